@@ -1,0 +1,59 @@
+// Adds to package-lock.json the optional binaries of the platforms that npm did not install.
+// npm leaves them out of a lock file that it writes from an existing node_modules or an incomplete
+// registry, and `npm ci` then refuses the file. Run it after `npm install` has changed the lock file.
+//   K1. An entry is added, never changed: what npm wrote, with its checksum, is the better one.
+//   K2. Platform and version come from the package that asks for the binary: exact version, telling name.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const LOCK = join(import.meta.dirname, "../package-lock.json");
+
+interface LockEntry {
+  readonly optional?: boolean;
+  readonly version?: string;
+  readonly dev?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+interface Lock {
+  packages: Record<string, LockEntry>;
+}
+
+const lock = JSON.parse(readFileSync(LOCK, "utf8")) as Lock;
+const added = missingBinaries(lock);
+const sorted = Object.entries({ ...lock.packages, ...added });
+sorted.sort(([a], [b]) => a.localeCompare(b, "en"));
+lock.packages = Object.fromEntries(sorted);
+if (Object.keys(added).length > 0) writeFileSync(LOCK, JSON.stringify(lock, null, 2) + "\n");
+console.log(`${Object.keys(added).length} entries added to package-lock.json`);
+
+function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
+  const missing: Record<string, LockEntry> = {};
+  for (const [path, { dev, optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const [name, version] of Object.entries(optionalDependencies)) {
+      const known =
+        `${path}/node_modules/${name}` in packages || `node_modules/${name}` in packages;
+      if (known) continue;
+      const platform = platformOf(name);
+      if (platform === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {
+        throw new Error(`cannot tell the platform or version of ${name}@${version}`);
+      }
+      const development = dev === true ? { dev } : {};
+      missing[`node_modules/${name}`] = { version, ...development, optional: true, ...platform };
+    }
+  }
+  return missing;
+}
+
+/** `{ os, cpu, libc }` as the name tells them: `@scope/binding-linux-arm64-musl`. */
+function platformOf(name: string): object | undefined {
+  if (name.endsWith("-wasm32-wasi")) return { cpu: ["wasm32"] };
+  const match =
+    /-(?<os>android|darwin|freebsd|linux|openharmony|win32)-(?<cpu>[a-z0-9]+)(?:-(?<abi>[a-z]+))?$/.exec(
+      name,
+    );
+  const { os, cpu, abi = "" } = match?.groups ?? {};
+  if (os === undefined || cpu === undefined) return undefined;
+  const libc = abi.startsWith("musl") ? "musl" : "glibc";
+  return { cpu: [cpu], os: [os], ...(os === "linux" ? { libc: [libc] } : {}) };
+}

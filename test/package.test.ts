@@ -1,0 +1,61 @@
+// The files that describe the package agree with each other.
+
+import { readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import ts from "typescript";
+import { expect, test } from "vitest";
+import { projectRoot } from "./support/source-files.ts";
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+interface Lock {
+  readonly packages: Readonly<Record<string, LockEntry>>;
+}
+interface LockEntry {
+  readonly resolved?: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+test("tsconfig.json knows the package by the names that package.json exports", () => {
+  const fromExports: Record<string, string[]> = {};
+  for (const [subpath, target] of Object.entries(read<Manifest>("package.json").exports)) {
+    if (typeof target === "string") continue; // package.json itself
+    const source = target.types.replace("./dist/", "./src/").replace(/\.d\.ts$/, ".ts");
+    fromExports[posix.join("perdure", subpath)] = [source];
+  }
+  const config = ts.readConfigFile(join(projectRoot, "tsconfig.json"), text).config as {
+    compilerOptions: { paths: Record<string, string[]> };
+  };
+  expect(config.compilerOptions.paths).toEqual(fromExports);
+});
+
+test("the library has no runtime dependency", () => {
+  expect(read<Manifest>("package.json").dependencies ?? {}).toEqual({});
+});
+
+test("the lock file holds every platform's binaries; `node scripts/complete-lock.ts` adds them", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !(`node_modules/${name}` in packages || `${path}/node_modules/${name}` in packages),
+    ),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("the lock file names no registry, so that it installs from whichever is set", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  expect(Object.keys(packages).filter((path) => packages[path]?.resolved !== undefined)).toEqual(
+    [],
+  );
+});
+
+function read<Shape>(file: string): Shape {
+  return JSON.parse(text(join(projectRoot, file))) as Shape;
+}
+
+function text(path: string): string {
+  return readFileSync(path, "utf8");
+}

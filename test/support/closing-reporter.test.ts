@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { closingLines, type RanModule } from "./closing-reporter.ts";
+
+test("the last line counts tests, not files", () => {
+  const modules = [ran("a.test.ts", { passed: 3 }), ran("b.test.ts", { passed: 4, failed: 2 })];
+  expect(closingLines(modules, []).at(-1)).toBe("7 passed, 2 failed");
+});
+
+test("what breaks outside a test counts as a failure (R1)", () => {
+  const unloadable = ran("a.test.ts", { errors: 1 });
+  const brokenHook = ran("b.test.ts", { passed: 1, suiteErrors: 1 });
+  expect(closingLines([unloadable, brokenHook], [new Error("stray")]).at(-1)).toBe(
+    "1 passed, 3 failed",
+  );
+});
+
+test("the ten slowest files come first, slowest on top", () => {
+  const modules = Array.from({ length: 12 }, (_, i) => ran(`f${i}.test.ts`, { ms: i * 1_000 }));
+  const lines = closingLines(modules, []);
+  expect(lines[0]).toBe("Slowest files (seconds):");
+  expect(lines[1]).toBe("   11.0  f11.test.ts");
+  expect(lines[10]).toBe("    2.0  f2.test.ts");
+  expect(lines.slice(11)).toEqual(["", "0 passed, 0 failed"]);
+});
+
+test("a run without files still has its last line", () => {
+  expect(closingLines([], [])).toEqual(["0 passed, 0 failed"]);
+});
+
+interface Ran {
+  passed?: number;
+  failed?: number;
+  errors?: number;
+  suiteErrors?: number;
+  ms?: number;
+}
+
+function ran(file: string, { passed = 0, failed = 0, errors = 0, suiteErrors = 0, ms = 0 }: Ran) {
+  const module: RanModule = {
+    relativeModuleId: file,
+    errors: () => new Array<unknown>(errors).fill("error"),
+    diagnostic: () => ({ collectDuration: 0, duration: ms }),
+    children: {
+      allTests: (state) => new Array<unknown>(state === "passed" ? passed : failed).fill("test"),
+      allSuites: () => [{ errors: () => new Array<unknown>(suiteErrors).fill("error") }],
+    },
+  };
+  return module;
+}

@@ -1,0 +1,118 @@
+// The TypeScript blocks of a Markdown page, as files that the compiler can judge.
+//   D1. A block stands alone. What it needs and does not show comes from a prelude, named in a comment
+//       right before it: `<!-- prelude: shop -->` puts test/docs-preludes/shop.ts in front of it.
+//   D2. A block is left out only with a reason: `<!-- ignore: shows a syntax error -->` before ` ```ts ignore`.
+//   D3. A complaint names the line of the page, or of the prelude, that it is about.
+
+import type { SourceText } from "./source-scan.ts";
+import { typeCheck } from "./type-check.ts";
+
+export const PRELUDES = "test/docs-preludes";
+
+export interface DocBlock {
+  readonly page: string;
+  /** The page's line on which the code begins. */
+  readonly line: number;
+  readonly code: string;
+  readonly preludes: readonly string[];
+  readonly ignored: boolean;
+  /** Why it is ignored, if it says so. */
+  readonly reason: string | undefined;
+}
+
+const FENCE = /^(?<indent>\s*)(?<fence>`{3,}|~{3,})(?<info>[^`]*)$/;
+const COMMENT = /^\s*<!--\s*(?<key>prelude|ignore):\s*(?<value>.*?)\s*-->\s*$/;
+
+/** The blocks marked `ts` or `typescript`, in order. */
+export function findBlocks({ path, text }: SourceText): DocBlock[] {
+  const lines = text.split("\n");
+  const blocks: DocBlock[] = [];
+  let notes = new Map<string, string>();
+
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? "";
+    const comment = COMMENT.exec(line)?.groups;
+    if (comment !== undefined) notes.set(comment["key"] ?? "", comment["value"] ?? "");
+
+    const open = FENCE.exec(line)?.groups;
+    if (open !== undefined) {
+      const { indent = "", fence = "", info = "" } = open;
+      const first = at + 1;
+      for (at = first; at < lines.length && !closes(lines[at] ?? "", fence); at += 1);
+      const [language, ...flags] = info.trim().split(/\s+/);
+      if (language === "ts" || language === "typescript") {
+        blocks.push({
+          page: path,
+          line: first + 1,
+          code: lines
+            .slice(first, at)
+            .map((code) => (code.startsWith(indent) ? code.slice(indent.length) : code))
+            .join("\n"),
+          preludes: (notes.get("prelude") ?? "").split(/[\s,]+/).filter((name) => name !== ""),
+          ignored: flags.includes("ignore"),
+          reason: notes.get("ignore") || undefined,
+        });
+      }
+    }
+    // A note speaks of the block right after it; only an empty line may stand between.
+    if (comment === undefined && line.trim() !== "") notes = new Map();
+  }
+  return blocks;
+}
+
+/** What is wrong with the pages' blocks, as `page:line message`, by one run of the compiler. */
+export function docProblems(
+  pages: readonly SourceText[],
+  preludes: readonly SourceText[],
+): string[] {
+  const preludeTexts = new Map(
+    preludes.map(({ path, text }) => [path.replace(`${PRELUDES}/`, "").replace(/\.ts$/, ""), text]),
+  );
+  const problems: string[] = [];
+  const units = new Map<string, Unit>();
+  for (const block of pages.flatMap(findBlocks)) {
+    const place = `${block.page}:${block.line}`;
+    if (block.ignored) {
+      if (block.reason === undefined) problems.push(`${place} is ignored without a reason`);
+      continue;
+    }
+    for (const name of block.preludes) {
+      if (!preludeTexts.has(name)) problems.push(`${place} asks for an unknown prelude, ${name}`);
+    }
+    units.set(`${block.page}.${block.line}.ts`, unitOf(block, preludeTexts));
+  }
+
+  const files = [...units].map(([path, { text }]) => ({ path, text }));
+  for (const { path, line, message } of typeCheck(files)) {
+    const place = units.get(path)?.places[line - 1] ?? `${path}:${line}`;
+    problems.push(`${place} ${message}`);
+  }
+  return problems;
+}
+
+/** A block with its preludes in front, and where each of its lines was written (D3). */
+interface Unit {
+  readonly text: string;
+  readonly places: readonly string[];
+}
+
+function unitOf(block: DocBlock, preludeTexts: ReadonlyMap<string, string>): Unit {
+  const lines: string[] = [];
+  const places: string[] = [];
+  const add = (text: string, path: string, firstLine: number): void => {
+    for (const [index, line] of text.split("\n").entries()) {
+      lines.push(line);
+      places.push(`${path}:${firstLine + index}`);
+    }
+  };
+  for (const name of block.preludes) {
+    add(preludeTexts.get(name) ?? "", `${PRELUDES}/${name}.ts`, 1);
+  }
+  add(block.code, block.page, block.line);
+  return { text: lines.join("\n"), places };
+}
+
+function closes(line: string, fence: string): boolean {
+  const text = line.trim();
+  return text.startsWith(fence) && text.replaceAll(fence.charAt(0), "") === "";
+}

@@ -1,0 +1,121 @@
+// Who may import whom: the layers of src/, and the judge that test/architecture.test.ts asks.
+// ARCHITECTURE.md shows the first table. Tests may import anything.
+
+import { posix } from "node:path";
+import { findImports, type Import, type SourceText } from "./source-scan.ts";
+
+const LAYERS = ["core", "runtime", "client", "flow", "sqlite", "postgres"] as const;
+const SHELLS = ["telemetry", "testing", "server", "cli", "index"] as const;
+
+export type Layer = (typeof LAYERS)[number] | (typeof SHELLS)[number];
+type Table<Value> = Readonly<Record<Layer, Value>>;
+
+/** A layer is a folder of src/; `index` is src/index.ts. */
+export const MAY_IMPORT: Table<readonly Layer[]> = {
+  core: [],
+  runtime: ["core"],
+  client: ["core"],
+  flow: ["core"],
+  sqlite: ["core"],
+  postgres: ["core"],
+  telemetry: ["core"],
+  testing: ["core", "runtime", "client", "sqlite"],
+  server: ["core", "client"],
+  index: ["core", "runtime", "client", "flow"],
+  cli: [...LAYERS, ...SHELLS],
+};
+
+/** By `import()` only, so that a user of one provider loads nothing of the other. */
+export const MAY_IMPORT_LAZILY: Partial<Table<readonly Layer[]>> = {
+  index: ["sqlite", "postgres"],
+};
+
+/** Packages from the registry. All are optional peers: `perdure` itself depends on none. */
+export const MAY_IMPORT_PACKAGES: Partial<Table<readonly string[]>> = {
+  postgres: ["pg"],
+  telemetry: ["@opentelemetry/api"],
+  testing: ["vitest"],
+};
+
+const EVERYDAY = [
+  "node:async_hooks",
+  "node:buffer",
+  "node:crypto",
+  "node:events",
+  "node:fs",
+  "node:fs/promises",
+  "node:os",
+  "node:path",
+  "node:process",
+  "node:url",
+  "node:util",
+  "node:worker_threads",
+];
+
+/** Parts of Node. No list holds timers for core and runtime: time is the environment's. */
+export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
+  core: ["node:async_hooks", "node:crypto"],
+  runtime: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:v8", "node:vm"],
+  client: EVERYDAY,
+  flow: ["node:crypto"],
+  sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
+  postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
+  telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:perf_hooks"],
+  testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
+  server: [...EVERYDAY, "node:http", "node:stream", "node:stream/promises", "node:zlib"],
+  index: EVERYDAY,
+  cli: [...EVERYDAY, "node:child_process", "node:http", "node:readline", "node:tty"],
+};
+
+/** Where a part of Node may be had only in part: core hashes, and draws no random numbers. */
+const MAY_TAKE_NAMES: Readonly<Record<string, readonly string[]>> = {
+  "core node:crypto": ["createHash", "hash", "Hash"],
+};
+
+/** The one file that wraps the machine's clock, timers and randomness. */
+export const SYSTEM_ENVIRONMENT = "src/core/system-environment.ts";
+
+export function isTestFile(path: string): boolean {
+  return path.endsWith(".test.ts");
+}
+
+export function layerOf(path: string): Layer | undefined {
+  const name = path === "src/index.ts" ? "index" : /^src\/([^/]+)\//.exec(path)?.[1];
+  return name !== undefined && Object.hasOwn(MAY_IMPORT, name) ? (name as Layer) : undefined;
+}
+
+/** The imports of a file that the tables above do not allow, as `file:line sentence`. */
+export function forbiddenImports(source: SourceText): string[] {
+  const layer = layerOf(source.path);
+  if (layer === undefined) return [`${source.path}:1 belongs to no layer`];
+  return findImports(source).flatMap((found) => {
+    const complaint = found.specifier.startsWith(".")
+      ? judgeRelative(source.path, layer, found)
+      : judgeBare(source.path, layer, found);
+    return complaint === undefined ? [] : [`${source.path}:${found.line} ${complaint}`];
+  });
+}
+
+function judgeRelative(path: string, from: Layer, found: Import): string | undefined {
+  const target = posix.join(posix.dirname(path), found.specifier);
+  const to = layerOf(target);
+  if (to === undefined) return `imports ${target}, which is outside the layers`;
+  if (isTestFile(target)) return `imports the test ${target}`;
+  if (to === from || MAY_IMPORT[from].includes(to)) return undefined;
+  if (MAY_IMPORT_LAZILY[from]?.includes(to)) {
+    return found.lazy ? undefined : `imports ${to} (${target}) other than by import()`;
+  }
+  return `imports ${to} (${target}), which ${from} may not`;
+}
+
+function judgeBare(path: string, from: Layer, found: Import): string | undefined {
+  const { specifier } = found;
+  const allowed = specifier.startsWith("node:") ? MAY_IMPORT_BUILTINS : MAY_IMPORT_PACKAGES;
+  if (!allowed[from]?.includes(specifier)) return `imports ${specifier}, which ${from} may not`;
+  const names = MAY_TAKE_NAMES[`${from} ${specifier}`];
+  if (names === undefined || path === SYSTEM_ENVIRONMENT) return undefined;
+  const excess = found.names.filter((name) => !names.includes(name));
+  return excess.length === 0
+    ? undefined
+    : `takes ${excess.join(", ")} from ${specifier}; ${from} may take ${names.join(", ")}`;
+}
