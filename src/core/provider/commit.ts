@@ -1,0 +1,206 @@
+// Commit items: everything that is written, one shape a kind. A group of them is one transaction.
+//   C1. Each item succeeds whole or is refused whole, whatever happens to its neighbours (I1).
+//   C2. A refusal is an answer, not an error: the store's state says no. An error means that nothing of the
+//       group is known to be written; `settle` tells what was (I14).
+//   C3. An item that needs a lease names its token, a turn also the last event it was computed from; zero rows
+//       changed is a refusal (I2).
+//   C4. Tasks are inserted before cancelled ones are deleted: one that is scheduled and cancelled in the same
+//       turn ends up deleted.
+
+import type { PerdureError } from "../errors.ts";
+import type { ParentLink } from "../history-events.ts";
+import type { HistoryRow } from "../history-row.ts";
+import type { TerminalStatus } from "./instances.ts";
+import type {
+  KeptMessage,
+  Message,
+  NewTimer,
+  OutgoingMessage,
+  TimerReference,
+} from "./messages.ts";
+import type { NewTask, TaskClaim } from "./tasks.ts";
+
+export type ConflictPolicy = "fail" | "useExisting" | "restart" | "terminateExisting";
+
+/** A new instance and its start message. */
+export interface NewInstance {
+  readonly id: string;
+  readonly runId: string;
+  readonly name: string;
+  readonly version: string | null;
+  /** JSON text of OrchestrationStarted. */
+  readonly started: string;
+  readonly parent: ParentLink | null;
+  readonly onParentClose: "cancel" | "abandon";
+  readonly priority: number;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface StartItem extends NewInstance {
+  readonly kind: "start";
+  readonly onConflict: ConflictPolicy;
+  /** The caller's own id for this call: a repetition returns the first one's outcome. */
+  readonly requestId: string | null;
+  readonly delayMs?: number;
+  readonly dueAt?: number;
+  /** JSON text of OrchestrationFailed for `terminateExisting`. */
+  readonly terminated: string;
+  /** Born leased to a runtime in this process that can run it at once. */
+  readonly lease: {
+    readonly owner: string;
+    readonly token: number;
+    readonly leaseMs?: number;
+  } | null;
+}
+export type StartResult =
+  | {
+      readonly kind: "started";
+      readonly key: number;
+      readonly execution: number;
+      /** The start message, when the item asked for a lease and got it. */
+      readonly leased: Message | null;
+    }
+  | { readonly kind: "existing"; readonly key: number; readonly execution: number }
+  | { readonly kind: "refused"; readonly code: "INSTANCE_EXISTS" | "INSTANCE_RUNNING" };
+
+/** What a turn makes of its instance. */
+export type InstanceChange =
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "ended";
+      readonly status: TerminalStatus;
+      readonly output: string | null;
+      readonly error: string | null;
+    }
+  | {
+      readonly kind: "continued";
+      /** JSON text of the next execution's OrchestrationStarted. */
+      readonly started: string;
+      readonly version: string | null;
+      readonly unread: readonly KeptMessage[];
+    };
+
+export interface TurnItem {
+  readonly kind: "turn";
+  readonly commitId: number;
+  readonly key: number;
+  readonly execution: number;
+  readonly token: number;
+  /** The last event the turn was computed from. */
+  readonly lastEvent: number;
+  /** Set by the first turn of an execution. */
+  readonly version: string | null;
+  readonly row: HistoryRow | null;
+  readonly consumed: readonly number[];
+  /** Tasks whose outcome this turn carries: their rows go with it, or the turn is refused. */
+  readonly finished: readonly TaskClaim[];
+  readonly tasks: readonly NewTask[];
+  readonly cancelledTasks: readonly number[];
+  readonly timers: readonly NewTimer[];
+  readonly cancelledTimers: readonly TimerReference[];
+  readonly starts: readonly NewInstance[];
+  readonly sends: readonly OutgoingMessage[];
+  readonly change: InstanceChange;
+  /** JSON text of OrchestrationCancelRequested when this turn took one. */
+  readonly cancelRequested: string | null;
+  /** Inline steps are open: whoever takes over has something to do although no message says so. */
+  readonly stepsOpen: boolean;
+  readonly release: boolean;
+  /** Bounds the answer's `due`. */
+  readonly messagesMax: number;
+}
+export type TurnResult =
+  | {
+      readonly kind: "committed";
+      /** What is due for the instance now; empty when the lease was released or the instance ended. */
+      readonly due: readonly Message[];
+    }
+  | { readonly kind: "refused"; readonly code: "LEASE_LOST" };
+
+/** An activity's outcome that goes through the inbox, because the instance is not held here. */
+export interface CompletionItem {
+  readonly kind: "completion";
+  readonly task: TaskClaim;
+  /** JSON text of ActivityCompleted or ActivityFailed. */
+  readonly outcome: string;
+}
+/** A failed attempt: the task waits for its next one. */
+export interface RetryItem {
+  readonly kind: "retry";
+  readonly task: TaskClaim;
+  readonly delayMs: number;
+  readonly failure: string;
+}
+/** A task handed back without an attempt counted. */
+export interface ReleaseTaskItem {
+  readonly kind: "releaseTask";
+  readonly task: TaskClaim;
+}
+export interface SendItem {
+  readonly kind: "send";
+  readonly id: string;
+  readonly name: string;
+  readonly data: string;
+  readonly requestId: string;
+}
+export interface CancelItem {
+  readonly kind: "cancel";
+  readonly id: string;
+  /** JSON text of OrchestrationCancelRequested. */
+  readonly request: string;
+  /** JSON text of OrchestrationFailed: how a blocked instance ends, its code not run (semantics 19a). */
+  readonly cancelled: string;
+}
+export interface TerminateItem {
+  readonly kind: "terminate";
+  readonly id: string;
+  /** JSON text of OrchestrationFailed. */
+  readonly terminated: string;
+  /** JSON text of OrchestrationCancelRequested for children that are not abandoned. */
+  readonly childRequest: string;
+}
+export interface BlockItem {
+  readonly kind: "block";
+  readonly key: number;
+  readonly token: number;
+  /** JSON text for people and tools; `null` takes a block away. */
+  readonly reason: string;
+  /** The runtime that found it: it does not try again (semantics 5). */
+  readonly by: string;
+}
+export interface ReleaseInstanceItem {
+  readonly kind: "releaseInstance";
+  readonly key: number;
+  readonly token: number;
+}
+
+export type SimpleResult =
+  | { readonly kind: "done" }
+  | {
+      readonly kind: "refused";
+      readonly code: "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED";
+    };
+
+export type CommitItem =
+  | StartItem
+  | TurnItem
+  | CompletionItem
+  | RetryItem
+  | ReleaseTaskItem
+  | SendItem
+  | CancelItem
+  | TerminateItem
+  | BlockItem
+  | ReleaseInstanceItem;
+
+export type ResultOf<Item extends CommitItem> = Item extends StartItem
+  ? StartResult
+  : Item extends TurnItem
+    ? TurnResult
+    : SimpleResult;
+/** The store will never take this item, though it took its neighbours (too large, a broken constraint). */
+export interface ErrorResult {
+  readonly kind: "error";
+  readonly error: PerdureError;
+}
+export type CommitResult = StartResult | TurnResult | SimpleResult | ErrorResult;

@@ -1,0 +1,18 @@
+// The storage contract's types, in one place for those who implement or use it.
+export type * from "./commit.ts";
+export type * from "./messages.ts";
+export type * from "./notifications.ts";
+export type * from "./provider.ts";
+export type * from "./runtimes.ts";
+export type * from "./tasks.ts";
+export {
+  isTerminalStatus,
+  TERMINAL_STATUSES,
+  type ExecutionRecord,
+  type InstanceRecord,
+  type InstanceStatus,
+  type LeasedInstance,
+  type LeasedInstances,
+  type LeaseInstancesRequest,
+  type TerminalStatus,
+} from "./instances.ts";

@@ -1,0 +1,92 @@
+// Instances: one row each, with its status, its lease and how its newest execution ended.
+//   N1. An id names at most one instance; `key` is the store's own number for it and is never used again,
+//       so that nothing addressed to a deleted instance can reach its namesake.
+//   N2. A terminal execution never changes again, except by delete (I11).
+//   N3. A lease is (owner, token[, until]); every write that needs it compares the token (I2). `paused` and
+//       `blocked` instances are not leased.
+//   N4. `suspicion` counts cold leases in a row after which no commit came (semantics 9a): raised by the
+//       lease itself, cleared by every commit and every orderly release.
+
+import type { ParentLink } from "../history-events.ts";
+import type { HistoryRow } from "../history-row.ts";
+import type { Message } from "./messages.ts";
+
+export const TERMINAL_STATUSES = ["completed", "failed", "cancelled", "terminated"] as const;
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+export type InstanceStatus = "pending" | "running" | TerminalStatus;
+
+export function isTerminalStatus(status: InstanceStatus): status is TerminalStatus {
+  return (TERMINAL_STATUSES as readonly string[]).includes(status);
+}
+
+export interface InstanceRecord {
+  readonly key: number;
+  readonly id: string;
+  readonly runId: string;
+  readonly name: string;
+  /** Null until the first turn when the start named no version. */
+  readonly version: string | null;
+  readonly execution: number;
+  readonly status: InstanceStatus;
+  readonly output: string | null;
+  /** JSON text of OrchestrationFailed, when status is failed, cancelled or terminated. */
+  readonly error: string | null;
+  readonly blocked: string | null;
+  readonly paused: string | null;
+  readonly cancelRequested: string | null;
+  readonly parent: ParentLink | null;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly priority: number;
+  readonly lastEvent: number;
+  readonly owner: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly completedAt: number | null;
+}
+
+export interface LeasedInstance {
+  readonly key: number;
+  readonly id: string;
+  readonly runId: string;
+  readonly name: string;
+  readonly version: string | null;
+  readonly execution: number;
+  readonly token: number;
+  readonly lastEvent: number;
+  readonly priority: number;
+  /** Cold leases in a row before this one that no commit followed. */
+  readonly suspicion: number;
+  /** False: the caller held it already; its token is unchanged and `history` is empty. */
+  readonly fresh: boolean;
+  readonly messages: readonly Message[];
+  /** The newest execution's rows; empty when not fresh. */
+  readonly history: readonly HistoryRow[];
+}
+
+export interface LeaseInstancesRequest {
+  readonly owner: string;
+  readonly token: number;
+  readonly limit: number;
+  /** What the runtime registers: `name` for starts that named no version, `name@version` for the others. */
+  readonly targets: readonly string[];
+  /** Whether one suspect may be taken; it then comes alone. */
+  readonly allowSuspect: boolean;
+  readonly leaseMs?: number;
+  /** Bounds what one instance hands over at a time. */
+  readonly messagesMax: number;
+}
+export interface LeasedInstances {
+  readonly instances: readonly LeasedInstance[];
+  readonly more: boolean;
+  /** When the next message that is not yet visible becomes so, or null. */
+  readonly nextAt: number | null;
+}
+
+export interface ExecutionRecord {
+  readonly execution: number;
+  readonly startedAt: number;
+  readonly lastEvent: number;
+  /** JSON text of the last event's body. */
+  readonly lastBody: string;
+  readonly lastAt: number;
+}

@@ -1,0 +1,62 @@
+// Inbox: what waits to be told to an instance.
+//   B1. A message is deleted in the transaction that records its effect, and in no other (I6), except that
+//       the end of an execution deletes what was addressed to that execution alone.
+//   B2. Order within an inbox is (visibleAt, id); within one event name it is the id alone (semantics 4b, P7).
+//   B3. `key` de-duplicates: a second message with the same key for the same instance is not stored.
+//   B4. Messages of kind "event" outlive the execution they met; all others name the execution they are for.
+
+/** Why an instance is woken. `data` is the JSON text of the event it becomes, or an event's payload. */
+export type MessageKind =
+  | "start" // OrchestrationStarted
+  | "activity" // ActivityCompleted | ActivityFailed
+  | "child" // ChildCompleted | ChildFailed
+  | "cancel" // OrchestrationCancelRequested
+  | "event" // a payload; `name` says which
+  | "timer" // TimerFired of `sequence`
+  | "deadline" // scheduleToClose of activity `sequence` is over
+  | "stepRetry" // the next attempt of step `sequence` is due
+  | "cancelTimeout" // the clean-up after a cancel has lasted too long
+  | "wake"; // nothing new: look at the instance, its owner died with steps open
+
+export interface Message {
+  readonly id: number;
+  readonly kind: MessageKind;
+  readonly execution: number | null;
+  readonly sequence: number | null;
+  readonly name: string | null;
+  readonly data: string;
+  readonly key: string | null;
+  readonly visibleAt: number;
+}
+
+/** A message an instance writes to itself for later; deleted by (kind, sequence) when it is not needed. */
+export interface NewTimer {
+  readonly kind: "timer" | "deadline" | "stepRetry" | "cancelTimeout";
+  readonly sequence: number;
+  /** Added to the store's clock in the statement (I3). Exactly one of the two is set. */
+  readonly delayMs?: number;
+  readonly dueAt?: number;
+  readonly data?: string;
+}
+export interface TimerReference {
+  readonly kind: NewTimer["kind"];
+  readonly sequence: number;
+}
+
+/** A message to another instance, found by id; `runId` keeps it from a namesake started later. */
+export interface OutgoingMessage {
+  readonly to: { readonly id: string; readonly runId?: string };
+  readonly kind: "activity" | "child" | "cancel" | "event";
+  readonly execution: number | null;
+  readonly sequence: number | null;
+  readonly name?: string;
+  readonly data: string;
+  readonly key: string | null;
+}
+
+/** An unread event that a new execution inherits. */
+export interface KeptMessage {
+  readonly name: string;
+  readonly data: string;
+  readonly key: string | null;
+}

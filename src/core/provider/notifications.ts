@@ -1,0 +1,15 @@
+// News: what a commit made worth looking at.
+//   W1. News goes out after the commit that caused it has returned, never before (I13).
+//   W2. It is a hint: whoever misses it finds the same by polling.
+
+export interface News {
+  /** Ids of instances that have new messages due now. */
+  readonly due: readonly string[];
+  /** Ids of instances that ended, continued as new or were blocked. */
+  readonly changed: readonly string[];
+  /** A task waits in the queue. */
+  readonly tasks: boolean;
+  /** Something was written by another process: look at everything. */
+  readonly elsewhere: boolean;
+}
+export type NewsListener = (news: News) => void;

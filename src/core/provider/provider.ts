@@ -1,0 +1,90 @@
+// The storage contract. A provider keeps it whole; `perdure/testing` holds the suite that checks it.
+//   S1. Every time that decides leases, timers and visibility is the store's clock (I3).
+//   S2. A call that returns has its effects on disk (P1); a call that throws may be repeated.
+//   S3. Methods throw PerdureError STORE_UNAVAILABLE for what passes (busy, full disk, lost connection) and
+//       STORE_INVALID for what does not; neither ever ends an instance (P6).
+//   S4. Rows that cannot be decoded are handed over as they are; judging them is the runtime's business.
+
+import type { Environment } from "../environment.ts";
+import type { HistoryRow } from "../history-row.ts";
+import type { CommitItem, CommitResult } from "./commit.ts";
+import type {
+  ExecutionRecord,
+  InstanceRecord,
+  LeasedInstances,
+  LeaseInstancesRequest,
+} from "./instances.ts";
+import type { Message } from "./messages.ts";
+import type { NewsListener } from "./notifications.ts";
+import type {
+  ExpireRequest,
+  ExpireResult,
+  Heart,
+  HeartOptions,
+  RuntimeRecord,
+  RuntimeRegistration,
+} from "./runtimes.ts";
+import type {
+  LeasedTasks,
+  LeaseTasksRequest,
+  TaskAddress,
+  TaskClaim,
+  TaskRecord,
+} from "./tasks.ts";
+
+export interface Provider {
+  /** What it is, for logs and status: "sqlite", "postgres", … */
+  readonly name: string;
+  /** How durable a returned call is, in words, shown wherever status is shown (P1). */
+  readonly durability: string;
+  readonly environment: Environment;
+
+  /** The store's clock, or this process's copy of it. */
+  now(): number;
+
+  /** Writes a group in one transaction; one result an item, in order. */
+  commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]>;
+  /**
+   * After a commit threw: what became of an item. Null: it was not written and may be sent again.
+   * Reads on a connection that cannot still be inside the transaction in question (I14).
+   */
+  settle(item: CommitItem): Promise<CommitResult | null>;
+
+  /** Takes instances with due messages that nobody holds, and hands over news for those the caller holds. */
+  leaseInstances(request: LeaseInstancesRequest): Promise<LeasedInstances>;
+  /** Due messages of instances that the caller holds, by key. */
+  takeMessages(
+    keys: readonly number[],
+    messagesMax: number,
+  ): Promise<ReadonlyMap<number, readonly Message[]>>;
+  /** Prolongs leases that have an `until`; returns the keys and claims that are no longer the caller's. */
+  renewInstances(
+    leases: readonly { readonly key: number; readonly token: number }[],
+    leaseMs: number,
+  ): Promise<readonly number[]>;
+
+  leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks>;
+  renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]>;
+  /** Which of these are no longer held under their token: cancelled, finished or taken over. */
+  lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]>;
+
+  readInstance(id: string): Promise<InstanceRecord | null>;
+  readHistory(address: { key: number; execution: number }): Promise<readonly HistoryRow[]>;
+  readExecutions(key: number): Promise<readonly ExecutionRecord[]>;
+  readTasks(address: Omit<TaskAddress, "sequence">): Promise<readonly TaskRecord[]>;
+  readInbox(key: number): Promise<readonly Message[]>;
+
+  registerRuntime(registration: RuntimeRegistration): Promise<void>;
+  /** False: the row is gone, the runtime was declared dead. */
+  beat(runtimeId: string): Promise<boolean>;
+  listRuntimes(): Promise<readonly RuntimeRecord[]>;
+  expireRuntime(request: ExpireRequest): Promise<ExpireResult>;
+  /** An orderly goodbye: leases are freed, nothing is counted against anybody. */
+  removeRuntime(runtimeId: string): Promise<void>;
+  /** A heart that beats beside the main loop; absent where the provider offers none. */
+  startHeart?(options: HeartOptions): Heart;
+
+  /** Calls back about commits of this process at once and about those of others as soon as they are noticed. */
+  subscribe(listener: NewsListener): () => void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,62 @@
+// Runtimes: who is alive, and what becomes of a dead one's leases.
+//   V1. A runtime is alive while its beat is fresh by the store's clock; a lease without an `until` lives as
+//       long as its owner (architecture §4.7).
+//   V2. `expire` judges in the statement itself: unless the caller is certain of the death, a beat that came
+//       meanwhile saves the runtime.
+//   V3. What a dead runtime held is freed in the transaction that removes it: instances, tasks (with their
+//       deaths counted, K4), and a "wake" for every instance that had inline steps open.
+
+/** What identifies a process beyond doubt on its machine; null where the host cannot tell. */
+export interface ProcessIdentity {
+  readonly bootId: string;
+  readonly pidNamespace: string;
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+export interface RuntimeRegistration {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly process: ProcessIdentity | null;
+  readonly hostname: string;
+  /** JSON text: what it registers. */
+  readonly registered: string;
+}
+export interface RuntimeRecord extends RuntimeRegistration {
+  readonly startedAt: number;
+  readonly beatAt: number;
+  /** JSON text: what was running when it stopped beating, or null. */
+  readonly note: string | null;
+}
+
+export interface ExpireRequest {
+  readonly id: string;
+  /** Null: the caller knows that the process is gone. */
+  readonly staleMs: number | null;
+}
+export interface ExpireResult {
+  readonly expired: boolean;
+  readonly instances: number;
+  readonly tasks: number;
+}
+
+/** Beats from outside the main loop, so that a busy loop does not look dead. */
+export interface Heart {
+  /** The main loop says that it turns; `busyWith` names what it is about to run. */
+  turned(): void;
+  entering(what: string): void;
+  /** A provider call is outstanding / has returned. */
+  calling(): void;
+  called(): void;
+  /** Whether the runtime's row was gone at the last beat: it was declared dead. */
+  lost(): boolean;
+  /** Since when beats have gone through without a gap, by the environment's monotonic clock. */
+  steadySince(): number;
+  stop(): Promise<void>;
+}
+export interface HeartOptions {
+  readonly runtimeId: string;
+  readonly beatMs: number;
+  /** The heart stops when the loop has not turned for this long. */
+  readonly stallMs: number;
+}

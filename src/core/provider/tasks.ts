@@ -1,0 +1,89 @@
+// Tasks: activity executions that wait in the queue or are leased to a runtime.
+//   K1. A task is (instance, execution, sequence); there is at most one row of it, and none once its outcome
+//       is recorded or it was cancelled. The row being gone decides: a late outcome changes nothing.
+//   K2. Taking order is exact: effective priority = priority − wait / ageing interval, wait since availableAt
+//       (semantics 16). Both are linear in time, so `availableAt + priority · ageing` orders the queue for good.
+//   K3. Filters (registered names, tags) are applied before the limit, so that a task nobody here can take
+//       starves no other (semantics 14).
+//   K4. `attempt` counts entered runs that ended in a failure or in the death of their owner; `deaths` the
+//       latter alone. The first death makes a task suspect; suspects are leased one at a time (semantics 13).
+
+import type { RetryPolicy } from "../retry-policy.ts";
+
+export interface TaskAddress {
+  /** The instance's number in the store. */
+  readonly key: number;
+  readonly execution: number;
+  readonly sequence: number;
+}
+
+export interface TaskClaim extends TaskAddress {
+  readonly token: number;
+}
+
+export interface TaskOptions {
+  readonly retry?: RetryPolicy;
+  readonly timeoutMs?: number;
+  readonly heartbeatTimeoutMs?: number;
+}
+
+export interface NewTask {
+  readonly sequence: number;
+  readonly name: string;
+  readonly input: string;
+  readonly options: TaskOptions | null;
+  readonly session: string | null;
+  readonly tags: readonly string[] | null;
+  readonly priority: number;
+  /** Born leased to the runtime that commits it: no fetch and no second write (architecture §4.4). */
+  readonly lease: {
+    readonly owner: string;
+    readonly token: number;
+    readonly leaseMs?: number;
+  } | null;
+}
+
+export interface LeasedTask extends TaskClaim {
+  readonly instanceId: string;
+  readonly runId: string;
+  readonly orchestration: string;
+  readonly orchestrationVersion: string;
+  readonly name: string;
+  readonly input: string;
+  readonly options: TaskOptions | null;
+  readonly session: string | null;
+  readonly tags: readonly string[] | null;
+  readonly priority: number;
+  readonly attempt: number;
+  readonly deaths: number;
+  readonly suspect: boolean;
+}
+
+export interface LeaseTasksRequest {
+  readonly owner: string;
+  readonly token: number;
+  readonly limit: number;
+  /** Only tasks with one of these names. */
+  readonly names: readonly string[];
+  /** Whether one suspect may be among them. */
+  readonly allowSuspect: boolean;
+  /** Set: the lease also ends by itself after this time unless renewed. */
+  readonly leaseMs?: number;
+}
+export interface LeasedTasks {
+  readonly tasks: readonly LeasedTask[];
+  /** Whether more could have been taken now. */
+  readonly more: boolean;
+  /** When the next waiting task that this request could take comes due, or null. */
+  readonly nextAt: number | null;
+}
+
+/** A task as `describe` shows it. */
+export interface TaskRecord extends TaskAddress {
+  readonly name: string;
+  readonly attempt: number;
+  readonly availableAt: number;
+  readonly owner: string | null;
+  readonly suspect: boolean;
+  readonly lastFailure: string | null;
+}

@@ -1,0 +1,26 @@
+// The host's clock, timers and randomness: the one file that names them (E1 in environment.ts).
+
+import { randomBytes } from "node:crypto";
+import { TIMER_MAX_MS, type Environment } from "./environment.ts";
+
+// Taken at import, so that a guard or a test that replaces the globals cannot reach the engine.
+const hostNow = Date.now.bind(Date);
+const hostMonotonic = performance.now.bind(performance);
+const hostSetTimeout = setTimeout;
+const hostClearTimeout = clearTimeout;
+const hostSetImmediate = setImmediate;
+const hostRandom = Math.random.bind(Math);
+
+export const systemEnvironment: Environment = {
+  now: hostNow,
+  monotonic: hostMonotonic,
+  setTimer(delayMs, fn) {
+    const timer = hostSetTimeout(fn, Math.min(Math.max(Math.ceil(delayMs), 0), TIMER_MAX_MS));
+    return { cancel: () => hostClearTimeout(timer) };
+  },
+  immediate(fn) {
+    hostSetImmediate(fn);
+  },
+  random: hostRandom,
+  randomHex: (bytes) => randomBytes(bytes).toString("hex"),
+};
