@@ -1,0 +1,73 @@
+// Blocks: why an instance cannot go on, in a form that people and tools read.
+//   Q1. A block ends nothing: the instance waits for other code, other data or an operator (semantics 5, 6, P6).
+
+import type { EventBody } from "./history-events.ts";
+
+export type BlockCode =
+  "NONDETERMINISM" | "FOREIGN_AWAIT" | "HISTORY_CORRUPT" | "LIMIT_EXCEEDED" | "QUARANTINE";
+
+/** One side of a divergence. */
+export interface CommandSketch {
+  readonly kind: string;
+  readonly name?: string;
+  readonly id?: string;
+  readonly scheduled?: number;
+  readonly input?: string;
+}
+export interface BlockReason {
+  readonly code: BlockCode;
+  readonly message: string;
+  /** The place in history, for a divergence. */
+  readonly sequence?: number;
+  /** What history holds there; null: nothing, or something that is no command. */
+  readonly recorded?: CommandSketch | null;
+  /** What the code asked for; null: nothing. */
+  readonly requested?: CommandSketch | null;
+  /** Where the code asked for it. */
+  readonly source?: string;
+}
+
+export function nondeterminism(options: {
+  sequence: number;
+  recorded: EventBody | null;
+  requested: EventBody | null;
+  source?: string | undefined;
+}): BlockReason {
+  const { sequence, source } = options;
+  const recorded = options.recorded === null ? null : sketch(options.recorded);
+  const requested = options.requested === null ? null : sketch(options.requested);
+  const held = recorded === null ? "nothing more" : say(recorded);
+  const asked = requested === null ? "nothing" : say(requested);
+  const at = source === undefined ? "" : ` at ${source}`;
+  return {
+    code: "NONDETERMINISM",
+    message:
+      `nondeterministic: event ${sequence} of the history is ${held}, but the code asked for ${asked}${at}. ` +
+      `Deploy the code that wrote this history, or keep old paths behind a new version.`,
+    sequence,
+    recorded,
+    requested,
+    ...(source === undefined ? {} : { source }),
+  };
+}
+
+export function sketch(body: EventBody): CommandSketch {
+  return {
+    kind: body.kind,
+    ...("name" in body ? { name: body.name } : {}),
+    ...("id" in body ? { id: body.id } : {}),
+    ...("scheduled" in body ? { scheduled: body.scheduled } : {}),
+    ...("input" in body ? { input: cut(body.input) } : {}),
+  };
+}
+
+function say(side: CommandSketch): string {
+  const name = side.name === undefined ? "" : ` "${side.name}"`;
+  const of = side.scheduled === undefined ? "" : ` of event ${side.scheduled}`;
+  const input = side.input === undefined ? "" : ` with input ${side.input}`;
+  return `${side.kind}${name}${of}${input}`;
+}
+
+function cut(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

@@ -1,0 +1,196 @@
+// Group commit: everything asked for while a commit is under way travels in the next one.
+//   GC1. One commit of a provider is in flight at a time; items keep their order (P7).
+//   GC2. A group holds at most GROUP_MAX items; the rest wait for the next.
+//   GC3. An error never reaches the asker: after it each item is settled by its own id (I14), what was not
+//        written is sent again, with back-off and jitter, for as long as it takes (P6).
+//   GC4. A caller's promise resolves after the commit that holds its item has returned (I13).
+
+import type { Environment } from "./environment.ts";
+import { PerdureError } from "./errors.ts";
+import type {
+  CommitItem,
+  CommitResult,
+  ResultOf,
+  StartItem,
+  StartResult,
+} from "./provider/commit.ts";
+import type { Provider } from "./provider/provider.ts";
+
+export const GROUP_MAX = 256;
+const BACKOFF_BASE_MS = 100;
+const BACKOFF_MAX_MS = 3_000;
+
+export interface Lease {
+  readonly owner: string;
+  readonly token: number;
+  readonly leaseMs?: number;
+}
+/** A runtime in this process that takes a new instance at once, before it is even in the store. */
+export interface StartAdopter {
+  offer(item: StartItem): Lease | null;
+  settled(item: StartItem, result: StartResult): void;
+}
+export type TroubleListener = (error: unknown, attempt: number) => void;
+
+interface Pending {
+  readonly item: CommitItem;
+  readonly resolve: (result: CommitResult) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export class Committer {
+  static readonly #committers = new WeakMap<Provider, Committer>();
+
+  /** The one committer of a provider, shared by every runtime and client on it. */
+  static of(provider: Provider): Committer {
+    let committer = this.#committers.get(provider);
+    if (committer === undefined)
+      this.#committers.set(provider, (committer = new Committer(provider)));
+    return committer;
+  }
+
+  readonly adopters = new Set<StartAdopter>();
+  readonly onTrouble = new Set<TroubleListener>();
+  readonly #provider: Provider;
+  readonly #environment: Environment;
+  #queue: Pending[] = [];
+  #scheduled = false;
+  #busy = false;
+  #closed = false;
+
+  private constructor(provider: Provider) {
+    this.#provider = provider;
+    this.#environment = provider.environment;
+  }
+
+  submit<Item extends CommitItem>(item: Item): Promise<ResultOf<Item>> {
+    return new Promise<CommitResult>((resolve, reject) => {
+      if (this.#closed) return reject(closed());
+      this.#queue.push({ item, resolve, reject });
+      this.#schedule();
+    }) as Promise<ResultOf<Item>>; // the provider answers each item with its own kind of result
+  }
+
+  /** Starts an instance, born leased when a runtime here takes it. */
+  async start(item: StartItem): Promise<StartResult> {
+    let adopter: StartAdopter | undefined;
+    let lease: Lease | null = null;
+    for (adopter of this.adopters) if ((lease = adopter.offer(item)) !== null) break;
+    if (lease === null || adopter === undefined) return this.submit(item);
+    const leased = { ...item, lease };
+    try {
+      const result = await this.submit(leased);
+      adopter.settled(leased, result);
+      return result;
+    } catch (error) {
+      adopter.settled(leased, { kind: "refused", code: "INSTANCE_EXISTS" });
+      throw error;
+    }
+  }
+
+  /** Commits what is waiting now rather than at the next macrotask. */
+  flush(): void {
+    if (this.#busy || this.#queue.length === 0) return;
+    void this.#commitGroups();
+  }
+
+  /** Whether nothing is waiting or under way. */
+  get isIdle(): boolean {
+    return !this.#busy && this.#queue.length === 0;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const pending of this.#queue.splice(0)) pending.reject(closed());
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#busy) return;
+    this.#scheduled = true;
+    this.#environment.immediate(() => {
+      this.#scheduled = false;
+      this.flush();
+    });
+  }
+
+  async #commitGroups(): Promise<void> {
+    this.#busy = true;
+    try {
+      const group = this.#queue.splice(0, GROUP_MAX);
+      await this.#commit(group);
+    } finally {
+      this.#busy = false;
+    }
+    if (this.#queue.length > 0) this.#schedule();
+  }
+
+  async #commit(group: readonly Pending[]): Promise<void> {
+    let waiting = group;
+    for (let attempt = 0; waiting.length > 0; attempt++) {
+      try {
+        const results = await this.#provider.commit(waiting.map((pending) => pending.item));
+        answer(waiting, results);
+        return;
+      } catch (error) {
+        if (this.#closed) return rejectAll(waiting);
+        for (const listener of this.onTrouble) listener(error, attempt + 1);
+        await this.#backOff(attempt);
+        if (this.#closed) return rejectAll(waiting);
+        waiting = await this.#settle(waiting);
+      }
+    }
+  }
+
+  /** What of a group whose commit threw is still to be written. */
+  async #settle(group: readonly Pending[]): Promise<readonly Pending[]> {
+    const unwritten: Pending[] = [];
+    for (const pending of group) {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          const result = await this.#provider.settle(pending.item);
+          if (result === null) unwritten.push(pending);
+          else answer([pending], [result]);
+          break;
+        } catch (error) {
+          if (this.#closed) return unwritten;
+          for (const listener of this.onTrouble) listener(error, attempt + 1);
+          await this.#backOff(attempt);
+        }
+      }
+    }
+    return unwritten;
+  }
+
+  #backOff(attempt: number): Promise<void> {
+    return backOff(this.#environment, attempt);
+  }
+}
+
+/** 100 ms · 2ⁿ up to 3 s, spread downward by up to a half (P6). */
+export function backOff(environment: Environment, attempt: number): Promise<void> {
+  const delay = Math.min(BACKOFF_BASE_MS * 2 ** Math.min(attempt, 10), BACKOFF_MAX_MS);
+  const jittered = delay * (1 - environment.random() / 2);
+  return new Promise((resolve) => environment.setTimer(jittered, resolve));
+}
+
+function answer(group: readonly Pending[], results: readonly CommitResult[]): void {
+  for (const [index, pending] of group.entries()) {
+    const result = results[index];
+    if (result === undefined)
+      throw new Error("The provider answered fewer items than it was given.");
+    if (result.kind === "error") pending.reject(result.error);
+    else pending.resolve(result);
+  }
+}
+
+function rejectAll(group: readonly Pending[]): void {
+  for (const pending of group) pending.reject(closed());
+}
+
+function closed(): PerdureError {
+  return new PerdureError("SHUTTING_DOWN", "Perdure was closed before this was written.");
+}

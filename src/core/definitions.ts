@@ -1,0 +1,156 @@
+// Definitions: what users write down once and register: activities, orchestrations, events.
+//   D1. A definition is checked when it is made: a bad name, version or default never reaches a store.
+//   D2. Types flow from here: whoever holds a definition needs no cast.
+
+import type { ActivityContext } from "./activity-context.ts";
+import { parseDuration, type Duration } from "./duration.ts";
+import { PerdureError } from "./errors.ts";
+import type { ActivityOptions } from "./history-events.ts";
+import { parseName } from "./ids.ts";
+import type { OrchestrationContext } from "./context-types.ts";
+import { normalizeRetry, type Retry } from "./retry-policy.ts";
+import { parseVersion } from "./semver.ts";
+import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard-schema.ts";
+
+/** What a caller may say about an activity call. */
+export interface RunOptions {
+  /** Attempts, or a policy. Without it an activity runs once. */
+  readonly retry?: Retry | number;
+  /** For one attempt. */
+  readonly timeout?: Duration;
+  /** From the call to the final outcome, waiting in the queue and retries included. */
+  readonly scheduleToClose?: Duration;
+  /** 1 (first) to 5. Default: the instance's own. */
+  readonly priority?: number;
+}
+export interface ActivityDefaults extends RunOptions {
+  readonly input?: StandardSchema;
+  readonly output?: StandardSchema;
+}
+export type ActivityFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
+
+export interface Activity<I, O> {
+  readonly kind: "activity";
+  readonly name: string;
+  readonly defaults: ActivityDefaults;
+  /** The defaults as they are recorded. */
+  readonly options: ActivityOptions;
+  readonly handler: (input: never, ctx: ActivityContext) => unknown;
+  readonly "~types"?: { readonly input: (input: I) => void; readonly output: () => O };
+}
+
+/** Defines an activity: a function that does real work, at least once. */
+export function activity<Schema extends StandardSchema, O>(
+  name: string,
+  fn: ActivityFunction<SchemaOutput<Schema>, O>,
+  defaults: ActivityDefaults & { readonly input: Schema },
+): Activity<SchemaInput<Schema>, O>;
+export function activity<I, O>(
+  name: string,
+  fn: ActivityFunction<I, O>,
+  defaults?: ActivityDefaults & { readonly input?: undefined },
+): Activity<I, O>;
+export function activity<I, O>(
+  name: string,
+  fn: ActivityFunction<I, O>,
+  defaults: ActivityDefaults = {},
+): Activity<I, O> {
+  parseName(name, "activity name");
+  mustBeFunction(fn, `activity "${name}"`);
+  const options = activityOptions(defaults, `activity "${name}"`);
+  return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
+}
+
+export interface OrchestrationOptions {
+  /** Semantic version; an instance stays on the one it started with. Default "1.0.0". */
+  readonly version?: string;
+  readonly input?: StandardSchema;
+  readonly output?: StandardSchema;
+  /** What a divergence from history does: "block" (default) waits for other code, "fail" ends the instance. */
+  readonly onNondeterminism?: "block" | "fail";
+}
+export interface Orchestration<I, O> {
+  readonly kind: "orchestration";
+  readonly name: string;
+  readonly version: string;
+  readonly options: OrchestrationOptions;
+  readonly handler: (ctx: never, input: never) => Promise<unknown>;
+  readonly "~types"?: { readonly input: (input: I) => void; readonly output: () => O };
+}
+
+/** Defines an orchestration: a deterministic async function that coordinates, replayed from its history. */
+export function orchestration<Schema extends StandardSchema, O>(
+  name: string,
+  fn: (ctx: OrchestrationContext<SchemaInput<Schema>>, input: SchemaOutput<Schema>) => Promise<O>,
+  options: OrchestrationOptions & { readonly input: Schema },
+): Orchestration<SchemaInput<Schema>, O>;
+export function orchestration<I, O>(
+  name: string,
+  fn: (ctx: OrchestrationContext<I>, input: I) => Promise<O>,
+  options?: OrchestrationOptions & { readonly input?: undefined },
+): Orchestration<I, O>;
+export function orchestration<I, O>(
+  name: string,
+  fn: (ctx: OrchestrationContext<I>, input: I) => Promise<O>,
+  options: OrchestrationOptions = {},
+): Orchestration<I, O> {
+  parseName(name, "orchestration name");
+  mustBeFunction(fn, `orchestration "${name}"`);
+  const version = options.version ?? "1.0.0";
+  parseVersion(version);
+  const policy: string | undefined = options.onNondeterminism;
+  if (policy !== undefined && policy !== "block" && policy !== "fail") {
+    const message = `onNondeterminism of "${name}" is "block" or "fail", not ${String(policy)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
+  return Object.freeze({ kind: "orchestration", name, version, options, handler: fn });
+}
+
+export interface EventDef<T, Raised = T> {
+  readonly kind: "event";
+  readonly name: string;
+  readonly schema?: StandardSchema;
+  readonly "~types"?: { readonly raised: (data: Raised) => void; readonly received: () => T };
+}
+
+/** Defines a typed event name; a schema, if given, checks what is raised. */
+export function event<Schema extends StandardSchema>(
+  name: string,
+  schema: Schema,
+): EventDef<SchemaOutput<Schema>, SchemaInput<Schema>>;
+export function event<T = undefined>(name: string): EventDef<T>;
+export function event<T>(name: string, schema?: StandardSchema): EventDef<T> {
+  parseName(name, "event name");
+  return Object.freeze({ kind: "event", name, ...(schema === undefined ? {} : { schema }) });
+}
+
+/** Options of one call, as they are recorded; unset ones are left out. */
+export function activityOptions(options: RunOptions, what: string): ActivityOptions {
+  const { retry, timeout, scheduleToClose, priority } = options;
+  if (priority !== undefined) checkPriority(priority, what);
+  return {
+    ...(retry === undefined ? {} : { retry: normalizeRetry(retry) }),
+    ...(timeout === undefined ? {} : { timeoutMs: positive(timeout, `timeout of ${what}`) }),
+    ...(scheduleToClose === undefined
+      ? {}
+      : { scheduleToCloseMs: positive(scheduleToClose, `scheduleToClose of ${what}`) }),
+    ...(priority === undefined ? {} : { priority }),
+  };
+}
+
+export function checkPriority(priority: number, what: string): void {
+  if (Number.isInteger(priority) && priority >= 1 && priority <= 5) return;
+  const message = `priority of ${what} is a whole number from 1 to 5, not ${String(priority)}.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
+}
+
+function positive(duration: Duration, what: string): number {
+  const ms = parseDuration(duration, what);
+  if (ms > 0) return ms;
+  throw new PerdureError("INVALID_ARGUMENT", `${what} must be more than 0.`);
+}
+
+function mustBeFunction(fn: unknown, what: string): void {
+  if (typeof fn === "function") return;
+  throw new PerdureError("INVALID_ARGUMENT", `${what} needs a function, not ${typeof fn}.`);
+}

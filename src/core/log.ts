@@ -1,0 +1,41 @@
+// Log lines, as users and the engine write them.
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface Logger {
+  trace(message: string, fields?: LogFields): void;
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+/** Where lines go. A sink that throws is not asked twice about the same line. */
+export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void;
+
+/** A logger that adds fixed fields to every line. */
+export function makeLogger(sink: LogSink, fields: LogFields = {}): Logger {
+  const write =
+    (level: LogLevel) =>
+    (message: string, more?: LogFields): void =>
+      sink(level, message, more === undefined ? fields : { ...fields, ...more });
+  return {
+    trace: write("trace"),
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+  };
+}
+
+/** Warnings and errors to the console; what users log, from info on. */
+export const consoleSink: LogSink = (level, message, fields) => {
+  if (level === "trace" || level === "debug") return;
+  const line = `[perdure] ${level} ${message}`;
+  const details = Object.keys(fields).length === 0 ? [] : [fields];
+  if (level === "error") console.error(line, ...details);
+  else if (level === "warn") console.warn(line, ...details);
+  else console.log(line, ...details);
+};

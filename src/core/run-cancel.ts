@@ -1,0 +1,92 @@
+// Cancelling what a run has open: one task, a scope, the whole instance, or what is left at the end.
+//   Y1. Every cancel of a recorded task is a command of its own, in schedule order (semantics 3, 7, 19).
+//   Y2. A child that is to be abandoned is let go without a command: it lives on.
+//   Y3. What is cancelled is no longer open: its late outcome is dropped without an event (semantics 12).
+
+import type { CommandBody } from "./history-events.ts";
+import type { OpenTask } from "./open-task.ts";
+import { CancelledError } from "./outcome-errors.ts";
+import type { Run } from "./run.ts";
+import type { Scope } from "./scope.ts";
+
+/** Cancels one open task and rejects its await. */
+export function cancelTask(run: Run, task: OpenTask, reason: string): void {
+  if (!run.open.has(task.sequence) || run.isOver) return;
+  close(run, task, reason);
+  task.reject(new CancelledError(reason));
+}
+
+/** Cancels what is open in these scopes, and refuses later calls in them. */
+export function cancelScopes(run: Run, scopes: readonly Scope[], reason: string): void {
+  if (run.isOver) return;
+  for (const scope of scopes) scope.cancel(reason);
+  cancelWhere(run, (task) => scopes.some((scope) => task.scope.isWithin(scope)), reason);
+}
+
+/** The instance is cancelled: every open await outside a shield rejects, in schedule order, in one drain. */
+export function cancelInstance(run: Run, reason: string): void {
+  run.cancelReason = reason;
+  run.root.cancel(reason);
+  cancelWhere(run, (task) => task.scope.isWithin(run.root), reason);
+}
+
+/** The code has ended: what is still open is cancelled; nobody waits for it. */
+export function cancelLeftovers(run: Run, reason: string): void {
+  const forgotten: string[] = [];
+  for (const task of [...run.open.values()]) {
+    if (task.kind === "activity" || task.kind === "step" || isCancelledChild(task)) {
+      forgotten.push(`${task.kind} "${task.name}" (event ${task.sequence})`);
+    }
+    close(run, task, reason);
+  }
+  if (forgotten.length === 0) return;
+  run.logs.push({
+    level: "warn",
+    message: `Cancelled at the end because nobody waited for it: ${forgotten.join(", ")}.`,
+    fields: {},
+  });
+}
+
+function cancelWhere(run: Run, isMeant: (task: OpenTask) => boolean, reason: string): void {
+  // The map is in schedule order; a copy, because rejecting may close more.
+  for (const task of [...run.open.values()]) {
+    if (isMeant(task)) cancelTask(run, task, reason);
+  }
+}
+
+function close(run: Run, task: OpenTask, reason: string): void {
+  run.open.delete(task.sequence);
+  if (task.kind === "event") run.mailbox.forget(task.name, task);
+  const body = cancelCommand(task, reason);
+  if (body === null || run.command(body) === null) return;
+  if (run.isReplaying) return;
+  if (task.kind === "activity" && task.body.scheduleToCloseMs !== undefined) {
+    run.effects.cancelTimer("deadline", task.sequence);
+  }
+  if (task.kind === "step" && task.failures > 0) {
+    run.effects.cancelTimer("stepRetry", task.sequence);
+  }
+  if (task.kind === "child") {
+    run.effects.cancelChild({ sequence: task.sequence, id: task.body.id, reason });
+  }
+}
+
+function cancelCommand(task: OpenTask, reason: string): CommandBody | null {
+  const scheduled = task.sequence;
+  switch (task.kind) {
+    case "activity":
+      return { kind: "ActivityCancelRequested", scheduled, reason };
+    case "step":
+      return { kind: "StepCancelRequested", scheduled, reason };
+    case "timer":
+      return { kind: "TimerCancelled", scheduled };
+    case "event":
+      return { kind: "EventSubscriptionCancelled", scheduled };
+    case "child":
+      return isCancelledChild(task) ? { kind: "ChildCancelRequested", scheduled, reason } : null;
+  }
+}
+
+function isCancelledChild(task: OpenTask): boolean {
+  return task.kind === "child" && task.body.onParentClose !== "abandon";
+}

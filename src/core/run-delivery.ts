@@ -1,0 +1,118 @@
+// Delivery: what each kind of event does to a run.
+//   G1. One event settles at most one await; the code then runs until it waits again (semantics 4).
+//   G2. What is told of a task that is no longer open changes nothing (I6).
+//   G3. A payload that cannot be decoded blocks the run; it is never handed on half read (semantics 6).
+
+import { asyncContext } from "./async-context.ts";
+import { isPerdureError } from "./errors.ts";
+import { fromFailure } from "./failure.ts";
+import type {
+  ActivityFailed,
+  ChildFailed,
+  DeliveryBody,
+  EventReceived,
+  OrchestrationStarted,
+  StepFailed,
+} from "./history-events.ts";
+import type { OpenTask } from "./open-task.ts";
+import { cancelInstance } from "./run-cancel.ts";
+import type { Run } from "./run.ts";
+import { ActivityError, ChildError, StepError, type TaskError } from "./task-errors.ts";
+
+export function applyDelivery(run: Run, body: DeliveryBody): void {
+  switch (body.kind) {
+    case "OrchestrationStarted":
+      return begin(run, body);
+    case "OrchestrationCancelRequested":
+      if (run.cancelReason === null) cancelInstance(run, body.reason);
+      return;
+    case "ActivityCompleted":
+    case "StepCompleted":
+    case "ChildCompleted":
+      return fulfil(run, close(run, body.scheduled), body.output);
+    case "ActivityFailed":
+    case "StepFailed":
+    case "ChildFailed": {
+      const task = close(run, body.scheduled);
+      if (task !== null) task.reject(taskError(run, task, body));
+      return;
+    }
+    case "StepAttemptFailed": {
+      const task = run.open.get(body.scheduled);
+      if (task?.kind !== "step") return;
+      task.failures = body.attempt;
+      task.dueAt = body.due;
+      task.entered = false;
+      if (!run.isReplaying) {
+        run.effects.addTimer({ kind: "stepRetry", sequence: task.sequence, dueAt: body.due });
+      }
+      return;
+    }
+    case "TimerFired":
+      close(run, body.scheduled)?.resolve(undefined);
+      return;
+    case "EventReceived":
+      return receive(run, body);
+  }
+}
+
+function taskError(
+  run: Run,
+  task: OpenTask,
+  body: ActivityFailed | StepFailed | ChildFailed,
+): TaskError {
+  const { failure } = body;
+  const cause = fromFailure(failure, run.codec);
+  if (body.kind === "ChildFailed")
+    return new ChildError(task.name, { attempts: 1, failure, cause });
+  const init = { attempts: body.attempts, failure, cause };
+  return body.kind === "StepFailed"
+    ? new StepError(task.name, init)
+    : new ActivityError(task.name, init);
+}
+
+function begin(run: Run, body: OrchestrationStarted): void {
+  run.started = body;
+  asyncContext.run(run.root, () => {
+    // `main` never rejects: it turns every outcome into the run's end.
+    void run.options.main(run, body);
+  });
+}
+
+function close(run: Run, sequence: number): OpenTask | null {
+  const task = run.open.get(sequence);
+  if (task === undefined) return null;
+  run.open.delete(sequence);
+  if (run.isReplaying) return task;
+  if (task.kind === "activity" && task.body.scheduleToCloseMs !== undefined) {
+    run.effects.cancelTimer("deadline", sequence);
+  }
+  return task;
+}
+
+function fulfil(run: Run, task: OpenTask | null, output: string): void {
+  if (task === null) return;
+  const value = decode(run, output);
+  if (value !== null) task.resolve(value.decoded);
+}
+
+function receive(run: Run, body: EventReceived): void {
+  const wait = run.mailbox.offer({ name: body.name, data: body.data, key: body.key ?? null });
+  if (wait === null) return;
+  run.open.delete(wait.sequence);
+  fulfil(run, wait, body.data);
+}
+
+/** Null: it could not be decoded and the run is blocked. */
+export function decode(run: Run, text: string): { decoded: unknown } | null {
+  try {
+    return { decoded: run.codec.decode(text) };
+  } catch (error) {
+    const why = isPerdureError(error) ? error.message : String(error);
+    run.block({
+      code: "HISTORY_CORRUPT",
+      message: `A value in the history cannot be read: ${why}`,
+    });
+    return null;
+  }
+}

@@ -1,0 +1,25 @@
+// Running a function as a scope or behind a shield.
+
+import { asyncContext } from "./async-context.ts";
+import { DurableTask } from "./durable-task.ts";
+import { cancelScopes } from "./run-cancel.ts";
+import type { Run } from "./run.ts";
+import { Scope } from "./scope.ts";
+
+/** A block that is cancelled as one. Its task settles when the function does, clean-up included. */
+export function runScope<T>(run: Run, fn: () => T | Promise<T>): DurableTask<T> {
+  const scope = new Scope({ run, parent: run.enter() });
+  return DurableTask.over(invoke(scope, fn), (reason) => {
+    run.enter();
+    cancelScopes(run, [scope], reason);
+  });
+}
+
+/** A block that no cancellation from outside reaches. */
+export function runShield<T>(run: Run, fn: () => T | Promise<T>): Promise<T> {
+  return invoke(new Scope({ run, parent: run.enter(), shielded: true }), fn);
+}
+
+function invoke<T>(scope: Scope, fn: () => T | Promise<T>): Promise<T> {
+  return asyncContext.run(scope, async () => fn());
+}

@@ -1,0 +1,329 @@
+// A run: one execution's code, alive, fed with its history one event at a time.
+//   U1. Replay and first run are the same path: `replayNext` delivers what history holds, `deliver` what is new.
+//       Commands are matched against history at the call while there is history, and appended after it (I5).
+//   U2. Waiting is a promise that does not settle; nothing is thrown through user code to suspend it (I9).
+//   U3. Once blocked or ended, every further call of the code is ignored: it waits for ever.
+//   U4. All that the context tells, `isReplaying` excepted, follows from the history up to the event last
+//       delivered (semantics 8).
+//   Modes: replaying (history left) → live (events are appended) → ended | blocked.
+
+import { asyncContext, drain } from "./async-context.ts";
+import { nondeterminism, type BlockReason } from "./block.ts";
+import type { Codec } from "./codec.ts";
+import { PerdureError } from "./errors.ts";
+import {
+  isCommand,
+  isTerminal,
+  type CommandBody,
+  type DeliveryBody,
+  type EventBody,
+  type HistoryEvent,
+  type OrchestrationStarted,
+  type TerminalBody,
+} from "./history-events.ts";
+import type { LogFields, LogLevel } from "./log.ts";
+import { Mailbox } from "./mailbox.ts";
+import { sameCommand, sameTerminal } from "./match.ts";
+import type { OpenTask, OpenWait } from "./open-task.ts";
+import { cancelLeftovers } from "./run-cancel.ts";
+import { applyDelivery } from "./run-delivery.ts";
+import { Scope } from "./scope.ts";
+import { TurnEffects } from "./turn-effects.ts";
+
+export interface RunOptions {
+  readonly instanceId: string;
+  readonly execution: number;
+  readonly priority: number;
+  readonly codec: Codec;
+  /** Starts the code; its promise ends the run. */
+  readonly main: (run: Run, started: OrchestrationStarted) => Promise<void>;
+  /** The execution's history so far; empty for a first turn. */
+  readonly history: readonly HistoryEvent[];
+  /** Bytes of that history's rows before each row's first event: [first sequence, bytes]. */
+  readonly rowBytes?: readonly (readonly [number, number])[];
+  /** Calls may go beyond recorded commands at the very end of the history (a fork's copied past). */
+  readonly openEnded?: boolean;
+  /** Notes where calls come from; costs a stack each. */
+  readonly captureSources?: boolean;
+  /** The context was used outside a turn of this run: the run is blocked and somebody must record it. */
+  readonly onMisuse?: (run: Run) => void;
+  readonly commandsMax?: number;
+}
+
+export interface BufferedLog {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** How many calls after a cancel an execution may make before it counts as ignoring it (19b). */
+const IGNORED_CANCELS_MAX = 1_000;
+
+export class Run {
+  readonly options: RunOptions;
+  readonly codec: Codec;
+  readonly root: Scope;
+  readonly open = new Map<number, OpenTask>();
+  readonly mailbox = new Mailbox<OpenWait>();
+  /** Set by the start event. */
+  started!: OrchestrationStarted;
+  at = 0;
+  delivered = 0;
+  bytes = 0;
+  /** Calls of uuid() and random() since the event last delivered. */
+  chanceCalls = 0;
+  cancelReason: string | null = null;
+  ended: TerminalBody | null = null;
+  blocked: BlockReason | null = null;
+  continuation: { input: string; version: string | null } | null = null;
+  readonly deferred: (() => unknown)[] = [];
+
+  /** What this turn appended, its effects and its log lines; replaced by `takeTurn`. */
+  fresh: EventBody[] = [];
+  effects = new TurnEffects();
+  logs: BufferedLog[] = [];
+
+  lastSequence = 0;
+  #history: readonly HistoryEvent[];
+  #cursor = 0;
+  #rowIndex = 0;
+  #live: boolean;
+  #commandsInDrain = 0;
+  #lateRejections: (() => void)[] = [];
+  #ignoredCancels = 0;
+
+  constructor(options: RunOptions) {
+    this.options = options;
+    this.codec = options.codec;
+    this.root = new Scope({ run: this, parent: null });
+    this.#history = options.history;
+    this.#live = options.history.length === 0;
+  }
+
+  get isReplaying(): boolean {
+    return !this.#live;
+  }
+  get hasMoreHistory(): boolean {
+    return this.#cursor < this.#history.length && !this.isOver;
+  }
+  get historyLeft(): number {
+    return this.#history.length - this.#cursor;
+  }
+  get isOver(): boolean {
+    return this.ended !== null || this.blocked !== null;
+  }
+
+  /** Delivers the next recorded event. Call inside a drain of this run. */
+  replayNext(): void {
+    const event = this.#history[this.#cursor];
+    if (event === undefined) throw new Error("There is no history left to replay.");
+    if (isCommand(event) || isTerminal(event)) {
+      this.block(nondeterminism({ sequence: event.sequence, recorded: event, requested: null }));
+      return;
+    }
+    this.#cursor++;
+    this.#apply(event, event.sequence, event.at);
+  }
+
+  /** Ends the replay: from here on events are appended. */
+  goLive(): void {
+    this.#live = true;
+    this.#history = [];
+    this.#cursor = 0;
+  }
+
+  /** Appends and delivers something new. Call inside a drain of this run. */
+  deliver(body: DeliveryBody, at: number): void {
+    this.fresh.push(body);
+    this.#apply(body, ++this.lastSequence, at);
+  }
+
+  #apply(body: DeliveryBody, sequence: number, at: number): void {
+    if (at > this.at) this.at = at;
+    this.delivered = sequence;
+    if (sequence > this.lastSequence) this.lastSequence = sequence;
+    this.chanceCalls = 0;
+    this.#commandsInDrain = 0;
+    this.#countBytes(sequence);
+    applyDelivery(this, body);
+  }
+
+  #countBytes(sequence: number): void {
+    const rows = this.options.rowBytes;
+    if (rows === undefined || this.#live) return;
+    for (let row = rows[this.#rowIndex]; row !== undefined && row[0] <= sequence;) {
+      this.bytes = row[1];
+      row = rows[++this.#rowIndex];
+    }
+  }
+
+  /**
+   * After the microtasks of a delivery have run dry. "again": call `lateRejection` in a drain of its own
+   * before anything else is delivered.
+   */
+  endDrain(): "again" | "settled" {
+    if (this.isOver) return "settled";
+    if (this.continuation !== null) {
+      this.#finishContinuation();
+      return "settled";
+    }
+    if (this.#lateRejections.length > 0) return "again";
+    const next = this.#history[this.#cursor];
+    if (next !== undefined && (isCommand(next) || isTerminal(next))) {
+      this.block(nondeterminism({ sequence: next.sequence, recorded: next, requested: null }));
+    } else if (this.open.size === 0) {
+      this.block(foreignAwait());
+    }
+    return "settled";
+  }
+
+  lateRejection(): void {
+    this.#lateRejections.shift()?.();
+  }
+
+  /**
+   * Records a command, or matches it with the recorded one. Null: the run is over and the call waits for ever.
+   */
+  command<Body extends CommandBody>(body: Body): { sequence: number; body: Body } | null {
+    if (this.isOver) return null;
+    const recorded = this.#history[this.#cursor];
+    if (recorded !== undefined) {
+      if (!sameCommand(recorded, body)) {
+        this.#diverge(recorded.sequence, recorded, body);
+        return null;
+      }
+      this.#cursor++;
+      this.lastSequence = recorded.sequence;
+      // Same kind: sameCommand compared it.
+      return { sequence: recorded.sequence, body: recorded as unknown as Body };
+    }
+    if (!this.#live && this.options.openEnded !== true) {
+      this.#diverge(this.lastSequence + 1, null, body);
+      return null;
+    }
+    if (++this.#commandsInDrain > (this.options.commandsMax ?? 50_000)) {
+      this.block({
+        code: "LIMIT_EXCEEDED",
+        message: `The code asked for more than ${this.#commandsInDrain - 1} things without waiting for any.`,
+      });
+      return null;
+    }
+    const sequence = ++this.lastSequence;
+    this.fresh.push(body);
+    this.effects.add(sequence, body, this);
+    return { sequence, body };
+  }
+
+  get instanceId(): string {
+    return this.options.instanceId;
+  }
+  get runId(): string {
+    return this.started.runId;
+  }
+  get execution(): number {
+    return this.options.execution;
+  }
+  get priority(): number {
+    return this.options.priority;
+  }
+
+  /** The last event of the execution. */
+  end(body: TerminalBody): void {
+    if (this.isOver) return;
+    const recorded = this.#history[this.#cursor];
+    if (recorded !== undefined) {
+      if (sameTerminal(recorded, body)) this.#cursor++;
+      else this.#diverge(recorded.sequence, recorded, body);
+    } else if (this.#live || this.options.openEnded === true) {
+      this.lastSequence++;
+      this.fresh.push(body);
+    } else {
+      this.#diverge(this.lastSequence + 1, null, body);
+    }
+    if (this.blocked === null) this.ended = body;
+  }
+
+  block(reason: BlockReason): void {
+    this.blocked ??= reason;
+  }
+
+  /** Refuses a call after a cancel, in a drain of its own, so that a loop of them cannot starve the process. */
+  rejectLater(reject: () => void): void {
+    if (this.cancelReason !== null && ++this.#ignoredCancels > IGNORED_CANCELS_MAX) {
+      this.end({
+        kind: "OrchestrationFailed",
+        outcome: "terminated",
+        failure: {
+          category: "application",
+          name: "CancelledError",
+          message: `It ignored its cancellation: more than ${IGNORED_CANCELS_MAX} calls after it.`,
+          retryable: false,
+        },
+      });
+      return;
+    }
+    this.#lateRejections.push(reject);
+  }
+
+  /** The scope of the calling code; refuses a call from outside a turn of this run (A1). */
+  enter(): Scope {
+    const frame = asyncContext.getStore();
+    if (drain.run === this) {
+      return frame !== undefined && frame.kind === "scope" && frame.run === this
+        ? frame
+        : this.root;
+    }
+    if (frame !== undefined && frame.kind !== "scope") {
+      const message = `ctx was used inside the ${frame.kind} "${frame.name}"; pass it values instead.`;
+      throw new PerdureError("GUARD_VIOLATION", message);
+    }
+    const reason = foreignAwait();
+    if (!this.isOver) {
+      this.block(reason);
+      this.options.onMisuse?.(this);
+    }
+    throw new PerdureError("FOREIGN_AWAIT", reason.message);
+  }
+
+  /** Everything this turn appended; the run goes on from there. */
+  takeTurn(): { events: EventBody[]; effects: TurnEffects; logs: BufferedLog[] } {
+    const turn = { events: this.fresh, effects: this.effects, logs: this.logs };
+    this.fresh = [];
+    this.effects = new TurnEffects();
+    this.logs = [];
+    return turn;
+  }
+
+  #diverge(sequence: number, recorded: EventBody | null, requested: EventBody): void {
+    const source = this.options.captureSources === true ? callerOf(new Error().stack) : undefined;
+    this.block(nondeterminism({ sequence, recorded, requested, source }));
+  }
+
+  #finishContinuation(): void {
+    const continuation = this.continuation;
+    if (continuation === null) return;
+    cancelLeftovers(this, "continued as new");
+    this.end({
+      kind: "OrchestrationContinuedAsNew",
+      input: continuation.input,
+      ...(continuation.version === null ? {} : { orchestrationVersion: continuation.version }),
+    });
+  }
+}
+
+function foreignAwait(): BlockReason {
+  return {
+    code: "FOREIGN_AWAIT",
+    message:
+      "The orchestration waits for a promise that is not durable (fetch, a timer, a database…). " +
+      "Do such work in an activity (ctx.run) or a step (ctx.step), and wait with ctx.sleep or ctx.event.",
+  };
+}
+
+/** The first stack line outside this package. */
+function callerOf(stack: string | undefined): string | undefined {
+  const lines = stack?.split("\n").slice(1) ?? [];
+  const own = new URL(".", import.meta.url).href;
+  const line = lines.find((text) => !text.includes(own) && !text.includes("node:internal"));
+  return line?.trim().replace(/^at /, "");
+}

@@ -1,0 +1,150 @@
+// Effects: what a turn's events ask the store to do besides being written down.
+//   F1. Effects follow from events alone, so that a hot turn and a cold one commit the same (I5).
+//   F2. What is scheduled and cancelled in one turn is recorded and never carried out (semantics 7).
+
+import { deterministicUuid } from "./deterministic.ts";
+import type {
+  ActivityScheduled,
+  CommandBody,
+  OrchestrationCancelRequested,
+  OrchestrationStarted,
+  ParentLink,
+} from "./history-events.ts";
+import type { NewInstance } from "./provider/commit.ts";
+import type { NewTimer, OutgoingMessage, TimerReference } from "./provider/messages.ts";
+
+export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
+  return { kind: "OrchestrationCancelRequested", reason, ...(by === undefined ? {} : { by }) };
+}
+
+export interface ScheduledActivity {
+  readonly sequence: number;
+  readonly body: ActivityScheduled;
+}
+
+/** Who the effects come from. */
+export interface EffectSource {
+  readonly instanceId: string;
+  readonly runId: string;
+  readonly execution: number;
+  readonly priority: number;
+}
+
+export class TurnEffects {
+  readonly activities = new Map<number, ScheduledActivity>();
+  readonly cancelledTasks: number[] = [];
+  readonly timers = new Map<string, NewTimer>();
+  readonly cancelledTimers: TimerReference[] = [];
+  readonly starts = new Map<number, NewInstance>();
+  readonly sends: OutgoingMessage[] = [];
+  /** Steps whose attempt under way is to be aborted. */
+  readonly abortedSteps: number[] = [];
+
+  add(sequence: number, body: CommandBody, source: EffectSource): void {
+    switch (body.kind) {
+      case "ActivityScheduled":
+        this.activities.set(sequence, { sequence, body });
+        if (body.scheduleToCloseMs !== undefined) {
+          this.addTimer({ kind: "deadline", sequence, delayMs: body.scheduleToCloseMs });
+        }
+        return;
+      case "ActivityCancelRequested":
+        if (!this.activities.delete(body.scheduled)) this.cancelledTasks.push(body.scheduled);
+        return;
+      case "TimerCreated":
+        this.addTimer({
+          kind: "timer",
+          sequence,
+          ...(body.delayMs === undefined ? { dueAt: body.due } : { delayMs: body.delayMs }),
+        });
+        return;
+      case "TimerCancelled":
+        this.cancelTimer("timer", body.scheduled);
+        return;
+      case "ChildScheduled": {
+        const { instanceId: id, runId, execution } = source;
+        this.#start(sequence, body, source, { id, runId, execution, sequence }, body.onParentClose);
+        return;
+      }
+      case "DetachedStarted":
+        this.#start(sequence, body, source, null, undefined);
+        return;
+      case "StepCancelRequested":
+        this.abortedSteps.push(body.scheduled);
+        return;
+      case "ChildCancelRequested": // the caller knows the child's id: cancelChild
+      case "StepScheduled":
+      case "EventSubscribed":
+      case "EventSubscriptionCancelled":
+        return;
+    }
+  }
+
+  addTimer(timer: NewTimer): void {
+    this.timers.set(timerKey(timer), timer);
+  }
+
+  /** Takes back a message that has not come due; one of this very turn is never written. */
+  cancelTimer(kind: NewTimer["kind"], sequence: number): void {
+    const reference = { kind, sequence };
+    if (!this.timers.delete(timerKey(reference))) this.cancelledTimers.push(reference);
+  }
+
+  /** Cancels a child, unless it was called in this very turn: then it is never started. */
+  cancelChild(child: { sequence: number; id: string; reason: string }): void {
+    if (this.starts.delete(child.sequence)) return;
+    this.sends.push({
+      to: { id: child.id },
+      kind: "cancel",
+      execution: null,
+      sequence: null,
+      data: JSON.stringify(cancelRequest(child.reason, "parent")),
+      key: "cancel",
+    });
+  }
+
+  #start(
+    sequence: number,
+    body: {
+      name: string;
+      orchestrationVersion?: string;
+      id: string;
+      input: string;
+      priority?: number;
+    },
+    source: EffectSource,
+    parent: ParentLink | null,
+    onParentClose: "abandon" | undefined,
+  ): void {
+    // A child's run id and seed follow from the call that made it: a repeated turn asks for the same child.
+    const runId = derivedId(source.runId, source.execution, sequence);
+    const started: OrchestrationStarted = {
+      kind: "OrchestrationStarted",
+      name: body.name,
+      orchestrationVersion: body.orchestrationVersion ?? "",
+      input: body.input,
+      runId,
+      seed: derivedId(runId, source.execution, sequence),
+      ...(parent === null ? {} : { parent }),
+    };
+    this.starts.set(sequence, {
+      id: body.id,
+      runId,
+      name: body.name,
+      version: body.orchestrationVersion ?? null,
+      started: JSON.stringify(started),
+      parent,
+      onParentClose: onParentClose ?? "cancel",
+      priority: body.priority ?? source.priority,
+      attributes: {},
+    });
+  }
+}
+
+function timerKey(timer: TimerReference): string {
+  return `${timer.kind}:${timer.sequence}`;
+}
+
+function derivedId(from: string, execution: number, sequence: number): string {
+  return deterministicUuid(from, execution, sequence).replaceAll("-", "");
+}
