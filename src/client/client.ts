@@ -1,0 +1,165 @@
+// The client: starts instances and hands out handles. It needs no registration: any process may use one.
+//   CL1. Bad input is refused with a code before anything is written.
+//   CL2. A call that returned is on disk (P1).
+
+import { defaultCodec, type Codec } from "../core/codec.ts";
+import { Committer } from "../core/committer.ts";
+import { checkPriority, type Orchestration } from "../core/definitions.ts";
+import { parseDuration, type Duration } from "../core/duration.ts";
+import { PerdureError } from "../core/errors.ts";
+import type { OrchestrationStarted } from "../core/history-events.ts";
+import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
+import type { ConflictPolicy, StartItem } from "../core/provider/commit.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import { parseVersion } from "../core/semver.ts";
+import { validate } from "../core/standard-schema.ts";
+import type { InputArguments } from "../core/context-types.ts";
+import { ended, Handle } from "./handle.ts";
+
+const CONFLICT_POLICIES: readonly string[] = [
+  "fail",
+  "useExisting",
+  "restart",
+  "terminateExisting",
+];
+const DEFAULT_PRIORITY = 3;
+
+export interface StartOptions {
+  /** Unique among instances; made up when not given. */
+  readonly id?: string;
+  readonly version?: string;
+  /** What happens when the id is taken. Default "fail". */
+  readonly onConflict?: ConflictPolicy;
+  /** Begin after this time… */
+  readonly delay?: Duration;
+  /** …or at this moment. */
+  readonly at?: Date;
+  /** 1 (first) to 5. Default 3. */
+  readonly priority?: number;
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** A repeated call with the same id returns the first one's outcome. */
+  readonly requestId?: string;
+}
+
+export class Client {
+  readonly #provider: Provider;
+  readonly #committer: Committer;
+  readonly #codec: Codec;
+
+  constructor(provider: Provider, options: { readonly codec?: Codec } = {}) {
+    this.#provider = provider;
+    this.#committer = Committer.of(provider);
+    this.#codec = options.codec ?? defaultCodec;
+  }
+
+  /** Starts an instance. When it returns, the instance is on disk and will run. */
+  async start<I, O>(
+    orchestration: Orchestration<I, O>,
+    ...rest: InputArguments<I, StartOptions>
+  ): Promise<Handle<O>>;
+  async start(name: string, input?: unknown, options?: StartOptions): Promise<Handle>;
+  async start(
+    target: Orchestration<never, unknown> | string,
+    input?: unknown,
+    options: StartOptions = {},
+  ): Promise<Handle> {
+    const item = await this.#startItem(target, input, options);
+    const result = await this.#committer.start(item);
+    if (result.kind === "refused") {
+      const why =
+        result.code === "INSTANCE_RUNNING"
+          ? "is still running; only an ended one is restarted"
+          : "exists already; choose another id or an onConflict policy";
+      throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
+    }
+    return new Handle(this.#provider, item.id, this.#codec);
+  }
+
+  /** A handle of an instance that may or may not exist. */
+  get<I, O>(orchestration: Orchestration<I, O>, id: string): Handle<O>;
+  get(id: string): Handle;
+  get(first: Orchestration<never, unknown> | string, id?: string): Handle {
+    const reference = parseInstanceReference(typeof first === "string" ? first : id);
+    return new Handle(this.#provider, reference, this.#codec);
+  }
+
+  async #startItem(
+    target: Orchestration<never, unknown> | string,
+    input: unknown,
+    options: StartOptions,
+  ): Promise<StartItem> {
+    if (typeof target !== "string" && target?.kind !== "orchestration") {
+      throw new PerdureError(
+        "INVALID_ARGUMENT",
+        "client.start takes an orchestration or its name.",
+      );
+    }
+    const { environment } = this.#provider;
+    const name = typeof target === "string" ? parseName(target, "orchestration name") : target.name;
+    const version = options.version ?? (typeof target === "string" ? null : target.version);
+    if (version !== null) parseVersion(version);
+    const id = options.id === undefined ? environment.randomHex(16) : parseInstanceId(options.id);
+    const schema = typeof target === "string" ? undefined : target.options.input;
+    const checked =
+      schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
+    if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
+    const attributes = checkAttributes(options.attributes ?? {});
+    const runId = environment.randomHex(16);
+    const started: OrchestrationStarted = {
+      kind: "OrchestrationStarted",
+      name,
+      orchestrationVersion: version ?? "",
+      input: this.#codec.encode(checked),
+      runId,
+      seed: environment.randomHex(16),
+      ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+    };
+    return {
+      kind: "start",
+      id,
+      runId,
+      name,
+      version,
+      started: JSON.stringify(started),
+      parent: null,
+      onParentClose: "cancel",
+      priority: options.priority ?? DEFAULT_PRIORITY,
+      attributes,
+      onConflict: checkConflict(options.onConflict),
+      requestId: options.requestId === undefined ? null : parseRequestId(options.requestId),
+      terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
+      ...timing(options),
+      lease: null,
+    };
+  }
+}
+
+function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {
+  if (options.delay !== undefined && options.at !== undefined) {
+    throw new PerdureError("INVALID_ARGUMENT", "Give delay or at, not both.");
+  }
+  if (options.delay !== undefined) return { delayMs: parseDuration(options.delay, "delay") };
+  if (options.at === undefined) return {};
+  const dueAt = options.at instanceof Date ? options.at.getTime() : NaN;
+  if (Number.isNaN(dueAt)) throw new PerdureError("INVALID_ARGUMENT", "at is a valid Date.");
+  return { dueAt };
+}
+
+function checkConflict(policy: ConflictPolicy | undefined): ConflictPolicy {
+  if (policy === undefined) return "fail";
+  if (CONFLICT_POLICIES.includes(policy)) return policy;
+  const message = `onConflict is one of ${CONFLICT_POLICIES.join(", ")}, not ${String(policy)}.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
+}
+
+function checkAttributes(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  for (const [name, value] of Object.entries(attributes)) {
+    parseName(name, "attribute name");
+    if (typeof value === "string") continue;
+    throw new PerdureError(
+      "INVALID_ARGUMENT",
+      `Attribute "${name}" is a text, not ${typeof value}.`,
+    );
+  }
+  return { ...attributes };
+}

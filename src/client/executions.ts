@@ -1,0 +1,48 @@
+// The executions of an instance, oldest first.
+
+import type { EventBody } from "../core/history-events.ts";
+import type { ExecutionRecord, InstanceRecord, InstanceStatus } from "../core/provider/index.ts";
+
+export interface ExecutionInfo {
+  readonly execution: number;
+  readonly status: InstanceStatus | "continuedAsNew";
+  readonly events: number;
+  readonly startedAt: Date;
+  readonly completedAt?: Date;
+}
+
+export function executionsOf(
+  record: InstanceRecord,
+  list: readonly ExecutionRecord[],
+): readonly ExecutionInfo[] {
+  const infos = list.map((execution): ExecutionInfo => {
+    const status = statusOf(execution) ?? record.status;
+    const isOver = statusOf(execution) !== null;
+    return {
+      execution: execution.execution,
+      status,
+      events: execution.lastEvent,
+      startedAt: new Date(execution.startedAt),
+      ...(isOver ? { completedAt: new Date(execution.lastAt) } : {}),
+    };
+  });
+  if (infos.some((info) => info.execution === record.execution)) return infos;
+  // The newest execution has not had its first turn yet: it has no history.
+  const startedAt = new Date(record.updatedAt);
+  return [...infos, { execution: record.execution, status: record.status, events: 0, startedAt }];
+}
+
+/** Null: its last event does not end it. */
+function statusOf(execution: ExecutionRecord): ExecutionInfo["status"] | null {
+  const body = JSON.parse(execution.lastBody) as EventBody; // written by the engine
+  switch (body.kind) {
+    case "OrchestrationCompleted":
+      return "completed";
+    case "OrchestrationFailed":
+      return body.outcome;
+    case "OrchestrationContinuedAsNew":
+      return "continuedAsNew";
+    default:
+      return null;
+  }
+}

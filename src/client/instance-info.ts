@@ -1,0 +1,174 @@
+// What `describe` tells about an instance.
+
+import type { BlockReason } from "../core/block.ts";
+import type { Codec } from "../core/codec.ts";
+import type { HistoryEvent, OrchestrationCancelRequested } from "../core/history-events.ts";
+import type { InstanceRecord, TaskRecord } from "../core/provider/index.ts";
+import { outcomeOf } from "./outcome.ts";
+import type { OrchestrationError } from "../core/outcome-errors.ts";
+
+export type PublicStatus = InstanceRecord["status"] | "paused";
+
+export type WaitingFor =
+  | { readonly kind: "timer"; readonly sequence: number; readonly due: Date }
+  | {
+      readonly kind: "event";
+      readonly sequence: number;
+      readonly name: string;
+      readonly details?: unknown;
+    }
+  | {
+      readonly kind: "activity";
+      readonly sequence: number;
+      readonly name: string;
+      readonly attempt: number;
+      readonly lastError?: string;
+      readonly availableAt?: Date;
+      readonly worker?: string;
+    }
+  | {
+      readonly kind: "step";
+      readonly sequence: number;
+      readonly name: string;
+      readonly attempt: number;
+    }
+  | {
+      readonly kind: "child";
+      readonly sequence: number;
+      readonly name: string;
+      readonly id: string;
+    };
+
+export interface InstanceInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string | undefined;
+  readonly status: PublicStatus;
+  readonly execution: number;
+  readonly output?: unknown;
+  readonly error?: OrchestrationError;
+  readonly blocked?: BlockReason & { readonly since: Date; readonly by: string };
+  readonly parent?: { readonly id: string; readonly sequence: number };
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly priority: number;
+  readonly cancelled?: { readonly reason: string; readonly by?: string };
+  readonly waitingFor: readonly WaitingFor[];
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly completedAt?: Date;
+}
+
+export function instanceInfo(
+  record: InstanceRecord,
+  waitingFor: readonly WaitingFor[],
+  codec: Codec,
+): InstanceInfo {
+  const outcome = outcomeOf(record, codec);
+  const { parent } = record;
+  return {
+    id: record.id,
+    name: record.name,
+    version: record.version ?? undefined,
+    status: record.paused !== null && outcome === null ? "paused" : record.status,
+    execution: record.execution,
+    ...(outcome?.kind === "value" ? { output: outcome.value } : {}),
+    ...(outcome?.kind === "error" ? { error: outcome.error } : {}),
+    ...(record.blocked === null ? {} : { blocked: blockOf(record.blocked) }),
+    ...(parent === null ? {} : { parent: { id: parent.id, sequence: parent.sequence } }),
+    attributes: record.attributes,
+    priority: record.priority,
+    ...(record.cancelRequested === null ? {} : { cancelled: cancelOf(record.cancelRequested) }),
+    waitingFor,
+    createdAt: new Date(record.createdAt),
+    updatedAt: new Date(record.updatedAt),
+    ...(record.completedAt === null ? {} : { completedAt: new Date(record.completedAt) }),
+  };
+}
+
+function blockOf(text: string): BlockReason & { since: Date; by: string } {
+  const block = JSON.parse(text) as BlockReason & { since: number; by: string }; // written by the engine
+  return { ...block, since: new Date(block.since) };
+}
+
+function cancelOf(text: string): { reason: string; by?: string } {
+  const { reason, by } = JSON.parse(text) as OrchestrationCancelRequested; // written by the engine
+  return by === undefined ? { reason } : { reason, by };
+}
+
+/** What an execution has asked for and has no outcome of, in schedule order. */
+export function waitingFor(
+  events: readonly HistoryEvent[],
+  tasks: readonly TaskRecord[],
+  codec: Codec,
+): readonly WaitingFor[] {
+  const open = new Map<number, WaitingFor>();
+  const unread = new Map<string, number>();
+  const waits: { sequence: number; name: string }[] = [];
+  const rows = new Map(tasks.map((task) => [task.sequence, task]));
+  for (const event of events) {
+    const { sequence } = event;
+    if ("scheduled" in event && event.kind !== "StepAttemptFailed") {
+      open.delete(event.scheduled);
+      const index = waits.findIndex((wait) => wait.sequence === event.scheduled);
+      if (index >= 0) waits.splice(index, 1);
+      continue;
+    }
+    switch (event.kind) {
+      case "TimerCreated":
+        open.set(sequence, { kind: "timer", sequence, due: new Date(event.due) });
+        break;
+      case "ActivityScheduled":
+        open.set(sequence, activityWait(sequence, event.name, rows.get(sequence)));
+        break;
+      case "StepScheduled":
+        open.set(sequence, { kind: "step", sequence, name: event.name, attempt: 1 });
+        break;
+      case "StepAttemptFailed": {
+        const step = open.get(event.scheduled);
+        if (step?.kind === "step")
+          open.set(event.scheduled, { ...step, attempt: event.attempt + 1 });
+        break;
+      }
+      case "ChildScheduled":
+        open.set(sequence, { kind: "child", sequence, name: event.name, id: event.id });
+        break;
+      case "EventSubscribed": {
+        const { name, since, details } = event;
+        const kept = unread.get(name) ?? 0;
+        if (kept > 0 && since !== "now") unread.set(name, kept - 1);
+        else {
+          waits.push({ sequence, name });
+          const shown = details === undefined ? {} : { details: codec.decode(details) };
+          open.set(sequence, { kind: "event", sequence, name, ...shown });
+        }
+        break;
+      }
+      case "EventReceived": {
+        const index = waits.findIndex((wait) => wait.name === event.name);
+        const wait = waits.splice(index, index < 0 ? 0 : 1)[0];
+        if (wait === undefined) unread.set(event.name, (unread.get(event.name) ?? 0) + 1);
+        else open.delete(wait.sequence);
+        break;
+      }
+      default:
+    }
+  }
+  return [...open.values()];
+}
+
+function activityWait(sequence: number, name: string, row: TaskRecord | undefined): WaitingFor {
+  return {
+    kind: "activity",
+    sequence,
+    name,
+    attempt: (row?.attempt ?? 0) + 1,
+    ...(row?.lastFailure == null ? {} : { lastError: messageOf(row.lastFailure) }),
+    ...(row === undefined ? {} : { availableAt: new Date(row.availableAt) }),
+    ...(row?.owner == null ? {} : { worker: row.owner }),
+  };
+}
+
+function messageOf(failure: string): string {
+  const parsed = JSON.parse(failure) as { message?: string }; // a Failure, written by the engine
+  return parsed.message ?? failure;
+}

@@ -1,0 +1,44 @@
+// Perdure's public surface: what `import … from "perdure"` offers.
+export { Perdure, type OpenOptions } from "./perdure.ts";
+export { Client, type StartOptions } from "./client/client.ts";
+export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
+export type { ExecutionInfo } from "./client/executions.ts";
+export type { InstanceInfo, PublicStatus, WaitingFor } from "./client/instance-info.ts";
+export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity-context.ts";
+export type { BlockReason } from "./core/block.ts";
+export { defaultCodec, type Codec } from "./core/codec.ts";
+export type {
+  Branch,
+  CallOptions,
+  DetachedOptions,
+  EventOptions,
+  OrchestrationContext,
+  OrchestrationInfo,
+  StepOptions,
+  Task,
+} from "./core/context-types.ts";
+export {
+  activity,
+  event,
+  orchestration,
+  type Activity,
+  type ActivityDefaults,
+  type EventDef,
+  type Orchestration,
+  type OrchestrationOptions,
+  type RunOptions,
+} from "./core/definitions.ts";
+export type { Duration } from "./core/duration.ts";
+export type { Environment } from "./core/environment.ts";
+export { ERROR_CODES, isPerdureError, PerdureError, type ErrorCode } from "./core/errors.ts";
+export type { Failure } from "./core/failure.ts";
+export type { EventKind, HistoryEvent } from "./core/history-events.ts";
+export type { Logger, LogLevel, LogSink } from "./core/log.ts";
+export { CancelledError, OrchestrationError } from "./core/outcome-errors.ts";
+export type * from "./core/provider/index.ts";
+export { NonRetryableError, RetryAfterError } from "./core/retry-errors.ts";
+export type { Retry, RetryOptions } from "./core/retry-policy.ts";
+export type { StandardSchema } from "./core/standard-schema.ts";
+export { ActivityError, ChildError, StepError } from "./core/task-errors.ts";
+export type { RuntimeOptions } from "./runtime/options.ts";
+export { Runtime } from "./runtime/runtime.ts";

@@ -1,0 +1,67 @@
+// Perdure: a store, a runtime and a client, opened together and closed together.
+
+import { Client } from "./client/client.ts";
+import { Committer } from "./core/committer.ts";
+import { PerdureError } from "./core/errors.ts";
+import type { Provider } from "./core/provider/provider.ts";
+import type { RuntimeOptions } from "./runtime/options.ts";
+import type { Registrable } from "./runtime/registry.ts";
+import { Runtime } from "./runtime/runtime.ts";
+
+export interface OpenOptions {
+  /** Activities and orchestrations that this process runs. */
+  readonly register?: readonly Registrable[];
+  readonly runtime?: RuntimeOptions;
+  /** Whether work is taken at once. Default true. */
+  readonly autoStart?: boolean;
+}
+
+export class Perdure implements AsyncDisposable {
+  readonly provider: Provider;
+  readonly runtime: Runtime;
+  readonly client: Client;
+  readonly #ownsProvider: boolean;
+
+  private constructor(provider: Provider, options: OpenOptions, ownsProvider: boolean) {
+    this.provider = provider;
+    this.#ownsProvider = ownsProvider;
+    const codec = options.runtime?.codec;
+    this.client = new Client(provider, codec === undefined ? {} : { codec });
+    this.runtime = new Runtime(provider, { ...options.runtime, register: options.register ?? [] });
+  }
+
+  /** Opens a store by its address (`sqlite:./orders.db`, `sqlite::memory:`) or takes one that is open. */
+  static async open(store: string | Provider, options: OpenOptions = {}): Promise<Perdure> {
+    const provider = typeof store === "string" ? await openProvider(store) : store;
+    const owns = typeof store === "string";
+    try {
+      const perdure = new Perdure(provider, options, owns);
+      if (options.autoStart !== false) await perdure.runtime.start();
+      return perdure;
+    } catch (error) {
+      if (owns) await provider.close();
+      throw error;
+    }
+  }
+
+  /** Shuts the runtime down and, if it was opened here, closes the store. */
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    await this.runtime.shutdown(options);
+    if (!this.#ownsProvider) return;
+    Committer.of(this.provider).close();
+    await this.provider.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+async function openProvider(address: string): Promise<Provider> {
+  if (address.startsWith("sqlite:")) {
+    const { SqliteProvider } = await import("./sqlite/index.ts");
+    return SqliteProvider.open(address.slice("sqlite:".length));
+  }
+  const message = `Cannot open "${address}": an address begins with sqlite:, such as sqlite:./orders.db.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
+}

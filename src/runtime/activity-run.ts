@@ -1,0 +1,95 @@
+// One attempt of an activity or a step: enters user code once and says how it went.
+//   AR1. Nothing that user code throws, rejects with or does late escapes from here (I8).
+//   AR2. The signal exists when it is asked for, not before; an abort before that is remembered.
+//   AR3. A timeout ends the attempt at once; what the code does afterwards is ignored (semantics 11).
+
+import type { ActivityContext, ActivityInfo, StepContext } from "../core/activity-context.ts";
+import { asyncContext, type WorkFrame } from "../core/async-context.ts";
+import type { Codec } from "../core/codec.ts";
+import { toFailure, type Failure } from "../core/failure.ts";
+import { makeLogger, type Logger, type LogSink } from "../core/log.ts";
+import { RetryAfterError } from "../core/retry-errors.ts";
+
+export type AttemptResult =
+  | { readonly kind: "completed"; readonly output: string }
+  | { readonly kind: "failed"; readonly failure: Failure; readonly retryAfterMs: number | null };
+
+/** The abort side of an attempt, and what its context shows. */
+export class Attempt implements ActivityContext, StepContext {
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly info: ActivityInfo;
+  readonly #sink: LogSink;
+  #controller: AbortController | null = null;
+  #reason: unknown = undefined;
+  #log: Logger | null = null;
+
+  constructor(options: { attempt: number; key: string; info: ActivityInfo; sink: LogSink }) {
+    this.attempt = options.attempt;
+    this.idempotencyKey = options.key;
+    this.info = options.info;
+    this.#sink = options.sink;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get log(): Logger {
+    this.#log ??= makeLogger(this.#sink, {
+      instance: this.info.instanceId,
+      activity: this.info.activity,
+      attempt: this.attempt,
+    });
+    return this.#log;
+  }
+
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/** Runs `fn` to its end. Never rejects. */
+export async function runAttempt(options: {
+  frame: WorkFrame;
+  fn: () => unknown;
+  codec: Codec;
+}): Promise<AttemptResult> {
+  const { frame, fn, codec } = options;
+  let value: unknown;
+  try {
+    value = await asyncContext.run(frame, fn);
+  } catch (error) {
+    return failed(error, codec);
+  }
+  try {
+    return { kind: "completed", output: codec.encode(value) };
+  } catch (error) {
+    // A result that cannot be stored will not become storable by running again.
+    return {
+      kind: "failed",
+      failure: toFailure(error, { retryable: false, codec }),
+      retryAfterMs: null,
+    };
+  }
+}
+
+function failed(error: unknown, codec: Codec): AttemptResult {
+  const retryAfterMs = error instanceof RetryAfterError ? error.delayMs : null;
+  return { kind: "failed", failure: toFailure(error, { codec }), retryAfterMs };
+}
+
+export function timeoutFailure(what: string): Failure {
+  return {
+    category: "application",
+    kind: "timeout",
+    name: "TimeoutError",
+    message: `timeout: ${what} timed out`,
+    retryable: true,
+  };
+}

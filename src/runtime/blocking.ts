@@ -1,0 +1,60 @@
+// Items for instances that cannot go on: a block, or the failure that `onNondeterminism: "fail"` asks for.
+
+import type { BlockReason } from "../core/block.ts";
+import type { OrchestrationFailed } from "../core/history-events.ts";
+import type { BlockItem, TurnItem } from "../core/provider/commit.ts";
+import type { Run } from "../core/run.ts";
+import { TurnEffects } from "../core/turn-effects.ts";
+import type { HeldInstance } from "./held-instance.ts";
+import { turnItem } from "./turn-commit.ts";
+
+export function blockItem(
+  held: HeldInstance,
+  reason: BlockReason,
+  found: { by: string; since: number },
+): BlockItem {
+  return {
+    kind: "block",
+    key: held.key,
+    token: held.token,
+    reason: JSON.stringify({ ...reason, ...found }),
+    by: found.by,
+  };
+}
+
+/** Ends the execution as failed, on top of the history as it stands. */
+export function failureTurn(
+  held: HeldInstance,
+  run: Run,
+  reason: BlockReason,
+  options: { commitId: number; at: number },
+): TurnItem {
+  const failed: OrchestrationFailed = {
+    kind: "OrchestrationFailed",
+    outcome: "failed",
+    failure: {
+      category: "configuration",
+      name: "NondeterminismError",
+      code: reason.code,
+      message: reason.message,
+      retryable: false,
+    },
+  };
+  run.blocked = null;
+  run.ended = failed;
+  const turn = {
+    held,
+    run,
+    at: options.at,
+    consumed: [],
+    delivered: [],
+    outcomes: [],
+    bug: undefined,
+  };
+  return turnItem(turn, [failed], new TurnEffects(), {
+    commitId: options.commitId,
+    cancelTimeoutMs: 0,
+    leaseFor: () => null,
+    release: true,
+  });
+}

@@ -1,0 +1,471 @@
+// Held instances: takes leased ones, runs their turns, commits them, lets them go.
+//   IN1. A turn's effects leave this runtime only after its commit returned (I13): tasks and steps are entered,
+//        log lines written, cancels carried out in `#committed`.
+//   IN2. A refused commit drops the live run; outcomes whose task is still ours go to the inbox (semantics 4a).
+
+import { inOrder } from "../core/inbox-delivery.ts";
+import type { BlockReason } from "../core/block.ts";
+import type { Committer } from "../core/committer.ts";
+import type { Environment } from "../core/environment.ts";
+import { isPerdureError, PerdureError } from "../core/errors.ts";
+import type { DeliveryBody, EventBody } from "../core/history-events.ts";
+import type { TurnItem } from "../core/provider/commit.ts";
+import type { LeasedInstance } from "../core/provider/instances.ts";
+import type { Message } from "../core/provider/messages.ts";
+import type { LeasedTask, NewTask } from "../core/provider/tasks.ts";
+import type { BufferedLog, Run } from "../core/run.ts";
+import type { TurnEffects } from "../core/turn-effects.ts";
+import type { ActivityRunner } from "./activity-runner.ts";
+import { blockItem, failureTurn } from "./blocking.ts";
+import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
+import { InstanceCache, isEvictable } from "./instance-cache.ts";
+import { makeRun } from "./make-run.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { Pump } from "./pump.ts";
+import type { Registry } from "./registry.ts";
+import { captureSource, shadowReplay, type HistoryReader } from "./replay-check.ts";
+import type { RuntimeStats } from "./stats.ts";
+import type { StepRunner } from "./step-runner.ts";
+import { hasOpenSteps, turnItem } from "./turn-commit.ts";
+import { TurnJob, type FinishedTurn } from "./turn-job.ts";
+
+/** Cold leases in a row without a commit after which an instance is set aside (semantics 9a). */
+const SUSPICION_MAX = 3;
+
+export interface InstancesOptions {
+  readonly runtimeId: string;
+  readonly environment: Environment;
+  readonly options: ResolvedOptions;
+  readonly registry: Registry;
+  readonly committer: Committer;
+  readonly pump: Pump;
+  readonly activities: ActivityRunner;
+  readonly steps: StepRunner;
+  readonly stats: RuntimeStats;
+  readonly storeNow: () => number;
+  readonly readHistory: HistoryReader;
+  readonly mayLeaseAtBirth: () => boolean;
+  /** A timer was written that comes due after this many milliseconds. */
+  readonly onTimer: (delayMs: number) => void;
+  /** Tasks were written for the queue. */
+  readonly onQueued: () => void;
+  /** A turn's place became free. */
+  readonly onFree: () => void;
+}
+
+export class Instances {
+  readonly #o: InstancesOptions;
+  readonly #cache = new InstanceCache();
+  #busy = 0;
+  #stopping = false;
+
+  constructor(options: InstancesOptions) {
+    this.#o = options;
+  }
+
+  get busy(): number {
+    return this.#busy;
+  }
+  get size(): number {
+    return this.#cache.size;
+  }
+  get leases(): readonly { key: number; token: number }[] {
+    return this.#cache.all().map(({ key, token }) => ({ key, token }));
+  }
+  /** Whether a suspect is being tried. */
+  get hasSuspect(): boolean {
+    return this.#cache.all().some((held) => held.suspect);
+  }
+  heldById(id: string): HeldInstance | undefined {
+    return this.#cache.byId(id);
+  }
+  heldByKey(key: number): HeldInstance | undefined {
+    return this.#cache.byKey(key);
+  }
+
+  /** Takes what a lease handed over: a new instance, or news for one that is held already. */
+  take(leased: LeasedInstance): void {
+    const known = this.#cache.byKey(leased.key);
+    if (known !== undefined && !leased.fresh) return this.giveMessages(known, leased.messages);
+    if (known !== undefined) this.#drop(known, leaseLost());
+    const definition = this.#o.registry.orchestration(leased.name, leased.version);
+    if (definition === undefined) return this.#release(leased);
+    const held: HeldInstance = {
+      key: leased.key,
+      id: leased.id,
+      runId: leased.runId,
+      name: leased.name,
+      definition,
+      priority: leased.priority,
+      token: leased.token,
+      execution: leased.execution,
+      lastEvent: leased.lastEvent,
+      version: leased.version,
+      run: null,
+      rows: leased.history,
+      bytes: leased.history.reduce((sum, row) => sum + row.data.length, 0),
+      state: "idle",
+      messages: inOrder(leased.messages),
+      outcomes: [],
+      usedAt: this.#o.environment.monotonic(),
+      suspect: leased.suspicion > 0,
+    };
+    this.#cache.add(held);
+    if (leased.suspicion >= SUSPICION_MAX) return this.#quarantine(held, leased.suspicion);
+    this.advance(held);
+  }
+
+  /** Due messages for an instance held here; a busy one is told by its own commit. */
+  giveMessages(held: HeldInstance, messages: readonly Message[]): void {
+    if (held.state !== "idle" || held.messages.length > 0 || messages.length === 0) return;
+    held.messages = inOrder(messages);
+    this.advance(held);
+  }
+
+  /** An activity of this runtime is over. False: the instance is not held here. */
+  giveOutcome(task: LeasedTask, body: DeliveryBody): boolean {
+    const held = this.#cache.byKey(task.key);
+    if (held === undefined || held.execution !== task.execution) return false;
+    held.outcomes.push({ task, body });
+    this.advance(held);
+    return true;
+  }
+
+  giveStepOutcome(held: HeldInstance, body: DeliveryBody): void {
+    if (!this.#cache.has(held)) return;
+    held.outcomes.push({ task: null, body });
+    this.advance(held);
+  }
+
+  advance(held: HeldInstance): void {
+    if (held.state !== "idle") return;
+    if (held.run !== null && held.messages.length === 0 && held.outcomes.length === 0) return;
+    this.#setState(held, "turning");
+    const run = held.run ?? this.#revive(held);
+    if (run === null) return;
+    held.run = run;
+    this.#o.stats.turns++;
+    const finish = (turn: FinishedTurn): void => this.#finish(turn);
+    this.#o.pump.add(new TurnJob({ held, run, now: this.#o.storeNow, finish }));
+  }
+
+  #revive(held: HeldInstance): Run | null {
+    try {
+      const run = makeRun(held, { codec: this.#o.options.codec, onMisuse: this.#misused });
+      this.#o.stats.replays += held.rows.length === 0 ? 0 : 1;
+      held.rows = [];
+      return run;
+    } catch (error) {
+      const message = isPerdureError(error) ? error.message : String(error);
+      this.#block(held, { code: "HISTORY_CORRUPT", message }, held.outcomes);
+      return null;
+    }
+  }
+
+  /** The context was used outside a turn: no turn may follow (architecture §7). */
+  readonly #misused = (run: Run): void => {
+    const held = this.#cache.byId(run.instanceId);
+    if (held?.run !== run || held.state !== "idle" || run.blocked === null) return;
+    this.#setState(held, "turning");
+    this.#block(held, run.blocked, held.outcomes);
+  };
+
+  #finish(turn: FinishedTurn): void {
+    const { held, run } = turn;
+    if (!this.#cache.has(held)) return;
+    if (turn.bug !== undefined) {
+      const reason: BlockReason = {
+        code: "QUARANTINE",
+        message: `Internal error: ${String(turn.bug)}`,
+      };
+      this.#o.options.log("error", "a turn failed inside the engine", {
+        instance: held.id,
+        error: turn.bug,
+      });
+      return this.#block(held, reason, turn.outcomes);
+    }
+    if (run.blocked !== null) return this.#blocked(turn, run.blocked);
+    const { events, effects, logs } = run.takeTurn();
+    if (events.length === 0 && turn.consumed.length === 0) {
+      this.#setState(held, "idle");
+      this.#o.steps.enterDue(held);
+      return;
+    }
+    const release = this.#shouldRelease(held, run);
+    const reserved = { count: 0 };
+    const item = turnItem(turn, events, effects, {
+      commitId: this.#number(),
+      cancelTimeoutMs: this.#o.options.cancelTimeoutMs,
+      leaseFor: (task) => this.#leaseAtBirth(task.body.name, reserved),
+      release,
+    });
+    held.state = "committing";
+    this.#o.committer.submit(item).then(
+      (result) => {
+        if (result.kind === "committed") {
+          this.#committed({ turn, item, events, effects, logs, due: result.due });
+        } else {
+          this.#o.activities.unreserve(reserved.count);
+          this.#refused(turn);
+        }
+      },
+      (error: unknown) => {
+        this.#o.activities.unreserve(reserved.count);
+        this.#unwritable(turn, error);
+      },
+    );
+  }
+
+  #leaseAtBirth(name: string, reserved: { count: number }): NewTask["lease"] {
+    const { registry, activities, mayLeaseAtBirth, runtimeId, options } = this.#o;
+    if (this.#stopping || !mayLeaseAtBirth()) return null;
+    if (registry.activity(name) === undefined || !activities.reserve()) return null;
+    reserved.count++;
+    const lease = { owner: runtimeId, token: this.#number() };
+    return options.taskLeaseMs === undefined ? lease : { ...lease, leaseMs: options.taskLeaseMs };
+  }
+
+  #committed(commit: {
+    turn: FinishedTurn;
+    item: TurnItem;
+    events: readonly EventBody[];
+    effects: TurnEffects;
+    logs: readonly BufferedLog[];
+    due: readonly Message[];
+  }): void {
+    const { turn, item, events, effects } = commit;
+    const { held, run } = turn;
+    this.#o.stats.countTurn(events);
+    for (const line of commit.logs) {
+      this.#o.options.log(line.level, line.message, { instance: held.id, ...line.fields });
+    }
+    this.#startTasks(held, item);
+    for (const sequence of item.cancelledTasks) {
+      this.#o.activities.cancel(
+        { key: held.key, execution: held.execution, sequence },
+        "cancelled",
+      );
+    }
+    for (const sequence of effects.abortedSteps) this.#o.steps.abort(held, sequence, "cancelled");
+    for (const timer of item.timers) {
+      this.#o.onTimer(timer.delayMs ?? (timer.dueAt ?? 0) - this.#o.storeNow());
+    }
+    held.suspect = false;
+    if (!this.#cache.has(held)) return;
+    held.lastEvent += events.length;
+    this.#cache.resize(held, held.bytes + (item.row?.data.length ?? 0));
+    if (item.change.kind === "ended" || item.release) return this.#letGo(held);
+    if (this.#o.options.shadowReplay === "always") this.#shadow(held, run, item.execution);
+    if (item.change.kind === "continued" && !this.#continue(held, item.change.version)) return;
+    this.#goOn(held, commit.due);
+  }
+
+  #goOn(held: HeldInstance, due: readonly Message[]): void {
+    this.#setState(held, "idle");
+    held.messages = inOrder(due);
+    this.#cache.touch(held, this.#o.environment.monotonic());
+    this.#o.steps.enterDue(held);
+    this.advance(held);
+    this.#trim();
+  }
+
+  /** The next execution begins with nothing but its start message. False: its version is not registered here. */
+  #continue(held: HeldInstance, version: string | null): boolean {
+    this.#o.steps.abortAll(held, leaseLost());
+    const definition = this.#o.registry.orchestration(held.name, version);
+    this.#cache.resize(held, 0);
+    held.execution++;
+    held.lastEvent = 0;
+    held.version = version;
+    held.run = null;
+    held.rows = [];
+    if (definition === undefined) {
+      this.#letGo(held);
+      this.#release(held);
+      return false;
+    }
+    Object.assign(held, { definition });
+    return true;
+  }
+
+  #startTasks(held: HeldInstance, item: TurnItem): void {
+    let queued = false;
+    for (const task of item.tasks) {
+      if (task.lease === null) {
+        queued = true;
+        continue;
+      }
+      this.#o.activities.unreserve(1);
+      this.#o.activities.start({
+        key: held.key,
+        execution: item.execution,
+        sequence: task.sequence,
+        token: task.lease.token,
+        instanceId: held.id,
+        runId: held.runId,
+        orchestration: held.name,
+        orchestrationVersion: held.definition.version,
+        name: task.name,
+        input: task.input,
+        options: task.options,
+        session: task.session,
+        tags: task.tags,
+        priority: task.priority,
+        attempt: 0,
+        deaths: 0,
+        suspect: false,
+      });
+    }
+    if (queued) this.#o.onQueued();
+  }
+
+  #refused(turn: FinishedTurn): void {
+    this.#o.stats.refusedTurns++;
+    const { held } = turn;
+    const outcomes = [...turn.outcomes, ...held.outcomes];
+    this.#drop(held, leaseLost());
+    this.#toInbox(outcomes);
+  }
+
+  /** The store will never take this turn, or the runtime is closing. */
+  #unwritable(turn: FinishedTurn, error: unknown): void {
+    const { held } = turn;
+    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#drop(held, leaseLost());
+    const message = `The store refused the turn: ${error instanceof Error ? error.message : String(error)}`;
+    this.#block(held, { code: "LIMIT_EXCEEDED", message }, turn.outcomes);
+  }
+
+  #blocked(turn: FinishedTurn, reason: BlockReason): void {
+    const { held, run } = turn;
+    if (reason.code !== "NONDETERMINISM") return this.#block(held, reason, turn.outcomes);
+    if (held.definition.options.onNondeterminism === "fail") {
+      const item = failureTurn(held, run, reason, { commitId: this.#number(), at: turn.at });
+      void this.#o.committer.submit(item).then(
+        () => this.#letGo(held),
+        () => this.#letGo(held),
+      );
+      return;
+    }
+    // Source lines cost a stack a call, so they are looked for only now, in a second replay.
+    captureSource(run, this.#o.pump, (found) => this.#block(held, found ?? reason, turn.outcomes));
+  }
+
+  #block(held: HeldInstance, reason: BlockReason, outcomes: readonly LocalOutcome[]): void {
+    const { stats, committer, runtimeId, options, storeNow } = this.#o;
+    stats.blocked++;
+    options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
+    this.#toInbox([...outcomes, ...held.outcomes]);
+    this.#drop(held, leaseLost());
+    const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
+    void committer.submit(item).catch(() => undefined);
+  }
+
+  #quarantine(held: HeldInstance, suspicion: number): void {
+    const message =
+      `Set aside: ${suspicion} times in a row the process that took it died or stalled before it could ` +
+      `commit. Find out why, then unblock it.`;
+    this.#setState(held, "turning");
+    this.#block(held, { code: "QUARANTINE", message }, []);
+  }
+
+  #toInbox(outcomes: readonly LocalOutcome[]): void {
+    for (const { task, body } of outcomes) {
+      if (task === null) continue;
+      const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
+      this.#o.committer.submit(item).catch(() => undefined);
+    }
+  }
+
+  #shadow(held: HeldInstance, run: Run, execution: number): void {
+    const { pump, options, readHistory } = this.#o;
+    const { codec } = options;
+    shadowReplay({ held, run, execution, pump, codec, readHistory }, (reason) => {
+      if (!this.#cache.has(held) || held.state === "turning") return;
+      this.#block(held, reason, held.outcomes);
+    });
+  }
+
+  /** Nothing to wait for but far timers, no cache, or no room in it (architecture §4.6). */
+  #shouldRelease(held: HeldInstance, run: Run): boolean {
+    if (run.ended !== null && run.ended.kind !== "OrchestrationContinuedAsNew") return true;
+    if (hasOpenSteps(run)) return false;
+    const { stickyCacheMax, stickyIdleMs } = this.#o.options;
+    if (stickyCacheMax === 0 || this.#stopping) return true;
+    if (run.ended !== null) return false;
+    const soon = this.#o.storeNow() + stickyIdleMs;
+    for (const task of run.open.values()) {
+      if (task.kind !== "timer" || task.due <= soon) return false;
+    }
+    return true;
+  }
+
+  /** Lets go of instances that nothing happened to for long. */
+  sweep(): void {
+    const limit = this.#o.environment.monotonic() - this.#o.options.stickyIdleMs;
+    for (const held of this.#cache.idleSince(limit)) this.#evict(held);
+  }
+
+  #trim(): void {
+    const { stickyCacheMax: countMax, stickyCacheBytesMax: bytesMax } = this.#o.options;
+    for (const held of this.#cache.surplus({ countMax, bytesMax })) this.#evict(held);
+  }
+
+  #evict(held: HeldInstance): void {
+    this.#o.stats.evictions++;
+    this.#letGo(held);
+    this.#release(held);
+  }
+
+  #release(held: { key: number; token: number }): void {
+    const item = { kind: "releaseInstance", key: held.key, token: held.token } as const;
+    this.#o.committer.submit(item).catch(() => undefined);
+  }
+
+  /** Forgets an instance whose lease is already gone from the store; late outcomes go to the inbox. */
+  #letGo(held: HeldInstance): void {
+    const { outcomes } = held;
+    this.#drop(held, leaseLost());
+    this.#toInbox(outcomes);
+  }
+
+  #drop(held: HeldInstance, reason: Error): void {
+    if (!this.#cache.has(held)) return;
+    this.#setState(held, "idle");
+    this.#cache.remove(held);
+    held.outcomes = [];
+    held.messages = [];
+    this.#o.steps.abortAll(held, reason);
+  }
+
+  /** The leases are gone: another runtime may own everything by now. */
+  dropAll(): void {
+    for (const held of this.#cache.all()) this.#drop(held, leaseLost());
+  }
+  dropKey(key: number): void {
+    const held = this.#cache.byKey(key);
+    if (held !== undefined) this.#drop(held, leaseLost());
+  }
+
+  /** No further turn begins; instances are released as their commits return. */
+  stop(): void {
+    this.#stopping = true;
+    for (const held of this.#cache.all()) if (isEvictable(held)) this.#evict(held);
+  }
+
+  #setState(held: HeldInstance, state: HeldInstance["state"]): void {
+    const wasBusy = held.state !== "idle";
+    const isBusy = state !== "idle";
+    held.state = state;
+    if (wasBusy === isBusy) return;
+    this.#busy += isBusy ? 1 : -1;
+    if (!isBusy) this.#o.onFree();
+  }
+
+  #number(): number {
+    return Math.floor(this.#o.environment.random() * Number.MAX_SAFE_INTEGER);
+  }
+}
+
+function leaseLost(): PerdureError {
+  return new PerdureError("LEASE_LOST", "This runtime no longer holds the instance.");
+}

@@ -1,0 +1,128 @@
+// Liveness: says that this runtime is alive, and takes over from those that are not (architecture §4.7).
+//   LV1. A death that is certain is acted on at once; any other only when the beat is stale by the store's clock
+//        and our own beats went through for a whole stale time without a gap, so that a store that was away for a
+//        while robs nobody.
+//   LV2. A runtime that was declared dead owns nothing any more: it drops everything and registers anew.
+
+import type { Environment } from "../core/environment.ts";
+import type { LogSink } from "../core/log.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type { Heart, RuntimeRecord, RuntimeRegistration } from "../core/provider/runtimes.ts";
+import { isCertainlyGone } from "./process-identity.ts";
+
+const STALE_WITH_HEART_MS = 5_000;
+const STALE_WITHOUT_HEART_MS = 30_000;
+
+export interface LivenessOptions {
+  readonly provider: Provider;
+  readonly environment: Environment;
+  readonly registration: Omit<RuntimeRegistration, "registered">;
+  readonly registered: object;
+  readonly beatMs: number;
+  readonly staleMs: number | undefined;
+  readonly stallMs: number;
+  readonly log: LogSink;
+  /** Leases of a dead runtime were freed. */
+  readonly onFreed: () => void;
+  /** This runtime was declared dead. */
+  readonly onLost: () => void;
+}
+
+export class Liveness {
+  readonly #o: LivenessOptions;
+  #heart: Heart | null = null;
+  #steadySince = 0;
+  readonly #staleMs: number;
+
+  constructor(options: LivenessOptions) {
+    this.#o = options;
+    const usual =
+      options.provider.startHeart === undefined ? STALE_WITHOUT_HEART_MS : STALE_WITH_HEART_MS;
+    this.#staleMs = options.staleMs ?? usual;
+  }
+
+  get heart(): Heart | null {
+    return this.#heart;
+  }
+
+  async start(): Promise<void> {
+    const { provider, registration, beatMs, stallMs } = this.#o;
+    await this.#register();
+    this.#heart = provider.startHeart?.({ runtimeId: registration.id, beatMs, stallMs }) ?? null;
+  }
+
+  async #register(): Promise<void> {
+    const { provider, registration, registered, environment } = this.#o;
+    const text = JSON.stringify({ ...registered, staleMs: this.#staleMs });
+    await provider.registerRuntime({ ...registration, registered: text });
+    this.#steadySince = environment.monotonic();
+  }
+
+  /** Called once a beat by the main loop. */
+  async beat(): Promise<void> {
+    const { provider, registration, environment } = this.#o;
+    const heart = this.#heart;
+    heart?.turned();
+    let lost: boolean;
+    if (heart === null) {
+      try {
+        lost = !(await provider.beat(registration.id));
+      } catch (error) {
+        this.#steadySince = environment.monotonic();
+        throw error;
+      }
+    } else {
+      lost = heart.lost();
+      this.#steadySince = Math.max(this.#steadySince, heart.steadySince());
+    }
+    if (!lost) return;
+    this.#o.log("error", "declared dead by another runtime: everything here was given up", {
+      runtime: registration.id,
+    });
+    this.#o.onLost();
+    await this.#register();
+  }
+
+  /** Frees what dead runtimes hold. */
+  async reap(): Promise<void> {
+    const { provider, registration, log } = this.#o;
+    for (const other of await provider.listRuntimes()) {
+      if (other.id === registration.id) continue;
+      const certain = isCertainlyGone(other.process, registration.process);
+      if (!certain && !this.#looksStale(other)) continue;
+      const result = await provider.expireRuntime({
+        id: other.id,
+        staleMs: certain ? null : staleMsOf(other),
+      });
+      if (!result.expired) continue;
+      const { instances, tasks } = result;
+      const how = certain ? "is gone" : "stopped beating";
+      log("warn", `runtime ${other.id} ${how}; took over`, { instances, tasks });
+      this.#o.onFreed();
+    }
+  }
+
+  #looksStale(other: RuntimeRecord): boolean {
+    const { provider, environment } = this.#o;
+    const steadyMs = environment.monotonic() - this.#steadySince;
+    return steadyMs >= this.#staleMs && provider.now() - other.beatAt > staleMsOf(other);
+  }
+
+  async stop(): Promise<void> {
+    await this.#heart?.stop();
+    this.#heart = null;
+  }
+}
+
+/** How long that runtime may be silent, by its own word. */
+function staleMsOf(other: RuntimeRecord): number {
+  try {
+    const registered: unknown = JSON.parse(other.registered);
+    if (typeof registered === "object" && registered !== null && "staleMs" in registered) {
+      if (typeof registered.staleMs === "number") return registered.staleMs;
+    }
+  } catch {
+    // an unreadable word counts as none
+  }
+  return STALE_WITHOUT_HEART_MS;
+}

@@ -1,0 +1,43 @@
+// A live run from a held instance: its history decoded, its code ready to be driven.
+
+import type { Codec } from "../core/codec.ts";
+import type { HistoryEvent } from "../core/history-events.ts";
+import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
+import { orchestrationMain } from "../core/orchestration-main.ts";
+import { Run } from "../core/run.ts";
+import type { HeldInstance } from "./held-instance.ts";
+
+export interface MakeRunOptions {
+  readonly codec: Codec;
+  readonly onMisuse?: (run: Run) => void;
+  readonly captureSources?: boolean;
+  /** Another history than the instance's own rows. */
+  readonly rows?: readonly HistoryRow[];
+  readonly execution?: number;
+}
+
+/** Throws HISTORY_CORRUPT when the rows cannot be read. */
+export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
+  const rows = options.rows ?? held.rows;
+  const history: readonly HistoryEvent[] = decodeHistory(rows);
+  return new Run({
+    instanceId: held.id,
+    execution: options.execution ?? held.execution,
+    priority: held.priority,
+    codec: options.codec,
+    main: orchestrationMain(held.definition),
+    history,
+    rowBytes: bytesBefore(rows),
+    ...(options.onMisuse === undefined ? {} : { onMisuse: options.onMisuse }),
+    ...(options.captureSources === true ? { captureSources: true } : {}),
+  });
+}
+
+function bytesBefore(rows: readonly HistoryRow[]): (readonly [number, number])[] {
+  let bytes = 0;
+  return rows.map((row) => {
+    const entry = [row.first, bytes] as const;
+    bytes += row.data.length;
+    return entry;
+  });
+}

@@ -1,0 +1,147 @@
+// Runtime options: defaults and what is refused.
+//   OP1. Every option is honoured; one that is unknown, out of range or contradicts another is INVALID_ARGUMENT
+//        when the runtime is made.
+
+import { defaultCodec, type Codec } from "../core/codec.ts";
+import { PerdureError } from "../core/errors.ts";
+import { consoleSink, type LogSink } from "../core/log.ts";
+
+export interface RuntimeOptions {
+  /** Instances whose turns may be under way at once. Default 1,000. */
+  readonly turnConcurrency?: number;
+  /** Activities that may run at once. Default 500. */
+  readonly activityConcurrency?: number;
+  /** Inline steps that may run at once. Default 100. */
+  readonly stepConcurrency?: number;
+  /** Instances or tasks taken from the store at a time. Default 256. */
+  readonly leaseBatch?: number;
+  /** Set: an instance's lease also ends by itself after this time, renewed by the main loop. */
+  readonly instanceLeaseMs?: number;
+  /** Set: a task's lease also ends by itself after this time, renewed by the main loop. */
+  readonly taskLeaseMs?: number;
+  /** How long before its end a lease is renewed. Default: a third of the lease. */
+  readonly renewBufferMs?: number;
+  /** The safety net's period; wake-ups are pushed. Default 1,000. */
+  readonly pollIntervalMs?: number;
+  /** Live instances kept in memory; 0: none, every turn replays its history. Default 1,000. */
+  readonly stickyCacheMax?: number;
+  /** How much history the live instances may have together. Default 256 MiB. */
+  readonly stickyCacheBytesMax?: number;
+  /** A live instance that nothing happened to for this long is let go. Default 10,000. */
+  readonly stickyIdleMs?: number;
+  /** Deaths of its process after which an activity is poison. Default 10. */
+  readonly attemptsMax?: number;
+  /** How long a cancelled activity keeps its slot while it winds up. Default 10,000. */
+  readonly cancelGraceMs?: number;
+  /** How long an instance may clean up after a cancel before it is terminated. Default one hour. */
+  readonly cancelTimeoutMs?: number;
+  /** How often this runtime says that it is alive. Default 1,000. */
+  readonly beatMs?: number;
+  /** After this long without a beat others take over. Default 5,000 with a helper thread, else 30,000. */
+  readonly staleMs?: number;
+  /** A main loop that stands still for this long stops the beats. Default 30,000. */
+  readonly stallMs?: number;
+  /** A stable name for this worker, shown to people. Default: the host's name and process id. */
+  readonly workerNodeId?: string;
+  /** Replays every committed turn beside the live run and compares. Default "never". */
+  readonly shadowReplay?: "always" | "never";
+  /** How values become text. */
+  readonly codec?: Codec;
+  readonly log?: LogSink;
+}
+
+export type ResolvedOptions = Required<
+  Omit<
+    RuntimeOptions,
+    "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId"
+  >
+> &
+  Pick<
+    RuntimeOptions,
+    "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId"
+  >;
+
+const DEFAULTS = {
+  turnConcurrency: 1_000,
+  activityConcurrency: 500,
+  stepConcurrency: 100,
+  leaseBatch: 256,
+  pollIntervalMs: 1_000,
+  stickyCacheMax: 1_000,
+  stickyCacheBytesMax: 256 * 1024 * 1024,
+  stickyIdleMs: 10_000,
+  attemptsMax: 10,
+  cancelGraceMs: 10_000,
+  cancelTimeoutMs: 3_600_000,
+  beatMs: 1_000,
+  stallMs: 30_000,
+} as const;
+
+/** The smallest value each number may have. */
+const MINIMUM: Readonly<Record<string, number>> = {
+  turnConcurrency: 1,
+  activityConcurrency: 0,
+  stepConcurrency: 1,
+  leaseBatch: 1,
+  instanceLeaseMs: 100,
+  taskLeaseMs: 100,
+  renewBufferMs: 10,
+  pollIntervalMs: 10,
+  stickyCacheMax: 0,
+  stickyCacheBytesMax: 0,
+  stickyIdleMs: 0,
+  attemptsMax: 1,
+  cancelGraceMs: 0,
+  cancelTimeoutMs: 1,
+  beatMs: 10,
+  staleMs: 50,
+  stallMs: 50,
+};
+const OTHERS = ["workerNodeId", "shadowReplay", "codec", "log"];
+
+export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
+    const minimum = MINIMUM[name];
+    if (minimum === undefined && !OTHERS.includes(name))
+      throw invalid(`${name} is no runtime option`);
+    if (minimum === undefined || value === undefined) continue;
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < minimum) {
+      throw invalid(`${name} is a whole number of at least ${minimum}, not ${String(value)}`);
+    }
+  }
+  const resolved: ResolvedOptions = {
+    ...DEFAULTS,
+    shadowReplay: "never",
+    codec: defaultCodec,
+    log: consoleSink,
+    ...withoutUndefined(options),
+  };
+  checkTogether(resolved);
+  return resolved;
+}
+
+function checkTogether(options: ResolvedOptions): void {
+  const shadow: string = options.shadowReplay;
+  if (shadow !== "always" && shadow !== "never") {
+    throw invalid(`shadowReplay is "always" or "never", not ${shadow}`);
+  }
+  if (options.staleMs !== undefined && options.staleMs < 2 * options.beatMs) {
+    throw invalid(`staleMs (${options.staleMs}) is at least twice beatMs (${options.beatMs})`);
+  }
+  for (const name of ["instanceLeaseMs", "taskLeaseMs"] as const) {
+    const leaseMs = options[name];
+    const bufferMs = options.renewBufferMs;
+    if (leaseMs !== undefined && bufferMs !== undefined && bufferMs >= leaseMs) {
+      throw invalid(`renewBufferMs (${bufferMs}) is less than ${name} (${leaseMs})`);
+    }
+  }
+}
+
+/** An option given as undefined is one not given. */
+function withoutUndefined(options: RuntimeOptions): RuntimeOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+function invalid(why: string): PerdureError {
+  return new PerdureError("INVALID_ARGUMENT", `Runtime options: ${why}.`);
+}

@@ -1,0 +1,99 @@
+// The pump: gives every run its drains, one macrotask each.
+//   PU1. Each delivery has a macrotask of its own; its microtasks run dry before the next callback begins, so
+//        that nobody else's code runs inside it and a drain that never ends has a name.
+//   PU2. Callbacks are asked for ahead (at most AHEAD_MAX), because host macrotasks asked for together follow
+//        each other without a turn of the event loop in between.
+//   PU3. A run that replays goes on before others begin: its next event is waiting, not somebody's answer.
+
+import { drain } from "../core/async-context.ts";
+import type { Environment } from "../core/environment.ts";
+import type { Run } from "../core/run.ts";
+
+const AHEAD_MAX = 512;
+
+/** Something that is delivered in steps, with a drain after each. */
+export interface DrainJob {
+  readonly run: Run;
+  readonly label: string;
+  /** Delivers the next thing. */
+  step(): void;
+  /** After its microtasks ran dry: whether there is another step. */
+  after(): boolean;
+  /** How many steps are certain to follow the next one: recorded events left to replay. */
+  readonly certain: number;
+}
+
+export class Pump {
+  readonly #environment: Environment;
+  readonly #onIdle: () => void;
+  readonly #entering: (label: string) => void;
+  #waiting: DrainJob[] = [];
+  #head = 0;
+  #draining: DrainJob | null = null;
+  #asked = 0;
+
+  constructor(options: {
+    environment: Environment;
+    onIdle: () => void;
+    entering: (label: string) => void;
+  }) {
+    this.#environment = options.environment;
+    this.#onIdle = options.onIdle;
+    this.#entering = options.entering;
+  }
+
+  add(job: DrainJob): void {
+    this.#waiting.push(job);
+    this.#ask();
+  }
+
+  get isIdle(): boolean {
+    return this.#draining === null && this.#head === this.#waiting.length;
+  }
+
+  #ask(): void {
+    const certain = this.#draining?.certain ?? 0;
+    const wanted = Math.min(this.#waiting.length - this.#head + 1 + certain, AHEAD_MAX);
+    while (this.#asked < wanted) {
+      this.#asked++;
+      this.#environment.immediate(this.#tick);
+    }
+  }
+
+  readonly #tick = (): void => {
+    this.#asked--;
+    let next = this.#endDrain();
+    next ??= this.#take();
+    if (next !== null) {
+      this.#draining = next;
+      this.#entering(next.label);
+      drain.run = next.run;
+      next.step();
+    }
+    if (!this.isIdle) this.#ask();
+    else this.#onIdle();
+  };
+
+  /** Closes the drain of the callback before; the job that goes on at once, if it does. */
+  #endDrain(): DrainJob | null {
+    const job = this.#draining;
+    if (job === null) return null;
+    drain.run = null;
+    this.#draining = null;
+    if (!job.after()) return null;
+    if (job.certain > 0) return job;
+    this.#waiting.push(job);
+    return null;
+  }
+
+  #take(): DrainJob | null {
+    const job = this.#waiting[this.#head];
+    if (job === undefined) return null;
+    this.#head++;
+    if (this.#head > 1_024 && this.#head * 2 > this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#head);
+      this.#head = 0;
+    }
+    return job;
+  }
+}

@@ -1,0 +1,76 @@
+// The registry: which activities and orchestrations this runtime can run.
+//   RG1. A name and version stand for one definition; all duplicates are refused together (semantics 22).
+//   RG2. An instance that named no version gets the newest one registered here.
+
+import type { Activity, Orchestration } from "../core/definitions.ts";
+import { PerdureError } from "../core/errors.ts";
+import { compareVersions, parseVersion } from "../core/semver.ts";
+
+export type Registrable = Activity<never, unknown> | Orchestration<never, unknown>;
+
+export class Registry {
+  readonly #activities = new Map<string, Activity<never, unknown>>();
+  readonly #orchestrations = new Map<string, Orchestration<never, unknown>[]>();
+
+  constructor(definitions: readonly Registrable[]) {
+    const problems: string[] = [];
+    for (const definition of definitions) this.#add(definition, problems);
+    if (problems.length > 0) {
+      throw new PerdureError("INVALID_ARGUMENT", `Cannot register: ${problems.join("; ")}.`);
+    }
+  }
+
+  #add(definition: Registrable, problems: string[]): void {
+    const kind: string | undefined = (definition as Registrable | undefined)?.kind;
+    if (definition.kind === "activity") {
+      const known = this.#activities.get(definition.name);
+      if (known === definition) return;
+      if (known !== undefined) problems.push(`activity "${definition.name}" is defined twice`);
+      else this.#activities.set(definition.name, definition);
+    } else if (definition.kind === "orchestration") {
+      const versions = this.#orchestrations.get(definition.name) ?? [];
+      if (versions.includes(definition)) return;
+      if (versions.some((other) => other.version === definition.version)) {
+        problems.push(`orchestration "${definition.name}" ${definition.version} is defined twice`);
+        return;
+      }
+      versions.push(definition);
+      versions.sort((a, b) => compareVersions(parseVersion(b.version), parseVersion(a.version)));
+      this.#orchestrations.set(definition.name, versions);
+    } else {
+      problems.push(`${String(kind)} is neither an activity nor an orchestration`);
+    }
+  }
+
+  activity(name: string): Activity<never, unknown> | undefined {
+    return this.#activities.get(name);
+  }
+
+  /** The given version, or the newest when none is given. */
+  orchestration(name: string, version: string | null): Orchestration<never, unknown> | undefined {
+    const versions = this.#orchestrations.get(name);
+    if (version === null || version === "") return versions?.[0];
+    return versions?.find((definition) => definition.version === version);
+  }
+
+  get activityNames(): readonly string[] {
+    return [...this.#activities.keys()];
+  }
+
+  /** What to ask the store for: `name` for unpinned starts, `name@version` for pinned instances. */
+  get targets(): readonly string[] {
+    const targets: string[] = [];
+    for (const [name, versions] of this.#orchestrations) {
+      targets.push(name, ...versions.map((definition) => `${name}@${definition.version}`));
+    }
+    return targets;
+  }
+
+  list(): { activities: readonly string[]; orchestrations: Record<string, readonly string[]> } {
+    const orchestrations: Record<string, readonly string[]> = {};
+    for (const [name, versions] of this.#orchestrations) {
+      orchestrations[name] = versions.map((definition) => definition.version);
+    }
+    return { activities: this.activityNames, orchestrations };
+  }
+}

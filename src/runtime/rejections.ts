@@ -1,0 +1,44 @@
+// Unhandled rejections of user code: logged once with a name, and no reason for the process to die.
+//   UR1. Only rejections whose async context is an orchestration, step or activity are ours; any other goes on
+//        as Node would treat it.
+
+import { asyncContext } from "../core/async-context.ts";
+import type { LogSink } from "../core/log.ts";
+import { Run } from "../core/run.ts";
+
+let watchers: LogSink[] = [];
+
+/** Begins to watch; the returned function ends it. */
+export function watchRejections(log: LogSink): () => void {
+  if (watchers.length === 0) process.on("unhandledRejection", onRejection);
+  watchers.push(log);
+  return () => {
+    const index = watchers.indexOf(log);
+    if (index >= 0) watchers = watchers.toSpliced(index, 1);
+    if (watchers.length === 0) process.off("unhandledRejection", onRejection);
+  };
+}
+
+function onRejection(reason: unknown, promise: Promise<unknown>): void {
+  const frame = asyncContext.getStore();
+  if (frame === undefined) return passOn(reason, promise);
+  const owner =
+    frame.kind === "scope"
+      ? { orchestration: frame.run instanceof Run ? frame.run.started.name : "unknown" }
+      : { [frame.kind]: frame.name, instance: frame.instanceId };
+  watchers[0]?.("warn", "a promise was rejected and nobody was waiting for it", {
+    ...owner,
+    error: reason,
+  });
+}
+
+/** Our listener alone must not change what Node does about other people's rejections. */
+function passOn(reason: unknown, promise: Promise<unknown>): void {
+  if (process.listenerCount("unhandledRejection") > 1) return;
+  process.off("unhandledRejection", onRejection);
+  void promise.catch(() => undefined);
+  // Thrown outside of any promise it becomes what Node makes of an unhandled rejection: an uncaught exception.
+  queueMicrotask(() => {
+    throw reason;
+  });
+}

@@ -1,0 +1,428 @@
+// The runtime: the process-side engine, wired together.
+//   RT1. Work is taken only between start and shutdown; shutdown resolves as soon as everything is done or its
+//        grace is over, and hands back the rest without counting anything against it.
+//   RT2. The provider is not the runtime's to close.
+//   States: new → running → stopping → stopped.
+
+import { hostname } from "node:os";
+import { Committer } from "../core/committer.ts";
+import type { Environment, TimerHandle } from "../core/environment.ts";
+import { PerdureError } from "../core/errors.ts";
+import type { StartItem, StartResult } from "../core/provider/commit.ts";
+import type { News } from "../core/provider/notifications.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type { LeasedTask } from "../core/provider/tasks.ts";
+import { TimerWheel } from "../core/timer-wheel.ts";
+import { ActivityRunner } from "./activity-runner.ts";
+import { Asker } from "./dispatcher.ts";
+import { Instances } from "./instances.ts";
+import { Liveness } from "./liveness.ts";
+import { resolveOptions, type ResolvedOptions, type RuntimeOptions } from "./options.ts";
+import { ownIdentity } from "./process-identity.ts";
+import { Pump } from "./pump.ts";
+import { Registry, type Registrable } from "./registry.ts";
+import { RuntimeStats } from "./stats.ts";
+import { StepRunner } from "./step-runner.ts";
+import { MESSAGES_MAX } from "./turn-commit.ts";
+import { watchRejections } from "./rejections.ts";
+
+export interface RuntimeStart extends RuntimeOptions {
+  readonly register: readonly Registrable[];
+}
+
+export class Runtime {
+  readonly id: string;
+  readonly #provider: Provider;
+  readonly #environment: Environment;
+  readonly #options: ResolvedOptions;
+  readonly #registry: Registry;
+  readonly #committer: Committer;
+  readonly #wheel: TimerWheel;
+  readonly #pump: Pump;
+  readonly #activities: ActivityRunner;
+  readonly #steps: StepRunner;
+  readonly #instances: Instances;
+  readonly #liveness: Liveness;
+  readonly #instanceAsker: Asker;
+  readonly #taskAsker: Asker;
+  readonly #stats = new RuntimeStats();
+  readonly #stopped = Promise.withResolvers<void>();
+  #state: "new" | "running" | "stopping" | "stopped" = "new";
+  /** Tasks wait in the queue: a new one is not born leased past them (architecture §4.4). */
+  #queueWaits = false;
+  #adopted = 0;
+  #ticker: TimerHandle | null = null;
+  #cleanups: (() => void)[] = [];
+
+  constructor(provider: Provider, options: RuntimeStart) {
+    const { register, ...rest } = options;
+    this.#provider = provider;
+    this.#environment = provider.environment;
+    this.#options = resolveOptions(rest);
+    this.#registry = new Registry(register);
+    this.#committer = Committer.of(provider);
+    this.id = this.#environment.randomHex(8);
+    const environment = this.#environment;
+    const monotonic = (): number => environment.monotonic();
+    const random = (): number => environment.random();
+    const storeNow = (): number => provider.now();
+    this.#wheel = new TimerWheel({
+      now: monotonic,
+      setTimer: (delayMs, fn) => environment.setTimer(delayMs, fn),
+    });
+    this.#pump = new Pump({
+      environment,
+      onIdle: () => this.#committer.flush(),
+      entering: (label) => this.#liveness.heart?.entering(label),
+    });
+    const { codec, log } = this.#options;
+    const common = { workerId: this.id, codec, log, wheel: this.#wheel, monotonic, random };
+    this.#activities = new ActivityRunner({
+      ...common,
+      concurrency: this.#options.activityConcurrency,
+      cancelGraceMs: this.#options.cancelGraceMs,
+      attemptsMax: this.#options.attemptsMax,
+      find: (name) => this.#registry.activity(name),
+      onOutcome: (task, body) => this.#outcome(task, body),
+      onRetry: (task, delayMs, failure) => this.#retry(task, delayMs, JSON.stringify(failure)),
+      onFree: () => this.#slotFree(),
+    });
+    this.#steps = new StepRunner({
+      ...common,
+      concurrency: this.#options.stepConcurrency,
+      storeNow,
+      onOutcome: (held, body) => this.#instances.giveStepOutcome(held, body),
+    });
+    const asker = { environment, wheel: this.#wheel, storeNow, onError: this.#trouble };
+    this.#instanceAsker = new Asker({ ...asker, source: { ask: () => this.#askInstances() } });
+    this.#taskAsker = new Asker({ ...asker, source: { ask: () => this.#askTasks() } });
+    this.#instances = new Instances({
+      runtimeId: this.id,
+      environment,
+      options: this.#options,
+      registry: this.#registry,
+      committer: this.#committer,
+      pump: this.#pump,
+      activities: this.#activities,
+      steps: this.#steps,
+      stats: this.#stats,
+      storeNow,
+      readHistory: (address) => provider.readHistory(address),
+      mayLeaseAtBirth: () => !this.#queueWaits,
+      onTimer: (delayMs) => this.#instanceAsker.wakeIn(delayMs),
+      onQueued: () => this.#queued(),
+      onFree: () => this.#turnFree(),
+    });
+    const own = ownIdentity();
+    this.#liveness = new Liveness({
+      provider,
+      environment,
+      registration: {
+        id: this.id,
+        nodeId: this.#options.workerNodeId ?? `${hostname()}:${process.pid}`,
+        process: own,
+        hostname: hostname(),
+      },
+      registered: this.#registry.list(),
+      beatMs: this.#options.beatMs,
+      staleMs: this.#options.staleMs,
+      stallMs: this.#options.stallMs,
+      log,
+      onFreed: () => this.#wakeBoth(),
+      onLost: () => this.#lostEverything(),
+    });
+  }
+
+  /** Resolves when the runtime has shut down. */
+  get stopped(): Promise<void> {
+    return this.#stopped.promise;
+  }
+
+  registered(): ReturnType<Registry["list"]> {
+    return this.#registry.list();
+  }
+
+  stats() {
+    return {
+      ...this.#stats,
+      activities: { ...this.#activities.stats, active: this.#activities.active },
+      cachedInstances: this.#instances.size,
+    };
+  }
+
+  /** Registers with the store and begins to take work. */
+  async start(): Promise<void> {
+    if (this.#state !== "new") {
+      throw new PerdureError("INVALID_ARGUMENT", "A runtime starts once; make a new one.");
+    }
+    this.#state = "running";
+    await this.#liveness.start();
+    const adopter = {
+      offer: (item: StartItem) => this.#offer(item),
+      settled: (item: StartItem, result: StartResult) => this.#adopt(item, result),
+    };
+    this.#committer.adopters.add(adopter);
+    this.#committer.onTrouble.add(this.#trouble);
+    this.#cleanups = [
+      this.#provider.subscribe((news) => this.#hear(news)),
+      watchRejections(this.#options.log),
+      () => void this.#committer.adopters.delete(adopter),
+      () => void this.#committer.onTrouble.delete(this.#trouble),
+    ];
+    await this.#liveness.reap().catch(this.#trouble);
+    this.#wakeBoth();
+    this.#tick(0);
+  }
+
+  /** Stops taking work, lets what runs finish within its grace, hands back the rest. */
+  async shutdown({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    if (this.#state === "stopping" || this.#state === "stopped") return this.stopped;
+    const wasRunning = this.#state === "running";
+    this.#state = "stopping";
+    if (wasRunning) {
+      this.#instanceAsker.stop();
+      this.#taskAsker.stop();
+      for (const cleanup of this.#cleanups.splice(0)) cleanup();
+      this.#instances.stop();
+      await this.#quiet(graceMs);
+      const reason = new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");
+      const handedBack = this.#activities.abandonAll(reason);
+      await Promise.allSettled(handedBack.map((task) => this.#handBack(task)));
+      this.#instances.dropAll();
+      this.#ticker?.cancel();
+      await this.#liveness.stop();
+      await this.#provider.removeRuntime(this.id).catch(this.#trouble);
+    }
+    this.#wheel.clear();
+    this.#state = "stopped";
+    this.#stopped.resolve();
+  }
+
+  async #quiet(graceMs: number): Promise<void> {
+    const until = this.#environment.monotonic() + graceMs;
+    while (!this.#isQuiet() && this.#environment.monotonic() < until) {
+      await new Promise<void>((resolve) => void this.#environment.setTimer(2, resolve));
+    }
+  }
+
+  #isQuiet(): boolean {
+    return (
+      this.#activities.active === 0 &&
+      this.#steps.active === 0 &&
+      this.#instances.busy === 0 &&
+      this.#pump.isIdle &&
+      this.#committer.isIdle
+    );
+  }
+
+  // ── asking for work ────────────────────────────────────────────────────────────────────────────────────────
+
+  async #askInstances(): Promise<{ again: boolean; nextAt: number | null }> {
+    const { turnConcurrency, leaseBatch, instanceLeaseMs } = this.#options;
+    const limit = Math.min(turnConcurrency - this.#instances.busy, leaseBatch);
+    if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
+    const leased = await this.#provider.leaseInstances({
+      owner: this.id,
+      token: this.#number(),
+      limit,
+      targets: this.#registry.targets,
+      allowSuspect: !this.#instances.hasSuspect,
+      messagesMax: MESSAGES_MAX,
+      ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
+    });
+    for (const instance of leased.instances) this.#instances.take(instance);
+    const tookNew = leased.instances.some((instance) => instance.fresh);
+    this.#instancesWait = leased.more;
+    return { again: leased.more && tookNew, nextAt: leased.nextAt };
+  }
+  #instancesWait = false;
+
+  async #askTasks(): Promise<{ again: boolean; nextAt: number | null }> {
+    const { leaseBatch, taskLeaseMs } = this.#options;
+    const limit = Math.min(this.#activities.free, leaseBatch);
+    if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
+    const leased = await this.#provider.leaseTasks({
+      owner: this.id,
+      token: this.#number(),
+      limit,
+      names: this.#registry.activityNames,
+      allowSuspect: this.#activities.mayTakeSuspect,
+      ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
+    });
+    for (const task of leased.tasks) this.#activities.start(task);
+    this.#queueWaits = leased.more;
+    return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };
+  }
+
+  #hear(news: News): void {
+    if (news.elsewhere) {
+      this.#wakeBoth();
+      void this.#checkTasks();
+      return;
+    }
+    let unheld = false;
+    for (const id of news.due) {
+      const held = this.#instances.heldById(id);
+      if (held === undefined) unheld = true;
+      else if (held.state === "idle") void this.#takeMessages(held.key);
+    }
+    if (unheld) this.#instanceAsker.wake();
+    if (news.tasks) this.#queued();
+  }
+
+  async #takeMessages(key: number): Promise<void> {
+    try {
+      const messages = await this.#provider.takeMessages([key], MESSAGES_MAX);
+      const held = this.#instances.heldByKey(key);
+      if (held !== undefined) this.#instances.giveMessages(held, messages.get(key) ?? []);
+    } catch (error) {
+      this.#trouble(error);
+      this.#instanceAsker.wake();
+    }
+  }
+
+  #queued(): void {
+    this.#queueWaits = true;
+    if (this.#activities.free > 0) this.#taskAsker.wake();
+  }
+
+  #slotFree(): void {
+    if (this.#queueWaits) this.#taskAsker.wake();
+  }
+
+  #turnFree(): void {
+    if (this.#instancesWait) this.#instanceAsker.wake();
+  }
+
+  #wakeBoth(): void {
+    this.#instanceAsker.wake();
+    this.#taskAsker.wake();
+  }
+
+  // ── starts of this process, taken before they are in the store ─────────────────────────────────────────────
+
+  #offer(item: StartItem): { owner: string; token: number; leaseMs?: number } | null {
+    if (this.#state !== "running" || item.delayMs !== undefined || item.dueAt !== undefined)
+      return null;
+    const { turnConcurrency, stickyCacheMax, instanceLeaseMs } = this.#options;
+    if (stickyCacheMax === 0) return null;
+    if (this.#instances.busy + this.#adopted >= turnConcurrency) return null;
+    if (this.#registry.orchestration(item.name, item.version) === undefined) return null;
+    this.#adopted++;
+    const lease = { owner: this.id, token: this.#number() };
+    return instanceLeaseMs === undefined ? lease : { ...lease, leaseMs: instanceLeaseMs };
+  }
+
+  #adopt(item: StartItem, result: StartResult): void {
+    this.#adopted--;
+    if (result.kind !== "started" || result.leased === null || item.lease === null) return;
+    this.#instances.take({
+      key: result.key,
+      id: item.id,
+      runId: item.runId,
+      name: item.name,
+      version: item.version,
+      execution: result.execution,
+      token: item.lease.token,
+      lastEvent: 0,
+      priority: item.priority,
+      suspicion: 0,
+      fresh: true,
+      messages: [result.leased],
+      history: [],
+    });
+  }
+
+  // ── outcomes of activities ─────────────────────────────────────────────────────────────────────────────────
+
+  #outcome(task: LeasedTask, body: Parameters<Instances["giveOutcome"]>[1]): void {
+    if (this.#instances.giveOutcome(task, body)) return;
+    const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
+    this.#committer.submit(item).catch(this.#trouble);
+  }
+
+  #retry(task: LeasedTask, delayMs: number, failure: string): void {
+    const item = { kind: "retry", task, delayMs, failure } as const;
+    this.#committer.submit(item).then(() => this.#taskAsker.wakeIn(delayMs), this.#trouble);
+  }
+
+  async #handBack(task: LeasedTask): Promise<void> {
+    await this.#committer.submit({ kind: "releaseTask", task });
+  }
+
+  // ── beats, renewals, the safety net ────────────────────────────────────────────────────────────────────────
+
+  #tick(count: number): void {
+    if (this.#state === "stopped") return;
+    const { beatMs, pollIntervalMs } = this.#options;
+    const period = Math.min(beatMs, pollIntervalMs);
+    this.#ticker = this.#environment.setTimer(period, () => {
+      void this.#beat(count, period).catch(this.#trouble);
+      this.#tick(count + 1);
+    });
+  }
+
+  async #beat(count: number, period: number): Promise<void> {
+    const every = (ms: number): boolean => count % Math.max(Math.round(ms / period), 1) === 0;
+    const { beatMs, pollIntervalMs } = this.#options;
+    if (every(beatMs)) await this.#liveness.beat();
+    if (this.#state !== "running") return;
+    await this.#renew();
+    if (!every(pollIntervalMs)) return;
+    this.#instances.sweep();
+    this.#wakeBoth();
+    await this.#checkTasks();
+    await this.#liveness.reap();
+  }
+
+  /** Tasks that were cancelled or taken over while their instance is held elsewhere. */
+  async #checkTasks(): Promise<void> {
+    const foreign = this.#activities.claims.filter(
+      (task) => this.#instances.heldByKey(task.key) === undefined,
+    );
+    if (foreign.length === 0) return;
+    try {
+      for (const claim of await this.#provider.lostTasks(foreign)) this.#activities.lose(claim);
+    } catch (error) {
+      this.#trouble(error);
+    }
+  }
+
+  #renewedAt = 0;
+  async #renew(): Promise<void> {
+    const { instanceLeaseMs, taskLeaseMs, renewBufferMs } = this.#options;
+    const shortest = Math.min(instanceLeaseMs ?? Infinity, taskLeaseMs ?? Infinity);
+    if (shortest === Infinity) return;
+    const now = this.#environment.monotonic();
+    if (now - this.#renewedAt < shortest - (renewBufferMs ?? (shortest * 2) / 3)) return;
+    this.#renewedAt = now;
+    if (instanceLeaseMs !== undefined) {
+      const lost = await this.#provider.renewInstances(this.#instances.leases, instanceLeaseMs);
+      for (const key of lost) this.#instances.dropKey(key);
+    }
+    if (taskLeaseMs !== undefined) {
+      const lost = await this.#provider.renewTasks(this.#activities.claims, taskLeaseMs);
+      for (const claim of lost) this.#activities.lose(claim);
+    }
+  }
+
+  #lostEverything(): void {
+    for (const task of this.#activities.claims) this.#activities.lose(task);
+    this.#instances.dropAll();
+    this.#wakeBoth();
+  }
+
+  #lastTrouble = -Infinity;
+  readonly #trouble = (error: unknown): void => {
+    this.#stats.providerErrors++;
+    const now = this.#environment.monotonic();
+    if (now - this.#lastTrouble < 5_000) return;
+    this.#lastTrouble = now;
+    const message = error instanceof Error ? error.message : String(error);
+    this.#options.log("warn", `the store is in trouble, trying on: ${message}`, {});
+  };
+
+  #number(): number {
+    return Math.floor(this.#environment.random() * Number.MAX_SAFE_INTEGER);
+  }
+}

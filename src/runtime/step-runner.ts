@@ -1,0 +1,161 @@
+// Inline steps under way: they run in the process that holds their instance (semantics 17).
+//   SR1. A step is entered after the commit that made its causes durable (17b), and again after a crash.
+//   SR2. At most `concurrency` run at once; the others wait in order.
+//   SR3. An aborted step's late outcome is dropped (17f).
+
+import type { Codec } from "../core/codec.ts";
+import type { TimerHandle } from "../core/environment.ts";
+import { PerdureError } from "../core/errors.ts";
+import type { DeliveryBody } from "../core/history-events.ts";
+import type { LogSink } from "../core/log.ts";
+import type { OpenStep } from "../core/open-task.ts";
+import { CancelledError } from "../core/outcome-errors.ts";
+import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts";
+import type { TimerWheel } from "../core/timer-wheel.ts";
+import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
+import type { HeldInstance } from "./held-instance.ts";
+
+export interface StepRunnerOptions {
+  readonly workerId: string;
+  readonly concurrency: number;
+  readonly codec: Codec;
+  readonly log: LogSink;
+  readonly wheel: TimerWheel;
+  readonly monotonic: () => number;
+  readonly storeNow: () => number;
+  readonly random: () => number;
+  readonly onOutcome: (held: HeldInstance, body: DeliveryBody) => void;
+}
+
+interface RunningStep {
+  readonly held: HeldInstance;
+  readonly step: OpenStep;
+  readonly execution: number;
+  readonly attempt: Attempt;
+  timer: TimerHandle | null;
+  over: boolean;
+}
+
+export class StepRunner {
+  readonly #options: StepRunnerOptions;
+  readonly #running = new Set<RunningStep>();
+  readonly #waiting: RunningStep[] = [];
+
+  constructor(options: StepRunnerOptions) {
+    this.#options = options;
+  }
+
+  get active(): number {
+    return this.#running.size;
+  }
+
+  /** Enters every open step of the instance that is due and not under way. */
+  enterDue(held: HeldInstance): void {
+    for (const task of held.run?.open.values() ?? []) {
+      if (task.kind !== "step" || task.entered) continue;
+      if (task.dueAt > this.#options.storeNow()) continue;
+      task.entered = true;
+      this.#waiting.push(this.#prepare(held, task));
+    }
+    this.#next();
+  }
+
+  #prepare(held: HeldInstance, step: OpenStep): RunningStep {
+    const attempt = new Attempt({
+      attempt: step.failures + 1,
+      key: `${held.runId}:${held.execution}:${step.sequence}`,
+      info: {
+        instanceId: held.id,
+        executionId: held.execution,
+        orchestration: held.name,
+        orchestrationVersion: held.definition.version,
+        activity: step.name,
+        sequence: step.sequence,
+        worker: this.#options.workerId,
+        priority: held.priority,
+      },
+      sink: this.#options.log,
+    });
+    return { held, step, execution: held.execution, attempt, timer: null, over: false };
+  }
+
+  #next(): void {
+    while (this.#running.size < this.#options.concurrency) {
+      const running = this.#waiting.shift();
+      if (running === undefined) return;
+      if (running.over) continue;
+      this.#running.add(running);
+      const { timeoutMs } = running.step.body;
+      if (timeoutMs !== undefined) {
+        const at = this.#options.monotonic() + timeoutMs;
+        running.timer = this.#options.wheel.schedule(at, () => this.#timedOut(running));
+      }
+      void this.#run(running);
+    }
+  }
+
+  async #run(running: RunningStep): Promise<void> {
+    const { held, step, attempt } = running;
+    const frame = { kind: "step", name: step.name, instanceId: held.id } as const;
+    const fn = (): unknown => step.fn(attempt);
+    const result = await runAttempt({ frame, fn, codec: this.#options.codec });
+    this.#settle(running, result);
+    this.#next();
+  }
+
+  #timedOut(running: RunningStep): void {
+    const failure = timeoutFailure("step");
+    running.attempt.abort(new PerdureError("TIMEOUT", failure.message));
+    this.#settle(running, { kind: "failed", failure, retryAfterMs: null });
+    this.#next();
+  }
+
+  #settle(running: RunningStep, result: AttemptResult): void {
+    if (running.over) return;
+    this.#finish(running);
+    const { held, step } = running;
+    const scheduled = step.sequence;
+    const attempts = step.failures + 1;
+    if (result.kind === "completed") {
+      const body = { kind: "StepCompleted", scheduled, output: result.output, attempts } as const;
+      return this.#options.onOutcome(held, body);
+    }
+    const { failure } = result;
+    const policy = step.body.retry ?? normalizeRetry(undefined);
+    if (!shouldRetry({ policy, failures: attempts, failure })) {
+      const body = { kind: "StepFailed", scheduled, failure, attempts } as const;
+      return this.#options.onOutcome(held, body);
+    }
+    const delayMs = result.retryAfterMs ?? retryDelay(policy, attempts, this.#options.random);
+    const due = this.#options.storeNow() + delayMs;
+    const body = { kind: "StepAttemptFailed", scheduled, attempt: attempts, failure, due } as const;
+    this.#options.onOutcome(held, body);
+  }
+
+  /** Cancelled by its orchestration. */
+  abort(held: HeldInstance, sequence: number, reason: string): void {
+    for (const running of this.#all(held)) {
+      if (running.step.sequence === sequence) this.#drop(running, new CancelledError(reason));
+    }
+  }
+
+  /** The instance is no longer held here, or its execution ended. */
+  abortAll(held: HeldInstance, reason: Error): void {
+    for (const running of this.#all(held)) this.#drop(running, reason);
+  }
+
+  #all(held: HeldInstance): readonly RunningStep[] {
+    return [...this.#running, ...this.#waiting].filter((running) => running.held === held);
+  }
+
+  #drop(running: RunningStep, reason: Error): void {
+    this.#finish(running);
+    running.attempt.abort(reason);
+  }
+
+  #finish(running: RunningStep): void {
+    running.over = true;
+    running.timer?.cancel();
+    this.#running.delete(running);
+  }
+}

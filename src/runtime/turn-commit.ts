@@ -1,0 +1,177 @@
+// From a finished turn to the item that commits it.
+//   TC1. The item follows from the turn's events, so that hot and cold turns commit the same (I5); only leases
+//        at birth and the release depend on this runtime.
+//   TC2. A turn that ends the execution starts no activity and no child of its own, but carries out detached
+//        starts and messages (semantics 7, 21).
+
+import { encodeRow } from "../core/history-row.ts";
+import type {
+  EventBody,
+  OrchestrationCancelRequested,
+  OrchestrationStarted,
+  ParentLink,
+  TerminalBody,
+} from "../core/history-events.ts";
+import type { InstanceChange, TurnItem } from "../core/provider/commit.ts";
+import type { NewTimer, OutgoingMessage } from "../core/provider/messages.ts";
+import type { NewTask } from "../core/provider/tasks.ts";
+import type { Run } from "../core/run.ts";
+import type { ScheduledActivity, TurnEffects } from "../core/turn-effects.ts";
+import type { FinishedTurn } from "./turn-job.ts";
+
+export const MESSAGES_MAX = 1_000;
+export const DEFAULT_PRIORITY = 3;
+
+export interface TurnCommitOptions {
+  readonly commitId: number;
+  readonly cancelTimeoutMs: number;
+  readonly leaseFor: (task: ScheduledActivity) => NewTask["lease"];
+  readonly release: boolean;
+}
+
+export function turnItem(
+  turn: FinishedTurn,
+  events: readonly EventBody[],
+  effects: TurnEffects,
+  options: TurnCommitOptions,
+): TurnItem {
+  const { held, run, at } = turn;
+  const first = held.lastEvent + 1;
+  const cancelled = events.find((event) => event.kind === "OrchestrationCancelRequested");
+  return {
+    kind: "turn",
+    commitId: options.commitId,
+    key: held.key,
+    execution: held.execution,
+    token: held.token,
+    lastEvent: held.lastEvent,
+    version: held.lastEvent === 0 && events.length > 0 ? held.definition.version : null,
+    row:
+      events.length === 0
+        ? null
+        : { first, last: held.lastEvent + events.length, data: encodeRow(at, events) },
+    consumed: turn.consumed,
+    finished: turn.delivered.flatMap((outcome) => (outcome.task === null ? [] : [outcome.task])),
+    tasks: [...effects.activities.values()].map((task) => newTask(task, run, options)),
+    cancelledTasks: effects.cancelledTasks,
+    timers: timersOf(run, effects, cancelled, first + events.indexOf(cancelled ?? EMPTY), options),
+    cancelledTimers: effects.cancelledTimers,
+    starts: [...effects.starts.values()],
+    sends: [...effects.sends, ...tellParent(run)],
+    change: changeOf(run),
+    cancelRequested: cancelled === undefined ? null : JSON.stringify(cancelled),
+    stepsOpen: !run.isOver && hasOpenSteps(run),
+    release: options.release,
+    messagesMax: MESSAGES_MAX,
+  };
+}
+
+const EMPTY: EventBody = { kind: "OrchestrationCompleted", output: "" };
+
+export function hasOpenSteps(run: Run): boolean {
+  for (const task of run.open.values()) if (task.kind === "step") return true;
+  return false;
+}
+
+function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions): NewTask {
+  const { name, input, retry, timeoutMs, heartbeatTimeoutMs, session, tags, priority } = task.body;
+  const plain = retry === undefined && timeoutMs === undefined && heartbeatTimeoutMs === undefined;
+  return {
+    sequence: task.sequence,
+    name,
+    input,
+    options: plain
+      ? null
+      : {
+          ...(retry === undefined ? {} : { retry }),
+          ...(timeoutMs === undefined ? {} : { timeoutMs }),
+          ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
+        },
+    session: session ?? null,
+    tags: tags ?? null,
+    priority: priority ?? run.priority,
+    lease: options.leaseFor(task),
+  };
+}
+
+function timersOf(
+  run: Run,
+  effects: TurnEffects,
+  cancelled: OrchestrationCancelRequested | undefined,
+  sequence: number,
+  options: TurnCommitOptions,
+): readonly NewTimer[] {
+  const timers = [...effects.timers.values()];
+  if (cancelled !== undefined && !run.isOver) {
+    timers.push({ kind: "cancelTimeout", sequence, delayMs: options.cancelTimeoutMs });
+  }
+  return timers;
+}
+
+function changeOf(run: Run): InstanceChange {
+  const { ended } = run;
+  if (ended === null) return { kind: "none" };
+  switch (ended.kind) {
+    case "OrchestrationCompleted":
+      return { kind: "ended", status: "completed", output: ended.output, error: null };
+    case "OrchestrationFailed":
+      return { kind: "ended", status: ended.outcome, output: null, error: JSON.stringify(ended) };
+    case "OrchestrationContinuedAsNew": {
+      const version = ended.orchestrationVersion ?? null;
+      const started: OrchestrationStarted = {
+        ...run.started,
+        input: ended.input,
+        orchestrationVersion: version ?? "",
+      };
+      const unread = run.mailbox.unread();
+      return { kind: "continued", started: JSON.stringify(bare(started)), version, unread };
+    }
+  }
+}
+
+/** A replayed start event also carries its place and time; the next one gets its own. */
+function bare(started: OrchestrationStarted): OrchestrationStarted {
+  const { kind, name, orchestrationVersion, input, runId, seed, parent, attributes } = started;
+  return {
+    kind,
+    name,
+    orchestrationVersion,
+    input,
+    runId,
+    seed,
+    ...(parent === undefined ? {} : { parent }),
+    ...(attributes === undefined ? {} : { attributes }),
+  };
+}
+
+function tellParent(run: Run): readonly OutgoingMessage[] {
+  const { ended } = run;
+  const parent = ended === null ? undefined : run.started.parent;
+  if (ended === null || parent === undefined) return [];
+  const outcome = childOutcome(ended, parent);
+  if (outcome === null) return [];
+  return [
+    {
+      to: { id: parent.id, runId: parent.runId },
+      kind: "child",
+      execution: parent.execution,
+      sequence: parent.sequence,
+      data: JSON.stringify(outcome),
+      key: `c:${parent.execution}:${parent.sequence}`,
+    },
+  ];
+}
+
+function childOutcome(ended: TerminalBody, parent: ParentLink): EventBody | null {
+  const scheduled = parent.sequence;
+  switch (ended.kind) {
+    case "OrchestrationCompleted":
+      return { kind: "ChildCompleted", scheduled, output: ended.output };
+    case "OrchestrationFailed": {
+      const { outcome, failure } = ended;
+      return { kind: "ChildFailed", scheduled, outcome, failure };
+    }
+    case "OrchestrationContinuedAsNew":
+      return null;
+  }
+}
