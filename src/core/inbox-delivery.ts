@@ -15,7 +15,7 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
   if (message.execution !== null && message.execution !== run.execution) return null;
   switch (message.kind) {
     case "start":
-      return run.delivered === 0 ? parse(run, message, ["OrchestrationStarted"]) : null;
+      return run.delivered === 0 ? startOf(run, message) : null;
     case "activity":
       if (openOf(run, message, "activity") === null) return null;
       return parse(run, message, ["ActivityCompleted", "ActivityFailed"]);
@@ -67,6 +67,13 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
   }
 }
 
+/** A start that named no version gets the one that runs it. */
+function startOf(run: Run, message: Message): DeliveryBody | null {
+  const body = parse(run, message, ["OrchestrationStarted"]);
+  if (body?.kind !== "OrchestrationStarted") return body;
+  return { ...body, orchestrationVersion: run.options.version };
+}
+
 function terminate(run: Run): void {
   cancelLeftovers(run, "cancel timed out");
   run.end({
@@ -114,9 +121,15 @@ function parse(
   return null;
 }
 
-/** Inbox order: (visibleAt, id), but ids alone within one event name (B2). */
+/** Inbox order: (visibleAt, id), but ids alone within one event name (B2). The start comes before all. */
 export function inOrder(messages: readonly Message[]): Message[] {
-  const sorted = [...messages].sort((a, b) => a.visibleAt - b.visibleAt || a.id - b.id);
+  if (messages.length < 2) return [...messages];
+  const sorted = [...messages].sort(
+    (a, b) =>
+      Number(b.kind === "start") - Number(a.kind === "start") ||
+      a.visibleAt - b.visibleAt ||
+      a.id - b.id,
+  );
   const byName = new Map<string, Message[]>();
   for (const message of sorted) {
     if (message.kind !== "event" || message.name === null) continue;

@@ -33,6 +33,8 @@ import { TurnEffects } from "./turn-effects.ts";
 export interface RunOptions {
   readonly instanceId: string;
   readonly execution: number;
+  /** The version of the code that runs it. */
+  readonly version: string;
   readonly priority: number;
   readonly codec: Codec;
   /** Starts the code; its promise ends the run. */
@@ -60,7 +62,7 @@ export interface BufferedLog {
 const IGNORED_CANCELS_MAX = 1_000;
 
 export class Run {
-  readonly options: RunOptions;
+  options: RunOptions;
   readonly codec: Codec;
   readonly root: Scope;
   readonly open = new Map<number, OpenTask>();
@@ -128,6 +130,9 @@ export class Run {
   /** Ends the replay: from here on events are appended. */
   goLive(): void {
     this.#live = true;
+    if (this.#history.length === 0) return;
+    // A live run needs its past no more, and must not hold it in memory.
+    this.options = { ...this.options, history: [], rowBytes: [] };
     this.#history = [];
     this.#cursor = 0;
   }

@@ -1,5 +1,6 @@
 // The host's clock, timers and randomness: the one file that names them (E1 in environment.ts).
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 import { TIMER_MAX_MS, type Environment } from "./environment.ts";
 
@@ -10,16 +11,19 @@ const hostSetTimeout = setTimeout;
 const hostClearTimeout = clearTimeout;
 const hostSetImmediate = setImmediate;
 const hostRandom = Math.random.bind(Math);
+// The engine's continuations belong to nobody's request: they run in the context of this import.
+const inRoot = AsyncLocalStorage.snapshot();
 
 export const systemEnvironment: Environment = {
   now: hostNow,
   monotonic: hostMonotonic,
   setTimer(delayMs, fn) {
-    const timer = hostSetTimeout(fn, Math.min(Math.max(Math.ceil(delayMs), 0), TIMER_MAX_MS));
+    const bounded = Math.min(Math.max(Math.ceil(delayMs), 0), TIMER_MAX_MS);
+    const timer = inRoot(hostSetTimeout, fn, bounded);
     return { cancel: () => hostClearTimeout(timer) };
   },
   immediate(fn) {
-    hostSetImmediate(fn);
+    inRoot(hostSetImmediate, fn);
   },
   random: hostRandom,
   randomHex: (bytes) => randomBytes(bytes).toString("hex"),

@@ -5,7 +5,9 @@
 
 import type { Orchestration } from "../core/definitions.ts";
 import type { DeliveryBody } from "../core/history-events.ts";
+import { inOrder } from "../core/inbox-delivery.ts";
 import type { HistoryRow } from "../core/history-row.ts";
+import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { TaskClaim } from "../core/provider/tasks.ts";
 import type { Run } from "../core/run.ts";
@@ -36,8 +38,39 @@ export interface HeldInstance {
   state: "idle" | "turning" | "committing";
   messages: Message[];
   outcomes: LocalOutcome[];
+  /** The commit count of this runtime after its last commit: what was read before is stale. */
+  stamp: number;
   /** When something last happened to it, by the monotonic clock. */
   usedAt: number;
   /** Whether it was leased alone, as a suspect. */
   suspect: boolean;
+}
+
+export function holdInstance(
+  leased: LeasedInstance,
+  definition: Orchestration<never, unknown>,
+  now: number,
+): HeldInstance {
+  const { key, id, runId, name, version, execution, token, lastEvent, priority } = leased;
+  return {
+    key,
+    id,
+    runId,
+    name,
+    definition,
+    priority,
+    token,
+    execution,
+    lastEvent,
+    version,
+    run: null,
+    rows: leased.history,
+    bytes: leased.history.reduce((sum, row) => sum + row.data.length, 0),
+    state: "idle",
+    messages: inOrder(leased.messages),
+    outcomes: [],
+    stamp: 0,
+    usedAt: now,
+    suspect: leased.suspicion > 0,
+  };
 }

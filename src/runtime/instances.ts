@@ -12,12 +12,13 @@ import type { DeliveryBody, EventBody } from "../core/history-events.ts";
 import type { TurnItem } from "../core/provider/commit.ts";
 import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
-import type { LeasedTask, NewTask } from "../core/provider/tasks.ts";
+import type { LeasedTask } from "../core/provider/tasks.ts";
 import type { BufferedLog, Run } from "../core/run.ts";
 import type { TurnEffects } from "../core/turn-effects.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import { blockItem, failureTurn } from "./blocking.ts";
-import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
+import { BirthLeases, bornTasks } from "./born-tasks.ts";
+import { holdInstance, type HeldInstance, type LocalOutcome } from "./held-instance.ts";
 import { InstanceCache, isEvictable } from "./instance-cache.ts";
 import { makeRun } from "./make-run.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -25,8 +26,9 @@ import type { Pump } from "./pump.ts";
 import type { Registry } from "./registry.ts";
 import { captureSource, shadowReplay, type HistoryReader } from "./replay-check.ts";
 import type { RuntimeStats } from "./stats.ts";
+import { shouldRelease } from "./release-rule.ts";
 import type { StepRunner } from "./step-runner.ts";
-import { hasOpenSteps, turnItem } from "./turn-commit.ts";
+import { turnItem } from "./turn-commit.ts";
 import { TurnJob, type FinishedTurn } from "./turn-job.ts";
 
 /** Cold leases in a row without a commit after which an instance is set aside (semantics 9a). */
@@ -57,6 +59,7 @@ export class Instances {
   readonly #o: InstancesOptions;
   readonly #cache = new InstanceCache();
   #busy = 0;
+  #commits = 0;
   #stopping = false;
 
   constructor(options: InstancesOptions) {
@@ -65,6 +68,10 @@ export class Instances {
 
   get busy(): number {
     return this.#busy;
+  }
+  /** Counts commits, so that a reader can tell what it read before one. */
+  get stamp(): number {
+    return this.#commits;
   }
   get size(): number {
     return this.#cache.size;
@@ -84,40 +91,28 @@ export class Instances {
   }
 
   /** Takes what a lease handed over: a new instance, or news for one that is held already. */
-  take(leased: LeasedInstance): void {
+  take(leased: LeasedInstance, stamp = this.#commits): void {
     const known = this.#cache.byKey(leased.key);
-    if (known !== undefined && !leased.fresh) return this.giveMessages(known, leased.messages);
+    if (!leased.fresh) {
+      if (known !== undefined) this.giveMessages(known, leased.messages, stamp);
+      return;
+    }
     if (known !== undefined) this.#drop(known, leaseLost());
     const definition = this.#o.registry.orchestration(leased.name, leased.version);
     if (definition === undefined) return this.#release(leased);
-    const held: HeldInstance = {
-      key: leased.key,
-      id: leased.id,
-      runId: leased.runId,
-      name: leased.name,
-      definition,
-      priority: leased.priority,
-      token: leased.token,
-      execution: leased.execution,
-      lastEvent: leased.lastEvent,
-      version: leased.version,
-      run: null,
-      rows: leased.history,
-      bytes: leased.history.reduce((sum, row) => sum + row.data.length, 0),
-      state: "idle",
-      messages: inOrder(leased.messages),
-      outcomes: [],
-      usedAt: this.#o.environment.monotonic(),
-      suspect: leased.suspicion > 0,
-    };
+    const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
     if (leased.suspicion >= SUSPICION_MAX) return this.#quarantine(held, leased.suspicion);
     this.advance(held);
   }
 
-  /** Due messages for an instance held here; a busy one is told by its own commit. */
-  giveMessages(held: HeldInstance, messages: readonly Message[]): void {
+  /**
+   * Due messages for an instance held here, read when the commit count was `stamp`. A busy one is told by its own
+   * commit; what was read before its last commit may be consumed already.
+   */
+  giveMessages(held: HeldInstance, messages: readonly Message[], stamp: number): void {
     if (held.state !== "idle" || held.messages.length > 0 || messages.length === 0) return;
+    if (held.stamp > stamp) return;
     held.messages = inOrder(messages);
     this.advance(held);
   }
@@ -191,12 +186,14 @@ export class Instances {
       this.#o.steps.enterDue(held);
       return;
     }
-    const release = this.#shouldRelease(held, run);
-    const reserved = { count: 0 };
+    const { stickyCacheMax, stickyIdleMs } = this.#o.options;
+    const soon = this.#o.storeNow() + stickyIdleMs;
+    const release = shouldRelease(run, { stopping: this.#stopping, stickyCacheMax, soon });
+    const births = this.#birthLeases();
     const item = turnItem(turn, events, effects, {
       commitId: this.#number(),
       cancelTimeoutMs: this.#o.options.cancelTimeoutMs,
-      leaseFor: (task) => this.#leaseAtBirth(task.body.name, reserved),
+      leaseFor: (task) => births.leaseFor(task.body.name),
       release,
     });
     held.state = "committing";
@@ -205,24 +202,27 @@ export class Instances {
         if (result.kind === "committed") {
           this.#committed({ turn, item, events, effects, logs, due: result.due });
         } else {
-          this.#o.activities.unreserve(reserved.count);
+          births.takeBack();
           this.#refused(turn);
         }
       },
       (error: unknown) => {
-        this.#o.activities.unreserve(reserved.count);
+        births.takeBack();
         this.#unwritable(turn, error);
       },
     );
   }
 
-  #leaseAtBirth(name: string, reserved: { count: number }): NewTask["lease"] {
+  #birthLeases(): BirthLeases {
     const { registry, activities, mayLeaseAtBirth, runtimeId, options } = this.#o;
-    if (this.#stopping || !mayLeaseAtBirth()) return null;
-    if (registry.activity(name) === undefined || !activities.reserve()) return null;
-    reserved.count++;
-    const lease = { owner: runtimeId, token: this.#number() };
-    return options.taskLeaseMs === undefined ? lease : { ...lease, leaseMs: options.taskLeaseMs };
+    return new BirthLeases({
+      owner: runtimeId,
+      newToken: () => this.#number(),
+      leaseMs: options.taskLeaseMs,
+      mayLease: () => !this.#stopping && mayLeaseAtBirth(),
+      isRegistered: (name) => registry.activity(name) !== undefined,
+      activities,
+    });
   }
 
   #committed(commit: {
@@ -252,6 +252,7 @@ export class Instances {
     }
     held.suspect = false;
     if (!this.#cache.has(held)) return;
+    held.stamp = ++this.#commits;
     held.lastEvent += events.length;
     this.#cache.resize(held, held.bytes + (item.row?.data.length ?? 0));
     if (item.change.kind === "ended" || item.release) return this.#letGo(held);
@@ -289,34 +290,10 @@ export class Instances {
   }
 
   #startTasks(held: HeldInstance, item: TurnItem): void {
-    let queued = false;
-    for (const task of item.tasks) {
-      if (task.lease === null) {
-        queued = true;
-        continue;
-      }
-      this.#o.activities.unreserve(1);
-      this.#o.activities.start({
-        key: held.key,
-        execution: item.execution,
-        sequence: task.sequence,
-        token: task.lease.token,
-        instanceId: held.id,
-        runId: held.runId,
-        orchestration: held.name,
-        orchestrationVersion: held.definition.version,
-        name: task.name,
-        input: task.input,
-        options: task.options,
-        session: task.session,
-        tags: task.tags,
-        priority: task.priority,
-        attempt: 0,
-        deaths: 0,
-        suspect: false,
-      });
-    }
-    if (queued) this.#o.onQueued();
+    const born = bornTasks(held, item);
+    this.#o.activities.unreserve(born.length);
+    for (const task of born) this.#o.activities.start(task);
+    if (born.length < item.tasks.length) this.#o.onQueued();
   }
 
   #refused(turn: FinishedTurn): void {
@@ -383,20 +360,6 @@ export class Instances {
       if (!this.#cache.has(held) || held.state === "turning") return;
       this.#block(held, reason, held.outcomes);
     });
-  }
-
-  /** Nothing to wait for but far timers, no cache, or no room in it (architecture §4.6). */
-  #shouldRelease(held: HeldInstance, run: Run): boolean {
-    if (run.ended !== null && run.ended.kind !== "OrchestrationContinuedAsNew") return true;
-    if (hasOpenSteps(run)) return false;
-    const { stickyCacheMax, stickyIdleMs } = this.#o.options;
-    if (stickyCacheMax === 0 || this.#stopping) return true;
-    if (run.ended !== null) return false;
-    const soon = this.#o.storeNow() + stickyIdleMs;
-    for (const task of run.open.values()) {
-      if (task.kind !== "timer" || task.due <= soon) return false;
-    }
-    return true;
   }
 
   /** Lets go of instances that nothing happened to for long. */

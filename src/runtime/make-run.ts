@@ -23,6 +23,7 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
   return new Run({
     instanceId: held.id,
     execution: options.execution ?? held.execution,
+    version: held.definition.version,
     priority: held.priority,
     codec: options.codec,
     main: orchestrationMain(held.definition),

@@ -5,15 +5,15 @@
 //   States: new → running → stopping → stopped.
 
 import { hostname } from "node:os";
-import { Committer } from "../core/committer.ts";
+import { Committer, type Lease } from "../core/committer.ts";
 import type { Environment, TimerHandle } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
-import type { StartItem, StartResult } from "../core/provider/commit.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
 import { ActivityRunner } from "./activity-runner.ts";
+import { Adoption } from "./adoption.ts";
 import { Asker } from "./dispatcher.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
@@ -21,6 +21,7 @@ import { resolveOptions, type ResolvedOptions, type RuntimeOptions } from "./opt
 import { ownIdentity } from "./process-identity.ts";
 import { Pump } from "./pump.ts";
 import { Registry, type Registrable } from "./registry.ts";
+import { Renewal } from "./renewal.ts";
 import { RuntimeStats } from "./stats.ts";
 import { StepRunner } from "./step-runner.ts";
 import { MESSAGES_MAX } from "./turn-commit.ts";
@@ -43,6 +44,8 @@ export class Runtime {
   readonly #steps: StepRunner;
   readonly #instances: Instances;
   readonly #liveness: Liveness;
+  readonly #renewal: Renewal;
+  readonly #adoption: Adoption;
   readonly #instanceAsker: Asker;
   readonly #taskAsker: Asker;
   readonly #stats = new RuntimeStats();
@@ -50,7 +53,6 @@ export class Runtime {
   #state: "new" | "running" | "stopping" | "stopped" = "new";
   /** Tasks wait in the queue: a new one is not born leased past them (architecture §4.4). */
   #queueWaits = false;
-  #adopted = 0;
   #ticker: TimerHandle | null = null;
   #cleanups: (() => void)[] = [];
 
@@ -113,14 +115,25 @@ export class Runtime {
       onQueued: () => this.#queued(),
       onFree: () => this.#turnFree(),
     });
-    const own = ownIdentity();
+    this.#renewal = new Renewal({
+      provider,
+      options: this.#options,
+      instances: this.#instances,
+      activities: this.#activities,
+    });
+    this.#adoption = new Adoption({
+      registry: this.#registry,
+      room: () => this.#room(),
+      newLease: () => this.#newLease(),
+      take: (instance) => this.#instances.take(instance),
+    });
     this.#liveness = new Liveness({
       provider,
       environment,
       registration: {
         id: this.id,
         nodeId: this.#options.workerNodeId ?? `${hostname()}:${process.pid}`,
-        process: own,
+        process: ownIdentity(),
         hostname: hostname(),
       },
       registered: this.#registry.list(),
@@ -157,16 +170,12 @@ export class Runtime {
     }
     this.#state = "running";
     await this.#liveness.start();
-    const adopter = {
-      offer: (item: StartItem) => this.#offer(item),
-      settled: (item: StartItem, result: StartResult) => this.#adopt(item, result),
-    };
-    this.#committer.adopters.add(adopter);
+    this.#committer.adopters.add(this.#adoption);
     this.#committer.onTrouble.add(this.#trouble);
     this.#cleanups = [
       this.#provider.subscribe((news) => this.#hear(news)),
       watchRejections(this.#options.log),
-      () => void this.#committer.adopters.delete(adopter),
+      () => void this.#committer.adopters.delete(this.#adoption),
       () => void this.#committer.onTrouble.delete(this.#trouble),
     ];
     await this.#liveness.reap().catch(this.#trouble);
@@ -221,6 +230,7 @@ export class Runtime {
     const { turnConcurrency, leaseBatch, instanceLeaseMs } = this.#options;
     const limit = Math.min(turnConcurrency - this.#instances.busy, leaseBatch);
     if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
+    const { stamp } = this.#instances;
     const leased = await this.#provider.leaseInstances({
       owner: this.id,
       token: this.#number(),
@@ -230,7 +240,7 @@ export class Runtime {
       messagesMax: MESSAGES_MAX,
       ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
     });
-    for (const instance of leased.instances) this.#instances.take(instance);
+    for (const instance of leased.instances) this.#instances.take(instance, stamp);
     const tookNew = leased.instances.some((instance) => instance.fresh);
     this.#instancesWait = leased.more;
     return { again: leased.more && tookNew, nextAt: leased.nextAt };
@@ -271,10 +281,11 @@ export class Runtime {
   }
 
   async #takeMessages(key: number): Promise<void> {
+    const { stamp } = this.#instances;
     try {
       const messages = await this.#provider.takeMessages([key], MESSAGES_MAX);
       const held = this.#instances.heldByKey(key);
-      if (held !== undefined) this.#instances.giveMessages(held, messages.get(key) ?? []);
+      if (held !== undefined) this.#instances.giveMessages(held, messages.get(key) ?? [], stamp);
     } catch (error) {
       this.#trouble(error);
       this.#instanceAsker.wake();
@@ -299,40 +310,6 @@ export class Runtime {
     this.#taskAsker.wake();
   }
 
-  // ── starts of this process, taken before they are in the store ─────────────────────────────────────────────
-
-  #offer(item: StartItem): { owner: string; token: number; leaseMs?: number } | null {
-    if (this.#state !== "running" || item.delayMs !== undefined || item.dueAt !== undefined)
-      return null;
-    const { turnConcurrency, stickyCacheMax, instanceLeaseMs } = this.#options;
-    if (stickyCacheMax === 0) return null;
-    if (this.#instances.busy + this.#adopted >= turnConcurrency) return null;
-    if (this.#registry.orchestration(item.name, item.version) === undefined) return null;
-    this.#adopted++;
-    const lease = { owner: this.id, token: this.#number() };
-    return instanceLeaseMs === undefined ? lease : { ...lease, leaseMs: instanceLeaseMs };
-  }
-
-  #adopt(item: StartItem, result: StartResult): void {
-    this.#adopted--;
-    if (result.kind !== "started" || result.leased === null || item.lease === null) return;
-    this.#instances.take({
-      key: result.key,
-      id: item.id,
-      runId: item.runId,
-      name: item.name,
-      version: item.version,
-      execution: result.execution,
-      token: item.lease.token,
-      lastEvent: 0,
-      priority: item.priority,
-      suspicion: 0,
-      fresh: true,
-      messages: [result.leased],
-      history: [],
-    });
-  }
-
   // ── outcomes of activities ─────────────────────────────────────────────────────────────────────────────────
 
   #outcome(task: LeasedTask, body: Parameters<Instances["giveOutcome"]>[1]): void {
@@ -355,7 +332,7 @@ export class Runtime {
   #tick(count: number): void {
     if (this.#state === "stopped") return;
     const { beatMs, pollIntervalMs } = this.#options;
-    const period = Math.min(beatMs, pollIntervalMs);
+    const period = Math.min(beatMs, pollIntervalMs, this.#renewal.everyMs ?? Infinity);
     this.#ticker = this.#environment.setTimer(period, () => {
       void this.#beat(count, period).catch(this.#trouble);
       this.#tick(count + 1);
@@ -367,7 +344,7 @@ export class Runtime {
     const { beatMs, pollIntervalMs } = this.#options;
     if (every(beatMs)) await this.#liveness.beat();
     if (this.#state !== "running") return;
-    await this.#renew();
+    await this.#renewal.tick(this.#environment.monotonic());
     if (!every(pollIntervalMs)) return;
     this.#instances.sweep();
     this.#wakeBoth();
@@ -388,24 +365,6 @@ export class Runtime {
     }
   }
 
-  #renewedAt = 0;
-  async #renew(): Promise<void> {
-    const { instanceLeaseMs, taskLeaseMs, renewBufferMs } = this.#options;
-    const shortest = Math.min(instanceLeaseMs ?? Infinity, taskLeaseMs ?? Infinity);
-    if (shortest === Infinity) return;
-    const now = this.#environment.monotonic();
-    if (now - this.#renewedAt < shortest - (renewBufferMs ?? (shortest * 2) / 3)) return;
-    this.#renewedAt = now;
-    if (instanceLeaseMs !== undefined) {
-      const lost = await this.#provider.renewInstances(this.#instances.leases, instanceLeaseMs);
-      for (const key of lost) this.#instances.dropKey(key);
-    }
-    if (taskLeaseMs !== undefined) {
-      const lost = await this.#provider.renewTasks(this.#activities.claims, taskLeaseMs);
-      for (const claim of lost) this.#activities.lose(claim);
-    }
-  }
-
   #lostEverything(): void {
     for (const task of this.#activities.claims) this.#activities.lose(task);
     this.#instances.dropAll();
@@ -421,6 +380,19 @@ export class Runtime {
     const message = error instanceof Error ? error.message : String(error);
     this.#options.log("warn", `the store is in trouble, trying on: ${message}`, {});
   };
+
+  /** How many more instances may begin a turn. */
+  #room(): number {
+    const { turnConcurrency, stickyCacheMax } = this.#options;
+    if (this.#state !== "running" || stickyCacheMax === 0) return 0;
+    return turnConcurrency - this.#instances.busy;
+  }
+
+  #newLease(): Lease {
+    const { instanceLeaseMs } = this.#options;
+    const lease = { owner: this.id, token: this.#number() };
+    return instanceLeaseMs === undefined ? lease : { ...lease, leaseMs: instanceLeaseMs };
+  }
 
   #number(): number {
     return Math.floor(this.#environment.random() * Number.MAX_SAFE_INTEGER);

@@ -57,6 +57,8 @@ export interface LeasedTask extends TaskClaim {
   readonly attempt: number;
   readonly deaths: number;
   readonly suspect: boolean;
+  /** Its options or tags cannot be read back and are null here: it ends as poison (semantics 6). */
+  readonly undecodable?: true;
 }
 
 export interface LeaseTasksRequest {

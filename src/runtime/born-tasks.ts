@@ -1,0 +1,65 @@
+// Tasks that were born leased: the commit that wrote them gave them to this runtime (architecture §4.4).
+
+import type { TurnItem } from "../core/provider/commit.ts";
+import type { LeasedTask, NewTask } from "../core/provider/tasks.ts";
+import type { ActivityRunner } from "./activity-runner.ts";
+import type { HeldInstance } from "./held-instance.ts";
+
+export function bornTasks(held: HeldInstance, item: TurnItem): readonly LeasedTask[] {
+  const born: LeasedTask[] = [];
+  for (const task of item.tasks) {
+    if (task.lease === null) continue;
+    born.push({
+      key: held.key,
+      execution: item.execution,
+      sequence: task.sequence,
+      token: task.lease.token,
+      instanceId: held.id,
+      runId: held.runId,
+      orchestration: held.name,
+      orchestrationVersion: held.definition.version,
+      name: task.name,
+      input: task.input,
+      options: task.options,
+      session: task.session,
+      tags: task.tags,
+      priority: task.priority,
+      attempt: 0,
+      deaths: 0,
+      suspect: false,
+    });
+  }
+  return born;
+}
+
+/** Gives leases at birth to the tasks of one turn, and takes the reserved slots back if it is not committed. */
+export class BirthLeases {
+  readonly #o: BirthOptions;
+  #reserved = 0;
+
+  constructor(options: BirthOptions) {
+    this.#o = options;
+  }
+
+  leaseFor(name: string): NewTask["lease"] {
+    const { isRegistered, activities, mayLease, owner, newToken, leaseMs } = this.#o;
+    if (!mayLease() || !isRegistered(name) || !activities.reserve()) return null;
+    this.#reserved++;
+    const lease = { owner, token: newToken() };
+    return leaseMs === undefined ? lease : { ...lease, leaseMs };
+  }
+
+  takeBack(): void {
+    this.#o.activities.unreserve(this.#reserved);
+    this.#reserved = 0;
+  }
+}
+
+export interface BirthOptions {
+  readonly owner: string;
+  readonly newToken: () => number;
+  readonly leaseMs: number | undefined;
+  readonly mayLease: () => boolean;
+  readonly isRegistered: (name: string) => boolean;
+  readonly activities: Pick<ActivityRunner, "reserve" | "unreserve">;
+}
