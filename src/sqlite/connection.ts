@@ -1,0 +1,127 @@
+// Connection: one handle on the database, and its transactions.
+//   N1. What is not ours is refused before the first write; durability is set and read back before the
+//       second (P1).
+//   N2. Nobody waits inside SQLite: a busy database is asked again later (semantics 32).
+//   N3. A transaction that throws is rolled back before the error leaves; nothing of it is left.
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Environment } from "../core/environment.ts";
+import { PerdureError } from "../core/errors.ts";
+import { toOpenError, toPerdureError } from "./errors.ts";
+import { IN_MEMORY, locate } from "./location.ts";
+import { migrate, refuseForeign } from "./migrations.ts";
+import { patiently, type Patience } from "./patience.ts";
+import { applySettings, type Durability } from "./settings.ts";
+
+export class Connection {
+  /** The file's absolute path; null in memory. */
+  readonly path: string | null;
+  readonly environment: Environment;
+  readonly #database: DatabaseSync;
+  readonly #patience: Patience;
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
+
+  static async open(
+    path: string,
+    options: Patience & { readonly durability: Durability },
+  ): Promise<Connection> {
+    const file = locate(path);
+    let database: DatabaseSync | undefined;
+    try {
+      database = new DatabaseSync(file ?? IN_MEMORY, { timeout: 0 });
+      const opened = database;
+      await patiently(options, () => {
+        refuseForeign(opened, path);
+        applySettings(opened, { path, inMemory: file === null, durability: options.durability });
+        migrate(opened, path, Math.floor(options.environment.now()));
+      });
+      return new Connection(opened, file, options);
+    } catch (error) {
+      database?.close();
+      throw toOpenError(path, error);
+    }
+  }
+
+  private constructor(database: DatabaseSync, path: string | null, patience: Patience) {
+    this.#database = database;
+    this.path = path;
+    this.environment = patience.environment;
+    this.#patience = patience;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+  }
+
+  prepare(sql: string): StatementSync {
+    return this.#database.prepare(sql);
+  }
+
+  /** The store's clock, in whole milliseconds (I3). */
+  now(): number {
+    return Math.floor(this.environment.now());
+  }
+
+  async read<T>(work: () => T): Promise<T> {
+    try {
+      return await patiently(this.#patience, () => {
+        this.assertOpen();
+        return work();
+      });
+    } catch (error) {
+      throw toPerdureError(error);
+    }
+  }
+
+  async write<T>(work: () => T): Promise<T> {
+    try {
+      return await this.transaction(work);
+    } catch (error) {
+      throw toPerdureError(error);
+    }
+  }
+
+  /**
+   * Acts on what `find` finds; in a transaction, with another look under its lock, only if `mustWrite` says
+   * so. A call that finds nothing to do takes no lock and waits for nobody.
+   */
+  readThenWrite<Found, T>(
+    find: () => Found,
+    mustWrite: (found: Found) => boolean,
+    act: (found: Found) => T,
+  ): Promise<T> {
+    return this.read(() => {
+      const found = find();
+      return mustWrite(found) ? this.#transact(() => act(find())) : act(found);
+    });
+  }
+
+  /** As `write`, but what SQLite throws leaves as it is, for those who tell the reasons apart. */
+  transaction<T>(work: () => T): Promise<T> {
+    return patiently(this.#patience, () => {
+      this.assertOpen();
+      return this.#transact(work);
+    });
+  }
+
+  assertOpen(): void {
+    if (this.#database.isOpen) return;
+    throw new PerdureError("STORE_UNAVAILABLE", "The provider is closed.");
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #transact<T>(work: () => T): T {
+    this.#begin.run();
+    try {
+      const result = work();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      // SQLite has already rolled back after some errors, such as a full disk.
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { nextCut } from "./cuts.ts";
+
+test("every cut that the condition admits is visited once, in the order of the columns", () => {
+  using database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE t (open INTEGER, a INTEGER, b TEXT, c REAL)");
+  const insert = database.prepare("INSERT INTO t VALUES (?, ?, ?, ?)");
+  for (let i = 0; i < 500; i += 1) {
+    insert.run(i % 7 === 0 ? 0 : 1, i % 2, ["x", "y@1", "ä"][i % 3] ?? "", 1 + (i % 5) / 2);
+  }
+  const distinct = "SELECT DISTINCT a, b, c FROM t WHERE open = 1 ORDER BY a, b, c";
+  const next = database.prepare(nextCut("t", "open = 1", ["a", "b", "c"]));
+  const visited = [];
+  let at = next.get(-1, "", 0);
+  while (at !== undefined) {
+    visited.push(at);
+    at = next.get(at["a"] ?? null, at["b"] ?? null, at["c"] ?? null);
+  }
+  expect(visited).toEqual(database.prepare(distinct).all());
+  expect(visited).toHaveLength(30);
+});

@@ -1,0 +1,176 @@
+// Inbox: the messages of instances.
+//   I1. `due` hands out what is visible, in the order (visible at, id) (B2).
+//   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
+//       the engine's are made by rule, a sender's are whatever he likes.
+//   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
+
+import type { StatementSync } from "node:sqlite";
+import type { KeptMessage, Message, NewTimer, TimerReference } from "../core/provider/messages.ts";
+import { changed, integer } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import { dueTime, toMessage, type NewMessage } from "./messages.ts";
+
+/** Of an instance: what a runtime must register to take it (`targets` in the contract). */
+export const TARGET = "iif(version IS NULL, instances.name, instances.name || '@' || version)";
+const COLUMNS = "id, kind, execution, sequence, name, data, key, visible_at";
+
+export class Inbox {
+  readonly #insert: StatementSync;
+  readonly #selectDue: StatementSync;
+  readonly #hasDue: StatementSync;
+  readonly #selectAll: StatementSync;
+  readonly #selectStart: StatementSync;
+  readonly #selectLastEvent: StatementSync;
+  readonly #selectLasting: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteTimer: StatementSync;
+  readonly #deleteAll: StatementSync;
+  readonly #deleteAllButEvents: StatementSync;
+  readonly #retarget: StatementSync;
+  readonly #park: StatementSync;
+
+  constructor(connection: Connection) {
+    this.#insert = connection.prepare(`
+      INSERT INTO inbox (
+        instance, priority, target, parked,
+        visible_at, execution, sequence, kind, name, key, data
+      )
+      SELECT ?1, priority, ${TARGET}, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+      FROM instances WHERE key = ?1
+      ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING`);
+    // "+?": SQLite prepares a statement anew whenever a bare parameter of LIMIT is bound, at 6 µs a time.
+    this.#selectDue = connection.prepare(`
+      SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND visible_at <= ?
+      ORDER BY visible_at, id LIMIT +?`);
+    this.#hasDue = connection.prepare(
+      "SELECT 1 FROM inbox WHERE instance = ? AND visible_at <= ? LIMIT 1",
+    );
+    this.#selectAll = connection.prepare(
+      `SELECT ${COLUMNS} FROM inbox WHERE instance = ? ORDER BY visible_at, id`,
+    );
+    this.#selectStart = connection.prepare(
+      `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND kind = 'start'`,
+    );
+    this.#selectLastEvent = connection.prepare(`
+      SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event'
+      ORDER BY id DESC LIMIT 1`);
+    this.#selectLasting = connection.prepare(`
+      SELECT ${COLUMNS} FROM inbox
+      WHERE instance = ? AND kind IN ('event', 'cancel') ORDER BY id`);
+    this.#delete = connection.prepare("DELETE FROM inbox WHERE id = ? AND instance = ?");
+    this.#deleteTimer = connection.prepare(`
+      DELETE FROM inbox
+      WHERE instance = ? AND sequence = ? AND kind = ? AND key IS NULL AND sequence IS NOT NULL`);
+    this.#deleteAll = connection.prepare("DELETE FROM inbox WHERE instance = ?");
+    this.#deleteAllButEvents = connection.prepare(
+      "DELETE FROM inbox WHERE instance = ? AND kind <> 'event'",
+    );
+    this.#retarget = connection.prepare(`
+      UPDATE inbox SET target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
+      WHERE instance = ?1`);
+    this.#park = connection.prepare("UPDATE inbox SET parked = 1 WHERE instance = ?");
+  }
+
+  /** The new message's id; null if its key is there already. */
+  insert(instance: number, message: NewMessage): number | null {
+    const result = this.#insert.run(
+      instance,
+      message.visibleAt,
+      message.execution,
+      message.sequence,
+      message.kind,
+      message.name,
+      message.key,
+      message.data,
+    );
+    return changed(result) ? Number(result.lastInsertRowid) : null;
+  }
+
+  insertStart(instance: number, start: NewMessage): Message {
+    const id = this.insert(instance, start);
+    if (id === null) throw new Error("A start message has no key that could be there already.");
+    return { ...start, id };
+  }
+
+  insertTimer(instance: number, execution: number, timer: NewTimer, now: number): void {
+    const { kind, sequence, data = "" } = timer;
+    const visibleAt = dueTime(timer, now);
+    this.insert(instance, { kind, sequence, execution, visibleAt, data, name: null, key: null });
+  }
+
+  /** For an instance that has open steps and nobody to run them: no other message tells of it. */
+  insertWake(instance: number, execution: number, now: number): void {
+    this.insert(instance, { ...WAKE, execution, visibleAt: now });
+  }
+
+  due(instance: number, now: number, messagesMax: number): Message[] {
+    return this.#selectDue.all(instance, now, messagesMax).map(toMessage);
+  }
+
+  hasDue(instance: number, now: number): boolean {
+    return this.#hasDue.get(instance, now) !== undefined;
+  }
+
+  /** When the event that was sent last became visible; null if none is unread. */
+  lastEventAt(instance: number): number | null {
+    const row = this.#selectLastEvent.get(instance);
+    return row === undefined ? null : integer(row, "visible_at");
+  }
+
+  read(instance: number): Message[] {
+    return this.#selectAll.all(instance).map(toMessage);
+  }
+
+  /** The start message, while no turn has consumed it. */
+  findStart(instance: number): Message | null {
+    const row = this.#selectStart.get(instance);
+    return row === undefined ? null : toMessage(row);
+  }
+
+  consume(instance: number, id: number): void {
+    this.#delete.run(id, instance);
+  }
+
+  withdrawTimer(instance: number, timer: TimerReference): void {
+    this.#deleteTimer.run(instance, timer.sequence, timer.kind);
+  }
+
+  clear(instance: number): void {
+    this.#deleteAll.run(instance);
+  }
+
+  /** The instance has got its version: what waits for it waits for those who register that. */
+  retarget(instance: number): void {
+    this.#retarget.run(instance);
+  }
+
+  /** What an ended instance keeps is what nobody read. */
+  park(instance: number): void {
+    this.#deleteAllButEvents.run(instance);
+    this.#park.run(instance);
+  }
+
+  /**
+   * Fills the inbox anew for the next execution: its start, the unread events that the last one had taken, and
+   * after them what came later (events, a cancel nobody has seen), under new ids, because ids are the order.
+   */
+  carryOver(instance: number, start: NewMessage, unread: readonly KeptMessage[]): void {
+    const later = this.#selectLasting.all(instance).map(toMessage);
+    this.#deleteAll.run(instance);
+    this.insert(instance, start);
+    const { execution, visibleAt } = start;
+    for (const { name, data, key } of unread) {
+      this.insert(instance, { ...EVENT, name, data, key, visibleAt });
+    }
+    for (const message of later) {
+      this.insert(instance, {
+        ...message,
+        execution: message.kind === "event" ? null : execution,
+        visibleAt: Math.max(message.visibleAt, visibleAt),
+      });
+    }
+  }
+}
+
+const WAKE = { kind: "wake", sequence: null, name: null, data: "", key: "wake" } as const;
+const EVENT = { kind: "event", execution: null, sequence: null } as const;

@@ -1,0 +1,138 @@
+// Instances: their rows, as everybody but a plain turn reads and writes them.
+//   N1. A head is what decides about an item; it is read under the write lock and never kept.
+//   N2. Ending or restarting an instance takes its lease away in the same statement (semantics 19a).
+
+import type { StatementSync } from "node:sqlite";
+import type { NewInstance } from "../core/provider/commit.ts";
+import type { InstanceRecord, InstanceStatus } from "../core/provider/instances.ts";
+import { changed } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import { HEAD_COLUMNS, toHead, toRecord, type InstanceHead } from "./instance-rows.ts";
+
+export interface Lease {
+  readonly owner: string;
+  readonly token: number;
+  readonly until: number | null;
+}
+
+export class Instances {
+  readonly #insert: StatementSync;
+  readonly #revive: StatementSync;
+  readonly #selectHead: StatementSync;
+  readonly #selectHeadByKey: StatementSync;
+  readonly #selectRecord: StatementSync;
+  readonly #selectChildren: StatementSync;
+  readonly #end: StatementSync;
+  readonly #unpause: StatementSync;
+
+  constructor(connection: Connection) {
+    this.#insert = connection.prepare(`
+      INSERT INTO instances (
+        id, run_id, name, version, parent_id, parent_run_id, parent_execution, parent_sequence,
+        on_parent_close, priority, attributes, created_at, updated_at,
+        lease_owner, lease_token, lease_until, suspicion,
+        execution, last_event, steps_open, status
+      ) VALUES (
+        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
+        1, 0, 0, 'pending'
+      ) ON CONFLICT (id) DO NOTHING`);
+    this.#revive = connection.prepare(`
+      UPDATE instances SET
+        run_id = ?2, name = ?3, version = ?4, parent_id = ?5, parent_run_id = ?6,
+        parent_execution = ?7, parent_sequence = ?8, on_parent_close = ?9, priority = ?10,
+        attributes = ?11, updated_at = ?12,
+        lease_owner = ?13, lease_token = ?14, lease_until = ?15, suspicion = ?16,
+        execution = execution + 1, last_event = 0, steps_open = 0, status = 'pending',
+        completed_at = NULL, output = NULL, error = NULL,
+        paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
+      WHERE id = ?1`);
+    this.#selectHead = connection.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE id = ?`);
+    this.#selectHeadByKey = connection.prepare(
+      `SELECT ${HEAD_COLUMNS} FROM instances WHERE key = ?`,
+    );
+    this.#selectRecord = connection.prepare("SELECT * FROM instances WHERE id = ?");
+    this.#selectChildren = connection.prepare(`
+      SELECT ${HEAD_COLUMNS} FROM instances
+      WHERE parent_id = ? AND parent_run_id = ? AND on_parent_close = 'cancel'
+        AND status IN ('pending', 'running')
+      ORDER BY key`);
+    this.#end = connection.prepare(`
+      UPDATE instances SET
+        status = ?2, error = ?3, last_event = ?4, cancel_requested = ?5,
+        updated_at = ?6, completed_at = ?6,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0, steps_open = 0,
+        paused = NULL, blocked = NULL, blocked_by = NULL
+      WHERE key = ?1`);
+    this.#unpause = connection.prepare("UPDATE instances SET paused = NULL WHERE key = ?");
+  }
+
+  /** The new instance's key; null if its id is taken. */
+  insert(instance: NewInstance, lease: Lease | null, now: number): number | null {
+    const result = this.#insert.run(...startColumns(instance, lease, now));
+    return changed(result) ? Number(result.lastInsertRowid) : null;
+  }
+
+  /** The next execution of an ended instance, as if it were new. */
+  revive(instance: NewInstance, lease: Lease | null, now: number): void {
+    this.#revive.run(...startColumns(instance, lease, now));
+  }
+
+  find(id: string): InstanceHead | null {
+    return toHead(this.#selectHead.get(id));
+  }
+
+  get(key: number): InstanceHead | null {
+    return toHead(this.#selectHeadByKey.get(key));
+  }
+
+  /** Children that have not ended and are to be cancelled with their parent. */
+  findChildren(parent: InstanceHead): InstanceHead[] {
+    return this.#selectChildren.all(parent.id, parent.runId).flatMap((row) => toHead(row) ?? []);
+  }
+
+  end(
+    key: number,
+    ending: {
+      readonly status: InstanceStatus;
+      readonly error: string;
+      readonly lastEvent: number;
+      readonly cancelRequested: string | null;
+      readonly now: number;
+    },
+  ): void {
+    const { status, error, lastEvent, cancelRequested, now } = ending;
+    this.#end.run(key, status, error, lastEvent, cancelRequested, now);
+  }
+
+  unpause(key: number): void {
+    this.#unpause.run(key);
+  }
+
+  read(id: string): InstanceRecord | null {
+    const row = this.#selectRecord.get(id);
+    return row === undefined ? null : toRecord(row);
+  }
+}
+
+function startColumns(instance: NewInstance, lease: Lease | null, now: number) {
+  const { parent } = instance;
+  return [
+    instance.id,
+    instance.runId,
+    instance.name,
+    instance.version,
+    parent?.id ?? null,
+    parent?.runId ?? null,
+    parent?.execution ?? null,
+    parent?.sequence ?? null,
+    instance.onParentClose,
+    instance.priority,
+    JSON.stringify(instance.attributes),
+    now,
+    lease?.owner ?? null,
+    lease?.token ?? null,
+    lease?.until ?? null,
+    // To be born leased is a cold lease: its first turn may be the one that kills (N4).
+    lease === null ? 0 : 1,
+  ];
+}

@@ -1,0 +1,134 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { SqliteProvider } from "./index.ts";
+import { SCHEMA_VERSION } from "./migrations.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "perdure-open-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const refuses = (path: string, code: string, message: RegExp | string) =>
+  expect(SqliteProvider.open(path)).rejects.toMatchObject({
+    code,
+    message: expect.stringMatching(message),
+  });
+
+describe("what is opened", () => {
+  test("a new file becomes a store that says how durable it is", async () => {
+    const path = join(folder, "store.db");
+    const provider = await SqliteProvider.open(path);
+    expect(provider.name).toBe("sqlite");
+    expect(provider.durability).toMatch(/^full: WAL, synchronous=FULL/);
+    await provider.close();
+    using database = new DatabaseSync(path);
+    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+    const version = database.prepare("SELECT value FROM meta WHERE name = 'schema_version'").get();
+    expect(version).toEqual({ value: SCHEMA_VERSION });
+  });
+
+  test("a weaker durability is had by its name and shown", async () => {
+    const provider = await SqliteProvider.open(join(folder, "store.db"), { durability: "normal" });
+    expect(provider.durability).toMatch(/^normal: .*power cut/);
+    await provider.close();
+  });
+
+  test("a store in memory says that nothing survives, and offers no heart", async () => {
+    const provider = await SqliteProvider.open(":memory:");
+    expect(provider.durability).toMatch(/^none/);
+    expect(provider.startHeart).toBeUndefined();
+    await provider.close();
+  });
+
+  test("a path that looks like a URI is the name of a file", async () => {
+    mkdirSync(join(folder, "file:"));
+    const path = join(folder, "file:", "store.db?mode=memory");
+    const provider = await SqliteProvider.open(path);
+    await provider.close();
+    expect(readFileSync(path).subarray(0, 15).toString()).toBe("SQLite format 3");
+  });
+
+  test("an empty file is taken for a new one", async () => {
+    const path = join(folder, "empty.db");
+    writeFileSync(path, "");
+    await (await SqliteProvider.open(path)).close();
+  });
+});
+
+describe("what is refused, before anything is written", () => {
+  test("a directory", () => refuses(folder, "STORE_INVALID", "it is a directory"));
+
+  test("a path whose directory is missing, by name", async () => {
+    const path = join(folder, "missing", "store.db");
+    await refuses(path, "STORE_INVALID", join(folder, "missing"));
+  });
+
+  test("a path below a file", async () => {
+    const file = join(folder, "file");
+    writeFileSync(file, "text");
+    await refuses(join(file, "store.db"), "STORE_INVALID", "is not a directory");
+    await refuses(join(file, "deeper", "store.db"), "STORE_INVALID", "ENOTDIR|does not exist");
+  });
+
+  test("an empty path and one with a zero character", async () => {
+    await refuses("", "STORE_INVALID", "empty");
+    await refuses(join(folder, "a\0b"), "STORE_INVALID", "zero character");
+  });
+
+  test("a file that is no database, and it stays as it is", async () => {
+    const path = join(folder, "notes.txt");
+    for (const text of ["short", "long text\n".repeat(2_000)]) {
+      writeFileSync(path, text);
+      await refuses(path, "STORE_INVALID", "not a database");
+      expect(readFileSync(path, "utf8")).toBe(text);
+    }
+  });
+
+  test("another program's database, and it stays as it is", async () => {
+    const path = join(folder, "theirs.db");
+    {
+      using database = new DatabaseSync(path);
+      database.exec("CREATE TABLE customers (name TEXT)");
+    }
+    const before = readFileSync(path);
+    await refuses(path, "STORE_INVALID", "another program");
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test("a database that bears another program's mark, though it is empty", async () => {
+    const path = join(folder, "marked.db");
+    {
+      using database = new DatabaseSync(path);
+      database.exec("PRAGMA application_id = 42");
+    }
+    await refuses(path, "STORE_INVALID", "another program");
+  });
+
+  test("a store of a newer version", async () => {
+    const path = join(folder, "newer.db");
+    await (await SqliteProvider.open(path)).close();
+    {
+      using database = new DatabaseSync(path);
+      database.exec(`UPDATE meta SET value = ${SCHEMA_VERSION + 1} WHERE name = 'schema_version'`);
+    }
+    await refuses(path, "SCHEMA_NEWER", `version ${SCHEMA_VERSION + 1}`);
+  });
+});
+
+describe("after close", () => {
+  test("closing twice is closing once, and every call says that it is closed", async () => {
+    const provider = await SqliteProvider.open(join(folder, "store.db"));
+    await provider.close();
+    await provider.close();
+    const closed = { code: "STORE_UNAVAILABLE", message: expect.stringContaining("closed") };
+    await expect(provider.readInstance("a")).rejects.toMatchObject(closed);
+    await expect(provider.beat("a")).rejects.toMatchObject(closed);
+    const item = { kind: "releaseInstance", key: 1, token: 1 } as const;
+    await expect(provider.commit([item])).rejects.toMatchObject(closed);
+    expect(() => provider.subscribe(() => {})).toThrow("closed");
+  });
+});

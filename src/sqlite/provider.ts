@@ -1,0 +1,192 @@
+// The provider on SQLite: the storage contract, each call passed to the part that owns its subject.
+//   S1. Writes run on one connection, each a transaction that begins and commits without a pause in between:
+//       whatever another call of this process reads is whole.
+//   S2. The store's clock is the environment's wall clock, bound as a parameter (I3).
+
+import type { Environment } from "../core/environment.ts";
+import type { HistoryRow } from "../core/history-row.ts";
+import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type {
+  ExecutionRecord,
+  InstanceRecord,
+  LeasedInstances,
+  LeaseInstancesRequest,
+} from "../core/provider/instances.ts";
+import type { Message } from "../core/provider/messages.ts";
+import type { NewsListener } from "../core/provider/notifications.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type {
+  ExpireRequest,
+  ExpireResult,
+  Heart,
+  HeartOptions,
+  RuntimeRecord,
+  RuntimeRegistration,
+} from "../core/provider/runtimes.ts";
+import type {
+  LeasedTasks,
+  LeaseTasksRequest,
+  TaskAddress,
+  TaskClaim,
+  TaskRecord,
+} from "../core/provider/tasks.ts";
+import { systemEnvironment } from "../core/system-environment.ts";
+import { Connection } from "./connection.ts";
+import { startHeart, type RunningHeart } from "./heart.ts";
+import { dueTime } from "./messages.ts";
+import { assemble, type Parts } from "./parts.ts";
+import { describeDurability, type Durability } from "./settings.ts";
+
+export interface SqliteOptions {
+  readonly environment?: Environment;
+  /** Default "full": a call that returned is on disk. */
+  readonly durability?: Durability;
+  /** How long a call waits for another process's write before it fails. Default 5,000. */
+  readonly busyMs?: number;
+}
+
+const BUSY_MS_DEFAULT = 5_000;
+
+export class SqliteProvider implements Provider {
+  readonly name = "sqlite";
+  readonly durability: string;
+  readonly environment: Environment;
+  /** Absent where a thread would have nothing to open, or another clock. */
+  readonly startHeart?: (options: HeartOptions) => Heart;
+  readonly #connection: Connection;
+  readonly #hearts = new Set<RunningHeart>();
+  readonly #parts: Parts;
+
+  /** Opens the store in a file, made if it is missing, or `:memory:`. */
+  static async open(path: string, options: SqliteOptions = {}): Promise<SqliteProvider> {
+    const { environment = systemEnvironment, durability = "full", busyMs } = options;
+    const connection = await Connection.open(path, {
+      environment,
+      durability,
+      busyMs: busyMs ?? BUSY_MS_DEFAULT,
+    });
+    try {
+      return await connection.read(() => new SqliteProvider(connection, durability));
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  private constructor(connection: Connection, durability: Durability) {
+    const { path, environment } = connection;
+    this.environment = environment;
+    this.durability = describeDurability(path === null, durability);
+    this.#connection = connection;
+    if (path !== null && environment === systemEnvironment) {
+      this.startHeart = (options) => this.#startHeart(path, options);
+    }
+    this.#parts = assemble(connection);
+  }
+
+  now(): number {
+    return this.#connection.now();
+  }
+
+  commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]> {
+    return this.#parts.groups.commit(items);
+  }
+
+  settle(item: CommitItem): Promise<CommitResult | null> {
+    return this.#parts.settlement.settle(item);
+  }
+
+  leaseInstances(request: LeaseInstancesRequest): Promise<LeasedInstances> {
+    return this.#parts.leases.lease(request);
+  }
+
+  takeMessages(
+    keys: readonly number[],
+    messagesMax: number,
+  ): Promise<ReadonlyMap<number, readonly Message[]>> {
+    return this.#connection.read(() => {
+      const now = this.now();
+      return new Map(keys.map((key) => [key, this.#parts.inbox.due(key, now, messagesMax)]));
+    });
+  }
+
+  renewInstances(
+    leases: readonly { readonly key: number; readonly token: number }[],
+    leaseMs: number,
+  ): Promise<readonly number[]> {
+    return this.#parts.leases.renew(leases, leaseMs);
+  }
+
+  leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks> {
+    return this.#parts.queue.lease(request);
+  }
+
+  renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]> {
+    return this.#connection.write(() => {
+      const until = dueTime({ delayMs: leaseMs }, this.now());
+      return claims.filter((claim) => !this.#parts.tasks.renew(claim, until));
+    });
+  }
+
+  lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]> {
+    return this.#connection.read(() => claims.filter((claim) => !this.#parts.tasks.holds(claim)));
+  }
+
+  readInstance(id: string): Promise<InstanceRecord | null> {
+    return this.#connection.read(() => this.#parts.instances.read(id));
+  }
+
+  readHistory(address: { key: number; execution: number }): Promise<readonly HistoryRow[]> {
+    return this.#connection.read(() => this.#parts.history.read(address.key, address.execution));
+  }
+
+  readExecutions(key: number): Promise<readonly ExecutionRecord[]> {
+    return this.#connection.read(() => this.#parts.history.readExecutions(key));
+  }
+
+  readTasks(address: Omit<TaskAddress, "sequence">): Promise<readonly TaskRecord[]> {
+    return this.#connection.read(() => this.#parts.tasks.read(address));
+  }
+
+  readInbox(key: number): Promise<readonly Message[]> {
+    return this.#connection.read(() => this.#parts.inbox.read(key));
+  }
+
+  registerRuntime(registration: RuntimeRegistration): Promise<void> {
+    return this.#parts.runtimes.register(registration);
+  }
+
+  beat(runtimeId: string): Promise<boolean> {
+    return this.#parts.runtimes.beat(runtimeId);
+  }
+
+  listRuntimes(): Promise<readonly RuntimeRecord[]> {
+    return this.#parts.runtimes.list();
+  }
+
+  expireRuntime(request: ExpireRequest): Promise<ExpireResult> {
+    return this.#parts.runtimes.expire(request);
+  }
+
+  removeRuntime(runtimeId: string): Promise<void> {
+    return this.#parts.runtimes.remove(runtimeId);
+  }
+
+  subscribe(listener: NewsListener): () => void {
+    return this.#parts.notifier.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#parts.notifier.close();
+    await Promise.all([...this.#hearts].map((heart) => heart.stop()));
+    this.#connection.close();
+  }
+
+  #startHeart(path: string, options: HeartOptions): Heart {
+    this.#connection.assertOpen();
+    const heart = startHeart({ ...options, path, environment: this.environment });
+    this.#hearts.add(heart);
+    void heart.stopped.then(() => this.#hearts.delete(heart));
+    return heart;
+  }
+}

@@ -1,0 +1,51 @@
+// Requests: the ids that callers gave their calls, and what came of them.
+//   R1. A row is written with the effect it stands for, and lives as long as its instance (semantics 18a).
+//   R2. A refusal leaves no row: it had no effect, and asking again is a new question.
+
+import type { StatementSync } from "node:sqlite";
+import type { StartResult } from "../core/provider/commit.ts";
+import { integer, word } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+
+const OUTCOMES = ["started", "existing", "done"] as const;
+
+export interface RequestKey {
+  readonly instance: number;
+  readonly kind: "start" | "send";
+  readonly id: string;
+}
+export interface RequestOutcome {
+  readonly outcome: (typeof OUTCOMES)[number];
+  readonly execution: number;
+}
+
+export class Requests {
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+
+  constructor(connection: Connection) {
+    this.#insert = connection.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)");
+    this.#select = connection.prepare(
+      "SELECT outcome, execution FROM requests WHERE instance = ? AND kind = ? AND id = ?",
+    );
+  }
+
+  find(key: RequestKey): RequestOutcome | null {
+    const row = this.#select.get(key.instance, key.kind, key.id);
+    if (row === undefined) return null;
+    return { outcome: word(row, "outcome", OUTCOMES), execution: integer(row, "execution") };
+  }
+
+  /** What the first start under this request id was told; its lease, if it got one, is not handed out again. */
+  findStart(instance: number, requestId: string | null): StartResult | null {
+    const first = requestId === null ? null : this.find({ instance, kind: "start", id: requestId });
+    if (first === null) return null;
+    const { outcome, execution } = first;
+    if (outcome === "existing") return { kind: "existing", key: instance, execution };
+    return { kind: "started", key: instance, execution, leased: null };
+  }
+
+  insert(key: RequestKey, { outcome, execution }: RequestOutcome, now: number): void {
+    this.#insert.run(key.instance, key.kind, key.id, outcome, execution, now);
+  }
+}

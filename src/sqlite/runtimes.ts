@@ -1,0 +1,146 @@
+// Runtimes: who is alive, and what becomes of what the others held.
+//   V1. Whether a runtime is stale is judged in the statement that removes it (V2 of the contract).
+//   V2. Every lease's owner has a row: leases are given to nobody else, and freed in the transaction that
+//       removes it (V3). So whoever was declared dead keeps nothing from others, even if it lives.
+//   V3. An instance with open steps gets a "wake", because no message tells that it has something to do.
+
+import type { StatementSync } from "node:sqlite";
+import type {
+  ExpireRequest,
+  ExpireResult,
+  ProcessIdentity,
+  RuntimeRecord,
+  RuntimeRegistration,
+} from "../core/provider/runtimes.ts";
+import { changed, integer, json, text, textOrNull, type Row } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import type { Inbox } from "./inbox.ts";
+import { NewsDraft, type Transaction } from "./news.ts";
+import type { Notifier } from "./notifications.ts";
+
+const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
+const FREED = "RETURNING key, id, execution, steps_open";
+
+export class Runtimes {
+  readonly #connection: Connection;
+  readonly #inbox: Inbox;
+  readonly #notifier: Notifier;
+  readonly #insert: StatementSync;
+  readonly #beat: StatementSync;
+  readonly #select: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteStale: StatementSync;
+  readonly #knows: StatementSync;
+  readonly #bury: StatementSync;
+  readonly #buryTasks: StatementSync;
+  readonly #freeInstances: StatementSync;
+  readonly #freeTasks: StatementSync;
+
+  constructor(connection: Connection, inbox: Inbox, notifier: Notifier) {
+    this.#connection = connection;
+    this.#inbox = inbox;
+    this.#notifier = notifier;
+    this.#insert = connection.prepare(`
+      INSERT OR REPLACE INTO runtimes
+        (id, node_id, hostname, process, registered, started_at, beat_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`);
+    this.#beat = connection.prepare("UPDATE runtimes SET beat_at = ?, note = NULL WHERE id = ?");
+    this.#select = connection.prepare("SELECT * FROM runtimes ORDER BY started_at, id");
+    this.#delete = connection.prepare("DELETE FROM runtimes WHERE id = ?");
+    this.#deleteStale = connection.prepare("DELETE FROM runtimes WHERE id = ? AND beat_at <= ?");
+    this.#knows = connection.prepare("SELECT 1 FROM runtimes WHERE id = ?");
+    this.#bury = connection.prepare(`UPDATE instances SET ${FREE} WHERE lease_owner = ? ${FREED}`);
+    this.#buryTasks = connection.prepare(`
+      UPDATE tasks SET ${FREE}, available_at = ?, suspect = 1, attempt = attempt + 1,
+        deaths = deaths + 1
+      WHERE lease_owner = ?`);
+    this.#freeInstances = connection.prepare(`
+      UPDATE instances SET ${FREE}, suspicion = 0
+      WHERE lease_owner = ? ${FREED}`);
+    this.#freeTasks = connection.prepare(`UPDATE tasks SET ${FREE} WHERE lease_owner = ?`);
+  }
+
+  register(registration: RuntimeRegistration): Promise<void> {
+    const { id, nodeId, hostname, process, registered } = registration;
+    const identity = process === null ? null : JSON.stringify(process);
+    return this.#connection.write(() => {
+      this.#insert.run(id, nodeId, hostname, identity, registered, this.#connection.now());
+    });
+  }
+
+  /** Whether a lease may be given to it. */
+  knows(id: string): boolean {
+    return this.#knows.get(id) !== undefined;
+  }
+
+  beat(id: string): Promise<boolean> {
+    return this.#connection.write(() => changed(this.#beat.run(this.#connection.now(), id)));
+  }
+
+  list(): Promise<readonly RuntimeRecord[]> {
+    return this.#connection.read(() => this.#select.all().map(toRecord));
+  }
+
+  expire({ id, staleMs }: ExpireRequest): Promise<ExpireResult> {
+    return this.#change((transaction) => {
+      const { now } = transaction;
+      const gone =
+        staleMs === null ? this.#delete.run(id) : this.#deleteStale.run(id, now - staleMs);
+      if (!changed(gone)) return { expired: false, instances: 0, tasks: 0 };
+      return { expired: true, ...this.#buryAll(id, transaction) };
+    });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#change((transaction) => {
+      this.#delete.run(id);
+      this.#freed(this.#freeInstances.all(id), transaction);
+      if (changed(this.#freeTasks.run(id))) transaction.news.queued();
+    });
+  }
+
+  #buryAll(id: string, transaction: Transaction): Omit<ExpireResult, "expired"> {
+    const instances = this.#bury.all(id);
+    this.#freed(instances, transaction);
+    const tasks = Number(this.#buryTasks.run(transaction.now, id).changes);
+    if (tasks > 0) transaction.news.queued();
+    return { instances: instances.length, tasks };
+  }
+
+  #freed(instances: readonly Row[], { now, news }: Transaction): void {
+    for (const row of instances) {
+      const key = integer(row, "key");
+      if (integer(row, "steps_open") === 1) {
+        this.#inbox.insertWake(key, integer(row, "execution"), now);
+      }
+      if (this.#inbox.hasDue(key, now)) news.due(text(row, "id"));
+    }
+  }
+
+  async #change<T>(work: (transaction: Transaction) => T): Promise<T> {
+    const news = new NewsDraft();
+    const { result, publish } = await this.#connection.write(() => {
+      const result = work({ now: this.#connection.now(), news });
+      return { result, publish: this.#notifier.prepare(news) };
+    });
+    publish();
+    return result;
+  }
+}
+
+function toRecord(row: Row): RuntimeRecord {
+  return {
+    id: text(row, "id"),
+    nodeId: text(row, "node_id"),
+    hostname: text(row, "hostname"),
+    process: row["process"] === null ? null : (json(row, "process", isProcessIdentity) ?? null),
+    registered: text(row, "registered"),
+    startedAt: integer(row, "started_at"),
+    beatAt: integer(row, "beat_at"),
+    note: textOrNull(row, "note"),
+  };
+}
+
+function isProcessIdentity(value: unknown): value is ProcessIdentity {
+  return typeof value === "object" && value !== null && "pid" in value && "bootId" in value;
+}

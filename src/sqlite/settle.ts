@@ -1,0 +1,98 @@
+// Settle: what became of an item whose commit threw (I14).
+//   T1. A failed transaction of SQLite is rolled back before its error leaves, so this connection is in none
+//       and may be asked.
+//   T2. Null means that nothing was written, or that nobody can tell; sending it again is harmless then,
+//       because its token is compared again.
+
+import type { StatementSync } from "node:sqlite";
+import type { CommitItem, CommitResult, StartItem, TurnItem } from "../core/provider/commit.ts";
+import { isTerminalStatus } from "../core/provider/instances.ts";
+import { integerOrNull } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Instances } from "./instances.ts";
+import type { Requests } from "./requests.ts";
+import { DONE } from "./results.ts";
+import type { Tasks } from "./tasks.ts";
+
+export class Settlement {
+  readonly #connection: Connection;
+  readonly #instances: Instances;
+  readonly #inbox: Inbox;
+  readonly #tasks: Tasks;
+  readonly #requests: Requests;
+  readonly #selectCommit: StatementSync;
+
+  constructor(
+    connection: Connection,
+    parts: {
+      readonly instances: Instances;
+      readonly inbox: Inbox;
+      readonly tasks: Tasks;
+      readonly requests: Requests;
+    },
+  ) {
+    this.#connection = connection;
+    this.#instances = parts.instances;
+    this.#inbox = parts.inbox;
+    this.#tasks = parts.tasks;
+    this.#requests = parts.requests;
+    this.#selectCommit = connection.prepare(
+      "SELECT last_commit, lease_token FROM instances WHERE key = ?",
+    );
+  }
+
+  settle(item: CommitItem): Promise<CommitResult | null> {
+    return this.#connection.read(() => this.#settle(item));
+  }
+
+  #settle(item: CommitItem): CommitResult | null {
+    switch (item.kind) {
+      case "turn":
+        return this.#turn(item);
+      case "start":
+        return this.#start(item);
+      case "completion":
+        return this.#tasks.find(item.task) === null ? DONE : null;
+      case "retry":
+      case "releaseTask": {
+        const task = this.#tasks.find(item.task);
+        return task === null || task.token === null ? DONE : null;
+      }
+      case "send":
+        return this.#isRequested(item.id, item.requestId) ? DONE : null;
+      case "cancel":
+        return this.#instances.find(item.id)?.error === item.cancelled ? DONE : null;
+      case "terminate":
+        return this.#instances.find(item.id)?.error === item.terminated ? DONE : null;
+      case "block":
+        return this.#instances.get(item.key)?.blocked === item.reason ? DONE : null;
+      case "releaseInstance":
+        return this.#instances.get(item.key)?.token === null ? DONE : null;
+    }
+  }
+
+  #turn({ key, commitId, token, messagesMax }: TurnItem): CommitResult | null {
+    const row = this.#selectCommit.get(key);
+    if (row === undefined || integerOrNull(row, "last_commit") !== commitId) return null;
+    const held = integerOrNull(row, "lease_token") === token;
+    const due = held ? this.#inbox.due(key, this.#connection.now(), messagesMax) : [];
+    return { kind: "committed", due };
+  }
+
+  #start({ id, runId, requestId, lease }: StartItem): CommitResult | null {
+    const found = this.#instances.find(id);
+    if (found === null) return null;
+    const { key, execution, token, status } = found;
+    // Another start has followed, or this one met an instance that was there.
+    if (found.runId !== runId) return this.#requests.findStart(key, requestId);
+    const held = lease !== null && token === lease.token && !isTerminalStatus(status);
+    return { kind: "started", key, execution, leased: held ? this.#inbox.findStart(key) : null };
+  }
+
+  #isRequested(instanceId: string, requestId: string): boolean {
+    const target = this.#instances.find(instanceId);
+    if (target === null) return false;
+    return this.#requests.find({ instance: target.key, kind: "send", id: requestId }) !== null;
+  }
+}

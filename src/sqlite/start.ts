@@ -1,0 +1,172 @@
+// Start: an instance and its start message, in one.
+//   T1. An id names one instance; who meets it follows `onConflict` (semantics 1).
+//   T2. A repeated request id is answered with what the first call was told, whatever has happened since.
+//   T3. A start that is born leased hands over its message; the row stays until the first turn consumes it.
+
+import type {
+  ConflictPolicy,
+  NewInstance,
+  StartItem,
+  StartResult,
+} from "../core/provider/commit.ts";
+import { isTerminalStatus } from "../core/provider/instances.ts";
+import type { Message } from "../core/provider/messages.ts";
+import type { Deliveries } from "./delivery.ts";
+import type { Endings } from "./ending.ts";
+import type { Inbox } from "./inbox.ts";
+import { dueTime, startMessage } from "./messages.ts";
+import type { InstanceHead } from "./instance-rows.ts";
+import type { Instances, Lease } from "./instances.ts";
+import type { Transaction } from "./news.ts";
+import { childExists, REPLACED_REQUEST } from "./outcomes.ts";
+import type { Requests } from "./requests.ts";
+import type { Runtimes } from "./runtimes.ts";
+
+type Refusal = Extract<StartResult, { readonly kind: "refused" }>;
+
+export class Starts {
+  readonly #instances: Instances;
+  readonly #inbox: Inbox;
+  readonly #requests: Requests;
+  readonly #endings: Endings;
+  readonly #deliveries: Deliveries;
+  readonly #runtimes: Runtimes;
+
+  constructor(parts: {
+    readonly instances: Instances;
+    readonly inbox: Inbox;
+    readonly requests: Requests;
+    readonly endings: Endings;
+    readonly deliveries: Deliveries;
+    readonly runtimes: Runtimes;
+  }) {
+    this.#instances = parts.instances;
+    this.#inbox = parts.inbox;
+    this.#requests = parts.requests;
+    this.#endings = parts.endings;
+    this.#deliveries = parts.deliveries;
+    this.#runtimes = parts.runtimes;
+  }
+
+  start(item: StartItem, transaction: Transaction): StartResult {
+    const { now } = transaction;
+    const visibleAt = Math.max(dueTime(item, now), now);
+    const lease = visibleAt > now ? null : this.#leaseOf(item, now);
+    const place = { lease, visibleAt };
+    const key = this.#instances.insert(item, lease, now);
+    if (key === null) return this.#meet(item, place, transaction);
+    return this.#started(item, { key, execution: 1 }, place, transaction);
+  }
+
+  /** A start by a turn: a child, whose caller is told if the id is taken, or a detached one. */
+  startFromTurn(instance: NewInstance, caller: number, transaction: Transaction): void {
+    const { now, news } = transaction;
+    const key = this.#instances.insert(instance, null, now);
+    if (key !== null) {
+      this.#queue(key, 1, instance.started, now);
+      news.due(instance.id);
+      return;
+    }
+    const { parent } = instance;
+    if (parent === null || isSameCall(this.#instances.find(instance.id), instance)) return;
+    const target = this.#instances.get(caller);
+    if (target === null || isTerminalStatus(target.status)) return;
+    const { execution, sequence } = parent;
+    const data = childExists(sequence, instance.id);
+    const reply = { execution, sequence, data, key: `c:${execution}:${sequence}` };
+    this.#deliveries.deliver(target, { kind: "child", ...reply }, transaction);
+  }
+
+  #leaseOf({ lease }: StartItem, now: number): Lease | null {
+    if (lease === null || !this.#runtimes.knows(lease.owner)) return null;
+    const { owner, token, leaseMs } = lease;
+    const until = leaseMs === undefined ? null : dueTime({ delayMs: leaseMs }, now);
+    return { owner, token, until };
+  }
+
+  /** The id is taken. */
+  #meet(item: StartItem, place: Place, transaction: Transaction): StartResult {
+    const existing = this.#instances.find(item.id);
+    if (existing === null) throw new Error(`Instance "${item.id}" is neither new nor there.`);
+    const { key, execution } = existing;
+    const earlier = this.#requests.findStart(key, item.requestId);
+    if (earlier !== null) return earlier;
+    const refusal = refusalOf(item.onConflict, existing);
+    if (refusal !== null) return refusal;
+    if (item.onConflict === "useExisting") {
+      this.#record(item, "existing", existing, transaction);
+      return { kind: "existing", key, execution };
+    }
+    if (!isTerminalStatus(existing.status)) this.#terminate(existing, item.terminated, transaction);
+    this.#inbox.clear(key);
+    this.#instances.revive(item, place.lease, transaction.now);
+    transaction.news.changed(item.id);
+    return this.#started(item, { key, execution: execution + 1 }, place, transaction);
+  }
+
+  #terminate(existing: InstanceHead, terminated: string, transaction: Transaction): void {
+    this.#endings.end(
+      existing,
+      {
+        status: "terminated",
+        bodies: [terminated],
+        childRequest: REPLACED_REQUEST,
+        cancelRequested: existing.cancelRequested,
+        tellParent: false,
+      },
+      transaction,
+    );
+  }
+
+  #started(
+    item: StartItem,
+    { key, execution }: { readonly key: number; readonly execution: number },
+    { lease, visibleAt }: Place,
+    transaction: Transaction,
+  ): StartResult {
+    const message = this.#queue(key, execution, item.started, visibleAt);
+    this.#record(item, "started", { key, execution }, transaction);
+    if (lease === null && visibleAt <= transaction.now) transaction.news.due(item.id);
+    return { kind: "started", key, execution, leased: lease === null ? null : message };
+  }
+
+  #queue(key: number, execution: number, data: string, visibleAt: number): Message {
+    return this.#inbox.insertStart(key, startMessage(execution, data, visibleAt));
+  }
+
+  #record(
+    item: StartItem,
+    outcome: "started" | "existing",
+    { key, execution }: { readonly key: number; readonly execution: number },
+    { now }: Transaction,
+  ): void {
+    if (item.requestId === null) return;
+    const request = { instance: key, kind: "start", id: item.requestId } as const;
+    this.#requests.insert(request, { outcome, execution }, now);
+  }
+}
+
+interface Place {
+  readonly lease: Lease | null;
+  readonly visibleAt: number;
+}
+
+function refusalOf(policy: ConflictPolicy, existing: InstanceHead): Refusal | null {
+  if (policy === "fail") return { kind: "refused", code: "INSTANCE_EXISTS" };
+  if (policy === "restart" && !isTerminalStatus(existing.status)) {
+    return { kind: "refused", code: "INSTANCE_RUNNING" };
+  }
+  return null;
+}
+
+/** Whether the instance that is there was made by this very call. */
+function isSameCall(existing: InstanceHead | null, { parent }: NewInstance): boolean {
+  const link = existing?.parent;
+  if (link === undefined || link === null || parent === null) return false;
+  return (
+    link.id === parent.id &&
+    link.runId === parent.runId &&
+    link.execution === parent.execution &&
+    link.sequence === parent.sequence
+  );
+}

@@ -1,0 +1,61 @@
+// Task rows: what is read of a task, and as what.
+//   T1. A task whose options or tags cannot be read is handed over and says so: its end is the runtime's
+//       business, and it must not stop a fetch (semantics 6, S4).
+
+import type { LeasedTask, TaskOptions, TaskRecord } from "../core/provider/tasks.ts";
+import { integer, json, text, textOrNull, type Row } from "./columns.ts";
+
+export const RECORD_COLUMNS = `
+  instance, execution, sequence, name, attempt, available_at, lease_owner, suspect, last_failure`;
+export const LEASED_COLUMNS = `
+  instance, execution, sequence, lease_token, name, input, options, session, tags, priority,
+  attempt, deaths, suspect`;
+
+export function toTaskRecord(row: Row): TaskRecord {
+  return {
+    key: integer(row, "instance"),
+    execution: integer(row, "execution"),
+    sequence: integer(row, "sequence"),
+    name: text(row, "name"),
+    attempt: integer(row, "attempt"),
+    availableAt: integer(row, "available_at"),
+    owner: textOrNull(row, "lease_owner"),
+    suspect: integer(row, "suspect") === 1,
+    lastFailure: textOrNull(row, "last_failure"),
+  };
+}
+
+/** From LEASED_COLUMNS and the instance's id, run_id, name AS orchestration and version. */
+export function toLeasedTask(row: Row): LeasedTask {
+  const options = row["options"] === null ? null : json(row, "options", isTaskOptions);
+  const tags = row["tags"] === null ? null : json(row, "tags", isTextList);
+  return {
+    key: integer(row, "instance"),
+    execution: integer(row, "execution"),
+    sequence: integer(row, "sequence"),
+    token: integer(row, "lease_token"),
+    instanceId: text(row, "id"),
+    runId: text(row, "run_id"),
+    orchestration: text(row, "orchestration"),
+    orchestrationVersion: textOrNull(row, "version") ?? "",
+    name: text(row, "name"),
+    input: text(row, "input"),
+    options: options ?? null,
+    session: textOrNull(row, "session"),
+    tags: tags ?? null,
+    priority: integer(row, "priority"),
+    attempt: integer(row, "attempt"),
+    deaths: integer(row, "deaths"),
+    suspect: integer(row, "suspect") === 1,
+    ...(options === undefined || tags === undefined ? { undecodable: true } : {}),
+  };
+}
+
+/** Written by this provider from a TaskOptions; its members are the runtime's to judge (S4). */
+function isTaskOptions(value: unknown): value is TaskOptions {
+  return typeof value === "object" && value !== null;
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === "string");
+}

@@ -1,0 +1,181 @@
+// Turn: one advance of one instance, all of it or nothing (I1).
+//   T1. The fence is the first statement's condition: key, execution, token, last event, not paused (I2). A
+//       token is taken away by whoever ends or blocks an instance, so a terminal one has none to match.
+//   T2. A plain turn costs one narrow UPDATE, one DELETE and one INSERT of a task, one INSERT of history and
+//       one look at the inbox.
+//   T3. A finished task that is gone refuses the whole turn. The first pass finds that out after it has
+//       written and throws `TaskGone`; the group is then run again, checking before it writes.
+
+import type { StatementSync } from "node:sqlite";
+import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
+import { changed, text } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import type { History } from "./history.ts";
+import type { Inbox } from "./inbox.ts";
+import { startMessage } from "./messages.ts";
+import type { Transaction } from "./news.ts";
+import { LEASE_LOST } from "./results.ts";
+import type { Sends } from "./send.ts";
+import type { Starts } from "./start.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** Thrown to roll a group back; never leaves this folder. */
+export class TaskGone extends Error {}
+
+/** `careful`: check before writing, see T3. */
+export type GroupTransaction = Transaction & { readonly careful: boolean };
+
+const FENCE = `
+  key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4 AND paused IS NULL`;
+
+export class Turns {
+  readonly #inbox: Inbox;
+  readonly #tasks: Tasks;
+  readonly #history: History;
+  readonly #starts: Starts;
+  readonly #sends: Sends;
+  readonly #advance: StatementSync;
+  readonly #change: StatementSync;
+  readonly #end: StatementSync;
+  readonly #continue: StatementSync;
+  readonly #selectId: StatementSync;
+
+  constructor(
+    connection: Connection,
+    parts: {
+      readonly inbox: Inbox;
+      readonly tasks: Tasks;
+      readonly history: History;
+      readonly starts: Starts;
+      readonly sends: Sends;
+    },
+  ) {
+    this.#inbox = parts.inbox;
+    this.#tasks = parts.tasks;
+    this.#history = parts.history;
+    this.#starts = parts.starts;
+    this.#sends = parts.sends;
+    // Touches no indexed column; whatever else would have to change makes it find no row.
+    this.#advance = connection.prepare(`
+      UPDATE instances SET last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0
+      WHERE ${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`);
+    this.#change = connection.prepare(`
+      UPDATE instances SET
+        last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0, steps_open = ?8,
+        status = 'running', version = coalesce(?9, version),
+        cancel_requested = coalesce(?10, cancel_requested), blocked = NULL, blocked_by = NULL,
+        lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
+        lease_until = iif(?11, NULL, lease_until)
+      WHERE ${FENCE}`);
+    this.#end = connection.prepare(`
+      UPDATE instances SET
+        last_event = ?5, last_commit = ?6, updated_at = ?7, completed_at = ?7, suspicion = 0,
+        steps_open = 0, status = ?8, output = ?9, error = ?10, version = coalesce(?11, version),
+        cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL
+      WHERE ${FENCE}`);
+    this.#continue = connection.prepare(`
+      UPDATE instances SET execution = execution + 1, last_event = 0, version = ?, steps_open = 0
+      WHERE key = ?`);
+    this.#selectId = connection.prepare("SELECT id FROM instances WHERE key = ?");
+  }
+
+  commit(item: TurnItem, transaction: GroupTransaction): TurnResult {
+    const { key, change, finished } = item;
+    if (transaction.careful && !finished.every((claim) => this.#tasks.holds(claim))) {
+      return LEASE_LOST;
+    }
+    if (!this.#fence(item, transaction.now)) return LEASE_LOST;
+    for (const claim of finished) {
+      if (!this.#tasks.finish(claim) && !transaction.careful) throw new TaskGone();
+    }
+    this.#write(item, transaction);
+    if (change.kind === "ended") return this.#ended(key, transaction);
+    if (change.kind === "continued") this.#continued(item, change, transaction);
+    if (item.release) return this.#released(item, transaction);
+    return { kind: "committed", due: this.#inbox.due(key, transaction.now, item.messagesMax) };
+  }
+
+  #fence(item: TurnItem, now: number): boolean {
+    const { key, execution, token, lastEvent, commitId, change } = item;
+    const last = item.row?.last ?? lastEvent;
+    const steps = item.stepsOpen ? 1 : 0;
+    const { version, cancelRequested } = item;
+    if (change.kind === "ended") {
+      const { status, output, error } = change;
+      return changed(
+        this.#end.run(
+          ...[key, execution, token, lastEvent, last, commitId, now, status, output, error],
+          ...[version, cancelRequested],
+        ),
+      );
+    }
+    if (version === null && cancelRequested === null && !item.release) {
+      const result = this.#advance.run(
+        key,
+        execution,
+        token,
+        lastEvent,
+        last,
+        commitId,
+        now,
+        steps,
+      );
+      if (changed(result)) return true;
+    }
+    const release = item.release ? 1 : 0;
+    return changed(
+      this.#change.run(
+        ...[key, execution, token, lastEvent, last, commitId, now, steps],
+        ...[version, cancelRequested, release],
+      ),
+    );
+  }
+
+  /** Everything that has a row of its own. */
+  #write(item: TurnItem, transaction: GroupTransaction): void {
+    const { key, execution } = item;
+    const { now } = transaction;
+    if (item.version !== null) this.#inbox.retarget(key);
+    if (item.row !== null) this.#history.append(key, execution, item.row);
+    for (const id of item.consumed) this.#inbox.consume(key, id);
+    for (const task of item.tasks) this.#tasks.insert(key, execution, task, transaction);
+    for (const sequence of item.cancelledTasks) {
+      this.#tasks.cancel(key, execution, sequence, transaction);
+    }
+    for (const timer of item.timers) this.#inbox.insertTimer(key, execution, timer, now);
+    for (const timer of item.cancelledTimers) this.#inbox.withdrawTimer(key, timer);
+    for (const instance of item.starts) this.#starts.startFromTurn(instance, key, transaction);
+    for (const message of item.sends) this.#sends.post(message, transaction);
+  }
+
+  #ended(key: number, transaction: Transaction): TurnResult {
+    this.#tasks.clear(key, transaction);
+    this.#inbox.park(key);
+    transaction.news.changed(this.#idOf(key));
+    return { kind: "committed", due: [] };
+  }
+
+  #continued(
+    { key, execution }: TurnItem,
+    { started, version, unread }: Extract<TurnItem["change"], { readonly kind: "continued" }>,
+    transaction: Transaction,
+  ): void {
+    this.#tasks.clear(key, transaction);
+    this.#continue.run(version, key);
+    const start = startMessage(execution + 1, started, transaction.now);
+    this.#inbox.carryOver(key, start, unread);
+    transaction.news.changed(this.#idOf(key));
+  }
+
+  /** What came while the turn ran has told only the owner, who has just let go. */
+  #released({ key, execution, stepsOpen }: TurnItem, { now, news }: Transaction): TurnResult {
+    if (stepsOpen) this.#inbox.insertWake(key, execution, now);
+    if (this.#inbox.hasDue(key, now)) news.due(this.#idOf(key));
+    return { kind: "committed", due: [] };
+  }
+
+  #idOf(key: number): string {
+    return text(this.#selectId.get(key) ?? {}, "id");
+  }
+}
