@@ -2,10 +2,12 @@
 //   CL1. Bad input is refused with a code before anything is written.
 //   CL2. A call that returned is on disk (P1).
 
+import { hash } from "node:crypto";
 import { defaultCodec, type Codec } from "../core/codec.ts";
 import { Committer } from "../core/committer.ts";
 import { checkPriority, type Orchestration } from "../core/definitions.ts";
 import { parseDuration, type Duration } from "../core/duration.ts";
+import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { OrchestrationStarted } from "../core/history-events.ts";
 import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
@@ -25,7 +27,7 @@ const CONFLICT_POLICIES: readonly string[] = [
 const DEFAULT_PRIORITY = 3;
 
 export interface StartOptions {
-  /** Unique among instances; made up when not given. */
+  /** Unique among instances; made up when not given, from the request id if there is one. */
   readonly id?: string;
   readonly version?: string;
   /** What happens when the id is taken. Default "fail". */
@@ -98,7 +100,11 @@ export class Client {
     const name = typeof target === "string" ? parseName(target, "orchestration name") : target.name;
     const version = options.version ?? (typeof target === "string" ? null : target.version);
     if (version !== null) parseVersion(version);
-    const id = options.id === undefined ? environment.randomHex(16) : parseInstanceId(options.id);
+    const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
+    const id =
+      options.id === undefined
+        ? madeUpId(environment, name, requestId)
+        : parseInstanceId(options.id);
     const schema = typeof target === "string" ? undefined : target.options.input;
     const checked =
       schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
@@ -126,12 +132,18 @@ export class Client {
       priority: options.priority ?? DEFAULT_PRIORITY,
       attributes,
       onConflict: checkConflict(options.onConflict),
-      requestId: options.requestId === undefined ? null : parseRequestId(options.requestId),
+      requestId,
       terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
       ...timing(options),
       lease: null,
     };
   }
+}
+
+/** A request id is known to its instance alone, so that a repeated call must lead to the same one. */
+function madeUpId(environment: Environment, name: string, requestId: string | null): string {
+  if (requestId === null) return environment.randomHex(16);
+  return hash("sha256", JSON.stringify([name, requestId]), "hex").slice(0, 32);
 }
 
 function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {

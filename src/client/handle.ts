@@ -5,10 +5,10 @@
 import type { Codec } from "../core/codec.ts";
 import { backOff, Committer } from "../core/committer.ts";
 import type { EventDef } from "../core/definitions.ts";
-import { parseDuration, type Duration } from "../core/duration.ts";
-import { PerdureError } from "../core/errors.ts";
+import { formatDuration, parseDuration, type Duration } from "../core/duration.ts";
+import { isPerdureError, PerdureError } from "../core/errors.ts";
 import type { HistoryEvent, OrchestrationFailed } from "../core/history-events.ts";
-import { decodeHistory } from "../core/history-row.ts";
+import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { parseName, parseRequestId } from "../core/ids.ts";
 import type { InstanceRecord, SimpleResult } from "../core/provider/index.ts";
 import type { Provider } from "../core/provider/provider.ts";
@@ -65,7 +65,7 @@ export class Handle<O = unknown> {
     const rows = await this.#read(() => this.#provider.readHistory(address));
     const tasks = await this.#read(() => this.#provider.readTasks(address));
     const ended = outcomeOf(record, this.#codec) !== null;
-    const open = ended ? [] : waitingFor(decodeHistory(rows), tasks, this.#codec);
+    const open = ended ? [] : waitingFor(readableEvents(rows), tasks, this.#codec);
     return instanceInfo(record, open, this.#codec);
   }
 
@@ -147,7 +147,7 @@ export class Handle<O = unknown> {
         if (outcome !== null) return outcome;
         const leftMs = until - environment.monotonic();
         if (leftMs <= 0) {
-          const message = `Instance "${this.id}" did not end within ${String(options.timeout)}.`;
+          const message = `Instance "${this.id}" did not end within ${formatDuration(timeoutMs)}.`;
           throw new PerdureError("TIMEOUT", message);
         }
         await change.woken;
@@ -226,8 +226,20 @@ export class Handle<O = unknown> {
   }
 }
 
+/** Of a history that cannot be read nothing is told; the block that it leads to says why (semantics 6). */
+function readableEvents(rows: readonly HistoryRow[]): readonly HistoryEvent[] {
+  try {
+    return decodeHistory(rows);
+  } catch (error) {
+    if (isPerdureError(error, "HISTORY_CORRUPT")) return [];
+    throw error;
+  }
+}
+
 function whyOf(why: Why): { reason: string; by?: string } {
-  const { reason, by } = typeof why === "string" ? { reason: why, by: undefined } : why;
+  const given: Partial<Exclude<Why, string>> | null =
+    typeof why === "string" ? { reason: why } : why;
+  const { reason, by } = given ?? {};
   if (typeof reason !== "string" || (by !== undefined && typeof by !== "string")) {
     throw new PerdureError(
       "INVALID_ARGUMENT",

@@ -13,6 +13,9 @@ export interface CommandSketch {
   readonly id?: string;
   readonly scheduled?: number;
   readonly input?: string;
+  readonly since?: string;
+  readonly session?: string;
+  readonly tags?: readonly string[];
 }
 export interface BlockReason {
   readonly code: BlockCode;
@@ -58,14 +61,21 @@ export function sketch(body: EventBody): CommandSketch {
     ...("id" in body ? { id: body.id } : {}),
     ...("scheduled" in body ? { scheduled: body.scheduled } : {}),
     ...("input" in body ? { input: cut(body.input) } : {}),
+    ...("since" in body ? { since: body.since } : {}),
+    ...("session" in body ? { session: body.session } : {}),
+    ...("tags" in body ? { tags: body.tags } : {}),
   };
 }
 
 function say(side: CommandSketch): string {
   const name = side.name === undefined ? "" : ` "${side.name}"`;
   const of = side.scheduled === undefined ? "" : ` of event ${side.scheduled}`;
+  const id = side.id === undefined ? "" : ` as "${side.id}"`;
   const input = side.input === undefined ? "" : ` with input ${side.input}`;
-  return `${side.kind}${name}${of}${input}`;
+  const since = side.since === undefined ? "" : ` since "${side.since}"`;
+  const session = side.session === undefined ? "" : ` in session "${side.session}"`;
+  const tags = side.tags === undefined ? "" : ` with tags ${side.tags.join(", ")}`;
+  return `${side.kind}${name}${of}${id}${input}${since}${session}${tags}`;
 }
 
 function cut(text: string): string {

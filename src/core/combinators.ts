@@ -5,6 +5,7 @@
 
 import { DurableTask, isTask } from "./durable-task.ts";
 import { PerdureError } from "./errors.ts";
+import { cancelTogether } from "./run-cancel.ts";
 import { runScope } from "./run-scope.ts";
 import type { Run } from "./run.ts";
 
@@ -15,10 +16,10 @@ export function joinAll(run: Run, branches: readonly unknown[]): DurableTask<unk
   const joined = Promise.all(members);
   // The handler is there before anybody else's, so that losers are cancelled before the failure is seen.
   const settled = joined.catch((error: unknown) => {
-    cancelMembers(members, "a sibling failed");
+    cancelMembers(run, members, "a sibling failed");
     throw error;
   });
-  return DurableTask.over(settled, (reason) => cancelMembers(members, reason));
+  return DurableTask.over(settled, (reason) => cancelMembers(run, members, reason));
 }
 
 export function joinAllSettled(
@@ -26,16 +27,18 @@ export function joinAllSettled(
   branches: readonly unknown[],
 ): DurableTask<PromiseSettledResult<unknown>[]> {
   const members = begin(run, branches, "allSettled", false);
-  return DurableTask.over(Promise.allSettled(members), (reason) => cancelMembers(members, reason));
+  return DurableTask.over(Promise.allSettled(members), (reason) =>
+    cancelMembers(run, members, reason),
+  );
 }
 
 export function firstSuccess(run: Run, branches: readonly unknown[]): DurableTask<unknown> {
   const members = begin(run, branches, "any", true);
   const won = Promise.any(members).then((value) => {
-    cancelMembers(members, "lost to another branch");
+    cancelMembers(run, members, "lost to another branch");
     return value;
   });
-  return DurableTask.over(won, (reason) => cancelMembers(members, reason));
+  return DurableTask.over(won, (reason) => cancelMembers(run, members, reason));
 }
 
 export function firstOutcome(
@@ -44,9 +47,9 @@ export function firstOutcome(
 ): DurableTask<{ index: number; value: unknown }> {
   const members = begin(run, branches, "race", true);
   const tagged = members.map((member, index) => member.then((value) => ({ index, value })));
-  const won = Promise.race(tagged).finally(() => cancelMembers(members, "lost a race"));
+  const won = Promise.race(tagged).finally(() => cancelMembers(run, members, "lost a race"));
   for (const entry of tagged) entry.catch(() => undefined);
-  return DurableTask.over(won, (reason) => cancelMembers(members, reason));
+  return DurableTask.over(won, (reason) => cancelMembers(run, members, reason));
 }
 
 function begin(run: Run, branches: unknown, what: string, mustCancel: boolean): Members {
@@ -74,9 +77,9 @@ function check(branch: unknown, what: string, mustCancel: boolean): void {
   throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
-/** A settled member ignores it. */
-function cancelMembers(members: Members, reason: string): void {
-  for (const member of members) {
-    if (isTask(member)) member.cancel(reason);
-  }
+/** A settled member ignores it (O3). */
+function cancelMembers(run: Run, members: Members, reason: string): void {
+  cancelTogether(run, () => {
+    for (const member of members) if (isTask(member)) member.cancel(reason);
+  });
 }

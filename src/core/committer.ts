@@ -44,6 +44,10 @@ export class Committer {
   /** The one committer of a provider, shared by every runtime and client on it. */
   static of(provider: Provider): Committer {
     let committer = this.#committers.get(provider);
+    if (committer === undefined && !isOpenStore(provider)) {
+      const message = "This needs an open store, such as await SqliteProvider.open(path).";
+      throw new PerdureError("INVALID_ARGUMENT", message);
+    }
     if (committer === undefined)
       this.#committers.set(provider, (committer = new Committer(provider)));
     return committer;
@@ -148,7 +152,7 @@ export class Committer {
   /** What of a group whose commit threw is still to be written. */
   async #settle(group: readonly Pending[]): Promise<readonly Pending[]> {
     const unwritten: Pending[] = [];
-    for (const pending of group) {
+    for (const [index, pending] of group.entries()) {
       for (let attempt = 0; ; attempt++) {
         try {
           const result = await this.#provider.settle(pending.item);
@@ -156,7 +160,10 @@ export class Committer {
           else answer([pending], [result]);
           break;
         } catch (error) {
-          if (this.#closed) return unwritten;
+          if (this.#closed) {
+            rejectAll([...unwritten, ...group.slice(index)]);
+            return [];
+          }
           for (const listener of this.onTrouble) listener(error, attempt + 1);
           await this.#backOff(attempt);
         }
@@ -168,6 +175,11 @@ export class Committer {
   #backOff(attempt: number): Promise<void> {
     return backOff(this.#environment, attempt);
   }
+}
+
+/** A provider that was never awaited is the usual one that is not. */
+function isOpenStore(provider: Partial<Provider> | null | undefined): boolean {
+  return typeof provider?.commit === "function" && provider.environment !== undefined;
 }
 
 /** 100 ms · 2ⁿ up to 3 s, spread downward by up to a half (P6). */

@@ -29,5 +29,10 @@ export function brandError(errorClass: ErrorClass, name: string): void {
 }
 
 export function isBranded(value: unknown, brand: symbol): boolean {
-  return typeof value === "object" && value !== null && brand in value;
+  if (typeof value !== "object" || value === null) return false;
+  try {
+    return brand in value;
+  } catch {
+    return false; // a proxy that lets nobody look is none of ours
+  }
 }

@@ -28,7 +28,12 @@ export interface OrchestrationStarted {
   readonly seed: string;
   readonly parent?: ParentLink;
   readonly attributes?: Readonly<Record<string, string>>;
+  /** Custom status and key-values as they stood when this execution began (I15). */
+  readonly status?: string;
+  readonly keyValues?: readonly StoredKeyValue[];
 }
+/** A key, its payload and when it was set. */
+export type StoredKeyValue = readonly [key: string, value: string, at: number];
 export interface OrchestrationCompleted {
   readonly kind: "OrchestrationCompleted";
   readonly output: string;
@@ -183,6 +188,33 @@ export interface DetachedStarted {
   readonly input: string;
 }
 
+export interface StatusSet {
+  readonly kind: "StatusSet";
+  /** Null takes the status away. */
+  readonly status: string | null;
+}
+export interface KeyValueSet {
+  readonly kind: "KeyValueSet";
+  readonly key: string;
+  readonly value: string;
+}
+export interface KeyValueCleared {
+  readonly kind: "KeyValueCleared";
+  /** Absent: all of them. */
+  readonly key?: string;
+}
+export interface AttributesSet {
+  readonly kind: "AttributesSet";
+  /** Merged into what is there; null takes one away. */
+  readonly attributes: Readonly<Record<string, string | null>>;
+}
+
+/** Notes that the code took the new path of a change; no command: its place is not compared. */
+export interface PatchMarked {
+  readonly kind: "PatchMarked";
+  readonly change: string;
+}
+
 /** What the code asks for, in call order. */
 export type CommandBody =
   | ActivityScheduled
@@ -195,7 +227,11 @@ export type CommandBody =
   | EventSubscriptionCancelled
   | ChildScheduled
   | ChildCancelRequested
-  | DetachedStarted;
+  | DetachedStarted
+  | StatusSet
+  | KeyValueSet
+  | KeyValueCleared
+  | AttributesSet;
 
 /** What ends an execution; always its last event. */
 export type TerminalBody =
@@ -215,7 +251,7 @@ export type DeliveryBody =
   | ChildCompleted
   | ChildFailed;
 
-export type EventBody = CommandBody | DeliveryBody | TerminalBody;
+export type EventBody = CommandBody | DeliveryBody | TerminalBody | PatchMarked;
 export type EventKind = EventBody["kind"];
 
 /** An event as read back: its body, its place, its time and the version that wrote it. */
@@ -237,6 +273,10 @@ const COMMAND_KINDS: Readonly<Record<CommandBody["kind"], true>> = {
   ChildScheduled: true,
   ChildCancelRequested: true,
   DetachedStarted: true,
+  StatusSet: true,
+  KeyValueSet: true,
+  KeyValueCleared: true,
+  AttributesSet: true,
 };
 const TERMINAL_KINDS: Readonly<Record<TerminalBody["kind"], true>> = {
   OrchestrationCompleted: true,
@@ -266,6 +306,7 @@ export function isTerminal(body: EventBody): body is TerminalBody {
 /** Whether this code knows the kind at all: what it does not know blocks the instance (semantics 6). */
 export function isKnownKind(kind: string): kind is EventKind {
   return (
+    kind === "PatchMarked" ||
     Object.hasOwn(COMMAND_KINDS, kind) ||
     Object.hasOwn(DELIVERY_KINDS, kind) ||
     Object.hasOwn(TERMINAL_KINDS, kind)

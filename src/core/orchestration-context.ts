@@ -25,6 +25,7 @@ import type { ActivityOptions, ActivityScheduled } from "./history-events.ts";
 import { childInstanceId, parseChildId, parseInstanceId, parseName } from "./ids.ts";
 import { makeLogger } from "./log.ts";
 import { CancelledError } from "./outcome-errors.ts";
+import { replayed } from "./replayed-error.ts";
 import { normalizeRetry } from "./retry-policy.ts";
 import { callActivity, callChild, callEvent, callStep, callTimer } from "./run-calls.ts";
 import { runScope, runShield } from "./run-scope.ts";
@@ -56,9 +57,18 @@ export function orchestrationContext(run: Run): OrchestrationContext {
     race: (branches: unknown) => race(run, branches),
     continueAsNew: (input: unknown, options?: { readonly version?: string }) =>
       continueAsNew(run, input, options?.version),
-    now: () => new Date(run.at),
-    uuid: () => deterministicUuid(run.started.seed, run.delivered, run.chanceCalls++),
-    random: () => deterministicRandom(run.started.seed, run.delivered, run.chanceCalls++),
+    now: () => {
+      run.enter();
+      return new Date(run.at);
+    },
+    uuid: () => {
+      run.enter();
+      return deterministicUuid(run.started.seed, run.delivered, run.chanceCalls++);
+    },
+    random: () => {
+      run.enter();
+      return deterministicRandom(run.started.seed, run.delivered, run.chanceCalls++);
+    },
     shield: <T>(fn: () => T | Promise<T>) => runShield(run, fn),
     defer: (fn: () => unknown) => {
       run.enter();
@@ -256,10 +266,11 @@ function continueAsNew(run: Run, input: unknown, version: string | undefined): P
   const scope = run.enter();
   if (version !== undefined) parseVersion(version);
   const text = run.codec.encode(input);
-  const refused = scope.cancelledBecause();
+  // A shield lets clean-up run to its end, not the instance begin anew (19b).
+  const refused = run.cancelReason ?? scope.cancelledBecause();
   return new Promise<never>((_, reject) => {
     if (run.isOver) return;
-    if (refused !== null) run.rejectLater(() => reject(new CancelledError(refused)));
+    if (refused !== null) run.rejectLater(() => reject(replayed(new CancelledError(refused))));
     else run.continuation ??= { input: text, version: version ?? null };
   });
 }

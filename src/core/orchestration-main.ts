@@ -8,6 +8,7 @@ import { toFailure, type Failure } from "./failure.ts";
 import type { OrchestrationStarted, TerminalBody } from "./history-events.ts";
 import { orchestrationContext } from "./orchestration-context.ts";
 import { CancelledError } from "./outcome-errors.ts";
+import { replayed } from "./replayed-error.ts";
 import { cancelLeftovers } from "./run-cancel.ts";
 import { decode } from "./run-delivery.ts";
 import { runShield } from "./run-scope.ts";
@@ -23,10 +24,11 @@ export function orchestrationMain(definition: Orchestration<never, unknown>) {
     const input = decode(run, started.input);
     if (input === null) return;
     const outcome = await invoke(run, definition, input.decoded);
-    if (run.isOver || run.continuation !== null) return;
+    if (run.isOver || run.continuation !== null || !run.isInTurn()) return;
     cancelLeftovers(run, "orchestration ended");
     const failed = outcome.kind === "threw" || run.cancelReason !== null;
     const compensationFailures = failed ? await compensate(run) : [];
+    if (run.isOver || !run.isInTurn()) return;
     cancelLeftovers(run, "orchestration ended");
     run.end(terminal(run, outcome, compensationFailures));
   };
@@ -57,6 +59,7 @@ async function compensate(run: Run): Promise<readonly Failure[]> {
     } catch (error) {
       failures.push(toFailure(error, { codec: run.codec }));
     }
+    if (run.isOver || !run.isInTurn()) break;
     cancelLeftovers(run, "compensation ended");
   }
   return failures;
@@ -69,7 +72,7 @@ function terminal(
 ): TerminalBody {
   const listed = compensationFailures.length === 0 ? {} : { compensationFailures };
   if (run.cancelReason !== null) {
-    const failure = toFailure(new CancelledError(run.cancelReason), {
+    const failure = toFailure(replayed(new CancelledError(run.cancelReason)), {
       kind: "cancelled",
       retryable: false,
       codec: run.codec,

@@ -14,6 +14,7 @@ import type {
 } from "./history-events.ts";
 import type { OpenTask } from "./open-task.ts";
 import { CancelledError } from "./outcome-errors.ts";
+import { replayed } from "./replayed-error.ts";
 import { cancelTask } from "./run-cancel.ts";
 import { decode } from "./run-delivery.ts";
 import type { Run } from "./run.ts";
@@ -103,7 +104,7 @@ function call(
   const refused = scope.cancelledBecause();
   if (refused !== null) {
     const { reject } = settle;
-    if (!run.isOver) run.rejectLater(() => reject(new CancelledError(refused)));
+    if (!run.isOver) run.rejectLater(() => reject(replayed(new CancelledError(refused))));
     return task;
   }
   opened = begin(scope, settle);

@@ -6,14 +6,33 @@
 import type { CommandBody } from "./history-events.ts";
 import type { OpenTask } from "./open-task.ts";
 import { CancelledError } from "./outcome-errors.ts";
+import { replayed } from "./replayed-error.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
 
 /** Cancels one open task and rejects its await. */
 export function cancelTask(run: Run, task: OpenTask, reason: string): void {
   if (!run.open.has(task.sequence) || run.isOver) return;
+  if (run.cancelling !== null) {
+    if (!run.cancelling.has(task)) run.cancelling.set(task, reason);
+    return;
+  }
   close(run, task, reason);
-  task.reject(new CancelledError(reason));
+  task.reject(replayed(new CancelledError(reason)));
+}
+
+/** Cancels everything that `name` cancels, in schedule order, whatever order it names them in (Y1). */
+export function cancelTogether(run: Run, name: () => void): void {
+  if (run.cancelling !== null) return name();
+  const named = new Map<OpenTask, string>();
+  run.cancelling = named;
+  try {
+    name();
+  } finally {
+    run.cancelling = null;
+  }
+  const inOrder = [...named].sort(([a], [b]) => a.sequence - b.sequence);
+  for (const [task, reason] of inOrder) cancelTask(run, task, reason);
 }
 
 /** Cancels what is open in these scopes, and refuses later calls in them. */
@@ -39,7 +58,7 @@ export function cancelLeftovers(run: Run, reason: string): void {
     }
     close(run, task, reason);
   }
-  if (forgotten.length === 0) return;
+  if (forgotten.length === 0 || run.isReplaying) return;
   run.logs.push({
     level: "warn",
     message: `Cancelled at the end because nobody waited for it: ${forgotten.join(", ")}.`,

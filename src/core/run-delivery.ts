@@ -15,6 +15,7 @@ import type {
   StepFailed,
 } from "./history-events.ts";
 import type { OpenTask } from "./open-task.ts";
+import { replayed } from "./replayed-error.ts";
 import { cancelInstance } from "./run-cancel.ts";
 import type { Run } from "./run.ts";
 import { ActivityError, ChildError, StepError, type TaskError } from "./task-errors.ts";
@@ -29,16 +30,17 @@ export function applyDelivery(run: Run, body: DeliveryBody): void {
     case "ActivityCompleted":
     case "StepCompleted":
     case "ChildCompleted":
-      return fulfil(run, close(run, body.scheduled), body.output);
+      return fulfil(run, close(run, body.scheduled, KIND_OF[body.kind]), body.output);
     case "ActivityFailed":
     case "StepFailed":
     case "ChildFailed": {
-      const task = close(run, body.scheduled);
-      if (task !== null) task.reject(taskError(run, task, body));
+      const task = close(run, body.scheduled, KIND_OF[body.kind]);
+      const error = task === null ? null : taskError(run, task, body);
+      if (error !== null) task?.reject(error);
       return;
     }
     case "StepAttemptFailed": {
-      const task = run.open.get(body.scheduled);
+      const task = openTask(run, body.scheduled, "step");
       if (task?.kind !== "step") return;
       task.failures = body.attempt;
       task.dueAt = body.due;
@@ -49,7 +51,7 @@ export function applyDelivery(run: Run, body: DeliveryBody): void {
       return;
     }
     case "TimerFired":
-      close(run, body.scheduled)?.resolve(undefined);
+      close(run, body.scheduled, "timer")?.resolve(undefined);
       return;
     case "EventReceived":
       return receive(run, body);
@@ -60,28 +62,54 @@ function taskError(
   run: Run,
   task: OpenTask,
   body: ActivityFailed | StepFailed | ChildFailed,
-): TaskError {
+): TaskError | null {
   const { failure } = body;
-  const cause = fromFailure(failure, run.codec);
-  if (body.kind === "ChildFailed")
-    return new ChildError(task.name, { attempts: 1, failure, cause });
-  const init = { attempts: body.attempts, failure, cause };
-  return body.kind === "StepFailed"
-    ? new StepError(task.name, init)
-    : new ActivityError(task.name, init);
+  const cause = readable(run, () => fromFailure(failure, run.codec));
+  if (cause === null) return null;
+  const attempts = body.kind === "ChildFailed" ? 1 : body.attempts;
+  const init = { attempts, failure, cause: cause.read };
+  switch (body.kind) {
+    case "ChildFailed":
+      return replayed(new ChildError(task.name, init));
+    case "StepFailed":
+      return replayed(new StepError(task.name, init));
+    case "ActivityFailed":
+      return replayed(new ActivityError(task.name, init));
+  }
 }
 
 function begin(run: Run, body: OrchestrationStarted): void {
   run.started = body;
+  run.state.begin(body);
   asyncContext.run(run.root, () => {
     // `main` never rejects: it turns every outcome into the run's end.
     void run.options.main(run, body);
   });
 }
 
-function close(run: Run, sequence: number): OpenTask | null {
+const KIND_OF = {
+  ActivityCompleted: "activity",
+  ActivityFailed: "activity",
+  StepCompleted: "step",
+  StepFailed: "step",
+  ChildCompleted: "child",
+  ChildFailed: "child",
+} as const;
+
+function openTask(run: Run, sequence: number, kind: OpenTask["kind"]): OpenTask | null {
   const task = run.open.get(sequence);
-  if (task === undefined) return null;
+  if (task?.kind === kind) return task;
+  // No turn records what is told of nothing open, so a history that holds it is none of ours.
+  if (run.isReplaying) {
+    const message = `Event ${run.delivered} of the history tells of event ${sequence}, which is no open ${kind}.`;
+    run.block({ code: "HISTORY_CORRUPT", message });
+  }
+  return null;
+}
+
+function close(run: Run, sequence: number, kind: OpenTask["kind"]): OpenTask | null {
+  const task = openTask(run, sequence, kind);
+  if (task === null) return null;
   run.open.delete(sequence);
   if (run.isReplaying) return task;
   if (task.kind === "activity" && task.body.scheduleToCloseMs !== undefined) {
@@ -105,8 +133,13 @@ function receive(run: Run, body: EventReceived): void {
 
 /** Null: it could not be decoded and the run is blocked. */
 export function decode(run: Run, text: string): { decoded: unknown } | null {
+  const value = readable(run, () => run.codec.decode(text));
+  return value === null ? null : { decoded: value.read };
+}
+
+function readable<T>(run: Run, read: () => T): { read: T } | null {
   try {
-    return { decoded: run.codec.decode(text) };
+    return { read: read() };
   } catch (error) {
     const why = isPerdureError(error) ? error.message : String(error);
     run.block({

@@ -7,6 +7,7 @@
 //       delivered (semantics 8).
 //   Modes: replaying (history left) → live (events are appended) → ended | blocked.
 
+import { fileURLToPath } from "node:url";
 import { asyncContext, drain } from "./async-context.ts";
 import { nondeterminism, type BlockReason } from "./block.ts";
 import type { Codec } from "./codec.ts";
@@ -27,6 +28,7 @@ import { sameCommand, sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
 import { cancelLeftovers } from "./run-cancel.ts";
 import { applyDelivery } from "./run-delivery.ts";
+import { RunState, type StateLimits } from "./run-state.ts";
 import { Scope } from "./scope.ts";
 import { TurnEffects } from "./turn-effects.ts";
 
@@ -50,6 +52,7 @@ export interface RunOptions {
   /** The context was used outside a turn of this run: the run is blocked and somebody must record it. */
   readonly onMisuse?: (run: Run) => void;
   readonly commandsMax?: number;
+  readonly limits?: StateLimits;
 }
 
 export interface BufferedLog {
@@ -79,6 +82,9 @@ export class Run {
   blocked: BlockReason | null = null;
   continuation: { input: string; version: string | null } | null = null;
   readonly deferred: (() => unknown)[] = [];
+  readonly state = new RunState();
+  /** Tasks to be cancelled together, while they are being named (Y1). */
+  cancelling: Map<OpenTask, string> | null = null;
 
   /** What this turn appended, its effects and its log lines; replaced by `takeTurn`. */
   fresh: EventBody[] = [];
@@ -93,20 +99,28 @@ export class Run {
   #commandsInDrain = 0;
   #lateRejections: (() => void)[] = [];
   #ignoredCancels = 0;
+  /** Answers given, and marks that history holds. */
+  readonly #patches = new Map<string, boolean>();
 
   constructor(options: RunOptions) {
     this.options = options;
     this.codec = options.codec;
     this.root = new Scope({ run: this, parent: null });
     this.#history = options.history;
-    this.#live = options.history.length === 0;
+    // An execution that has only its start event has no past to replay (semantics 8).
+    const [first, second] = options.history;
+    this.#live =
+      first === undefined || (first.kind === "OrchestrationStarted" && second === undefined);
+    for (const event of options.history) {
+      if (event.kind === "PatchMarked") this.#patches.set(event.change, true);
+    }
   }
 
   get isReplaying(): boolean {
     return !this.#live;
   }
   get hasMoreHistory(): boolean {
-    return this.#cursor < this.#history.length && !this.isOver;
+    return this.#next() !== undefined && !this.isOver;
   }
   get historyLeft(): number {
     return this.#history.length - this.#cursor;
@@ -117,9 +131,14 @@ export class Run {
 
   /** Delivers the next recorded event. Call inside a drain of this run. */
   replayNext(): void {
-    const event = this.#history[this.#cursor];
+    const event = this.#next();
     if (event === undefined) throw new Error("There is no history left to replay.");
-    if (isCommand(event) || isTerminal(event)) {
+    const isStart = event.kind === "OrchestrationStarted";
+    if (isStart !== (this.delivered === 0) || (isStart && event.sequence !== 1)) {
+      const message = `Event ${event.sequence} of the history is ${event.kind}; OrchestrationStarted is the first, and only there.`;
+      return this.block({ code: "HISTORY_CORRUPT", message });
+    }
+    if (event.kind === "PatchMarked" || isCommand(event) || isTerminal(event)) {
       this.block(nondeterminism({ sequence: event.sequence, recorded: event, requested: null }));
       return;
     }
@@ -173,7 +192,7 @@ export class Run {
       return "settled";
     }
     if (this.#lateRejections.length > 0) return "again";
-    const next = this.#history[this.#cursor];
+    const next = this.#next();
     if (next !== undefined && (isCommand(next) || isTerminal(next))) {
       this.block(nondeterminism({ sequence: next.sequence, recorded: next, requested: null }));
     } else if (this.open.size === 0) {
@@ -191,9 +210,9 @@ export class Run {
    */
   command<Body extends CommandBody>(body: Body): { sequence: number; body: Body } | null {
     if (this.isOver) return null;
-    const recorded = this.#history[this.#cursor];
+    const recorded = this.#next();
     if (recorded !== undefined) {
-      if (!sameCommand(recorded, body)) {
+      if (!sameCommand(recorded, body, this.codec)) {
         this.#diverge(recorded.sequence, recorded, body);
         return null;
       }
@@ -235,10 +254,12 @@ export class Run {
   /** The last event of the execution. */
   end(body: TerminalBody): void {
     if (this.isOver) return;
-    const recorded = this.#history[this.#cursor];
+    const recorded = this.#next();
     if (recorded !== undefined) {
-      if (sameTerminal(recorded, body)) this.#cursor++;
-      else this.#diverge(recorded.sequence, recorded, body);
+      if (sameTerminal(recorded, body)) {
+        this.#cursor++;
+        this.lastSequence = recorded.sequence;
+      } else this.#diverge(recorded.sequence, recorded, body);
     } else if (this.#live || this.options.openEnded === true) {
       this.lastSequence++;
       this.fresh.push(body);
@@ -252,9 +273,34 @@ export class Run {
     this.blocked ??= reason;
   }
 
+  /** The next recorded event that has a place of its own: marks are passed over. */
+  #next(): HistoryEvent | undefined {
+    let event = this.#history[this.#cursor];
+    while (event?.kind === "PatchMarked") {
+      this.lastSequence = event.sequence;
+      event = this.#history[++this.#cursor];
+    }
+    return event;
+  }
+
+  /** Whether the code takes the new path of a change: one answer an execution (semantics 9b). */
+  patched(change: string, retired: boolean): boolean {
+    if (retired) return true;
+    const known = this.#patches.get(change);
+    if (known !== undefined) return known;
+    const answer = this.#live;
+    this.#patches.set(change, answer);
+    if (answer && !this.isOver) {
+      this.lastSequence++;
+      this.fresh.push({ kind: "PatchMarked", change });
+    }
+    return answer;
+  }
+
   /** Refuses a call after a cancel, in a drain of its own, so that a loop of them cannot starve the process. */
   rejectLater(reject: () => void): void {
     if (this.cancelReason !== null && ++this.#ignoredCancels > IGNORED_CANCELS_MAX) {
+      cancelLeftovers(this, "ignored its cancellation");
       this.end({
         kind: "OrchestrationFailed",
         outcome: "terminated",
@@ -273,21 +319,22 @@ export class Run {
   /** The scope of the calling code; refuses a call from outside a turn of this run (A1). */
   enter(): Scope {
     const frame = asyncContext.getStore();
-    if (drain.run === this) {
-      return frame !== undefined && frame.kind === "scope" && frame.run === this
-        ? frame
-        : this.root;
-    }
     if (frame !== undefined && frame.kind !== "scope") {
       const message = `ctx was used inside the ${frame.kind} "${frame.name}"; pass it values instead.`;
       throw new PerdureError("GUARD_VIOLATION", message);
     }
-    const reason = foreignAwait();
+    if (!this.isInTurn()) throw new PerdureError("FOREIGN_AWAIT", foreignAwait().message);
+    return frame !== undefined && frame.run === this ? frame : this.root;
+  }
+
+  /** False: the code goes on outside a turn of this run, because of something foreign, and is blocked. */
+  isInTurn(): boolean {
+    if (drain.run === this) return true;
     if (!this.isOver) {
-      this.block(reason);
+      this.block(foreignAwait());
       this.options.onMisuse?.(this);
     }
-    throw new PerdureError("FOREIGN_AWAIT", reason.message);
+    return false;
   }
 
   /** Everything this turn appended; the run goes on from there. */
@@ -325,10 +372,11 @@ function foreignAwait(): BlockReason {
   };
 }
 
-/** The first stack line outside this package. */
+/** The first stack line outside this package; files are named by path or by URL, as the loader likes. */
 function callerOf(stack: string | undefined): string | undefined {
   const lines = stack?.split("\n").slice(1) ?? [];
-  const own = new URL(".", import.meta.url).href;
-  const line = lines.find((text) => !text.includes(own) && !text.includes("node:internal"));
+  const own = new URL(".", import.meta.url);
+  const ours = [own.href, fileURLToPath(own), "node:internal"];
+  const line = lines.find((text) => !ours.some((name) => text.includes(name)));
   return line?.trim().replace(/^at /, "");
 }

@@ -73,6 +73,10 @@ export class TurnEffects {
         this.abortedSteps.push(body.scheduled);
         return;
       case "ChildCancelRequested": // the caller knows the child's id: cancelChild
+      case "StatusSet": // read off the events when the turn is committed: state-change.ts
+      case "KeyValueSet":
+      case "KeyValueCleared":
+      case "AttributesSet":
       case "StepScheduled":
       case "EventSubscribed":
       case "EventSubscriptionCancelled":

@@ -35,6 +35,8 @@ export interface ActivityRunnerOptions {
   readonly onRetry: (task: LeasedTask, delayMs: number, failure: Failure) => void;
   /** A slot became free. */
   readonly onFree: () => void;
+  /** The suspect is over: the next one may be taken. */
+  readonly onSuspectOver: () => void;
 }
 
 interface Running {
@@ -239,7 +241,9 @@ export class ActivityRunner {
   #decide(running: Running): void {
     running.timer?.cancel();
     this.#running.delete(addressKey(running.task));
-    if (running.task.suspect) this.#suspects--;
+    if (!running.task.suspect) return;
+    this.#suspects--;
+    this.#options.onSuspectOver();
   }
 }
 

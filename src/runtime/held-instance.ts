@@ -38,6 +38,8 @@ export interface HeldInstance {
   state: "idle" | "turning" | "committing";
   messages: Message[];
   outcomes: LocalOutcome[];
+  /** Messages came due while its commit was under way, perhaps too late for its answer: somebody must look. */
+  called?: boolean;
   /** The commit count of this runtime after its last commit: what was read before is stale. */
   stamp: number;
   /** When something last happened to it, by the monotonic clock. */

@@ -53,6 +53,8 @@ export interface InstancesOptions {
   readonly onQueued: () => void;
   /** A turn's place became free. */
   readonly onFree: () => void;
+  /** Messages came due during the commit of an instance that is idle now, or given back. */
+  readonly onCalled: (key: number) => void;
 }
 
 export class Instances {
@@ -94,10 +96,11 @@ export class Instances {
   take(leased: LeasedInstance, stamp = this.#commits): void {
     const known = this.#cache.byKey(leased.key);
     if (!leased.fresh) {
-      if (known !== undefined) this.giveMessages(known, leased.messages, stamp);
-      return;
+      if (known !== undefined) return this.giveMessages(known, leased.messages, stamp);
+      // Leased to us by a call whose answer was lost: given back, so that it is leased again with its history.
+      return this.#release(leased);
     }
-    if (known !== undefined) this.#drop(known, leaseLost());
+    if (known !== undefined) this.#drop(known, leaseLost);
     const definition = this.#o.registry.orchestration(leased.name, leased.version);
     if (definition === undefined) return this.#release(leased);
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
@@ -197,6 +200,7 @@ export class Instances {
       release,
     });
     held.state = "committing";
+    held.called = false;
     this.#o.committer.submit(item).then(
       (result) => {
         if (result.kind === "committed") {
@@ -255,10 +259,16 @@ export class Instances {
     held.stamp = ++this.#commits;
     held.lastEvent += events.length;
     this.#cache.resize(held, held.bytes + (item.row?.data.length ?? 0));
-    if (item.change.kind === "ended" || item.release) return this.#letGo(held);
+    if (item.change.kind === "ended" || item.release) {
+      this.#letGo(held);
+      if (held.called === true) this.#o.onCalled(held.key);
+      return;
+    }
     if (this.#o.options.shadowReplay === "always") this.#shadow(held, run, item.execution);
     if (item.change.kind === "continued" && !this.#continue(held, item.change.version)) return;
     this.#goOn(held, commit.due);
+    // Written by a later item of the same group, so that our own answer does not hold it.
+    if (held.called === true && held.state === "idle") this.#o.onCalled(held.key);
   }
 
   #goOn(held: HeldInstance, due: readonly Message[]): void {
@@ -272,7 +282,7 @@ export class Instances {
 
   /** The next execution begins with nothing but its start message. False: its version is not registered here. */
   #continue(held: HeldInstance, version: string | null): boolean {
-    this.#o.steps.abortAll(held, leaseLost());
+    this.#o.steps.abortAll(held, leaseLost);
     const definition = this.#o.registry.orchestration(held.name, version);
     this.#cache.resize(held, 0);
     held.execution++;
@@ -300,14 +310,14 @@ export class Instances {
     this.#o.stats.refusedTurns++;
     const { held } = turn;
     const outcomes = [...turn.outcomes, ...held.outcomes];
-    this.#drop(held, leaseLost());
+    this.#drop(held, leaseLost);
     this.#toInbox(outcomes);
   }
 
   /** The store will never take this turn, or the runtime is closing. */
   #unwritable(turn: FinishedTurn, error: unknown): void {
     const { held } = turn;
-    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#drop(held, leaseLost());
+    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#drop(held, leaseLost);
     const message = `The store refused the turn: ${error instanceof Error ? error.message : String(error)}`;
     this.#block(held, { code: "LIMIT_EXCEEDED", message }, turn.outcomes);
   }
@@ -332,7 +342,7 @@ export class Instances {
     stats.blocked++;
     options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
     this.#toInbox([...outcomes, ...held.outcomes]);
-    this.#drop(held, leaseLost());
+    this.#drop(held, leaseLost);
     const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
     void committer.submit(item).catch(() => undefined);
   }
@@ -387,11 +397,11 @@ export class Instances {
   /** Forgets an instance whose lease is already gone from the store; late outcomes go to the inbox. */
   #letGo(held: HeldInstance): void {
     const { outcomes } = held;
-    this.#drop(held, leaseLost());
+    this.#drop(held, leaseLost);
     this.#toInbox(outcomes);
   }
 
-  #drop(held: HeldInstance, reason: Error): void {
+  #drop(held: HeldInstance, reason: () => Error): void {
     if (!this.#cache.has(held)) return;
     this.#setState(held, "idle");
     this.#cache.remove(held);
@@ -402,11 +412,11 @@ export class Instances {
 
   /** The leases are gone: another runtime may own everything by now. */
   dropAll(): void {
-    for (const held of this.#cache.all()) this.#drop(held, leaseLost());
+    for (const held of this.#cache.all()) this.#drop(held, leaseLost);
   }
   dropKey(key: number): void {
     const held = this.#cache.byKey(key);
-    if (held !== undefined) this.#drop(held, leaseLost());
+    if (held !== undefined) this.#drop(held, leaseLost);
   }
 
   /** No further turn begins; instances are released as their commits return. */

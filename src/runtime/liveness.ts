@@ -12,6 +12,10 @@ import { isCertainlyGone } from "./process-identity.ts";
 
 const STALE_WITH_HEART_MS = 5_000;
 const STALE_WITHOUT_HEART_MS = 30_000;
+/** A beat slower than usual moves the time after which a runtime counts as dead. */
+const BEATS_TO_STALE = 5;
+/** A longer time between two of our own beats than this many intervals is a gap. */
+const GAP_BEATS = 2.5;
 
 export interface LivenessOptions {
   readonly provider: Provider;
@@ -32,13 +36,15 @@ export class Liveness {
   readonly #o: LivenessOptions;
   #heart: Heart | null = null;
   #steadySince = 0;
+  /** When the main loop's own beat last went through; only without a heart. */
+  #beatAt = 0;
   readonly #staleMs: number;
 
   constructor(options: LivenessOptions) {
     this.#o = options;
     const usual =
       options.provider.startHeart === undefined ? STALE_WITHOUT_HEART_MS : STALE_WITH_HEART_MS;
-    this.#staleMs = options.staleMs ?? usual;
+    this.#staleMs = options.staleMs ?? Math.max(usual, BEATS_TO_STALE * options.beatMs);
   }
 
   get heart(): Heart | null {
@@ -56,6 +62,7 @@ export class Liveness {
     const text = JSON.stringify({ ...registered, staleMs: this.#staleMs });
     await provider.registerRuntime({ ...registration, registered: text });
     this.#steadySince = environment.monotonic();
+    this.#beatAt = this.#steadySince;
   }
 
   /** Called once a beat by the main loop. */
@@ -67,13 +74,15 @@ export class Liveness {
     if (heart === null) {
       try {
         lost = !(await provider.beat(registration.id));
+        this.#steadyMs(); // notes the gap before the beat closes it
+        this.#beatAt = environment.monotonic();
       } catch (error) {
         this.#steadySince = environment.monotonic();
         throw error;
       }
     } else {
-      lost = heart.lost();
-      this.#steadySince = Math.max(this.#steadySince, heart.steadySince());
+      // The heart may speak of the row before we registered anew, or be dead itself: the store knows.
+      lost = heart.lost() && !(await provider.beat(registration.id));
     }
     if (!lost) return;
     this.#o.log("error", "declared dead by another runtime: everything here was given up", {
@@ -103,9 +112,18 @@ export class Liveness {
   }
 
   #looksStale(other: RuntimeRecord): boolean {
-    const { provider, environment } = this.#o;
-    const steadyMs = environment.monotonic() - this.#steadySince;
-    return steadyMs >= this.#staleMs && provider.now() - other.beatAt > staleMsOf(other);
+    const { provider } = this.#o;
+    return this.#steadyMs() >= this.#staleMs && provider.now() - other.beatAt > staleMsOf(other);
+  }
+
+  /** How long our own beats have gone through; none right after a gap, such as a process that stood still. */
+  #steadyMs(): number {
+    const { environment, beatMs } = this.#o;
+    const now = environment.monotonic();
+    const heart = this.#heart;
+    if (heart !== null) this.#steadySince = Math.max(this.#steadySince, heart.steadySince());
+    else if (now - this.#beatAt > beatMs * GAP_BEATS) this.#steadySince = now;
+    return now - this.#steadySince;
   }
 
   async stop(): Promise<void> {

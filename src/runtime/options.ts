@@ -116,25 +116,60 @@ export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
     log: consoleSink,
     ...withoutUndefined(options),
   };
+  checkOthers(resolved);
   checkTogether(resolved);
-  return resolved;
+  return { ...resolved, log: quietly(resolved.log) };
+}
+
+function checkOthers(options: ResolvedOptions): void {
+  const shadow: unknown = options.shadowReplay;
+  if (shadow !== "always" && shadow !== "never") {
+    throw invalid(`shadowReplay is "always" or "never", not ${String(shadow)}`);
+  }
+  const node: unknown = options.workerNodeId;
+  if (node !== undefined && (typeof node !== "string" || node === "")) {
+    throw invalid(`workerNodeId is a text that is not empty`);
+  }
+  const codec: Partial<Codec> | null = options.codec;
+  if (typeof codec?.encode !== "function" || typeof codec.decode !== "function") {
+    throw invalid("codec has the methods encode and decode");
+  }
+  if (typeof options.log !== "function") {
+    throw invalid("log is a function of a level, a message and fields");
+  }
 }
 
 function checkTogether(options: ResolvedOptions): void {
-  const shadow: string = options.shadowReplay;
-  if (shadow !== "always" && shadow !== "never") {
-    throw invalid(`shadowReplay is "always" or "never", not ${shadow}`);
-  }
   if (options.staleMs !== undefined && options.staleMs < 2 * options.beatMs) {
     throw invalid(`staleMs (${options.staleMs}) is at least twice beatMs (${options.beatMs})`);
   }
+  // The loop says once a beat that it turns; a shorter patience would take every pause for a stall.
+  if (options.stallMs < 2 * options.beatMs) {
+    throw invalid(`stallMs (${options.stallMs}) is at least twice beatMs (${options.beatMs})`);
+  }
+  const { instanceLeaseMs, taskLeaseMs, renewBufferMs: bufferMs } = options;
+  if (bufferMs !== undefined && instanceLeaseMs === undefined && taskLeaseMs === undefined) {
+    throw invalid("renewBufferMs needs instanceLeaseMs or taskLeaseMs: no other lease is renewed");
+  }
   for (const name of ["instanceLeaseMs", "taskLeaseMs"] as const) {
     const leaseMs = options[name];
-    const bufferMs = options.renewBufferMs;
     if (leaseMs !== undefined && bufferMs !== undefined && bufferMs >= leaseMs) {
       throw invalid(`renewBufferMs (${bufferMs}) is less than ${name} (${leaseMs})`);
     }
   }
+}
+
+/** A sink that fails, now or later, loses its line and nothing else. */
+function quietly(sink: LogSink): LogSink {
+  const asked: (...line: Parameters<LogSink>) => unknown = sink;
+  return (level, message, fields) => {
+    try {
+      const result = asked(level, message, fields);
+      if (result instanceof Promise) result.catch(() => undefined);
+    } catch {
+      // told above
+    }
+  };
 }
 
 /** An option given as undefined is one not given. */

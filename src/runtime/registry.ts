@@ -4,6 +4,7 @@
 
 import type { Activity, Orchestration } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
+import { showValue } from "../core/ids.ts";
 import { compareVersions, parseVersion } from "../core/semver.ts";
 
 export type Registrable = Activity<never, unknown> | Orchestration<never, unknown>;
@@ -13,21 +14,24 @@ export class Registry {
   readonly #orchestrations = new Map<string, Orchestration<never, unknown>[]>();
 
   constructor(definitions: readonly Registrable[]) {
+    if (!Array.isArray(definitions)) {
+      const message = "Cannot register: register is a list of activities and orchestrations.";
+      throw new PerdureError("INVALID_ARGUMENT", message);
+    }
     const problems: string[] = [];
-    for (const definition of definitions) this.#add(definition, problems);
+    for (const [index, definition] of definitions.entries()) this.#add(definition, index, problems);
     if (problems.length > 0) {
       throw new PerdureError("INVALID_ARGUMENT", `Cannot register: ${problems.join("; ")}.`);
     }
   }
 
-  #add(definition: Registrable, problems: string[]): void {
-    const kind: string | undefined = (definition as Registrable | undefined)?.kind;
-    if (definition.kind === "activity") {
+  #add(definition: Registrable | null | undefined, index: number, problems: string[]): void {
+    if (definition?.kind === "activity") {
       const known = this.#activities.get(definition.name);
       if (known === definition) return;
       if (known !== undefined) problems.push(`activity "${definition.name}" is defined twice`);
       else this.#activities.set(definition.name, definition);
-    } else if (definition.kind === "orchestration") {
+    } else if (definition?.kind === "orchestration") {
       const versions = this.#orchestrations.get(definition.name) ?? [];
       if (versions.includes(definition)) return;
       if (versions.some((other) => other.version === definition.version)) {
@@ -38,7 +42,8 @@ export class Registry {
       versions.sort((a, b) => compareVersions(parseVersion(b.version), parseVersion(a.version)));
       this.#orchestrations.set(definition.name, versions);
     } else {
-      problems.push(`${String(kind)} is neither an activity nor an orchestration`);
+      const what = `register[${index}] (${showValue(definition)})`;
+      problems.push(`${what} is neither an activity nor an orchestration`);
     }
   }
 

@@ -2,8 +2,8 @@
 //   UR1. Only rejections whose async context is an orchestration, step or activity are ours; any other goes on
 //        as Node would treat it.
 
-import { asyncContext } from "../core/async-context.ts";
-import type { LogSink } from "../core/log.ts";
+import { asyncContext, type Frame } from "../core/async-context.ts";
+import type { LogFields, LogSink } from "../core/log.ts";
 import { Run } from "../core/run.ts";
 
 let watchers: LogSink[] = [];
@@ -19,24 +19,25 @@ export function watchRejections(log: LogSink): () => void {
   };
 }
 
-function onRejection(reason: unknown, promise: Promise<unknown>): void {
+function onRejection(reason: unknown): void {
   const frame = asyncContext.getStore();
-  if (frame === undefined) return passOn(reason, promise);
-  const owner =
-    frame.kind === "scope"
-      ? { orchestration: frame.run instanceof Run ? frame.run.started.name : "unknown" }
-      : { [frame.kind]: frame.name, instance: frame.instanceId };
+  if (frame === undefined) return passOn(reason);
   watchers[0]?.("warn", "a promise was rejected and nobody was waiting for it", {
-    ...owner,
+    ...ownerOf(frame),
     error: reason,
   });
 }
 
+function ownerOf(frame: Frame): LogFields {
+  if (frame.kind !== "scope") return { [frame.kind]: frame.name, instance: frame.instanceId };
+  const { run } = frame;
+  if (!(run instanceof Run)) return { orchestration: "unknown" };
+  return { orchestration: run.started.name, instance: run.instanceId };
+}
+
 /** Our listener alone must not change what Node does about other people's rejections. */
-function passOn(reason: unknown, promise: Promise<unknown>): void {
+function passOn(reason: unknown): void {
   if (process.listenerCount("unhandledRejection") > 1) return;
-  process.off("unhandledRejection", onRejection);
-  void promise.catch(() => undefined);
   // Thrown outside of any promise it becomes what Node makes of an unhandled rejection: an uncaught exception.
   queueMicrotask(() => {
     throw reason;

@@ -27,6 +27,9 @@ import { StepRunner } from "./step-runner.ts";
 import { MESSAGES_MAX } from "./turn-commit.ts";
 import { watchRejections } from "./rejections.ts";
 
+/** How long a shutdown waits for the store to take back what was not finished. */
+const HAND_BACK_MS = 2_000;
+
 export interface RuntimeStart extends RuntimeOptions {
   readonly register: readonly Registrable[];
 }
@@ -58,11 +61,11 @@ export class Runtime {
 
   constructor(provider: Provider, options: RuntimeStart) {
     const { register, ...rest } = options;
+    this.#committer = Committer.of(provider);
     this.#provider = provider;
     this.#environment = provider.environment;
     this.#options = resolveOptions(rest);
     this.#registry = new Registry(register);
-    this.#committer = Committer.of(provider);
     this.id = this.#environment.randomHex(8);
     const environment = this.#environment;
     const monotonic = (): number => environment.monotonic();
@@ -88,6 +91,7 @@ export class Runtime {
       onOutcome: (task, body) => this.#outcome(task, body),
       onRetry: (task, delayMs, failure) => this.#retry(task, delayMs, JSON.stringify(failure)),
       onFree: () => this.#slotFree(),
+      onSuspectOver: () => this.#taskAsker.wake(),
     });
     this.#steps = new StepRunner({
       ...common,
@@ -114,6 +118,7 @@ export class Runtime {
       onTimer: (delayMs) => this.#instanceAsker.wakeIn(delayMs),
       onQueued: () => this.#queued(),
       onFree: () => this.#turnFree(),
+      onCalled: (key) => this.#called(key),
     });
     this.#renewal = new Renewal({
       provider,
@@ -196,7 +201,11 @@ export class Runtime {
       await this.#quiet(graceMs);
       const reason = new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");
       const handedBack = this.#activities.abandonAll(reason);
-      await Promise.allSettled(handedBack.map((task) => this.#handBack(task)));
+      // A store that is away cannot hold up the end: what is not handed back goes with the runtime's row.
+      await Promise.race([
+        Promise.allSettled(handedBack.map((task) => this.#handBack(task))),
+        new Promise<void>((resolve) => void this.#environment.setTimer(HAND_BACK_MS, resolve)),
+      ]);
       this.#instances.dropAll();
       this.#ticker?.cancel();
       await this.#liveness.stop();
@@ -231,18 +240,20 @@ export class Runtime {
     const limit = Math.min(turnConcurrency - this.#instances.busy, leaseBatch);
     if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
     const { stamp } = this.#instances;
+    const allowSuspect = !this.#instances.hasSuspect;
     const leased = await this.#provider.leaseInstances({
       owner: this.id,
       token: this.#number(),
       limit,
       targets: this.#registry.targets,
-      allowSuspect: !this.#instances.hasSuspect,
+      allowSuspect,
       messagesMax: MESSAGES_MAX,
       ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
     });
     for (const instance of leased.instances) this.#instances.take(instance, stamp);
     const tookNew = leased.instances.some((instance) => instance.fresh);
-    this.#instancesWait = leased.more;
+    // While a suspect is tried the others are not looked at; they may be waiting.
+    this.#instancesWait = leased.more || !allowSuspect;
     return { again: leased.more && tookNew, nextAt: leased.nextAt };
   }
   #instancesWait = false;
@@ -275,9 +286,15 @@ export class Runtime {
       const held = this.#instances.heldById(id);
       if (held === undefined) unheld = true;
       else if (held.state === "idle") void this.#takeMessages(held.key);
+      else held.called = true;
     }
     if (unheld) this.#instanceAsker.wake();
     if (news.tasks) this.#queued();
+  }
+
+  #called(key: number): void {
+    if (this.#instances.heldByKey(key) === undefined) this.#instanceAsker.wake();
+    else void this.#takeMessages(key);
   }
 
   async #takeMessages(key: number): Promise<void> {

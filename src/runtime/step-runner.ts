@@ -140,8 +140,9 @@ export class StepRunner {
   }
 
   /** The instance is no longer held here, or its execution ended. */
-  abortAll(held: HeldInstance, reason: Error): void {
-    for (const running of this.#all(held)) this.#drop(running, reason);
+  abortAll(held: HeldInstance, reason: () => Error): void {
+    if (this.#running.size === 0 && this.#waiting.length === 0) return;
+    for (const running of this.#all(held)) this.#drop(running, reason());
   }
 
   #all(held: HeldInstance): readonly RunningStep[] {

@@ -1,6 +1,6 @@
 // Runtimes: who is alive, and what becomes of a dead one's leases.
 //   V1. A runtime is alive while its beat is fresh by the store's clock; a lease without an `until` lives as
-//       long as its owner (architecture §4.7).
+//       long as its owner (architecture §4.7). Whoever has no row is given no lease.
 //   V2. `expire` judges in the statement itself: unless the caller is certain of the death, a beat that came
 //       meanwhile saves the runtime.
 //   V3. What a dead runtime held is freed in the transaction that removes it: instances, tasks (with their

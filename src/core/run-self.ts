@@ -1,0 +1,62 @@
+// Calls by which an orchestration says something about itself. They take effect at once and are commands like
+// any other, in call order; they work after a cancel too (19b).
+
+import type { CommandBody } from "./history-events.ts";
+import { parseName } from "./ids.ts";
+import { DEFAULT_STATE_LIMITS, type StateLimits } from "./run-state.ts";
+import type { Run } from "./run.ts";
+
+export function setStatus(run: Run, value: unknown): void {
+  run.enter();
+  const status = value === null ? null : run.codec.encode(value);
+  if (status !== null) run.state.checkStatus(status, limits(run));
+  record(run, { kind: "StatusSet", status }, () => (run.state.status = status));
+}
+
+export function setKeyValue(run: Run, key: string, value: unknown): void {
+  run.enter();
+  checkKey(key);
+  const text = run.codec.encode(value);
+  run.state.checkKeyValue(key, text, limits(run));
+  record(run, { kind: "KeyValueSet", key, value: text }, () => run.state.set(key, text, run.at));
+}
+
+export function deleteKeyValue(run: Run, key: string): void {
+  run.enter();
+  checkKey(key);
+  record(run, { kind: "KeyValueCleared", key }, () => run.state.delete(key));
+}
+
+export function clearKeyValues(run: Run): void {
+  run.enter();
+  record(run, { kind: "KeyValueCleared" }, () => run.state.clear());
+}
+
+/** Deletes what was set longer ago than that; how many there were. */
+export function pruneKeyValues(run: Run, ageMs: number): number {
+  run.enter();
+  const old = run.state.olderThan(run.at - ageMs);
+  for (const key of old) deleteKeyValue(run, key);
+  return old.length;
+}
+
+export function setAttributes(run: Run, attributes: Readonly<Record<string, string | null>>): void {
+  run.enter();
+  for (const name of Object.keys(attributes)) parseName(name, "attribute name");
+  record(run, { kind: "AttributesSet", attributes: { ...attributes } }, () =>
+    run.state.merge(attributes),
+  );
+}
+
+function record(run: Run, body: CommandBody, apply: () => void): void {
+  if (run.command(body) !== null) apply();
+}
+
+function checkKey(key: unknown): void {
+  // An empty key is a key; everything else follows the rule for names.
+  if (key !== "") parseName(key, "key");
+}
+
+function limits(run: Run): StateLimits {
+  return run.options.limits ?? DEFAULT_STATE_LIMITS;
+}

@@ -1,0 +1,83 @@
+// What an orchestration says about itself: custom status, key-values, attributes.
+//   RS1. It is as of the event last delivered plus what the code did since: built from history alone (I15, U4).
+//   RS2. A key's time is that of the event during which it was set, so that pruning by age decides the same in
+//        every replay; keys are gone through in sorted order.
+//   RS3. What is over a limit is refused at the call, before anything is recorded (semantics 9).
+
+import { PerdureError } from "./errors.ts";
+import type { OrchestrationStarted, StoredKeyValue } from "./history-events.ts";
+
+export interface StateLimits {
+  readonly statusBytesMax: number;
+  readonly kvKeysMax: number;
+  readonly kvValueBytesMax: number;
+}
+export const DEFAULT_STATE_LIMITS: StateLimits = {
+  statusBytesMax: 256 * 1024,
+  kvKeysMax: 150,
+  kvValueBytesMax: 64 * 1024,
+};
+
+export class RunState {
+  status: string | null = null;
+  attributes: Readonly<Record<string, string>> = {};
+  readonly #keyValues = new Map<string, { value: string; at: number }>();
+
+  begin(started: OrchestrationStarted): void {
+    this.status = started.status ?? null;
+    this.attributes = started.attributes ?? {};
+    for (const [key, value, at] of started.keyValues ?? []) this.#keyValues.set(key, { value, at });
+  }
+
+  get size(): number {
+    return this.#keyValues.size;
+  }
+  get(key: string): string | undefined {
+    return this.#keyValues.get(key)?.value;
+  }
+  /** Sorted by key. */
+  entries(): readonly StoredKeyValue[] {
+    return [...this.#keyValues]
+      .map(([key, { value, at }]) => [key, value, at] as const)
+      .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  }
+  set(key: string, value: string, at: number): void {
+    this.#keyValues.set(key, { value, at });
+  }
+  delete(key: string): void {
+    this.#keyValues.delete(key);
+  }
+  clear(): void {
+    this.#keyValues.clear();
+  }
+  olderThan(at: number): readonly string[] {
+    return this.entries()
+      .filter((entry) => entry[2] < at)
+      .map(([key]) => key);
+  }
+
+  merge(changes: Readonly<Record<string, string | null>>): void {
+    const merged: Record<string, string> = { ...this.attributes };
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) delete merged[name];
+      else merged[name] = value;
+    }
+    this.attributes = merged;
+  }
+
+  checkStatus(text: string, limits: StateLimits): void {
+    checkBytes(text, limits.statusBytesMax, "The custom status");
+  }
+  checkKeyValue(key: string, text: string, limits: StateLimits): void {
+    checkBytes(text, limits.kvValueBytesMax, `The value of key "${key}"`);
+    if (this.#keyValues.has(key) || this.#keyValues.size < limits.kvKeysMax) return;
+    const message = `An instance has at most ${limits.kvKeysMax} keys; "${key}" would be one more.`;
+    throw new PerdureError("LIMIT_EXCEEDED", message);
+  }
+}
+
+function checkBytes(text: string, max: number, what: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= max) return;
+  throw new PerdureError("LIMIT_EXCEEDED", `${what} has ${bytes} bytes; the limit is ${max}.`);
+}
