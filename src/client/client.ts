@@ -135,6 +135,7 @@ export class Client {
       requestId,
       terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
       ...timing(options),
+      events: [],
       lease: null,
     };
   }

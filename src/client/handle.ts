@@ -90,7 +90,14 @@ export class Handle<O = unknown> {
         : parseRequestId(options.requestId);
     const text = this.#codec.encode(checked);
     this.#accept(
-      await this.#committer.submit({ kind: "send", id: this.id, name, data: text, requestId }),
+      await this.#committer.submit({
+        kind: "send",
+        id: this.id,
+        name,
+        data: text,
+        requestId,
+        ifMissing: "fail",
+      }),
     );
   }
 

@@ -81,3 +81,12 @@ function say(side: CommandSketch): string {
 function cut(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
+
+export function foreignAwait(): BlockReason {
+  return {
+    code: "FOREIGN_AWAIT",
+    message:
+      "The orchestration waits for a promise that is not durable (fetch, a timer, a database…). " +
+      "Do such work in an activity (ctx.run) or a step (ctx.step), and wait with ctx.sleep or ctx.event.",
+  };
+}

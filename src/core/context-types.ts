@@ -74,6 +74,21 @@ export interface OrchestrationInfo {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** Reads and writes take effect at once and cost no round trip; writes are recorded. */
+export interface KeyValues {
+  get<T = unknown>(key: string): T | undefined;
+  set(key: string, value: unknown): void;
+  delete(key: string): void;
+  clear(): void;
+  /** Sorted by key. */
+  entries<T = unknown>(): readonly (readonly [key: string, value: T])[];
+  readonly size: number;
+  /** Deletes what was set longer ago than that; how many there were. */
+  pruneOlderThan(age: Duration): number;
+  /** Another instance's key-values: read once, recorded. */
+  of(instanceId: string): { get<T = unknown>(key: string): Task<T | undefined> };
+}
+
 export interface OrchestrationContext<I = unknown> {
   /** Runs an activity. */
   run<AI, AO>(
@@ -114,6 +129,15 @@ export interface OrchestrationContext<I = unknown> {
   now(): Date;
   uuid(): string;
   random(): number;
+  /** Whether to take the new path of a change: true beyond the recorded past, and wherever it was true before. */
+  patched(change: string, options?: { readonly retired?: boolean }): boolean;
+  /** Custom status: any value, shown by `describe` and `watch`; null takes it away. */
+  setStatus(value: unknown): void;
+  readonly status: unknown;
+  /** This instance's key-values; they survive continueAsNew. */
+  readonly kv: KeyValues;
+  /** Searchable texts; null takes one away. */
+  setAttributes(attributes: Readonly<Record<string, string | null>>): void;
   /** Runs to its end although the instance is being cancelled. */
   shield<T>(fn: () => T | Promise<T>): Promise<T>;
   /** Compensation: runs in reverse order if the orchestration fails or is cancelled. */

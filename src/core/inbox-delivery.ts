@@ -19,6 +19,9 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
     case "activity":
       if (openOf(run, message, "activity") === null) return null;
       return parse(run, message, ["ActivityCompleted", "ActivityFailed"]);
+    case "step":
+      if (openOf(run, message, "step") === null) return null;
+      return parse(run, message, ["StepCompleted", "StepFailed", "StepAttemptFailed"]);
     case "child":
       if (openOf(run, message, "child") === null) return null;
       return parse(run, message, ["ChildCompleted", "ChildFailed"]);

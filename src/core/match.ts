@@ -66,6 +66,13 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
   }
 }
 
+/** In a fork's copied past only kind and name are compared (semantics 21a). */
+export function sameKindAndName(recorded: EventBody, asked: CommandBody): boolean {
+  if (recorded.kind !== asked.kind) return false;
+  const name = "name" in asked ? asked.name : null;
+  return name === ("name" in recorded ? recorded.name : null);
+}
+
 export function sameTerminal(recorded: EventBody, asked: TerminalBody): boolean {
   return recorded.kind === asked.kind;
 }

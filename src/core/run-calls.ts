@@ -17,6 +17,7 @@ import { CancelledError } from "./outcome-errors.ts";
 import { replayed } from "./replayed-error.ts";
 import { cancelTask } from "./run-cancel.ts";
 import { decode } from "./run-delivery.ts";
+import { ownChild } from "./run-fork.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
 
@@ -60,7 +61,8 @@ export function callChild(run: Run, body: ChildScheduled): DurableTask<unknown> 
     const command = run.command(body);
     if (command === null) return null;
     const { sequence } = command;
-    return { kind: "child", sequence, scope, name: body.name, body: command.body, ...settle };
+    const child = ownChild(run, sequence, command.body);
+    return { kind: "child", sequence, scope, name: body.name, body: child, ...settle };
   });
 }
 

@@ -7,10 +7,10 @@
 //       delivered (semantics 8).
 //   Modes: replaying (history left) → live (events are appended) → ended | blocked.
 
-import { fileURLToPath } from "node:url";
 import { asyncContext, drain } from "./async-context.ts";
-import { nondeterminism, type BlockReason } from "./block.ts";
+import { foreignAwait, nondeterminism, type BlockReason } from "./block.ts";
 import type { Codec } from "./codec.ts";
+import { deterministicRandom, deterministicUuid } from "./deterministic.ts";
 import { PerdureError } from "./errors.ts";
 import {
   isCommand,
@@ -24,12 +24,14 @@ import {
 } from "./history-events.ts";
 import type { LogFields, LogLevel } from "./log.ts";
 import { Mailbox } from "./mailbox.ts";
-import { sameCommand, sameTerminal } from "./match.ts";
+import { sameCommand, sameKindAndName, sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
 import { cancelLeftovers } from "./run-cancel.ts";
 import { applyDelivery } from "./run-delivery.ts";
+import { scheduleAnew } from "./run-fork.ts";
 import { RunState, type StateLimits } from "./run-state.ts";
 import { Scope } from "./scope.ts";
+import { callerOf } from "./source-line.ts";
 import { TurnEffects } from "./turn-effects.ts";
 
 export interface RunOptions {
@@ -45,14 +47,16 @@ export interface RunOptions {
   readonly history: readonly HistoryEvent[];
   /** Bytes of that history's rows before each row's first event: [first sequence, bytes]. */
   readonly rowBytes?: readonly (readonly [number, number])[];
-  /** Calls may go beyond recorded commands at the very end of the history (a fork's copied past). */
-  readonly openEnded?: boolean;
+  /** Events up to this one were copied by a fork: compared loosely, and what is open there is asked for anew. */
+  readonly copiedUntil?: number;
   /** Notes where calls come from; costs a stack each. */
   readonly captureSources?: boolean;
   /** The context was used outside a turn of this run: the run is blocked and somebody must record it. */
   readonly onMisuse?: (run: Run) => void;
   readonly commandsMax?: number;
   readonly limits?: StateLimits;
+  /** Reads another instance's key: the one thing an orchestration may ask the store itself. */
+  readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
 }
 
 export interface BufferedLog {
@@ -146,8 +150,15 @@ export class Run {
     this.#apply(event, event.sequence, event.at);
   }
 
+  /** A copied past may be cut in the middle of a drain: the code may ask for more than it holds. */
+  get #endsInCopy(): boolean {
+    const { copiedUntil } = this.options;
+    return copiedUntil !== undefined && this.#history.at(-1)?.sequence === copiedUntil;
+  }
+
   /** Ends the replay: from here on events are appended. */
   goLive(): void {
+    if (this.#endsInCopy) scheduleAnew(this);
     this.#live = true;
     if (this.#history.length === 0) return;
     // A live run needs its past no more, and must not hold it in memory.
@@ -212,7 +223,11 @@ export class Run {
     if (this.isOver) return null;
     const recorded = this.#next();
     if (recorded !== undefined) {
-      if (!sameCommand(recorded, body, this.codec)) {
+      const isCopied = recorded.sequence <= (this.options.copiedUntil ?? 0);
+      const isSame = isCopied
+        ? sameKindAndName(recorded, body)
+        : sameCommand(recorded, body, this.codec);
+      if (!isSame) {
         this.#diverge(recorded.sequence, recorded, body);
         return null;
       }
@@ -221,7 +236,7 @@ export class Run {
       // Same kind: sameCommand compared it.
       return { sequence: recorded.sequence, body: recorded as unknown as Body };
     }
-    if (!this.#live && this.options.openEnded !== true) {
+    if (!this.#live && !this.#endsInCopy) {
       this.#diverge(this.lastSequence + 1, null, body);
       return null;
     }
@@ -251,6 +266,13 @@ export class Run {
     return this.options.priority;
   }
 
+  random(): number {
+    return deterministicRandom(this.started.seed, this.delivered, this.chanceCalls++);
+  }
+  uuid(): string {
+    return deterministicUuid(this.started.seed, this.delivered, this.chanceCalls++);
+  }
+
   /** The last event of the execution. */
   end(body: TerminalBody): void {
     if (this.isOver) return;
@@ -260,7 +282,7 @@ export class Run {
         this.#cursor++;
         this.lastSequence = recorded.sequence;
       } else this.#diverge(recorded.sequence, recorded, body);
-    } else if (this.#live || this.options.openEnded === true) {
+    } else if (this.#live || this.#endsInCopy) {
       this.lastSequence++;
       this.fresh.push(body);
     } else {
@@ -290,11 +312,15 @@ export class Run {
     if (known !== undefined) return known;
     const answer = this.#live;
     this.#patches.set(change, answer);
-    if (answer && !this.isOver) {
-      this.lastSequence++;
-      this.fresh.push({ kind: "PatchMarked", change });
-    }
+    if (answer) this.mark(change);
     return answer;
+  }
+
+  /** Writes a mark with this turn. */
+  mark(change: string): void {
+    if (this.isOver) return;
+    this.lastSequence++;
+    this.fresh.push({ kind: "PatchMarked", change });
   }
 
   /** Refuses a call after a cancel, in a drain of its own, so that a loop of them cannot starve the process. */
@@ -361,22 +387,4 @@ export class Run {
       ...(continuation.version === null ? {} : { orchestrationVersion: continuation.version }),
     });
   }
-}
-
-function foreignAwait(): BlockReason {
-  return {
-    code: "FOREIGN_AWAIT",
-    message:
-      "The orchestration waits for a promise that is not durable (fetch, a timer, a database…). " +
-      "Do such work in an activity (ctx.run) or a step (ctx.step), and wait with ctx.sleep or ctx.event.",
-  };
-}
-
-/** The first stack line outside this package; files are named by path or by URL, as the loader likes. */
-function callerOf(stack: string | undefined): string | undefined {
-  const lines = stack?.split("\n").slice(1) ?? [];
-  const own = new URL(".", import.meta.url);
-  const ours = [own.href, fileURLToPath(own), "node:internal"];
-  const line = lines.find((text) => !ours.some((name) => text.includes(name)));
-  return line?.trim().replace(/^at /, "");
 }

@@ -74,9 +74,9 @@ export class ActivityRunner {
     return [...this.#running.values()].map((running) => running.task);
   }
 
-  reserve(): boolean {
-    if (this.free === 0) return false;
-    this.#reserved++;
+  reserve(count = 1): boolean {
+    if (this.free < count) return false;
+    this.#reserved += count;
     return true;
   }
   unreserve(count: number): void {

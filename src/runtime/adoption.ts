@@ -1,5 +1,6 @@
 // Adoption: starts of this process that this runtime takes before they are even in the store.
 //   AD1. Only what can run at once is taken: registered here, not delayed, with room for its turn.
+//   AD2. A delayed one is looked for when its time comes, not at the next poll.
 
 import type { Lease, StartAdopter } from "../core/committer.ts";
 import type { StartItem, StartResult } from "../core/provider/commit.ts";
@@ -11,6 +12,9 @@ export interface AdoptionOptions {
   readonly room: () => number;
   readonly newLease: () => Lease;
   readonly take: (instance: LeasedInstance) => void;
+  readonly storeNow: () => number;
+  /** A start of this process comes due after this many milliseconds. */
+  readonly onDelayed: (delayMs: number) => void;
 }
 
 export class Adoption implements StartAdopter {
@@ -22,7 +26,10 @@ export class Adoption implements StartAdopter {
   }
 
   offer(item: StartItem): Lease | null {
-    if (item.delayMs !== undefined || item.dueAt !== undefined) return null;
+    if (item.delayMs !== undefined || item.dueAt !== undefined) {
+      this.#o.onDelayed(item.delayMs ?? (item.dueAt ?? 0) - this.#o.storeNow());
+      return null;
+    }
     if (this.#o.room() <= this.#expected) return null;
     if (this.#o.registry.orchestration(item.name, item.version) === undefined) return null;
     this.#expected++;
@@ -42,6 +49,7 @@ export class Adoption implements StartAdopter {
       token: item.lease.token,
       lastEvent: 0,
       priority: item.priority,
+      copiedUntil: 0,
       suspicion: 0,
       fresh: true,
       messages: [result.leased],

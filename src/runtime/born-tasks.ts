@@ -27,6 +27,7 @@ export function bornTasks(held: HeldInstance, item: TurnItem): readonly LeasedTa
       attempt: 0,
       deaths: 0,
       suspect: false,
+      heartbeat: null,
     });
   }
   return born;

@@ -27,6 +27,8 @@ export interface HeldInstance {
   readonly definition: Orchestration<never, unknown>;
   readonly priority: number;
   readonly token: number;
+  /** Events up to this one were copied by a fork; 0: none. */
+  copiedUntil: number;
   execution: number;
   lastEvent: number;
   /** Null until the first turn of an execution that named no version is committed. */
@@ -62,6 +64,7 @@ export function holdInstance(
     definition,
     priority,
     token,
+    copiedUntil: leased.copiedUntil,
     execution,
     lastEvent,
     version,

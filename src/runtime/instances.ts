@@ -19,7 +19,8 @@ import type { ActivityRunner } from "./activity-runner.ts";
 import { blockItem, failureTurn } from "./blocking.ts";
 import { BirthLeases, bornTasks } from "./born-tasks.ts";
 import { holdInstance, type HeldInstance, type LocalOutcome } from "./held-instance.ts";
-import { InstanceCache, isEvictable } from "./instance-cache.ts";
+import { Holding } from "./holding.ts";
+import type { InstanceCache } from "./instance-cache.ts";
 import { makeRun } from "./make-run.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
@@ -59,17 +60,20 @@ export interface InstancesOptions {
 
 export class Instances {
   readonly #o: InstancesOptions;
-  readonly #cache = new InstanceCache();
-  #busy = 0;
+  readonly #holding: Holding;
+  readonly #cache: InstanceCache;
   #commits = 0;
   #stopping = false;
 
   constructor(options: InstancesOptions) {
     this.#o = options;
+    this.#holding = new Holding(options);
+    this.#cache = this.#holding.cache;
   }
 
-  get busy(): number {
-    return this.#busy;
+  /** How instances are let go. */
+  get holding(): Holding {
+    return this.#holding;
   }
   /** Counts commits, so that a reader can tell what it read before one. */
   get stamp(): number {
@@ -98,11 +102,11 @@ export class Instances {
     if (!leased.fresh) {
       if (known !== undefined) return this.giveMessages(known, leased.messages, stamp);
       // Leased to us by a call whose answer was lost: given back, so that it is leased again with its history.
-      return this.#release(leased);
+      return this.#holding.release(leased);
     }
-    if (known !== undefined) this.#drop(known, leaseLost);
+    if (known !== undefined) this.#holding.drop(known);
     const definition = this.#o.registry.orchestration(leased.name, leased.version);
-    if (definition === undefined) return this.#release(leased);
+    if (definition === undefined) return this.#holding.release(leased);
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
     if (leased.suspicion >= SUSPICION_MAX) return this.#quarantine(held, leased.suspicion);
@@ -138,7 +142,7 @@ export class Instances {
   advance(held: HeldInstance): void {
     if (held.state !== "idle") return;
     if (held.run !== null && held.messages.length === 0 && held.outcomes.length === 0) return;
-    this.#setState(held, "turning");
+    this.#holding.setState(held, "turning");
     const run = held.run ?? this.#revive(held);
     if (run === null) return;
     held.run = run;
@@ -164,7 +168,7 @@ export class Instances {
   readonly #misused = (run: Run): void => {
     const held = this.#cache.byId(run.instanceId);
     if (held?.run !== run || held.state !== "idle" || run.blocked === null) return;
-    this.#setState(held, "turning");
+    this.#holding.setState(held, "turning");
     this.#block(held, run.blocked, held.outcomes);
   };
 
@@ -185,7 +189,7 @@ export class Instances {
     if (run.blocked !== null) return this.#blocked(turn, run.blocked);
     const { events, effects, logs } = run.takeTurn();
     if (events.length === 0 && turn.consumed.length === 0) {
-      this.#setState(held, "idle");
+      this.#holding.setState(held, "idle");
       this.#o.steps.enterDue(held);
       return;
     }
@@ -207,7 +211,7 @@ export class Instances {
           this.#committed({ turn, item, events, effects, logs, due: result.due });
         } else {
           births.takeBack();
-          this.#refused(turn);
+          this.#refused(turn, result.code);
         }
       },
       (error: unknown) => {
@@ -260,7 +264,7 @@ export class Instances {
     held.lastEvent += events.length;
     this.#cache.resize(held, held.bytes + (item.row?.data.length ?? 0));
     if (item.change.kind === "ended" || item.release) {
-      this.#letGo(held);
+      this.#holding.letGo(held);
       if (held.called === true) this.#o.onCalled(held.key);
       return;
     }
@@ -272,27 +276,28 @@ export class Instances {
   }
 
   #goOn(held: HeldInstance, due: readonly Message[]): void {
-    this.#setState(held, "idle");
+    this.#holding.setState(held, "idle");
     held.messages = inOrder(due);
     this.#cache.touch(held, this.#o.environment.monotonic());
     this.#o.steps.enterDue(held);
     this.advance(held);
-    this.#trim();
+    this.#holding.trim();
   }
 
   /** The next execution begins with nothing but its start message. False: its version is not registered here. */
   #continue(held: HeldInstance, version: string | null): boolean {
-    this.#o.steps.abortAll(held, leaseLost);
+    this.#o.steps.abortAll(held, executionOver);
     const definition = this.#o.registry.orchestration(held.name, version);
     this.#cache.resize(held, 0);
     held.execution++;
     held.lastEvent = 0;
     held.version = version;
+    held.copiedUntil = 0;
     held.run = null;
     held.rows = [];
     if (definition === undefined) {
-      this.#letGo(held);
-      this.#release(held);
+      this.#holding.letGo(held);
+      this.#holding.release(held);
       return false;
     }
     Object.assign(held, { definition });
@@ -306,18 +311,19 @@ export class Instances {
     if (born.length < item.tasks.length) this.#o.onQueued();
   }
 
-  #refused(turn: FinishedTurn): void {
+  #refused(turn: FinishedTurn, code: "LEASE_LOST" | "PAUSED"): void {
     this.#o.stats.refusedTurns++;
     const { held } = turn;
     const outcomes = [...turn.outcomes, ...held.outcomes];
-    this.#drop(held, leaseLost);
-    this.#toInbox(outcomes);
+    if (code === "PAUSED") return this.#holding.letGoPaused(held, outcomes);
+    this.#holding.drop(held);
+    this.#holding.toInbox(outcomes);
   }
 
   /** The store will never take this turn, or the runtime is closing. */
   #unwritable(turn: FinishedTurn, error: unknown): void {
     const { held } = turn;
-    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#drop(held, leaseLost);
+    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#holding.drop(held);
     const message = `The store refused the turn: ${error instanceof Error ? error.message : String(error)}`;
     this.#block(held, { code: "LIMIT_EXCEEDED", message }, turn.outcomes);
   }
@@ -328,8 +334,8 @@ export class Instances {
     if (held.definition.options.onNondeterminism === "fail") {
       const item = failureTurn(held, run, reason, { commitId: this.#number(), at: turn.at });
       void this.#o.committer.submit(item).then(
-        () => this.#letGo(held),
-        () => this.#letGo(held),
+        () => this.#holding.letGo(held),
+        () => this.#holding.letGo(held),
       );
       return;
     }
@@ -341,8 +347,8 @@ export class Instances {
     const { stats, committer, runtimeId, options, storeNow } = this.#o;
     stats.blocked++;
     options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
-    this.#toInbox([...outcomes, ...held.outcomes]);
-    this.#drop(held, leaseLost);
+    this.#holding.toInbox([...outcomes, ...held.outcomes]);
+    this.#holding.drop(held);
     const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
     void committer.submit(item).catch(() => undefined);
   }
@@ -351,16 +357,8 @@ export class Instances {
     const message =
       `Set aside: ${suspicion} times in a row the process that took it died or stalled before it could ` +
       `commit. Find out why, then unblock it.`;
-    this.#setState(held, "turning");
+    this.#holding.setState(held, "turning");
     this.#block(held, { code: "QUARANTINE", message }, []);
-  }
-
-  #toInbox(outcomes: readonly LocalOutcome[]): void {
-    for (const { task, body } of outcomes) {
-      if (task === null) continue;
-      const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
-      this.#o.committer.submit(item).catch(() => undefined);
-    }
   }
 
   #shadow(held: HeldInstance, run: Run, execution: number): void {
@@ -372,66 +370,10 @@ export class Instances {
     });
   }
 
-  /** Lets go of instances that nothing happened to for long. */
-  sweep(): void {
-    const limit = this.#o.environment.monotonic() - this.#o.options.stickyIdleMs;
-    for (const held of this.#cache.idleSince(limit)) this.#evict(held);
-  }
-
-  #trim(): void {
-    const { stickyCacheMax: countMax, stickyCacheBytesMax: bytesMax } = this.#o.options;
-    for (const held of this.#cache.surplus({ countMax, bytesMax })) this.#evict(held);
-  }
-
-  #evict(held: HeldInstance): void {
-    this.#o.stats.evictions++;
-    this.#letGo(held);
-    this.#release(held);
-  }
-
-  #release(held: { key: number; token: number }): void {
-    const item = { kind: "releaseInstance", key: held.key, token: held.token } as const;
-    this.#o.committer.submit(item).catch(() => undefined);
-  }
-
-  /** Forgets an instance whose lease is already gone from the store; late outcomes go to the inbox. */
-  #letGo(held: HeldInstance): void {
-    const { outcomes } = held;
-    this.#drop(held, leaseLost);
-    this.#toInbox(outcomes);
-  }
-
-  #drop(held: HeldInstance, reason: () => Error): void {
-    if (!this.#cache.has(held)) return;
-    this.#setState(held, "idle");
-    this.#cache.remove(held);
-    held.outcomes = [];
-    held.messages = [];
-    this.#o.steps.abortAll(held, reason);
-  }
-
-  /** The leases are gone: another runtime may own everything by now. */
-  dropAll(): void {
-    for (const held of this.#cache.all()) this.#drop(held, leaseLost);
-  }
-  dropKey(key: number): void {
-    const held = this.#cache.byKey(key);
-    if (held !== undefined) this.#drop(held, leaseLost);
-  }
-
-  /** No further turn begins; instances are released as their commits return. */
+  /** No further turn begins by itself; instances are released as their commits return. */
   stop(): void {
     this.#stopping = true;
-    for (const held of this.#cache.all()) if (isEvictable(held)) this.#evict(held);
-  }
-
-  #setState(held: HeldInstance, state: HeldInstance["state"]): void {
-    const wasBusy = held.state !== "idle";
-    const isBusy = state !== "idle";
-    held.state = state;
-    if (wasBusy === isBusy) return;
-    this.#busy += isBusy ? 1 : -1;
-    if (!isBusy) this.#o.onFree();
+    this.#holding.evictAll();
   }
 
   #number(): number {
@@ -439,6 +381,6 @@ export class Instances {
   }
 }
 
-function leaseLost(): PerdureError {
-  return new PerdureError("LEASE_LOST", "This runtime no longer holds the instance.");
+function executionOver(): PerdureError {
+  return new PerdureError("LEASE_LOST", "The execution that this step belongs to is over.");
 }

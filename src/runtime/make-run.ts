@@ -30,6 +30,7 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
     history,
     rowBytes: bytesBefore(rows),
     ...(options.onMisuse === undefined ? {} : { onMisuse: options.onMisuse }),
+    ...(held.copiedUntil === 0 ? {} : { copiedUntil: held.copiedUntil }),
     ...(options.captureSources === true ? { captureSources: true } : {}),
   });
 }

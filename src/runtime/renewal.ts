@@ -42,7 +42,7 @@ export class Renewal {
     const { instanceLeaseMs, taskLeaseMs } = this.#options;
     if (instanceLeaseMs !== undefined) {
       const lost = await this.#provider.renewInstances(this.#instances.leases, instanceLeaseMs);
-      for (const key of lost) this.#instances.dropKey(key);
+      for (const key of lost) this.#instances.holding.dropKey(key);
     }
     if (taskLeaseMs !== undefined) {
       const lost = await this.#provider.renewTasks(this.#activities.claims, taskLeaseMs);

@@ -10,7 +10,7 @@ import type { Environment, TimerHandle } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { LeasedTask } from "../core/provider/tasks.ts";
+import type { LeasedTask, LeasedTasks } from "../core/provider/tasks.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
 import { ActivityRunner } from "./activity-runner.ts";
 import { Adoption } from "./adoption.ts";
@@ -131,6 +131,8 @@ export class Runtime {
       room: () => this.#room(),
       newLease: () => this.#newLease(),
       take: (instance) => this.#instances.take(instance),
+      storeNow,
+      onDelayed: (delayMs) => this.#instanceAsker.wakeIn(delayMs),
     });
     this.#liveness = new Liveness({
       provider,
@@ -198,6 +200,7 @@ export class Runtime {
       this.#taskAsker.stop();
       for (const cleanup of this.#cleanups.splice(0)) cleanup();
       this.#instances.stop();
+      this.#steps.stop();
       await this.#quiet(graceMs);
       const reason = new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");
       const handedBack = this.#activities.abandonAll(reason);
@@ -206,7 +209,7 @@ export class Runtime {
         Promise.allSettled(handedBack.map((task) => this.#handBack(task))),
         new Promise<void>((resolve) => void this.#environment.setTimer(HAND_BACK_MS, resolve)),
       ]);
-      this.#instances.dropAll();
+      this.#instances.holding.dropAll();
       this.#ticker?.cancel();
       await this.#liveness.stop();
       await this.#provider.removeRuntime(this.id).catch(this.#trouble);
@@ -227,7 +230,7 @@ export class Runtime {
     return (
       this.#activities.active === 0 &&
       this.#steps.active === 0 &&
-      this.#instances.busy === 0 &&
+      this.#instances.holding.busy === 0 &&
       this.#pump.isIdle &&
       this.#committer.isIdle
     );
@@ -237,7 +240,7 @@ export class Runtime {
 
   async #askInstances(): Promise<{ again: boolean; nextAt: number | null }> {
     const { turnConcurrency, leaseBatch, instanceLeaseMs } = this.#options;
-    const limit = Math.min(turnConcurrency - this.#instances.busy, leaseBatch);
+    const limit = Math.min(turnConcurrency - this.#instances.holding.busy, leaseBatch);
     if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
     const { stamp } = this.#instances;
     const allowSuspect = !this.#instances.hasSuspect;
@@ -262,14 +265,22 @@ export class Runtime {
     const { leaseBatch, taskLeaseMs } = this.#options;
     const limit = Math.min(this.#activities.free, leaseBatch);
     if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
-    const leased = await this.#provider.leaseTasks({
-      owner: this.id,
-      token: this.#number(),
-      limit,
-      names: this.#registry.activityNames,
-      allowSuspect: this.#activities.mayTakeSuspect,
-      ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
-    });
+    this.#activities.reserve(limit); // or a task that is born meanwhile would take the same slot
+    let leased: LeasedTasks;
+    try {
+      leased = await this.#provider.leaseTasks({
+        owner: this.id,
+        token: this.#number(),
+        limit,
+        names: this.#registry.activityNames,
+        tags: "any",
+        sessions: null,
+        allowSuspect: this.#activities.mayTakeSuspect,
+        ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
+      });
+    } finally {
+      this.#activities.unreserve(limit);
+    }
     for (const task of leased.tasks) this.#activities.start(task);
     this.#queueWaits = leased.more;
     return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };
@@ -363,7 +374,7 @@ export class Runtime {
     if (this.#state !== "running") return;
     await this.#renewal.tick(this.#environment.monotonic());
     if (!every(pollIntervalMs)) return;
-    this.#instances.sweep();
+    this.#instances.holding.sweep();
     this.#wakeBoth();
     await this.#checkTasks();
     await this.#liveness.reap();
@@ -384,7 +395,7 @@ export class Runtime {
 
   #lostEverything(): void {
     for (const task of this.#activities.claims) this.#activities.lose(task);
-    this.#instances.dropAll();
+    this.#instances.holding.dropAll();
     this.#wakeBoth();
   }
 
@@ -402,7 +413,7 @@ export class Runtime {
   #room(): number {
     const { turnConcurrency, stickyCacheMax } = this.#options;
     if (this.#state !== "running" || stickyCacheMax === 0) return 0;
-    return turnConcurrency - this.#instances.busy;
+    return turnConcurrency - this.#instances.holding.busy;
   }
 
   #newLease(): Lease {

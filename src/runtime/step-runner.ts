@@ -40,6 +40,7 @@ export class StepRunner {
   readonly #options: StepRunnerOptions;
   readonly #running = new Set<RunningStep>();
   readonly #waiting: RunningStep[] = [];
+  #stopped = false;
 
   constructor(options: StepRunnerOptions) {
     this.#options = options;
@@ -79,8 +80,13 @@ export class StepRunner {
     return { held, step, execution: held.execution, attempt, timer: null, over: false };
   }
 
+  /** What runs may end; nothing is entered any more: whoever takes over enters what is open. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
   #next(): void {
-    while (this.#running.size < this.#options.concurrency) {
+    while (!this.#stopped && this.#running.size < this.#options.concurrency) {
       const running = this.#waiting.shift();
       if (running === undefined) return;
       if (running.over) continue;

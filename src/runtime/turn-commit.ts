@@ -5,6 +5,7 @@
 //        starts and messages (semantics 7, 21).
 
 import { encodeRow } from "../core/history-row.ts";
+import { stateChangeOf } from "../core/state-change.ts";
 import type {
   EventBody,
   OrchestrationCancelRequested,
@@ -12,11 +13,12 @@ import type {
   ParentLink,
   TerminalBody,
 } from "../core/history-events.ts";
-import type { InstanceChange, TurnItem } from "../core/provider/commit.ts";
+import type { InstanceChange, StepOutcomeItem, TurnItem } from "../core/provider/commit.ts";
 import type { NewTimer, OutgoingMessage } from "../core/provider/messages.ts";
 import type { NewTask } from "../core/provider/tasks.ts";
 import type { Run } from "../core/run.ts";
 import type { ScheduledActivity, TurnEffects } from "../core/turn-effects.ts";
+import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
 export const MESSAGES_MAX = 1_000;
@@ -59,6 +61,7 @@ export function turnItem(
     starts: [...effects.starts.values()],
     sends: [...effects.sends, ...tellParent(run)],
     change: changeOf(run),
+    state: stateChangeOf(events, run.state.attributes),
     cancelRequested: cancelled === undefined ? null : JSON.stringify(cancelled),
     stepsOpen: !run.isOver && hasOpenSteps(run),
     release: options.release,
@@ -118,29 +121,42 @@ function changeOf(run: Run): InstanceChange {
       return { kind: "ended", status: ended.outcome, output: null, error: JSON.stringify(ended) };
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
-      const started: OrchestrationStarted = {
-        ...run.started,
-        input: ended.input,
-        orchestrationVersion: version ?? "",
-      };
+      const started = JSON.stringify(nextStart(run, ended.input, version));
       const unread = run.mailbox.unread();
-      return { kind: "continued", started: JSON.stringify(bare(started)), version, unread };
+      return { kind: "continued", started, version, unread };
     }
   }
 }
 
-/** A replayed start event also carries its place and time; the next one gets its own. */
-function bare(started: OrchestrationStarted): OrchestrationStarted {
-  const { kind, name, orchestrationVersion, input, runId, seed, parent, attributes } = started;
+/** Step outcomes that a refused turn carried, for the inbox. */
+export function stepOutcomeItems(
+  held: HeldInstance,
+  outcomes: readonly LocalOutcome[],
+): readonly StepOutcomeItem[] {
+  return outcomes.flatMap(({ task, body }) => {
+    if (task !== null || !("scheduled" in body)) return [];
+    const { key, token, execution } = held;
+    const outcome = JSON.stringify(body);
+    return [{ kind: "stepOutcome", key, token, execution, sequence: body.scheduled, outcome }];
+  });
+}
+
+/** The next execution begins with the state as it stands (I15). */
+function nextStart(run: Run, input: string, version: string | null): OrchestrationStarted {
+  const { kind, name, runId, seed, parent } = run.started;
+  const { status, attributes } = run.state;
+  const keyValues = run.state.entries();
   return {
     kind,
     name,
-    orchestrationVersion,
+    orchestrationVersion: version ?? "",
     input,
     runId,
     seed,
     ...(parent === undefined ? {} : { parent }),
-    ...(attributes === undefined ? {} : { attributes }),
+    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+    ...(status === null ? {} : { status }),
+    ...(keyValues.length === 0 ? {} : { keyValues }),
   };
 }
 

@@ -8,7 +8,7 @@
 //       turn ends up deleted.
 
 import type { PerdureError } from "../errors.ts";
-import type { ParentLink } from "../history-events.ts";
+import type { ParentLink, StoredKeyValue } from "../history-events.ts";
 import type { HistoryRow } from "../history-row.ts";
 import type { TerminalStatus } from "./instances.ts";
 import type {
@@ -18,6 +18,7 @@ import type {
   OutgoingMessage,
   TimerReference,
 } from "./messages.ts";
+import type { StateChange } from "./state.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
 export type ConflictPolicy = "fail" | "useExisting" | "restart" | "terminateExisting";
@@ -45,6 +46,8 @@ export interface StartItem extends NewInstance {
   readonly dueAt?: number;
   /** JSON text of OrchestrationFailed for `terminateExisting`. */
   readonly terminated: string;
+  /** Events that are in its mailbox from the first moment, in order; written with the start. */
+  readonly events: readonly KeptMessage[];
   /** Born leased to a runtime in this process that can run it at once. */
   readonly lease: {
     readonly owner: string;
@@ -101,6 +104,8 @@ export interface TurnItem {
   readonly starts: readonly NewInstance[];
   readonly sends: readonly OutgoingMessage[];
   readonly change: InstanceChange;
+  /** Custom status, key-values, attributes; null: unchanged. */
+  readonly state: StateChange | null;
   /** JSON text of OrchestrationCancelRequested when this turn took one. */
   readonly cancelRequested: string | null;
   /** Inline steps are open: whoever takes over has something to do although no message says so. */
@@ -115,7 +120,11 @@ export type TurnResult =
       /** What is due for the instance now; empty when the lease was released or the instance ended. */
       readonly due: readonly Message[];
     }
-  | { readonly kind: "refused"; readonly code: "LEASE_LOST" };
+  | {
+      readonly kind: "refused";
+      /** PAUSED: the lease still holds; outcomes go to the inbox, then the lease is given back (19a). */
+      readonly code: "LEASE_LOST" | "PAUSED";
+    };
 
 /** An activity's outcome that goes through the inbox, because the instance is not held here. */
 export interface CompletionItem {
@@ -136,12 +145,49 @@ export interface ReleaseTaskItem {
   readonly kind: "releaseTask";
   readonly task: TaskClaim;
 }
+/** An inline step's outcome that could not be committed with a turn: it waits in the inbox as kind "step". */
+export interface StepOutcomeItem {
+  readonly kind: "stepOutcome";
+  readonly key: number;
+  readonly token: number;
+  readonly execution: number;
+  readonly sequence: number;
+  /** JSON text of StepCompleted, StepFailed or StepAttemptFailed. */
+  readonly outcome: string;
+}
 export interface SendItem {
   readonly kind: "send";
   readonly id: string;
   readonly name: string;
   readonly data: string;
   readonly requestId: string;
+  /** "keep": a message for an id that does not exist waits for its start (18a); at most 1,000 an id and 7 days. */
+  readonly ifMissing: "fail" | "keep";
+}
+/** No further turn is committed until resume (semantics 20). Pausing twice keeps the first reason. */
+export interface PauseItem {
+  readonly kind: "pause";
+  readonly id: string;
+  /** JSON text { reason, by?, at }. */
+  readonly info: string;
+}
+export interface ResumeItem {
+  readonly kind: "resume";
+  readonly id: string;
+}
+/** Takes a block and what is held against the instance away; whoever may lease it tries again. */
+export interface UnblockItem {
+  readonly kind: "unblock";
+  readonly id: string;
+}
+/** A new instance with a copied past; it is due at once, without a start message (semantics 21a). */
+export interface ForkItem {
+  readonly kind: "fork";
+  readonly instance: NewInstance;
+  /** Execution 1, from event 1 on. */
+  readonly rows: readonly HistoryRow[];
+  readonly keyValues: readonly StoredKeyValue[];
+  readonly status: string | null;
 }
 export interface CancelItem {
   readonly kind: "cancel";
@@ -178,7 +224,7 @@ export type SimpleResult =
   | { readonly kind: "done" }
   | {
       readonly kind: "refused";
-      readonly code: "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED";
+      readonly code: "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED";
     };
 
 export type CommitItem =
@@ -187,13 +233,18 @@ export type CommitItem =
   | CompletionItem
   | RetryItem
   | ReleaseTaskItem
+  | StepOutcomeItem
   | SendItem
+  | PauseItem
+  | ResumeItem
+  | UnblockItem
+  | ForkItem
   | CancelItem
   | TerminateItem
   | BlockItem
   | ReleaseInstanceItem;
 
-export type ResultOf<Item extends CommitItem> = Item extends StartItem
+export type ResultOf<Item extends CommitItem> = Item extends StartItem | ForkItem
   ? StartResult
   : Item extends TurnItem
     ? TurnResult

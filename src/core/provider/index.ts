@@ -1,9 +1,12 @@
 // The storage contract's types, in one place for those who implement or use it.
+export type * from "./admin.ts";
 export type * from "./commit.ts";
 export type * from "./messages.ts";
 export type * from "./notifications.ts";
 export type * from "./provider.ts";
 export type * from "./runtimes.ts";
+export type * from "./sessions.ts";
+export type * from "./state.ts";
 export type * from "./tasks.ts";
 export {
   isTerminalStatus,

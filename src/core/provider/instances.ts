@@ -32,7 +32,12 @@ export interface InstanceRecord {
   /** JSON text of OrchestrationFailed, when status is failed, cancelled or terminated. */
   readonly error: string | null;
   readonly blocked: string | null;
+  /** JSON text { reason, by?, at }. */
   readonly paused: string | null;
+  /** Payload text. */
+  readonly customStatus: string | null;
+  /** Grows by one with every commit that sets the status (ST2). */
+  readonly customStatusVersion: number;
   readonly cancelRequested: string | null;
   readonly parent: ParentLink | null;
   readonly attributes: Readonly<Record<string, string>>;
@@ -54,6 +59,8 @@ export interface LeasedInstance {
   readonly token: number;
   readonly lastEvent: number;
   readonly priority: number;
+  /** Events up to this one were copied by a fork: compared loosely, carried out anew; 0: none. */
+  readonly copiedUntil: number;
   /** Cold leases in a row before this one that no commit followed. */
   readonly suspicion: number;
   /** False: the caller held it already; its token is unchanged and `history` is empty. */

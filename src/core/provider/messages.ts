@@ -9,6 +9,7 @@
 export type MessageKind =
   | "start" // OrchestrationStarted
   | "activity" // ActivityCompleted | ActivityFailed
+  | "step" // StepCompleted | StepFailed | StepAttemptFailed, when its turn could not be committed
   | "child" // ChildCompleted | ChildFailed
   | "cancel" // OrchestrationCancelRequested
   | "event" // a payload; `name` says which

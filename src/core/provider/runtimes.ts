@@ -60,3 +60,12 @@ export interface HeartOptions {
   /** The heart stops when the loop has not turned for this long. */
   readonly stallMs: number;
 }
+
+export interface PeekRequest {
+  readonly owner: string;
+}
+export interface Peek {
+  readonly instances: boolean;
+  readonly tasks: boolean;
+  readonly runtimes: readonly RuntimeRecord[];
+}

@@ -57,8 +57,30 @@ export interface LeasedTask extends TaskClaim {
   readonly attempt: number;
   readonly deaths: number;
   readonly suspect: boolean;
+  /** Payload text of the last heartbeat's details, or null. */
+  readonly heartbeat: string | null;
   /** Its options or tags cannot be read back and are null here: it ends as poison (semantics 6). */
   readonly undecodable?: true;
+}
+
+/**
+ * Which tasks a worker takes: a task's tags must be a subset of the worker's (semantics 15). "untagged": only
+ * tasks without tags; "any": all; "none": no task at all.
+ */
+export type TagFilter =
+  "untagged" | "any" | "none" | { readonly tags: readonly string[]; readonly untagged: boolean };
+
+/** What a worker may claim of sessions (semantics 15). */
+export interface SessionRequest {
+  /** Who owns a session: a runtime, or a node id that several share. */
+  readonly owner: string;
+  /** Drawn for sessions newly claimed by this request. */
+  readonly token: number;
+  readonly leaseMs: number;
+  /** Sessions that may be claimed beyond those in flight. */
+  readonly newMax: number;
+  /** At capacity: only these are served. */
+  readonly inFlight: readonly string[];
 }
 
 export interface LeaseTasksRequest {
@@ -67,6 +89,9 @@ export interface LeaseTasksRequest {
   readonly limit: number;
   /** Only tasks with one of these names. */
   readonly names: readonly string[];
+  readonly tags: TagFilter;
+  /** Null: only tasks without a session. */
+  readonly sessions: SessionRequest | null;
   /** Whether one suspect may be among them. */
   readonly allowSuspect: boolean;
   /** Set: the lease also ends by itself after this time unless renewed. */
@@ -88,4 +113,10 @@ export interface TaskRecord extends TaskAddress {
   readonly owner: string | null;
   readonly suspect: boolean;
   readonly lastFailure: string | null;
+}
+
+/** Details of a running attempt, handed to the next one; written at most once a second and with the outcome. */
+export interface TaskHeartbeat {
+  readonly task: TaskClaim;
+  readonly details: string;
 }

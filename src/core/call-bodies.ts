@@ -1,0 +1,96 @@
+// What a call of the context asks for, from its arguments: checked and encoded before anything is recorded (J1).
+
+import { activityOptions, type Activity, type Orchestration } from "./definitions.ts";
+import type { RunOptions as ActivityRunOptions } from "./definitions.ts";
+import type { CallOptions, StepOptions } from "./context-types.ts";
+import { parseDuration, type Duration } from "./duration.ts";
+import { PerdureError } from "./errors.ts";
+import type { ActivityOptions, ActivityScheduled } from "./history-events.ts";
+import { childInstanceId, parseChildId, parseName } from "./ids.ts";
+import { normalizeRetry } from "./retry-policy.ts";
+import type { Run } from "./run.ts";
+import { parseVersion } from "./semver.ts";
+import { validateNow } from "./standard-schema.ts";
+
+export type AnyActivity = Activity<never, unknown> | string;
+export type AnyOrchestration = Orchestration<never, unknown> | string;
+
+export function activityBody(
+  run: Run,
+  activity: AnyActivity,
+  input: unknown,
+  options: ActivityRunOptions | undefined,
+): ActivityScheduled {
+  if (typeof activity !== "string" && activity?.kind !== "activity") {
+    throw new PerdureError("INVALID_ARGUMENT", "ctx.run takes an activity or its name.");
+  }
+  const name = typeof activity === "string" ? parseName(activity, "activity name") : activity.name;
+  const defaults: ActivityOptions = typeof activity === "string" ? {} : activity.options;
+  const own = options === undefined ? {} : activityOptions(options, `activity "${name}"`);
+  return { kind: "ActivityScheduled", name, input: run.codec.encode(input), ...defaults, ...own };
+}
+
+export function stepBody(name: string, fn: unknown, options: StepOptions | undefined) {
+  parseName(name, "step name");
+  if (typeof fn !== "function") {
+    throw new PerdureError("INVALID_ARGUMENT", `ctx.step("${name}") needs a function.`);
+  }
+  const { retry, timeoutMs } = activityOptions(options ?? {}, `step "${name}"`);
+  return {
+    kind: "StepScheduled" as const,
+    name,
+    ...(retry === undefined ? {} : { retry: normalizeRetry(options?.retry) }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+}
+
+export function childBody(run: Run, child: AnyOrchestration, input: unknown, options: CallOptions) {
+  const target = targetOf(child, options.version, "ctx.call");
+  const abandon: string | undefined = options.onParentClose;
+  if (abandon !== undefined && abandon !== "cancel" && abandon !== "abandon") {
+    const message = `onParentClose is "cancel" or "abandon", not ${String(abandon)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
+  const id =
+    options.id === undefined
+      ? childInstanceId({
+          parent: run.instanceId,
+          execution: run.execution,
+          sequence: run.lastSequence + 1,
+        })
+      : parseChildId(options.id);
+  return {
+    kind: "ChildScheduled" as const,
+    ...target,
+    id,
+    ...(options.id === undefined ? {} : { explicitId: true as const }),
+    input: run.codec.encode(checkedInput(child, input)),
+    ...(abandon === "abandon" ? { onParentClose: "abandon" as const } : {}),
+  };
+}
+
+export function targetOf(child: AnyOrchestration, version: string | undefined, what: string) {
+  if (typeof child !== "string" && child?.kind !== "orchestration") {
+    throw new PerdureError("INVALID_ARGUMENT", `${what} takes an orchestration or its name.`);
+  }
+  const name = typeof child === "string" ? parseName(child, "orchestration name") : child.name;
+  const pinned = version ?? (typeof child === "string" ? undefined : child.version);
+  if (pinned !== undefined) parseVersion(pinned);
+  return { name, ...(pinned === undefined ? {} : { orchestrationVersion: pinned }) };
+}
+
+export function checkedInput(child: AnyOrchestration, input: unknown): unknown {
+  const schema = typeof child === "string" ? undefined : child.options.input;
+  return schema === undefined ? input : validateNow(schema, input, "input");
+}
+
+export function timerBody(run: Run, until: Duration | Date) {
+  if (until instanceof Date) {
+    const due = until.getTime();
+    if (Number.isNaN(due))
+      throw new PerdureError("INVALID_ARGUMENT", "ctx.sleep got no valid date.");
+    return { kind: "TimerCreated" as const, due };
+  }
+  const delayMs = parseDuration(until, "ctx.sleep's duration");
+  return { kind: "TimerCreated" as const, due: run.at + delayMs, delayMs };
+}
