@@ -150,7 +150,7 @@ export class Handle<O = unknown> {
       options.signal?.throwIfAborted();
       const change = this.#nextChange(until, options.signal);
       try {
-        const outcome = await this.#look(options.execution);
+        const outcome = await this.#look(options.execution, until);
         if (outcome !== null) return outcome;
         const leftMs = until - environment.monotonic();
         if (leftMs <= 0) {
@@ -164,8 +164,8 @@ export class Handle<O = unknown> {
     }
   }
 
-  async #look(execution: number | undefined): Promise<Outcome | null> {
-    const record = await this.#record();
+  async #look(execution: number | undefined, until: number): Promise<Outcome | null> {
+    const record = await this.#record(until);
     if (execution === undefined || execution === record.execution) {
       return outcomeOf(record, this.#codec);
     }
@@ -202,21 +202,22 @@ export class Handle<O = unknown> {
     return { woken: promise, stop };
   }
 
-  async #record(): Promise<InstanceRecord> {
-    const record = await this.#read(() => this.#provider.readInstance(this.id));
+  async #record(until = Infinity): Promise<InstanceRecord> {
+    const record = await this.#read(() => this.#provider.readInstance(this.id), until);
     if (record === null) throw this.#notFound();
     return record;
   }
 
-  /** Reads through trouble of the store for as long as it takes (P6). */
-  async #read<T>(read: () => Promise<T>): Promise<T> {
+  /** Reads through trouble of the store for as long as it takes (P6), or as the caller has time. */
+  async #read<T>(read: () => Promise<T>, until = Infinity): Promise<T> {
+    const { environment } = this.#provider;
     for (let attempt = 0; ; attempt++) {
       try {
         return await read();
       } catch (error) {
         if (!(error instanceof PerdureError) || error.code !== "STORE_UNAVAILABLE") throw error;
-        if (this.#committer.isClosed) throw error;
-        await backOff(this.#provider.environment, attempt);
+        if (this.#committer.isClosed || environment.monotonic() >= until) throw error;
+        await backOff(environment, attempt);
       }
     }
   }

@@ -64,6 +64,8 @@ export function sketch(body: EventBody): CommandSketch {
     ...("since" in body ? { since: body.since } : {}),
     ...("session" in body ? { session: body.session } : {}),
     ...("tags" in body ? { tags: body.tags } : {}),
+    ...(body.kind === "KeyValueSet" ? { name: body.key, input: cut(body.value) } : {}),
+    ...(body.kind === "KeyValueCleared" && body.key !== undefined ? { name: body.key } : {}),
   };
 }
 

@@ -53,7 +53,7 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
       return (
         recorded.kind === "KeyValueSet" &&
         recorded.key === asked.key &&
-        recorded.value === asked.value
+        sameInput(recorded.value, asked.value, codec)
       );
     case "KeyValueCleared":
       return recorded.kind === "KeyValueCleared" && recorded.key === asked.key;

@@ -66,6 +66,14 @@ export function cancelLeftovers(run: Run, reason: string): void {
   });
 }
 
+/** Compensations undo an execution that failed; one that continues as new leaves them behind (19c). */
+export function dropDeferred(run: Run): void {
+  const { length } = run.deferred;
+  if (length === 0 || run.isReplaying) return;
+  const message = `${length} deferred compensation${length === 1 ? "" : "s"} dropped: continueAsNew does not run them.`;
+  run.logs.push({ level: "warn", message, fields: {} });
+}
+
 function cancelWhere(run: Run, isMeant: (task: OpenTask) => boolean, reason: string): void {
   // The map is in schedule order; a copy, because rejecting may close more.
   for (const task of [...run.open.values()]) {

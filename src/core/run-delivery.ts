@@ -80,6 +80,7 @@ function taskError(
 
 function begin(run: Run, body: OrchestrationStarted): void {
   run.started = body;
+  run.startedAt = run.at;
   run.state.begin(body);
   asyncContext.run(run.root, () => {
     // `main` never rejects: it turns every outcome into the run's end.

@@ -10,7 +10,7 @@ export function setStatus(run: Run, value: unknown): void {
   run.enter();
   const status = value === null ? null : run.codec.encode(value);
   if (status !== null) run.state.checkStatus(status, limits(run));
-  record(run, { kind: "StatusSet", status }, () => (run.state.status = status));
+  record(run, { kind: "StatusSet", status }, (set) => (run.state.status = set.status));
 }
 
 export function setKeyValue(run: Run, key: string, value: unknown): void {
@@ -18,7 +18,9 @@ export function setKeyValue(run: Run, key: string, value: unknown): void {
   checkKey(key);
   const text = run.codec.encode(value);
   run.state.checkKeyValue(key, text, limits(run));
-  record(run, { kind: "KeyValueSet", key, value: text }, () => run.state.set(key, text, run.at));
+  record(run, { kind: "KeyValueSet", key, value: text }, ({ value: recorded }) =>
+    run.state.set(key, recorded, run.at),
+  );
 }
 
 export function deleteKeyValue(run: Run, key: string): void {
@@ -43,13 +45,19 @@ export function pruneKeyValues(run: Run, ageMs: number): number {
 export function setAttributes(run: Run, attributes: Readonly<Record<string, string | null>>): void {
   run.enter();
   for (const name of Object.keys(attributes)) parseName(name, "attribute name");
-  record(run, { kind: "AttributesSet", attributes: { ...attributes } }, () =>
-    run.state.merge(attributes),
+  record(run, { kind: "AttributesSet", attributes: { ...attributes } }, (set) =>
+    run.state.merge(set.attributes),
   );
 }
 
-function record(run: Run, body: CommandBody, apply: () => void): void {
-  if (run.command(body) !== null) apply();
+/** What is applied is what history holds: a text that is not compared may have changed since (RS1). */
+function record<Body extends CommandBody>(
+  run: Run,
+  body: Body,
+  apply: (recorded: Body) => void,
+): void {
+  const command = run.command(body);
+  if (command !== null) apply(command.body);
 }
 
 function checkKey(key: unknown): void {

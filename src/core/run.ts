@@ -12,6 +12,7 @@ import { foreignAwait, nondeterminism, type BlockReason } from "./block.ts";
 import type { Codec } from "./codec.ts";
 import { deterministicRandom, deterministicUuid } from "./deterministic.ts";
 import { PerdureError } from "./errors.ts";
+import type { GuardName } from "./guard-names.ts";
 import {
   isCommand,
   isTerminal,
@@ -26,7 +27,7 @@ import type { LogFields, LogLevel } from "./log.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameCommand, sameKindAndName, sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
-import { cancelLeftovers } from "./run-cancel.ts";
+import { cancelLeftovers, dropDeferred } from "./run-cancel.ts";
 import { applyDelivery } from "./run-delivery.ts";
 import { scheduleAnew } from "./run-fork.ts";
 import { RunState, type StateLimits } from "./run-state.ts";
@@ -55,6 +56,8 @@ export interface RunOptions {
   readonly onMisuse?: (run: Run) => void;
   readonly commandsMax?: number;
   readonly limits?: StateLimits;
+  /** Which guards against nondeterminism act while its code runs. */
+  readonly guards?: ReadonlySet<GuardName>;
   /** Reads another instance's key: the one thing an orchestration may ask the store itself. */
   readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
 }
@@ -77,6 +80,8 @@ export class Run {
   /** Set by the start event. */
   started!: OrchestrationStarted;
   at = 0;
+  /** The start event's time. */
+  startedAt = 0;
   delivered = 0;
   bytes = 0;
   /** Calls of uuid() and random() since the event last delivered. */
@@ -381,6 +386,7 @@ export class Run {
     const continuation = this.continuation;
     if (continuation === null) return;
     cancelLeftovers(this, "continued as new");
+    dropDeferred(this);
     this.end({
       kind: "OrchestrationContinuedAsNew",
       input: continuation.input,

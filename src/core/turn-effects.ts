@@ -37,8 +37,6 @@ export class TurnEffects {
   readonly cancelledTimers: TimerReference[] = [];
   readonly starts = new Map<number, NewInstance>();
   readonly sends: OutgoingMessage[] = [];
-  /** Steps whose attempt under way is to be aborted. */
-  readonly abortedSteps: number[] = [];
 
   add(sequence: number, body: CommandBody, source: EffectSource): void {
     switch (body.kind) {
@@ -70,8 +68,6 @@ export class TurnEffects {
         this.#start(sequence, body, source, null, undefined);
         return;
       case "StepCancelRequested":
-        this.abortedSteps.push(body.scheduled);
-        return;
       case "ChildCancelRequested": // the caller knows the child's id: cancelChild
       case "StatusSet": // read off the events when the turn is committed: state-change.ts
       case "KeyValueSet":

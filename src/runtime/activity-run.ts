@@ -6,6 +6,7 @@
 import type { ActivityContext, ActivityInfo, StepContext } from "../core/activity-context.ts";
 import { asyncContext, type WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
+import { isPerdureError } from "../core/errors.ts";
 import { toFailure, type Failure } from "../core/failure.ts";
 import { makeLogger, type Logger, type LogSink } from "../core/log.ts";
 import { RetryAfterError } from "../core/retry-errors.ts";
@@ -81,7 +82,11 @@ export async function runAttempt(options: {
 
 function failed(error: unknown, codec: Codec): AttemptResult {
   const retryAfterMs = error instanceof RetryAfterError ? error.delayMs : null;
-  return { kind: "failed", failure: toFailure(error, { codec }), retryAfterMs };
+  // What a schema or a rule refuses is refused again.
+  const options = isPerdureError(error, "INVALID_ARGUMENT")
+    ? { codec, retryable: false }
+    : { codec };
+  return { kind: "failed", failure: toFailure(error, options), retryAfterMs };
 }
 
 export function timeoutFailure(what: string): Failure {

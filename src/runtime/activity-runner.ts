@@ -28,6 +28,8 @@ export interface ActivityRunnerOptions {
   readonly wheel: TimerWheel;
   readonly monotonic: () => number;
   readonly random: () => number;
+  /** What is about to hold the loop; empty: nothing of ours. */
+  readonly entering: (label: string) => void;
   readonly find: (name: string) => Activity<never, unknown> | undefined;
   /** The call is over for good. */
   readonly onOutcome: (task: LeasedTask, body: ActivityCompleted | ActivityFailed) => void;
@@ -70,6 +72,13 @@ export class ActivityRunner {
   get mayTakeSuspect(): boolean {
     return this.#suspects === 0;
   }
+  /** Whether any of these instances has an activity under way here. */
+  runsFor(instanceIds: readonly string[]): boolean {
+    if (this.#running.size === 0) return false;
+    const ids = new Set(instanceIds);
+    for (const { task } of this.#running.values()) if (ids.has(task.instanceId)) return true;
+    return false;
+  }
   get claims(): readonly LeasedTask[] {
     return [...this.#running.values()].map((running) => running.task);
   }
@@ -85,12 +94,12 @@ export class ActivityRunner {
 
   start(task: LeasedTask): void {
     const { attemptsMax, find } = this.#options;
+    if (task.suspect) this.#suspects++;
     if (task.deaths >= attemptsMax) {
       const times = `exceeded ${task.deaths} attempts (max ${attemptsMax})`;
       const what = `activity ${task.name}#${task.sequence}`;
       return this.#poison(task, `poison: ${what} ${times}: its process died each time`);
     }
-    if (task.suspect) this.#suspects++;
     const definition = find(task.name);
     if (definition === undefined)
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
@@ -137,8 +146,10 @@ export class ActivityRunner {
     }
     const frame = { kind: "activity", name: task.name, instanceId: task.instanceId } as const;
     const fn = (): unknown => invoke(definition, input, attempt);
-    const result = await runAttempt({ frame, fn, codec });
-    this.#ended(running, result);
+    this.#options.entering(`activity "${task.name}" of ${task.instanceId}`);
+    const ended = runAttempt({ frame, fn, codec });
+    this.#options.entering("");
+    this.#ended(running, await ended);
   }
 
   #ended(running: Running, result: AttemptResult): void {
@@ -204,6 +215,7 @@ export class ActivityRunner {
     if (running === undefined) return;
     this.stats.cancelled++;
     this.#windUp(running, new CancelledError(reason));
+    this.settled(running.task);
   }
 
   /** Another worker owns the task now, or nobody does. */
@@ -211,6 +223,7 @@ export class ActivityRunner {
     const running = this.#running.get(addressKey(claim));
     if (running === undefined || running.task.token !== claim.token) return;
     this.#windUp(running, new PerdureError("LEASE_LOST", "Another worker owns this task now."));
+    this.settled(running.task);
   }
 
   /** Everything still running, aborted and given up; the caller hands the tasks back. */
@@ -241,7 +254,11 @@ export class ActivityRunner {
   #decide(running: Running): void {
     running.timer?.cancel();
     this.#running.delete(addressKey(running.task));
-    if (!running.task.suspect) return;
+  }
+
+  /** The outcome is on disk, or there is none. A suspect counts until then: the next one may end this process. */
+  settled(task: LeasedTask): void {
+    if (!task.suspect) return;
     this.#suspects--;
     this.#options.onSuspectOver();
   }

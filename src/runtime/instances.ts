@@ -14,14 +14,13 @@ import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
 import type { BufferedLog, Run } from "../core/run.ts";
-import type { TurnEffects } from "../core/turn-effects.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import { blockItem, failureTurn } from "./blocking.ts";
 import { BirthLeases, bornTasks } from "./born-tasks.ts";
 import { holdInstance, type HeldInstance, type LocalOutcome } from "./held-instance.ts";
 import { Holding } from "./holding.ts";
 import type { InstanceCache } from "./instance-cache.ts";
-import { makeRun } from "./make-run.ts";
+import { makeRun, type MakeRunOptions } from "./make-run.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
 import type { Registry } from "./registry.ts";
@@ -47,6 +46,8 @@ export interface InstancesOptions {
   readonly stats: RuntimeStats;
   readonly storeNow: () => number;
   readonly readHistory: HistoryReader;
+  /** What every run of this runtime is made with. */
+  readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "readKeyValue">;
   readonly mayLeaseAtBirth: () => boolean;
   /** A timer was written that comes due after this many milliseconds. */
   readonly onTimer: (delayMs: number) => void;
@@ -153,7 +154,7 @@ export class Instances {
 
   #revive(held: HeldInstance): Run | null {
     try {
-      const run = makeRun(held, { codec: this.#o.options.codec, onMisuse: this.#misused });
+      const run = makeRun(held, { ...this.#o.runOptions, onMisuse: this.#misused });
       this.#o.stats.replays += held.rows.length === 0 ? 0 : 1;
       held.rows = [];
       return run;
@@ -167,7 +168,11 @@ export class Instances {
   /** The context was used outside a turn: no turn may follow (architecture §7). */
   readonly #misused = (run: Run): void => {
     const held = this.#cache.byId(run.instanceId);
-    if (held?.run !== run || held.state !== "idle" || run.blocked === null) return;
+    if (held?.run !== run || held.state !== "idle" || run.blocked === null) {
+      // Its lease is given back already; the next turn will find nothing open and say the same.
+      this.#o.options.log("warn", run.blocked?.message ?? "", { instance: run.instanceId });
+      return;
+    }
     this.#holding.setState(held, "turning");
     this.#block(held, run.blocked, held.outcomes);
   };
@@ -208,7 +213,7 @@ export class Instances {
     this.#o.committer.submit(item).then(
       (result) => {
         if (result.kind === "committed") {
-          this.#committed({ turn, item, events, effects, logs, due: result.due });
+          this.#committed({ turn, item, events, logs, due: result.due });
         } else {
           births.takeBack();
           this.#refused(turn, result.code);
@@ -237,24 +242,17 @@ export class Instances {
     turn: FinishedTurn;
     item: TurnItem;
     events: readonly EventBody[];
-    effects: TurnEffects;
     logs: readonly BufferedLog[];
     due: readonly Message[];
   }): void {
-    const { turn, item, events, effects } = commit;
+    const { turn, item, events } = commit;
     const { held, run } = turn;
     this.#o.stats.countTurn(events);
     for (const line of commit.logs) {
       this.#o.options.log(line.level, line.message, { instance: held.id, ...line.fields });
     }
     this.#startTasks(held, item);
-    for (const sequence of item.cancelledTasks) {
-      this.#o.activities.cancel(
-        { key: held.key, execution: held.execution, sequence },
-        "cancelled",
-      );
-    }
-    for (const sequence of effects.abortedSteps) this.#o.steps.abort(held, sequence, "cancelled");
+    this.#cancelWork(held, item, events);
     for (const timer of item.timers) {
       this.#o.onTimer(timer.delayMs ?? (timer.dueAt ?? 0) - this.#o.storeNow());
     }
@@ -273,6 +271,21 @@ export class Instances {
     this.#goOn(held, commit.due);
     // Written by a later item of the same group, so that our own answer does not hold it.
     if (held.called === true && held.state === "idle") this.#o.onCalled(held.key);
+  }
+
+  /** Aborts what this turn cancelled, with the reason it gave. */
+  #cancelWork(held: HeldInstance, item: TurnItem, events: readonly EventBody[]): void {
+    const reasons = new Map<number, string>();
+    for (const event of events) {
+      if (event.kind === "ActivityCancelRequested") reasons.set(event.scheduled, event.reason);
+      else if (event.kind === "StepCancelRequested") {
+        this.#o.steps.abort(held, event.scheduled, event.reason);
+      }
+    }
+    for (const sequence of item.cancelledTasks) {
+      const address = { key: held.key, execution: held.execution, sequence };
+      this.#o.activities.cancel(address, reasons.get(sequence) ?? "its time is over");
+    }
   }
 
   #goOn(held: HeldInstance, due: readonly Message[]): void {
@@ -318,6 +331,8 @@ export class Instances {
     if (code === "PAUSED") return this.#holding.letGoPaused(held, outcomes);
     this.#holding.drop(held);
     this.#holding.toInbox(outcomes);
+    // Whoever took the lease away may have left a start behind, whose news found the instance held here.
+    this.#o.onCalled(held.key);
   }
 
   /** The store will never take this turn, or the runtime is closing. */
@@ -362,9 +377,8 @@ export class Instances {
   }
 
   #shadow(held: HeldInstance, run: Run, execution: number): void {
-    const { pump, options, readHistory } = this.#o;
-    const { codec } = options;
-    shadowReplay({ held, run, execution, pump, codec, readHistory }, (reason) => {
+    const { pump, runOptions, readHistory } = this.#o;
+    shadowReplay({ held, run, execution, pump, runOptions, readHistory }, (reason) => {
       if (!this.#cache.has(held) || held.state === "turning") return;
       this.#block(held, reason, held.outcomes);
     });

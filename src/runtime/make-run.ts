@@ -1,6 +1,7 @@
 // A live run from a held instance: its history decoded, its code ready to be driven.
 
 import type { Codec } from "../core/codec.ts";
+import type { GuardName } from "../core/guard-names.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { orchestrationMain } from "../core/orchestration-main.ts";
@@ -14,6 +15,8 @@ export interface MakeRunOptions {
   /** Another history than the instance's own rows. */
   readonly rows?: readonly HistoryRow[];
   readonly execution?: number;
+  readonly guards?: ReadonlySet<GuardName>;
+  readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
 }
 
 /** Throws HISTORY_CORRUPT when the rows cannot be read. */
@@ -31,6 +34,8 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
     rowBytes: bytesBefore(rows),
     ...(options.onMisuse === undefined ? {} : { onMisuse: options.onMisuse }),
     ...(held.copiedUntil === 0 ? {} : { copiedUntil: held.copiedUntil }),
+    ...(options.guards === undefined ? {} : { guards: options.guards }),
+    ...(options.readKeyValue === undefined ? {} : { readKeyValue: options.readKeyValue }),
     ...(options.captureSources === true ? { captureSources: true } : {}),
   });
 }

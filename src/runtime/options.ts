@@ -4,6 +4,7 @@
 
 import { defaultCodec, type Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
+import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
 
 export interface RuntimeOptions {
@@ -19,7 +20,7 @@ export interface RuntimeOptions {
   readonly instanceLeaseMs?: number;
   /** Set: a task's lease also ends by itself after this time, renewed by the main loop. */
   readonly taskLeaseMs?: number;
-  /** How long before its end a lease is renewed. Default: a third of the lease. */
+  /** How long before its end a lease is renewed. Default: two thirds of the lease. */
   readonly renewBufferMs?: number;
   /** The safety net's period; wake-ups are pushed. Default 1,000. */
   readonly pollIntervalMs?: number;
@@ -45,6 +46,8 @@ export interface RuntimeOptions {
   readonly workerNodeId?: string;
   /** Replays every committed turn beside the live run and compares. Default "never". */
   readonly shadowReplay?: "always" | "never";
+  /** Guards against nondeterminism; each can be switched off. Default: all, Node's I/O modules while developing. */
+  readonly guards?: GuardOptions;
   /** How values become text. */
   readonly codec?: Codec;
   readonly log?: LogSink;
@@ -97,7 +100,7 @@ const MINIMUM: Readonly<Record<string, number>> = {
   staleMs: 50,
   stallMs: 50,
 };
-const OTHERS = ["workerNodeId", "shadowReplay", "codec", "log"];
+const OTHERS = ["workerNodeId", "shadowReplay", "guards", "codec", "log"];
 
 export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
@@ -112,6 +115,7 @@ export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     ...DEFAULTS,
     shadowReplay: "never",
+    guards: true,
     codec: defaultCodec,
     log: consoleSink,
     ...withoutUndefined(options),
@@ -126,6 +130,7 @@ function checkOthers(options: ResolvedOptions): void {
   if (shadow !== "always" && shadow !== "never") {
     throw invalid(`shadowReplay is "always" or "never", not ${String(shadow)}`);
   }
+  checkGuards(options.guards);
   const node: unknown = options.workerNodeId;
   if (node !== undefined && (typeof node !== "string" || node === "")) {
     throw invalid(`workerNodeId is a text that is not empty`);
@@ -136,6 +141,17 @@ function checkOthers(options: ResolvedOptions): void {
   }
   if (typeof options.log !== "function") {
     throw invalid("log is a function of a level, a message and fields");
+  }
+}
+
+function checkGuards(guards: unknown): void {
+  if (typeof guards === "boolean") return;
+  if (typeof guards !== "object" || guards === null) {
+    throw invalid("guards is true, false, or an object of switches");
+  }
+  for (const [name, value] of Object.entries(guards)) {
+    if (!(GUARD_NAMES as readonly string[]).includes(name)) throw invalid(`${name} is no guard`);
+    if (typeof value !== "boolean") throw invalid(`the guard ${name} is true or false`);
   }
 }
 

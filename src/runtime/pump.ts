@@ -26,6 +26,7 @@ export interface DrainJob {
 export class Pump {
   readonly #environment: Environment;
   readonly #onIdle: () => void;
+  /** Told what is about to run; an empty text when nothing of ours does. */
   readonly #entering: (label: string) => void;
   #waiting: DrainJob[] = [];
   #head = 0;
@@ -70,8 +71,9 @@ export class Pump {
       drain.run = next.run;
       next.step();
     }
-    if (!this.isIdle) this.#ask();
-    else this.#onIdle();
+    if (!this.isIdle) return this.#ask();
+    this.#entering("");
+    this.#onIdle();
   };
 
   /** Closes the drain of the callback before; the job that goes on at once, if it does. */

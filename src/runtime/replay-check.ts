@@ -4,11 +4,10 @@
 //   SH2. A difference blocks the instance with the diff.
 
 import type { BlockReason } from "../core/block.ts";
-import type { Codec } from "../core/codec.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import { Run } from "../core/run.ts";
 import type { HeldInstance } from "./held-instance.ts";
-import { makeRun } from "./make-run.ts";
+import { makeRun, type MakeRunOptions } from "./make-run.ts";
 import type { DrainJob, Pump } from "./pump.ts";
 
 export type HistoryReader = (address: {
@@ -58,19 +57,19 @@ export interface ShadowOptions {
   readonly run: Run;
   readonly execution: number;
   readonly pump: Pump;
-  readonly codec: Codec;
+  readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "readKeyValue">;
   readonly readHistory: HistoryReader;
 }
 
 export function shadowReplay(options: ShadowOptions, differs: (reason: BlockReason) => void): void {
-  const { held, run, execution, pump, codec, readHistory } = options;
+  const { held, run, execution, pump, runOptions, readHistory } = options;
   const expected = summary(run);
   const length = run.lastSequence;
   readHistory({ key: held.key, execution }).then(
     (rows) => {
       const committed = rows.filter((row) => row.last <= length);
       const shadow = makeRun(held, {
-        codec,
+        ...runOptions,
         rows: committed,
         execution,
         onMisuse: () => undefined,

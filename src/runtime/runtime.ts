@@ -8,15 +8,17 @@ import { hostname } from "node:os";
 import { Committer, type Lease } from "../core/committer.ts";
 import type { Environment, TimerHandle } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
+import { guardsOf, type GuardName } from "../core/guard-names.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { LeasedTask, LeasedTasks } from "../core/provider/tasks.ts";
+import type { LeasedTask } from "../core/provider/tasks.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
 import { ActivityRunner } from "./activity-runner.ts";
 import { Adoption } from "./adoption.ts";
-import { Asker } from "./dispatcher.ts";
+import { installGuards } from "./guards.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
+import { LostWork } from "./lost-work.ts";
 import { resolveOptions, type ResolvedOptions, type RuntimeOptions } from "./options.ts";
 import { ownIdentity } from "./process-identity.ts";
 import { Pump } from "./pump.ts";
@@ -24,8 +26,8 @@ import { Registry, type Registrable } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
 import { RuntimeStats } from "./stats.ts";
 import { StepRunner } from "./step-runner.ts";
-import { MESSAGES_MAX } from "./turn-commit.ts";
 import { watchRejections } from "./rejections.ts";
+import { WorkIntake } from "./work-intake.ts";
 
 /** How long a shutdown waits for the store to take back what was not finished. */
 const HAND_BACK_MS = 2_000;
@@ -39,6 +41,7 @@ export class Runtime {
   readonly #provider: Provider;
   readonly #environment: Environment;
   readonly #options: ResolvedOptions;
+  readonly #guards: ReadonlySet<GuardName>;
   readonly #registry: Registry;
   readonly #committer: Committer;
   readonly #wheel: TimerWheel;
@@ -48,14 +51,12 @@ export class Runtime {
   readonly #instances: Instances;
   readonly #liveness: Liveness;
   readonly #renewal: Renewal;
+  readonly #lostWork: LostWork;
   readonly #adoption: Adoption;
-  readonly #instanceAsker: Asker;
-  readonly #taskAsker: Asker;
+  readonly #intake: WorkIntake;
   readonly #stats = new RuntimeStats();
   readonly #stopped = Promise.withResolvers<void>();
   #state: "new" | "running" | "stopping" | "stopped" = "new";
-  /** Tasks wait in the queue: a new one is not born leased past them (architecture §4.4). */
-  #queueWaits = false;
   #ticker: TimerHandle | null = null;
   #cleanups: (() => void)[] = [];
 
@@ -66,6 +67,7 @@ export class Runtime {
     this.#environment = provider.environment;
     this.#options = resolveOptions(rest);
     this.#registry = new Registry(register);
+    this.#guards = guardsOf(this.#options.guards, process.env["NODE_ENV"] !== "production");
     this.id = this.#environment.randomHex(8);
     const environment = this.#environment;
     const monotonic = (): number => environment.monotonic();
@@ -75,13 +77,22 @@ export class Runtime {
       now: monotonic,
       setTimer: (delayMs, fn) => environment.setTimer(delayMs, fn),
     });
+    const entering = (label: string): void => this.#liveness.heart?.entering(label);
     this.#pump = new Pump({
       environment,
       onIdle: () => this.#committer.flush(),
-      entering: (label) => this.#liveness.heart?.entering(label),
+      entering,
     });
     const { codec, log } = this.#options;
-    const common = { workerId: this.id, codec, log, wheel: this.#wheel, monotonic, random };
+    const common = {
+      workerId: this.id,
+      codec,
+      log,
+      wheel: this.#wheel,
+      monotonic,
+      random,
+      entering,
+    };
     this.#activities = new ActivityRunner({
       ...common,
       concurrency: this.#options.activityConcurrency,
@@ -90,8 +101,8 @@ export class Runtime {
       find: (name) => this.#registry.activity(name),
       onOutcome: (task, body) => this.#outcome(task, body),
       onRetry: (task, delayMs, failure) => this.#retry(task, delayMs, JSON.stringify(failure)),
-      onFree: () => this.#slotFree(),
-      onSuspectOver: () => this.#taskAsker.wake(),
+      onFree: () => this.#intake.slotFree(),
+      onSuspectOver: () => this.#intake.wakeTasks(),
     });
     this.#steps = new StepRunner({
       ...common,
@@ -99,9 +110,18 @@ export class Runtime {
       storeNow,
       onOutcome: (held, body) => this.#instances.giveStepOutcome(held, body),
     });
-    const asker = { environment, wheel: this.#wheel, storeNow, onError: this.#trouble };
-    this.#instanceAsker = new Asker({ ...asker, source: { ask: () => this.#askInstances() } });
-    this.#taskAsker = new Asker({ ...asker, source: { ask: () => this.#askTasks() } });
+    this.#intake = new WorkIntake({
+      runtimeId: this.id,
+      provider,
+      options: this.#options,
+      registry: this.#registry,
+      wheel: this.#wheel,
+      instances: () => this.#instances,
+      activities: () => this.#activities,
+      isRunning: () => this.#state === "running",
+      newToken: () => this.#number(),
+      trouble: this.#trouble,
+    });
     this.#instances = new Instances({
       runtimeId: this.id,
       environment,
@@ -114,11 +134,12 @@ export class Runtime {
       stats: this.#stats,
       storeNow,
       readHistory: (address) => provider.readHistory(address),
-      mayLeaseAtBirth: () => !this.#queueWaits,
-      onTimer: (delayMs) => this.#instanceAsker.wakeIn(delayMs),
-      onQueued: () => this.#queued(),
-      onFree: () => this.#turnFree(),
-      onCalled: (key) => this.#called(key),
+      runOptions: { codec, guards: this.#guards },
+      mayLeaseAtBirth: () => !this.#intake.tasksWait,
+      onTimer: (delayMs) => this.#intake.wakeInstancesIn(delayMs),
+      onQueued: () => this.#intake.queued(),
+      onFree: () => this.#intake.turnFree(),
+      onCalled: (key) => this.#intake.called(key),
     });
     this.#renewal = new Renewal({
       provider,
@@ -126,13 +147,20 @@ export class Runtime {
       instances: this.#instances,
       activities: this.#activities,
     });
+    this.#lostWork = new LostWork({
+      provider,
+      runtimeId: this.id,
+      instances: this.#instances,
+      activities: this.#activities,
+      trouble: this.#trouble,
+    });
     this.#adoption = new Adoption({
       registry: this.#registry,
       room: () => this.#room(),
       newLease: () => this.#newLease(),
       take: (instance) => this.#instances.take(instance),
       storeNow,
-      onDelayed: (delayMs) => this.#instanceAsker.wakeIn(delayMs),
+      onDelayed: (delayMs) => this.#intake.wakeInstancesIn(delayMs),
     });
     this.#liveness = new Liveness({
       provider,
@@ -148,7 +176,7 @@ export class Runtime {
       staleMs: this.#options.staleMs,
       stallMs: this.#options.stallMs,
       log,
-      onFreed: () => this.#wakeBoth(),
+      onFreed: () => this.#intake.wake(),
       onLost: () => this.#lostEverything(),
     });
   }
@@ -182,11 +210,12 @@ export class Runtime {
     this.#cleanups = [
       this.#provider.subscribe((news) => this.#hear(news)),
       watchRejections(this.#options.log),
+      installGuards({ io: this.#guards.has("io") }),
       () => void this.#committer.adopters.delete(this.#adoption),
       () => void this.#committer.onTrouble.delete(this.#trouble),
     ];
     await this.#liveness.reap().catch(this.#trouble);
-    this.#wakeBoth();
+    this.#intake.wake();
     this.#tick(0);
   }
 
@@ -196,8 +225,7 @@ export class Runtime {
     const wasRunning = this.#state === "running";
     this.#state = "stopping";
     if (wasRunning) {
-      this.#instanceAsker.stop();
-      this.#taskAsker.stop();
+      this.#intake.stop();
       for (const cleanup of this.#cleanups.splice(0)) cleanup();
       this.#instances.stop();
       this.#steps.stop();
@@ -236,119 +264,34 @@ export class Runtime {
     );
   }
 
-  // ── asking for work ────────────────────────────────────────────────────────────────────────────────────────
-
-  async #askInstances(): Promise<{ again: boolean; nextAt: number | null }> {
-    const { turnConcurrency, leaseBatch, instanceLeaseMs } = this.#options;
-    const limit = Math.min(turnConcurrency - this.#instances.holding.busy, leaseBatch);
-    if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
-    const { stamp } = this.#instances;
-    const allowSuspect = !this.#instances.hasSuspect;
-    const leased = await this.#provider.leaseInstances({
-      owner: this.id,
-      token: this.#number(),
-      limit,
-      targets: this.#registry.targets,
-      allowSuspect,
-      messagesMax: MESSAGES_MAX,
-      ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
-    });
-    for (const instance of leased.instances) this.#instances.take(instance, stamp);
-    const tookNew = leased.instances.some((instance) => instance.fresh);
-    // While a suspect is tried the others are not looked at; they may be waiting.
-    this.#instancesWait = leased.more || !allowSuspect;
-    return { again: leased.more && tookNew, nextAt: leased.nextAt };
-  }
-  #instancesWait = false;
-
-  async #askTasks(): Promise<{ again: boolean; nextAt: number | null }> {
-    const { leaseBatch, taskLeaseMs } = this.#options;
-    const limit = Math.min(this.#activities.free, leaseBatch);
-    if (limit <= 0 || this.#state !== "running") return { again: false, nextAt: null };
-    this.#activities.reserve(limit); // or a task that is born meanwhile would take the same slot
-    let leased: LeasedTasks;
-    try {
-      leased = await this.#provider.leaseTasks({
-        owner: this.id,
-        token: this.#number(),
-        limit,
-        names: this.#registry.activityNames,
-        tags: "any",
-        sessions: null,
-        allowSuspect: this.#activities.mayTakeSuspect,
-        ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
-      });
-    } finally {
-      this.#activities.unreserve(limit);
-    }
-    for (const task of leased.tasks) this.#activities.start(task);
-    this.#queueWaits = leased.more;
-    return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };
-  }
-
   #hear(news: News): void {
     if (news.elsewhere) {
-      this.#wakeBoth();
-      void this.#checkTasks();
+      this.#intake.wake();
+      void this.#lostWork.checkTasks();
       return;
     }
-    let unheld = false;
-    for (const id of news.due) {
-      const held = this.#instances.heldById(id);
-      if (held === undefined) unheld = true;
-      else if (held.state === "idle") void this.#takeMessages(held.key);
-      else held.called = true;
-    }
-    if (unheld) this.#instanceAsker.wake();
-    if (news.tasks) this.#queued();
-  }
-
-  #called(key: number): void {
-    if (this.#instances.heldByKey(key) === undefined) this.#instanceAsker.wake();
-    else void this.#takeMessages(key);
-  }
-
-  async #takeMessages(key: number): Promise<void> {
-    const { stamp } = this.#instances;
-    try {
-      const messages = await this.#provider.takeMessages([key], MESSAGES_MAX);
-      const held = this.#instances.heldByKey(key);
-      if (held !== undefined) this.#instances.giveMessages(held, messages.get(key) ?? [], stamp);
-    } catch (error) {
-      this.#trouble(error);
-      this.#instanceAsker.wake();
-    }
-  }
-
-  #queued(): void {
-    this.#queueWaits = true;
-    if (this.#activities.free > 0) this.#taskAsker.wake();
-  }
-
-  #slotFree(): void {
-    if (this.#queueWaits) this.#taskAsker.wake();
-  }
-
-  #turnFree(): void {
-    if (this.#instancesWait) this.#instanceAsker.wake();
-  }
-
-  #wakeBoth(): void {
-    this.#instanceAsker.wake();
-    this.#taskAsker.wake();
+    this.#intake.hear(news);
+    this.#lostWork.heard(news.changed);
   }
 
   // ── outcomes of activities ─────────────────────────────────────────────────────────────────────────────────
 
   #outcome(task: LeasedTask, body: Parameters<Instances["giveOutcome"]>[1]): void {
-    if (this.#instances.giveOutcome(task, body)) return;
+    // A suspect's goes alone, so that it is known when it is on disk: it is over then and not before.
+    if (!task.suspect && this.#instances.giveOutcome(task, body)) return;
     const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
-    this.#committer.submit(item).catch(this.#trouble);
+    this.#committer
+      .submit(item)
+      .catch(this.#trouble)
+      .finally(() => this.#activities.settled(task));
   }
 
   #retry(task: LeasedTask, delayMs: number, failure: string): void {
     const item = { kind: "retry", task, delayMs, failure } as const;
-    this.#committer.submit(item).then(() => this.#taskAsker.wakeIn(delayMs), this.#trouble);
+    this.#committer
+      .submit(item)
+      .then(() => this.#intake.wakeTasksIn(delayMs), this.#trouble)
+      .finally(() => this.#activities.settled(task));
   }
 
   async #handBack(task: LeasedTask): Promise<void> {
@@ -375,28 +318,15 @@ export class Runtime {
     await this.#renewal.tick(this.#environment.monotonic());
     if (!every(pollIntervalMs)) return;
     this.#instances.holding.sweep();
-    this.#wakeBoth();
-    await this.#checkTasks();
+    this.#intake.wake();
+    await this.#lostWork.checkTasks();
     await this.#liveness.reap();
-  }
-
-  /** Tasks that were cancelled or taken over while their instance is held elsewhere. */
-  async #checkTasks(): Promise<void> {
-    const foreign = this.#activities.claims.filter(
-      (task) => this.#instances.heldByKey(task.key) === undefined,
-    );
-    if (foreign.length === 0) return;
-    try {
-      for (const claim of await this.#provider.lostTasks(foreign)) this.#activities.lose(claim);
-    } catch (error) {
-      this.#trouble(error);
-    }
   }
 
   #lostEverything(): void {
     for (const task of this.#activities.claims) this.#activities.lose(task);
     this.#instances.holding.dropAll();
-    this.#wakeBoth();
+    this.#intake.wake();
   }
 
   #lastTrouble = -Infinity;

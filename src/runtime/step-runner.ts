@@ -24,6 +24,8 @@ export interface StepRunnerOptions {
   readonly monotonic: () => number;
   readonly storeNow: () => number;
   readonly random: () => number;
+  /** What is about to hold the loop; empty: nothing of ours. */
+  readonly entering: (label: string) => void;
   readonly onOutcome: (held: HeldInstance, body: DeliveryBody) => void;
 }
 
@@ -104,8 +106,10 @@ export class StepRunner {
     const { held, step, attempt } = running;
     const frame = { kind: "step", name: step.name, instanceId: held.id } as const;
     const fn = (): unknown => step.fn(attempt);
-    const result = await runAttempt({ frame, fn, codec: this.#options.codec });
-    this.#settle(running, result);
+    this.#options.entering(`step "${step.name}" of ${held.id}`);
+    const ended = runAttempt({ frame, fn, codec: this.#options.codec });
+    this.#options.entering("");
+    this.#settle(running, await ended);
     this.#next();
   }
 

@@ -6,14 +6,18 @@
 
 import type { PerdureError } from "../core/errors.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type { Blocks } from "./blocks.ts";
 import type { Connection } from "./connection.ts";
 import type { Endings } from "./ending.ts";
 import { concernsStore, toPerdureError } from "./errors.ts";
+import type { Forks } from "./fork.ts";
 import type { InstanceLeases } from "./leases.ts";
 import { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
+import type { Pauses } from "./pause.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
+import type { StepOutcomes } from "./step-outcomes.ts";
 import type { Tasks } from "./tasks.ts";
 import { TaskGone, type GroupTransaction, type Turns } from "./turn.ts";
 
@@ -24,6 +28,10 @@ export interface Writers {
   readonly sends: Sends;
   readonly endings: Endings;
   readonly leases: InstanceLeases;
+  readonly pauses: Pauses;
+  readonly blocks: Blocks;
+  readonly forks: Forks;
+  readonly stepOutcomes: StepOutcomes;
 }
 
 export class GroupCommit {
@@ -77,7 +85,7 @@ export class GroupCommit {
   }
 
   #write(item: CommitItem, transaction: GroupTransaction): CommitResult {
-    const { starts, turns, tasks, sends, endings, leases } = this.#writers;
+    const { starts, turns, tasks, sends, endings, leases, pauses, blocks } = this.#writers;
     switch (item.kind) {
       case "turn":
         return turns.commit(item, transaction);
@@ -96,7 +104,17 @@ export class GroupCommit {
       case "terminate":
         return endings.terminate(item, transaction);
       case "block":
-        return leases.block(item, transaction);
+        return blocks.block(item, transaction);
+      case "unblock":
+        return blocks.unblock(item, transaction);
+      case "pause":
+        return pauses.pause(item, transaction);
+      case "resume":
+        return pauses.resume(item, transaction);
+      case "stepOutcome":
+        return this.#writers.stepOutcomes.record(item, transaction);
+      case "fork":
+        return this.#writers.forks.fork(item, transaction);
       case "releaseInstance":
         return leases.release(item, transaction);
     }

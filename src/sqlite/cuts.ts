@@ -15,3 +15,39 @@ export function nextCut(table: string, condition: string, columns: readonly stri
   });
   return `${lookUps.toReversed().join(" UNION ALL ")} LIMIT 1`;
 }
+
+/**
+ * All of them as one table, for use behind WITH RECURSIVE: a walk a column, each from one value to the next. A
+ * walk's last row is NULL and is left out by the next one.
+ */
+export function allCuts(
+  name: string,
+  table: string,
+  condition: string,
+  columns: readonly string[],
+): string {
+  const walk = (place: number): string => `${name}_${place}`;
+  const walks = columns.map((column, place) => {
+    const before = columns.slice(0, place);
+    const next = (from: string, beyond: string): string => `(
+      SELECT rows.${column} FROM ${table} AS rows
+      WHERE ${condition} ${before.map((same) => `AND rows.${same} = ${from}.${same} `).join("")}
+        ${beyond} ORDER BY rows.${column} LIMIT 1)`;
+    const own = walk(place);
+    const outer = walk(place - 1);
+    const kept = (from: string): string => before.map((same) => `${from}.${same}, `).join("");
+    const first =
+      place === 0
+        ? `SELECT ${next("", "")}`
+        : `SELECT ${kept(outer)}${next(outer, "")} FROM ${outer} WHERE ${columns[place - 1]} IS NOT NULL`;
+    return `${own} (${columns.slice(0, place + 1).join(", ")}) AS (
+      ${first}
+      UNION ALL
+      SELECT ${kept(own)}${next(own, `AND rows.${column} > ${own}.${column}`)}
+      FROM ${own} WHERE ${own}.${column} IS NOT NULL
+    )`;
+  });
+  const last = columns.at(-1);
+  const all = `SELECT * FROM ${walk(columns.length - 1)} WHERE ${last} IS NOT NULL`;
+  return [...walks, `${name} AS (${all})`].join(", ");
+}

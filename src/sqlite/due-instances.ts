@@ -16,8 +16,8 @@ import { TARGET } from "./inbox.ts";
 import type { Runtimes } from "./runtimes.ts";
 
 /** Of instances. ?1 now, ?3 the owner as it stands in a JSON array. */
-const FREE = "(lease_owner IS NULL OR lease_until <= ?1)";
-const TAKEABLE = `
+export const FREE = "(lease_owner IS NULL OR lease_until <= ?1)";
+export const TAKEABLE = `
   paused IS NULL AND status IN ('pending', 'running')
   AND (blocked_by IS NULL OR instr(blocked_by, ?3) = 0)`;
 

@@ -14,6 +14,7 @@ import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
 import type { Transaction } from "./news.ts";
 import { cancelledBy, childFailed } from "./outcomes.ts";
+import type { Pauses } from "./pause.ts";
 import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -34,6 +35,7 @@ export class Endings {
   readonly #tasks: Tasks;
   readonly #history: History;
   readonly #deliveries: Deliveries;
+  readonly #pauses: Pauses;
 
   constructor(parts: {
     readonly instances: Instances;
@@ -41,12 +43,14 @@ export class Endings {
     readonly tasks: Tasks;
     readonly history: History;
     readonly deliveries: Deliveries;
+    readonly pauses: Pauses;
   }) {
     this.#instances = parts.instances;
     this.#inbox = parts.inbox;
     this.#tasks = parts.tasks;
     this.#history = parts.history;
     this.#deliveries = parts.deliveries;
+    this.#pauses = parts.pauses;
   }
 
   cancel(item: CancelItem, transaction: Transaction): SimpleResult {
@@ -97,7 +101,7 @@ export class Endings {
       );
       return;
     }
-    if (target.paused !== null) this.#instances.unpause(target.key);
+    this.#pauses.lift(target, transaction);
     if (target.cancelRequested !== null) return;
     const { execution } = target;
     this.#deliveries.deliver(
@@ -127,10 +131,11 @@ export class Endings {
     for (const child of this.#instances.findChildren(target)) {
       this.requestCancel(child, ending.childRequest, transaction);
     }
-    if (ending.tellParent) this.#tellParent(target, error, transaction);
+    if (ending.tellParent) this.tellParent(target, error, transaction);
   }
 
-  #tellParent({ parent }: InstanceHead, error: string, transaction: Transaction): void {
+  /** That its child ended, if it still waits for it; `error` is the text of OrchestrationFailed. */
+  tellParent({ parent }: InstanceHead, error: string, transaction: Transaction): void {
     if (parent === null) return;
     const target = this.#instances.find(parent.id);
     if (target === null || target.runId !== parent.runId || isTerminalStatus(target.status)) return;

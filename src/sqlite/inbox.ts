@@ -22,6 +22,7 @@ export class Inbox {
   readonly #selectStart: StatementSync;
   readonly #selectLastEvent: StatementSync;
   readonly #selectLasting: StatementSync;
+  readonly #selectByKey: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteTimer: StatementSync;
   readonly #deleteAll: StatementSync;
@@ -57,6 +58,9 @@ export class Inbox {
     this.#selectLasting = connection.prepare(`
       SELECT ${COLUMNS} FROM inbox
       WHERE instance = ? AND kind IN ('event', 'cancel') ORDER BY id`);
+    this.#selectByKey = connection.prepare(
+      `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND kind = ? AND key = ?`,
+    );
     this.#delete = connection.prepare("DELETE FROM inbox WHERE id = ? AND instance = ?");
     this.#deleteTimer = connection.prepare(`
       DELETE FROM inbox
@@ -98,6 +102,13 @@ export class Inbox {
     this.insert(instance, { kind, sequence, execution, visibleAt, data, name: null, key: null });
   }
 
+  /** In the order given; under keys that are there already, nothing. */
+  insertEvents(instance: number, events: readonly KeptMessage[], visibleAt: number): void {
+    for (const { name, data, key } of events) {
+      this.insert(instance, { ...EVENT, name, data, key, visibleAt });
+    }
+  }
+
   /** For an instance that has open steps and nobody to run them: no other message tells of it. */
   insertWake(instance: number, execution: number, now: number): void {
     this.insert(instance, { ...WAKE, execution, visibleAt: now });
@@ -124,6 +135,12 @@ export class Inbox {
   /** The start message, while no turn has consumed it. */
   findStart(instance: number): Message | null {
     const row = this.#selectStart.get(instance);
+    return row === undefined ? null : toMessage(row);
+  }
+
+  /** The one message of that kind with that key, while nobody has taken it. */
+  find(instance: number, kind: Message["kind"], key: string): Message | null {
+    const row = this.#selectByKey.get(instance, kind, key);
     return row === undefined ? null : toMessage(row);
   }
 
@@ -159,9 +176,7 @@ export class Inbox {
     this.#deleteAll.run(instance);
     this.insert(instance, start);
     const { execution, visibleAt } = start;
-    for (const { name, data, key } of unread) {
-      this.insert(instance, { ...EVENT, name, data, key, visibleAt });
-    }
+    this.insertEvents(instance, unread, visibleAt);
     for (const message of later) {
       this.insert(instance, {
         ...message,

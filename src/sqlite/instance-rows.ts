@@ -63,6 +63,8 @@ export function toRecord(row: Row): InstanceRecord {
     error: textOrNull(row, "error"),
     blocked: textOrNull(row, "blocked"),
     paused: textOrNull(row, "paused"),
+    customStatus: textOrNull(row, "custom_status"),
+    customStatusVersion: integer(row, "status_version"),
     cancelRequested: textOrNull(row, "cancel_requested"),
     parent: toParent(row),
     attributes: json(row, "attributes", isAttributes) ?? {},

@@ -15,6 +15,11 @@ export interface Lease {
   readonly until: number | null;
 }
 
+/** Of instances: what every new execution of one begins with. */
+export const NEXT_EXECUTION = `
+  execution = execution + 1, last_event = 0, copied_until = 0,
+  past_executions = past_executions + 1, past_events = past_events + last_event`;
+
 export class Instances {
   readonly #insert: StatementSync;
   readonly #revive: StatementSync;
@@ -23,7 +28,6 @@ export class Instances {
   readonly #selectRecord: StatementSync;
   readonly #selectChildren: StatementSync;
   readonly #end: StatementSync;
-  readonly #unpause: StatementSync;
 
   constructor(connection: Connection) {
     this.#insert = connection.prepare(`
@@ -31,10 +35,11 @@ export class Instances {
         id, run_id, name, version, parent_id, parent_run_id, parent_execution, parent_sequence,
         on_parent_close, priority, attributes, created_at, updated_at,
         lease_owner, lease_token, lease_until, suspicion,
-        execution, last_event, steps_open, status
+        execution, last_event, steps_open, status,
+        status_version, copied_until, past_executions, past_events
       ) VALUES (
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
-        1, 0, 0, 'pending'
+        1, 0, 0, 'pending', 0, 0, 0, 0
       ) ON CONFLICT (id) DO NOTHING`);
     this.#revive = connection.prepare(`
       UPDATE instances SET
@@ -42,8 +47,8 @@ export class Instances {
         parent_execution = ?7, parent_sequence = ?8, on_parent_close = ?9, priority = ?10,
         attributes = ?11, updated_at = ?12,
         lease_owner = ?13, lease_token = ?14, lease_until = ?15, suspicion = ?16,
-        execution = execution + 1, last_event = 0, steps_open = 0, status = 'pending',
-        completed_at = NULL, output = NULL, error = NULL,
+        ${NEXT_EXECUTION}, steps_open = 0, status = 'pending', completed_at = NULL, output = NULL,
+        error = NULL, custom_status = NULL,
         paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
       WHERE id = ?1`);
     this.#selectHead = connection.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE id = ?`);
@@ -63,7 +68,6 @@ export class Instances {
         lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0, steps_open = 0,
         paused = NULL, blocked = NULL, blocked_by = NULL
       WHERE key = ?1`);
-    this.#unpause = connection.prepare("UPDATE instances SET paused = NULL WHERE key = ?");
   }
 
   /** The new instance's key; null if its id is taken. */
@@ -104,17 +108,14 @@ export class Instances {
     this.#end.run(key, status, error, lastEvent, cancelRequested, now);
   }
 
-  unpause(key: number): void {
-    this.#unpause.run(key);
-  }
-
   read(id: string): InstanceRecord | null {
     const row = this.#selectRecord.get(id);
     return row === undefined ? null : toRecord(row);
   }
 }
 
-function startColumns(instance: NewInstance, lease: Lease | null, now: number) {
+/** What `insert` and `revive` bind, and a fork before its own. */
+export function startColumns(instance: NewInstance, lease: Lease | null, now: number) {
   const { parent } = instance;
   return [
     instance.id,

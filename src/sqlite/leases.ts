@@ -5,7 +5,7 @@
 //   L3. An orderly release holds nothing against the instance (N4).
 
 import type { StatementSync } from "node:sqlite";
-import type { BlockItem, ReleaseInstanceItem, SimpleResult } from "../core/provider/commit.ts";
+import type { ReleaseInstanceItem, SimpleResult } from "../core/provider/commit.ts";
 import type {
   LeasedInstance,
   LeasedInstances,
@@ -22,7 +22,8 @@ import { DONE, LEASE_LOST } from "./results.ts";
 import type { Runtimes } from "./runtimes.ts";
 
 const COLUMNS = `
-  key, id, run_id, name, version, execution, lease_token, last_event, priority, suspicion`;
+  key, id, run_id, name, version, execution, lease_token, last_event, priority, copied_until,
+  suspicion`;
 
 export class InstanceLeases {
   readonly #connection: Connection;
@@ -33,7 +34,6 @@ export class InstanceLeases {
   readonly #take: StatementSync;
   readonly #renew: StatementSync;
   readonly #release: StatementSync;
-  readonly #block: StatementSync;
 
   constructor(connection: Connection, inbox: Inbox, history: History, runtimes: Runtimes) {
     this.#connection = connection;
@@ -53,16 +53,6 @@ export class InstanceLeases {
       UPDATE instances SET
         lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0
       WHERE key = ? AND lease_token = ? RETURNING id, execution, steps_open`);
-    this.#block = connection.prepare(`
-      UPDATE instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
-        blocked = ?3, updated_at = ?5,
-        blocked_by = CASE
-          WHEN blocked_by IS NULL THEN '[' || ?4 || ']'
-          WHEN instr(blocked_by, ?4) THEN blocked_by
-          ELSE rtrim(blocked_by, ']') || ',' || ?4 || ']'
-        END
-      WHERE key = ?1 AND lease_token = ?2 RETURNING id`);
   }
 
   lease(request: LeaseInstancesRequest): Promise<LeasedInstances> {
@@ -96,13 +86,6 @@ export class InstanceLeases {
     if (integer(row, "steps_open") === 1)
       this.#inbox.insertWake(key, integer(row, "execution"), now);
     if (this.#inbox.hasDue(key, now)) news.due(text(row, "id"));
-    return DONE;
-  }
-
-  block({ key, token, reason, by }: BlockItem, { now, news }: Transaction): SimpleResult {
-    const row = this.#block.get(key, token, reason, JSON.stringify(by), now);
-    if (row === undefined) return LEASE_LOST;
-    news.changed(text(row, "id"));
     return DONE;
   }
 
@@ -145,6 +128,7 @@ function toLeased(row: Row): Omit<LeasedInstance, "fresh" | "messages" | "histor
     token: integer(row, "lease_token"),
     lastEvent: integer(row, "last_event"),
     priority: integer(row, "priority"),
+    copiedUntil: integer(row, "copied_until"),
     suspicion: integer(row, "suspicion"),
   };
 }

@@ -6,6 +6,7 @@ import { integer, integerOrNull, text, textOrNull, word, type Row } from "./colu
 const KINDS: readonly MessageKind[] = [
   "start",
   "activity",
+  "step",
   "child",
   "cancel",
   "event",

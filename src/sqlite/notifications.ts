@@ -8,7 +8,7 @@ import type { StatementSync } from "node:sqlite";
 import type { News, NewsListener } from "../core/provider/notifications.ts";
 import { integer } from "./columns.ts";
 import type { Connection } from "./connection.ts";
-import type { NewsDraft } from "./news.ts";
+import { NewsDraft, type Transaction } from "./news.ts";
 import { watchLog, type LogWatch } from "./watch.ts";
 
 const ELSEWHERE: News = { due: [], changed: [], tasks: false, elsewhere: true };
@@ -56,6 +56,17 @@ export class Notifier {
       this.#seen = counter;
       if (this.#listeners.size > 0) this.#tell(draft.toNews(elsewhere));
     };
+  }
+
+  /** A write with a time and news of its own, which go out when it has committed. */
+  async write<T>(work: (transaction: Transaction) => T): Promise<T> {
+    const news = new NewsDraft();
+    const { result, publish } = await this.#connection.write(() => {
+      const result = work({ now: this.#connection.now(), news });
+      return { result, publish: this.prepare(news) };
+    });
+    publish();
+    return result;
   }
 
   close(): void {

@@ -47,6 +47,20 @@ export const REPLACED_REQUEST = JSON.stringify({
   by: "parent",
 });
 
+/** How an instance ended that is deleted while it lives. */
+export const DELETED = JSON.stringify({
+  kind: "OrchestrationFailed",
+  outcome: "terminated",
+  failure: {
+    category: "application",
+    kind: "terminated",
+    name: "CancelledError",
+    code: "TERMINATED",
+    message: "Terminated: it was deleted before it had ended.",
+    retryable: false,
+  },
+} satisfies OrchestrationFailed);
+
 function reasonOf(request: string): string {
   const body: unknown = JSON.parse(request);
   const reason = typeof body === "object" && body !== null && "reason" in body ? body.reason : "";

@@ -3,8 +3,20 @@
 //       whatever another call of this process reads is whole.
 //   S2. The store's clock is the environment's wall clock, bound as a parameter (I3).
 
+import { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
 import type { HistoryRow } from "../core/history-row.ts";
+import type {
+  DeleteResult,
+  InstanceFilter,
+  InstancePage,
+  InstanceStatistics,
+  ListRequest,
+  PruneRequest,
+  QueueRecord,
+  Removed,
+  StoreMetrics,
+} from "../core/provider/admin.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
 import type {
   ExecutionRecord,
@@ -20,9 +32,12 @@ import type {
   ExpireResult,
   Heart,
   HeartOptions,
+  Peek,
+  PeekRequest,
   RuntimeRecord,
   RuntimeRegistration,
 } from "../core/provider/runtimes.ts";
+import type { KeyValueRecord } from "../core/provider/state.ts";
 import type {
   LeasedTasks,
   LeaseTasksRequest,
@@ -152,6 +167,50 @@ export class SqliteProvider implements Provider {
     return this.#connection.read(() => this.#parts.inbox.read(key));
   }
 
+  readKeyValue(id: string, key: string): Promise<KeyValueRecord | null> {
+    return this.#parts.keyValues.read(id, key);
+  }
+
+  readKeyValues(id: string): Promise<readonly KeyValueRecord[]> {
+    return this.#parts.keyValues.readAll(id);
+  }
+
+  listInstances(request: ListRequest): Promise<InstancePage> {
+    return this.#parts.listing.list(request);
+  }
+
+  countInstances(filter: InstanceFilter): Promise<number> {
+    return this.#parts.listing.count(filter);
+  }
+
+  listChildren(id: string): Promise<readonly InstanceRecord[]> {
+    return this.#parts.listing.children(id);
+  }
+
+  deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult> {
+    return this.#parts.deletions.delete(request);
+  }
+
+  pruneExecutions(request: PruneRequest): Promise<Removed | null> {
+    return this.#parts.pruning.prune(request);
+  }
+
+  readMetrics(): Promise<StoreMetrics> {
+    return this.#parts.metrics.read();
+  }
+
+  readQueues(): Promise<readonly QueueRecord[]> {
+    return this.#parts.queues.read();
+  }
+
+  readStatistics(key: number): Promise<InstanceStatistics> {
+    return this.#parts.statistics.read(key);
+  }
+
+  peek(request: PeekRequest): Promise<Peek> {
+    return this.#parts.peeks.peek(request);
+  }
+
   registerRuntime(registration: RuntimeRegistration): Promise<void> {
     return this.#parts.runtimes.register(registration);
   }
@@ -177,6 +236,7 @@ export class SqliteProvider implements Provider {
   }
 
   async close(): Promise<void> {
+    Committer.of(this).close(); // who waits for a commit is told, and asks no more
     this.#parts.notifier.close();
     await Promise.all([...this.#hearts].map((heart) => heart.stop()));
     this.#connection.close();

@@ -15,7 +15,7 @@ import type {
 import { changed, integer, json, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
-import { NewsDraft, type Transaction } from "./news.ts";
+import type { Transaction } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 
 const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
@@ -78,11 +78,11 @@ export class Runtimes {
   }
 
   list(): Promise<readonly RuntimeRecord[]> {
-    return this.#connection.read(() => this.#select.all().map(toRecord));
+    return this.#connection.read(() => this.#select.all().map(toRuntime));
   }
 
   expire({ id, staleMs }: ExpireRequest): Promise<ExpireResult> {
-    return this.#change((transaction) => {
+    return this.#notifier.write((transaction) => {
       const { now } = transaction;
       const gone =
         staleMs === null ? this.#delete.run(id) : this.#deleteStale.run(id, now - staleMs);
@@ -92,7 +92,7 @@ export class Runtimes {
   }
 
   remove(id: string): Promise<void> {
-    return this.#change((transaction) => {
+    return this.#notifier.write((transaction) => {
       this.#delete.run(id);
       this.#freed(this.#freeInstances.all(id), transaction);
       if (changed(this.#freeTasks.run(id))) transaction.news.queued();
@@ -116,19 +116,10 @@ export class Runtimes {
       if (this.#inbox.hasDue(key, now)) news.due(text(row, "id"));
     }
   }
-
-  async #change<T>(work: (transaction: Transaction) => T): Promise<T> {
-    const news = new NewsDraft();
-    const { result, publish } = await this.#connection.write(() => {
-      const result = work({ now: this.#connection.now(), news });
-      return { result, publish: this.#notifier.prepare(news) };
-    });
-    publish();
-    return result;
-  }
 }
 
-function toRecord(row: Row): RuntimeRecord {
+/** From all columns of a runtime. */
+export function toRuntime(row: Row): RuntimeRecord {
   return {
     id: text(row, "id"),
     nodeId: text(row, "node_id"),

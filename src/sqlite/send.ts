@@ -1,6 +1,7 @@
 // Send: events from outside, and messages from one instance to another.
 //   S1. A request id is recorded with its message; the same id again sends nothing (I14).
-//   S2. A sender outside is refused what cannot arrive; a turn's messages to those who ended are dropped,
+//   S2. What is sent to an id that does not exist is refused, or kept if the sender asked for that (P4).
+//   S3. A sender outside is refused what cannot arrive; a turn's messages to those who ended are dropped,
 //       because their sender may have ended too.
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
@@ -9,6 +10,7 @@ import type { OutgoingMessage } from "../core/provider/messages.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Endings } from "./ending.ts";
 import type { Instances } from "./instances.ts";
+import type { KeptMessages } from "./kept.ts";
 import type { Transaction } from "./news.ts";
 import type { Requests } from "./requests.ts";
 import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
@@ -18,22 +20,26 @@ export class Sends {
   readonly #requests: Requests;
   readonly #deliveries: Deliveries;
   readonly #endings: Endings;
+  readonly #kept: KeptMessages;
 
   constructor(parts: {
     readonly instances: Instances;
     readonly requests: Requests;
     readonly deliveries: Deliveries;
     readonly endings: Endings;
+    readonly kept: KeptMessages;
   }) {
     this.#instances = parts.instances;
     this.#requests = parts.requests;
     this.#deliveries = parts.deliveries;
     this.#endings = parts.endings;
+    this.#kept = parts.kept;
   }
 
-  send({ id, name, data, requestId }: SendItem, transaction: Transaction): SimpleResult {
+  send(item: SendItem, transaction: Transaction): SimpleResult {
+    const { id, name, data, requestId } = item;
     const target = this.#instances.find(id);
-    if (target === null) return NOT_FOUND;
+    if (target === null) return this.#toMissing(item, transaction.now);
     const request = { instance: target.key, kind: "send", id: requestId } as const;
     if (this.#requests.find(request) !== null) return DONE;
     if (isTerminalStatus(target.status)) return FINISHED;
@@ -45,6 +51,11 @@ export class Sends {
       transaction,
     );
     return DONE;
+  }
+
+  #toMissing(item: SendItem, now: number): SimpleResult {
+    if (this.#kept.holds(item.id, item.requestId, now)) return DONE;
+    return item.ifMissing === "keep" ? this.#kept.keep(item, now) : NOT_FOUND;
   }
 
   /** A message that a turn sends. */

@@ -5,14 +5,23 @@
 //       because its token is compared again.
 
 import type { StatementSync } from "node:sqlite";
-import type { CommitItem, CommitResult, StartItem, TurnItem } from "../core/provider/commit.ts";
+import type {
+  CommitItem,
+  CommitResult,
+  NewInstance,
+  SendItem,
+  StartItem,
+  TurnItem,
+} from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Instances } from "./instances.ts";
+import type { KeptMessages } from "./kept.ts";
 import type { Requests } from "./requests.ts";
 import { DONE } from "./results.ts";
+import type { StepOutcomes } from "./step-outcomes.ts";
 import type { Tasks } from "./tasks.ts";
 
 export class Settlement {
@@ -21,6 +30,8 @@ export class Settlement {
   readonly #inbox: Inbox;
   readonly #tasks: Tasks;
   readonly #requests: Requests;
+  readonly #kept: KeptMessages;
+  readonly #stepOutcomes: StepOutcomes;
   readonly #selectCommit: StatementSync;
 
   constructor(
@@ -30,6 +41,8 @@ export class Settlement {
       readonly inbox: Inbox;
       readonly tasks: Tasks;
       readonly requests: Requests;
+      readonly kept: KeptMessages;
+      readonly stepOutcomes: StepOutcomes;
     },
   ) {
     this.#connection = connection;
@@ -37,6 +50,8 @@ export class Settlement {
     this.#inbox = parts.inbox;
     this.#tasks = parts.tasks;
     this.#requests = parts.requests;
+    this.#kept = parts.kept;
+    this.#stepOutcomes = parts.stepOutcomes;
     this.#selectCommit = connection.prepare(
       "SELECT last_commit, lease_token FROM instances WHERE key = ?",
     );
@@ -60,13 +75,23 @@ export class Settlement {
         return task === null || task.token === null ? DONE : null;
       }
       case "send":
-        return this.#isRequested(item.id, item.requestId) ? DONE : null;
+        return this.#isSent(item) ? DONE : null;
       case "cancel":
         return this.#instances.find(item.id)?.error === item.cancelled ? DONE : null;
       case "terminate":
         return this.#instances.find(item.id)?.error === item.terminated ? DONE : null;
       case "block":
         return this.#instances.get(item.key)?.blocked === item.reason ? DONE : null;
+      case "stepOutcome":
+        return this.#stepOutcomes.isWaiting(item) ? DONE : null;
+      case "pause":
+        return this.#instances.find(item.id)?.paused === item.info ? DONE : null;
+      case "resume":
+        return this.#isLiveAndUnpaused(item.id) ? DONE : null;
+      case "unblock":
+        return null; // once more takes away no more
+      case "fork":
+        return this.#fork(item.instance);
       case "releaseInstance":
         return this.#instances.get(item.key)?.token === null ? DONE : null;
     }
@@ -90,9 +115,20 @@ export class Settlement {
     return { kind: "started", key, execution, leased: held ? this.#inbox.findStart(key) : null };
   }
 
-  #isRequested(instanceId: string, requestId: string): boolean {
-    const target = this.#instances.find(instanceId);
-    if (target === null) return false;
+  #fork({ id, runId }: NewInstance): CommitResult | null {
+    const found = this.#instances.find(id);
+    if (found?.runId !== runId) return null;
+    return { kind: "started", key: found.key, execution: 1, leased: null };
+  }
+
+  #isSent({ id, requestId }: SendItem): boolean {
+    const target = this.#instances.find(id);
+    if (target === null) return this.#kept.holds(id, requestId, this.#connection.now());
     return this.#requests.find({ instance: target.key, kind: "send", id: requestId }) !== null;
+  }
+
+  #isLiveAndUnpaused(id: string): boolean {
+    const found = this.#instances.find(id);
+    return found !== null && found.paused === null && !isTerminalStatus(found.status);
   }
 }

@@ -1,7 +1,8 @@
 // Start: an instance and its start message, in one.
 //   T1. An id names one instance; who meets it follows `onConflict` (semantics 1).
 //   T2. A repeated request id is answered with what the first call was told, whatever has happened since.
-//   T3. A start that is born leased hands over its message; the row stays until the first turn consumes it.
+//   T3. Its mailbox holds, behind the start, what was kept for its id (kept.ts), then the events it came with.
+//   T4. A start that is born leased hands over its message; the row stays until the first turn consumes it.
 
 import type {
   ConflictPolicy,
@@ -17,6 +18,8 @@ import type { Inbox } from "./inbox.ts";
 import { dueTime, startMessage } from "./messages.ts";
 import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances, Lease } from "./instances.ts";
+import type { KeptMessages } from "./kept.ts";
+import type { KeyValues } from "./key-values.ts";
 import type { Transaction } from "./news.ts";
 import { childExists, REPLACED_REQUEST } from "./outcomes.ts";
 import type { Requests } from "./requests.ts";
@@ -31,6 +34,8 @@ export class Starts {
   readonly #endings: Endings;
   readonly #deliveries: Deliveries;
   readonly #runtimes: Runtimes;
+  readonly #kept: KeptMessages;
+  readonly #keyValues: KeyValues;
 
   constructor(parts: {
     readonly instances: Instances;
@@ -39,6 +44,8 @@ export class Starts {
     readonly endings: Endings;
     readonly deliveries: Deliveries;
     readonly runtimes: Runtimes;
+    readonly kept: KeptMessages;
+    readonly keyValues: KeyValues;
   }) {
     this.#instances = parts.instances;
     this.#inbox = parts.inbox;
@@ -46,6 +53,8 @@ export class Starts {
     this.#endings = parts.endings;
     this.#deliveries = parts.deliveries;
     this.#runtimes = parts.runtimes;
+    this.#kept = parts.kept;
+    this.#keyValues = parts.keyValues;
   }
 
   start(item: StartItem, transaction: Transaction): StartResult {
@@ -55,7 +64,9 @@ export class Starts {
     const place = { lease, visibleAt };
     const key = this.#instances.insert(item, lease, now);
     if (key === null) return this.#meet(item, place, transaction);
-    return this.#started(item, { key, execution: 1 }, place, transaction);
+    const message = this.#queue(key, 1, item.started, visibleAt);
+    this.#kept.handOver({ id: item.id, key, execution: 1 }, visibleAt, now);
+    return this.#started(item, message, key, place, transaction);
   }
 
   /** A start by a turn: a child, whose caller is told if the id is taken, or a detached one. */
@@ -64,6 +75,7 @@ export class Starts {
     const key = this.#instances.insert(instance, null, now);
     if (key !== null) {
       this.#queue(key, 1, instance.started, now);
+      this.#kept.handOver({ id: instance.id, key, execution: 1 }, now, now);
       news.due(instance.id);
       return;
     }
@@ -99,9 +111,11 @@ export class Starts {
     }
     if (!isTerminalStatus(existing.status)) this.#terminate(existing, item.terminated, transaction);
     this.#inbox.clear(key);
+    this.#keyValues.clear(key);
     this.#instances.revive(item, place.lease, transaction.now);
     transaction.news.changed(item.id);
-    return this.#started(item, { key, execution: execution + 1 }, place, transaction);
+    const message = this.#queue(key, execution + 1, item.started, place.visibleAt);
+    return this.#started(item, message, key, place, transaction);
   }
 
   #terminate(existing: InstanceHead, terminated: string, transaction: Transaction): void {
@@ -120,11 +134,13 @@ export class Starts {
 
   #started(
     item: StartItem,
-    { key, execution }: { readonly key: number; readonly execution: number },
+    message: Message,
+    key: number,
     { lease, visibleAt }: Place,
     transaction: Transaction,
   ): StartResult {
-    const message = this.#queue(key, execution, item.started, visibleAt);
+    const execution = message.execution ?? 1;
+    this.#inbox.insertEvents(key, item.events, visibleAt);
     this.#record(item, "started", { key, execution }, transaction);
     if (lease === null && visibleAt <= transaction.now) transaction.news.due(item.id);
     return { kind: "started", key, execution, leased: lease === null ? null : message };

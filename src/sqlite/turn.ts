@@ -12,11 +12,13 @@ import { changed, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { History } from "./history.ts";
 import type { Inbox } from "./inbox.ts";
+import { NEXT_EXECUTION } from "./instances.ts";
 import { startMessage } from "./messages.ts";
 import type { Transaction } from "./news.ts";
-import { LEASE_LOST } from "./results.ts";
+import { LEASE_LOST, PAUSED } from "./results.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
+import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** Thrown to roll a group back; never leaves this folder. */
@@ -25,8 +27,8 @@ export class TaskGone extends Error {}
 /** `careful`: check before writing, see T3. */
 export type GroupTransaction = Transaction & { readonly careful: boolean };
 
-const FENCE = `
-  key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4 AND paused IS NULL`;
+const HELD = "key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4";
+const FENCE = `${HELD} AND paused IS NULL`;
 
 export class Turns {
   readonly #inbox: Inbox;
@@ -34,11 +36,13 @@ export class Turns {
   readonly #history: History;
   readonly #starts: Starts;
   readonly #sends: Sends;
+  readonly #state: State;
   readonly #advance: StatementSync;
   readonly #change: StatementSync;
   readonly #end: StatementSync;
   readonly #continue: StatementSync;
   readonly #selectId: StatementSync;
+  readonly #selectPaused: StatementSync;
 
   constructor(
     connection: Connection,
@@ -48,6 +52,7 @@ export class Turns {
       readonly history: History;
       readonly starts: Starts;
       readonly sends: Sends;
+      readonly state: State;
     },
   ) {
     this.#inbox = parts.inbox;
@@ -55,6 +60,7 @@ export class Turns {
     this.#history = parts.history;
     this.#starts = parts.starts;
     this.#sends = parts.sends;
+    this.#state = parts.state;
     // Touches no indexed column; whatever else would have to change makes it find no row.
     this.#advance = connection.prepare(`
       UPDATE instances SET last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0
@@ -75,17 +81,19 @@ export class Turns {
         lease_owner = NULL, lease_token = NULL, lease_until = NULL
       WHERE ${FENCE}`);
     this.#continue = connection.prepare(`
-      UPDATE instances SET execution = execution + 1, last_event = 0, version = ?, steps_open = 0
-      WHERE key = ?`);
+      UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
     this.#selectId = connection.prepare("SELECT id FROM instances WHERE key = ?");
+    this.#selectPaused = connection.prepare(
+      `SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`,
+    );
   }
 
   commit(item: TurnItem, transaction: GroupTransaction): TurnResult {
     const { key, change, finished } = item;
     if (transaction.careful && !finished.every((claim) => this.#tasks.holds(claim))) {
-      return LEASE_LOST;
+      return this.#refusal(item);
     }
-    if (!this.#fence(item, transaction.now)) return LEASE_LOST;
+    if (!this.#fence(item, transaction.now)) return this.#refusal(item);
     for (const claim of finished) {
       if (!this.#tasks.finish(claim) && !transaction.careful) throw new TaskGone();
     }
@@ -132,6 +140,12 @@ export class Turns {
     );
   }
 
+  /** A pause leaves the lease to its holder (semantics 19a); nothing else does. */
+  #refusal({ key, execution, token, lastEvent }: TurnItem): TurnResult {
+    const paused = this.#selectPaused.get(key, execution, token, lastEvent);
+    return paused === undefined ? LEASE_LOST : PAUSED;
+  }
+
   /** Everything that has a row of its own. */
   #write(item: TurnItem, transaction: GroupTransaction): void {
     const { key, execution } = item;
@@ -147,6 +161,10 @@ export class Turns {
     for (const timer of item.cancelledTimers) this.#inbox.withdrawTimer(key, timer);
     for (const instance of item.starts) this.#starts.startFromTurn(instance, key, transaction);
     for (const message of item.sends) this.#sends.post(message, transaction);
+    if (item.state !== null) {
+      this.#state.change(key, item.state, now);
+      transaction.news.changed(this.#idOf(key));
+    }
   }
 
   #ended(key: number, transaction: Transaction): TurnResult {

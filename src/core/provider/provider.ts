@@ -7,6 +7,7 @@
 
 import type { Environment } from "../environment.ts";
 import type { HistoryRow } from "../history-row.ts";
+import type { AdminStore } from "./admin.ts";
 import type { CommitItem, CommitResult } from "./commit.ts";
 import type {
   ExecutionRecord,
@@ -21,6 +22,8 @@ import type {
   ExpireResult,
   Heart,
   HeartOptions,
+  Peek,
+  PeekRequest,
   RuntimeRecord,
   RuntimeRegistration,
 } from "./runtimes.ts";
@@ -32,7 +35,7 @@ import type {
   TaskRecord,
 } from "./tasks.ts";
 
-export interface Provider {
+export interface Provider extends AdminStore {
   /** What it is, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
   /** How durable a returned call is, in words, shown wherever status is shown (P1). */
@@ -67,6 +70,12 @@ export interface Provider {
   renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]>;
   /** Which of these are no longer held under their token: cancelled, finished or taken over. */
   lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]>;
+
+  /**
+   * The safety net's look, in one statement: whether anything may be due for the caller, and who is there, the
+   * caller included. It may say yes in vain, never no: it knows neither targets nor names.
+   */
+  peek(request: PeekRequest): Promise<Peek>;
 
   readInstance(id: string): Promise<InstanceRecord | null>;
   readHistory(address: { key: number; execution: number }): Promise<readonly HistoryRow[]>;

@@ -13,6 +13,10 @@ CREATE TABLE instances (
   lease_token      INTEGER,
   lease_until      INTEGER,
   lease_owner      TEXT,
+  status_version   INTEGER NOT NULL, -- of the custom status (ST2)
+  copied_until     INTEGER NOT NULL, -- the last event that a fork copied; 0: none
+  past_executions  INTEGER NOT NULL, -- ended ones that are still stored
+  past_events      INTEGER NOT NULL, -- theirs
   status           TEXT NOT NULL,
   priority         REAL NOT NULL,
   created_at       INTEGER NOT NULL,
@@ -31,6 +35,7 @@ CREATE TABLE instances (
   blocked_by       TEXT, -- JSON array of runtime ids
   cancel_requested TEXT,
   attributes       TEXT NOT NULL,
+  custom_status    TEXT,
   output           TEXT,
   error            TEXT
 ) STRICT;
@@ -50,6 +55,14 @@ CREATE TABLE history (
   last      INTEGER NOT NULL,
   data      TEXT NOT NULL,
   PRIMARY KEY (instance, execution, first)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE kv (
+  instance   INTEGER NOT NULL,
+  key        TEXT NOT NULL,
+  value      TEXT NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (instance, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE inbox (
@@ -116,6 +129,20 @@ CREATE TABLE requests (
   created_at INTEGER NOT NULL,
   PRIMARY KEY (instance, kind, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Messages for ids that do not exist yet (semantics 18a).
+CREATE TABLE kept (
+  number     INTEGER PRIMARY KEY, -- the order in which they came
+  id         TEXT NOT NULL,
+  key        TEXT NOT NULL,       -- the sender's request id
+  created_at INTEGER NOT NULL,
+  name       TEXT NOT NULL,
+  data       TEXT NOT NULL,
+  UNIQUE (id, key)
+) STRICT;
+
+-- Those that are too old.
+CREATE INDEX kept_age ON kept (created_at);
 
 CREATE TABLE runtimes (
   id         TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
-// The dispatcher: asks the store for instances and tasks when there is news, when something comes due, and once
+// An asker: asks the store for one kind of thing when there is news, when something comes due, and once
 // in a poll interval as a safety net.
 //   DI1. One request of each kind is in flight; what is asked meanwhile is asked once more afterwards.
 //   DI2. Nothing is taken that there is no room for (I12).

@@ -1,0 +1,178 @@
+// Intake: asks the store for instances and tasks as there is room, on news, when something comes due, and when
+// the safety net says so.
+//   WI1. Nothing is taken that there is no room for; being asked without room is remembered (I12).
+//   WI2. While tasks wait in the queue a new one is not born leased past them (architecture §4.4).
+//   WI3. News about an instance that is held here is fetched for it; a busy one is told by its own commit.
+
+import type { Environment } from "../core/environment.ts";
+import type { News } from "../core/provider/notifications.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type { LeasedTasks } from "../core/provider/tasks.ts";
+import type { TimerWheel } from "../core/timer-wheel.ts";
+import type { ActivityRunner } from "./activity-runner.ts";
+import { Asker } from "./asker.ts";
+import type { Instances } from "./instances.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { Registry } from "./registry.ts";
+import { MESSAGES_MAX } from "./turn-commit.ts";
+
+export interface WorkIntakeOptions {
+  readonly runtimeId: string;
+  readonly provider: Provider;
+  readonly options: ResolvedOptions;
+  readonly registry: Registry;
+  readonly wheel: TimerWheel;
+  /** Made after the intake, which they call back. */
+  readonly instances: () => Instances;
+  readonly activities: () => ActivityRunner;
+  readonly isRunning: () => boolean;
+  readonly newToken: () => number;
+  readonly trouble: (error: unknown) => void;
+}
+
+interface Asked {
+  readonly again: boolean;
+  readonly nextAt: number | null;
+}
+const NOTHING: Asked = { again: false, nextAt: null };
+
+export class WorkIntake {
+  readonly #o: WorkIntakeOptions;
+  readonly #forInstances: Asker;
+  readonly #forTasks: Asker;
+  #instancesWait = false;
+  #tasksWait = false;
+
+  constructor(options: WorkIntakeOptions) {
+    this.#o = options;
+    const environment: Environment = options.provider.environment;
+    const common = {
+      environment,
+      wheel: options.wheel,
+      storeNow: () => options.provider.now(),
+      onError: options.trouble,
+    };
+    this.#forInstances = new Asker({ ...common, source: { ask: () => this.#askInstances() } });
+    this.#forTasks = new Asker({ ...common, source: { ask: () => this.#askTasks() } });
+  }
+
+  get tasksWait(): boolean {
+    return this.#tasksWait;
+  }
+
+  stop(): void {
+    this.#forInstances.stop();
+    this.#forTasks.stop();
+  }
+
+  wake(): void {
+    this.#forInstances.wake();
+    this.#forTasks.wake();
+  }
+  wakeTasks(): void {
+    this.#forTasks.wake();
+  }
+  wakeInstancesIn(delayMs: number): void {
+    this.#forInstances.wakeIn(delayMs);
+  }
+  wakeTasksIn(delayMs: number): void {
+    this.#forTasks.wakeIn(delayMs);
+  }
+
+  /** Tasks were written for the queue. */
+  queued(): void {
+    this.#tasksWait = true;
+    this.#forTasks.wake(); // without a free slot it asks nothing
+  }
+  slotFree(): void {
+    if (this.#tasksWait) this.#forTasks.wake();
+  }
+  turnFree(): void {
+    if (this.#instancesWait) this.#forInstances.wake();
+  }
+
+  /** A commit of this process made something due. */
+  hear(news: News): void {
+    let unheld = false;
+    for (const id of news.due) {
+      const held = this.#o.instances().heldById(id);
+      if (held === undefined) unheld = true;
+      else if (held.state === "idle") void this.#takeMessages(held.key);
+      else held.called = true;
+    }
+    if (unheld) this.#forInstances.wake();
+    if (news.tasks) this.queued();
+  }
+
+  /** Messages came for an instance while its commit was under way. */
+  called(key: number): void {
+    if (this.#o.instances().heldByKey(key) === undefined) this.#forInstances.wake();
+    else void this.#takeMessages(key);
+  }
+
+  async #takeMessages(key: number): Promise<void> {
+    const instances = this.#o.instances();
+    const { stamp } = instances;
+    try {
+      const messages = await this.#o.provider.takeMessages([key], MESSAGES_MAX);
+      const held = instances.heldByKey(key);
+      if (held !== undefined) instances.giveMessages(held, messages.get(key) ?? [], stamp);
+    } catch (error) {
+      this.#o.trouble(error);
+      this.#forInstances.wake();
+    }
+  }
+
+  async #askInstances(): Promise<Asked> {
+    const { options, provider, registry, runtimeId, newToken } = this.#o;
+    const instances = this.#o.instances();
+    const { turnConcurrency, leaseBatch, instanceLeaseMs } = options;
+    const limit = Math.min(turnConcurrency - instances.holding.busy, leaseBatch);
+    if (limit <= 0) this.#instancesWait = true; // the next free turn looks
+    if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
+    const { stamp } = instances;
+    const allowSuspect = !instances.hasSuspect;
+    const leased = await provider.leaseInstances({
+      owner: runtimeId,
+      token: newToken(),
+      limit,
+      targets: registry.targets,
+      allowSuspect,
+      messagesMax: MESSAGES_MAX,
+      ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
+    });
+    for (const instance of leased.instances) instances.take(instance, stamp);
+    const tookNew = leased.instances.some((instance) => instance.fresh);
+    // While a suspect is tried the others are not looked at; they may be waiting.
+    this.#instancesWait = leased.more || !allowSuspect;
+    return { again: leased.more && tookNew, nextAt: leased.nextAt };
+  }
+
+  async #askTasks(): Promise<Asked> {
+    const { options, provider, registry, runtimeId, newToken } = this.#o;
+    const activities = this.#o.activities();
+    const { leaseBatch, taskLeaseMs } = options;
+    const limit = Math.min(activities.free, leaseBatch);
+    if (limit <= 0) this.#tasksWait = true; // the next free slot looks
+    if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
+    activities.reserve(limit); // or a task that is born meanwhile would take the same slot
+    let leased: LeasedTasks;
+    try {
+      leased = await provider.leaseTasks({
+        owner: runtimeId,
+        token: newToken(),
+        limit,
+        names: registry.activityNames,
+        tags: "any",
+        sessions: null,
+        allowSuspect: activities.mayTakeSuspect,
+        ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
+      });
+    } finally {
+      activities.unreserve(limit);
+    }
+    for (const task of leased.tasks) activities.start(task);
+    this.#tasksWait = leased.more;
+    return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };
+  }
+}

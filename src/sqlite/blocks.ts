@@ -1,0 +1,62 @@
+// Blocks: an instance that cannot go on waits, and what keeps it is taken away.
+//   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5).
+//   B2. An unblock leaves nothing that is held against the instance, and wakes it: its block may have been found
+//       after everything it was told had been taken.
+
+import type { StatementSync } from "node:sqlite";
+import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
+import { isTerminalStatus } from "../core/provider/instances.ts";
+import { text } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Instances } from "./instances.ts";
+import type { Transaction } from "./news.ts";
+import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "./results.ts";
+
+export class Blocks {
+  readonly #instances: Instances;
+  readonly #inbox: Inbox;
+  readonly #block: StatementSync;
+  readonly #unblock: StatementSync;
+
+  constructor(connection: Connection, instances: Instances, inbox: Inbox) {
+    this.#instances = instances;
+    this.#inbox = inbox;
+    this.#block = connection.prepare(`
+      UPDATE instances SET
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
+        blocked = ?3, updated_at = ?5,
+        blocked_by = CASE
+          WHEN blocked_by IS NULL THEN '[' || ?4 || ']'
+          WHEN instr(blocked_by, ?4) THEN blocked_by
+          ELSE rtrim(blocked_by, ']') || ',' || ?4 || ']'
+        END
+      WHERE key = ?1 AND lease_token = ?2 RETURNING id`);
+    // A lease that is being tried right now still counts as one (N4).
+    this.#unblock = connection.prepare(`
+      UPDATE instances SET blocked = NULL, blocked_by = NULL, updated_at = ?,
+        suspicion = iif(lease_token IS NULL, 0, min(suspicion, 1))
+      WHERE key = ?`);
+  }
+
+  block({ key, token, reason, by }: BlockItem, { now, news }: Transaction): SimpleResult {
+    const row = this.#block.get(key, token, reason, JSON.stringify(by), now);
+    if (row === undefined) return LEASE_LOST;
+    news.changed(text(row, "id"));
+    return DONE;
+  }
+
+  unblock({ id }: UnblockItem, { now, news }: Transaction): SimpleResult {
+    const target = this.#instances.find(id);
+    if (target === null) return NOT_FOUND;
+    if (isTerminalStatus(target.status)) return FINISHED;
+    const { key, execution, blocked } = target;
+    this.#unblock.run(now, key);
+    if (blocked !== null) {
+      this.#inbox.insertWake(key, execution, now);
+      news.changed(id);
+    }
+    if (this.#inbox.hasDue(key, now)) news.due(id);
+    return DONE;
+  }
+}

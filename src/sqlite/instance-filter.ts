@@ -1,0 +1,82 @@
+// Instance filter: what a list asks for, as a condition on instances.
+//   F1. Members are ANDed; an empty list matches nothing (AD1).
+//   F2. Every value is bound. An id prefix is a range of ids, so that no character of it means anything else.
+
+import type { InstanceFilter } from "../core/provider/admin.ts";
+
+export interface Condition {
+  readonly sql: string;
+  /** For its question marks, in order. */
+  readonly values: readonly (string | number)[];
+}
+
+export function conditionOf(filter: InstanceFilter): Condition {
+  const { status, parent, ids, attributes = {}, blocked } = filter;
+  const all: (Condition | null)[] = [
+    status === undefined ? null : statusCondition(status),
+    compare("name = ?", filter.name),
+    compare("version = ?", filter.version),
+    parent === null ? { sql: "parent_id IS NULL", values: [] } : compare("parent_id = ?", parent),
+    filter.idPrefix === undefined ? null : prefixCondition(filter.idPrefix),
+    ids === undefined
+      ? null
+      : { sql: "id IN (SELECT value FROM json_each(?))", values: [JSON.stringify(ids)] },
+    ...Object.entries(attributes).map(([name, value]) => attributeCondition(name, value)),
+    blocked === undefined
+      ? null
+      : { sql: blocked ? "blocked IS NOT NULL" : "blocked IS NULL", values: [] },
+    compare("created_at > ?", filter.createdAfter),
+    compare("created_at < ?", filter.createdBefore),
+    compare("completed_at < ?", filter.completedBefore),
+  ];
+  const given = all.filter((condition) => condition !== null);
+  if (given.length === 0) return { sql: "1", values: [] };
+  return {
+    sql: given.map(({ sql }) => `(${sql})`).join(" AND "),
+    values: given.flatMap(({ values }) => values),
+  };
+}
+
+function compare(sql: string, value: string | number | undefined): Condition | null {
+  return value === undefined ? null : { sql, values: [value] };
+}
+
+/** A paused instance is that and nothing else, whatever it was before. */
+function statusCondition(wanted: NonNullable<InstanceFilter["status"]>): Condition {
+  const statuses = wanted.filter((status) => status !== "paused");
+  const places = statuses.map(() => "?").join(", ");
+  const unpaused = `status IN (${places}) AND paused IS NULL`;
+  const sql = wanted.includes("paused") ? `paused IS NOT NULL OR (${unpaused})` : unpaused;
+  return { sql, values: statuses };
+}
+
+function attributeCondition(name: string, value: string): Condition {
+  // Whatever cannot be read has no attributes, and spoils nobody's list.
+  const sql = `EXISTS (
+    SELECT 1 FROM json_each(iif(json_valid(attributes), attributes, '{}')) AS attribute
+    WHERE attribute.key = ? AND attribute.value = ?)`;
+  return { sql, values: [name, value] };
+}
+
+function prefixCondition(prefix: string): Condition {
+  const after = firstAfter(prefix);
+  if (after === null) return { sql: "id >= ?", values: [prefix] };
+  return { sql: "id >= ? AND id < ?", values: [prefix, after] };
+}
+
+/** The first text, by code points, that comes after all that begin with the prefix; null if none does. */
+function firstAfter(prefix: string): string | null {
+  const points = [...prefix];
+  for (;;) {
+    const last = points.pop()?.codePointAt(0);
+    if (last === undefined) return null;
+    if (last === LAST_POINT) continue;
+    // Surrogates are no characters: SQLite's order, that of UTF-8, has nothing in their place.
+    const next = last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1;
+    return points.join("") + String.fromCodePoint(next);
+  }
+}
+
+const LAST_POINT = 0x10ffff;
+const BEFORE_SURROGATES = 0xd7ff;
+const AFTER_SURROGATES = 0xe000;

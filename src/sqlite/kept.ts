@@ -1,0 +1,78 @@
+// Kept messages: events for an id that does not exist yet (semantics 18a).
+//   K1. They wait in the order in which they came; the start of that id, however it comes about, takes them over
+//       before anything that is sent later.
+//   K2. A request id is kept once, and stays known to the instance that took its message over.
+//   K3. Bounded: KEPT_MAX an id, then refused; older than KEPT_MS they count as gone, and go with the next one
+//       that is kept.
+
+import type { StatementSync } from "node:sqlite";
+import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
+import { integer, text } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Requests } from "./requests.ts";
+import { DONE, LIMIT_EXCEEDED } from "./results.ts";
+
+const KEPT_MAX = 1_000;
+const KEPT_MS = 7 * 86_400_000;
+
+export class KeptMessages {
+  readonly #inbox: Inbox;
+  readonly #requests: Requests;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #selectKey: StatementSync;
+  readonly #count: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteOld: StatementSync;
+
+  constructor(connection: Connection, inbox: Inbox, requests: Requests) {
+    this.#inbox = inbox;
+    this.#requests = requests;
+    this.#insert = connection.prepare(
+      "INSERT INTO kept (id, key, created_at, name, data) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#select = connection.prepare(
+      "SELECT name, data, key FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
+    );
+    this.#selectKey = connection.prepare(
+      "SELECT 1 FROM kept WHERE id = ? AND key = ? AND created_at > ?",
+    );
+    this.#count = connection.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
+    this.#delete = connection.prepare("DELETE FROM kept WHERE id = ?");
+    this.#deleteOld = connection.prepare("DELETE FROM kept WHERE created_at <= ?");
+  }
+
+  keep({ id, name, data, requestId }: SendItem, now: number): SimpleResult {
+    this.#deleteOld.run(now - KEPT_MS);
+    if (integer(this.#count.get(id) ?? {}, "kept") >= KEPT_MAX) return LIMIT_EXCEEDED;
+    this.#insert.run(id, requestId, now, name, data);
+    return DONE;
+  }
+
+  holds(id: string, requestId: string, now: number): boolean {
+    return this.#selectKey.get(id, requestId, now - KEPT_MS) !== undefined;
+  }
+
+  /** Into the inbox of the instance that now has that id. */
+  handOver(
+    instance: { readonly id: string; readonly key: number; readonly execution: number },
+    visibleAt: number,
+    now: number,
+  ): void {
+    const { id, key, execution } = instance;
+    const rows = this.#select.all(id, now - KEPT_MS);
+    if (rows.length === 0) return;
+    this.#delete.run(id);
+    const messages = rows.map((row) => ({
+      name: text(row, "name"),
+      data: text(row, "data"),
+      key: text(row, "key"),
+    }));
+    for (const message of messages) {
+      const request = { instance: key, kind: "send", id: message.key } as const;
+      this.#requests.insert(request, { outcome: "done", execution }, now);
+    }
+    this.#inbox.insertEvents(key, messages, visibleAt);
+  }
+}

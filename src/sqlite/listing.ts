@@ -1,0 +1,65 @@
+// Listing: finding and counting instances.
+//   L1. The order of creation is the order of keys, which are given once and never again (N1); so a cursor is
+//       the last key that was seen, and whatever happens meanwhile shifts nothing (AD2).
+//   L2. One more than asked for is read, to know whether there is more.
+
+import type { StatementSync } from "node:sqlite";
+import { PerdureError } from "../core/errors.ts";
+import type { InstanceFilter, InstancePage, ListRequest } from "../core/provider/admin.ts";
+import type { InstanceRecord } from "../core/provider/instances.ts";
+import { integer } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import { conditionOf } from "./instance-filter.ts";
+import { toRecord } from "./instance-rows.ts";
+
+export class Listing {
+  readonly #connection: Connection;
+  readonly #selectChildren: StatementSync;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#selectChildren = connection.prepare(
+      "SELECT * FROM instances WHERE parent_id = ? ORDER BY key",
+    );
+  }
+
+  list({ filter, order, limit, cursor }: ListRequest): Promise<InstancePage> {
+    const { sql, values } = conditionOf(filter);
+    const seen = cursor === null ? null : keyOf(cursor);
+    const [beyond, direction] = order === "newest" ? ["<", "DESC"] : [">", "ASC"];
+    const after = seen === null ? "" : `AND key ${beyond} ${seen}`;
+    return this.#connection.read(() => {
+      const rows = this.#connection
+        .prepare(`SELECT * FROM instances WHERE ${sql} ${after} ORDER BY key ${direction} LIMIT ?`)
+        .all(...values, limit + 1);
+      const items = rows.slice(0, limit).map(toRecord);
+      const last = rows.length > limit ? items.at(-1) : undefined;
+      return { items, cursor: last === undefined ? null : cursorOf(last) };
+    });
+  }
+
+  count(filter: InstanceFilter): Promise<number> {
+    const { sql, values } = conditionOf(filter);
+    return this.#connection.read(() => {
+      const count = this.#connection.prepare(
+        `SELECT count(*) AS instances FROM instances WHERE ${sql}`,
+      );
+      return integer(count.get(...values) ?? {}, "instances");
+    });
+  }
+
+  /** Direct ones, of all the parent's executions, oldest first. */
+  children(id: string): Promise<readonly InstanceRecord[]> {
+    return this.#connection.read(() => this.#selectChildren.all(id).map(toRecord));
+  }
+}
+
+function cursorOf({ createdAt, key }: InstanceRecord): string {
+  return Buffer.from(`${createdAt}:${key}`).toString("base64url");
+}
+
+function keyOf(cursor: string): number {
+  const key = /^-?\d+:(\d+)$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
+  if (key !== undefined) return Number(key);
+  throw new PerdureError("INVALID_ARGUMENT", `"${cursor}" is no cursor that a list has given out.`);
+}

@@ -1,0 +1,246 @@
+// Builders: commit items with every field filled in, so that a test names only what it is about.
+
+import { composeRow } from "../../core/history-row.ts";
+import type {
+  CancelItem,
+  LeasedInstance,
+  NewInstance,
+  NewTask,
+  OutgoingMessage,
+  RuntimeRegistration,
+  SendItem,
+  SessionRequest,
+  StartItem,
+  TaskAddress,
+  TaskClaim,
+  TerminateItem,
+  TurnItem,
+} from "../../core/provider/index.ts";
+
+export const ALPHA = "runtime-alpha";
+export const BETA = "runtime-beta";
+export const GAMMA = "runtime-gamma";
+
+/** The orchestration, its version and the activity that tests use unless they name others. */
+export const ORDER = "order";
+export const VERSION = "1.0.0";
+export const CHARGE = "charge";
+/** What a runtime registers that knows ORDER. */
+export const TARGETS: readonly string[] = [ORDER, `${ORDER}@${VERSION}`];
+
+const AT_DEFAULT = Date.UTC(2026, 0, 1);
+let drawn = 1_000;
+
+/** A number that no test has used: for tokens, commit ids and whatever must be unlike the rest. */
+export function fresh(): number {
+  drawn += 1;
+  return drawn;
+}
+
+/** An instance in the hands of a runtime, as the runtime knows it. */
+export interface Held {
+  readonly id: string;
+  readonly runId: string;
+  readonly key: number;
+  execution: number;
+  token: number;
+  lastEvent: number;
+}
+
+export function heldFrom(leased: LeasedInstance): Held {
+  const { id, runId, key, execution, token, lastEvent } = leased;
+  return { id, runId, key, execution, token, lastEvent };
+}
+
+export function startItem(fields: Partial<StartItem> & { readonly id: string }): StartItem {
+  const runId = fields.runId ?? `run-${fresh()}`;
+  const name = fields.name ?? ORDER;
+  return {
+    kind: "start",
+    runId,
+    name,
+    version: null,
+    started: startedText({ runId, name }),
+    parent: null,
+    onParentClose: "cancel",
+    priority: 3,
+    attributes: {},
+    onConflict: "fail",
+    requestId: null,
+    terminated: failedText("terminated"),
+    events: [],
+    lease: null,
+    ...fields,
+  };
+}
+
+/** A child or detached instance, as a turn starts it. */
+export function newInstance(fields: Partial<NewInstance> & { readonly id: string }): NewInstance {
+  const runId = fields.runId ?? `run-${fresh()}`;
+  const name = fields.name ?? ORDER;
+  return {
+    runId,
+    name,
+    version: null,
+    started: startedText({ runId, name }),
+    parent: null,
+    onParentClose: "cancel",
+    priority: 3,
+    attributes: {},
+    ...fields,
+  };
+}
+
+export interface TurnFields extends Partial<Omit<TurnItem, "kind" | "row">> {
+  /** Texts of the events to append; they become the row. */
+  readonly events?: readonly string[];
+  readonly at?: number;
+}
+
+/** A turn of an instance as its holder would commit it: under its token and after its last event. */
+export function turnItem(held: Held, fields: TurnFields = {}): TurnItem {
+  const { events = [], at = AT_DEFAULT, ...rest } = fields;
+  const lastEvent = fields.lastEvent ?? held.lastEvent;
+  const row = { first: lastEvent + 1, last: lastEvent + events.length };
+  return {
+    kind: "turn",
+    commitId: fresh(),
+    key: held.key,
+    execution: held.execution,
+    token: held.token,
+    lastEvent,
+    version: null,
+    row: events.length === 0 ? null : { ...row, data: composeRow(at, events) },
+    consumed: [],
+    finished: [],
+    tasks: [],
+    cancelledTasks: [],
+    timers: [],
+    cancelledTimers: [],
+    starts: [],
+    sends: [],
+    change: { kind: "none" },
+    state: null,
+    cancelRequested: null,
+    stepsOpen: false,
+    release: false,
+    messagesMax: 100,
+    ...rest,
+  };
+}
+
+export function newTask(fields: Partial<NewTask> & { readonly sequence: number }): NewTask {
+  return {
+    name: CHARGE,
+    input: '{"amount":1}',
+    options: null,
+    session: null,
+    tags: null,
+    priority: 3,
+    lease: null,
+    ...fields,
+  };
+}
+
+export function outgoing(
+  to: OutgoingMessage["to"],
+  fields: Partial<OutgoingMessage> = {},
+): OutgoingMessage {
+  return {
+    to,
+    kind: "event",
+    execution: null,
+    sequence: null,
+    name: "news",
+    data: '"hello"',
+    key: null,
+    ...fields,
+  };
+}
+
+export function sendItem(fields: Partial<SendItem> & { readonly id: string }): SendItem {
+  return {
+    kind: "send",
+    name: "news",
+    data: '"hello"',
+    requestId: `request-${fresh()}`,
+    ifMissing: "fail",
+    ...fields,
+  };
+}
+
+export function cancelItem(id: string): CancelItem {
+  return { kind: "cancel", id, request: cancelText("enough"), cancelled: failedText("cancelled") };
+}
+
+export function terminateItem(id: string): TerminateItem {
+  return {
+    kind: "terminate",
+    id,
+    terminated: failedText("terminated"),
+    childRequest: cancelText("the parent was terminated"),
+  };
+}
+
+/** A request that may claim any session. */
+export function sessionsOf(owner: string): SessionRequest {
+  return { owner, token: fresh(), leaseMs: 60_000, newMax: 1_000, inFlight: [] };
+}
+
+export function claimOf(task: TaskAddress, token: number): TaskClaim {
+  const { key, execution, sequence } = task;
+  return { key, execution, sequence, token };
+}
+
+export function registration(
+  fields: Partial<RuntimeRegistration> & { readonly id: string },
+): RuntimeRegistration {
+  return { nodeId: "node-1", process: null, hostname: "host-1", registered: "{}", ...fields };
+}
+
+export function startedText(
+  fields: { runId?: string; name?: string; input?: string } = {},
+): string {
+  return JSON.stringify({
+    kind: "OrchestrationStarted",
+    name: fields.name ?? ORDER,
+    orchestrationVersion: VERSION,
+    input: fields.input ?? "null",
+    runId: fields.runId ?? `run-${fresh()}`,
+    seed: "00112233445566778899aabbccddeeff",
+  });
+}
+
+export function failedText(
+  outcome: "failed" | "cancelled" | "terminated",
+  message = "why",
+): string {
+  const failure = { category: "application", name: "Error", message, retryable: false };
+  return JSON.stringify({ kind: "OrchestrationFailed", outcome, failure });
+}
+
+export function completedText(output = "null"): string {
+  return JSON.stringify({ kind: "OrchestrationCompleted", output });
+}
+
+export function cancelText(reason: string): string {
+  return JSON.stringify({ kind: "OrchestrationCancelRequested", reason });
+}
+
+export function scheduledText(name = CHARGE): string {
+  return JSON.stringify({ kind: "ActivityScheduled", name, input: '{"amount":1}' });
+}
+
+/** The outcome of the activity that was scheduled by that event. */
+export function outcomeText(scheduled: number, output = '"paid"'): string {
+  return JSON.stringify({ kind: "ActivityCompleted", scheduled, output, attempts: 1 });
+}
+
+export function childOutcomeText(scheduled: number, output = '"done"'): string {
+  return JSON.stringify({ kind: "ChildCompleted", scheduled, output });
+}
+
+/** An event that stands for nothing in particular. */
+export function eventText(data = '"hello"', name = "news"): string {
+  return JSON.stringify({ kind: "EventReceived", name, data });
+}

@@ -1,0 +1,211 @@
+// Groups: many items in one transaction, each of them on its own (C1, C2).
+
+import { expect } from "vitest";
+import type { CommitItem } from "../../core/provider/index.ts";
+import type { ContractSubject } from "./contract-case.ts";
+import {
+  ALPHA,
+  cancelItem,
+  claimOf,
+  eventText,
+  newInstance,
+  newTask,
+  outcomeText,
+  outgoing,
+  sendItem,
+  startItem,
+  terminateItem,
+  turnItem,
+} from "./fixture.ts";
+
+export const groupCommit: ContractSubject = {
+  subject: "group commit",
+  cases: [
+    {
+      title: "an empty group has no results",
+      async run(setup) {
+        expect(await setup.provider.commit([])).toEqual([]);
+      },
+    },
+    {
+      title: "every kind of item travels in one group and is answered in its place",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const freed = await setup.hold("freed");
+        const stuck = await setup.hold("stuck");
+        await setup.hold("ended");
+        const lease = { owner: ALPHA, token: 77 };
+        const done = claimOf(await setup.schedule(held, { lease }), 77);
+        const again = claimOf(await setup.schedule(held, { lease }), 77);
+        const back = claimOf(await setup.schedule(held, { lease }), 77);
+        const items: CommitItem[] = [
+          startItem({ id: "new" }),
+          turnItem(held, { events: [eventText()] }),
+          { kind: "completion", task: done, outcome: outcomeText(done.sequence) },
+          { kind: "retry", task: again, delayMs: 5, failure: "{}" },
+          { kind: "releaseTask", task: back },
+          sendItem({ id: "a" }),
+          cancelItem("a"),
+          terminateItem("ended"),
+          { kind: "block", key: stuck.key, token: stuck.token, reason: "{}", by: ALPHA },
+          { kind: "releaseInstance", key: freed.key, token: freed.token },
+        ];
+        const results = await setup.provider.commit(items);
+        expect(results.map((result) => result.kind)).toEqual([
+          "started",
+          "committed",
+          "done",
+          "done",
+          "done",
+          "done",
+          "done",
+          "done",
+          "done",
+          "done",
+        ]);
+        expect(await setup.inboxKinds(held.key)).toEqual(["activity", "event", "cancel"]);
+        expect(await setup.read("ended")).toMatchObject({ status: "terminated" });
+        expect(await setup.read("stuck")).toMatchObject({ blocked: "{}" });
+        expect(await setup.read("freed")).toMatchObject({ owner: null });
+      },
+    },
+    {
+      title: "one refused item among many takes no neighbour with it (C1)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const items = [
+          startItem({ id: "before" }),
+          startItem({ id: "a" }),
+          turnItem(held, { token: held.token + 1, events: [eventText()] }),
+          sendItem({ id: "nobody" }),
+          turnItem(held, { events: [eventText()] }),
+          startItem({ id: "after" }),
+        ];
+        const results = await setup.provider.commit(items);
+        expect(results).toMatchObject([
+          { kind: "started" },
+          { kind: "refused", code: "INSTANCE_EXISTS" },
+          { kind: "refused", code: "LEASE_LOST" },
+          { kind: "refused", code: "INSTANCE_NOT_FOUND" },
+          { kind: "committed" },
+          { kind: "started" },
+        ]);
+        expect(await setup.read("before")).toMatchObject({ status: "pending" });
+        expect(await setup.read("after")).toMatchObject({ status: "pending" });
+        expect(await setup.events(held)).toHaveLength(2);
+      },
+    },
+    {
+      title: "a group whose first or last item is refused keeps the rest",
+      async run(setup) {
+        await setup.start("taken");
+        await setup.provider.commit([startItem({ id: "taken" }), startItem({ id: "a" })]);
+        await setup.provider.commit([startItem({ id: "b" }), startItem({ id: "taken" })]);
+        expect(await setup.read("a")).toMatchObject({ status: "pending" });
+        expect(await setup.read("b")).toMatchObject({ status: "pending" });
+      },
+    },
+    {
+      title: "a turn that is refused half-way leaves nothing of itself in the group (C1, I1)",
+      async run(setup) {
+        const receiver = await setup.hold("receiver");
+        const bad = await setup.hold("bad");
+        const good = await setup.hold("good");
+        const own = claimOf(await setup.schedule(bad, { lease: { owner: ALPHA, token: 77 } }), 77);
+        await setup.commit(sendItem({ id: "bad" }));
+        const [message] = await setup.due(bad);
+        const results = await setup.provider.commit([
+          turnItem(good, { events: [eventText()], sends: [outgoing({ id: "receiver" })] }),
+          turnItem(bad, {
+            events: [eventText()],
+            consumed: [message?.id ?? -1],
+            tasks: [newTask({ sequence: 50 })],
+            timers: [{ kind: "timer", sequence: 51, delayMs: 0 }],
+            starts: [newInstance({ id: "child" })],
+            sends: [outgoing({ id: "receiver" })],
+            finished: [own, { ...own, sequence: own.sequence + 1 }],
+          }),
+          sendItem({ id: "good" }),
+        ]);
+        expect(results.map((result) => result.kind)).toEqual(["committed", "refused", "done"]);
+        expect(await setup.due(receiver)).toHaveLength(1);
+        expect(await setup.due(good)).toHaveLength(1);
+        expect(await setup.inboxKinds(bad.key)).toEqual(["event"]);
+        expect(await setup.provider.readTasks(bad)).toHaveLength(1);
+        expect(await setup.provider.readInstance("child")).toBeNull();
+        expect(await setup.events(bad)).toHaveLength(2);
+      },
+    },
+    {
+      title: "an item sees what those before it in the group have done",
+      async run(setup) {
+        const results = await setup.provider.commit([
+          sendItem({ id: "a" }),
+          startItem({ id: "a" }),
+          sendItem({ id: "a" }),
+          terminateItem("a"),
+          sendItem({ id: "a" }),
+          startItem({ id: "a", onConflict: "restart" }),
+        ]);
+        expect(results).toMatchObject([
+          { kind: "refused", code: "INSTANCE_NOT_FOUND" },
+          { kind: "started", execution: 1 },
+          { kind: "done" },
+          { kind: "done" },
+          { kind: "refused", code: "INSTANCE_FINISHED" },
+          { kind: "started", execution: 2 },
+        ]);
+      },
+    },
+    {
+      title: "a turn behind its instance's termination in one group is refused",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const results = await setup.provider.commit([
+          terminateItem("a"),
+          turnItem(held, { events: [eventText()] }),
+        ]);
+        expect(results.map((result) => result.kind)).toEqual(["done", "refused"]);
+        expect(await setup.events(held)).toHaveLength(2);
+      },
+    },
+    {
+      title: "a message that is written before a turn in its group is in the turn's answer",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const results = await setup.provider.commit([
+          sendItem({ id: "a", data: '"before"' }),
+          turnItem(held, { events: [eventText()] }),
+        ]);
+        expect(results[1]).toMatchObject({ kind: "committed", due: [{ data: '"before"' }] });
+      },
+    },
+    {
+      title: "a group of many hundreds is written whole",
+      async run(setup) {
+        const items = Array.from({ length: 600 }, (_, i) => startItem({ id: `n${i % 500}` }));
+        const results = await setup.provider.commit(items);
+        expect(results.filter((result) => result.kind === "started")).toHaveLength(500);
+        expect(results.slice(500).every((result) => result.kind === "refused")).toBe(true);
+        expect(await setup.read("n499")).toMatchObject({ status: "pending" });
+      },
+    },
+    {
+      title: "calls that overlap are each answered with their own results",
+      async run(setup) {
+        const calls = Array.from({ length: 50 }, (_, i) =>
+          setup.provider.commit([
+            startItem({ id: `n${i}` }),
+            sendItem({ id: `n${i}`, data: `${i}` }),
+            sendItem({ id: `nobody${i}` }),
+          ]),
+        );
+        for (const [i, results] of (await Promise.all(calls)).entries()) {
+          expect(results.map((result) => result.kind)).toEqual(["started", "done", "refused"]);
+          const { key } = await setup.read(`n${i}`);
+          expect((await setup.provider.readInbox(key))[1]?.data).toBe(`${i}`);
+        }
+      },
+    },
+  ],
+};

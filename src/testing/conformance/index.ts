@@ -1,0 +1,97 @@
+// The contract every provider keeps, as tests. A provider's own tests hold only what is its own: SQL,
+// pragmas, pools. Run it from a Vitest file: `providerContract("mine", open)`.
+
+import { describe } from "vitest";
+import { bigIds } from "./big-ids.ts";
+import { blocked } from "./blocked.ts";
+import { cancel } from "./cancel.ts";
+import { children } from "./children.ts";
+import { concurrency } from "./concurrency.ts";
+import { continuing } from "./continue-as-new.ts";
+import { registerCases, type ContractSubject } from "./contract-case.ts";
+import { corruptedRows } from "./corrupted-rows.ts";
+import { detached } from "./detached.ts";
+import { duplicates } from "./duplicates.ts";
+import { fencing } from "./fencing.ts";
+import { forks } from "./forks.ts";
+import { groupCommit } from "./group-commit.ts";
+import { history } from "./history.ts";
+import { hostileStrings } from "./hostile-strings.ts";
+import { inboxOrder } from "./inbox-order.ts";
+import { keptMessages } from "./kept-messages.ts";
+import { leasesExpiry } from "./leases-expiry.ts";
+import { leasesInstances } from "./leases-instances.ts";
+import { liveness } from "./liveness.ts";
+import { multiExecution } from "./multi-execution.ts";
+import { notifications } from "./notifications.ts";
+import type { OpenProvider } from "./open-provider.ts";
+import { pausing } from "./pause.ts";
+import { requests } from "./requests.ts";
+import { conflicts } from "./restart-and-conflicts.ts";
+import { sends } from "./sends.ts";
+import { settling } from "./settle.ts";
+import { starting } from "./starting.ts";
+import { visibleState } from "./state.ts";
+import { suspicion } from "./suspicion.ts";
+import { taskRetry } from "./task-retry.ts";
+import { taskSuspects } from "./task-suspects.ts";
+import { taskTags } from "./task-tags.ts";
+import { tasks } from "./tasks.ts";
+import { terminate } from "./terminate.ts";
+import { timers } from "./timers.ts";
+import { turnAtomicity } from "./turn-atomicity.ts";
+
+export {
+  registerCases,
+  runCase,
+  type ContractCase,
+  type ContractSubject,
+} from "./contract-case.ts";
+export type { Need, OpenedProvider, OpenProvider, Tampering } from "./open-provider.ts";
+
+/** Every case of the contract, by subject. */
+export const contractSubjects: readonly ContractSubject[] = [
+  starting,
+  turnAtomicity,
+  fencing,
+  history,
+  inboxOrder,
+  timers,
+  tasks,
+  taskRetry,
+  taskSuspects,
+  taskTags,
+  leasesInstances,
+  leasesExpiry,
+  liveness,
+  sends,
+  keptMessages,
+  cancel,
+  pausing,
+  terminate,
+  children,
+  detached,
+  continuing,
+  conflicts,
+  requests,
+  blocked,
+  suspicion,
+  visibleState,
+  forks,
+  multiExecution,
+  duplicates,
+  corruptedRows,
+  hostileStrings,
+  bigIds,
+  notifications,
+  settling,
+  groupCommit,
+  concurrency,
+];
+
+/** Registers the whole contract with Vitest. Every case opens a store of its own. */
+export function providerContract(name: string, open: OpenProvider): void {
+  describe(`${name} keeps the provider contract`, () => {
+    for (const subject of contractSubjects) registerCases(subject, open);
+  });
+}

@@ -1,0 +1,131 @@
+// Kept messages: events for an id that does not exist yet, and events that come with a start (18a, P4).
+
+import { expect } from "vitest";
+import type { ContractSubject } from "./contract-case.ts";
+import { eventText, newInstance, sendItem, startItem } from "./fixture.ts";
+
+const DAY_MS = 86_400_000;
+const keep = (data: string, id = "a", requestId = `keep-${id}-${data}`) =>
+  sendItem({ id, data, requestId, ifMissing: "keep" });
+
+export const keptMessages: ContractSubject = {
+  subject: "kept messages",
+  cases: [
+    {
+      title: "an event that is to be kept waits for the start of its instance, and makes none",
+      async run(setup) {
+        expect(await setup.commit(keep("1"))).toEqual({ kind: "done" });
+        expect(await setup.provider.readInstance("a")).toBeNull();
+        await setup.leaseNothing();
+        await setup.start("a");
+        const leased = await setup.leaseOnly("a");
+        expect(leased.messages.map(({ kind }) => kind)).toEqual(["start", "event"]);
+        expect(leased.messages[1]).toMatchObject({ name: "news", data: "1", execution: null });
+      },
+    },
+    {
+      title: "kept events come in the order of sending, before what is sent after the start (P7)",
+      async run(setup) {
+        for (const data of ["1", "2", "3"]) await setup.commit(keep(data));
+        await setup.environment.advance(10);
+        const { key } = await setup.start("a");
+        await setup.commit(sendItem({ id: "a", data: "4" }));
+        const inbox = await setup.provider.readInbox(key);
+        expect(inbox.slice(1).map(({ data }) => data)).toEqual(["1", "2", "3", "4"]);
+      },
+    },
+    {
+      title: "a kept event that is repeated is kept once, before the start and after it (B3)",
+      async run(setup) {
+        await setup.commit(keep("1"));
+        expect(await setup.commit(keep("1"))).toEqual({ kind: "done" });
+        const { key } = await setup.start("a");
+        expect(await setup.commit(keep("1"))).toEqual({ kind: "done" });
+        expect(await setup.inboxKinds(key)).toEqual(["start", "event"]);
+      },
+    },
+    {
+      title: "what is kept for one id reaches no other",
+      async run(setup) {
+        await setup.commit(keep("1", "a"));
+        const { key } = await setup.start("b");
+        expect(await setup.inboxKinds(key)).toEqual(["start"]);
+      },
+    },
+    {
+      title: "a child that a turn starts receives what was kept for it",
+      async run(setup) {
+        await setup.commit(keep("1", "child"));
+        const held = await setup.hold("a");
+        await setup.turn(held, { events: [eventText()], starts: [newInstance({ id: "child" })] });
+        const { key } = await setup.read("child");
+        expect(await setup.inboxKinds(key)).toEqual(["start", "event"]);
+      },
+    },
+    {
+      title: "an event for an instance that exists needs no keeping, and one that ended takes none",
+      async run(setup) {
+        const held = await setup.hold("a");
+        expect(await setup.commit(keep("1"))).toEqual({ kind: "done" });
+        expect(await setup.due(held)).toHaveLength(1);
+        await setup.complete(held);
+        expect(await setup.commit(keep("2"))).toEqual({
+          kind: "refused",
+          code: "INSTANCE_FINISHED",
+        });
+      },
+    },
+    {
+      title: "a thousand events are kept for an id, and no more (18a)",
+      async run(setup) {
+        const items = Array.from({ length: 1_001 }, (_, i) => keep(`${i}`));
+        const results = await setup.provider.commit(items);
+        expect(results.filter(({ kind }) => kind === "done")).toHaveLength(1_000);
+        expect(results.at(-1)).toEqual({ kind: "refused", code: "LIMIT_EXCEEDED" });
+        expect(await setup.commit(keep("1", "b"))).toEqual({ kind: "done" });
+      },
+    },
+    {
+      title: "events are kept for seven days (18a)",
+      async run(setup) {
+        await setup.commit(keep("1", "in time"));
+        await setup.commit(keep("1", "too late"));
+        await setup.environment.advance(7 * DAY_MS - 1);
+        const { key } = await setup.start("in time");
+        expect(await setup.inboxKinds(key)).toEqual(["start", "event"]);
+        await setup.environment.advance(2);
+        const late = await setup.start("too late");
+        expect(await setup.inboxKinds(late.key)).toEqual(["start"]);
+      },
+    },
+    {
+      title: "events that come with a start are in its mailbox from the first moment, in order",
+      async run(setup) {
+        const events = ["1", "2", "3"].map((data) => ({ name: "seed", data, key: `seed-${data}` }));
+        const { key } = await setup.start("a", { events });
+        await setup.commit(sendItem({ id: "a", name: "seed", data: "4" }));
+        const inbox = await setup.provider.readInbox(key);
+        expect(inbox.map(({ kind }) => kind)).toEqual([
+          "start",
+          "event",
+          "event",
+          "event",
+          "event",
+        ]);
+        expect(inbox.slice(1).map(({ data }) => data)).toEqual(["1", "2", "3", "4"]);
+        expect(inbox[1]).toMatchObject({ name: "seed", execution: null });
+      },
+    },
+    {
+      title: "events of a start that met an existing instance are not delivered",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const events = [{ name: "seed", data: "1", key: null }];
+        for (const onConflict of ["fail", "useExisting", "restart"] as const) {
+          await setup.commit(startItem({ id: "a", onConflict, events }));
+        }
+        expect(await setup.provider.readInbox(held.key)).toEqual([]);
+      },
+    },
+  ],
+};

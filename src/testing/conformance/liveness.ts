@@ -1,0 +1,238 @@
+// Liveness: who is alive, and what becomes of what a dead runtime held (V1–V3, P9).
+
+import { expect } from "vitest";
+import type { ContractSubject } from "./contract-case.ts";
+import { ALPHA, BETA, eventText, fresh, GAMMA, registration, sendItem } from "./fixture.ts";
+
+export const liveness: ContractSubject = {
+  subject: "liveness",
+  cases: [
+    {
+      title: "a registered runtime is listed with everything it said",
+      async run(setup) {
+        const full = registration({
+          id: GAMMA,
+          nodeId: "node-9",
+          hostname: "höst",
+          registered: '{"orchestrations":["order@1.0.0"]}',
+          process: { bootId: "boot", pidNamespace: "4026531836", pid: 4_194_304, startTime: "99" },
+        });
+        await setup.provider.registerRuntime(full);
+        const runtimes = await setup.provider.listRuntimes();
+        expect(runtimes.map((runtime) => runtime.id).toSorted()).toEqual(
+          [ALPHA, BETA, GAMMA].toSorted(),
+        );
+        const now = setup.environment.now();
+        const found = runtimes.find((runtime) => runtime.id === GAMMA);
+        expect(found).toEqual({ ...full, startedAt: now, beatAt: now, note: null });
+        expect(runtimes.find((runtime) => runtime.id === ALPHA)?.process).toBeNull();
+      },
+    },
+    {
+      title: "a beat is recorded at the time of the store's clock",
+      async run(setup) {
+        const startedAt = setup.environment.now();
+        await setup.environment.advance(1_000);
+        expect(await setup.provider.beat(ALPHA)).toBe(true);
+        const found = (await setup.provider.listRuntimes()).find((runtime) => runtime.id === ALPHA);
+        expect(found).toMatchObject({ startedAt, beatAt: startedAt + 1_000 });
+        const other = (await setup.provider.listRuntimes()).find((runtime) => runtime.id === BETA);
+        expect(other).toMatchObject({ beatAt: startedAt });
+      },
+    },
+    {
+      title: "a runtime whose row is gone learns it from its beat",
+      async run(setup) {
+        expect(await setup.provider.beat("never-registered")).toBe(false);
+        await setup.die(ALPHA);
+        expect(await setup.provider.beat(ALPHA)).toBe(false);
+        expect((await setup.provider.listRuntimes()).map((runtime) => runtime.id)).toEqual([BETA]);
+      },
+    },
+    {
+      title: "a runtime that beats is not declared dead (V2)",
+      async run(setup) {
+        await setup.hold("a");
+        await setup.environment.advance(4_000);
+        await setup.provider.beat(ALPHA);
+        await setup.environment.advance(4_000);
+        expect(await setup.provider.expireRuntime({ id: ALPHA, staleMs: 5_000 })).toEqual({
+          expired: false,
+          instances: 0,
+          tasks: 0,
+        });
+        expect(await setup.read("a")).toMatchObject({ owner: ALPHA });
+        expect(await setup.provider.beat(ALPHA)).toBe(true);
+      },
+    },
+    {
+      title: "a stale runtime is declared dead, and what it held is freed with it (V3)",
+      async run(setup) {
+        const a = await setup.hold("a");
+        await setup.hold("b");
+        await setup.hold("of beta", { owner: BETA });
+        await setup.schedule(a);
+        await setup.leaseOneTask(ALPHA);
+        await setup.environment.advance(5_001);
+        expect(await setup.provider.expireRuntime({ id: ALPHA, staleMs: 5_000 })).toEqual({
+          expired: true,
+          instances: 2,
+          tasks: 1,
+        });
+        expect(await setup.read("a")).toMatchObject({ owner: null });
+        expect(await setup.read("b")).toMatchObject({ owner: null });
+        expect(await setup.read("of beta")).toMatchObject({ owner: BETA });
+        expect(await setup.provider.readTasks(a)).toMatchObject([{ owner: null }]);
+      },
+    },
+    {
+      title: "a runtime is declared dead once",
+      async run(setup) {
+        await setup.hold("a");
+        await setup.die(ALPHA);
+        expect(await setup.provider.expireRuntime({ id: ALPHA, staleMs: null })).toEqual({
+          expired: false,
+          instances: 0,
+          tasks: 0,
+        });
+      },
+    },
+    {
+      title: "a certain death needs no waiting, however fresh the beat (P9)",
+      async run(setup) {
+        await setup.start("a");
+        await setup.leaseOnly("a", ALPHA);
+        await setup.provider.beat(ALPHA);
+        expect(await setup.provider.expireRuntime({ id: ALPHA, staleMs: null })).toMatchObject({
+          expired: true,
+          instances: 1,
+        });
+        await setup.leaseOnly("a", BETA, { allowSuspect: true });
+      },
+    },
+    {
+      title: "what a dead runtime was handed and did not commit is handed to its successor (I6)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { events: [eventText()] });
+        await setup.commit(sendItem({ id: "a", data: '"kept"' }));
+        expect(await setup.due(held)).toHaveLength(1);
+        await setup.die(ALPHA);
+        const leased = await setup.leaseOnly("a", BETA, { allowSuspect: true });
+        expect(leased.messages.map((message) => message.data)).toEqual(['"kept"']);
+        expect(leased).toMatchObject({ fresh: true, lastEvent: 2 });
+        expect(leased.history).toHaveLength(2);
+      },
+    },
+    {
+      title: "an instance whose owner died with steps open is woken for whoever takes over (V3)",
+      async run(setup) {
+        const open = await setup.hold("open");
+        const closed = await setup.hold("closed");
+        await setup.turn(open, { events: [eventText()], stepsOpen: true });
+        await setup.turn(closed, { events: [eventText()], stepsOpen: true });
+        await setup.turn(closed, { events: [eventText()], stepsOpen: false });
+        await setup.die(ALPHA);
+        expect(await setup.inboxKinds(closed.key)).toEqual([]);
+        const leased = await setup.leaseOnly("open", BETA, { allowSuspect: true });
+        expect(leased.messages).toMatchObject([{ kind: "wake" }]);
+      },
+    },
+    {
+      title: "an orderly goodbye frees leases and counts nothing against anybody",
+      async run(setup) {
+        await setup.start("a");
+        await setup.leaseOnly("a", ALPHA);
+        await setup.provider.removeRuntime(ALPHA);
+        expect((await setup.provider.listRuntimes()).map((runtime) => runtime.id)).toEqual([BETA]);
+        expect(await setup.leaseOnly("a", BETA)).toMatchObject({ suspicion: 0, fresh: true });
+      },
+    },
+    {
+      title: "an instance whose owner left with steps open is woken as well (P9)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { events: [eventText()], stepsOpen: true });
+        await setup.provider.removeRuntime(ALPHA);
+        const leased = await setup.leaseOnly("a", BETA);
+        expect(leased.messages).toMatchObject([{ kind: "wake" }]);
+      },
+    },
+    {
+      title: "an instance with steps open whose lease ran out is found by others (P9)",
+      async run(setup) {
+        const held = await setup.hold("a", { leaseMs: 1_000 });
+        await setup.turn(held, { events: [eventText()], stepsOpen: true });
+        await setup.environment.advance(1_001);
+        const leased = await setup.leaseOnly("a", BETA, { allowSuspect: true });
+        expect(leased).toMatchObject({ fresh: true, lastEvent: 2 });
+      },
+    },
+    {
+      title: "declaring one runtime dead leaves the leases of all others alone",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.die(ALPHA);
+        await setup.turn(held, { events: [eventText()] });
+        expect(await setup.read("a")).toMatchObject({ owner: BETA });
+      },
+    },
+    {
+      title: "the store's clock is the environment's, and moves with it (S1)",
+      async run(setup) {
+        expect(setup.provider.now()).toBe(setup.environment.now());
+        await setup.environment.advance(12_345);
+        expect(setup.provider.now()).toBe(setup.environment.now());
+        expect(setup.provider.environment).toBe(setup.environment);
+      },
+    },
+    {
+      title: "an instance that is handed back with steps open is found by others (P9)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { events: [eventText()], stepsOpen: true });
+        const { key, token } = held;
+        await setup.commit({ kind: "releaseInstance", key, token });
+        expect(await setup.leaseOnly("a", BETA)).toMatchObject({ fresh: true, lastEvent: 2 });
+      },
+    },
+    {
+      title: "a runtime that was declared dead can keep no instance from others (V1, P9)",
+      async run(setup) {
+        await setup.die(ALPHA);
+        await setup.start("a");
+        await setup.start("b", { lease: { owner: ALPHA, token: fresh() } });
+        await setup.lease(ALPHA);
+        const seen: string[] = [];
+        for (let round = 0; round < 2; round++) {
+          const { instances } = await setup.lease(BETA, { allowSuspect: true });
+          seen.push(...instances.filter(({ fresh: isNew }) => isNew).map(({ id }) => id));
+        }
+        expect(seen.toSorted()).toEqual(["a", "b"]);
+      },
+    },
+    {
+      title: "a runtime that was declared dead can keep no task from others (V1, P9)",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.die(ALPHA);
+        await setup.schedule(held);
+        await setup.leaseTasks(ALPHA);
+        expect((await setup.leaseTasks(BETA, { allowSuspect: true })).tasks).toHaveLength(1);
+      },
+    },
+    {
+      title: "an instance with steps open is left to its owner while the lease lasts",
+      async run(setup) {
+        const timed = await setup.hold("timed", { leaseMs: 1_000 });
+        const untimed = await setup.hold("untimed");
+        await setup.turn(timed, { events: [eventText()], stepsOpen: true });
+        await setup.turn(untimed, { events: [eventText()], stepsOpen: true });
+        await setup.environment.advance(500);
+        await setup.leaseNothing(BETA, { allowSuspect: true });
+        await setup.turn(timed, { events: [eventText()] });
+        await setup.turn(untimed, { events: [eventText()] });
+      },
+    },
+  ],
+};

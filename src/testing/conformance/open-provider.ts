@@ -1,0 +1,42 @@
+// What the suite asks of whoever runs it: a fresh store a test, and ways to do to it what no provider does.
+
+import type { Environment } from "../../core/environment.ts";
+import type { Provider, TaskAddress } from "../../core/provider/index.ts";
+
+/** Opens a store that holds nothing, on a clock that is the environment's. */
+export type OpenProvider = (options: {
+  readonly environment: Environment;
+}) => Promise<OpenedProvider>;
+
+export interface OpenedProvider {
+  readonly provider: Provider;
+  /** Another provider on the same store, as another process would open it; the suite closes it. */
+  reopen?(): Promise<Provider>;
+  /** Writes to the store behind the provider's back. A test that needs one that is missing is skipped. */
+  readonly tamper?: Tampering;
+  /** Closes the provider and removes the store. */
+  cleanup(): Promise<void>;
+}
+
+export interface Tampering {
+  /** Replaces the text of a history row. */
+  corruptHistory?(row: {
+    readonly key: number;
+    readonly execution: number;
+    readonly first: number;
+    readonly text: string;
+  }): Promise<void>;
+  /** Replaces the text of a message. */
+  corruptMessage?(message: { readonly id: number; readonly text: string }): Promise<void>;
+  /** Replaces whatever the store keeps as encoded text of a task: its options or its tags. */
+  corruptTask?(task: TaskAddress & { readonly text: string }): Promise<void>;
+  /** Makes the next instance key and the next message id at least `least`. */
+  setNextIds?(least: number): Promise<void>;
+}
+
+/** What a test may need beyond a provider. */
+export type Need = "reopen" | keyof Tampering;
+
+export function offers(opened: OpenedProvider, need: Need): boolean {
+  return need === "reopen" ? opened.reopen !== undefined : opened.tamper?.[need] !== undefined;
+}

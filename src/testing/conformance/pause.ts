@@ -1,0 +1,225 @@
+// Pause: no turn is committed until somebody resumes, and nothing is lost meanwhile (semantics 19a, 20).
+
+import { expect } from "vitest";
+import type { ContractSubject } from "./contract-case.ts";
+import {
+  ALPHA,
+  BETA,
+  cancelItem,
+  claimOf,
+  eventText,
+  outcomeText,
+  sendItem,
+  terminateItem,
+  turnItem,
+} from "./fixture.ts";
+
+const INFO = '{"reason":"for lunch","at":1}';
+const pauseItem = (id: string) => ({ kind: "pause", id, info: INFO }) as const;
+const resumeItem = (id: string) => ({ kind: "resume", id }) as const;
+const DONE = { kind: "done" };
+
+export const pausing: ContractSubject = {
+  subject: "pause",
+  cases: [
+    {
+      title: "a paused instance shows why and is otherwise as it was",
+      async run(setup) {
+        await setup.hold("a");
+        const record = await setup.read("a");
+        expect(await setup.commit(pauseItem("a"))).toEqual(DONE);
+        expect(await setup.read("a")).toEqual({ ...record, paused: INFO });
+      },
+    },
+    {
+      title: "pausing twice keeps the first reason",
+      async run(setup) {
+        await setup.hold("a");
+        await setup.commit(pauseItem("a"));
+        expect(await setup.commit({ kind: "pause", id: "a", info: '{"reason":"again"}' })).toEqual(
+          DONE,
+        );
+        expect(await setup.read("a")).toMatchObject({ paused: INFO });
+      },
+    },
+    {
+      title: "pausing or resuming what does not exist or has ended is refused",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.complete(held);
+        for (const itemOf of [pauseItem, resumeItem]) {
+          expect(await setup.commit(itemOf("nobody"))).toEqual({
+            kind: "refused",
+            code: "INSTANCE_NOT_FOUND",
+          });
+          expect(await setup.commit(itemOf("a"))).toEqual({
+            kind: "refused",
+            code: "INSTANCE_FINISHED",
+          });
+        }
+        expect(await setup.read("a")).toMatchObject({ paused: null, status: "completed" });
+      },
+    },
+    {
+      title: "resuming what is not paused changes nothing",
+      async run(setup) {
+        const held = await setup.hold("a");
+        expect(await setup.commit(resumeItem("a"))).toEqual(DONE);
+        await setup.turn(held, { events: [eventText()] });
+      },
+    },
+    {
+      title: "a turn of a paused instance is refused as such, and its lease still holds (19a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.commit(pauseItem("a"));
+        const turn = turnItem(held, { events: [eventText()] });
+        expect(await setup.commit(turn)).toEqual({ kind: "refused", code: "PAUSED" });
+        expect(await setup.events(held)).toHaveLength(1);
+        expect(await setup.read("a")).toMatchObject({ owner: ALPHA });
+        await setup.commit(resumeItem("a"));
+        await setup.turn(held, { events: [eventText()] });
+      },
+    },
+    {
+      title: "whoever lost the lease of a paused instance is told that, and not of the pause",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.commit(pauseItem("a"));
+        const lost = { kind: "refused", code: "LEASE_LOST" };
+        const stale = turnItem(held, { token: held.token + 1, events: [eventText()] });
+        expect(await setup.commit(stale)).toEqual(lost);
+        const old = turnItem(held, { lastEvent: 0, events: [eventText()] });
+        expect(await setup.commit(old)).toEqual(lost);
+      },
+    },
+    {
+      title: "a turn that is refused for a pause leaves no trace (I1)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const task = await setup.schedule(held, { lease: { owner: ALPHA, token: 77 } });
+        await setup.commit(sendItem({ id: "a" }));
+        await setup.commit(pauseItem("a"));
+        const [message] = await setup.provider.readInbox(held.key);
+        const turn = turnItem(held, {
+          events: [outcomeText(task.sequence)],
+          finished: [claimOf(task, 77)],
+          consumed: [message?.id ?? -1],
+        });
+        expect(await setup.commit(turn)).toMatchObject({ kind: "refused", code: "PAUSED" });
+        expect(await setup.provider.lostTasks([claimOf(task, 77)])).toEqual([]);
+        expect(await setup.inboxKinds(held.key)).toEqual(["event"]);
+      },
+    },
+    {
+      title: "outcomes that a paused turn could not carry wait in the inbox (19a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const task = await setup.schedule(held, { lease: { owner: ALPHA, token: 77 } });
+        await setup.turn(held, { events: [eventText()], stepsOpen: true });
+        await setup.commit(pauseItem("a"));
+        const outcome = outcomeText(task.sequence);
+        const { key, token } = held;
+        const step = '{"kind":"StepCompleted","scheduled":3,"output":"1","attempts":1}';
+        const results = await setup.provider.commit([
+          { kind: "completion", task: claimOf(task, 77), outcome },
+          { kind: "stepOutcome", key, token, execution: 1, sequence: 3, outcome: step },
+          { kind: "releaseInstance", key, token },
+        ]);
+        expect(results).toEqual([DONE, DONE, DONE]);
+        await setup.leaseNothing();
+        await setup.commit(resumeItem("a"));
+        const leased = await setup.leaseOnly("a");
+        expect(leased.messages).toEqual(
+          expect.arrayContaining([
+            expect.objectContaining({ kind: "activity", sequence: task.sequence, data: outcome }),
+            expect.objectContaining({ kind: "step", execution: 1, sequence: 3, data: step }),
+          ]),
+        );
+      },
+    },
+    {
+      title: "a step's outcome is taken from the holder alone, and once",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const { key, token } = held;
+        const item = { kind: "stepOutcome", key, execution: 1, sequence: 3, outcome: "1" } as const;
+        for (const stale of [
+          { ...item, token: token + 1 },
+          { ...item, token, execution: 2 },
+        ]) {
+          expect(await setup.commit(stale)).toEqual({ kind: "refused", code: "LEASE_LOST" });
+        }
+        expect(await setup.provider.readInbox(key)).toEqual([]);
+        await setup.commit({ ...item, token });
+        await setup.commit({ ...item, token });
+        expect(await setup.inboxKinds(key)).toEqual(["step"]);
+      },
+    },
+    {
+      title: "a paused instance is not leased, and what came meanwhile is delivered in order (20)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, {
+          events: [eventText()],
+          timers: [{ kind: "timer", sequence: 2, delayMs: 100 }],
+          release: true,
+        });
+        await setup.commit(pauseItem("a"));
+        expect(await setup.commit(sendItem({ id: "a", data: "1" }))).toEqual(DONE);
+        await setup.environment.advance(200);
+        expect(await setup.commit(sendItem({ id: "a", data: "2" }))).toEqual(DONE);
+        await setup.leaseNothing(BETA);
+        expect(await setup.commit(resumeItem("a"))).toEqual(DONE);
+        expect(await setup.read("a")).toMatchObject({ paused: null });
+        const leased = await setup.leaseOnly("a", BETA);
+        expect(leased.messages.map(({ kind }) => kind)).toEqual(["event", "timer", "event"]);
+      },
+    },
+    {
+      title: "an instance that is paused before its first turn begins when it is resumed",
+      async run(setup) {
+        await setup.start("a");
+        await setup.commit(pauseItem("a"));
+        await setup.leaseNothing();
+        expect(await setup.read("a")).toMatchObject({ status: "pending", paused: INFO });
+        await setup.commit(resumeItem("a"));
+        expect((await setup.leaseOnly("a")).messages).toMatchObject([{ kind: "start" }]);
+      },
+    },
+    {
+      title: "the activities of a paused instance go on, and their outcomes wait (20)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.schedule(held);
+        await setup.commit(pauseItem("a"));
+        const task = await setup.leaseOneTask();
+        const completion = { kind: "completion", task, outcome: outcomeText(2) } as const;
+        expect(await setup.commit(completion)).toEqual(DONE);
+        expect(await setup.inboxKinds(held.key)).toEqual(["activity"]);
+      },
+    },
+    {
+      title: "a cancel lifts a pause (19a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { release: true });
+        await setup.commit(pauseItem("a"));
+        await setup.commit(cancelItem("a"));
+        expect(await setup.read("a")).toMatchObject({ paused: null });
+        expect((await setup.leaseOnly("a")).messages).toMatchObject([{ kind: "cancel" }]);
+      },
+    },
+    {
+      title: "a paused instance can be terminated, and no pause keeps it from others",
+      async run(setup) {
+        await setup.hold("a");
+        await setup.commit(pauseItem("a"));
+        expect(await setup.commit(terminateItem("a"))).toEqual(DONE);
+        expect(await setup.read("a")).toMatchObject({ status: "terminated" });
+        await setup.start("b");
+        await setup.leaseOnly("b", BETA, { limit: 1 });
+      },
+    },
+  ],
+};

@@ -1,0 +1,138 @@
+// Request ids: a call that is repeated has one effect and one outcome (semantics 1, 18a).
+
+import { expect } from "vitest";
+import type { ContractSubject } from "./contract-case.ts";
+import { ALPHA, eventText, fresh, sendItem, startItem } from "./fixture.ts";
+
+export const requests: ContractSubject = {
+  subject: "requests",
+  cases: [
+    {
+      title: "a start that is repeated under its request id returns the first one's outcome",
+      async run(setup) {
+        const item = startItem({ id: "a", requestId: "r" });
+        const first = await setup.commit(item);
+        expect(first).toMatchObject({ kind: "started", execution: 1 });
+        expect(await setup.commit(item)).toEqual(first);
+        const retyped = startItem({ id: "a", requestId: "r" });
+        expect(await setup.commit(retyped)).toEqual(first);
+        const record = await setup.read("a");
+        expect(record.runId).toBe(item.runId);
+        expect(await setup.inboxKinds(record.key)).toEqual(["start"]);
+      },
+    },
+    {
+      title: "a start under another request id follows its conflict policy",
+      async run(setup) {
+        await setup.commit(startItem({ id: "a", requestId: "r" }));
+        expect(await setup.commit(startItem({ id: "a", requestId: "s" }))).toEqual({
+          kind: "refused",
+          code: "INSTANCE_EXISTS",
+        });
+        expect(await setup.commit(startItem({ id: "a", requestId: null }))).toEqual({
+          kind: "refused",
+          code: "INSTANCE_EXISTS",
+        });
+      },
+    },
+    {
+      title: "a repetition within one group is recognised",
+      async run(setup) {
+        const item = startItem({ id: "a", requestId: "r" });
+        const [first, second] = await setup.provider.commit([item, item]);
+        expect(first).toMatchObject({ kind: "started" });
+        expect(second).toEqual(first);
+      },
+    },
+    {
+      title: "a repetition returns the first outcome after the instance has ended",
+      async run(setup) {
+        const item = startItem({
+          id: "a",
+          requestId: "r",
+          lease: { owner: ALPHA, token: fresh() },
+        });
+        const first = await setup.commit(item);
+        if (first.kind !== "started") throw new Error("the start was refused");
+        const { key, execution } = first;
+        const { id, runId } = item;
+        const token = item.lease?.token ?? 0;
+        const held = { id, runId, key, execution, token, lastEvent: 0 };
+        await setup.turn(held, { events: [item.started], consumed: [first.leased?.id ?? -1] });
+        await setup.complete(held);
+        expect(await setup.commit(item)).toMatchObject({ kind: "started", key, execution: 1 });
+        expect(await setup.read("a")).toMatchObject({ status: "completed", execution: 1 });
+      },
+    },
+    {
+      title: "a repetition names the execution it started, and disturbs no later one",
+      async run(setup) {
+        const held = await setup.hold("a", { requestId: "r" });
+        await setup.complete(held);
+        const restart = startItem({ id: "a", requestId: "s", onConflict: "restart" });
+        expect(await setup.commit(restart)).toMatchObject({ kind: "started", execution: 2 });
+        for (const onConflict of ["fail", "restart", "terminateExisting"] as const) {
+          const repeated = startItem({ id: "a", requestId: "r", onConflict });
+          expect(await setup.commit(repeated)).toMatchObject({ kind: "started", execution: 1 });
+        }
+        expect(await setup.commit(restart)).toMatchObject({ kind: "started", execution: 2 });
+        expect(await setup.read("a")).toMatchObject({ execution: 2, runId: restart.runId });
+      },
+    },
+    {
+      title: "a repetition of a terminateExisting terminates once",
+      async run(setup) {
+        await setup.hold("a");
+        const item = startItem({ id: "a", requestId: "r", onConflict: "terminateExisting" });
+        expect(await setup.commit(item)).toMatchObject({ kind: "started", execution: 2 });
+        expect(await setup.commit(item)).toMatchObject({ kind: "started", execution: 2 });
+        expect(await setup.read("a")).toMatchObject({ execution: 2, status: "pending" });
+      },
+    },
+    {
+      title: "a repetition of a start that met an existing instance is answered alike",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = startItem({ id: "a", requestId: "r", onConflict: "useExisting" });
+        const first = await setup.commit(item);
+        expect(first).toEqual({ kind: "existing", key: held.key, execution: 1 });
+        expect(await setup.commit(item)).toEqual(first);
+      },
+    },
+    {
+      title: "a start and a send may carry the same request id",
+      async run(setup) {
+        const { key } = await setup.start("a", { requestId: "same" });
+        expect(await setup.commit(sendItem({ id: "a", requestId: "same" }))).toEqual({
+          kind: "done",
+        });
+        expect(await setup.inboxKinds(key)).toEqual(["start", "event"]);
+      },
+    },
+    {
+      title: "a send that is repeated after the instance has ended was done (P4)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = sendItem({ id: "a", requestId: "r" });
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+        const consumed = (await setup.due(held)).map((message) => message.id);
+        await setup.turn(held, { events: [eventText()], consumed });
+        await setup.complete(held);
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+      },
+    },
+    {
+      title: "a request id is remembered for at least seven days (18a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = sendItem({ id: "a", requestId: "r" });
+        await setup.commit(item);
+        const consumed = (await setup.due(held)).map((message) => message.id);
+        await setup.turn(held, { events: [eventText()], consumed });
+        await setup.environment.advance(7 * 86_400_000 - 1);
+        await setup.commit(item);
+        expect(await setup.provider.readInbox(held.key)).toEqual([]);
+      },
+    },
+  ],
+};

@@ -1,0 +1,265 @@
+// Sends: events from outside and messages from one instance to another (P4, B3, semantics 18).
+
+import { expect } from "vitest";
+import type { ContractSubject } from "./contract-case.ts";
+import {
+  ALPHA,
+  BETA,
+  cancelItem,
+  childOutcomeText,
+  claimOf,
+  eventText,
+  heldFrom,
+  outcomeText,
+  outgoing,
+  sendItem,
+  startItem,
+} from "./fixture.ts";
+
+export const sends: ContractSubject = {
+  subject: "sends",
+  cases: [
+    {
+      title: "an event that was sent waits in the inbox with its name and payload",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = sendItem({ id: "a", name: "approval", data: '{"by":"ada"}' });
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+        expect(await setup.due(held)).toMatchObject([
+          { kind: "event", name: "approval", data: '{"by":"ada"}', execution: null },
+        ]);
+      },
+    },
+    {
+      title: "an event for an instance that does not exist is refused to its sender (P4)",
+      async run(setup) {
+        expect(await setup.commit(sendItem({ id: "nobody" }))).toEqual({
+          kind: "refused",
+          code: "INSTANCE_NOT_FOUND",
+        });
+        const { key } = await setup.start("nobody");
+        expect(await setup.inboxKinds(key)).toEqual(["start"]);
+      },
+    },
+    {
+      title: "an event for an instance that has ended is refused to its sender (P4)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.complete(held);
+        expect(await setup.commit(sendItem({ id: "a" }))).toEqual({
+          kind: "refused",
+          code: "INSTANCE_FINISHED",
+        });
+        expect(await setup.provider.readInbox(held.key)).toEqual([]);
+      },
+    },
+    {
+      title: "an event for a pending instance waits behind its start",
+      async run(setup) {
+        const { key } = await setup.start("a");
+        await setup.commit(sendItem({ id: "a" }));
+        expect(await setup.inboxKinds(key)).toEqual(["start", "event"]);
+        const leased = await setup.leaseOnly("a");
+        expect(leased.messages.map((message) => message.kind)).toEqual(["start", "event"]);
+      },
+    },
+    {
+      title: "an event wakes an instance that nobody holds",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { release: true });
+        await setup.leaseNothing();
+        await setup.commit(sendItem({ id: "a" }));
+        expect((await setup.leaseOnly("a")).messages).toMatchObject([{ kind: "event" }]);
+      },
+    },
+    {
+      title: "an event that no turn took before the end stays readable (18a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.commit(sendItem({ id: "a", data: '"unread"' }));
+        await setup.complete(held);
+        const left = await setup.provider.readInbox(held.key);
+        expect(left).toMatchObject([{ kind: "event", data: '"unread"' }]);
+      },
+    },
+    {
+      title: "a send that is repeated under its request id is stored once and done twice (B3)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = sendItem({ id: "a", requestId: "once" });
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+        expect(await setup.due(held)).toHaveLength(1);
+      },
+    },
+    {
+      title: "a send is not stored again after its first message was received (18a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = sendItem({ id: "a", requestId: "once" });
+        await setup.commit(item);
+        const consumed = (await setup.due(held)).map((message) => message.id);
+        await setup.turn(held, { events: [eventText()], consumed });
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+        expect(await setup.provider.readInbox(held.key)).toEqual([]);
+      },
+    },
+    {
+      title: "one request id may be used towards two instances",
+      async run(setup) {
+        const a = await setup.hold("a");
+        const b = await setup.hold("b");
+        await setup.commit(sendItem({ id: "a", requestId: "once" }));
+        await setup.commit(sendItem({ id: "b", requestId: "once" }));
+        expect(await setup.due(a)).toHaveLength(1);
+        expect(await setup.due(b)).toHaveLength(1);
+      },
+    },
+    {
+      title: "a turn's send reaches another instance and wakes it",
+      async run(setup) {
+        const receiver = await setup.hold("receiver");
+        await setup.turn(receiver, { release: true });
+        const held = await setup.hold("a");
+        await setup.turn(held, {
+          events: [eventText()],
+          sends: [outgoing({ id: "receiver" }, { name: "hello", data: "1" })],
+        });
+        const leased = await setup.leaseOnly("receiver", BETA);
+        expect(leased.messages).toMatchObject([{ kind: "event", name: "hello", data: "1" }]);
+      },
+    },
+    {
+      title: "a turn's sends arrive in the order in which the turn made them",
+      async run(setup) {
+        const receiver = await setup.hold("receiver");
+        const held = await setup.hold("a");
+        const datas = Array.from({ length: 20 }, (_, i) => `${i}`);
+        await setup.turn(held, {
+          events: [eventText()],
+          sends: datas.map((data) => outgoing({ id: "receiver" }, { data })),
+        });
+        expect((await setup.due(receiver)).map((message) => message.data)).toEqual(datas);
+      },
+    },
+    {
+      title: "an instance can send to itself, and is told in the answer of the same turn",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const { due } = await setup.turn(held, {
+          events: [eventText()],
+          sends: [outgoing({ id: "a" }, { data: '"to myself"' })],
+        });
+        expect(due.map((message) => message.data)).toEqual(['"to myself"']);
+      },
+    },
+    {
+      title: "a message with a key that the receiver has already is not stored again (B3)",
+      async run(setup) {
+        const receiver = await setup.hold("receiver");
+        const other = await setup.hold("other");
+        const held = await setup.hold("a");
+        const sent = outgoing({ id: "receiver" }, { key: "a/1/2" });
+        await setup.turn(held, { events: [eventText()], sends: [sent] });
+        await setup.turn(held, {
+          events: [eventText()],
+          sends: [sent, sent, outgoing({ id: "other" }, { key: "a/1/2" })],
+        });
+        expect(await setup.due(receiver)).toHaveLength(1);
+        expect(await setup.due(other)).toHaveLength(1);
+      },
+    },
+    {
+      title: "messages without a key are never taken for repetitions",
+      async run(setup) {
+        const receiver = await setup.hold("receiver");
+        const held = await setup.hold("a");
+        const sent = outgoing({ id: "receiver" }, { key: null });
+        await setup.turn(held, { events: [eventText()], sends: [sent, sent] });
+        expect(await setup.due(receiver)).toHaveLength(2);
+      },
+    },
+    {
+      title: "a message for a run that is not this one does not reach its namesake (N1)",
+      async run(setup) {
+        const first = await setup.hold("receiver");
+        const held = await setup.hold("a");
+        await setup.complete(first);
+        await setup.commit(startItem({ id: "receiver", onConflict: "restart" }));
+        const data = childOutcomeText(2);
+        await setup.turn(held, {
+          events: [eventText()],
+          sends: [
+            outgoing({ id: "receiver", runId: first.runId }, { kind: "child", execution: 1, data }),
+          ],
+        });
+        expect(await setup.inboxKinds(first.key)).toEqual(["start"]);
+      },
+    },
+    {
+      title: "a turn's send to an instance that does not exist or has ended refuses no turn",
+      async run(setup) {
+        const ended = await setup.hold("ended");
+        await setup.complete(ended);
+        const held = await setup.hold("a");
+        await setup.turn(held, {
+          events: [eventText()],
+          sends: [outgoing({ id: "nobody" }), outgoing({ id: "ended" })],
+        });
+        expect(await setup.provider.readInstance("nobody")).toBeNull();
+        expect(await setup.provider.readInbox(ended.key)).toEqual([]);
+        expect(await setup.events(held)).toHaveLength(2);
+      },
+    },
+    {
+      title: "what is sent between a lease and its turn waits for the next turn",
+      async run(setup) {
+        await setup.start("a");
+        const leased = await setup.leaseOnly("a");
+        const held = heldFrom(leased);
+        await setup.commit(sendItem({ id: "a", data: '"meanwhile"' }));
+        const consumed = leased.messages.map((message) => message.id);
+        const { due } = await setup.turn(held, { events: [eventText()], consumed });
+        expect(due.map((message) => message.data)).toEqual(['"meanwhile"']);
+      },
+    },
+    {
+      title: "no request id that a sender may choose keeps another kind of message out (P4, B3)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const child = await setup.hold("child");
+        const address = await setup.schedule(held, { lease: { owner: ALPHA, token: 77 } });
+        await setup.turn(held, { events: [eventText()], stepsOpen: true });
+        const { execution, sequence } = address;
+        const places = [":", "/", "-", "."].map((mark) => `${execution}${mark}${sequence}`);
+        const prefixes = ["", "a:", "activity:", "task:", "c:", "child:", "completion:"];
+        const requestIds = [
+          "cancel",
+          "wake",
+          "start",
+          "child/1",
+          ...prefixes.flatMap((prefix) => places.map((place) => `${prefix}${place}`)),
+        ];
+        for (const requestId of requestIds) await setup.commit(sendItem({ id: "a", requestId }));
+        const outcome = outcomeText(sequence);
+        await setup.commit({ kind: "completion", task: claimOf(address, 77), outcome });
+        await setup.commit(cancelItem("a"));
+        const to = { id: "a", runId: held.runId };
+        await setup.turn(child, {
+          events: [eventText()],
+          sends: [outgoing(to, { kind: "child", execution: 1, sequence: 9, key: "child/1" })],
+        });
+        await setup.die(ALPHA);
+        const kinds = await setup.inboxKinds(held.key);
+        expect(kinds.filter((kind) => kind === "event")).toHaveLength(requestIds.length);
+        expect(kinds.filter((kind) => kind !== "event").toSorted()).toEqual([
+          "activity",
+          "cancel",
+          "child",
+          "wake",
+        ]);
+      },
+    },
+  ],
+};

@@ -1,0 +1,164 @@
+// Suspects: tasks whose owner died while it held them (semantics 13, K4).
+
+import { expect } from "vitest";
+import type { ContractSubject } from "./contract-case.ts";
+import { ALPHA, BETA, GAMMA, outcomeText, registration } from "./fixture.ts";
+import type { Setup } from "./setup.ts";
+
+/** Tasks of an instance of BETA's that ALPHA holds and dies with. */
+async function suspects(setup: Setup, count: number): Promise<number[]> {
+  const held = await setup.hold("a", { owner: BETA });
+  const sequences: number[] = [];
+  for (let i = 0; i < count; i++) sequences.push((await setup.schedule(held)).sequence);
+  expect((await setup.leaseTasks(ALPHA)).tasks).toHaveLength(count);
+  await setup.die(ALPHA);
+  return sequences;
+}
+
+export const taskSuspects: ContractSubject = {
+  subject: "task suspects",
+  cases: [
+    {
+      title:
+        "the death of its owner makes every task it held suspect and counts once for each (K4)",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        await setup.schedule(held, { lease: { owner: ALPHA, token: 77 } });
+        await setup.leaseOneTask(ALPHA);
+        const result = await setup.provider.expireRuntime({ id: ALPHA, staleMs: null });
+        expect(result).toMatchObject({ expired: true, tasks: 2 });
+        expect(await setup.provider.readTasks(held)).toMatchObject([
+          { attempt: 1, suspect: true, owner: null },
+          { attempt: 1, suspect: true, owner: null },
+        ]);
+      },
+    },
+    {
+      title: "a suspect is not handed out unless one is asked for",
+      async run(setup) {
+        await suspects(setup, 1);
+        expect((await setup.leaseTasks(BETA, { allowSuspect: false })).tasks).toEqual([]);
+        const task = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(task).toMatchObject({ suspect: true, deaths: 1, attempt: 1 });
+      },
+    },
+    {
+      title: "suspects are leased one at a time, however many are asked for (13)",
+      async run(setup) {
+        const sequences = await suspects(setup, 3);
+        const taken: number[] = [];
+        for (let i = 0; i < 3; i++) {
+          const task = await setup.leaseOneTask(BETA, { allowSuspect: true, limit: 10 });
+          taken.push(task.sequence);
+        }
+        expect(taken.toSorted()).toEqual(sequences);
+      },
+    },
+    {
+      title: "among other tasks there is at most one suspect",
+      async run(setup) {
+        await suspects(setup, 2);
+        const other = await setup.hold("b", { owner: BETA });
+        for (let i = 0; i < 3; i++) await setup.schedule(other);
+        const { tasks } = await setup.leaseTasks(BETA, { allowSuspect: true });
+        expect(tasks.filter((task) => task.suspect)).toHaveLength(1);
+        expect(tasks.filter((task) => !task.suspect)).toHaveLength(3);
+      },
+    },
+    {
+      title: "suspects that may not be taken starve no other task (K3)",
+      async run(setup) {
+        await suspects(setup, 5);
+        await setup.environment.advance(1);
+        const other = await setup.hold("b", { owner: BETA });
+        await setup.schedule(other);
+        const { tasks, more } = await setup.leaseTasks(BETA, { limit: 1 });
+        expect(tasks.map((task) => task.instanceId)).toEqual(["b"]);
+        expect(more).toBe(false);
+      },
+    },
+    {
+      title: "a further death while a suspect runs counts further (13)",
+      async run(setup) {
+        await suspects(setup, 1);
+        for (const deaths of [1, 2, 3]) {
+          const owner = `${GAMMA}-${deaths}`;
+          await setup.provider.registerRuntime(registration({ id: owner }));
+          const task = await setup.leaseOneTask(owner, { allowSuspect: true });
+          expect(task).toMatchObject({ suspect: true, deaths, attempt: deaths });
+          await setup.die(owner);
+        }
+      },
+    },
+    {
+      title: "a death counts for nothing that waited in the queue",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        await setup.die(ALPHA);
+        expect(await setup.leaseOneTask(BETA)).toMatchObject({ attempt: 0, suspect: false });
+      },
+    },
+    {
+      title: "a death counts for nothing that another runtime holds",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        const task = await setup.leaseOneTask(BETA);
+        await setup.die(ALPHA);
+        expect(await setup.provider.lostTasks([task])).toEqual([]);
+        expect(await setup.provider.readTasks(held)).toMatchObject([{ attempt: 0, owner: BETA }]);
+      },
+    },
+    {
+      title: "an orderly goodbye makes nothing suspect and counts nothing",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        await setup.leaseOneTask(ALPHA);
+        await setup.provider.removeRuntime(ALPHA);
+        const task = await setup.leaseOneTask(BETA);
+        expect(task).toMatchObject({ attempt: 0, deaths: 0, suspect: false });
+      },
+    },
+    {
+      title: "a dead owner's claim is void: its late outcome is refused",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        const task = await setup.leaseOneTask(ALPHA);
+        await setup.die(ALPHA);
+        const outcome = outcomeText(task.sequence);
+        expect(await setup.commit({ kind: "completion", task, outcome })).toMatchObject({
+          kind: "refused",
+        });
+        expect(await setup.provider.lostTasks([task])).toHaveLength(1);
+        expect(await setup.provider.readInbox(held.key)).toEqual([]);
+      },
+    },
+    {
+      title: "a suspect stays one through a failed attempt and through being handed back",
+      async run(setup) {
+        await suspects(setup, 1);
+        const first = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        await setup.commit({ kind: "releaseTask", task: first });
+        const second = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(second).toMatchObject({ suspect: true, deaths: 1, attempt: 1 });
+        await setup.commit({ kind: "retry", task: second, delayMs: 0, failure: "{}" });
+        const third = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(third).toMatchObject({ suspect: true, deaths: 1, attempt: 2 });
+      },
+    },
+    {
+      title: "a suspect completes like any other task",
+      async run(setup) {
+        await suspects(setup, 1);
+        const task = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        const outcome = outcomeText(task.sequence);
+        expect(await setup.commit({ kind: "completion", task, outcome })).toEqual({ kind: "done" });
+        expect(await setup.provider.readTasks(task)).toEqual([]);
+      },
+    },
+  ],
+};
