@@ -1,6 +1,15 @@
 // Perdure's public surface: what `import … from "perdure"` offers.
 export { Perdure, type OpenOptions } from "./perdure.ts";
-export { Client, type StartOptions } from "./client/client.ts";
+export type {
+  InstanceList,
+  InstanceSummary,
+  ListFilter,
+  ListOptions,
+  PruneOptions,
+  RuntimeInfo,
+} from "./client/admin.ts";
+export { Client, type ForkOptions, type StartOptions } from "./client/client.ts";
+export type { InstanceTree } from "./client/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
 export type { ExecutionInfo } from "./client/executions.ts";
 export type { InstanceInfo, PublicStatus, WaitingFor } from "./client/instance-info.ts";
@@ -12,6 +21,7 @@ export type {
   CallOptions,
   DetachedOptions,
   EventOptions,
+  KeyValues,
   OrchestrationContext,
   OrchestrationInfo,
   StepOptions,

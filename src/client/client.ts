@@ -4,7 +4,6 @@
 
 import { hash } from "node:crypto";
 import { defaultCodec, type Codec } from "../core/codec.ts";
-import { Committer } from "../core/committer.ts";
 import { checkPriority, type Orchestration } from "../core/definitions.ts";
 import { parseDuration, type Duration } from "../core/duration.ts";
 import type { Environment } from "../core/environment.ts";
@@ -12,11 +11,30 @@ import { PerdureError } from "../core/errors.ts";
 import type { OrchestrationStarted } from "../core/history-events.ts";
 import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
 import type { ConflictPolicy, StartItem } from "../core/provider/commit.ts";
+import type { QueueRecord, Removed, StoreMetrics } from "../core/provider/admin.ts";
+import type { KeptMessage } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import { parseVersion } from "../core/semver.ts";
 import { validate } from "../core/standard-schema.ts";
 import type { InputArguments } from "../core/context-types.ts";
-import { ended, Handle } from "./handle.ts";
+import {
+  countInstances,
+  deleteInstance,
+  deleteMany,
+  listInstances,
+  listRuntimes,
+  pruneInstance,
+  pruneMany,
+  type InstanceList,
+  type ListFilter,
+  type ListOptions,
+  type PruneOptions,
+  type RuntimeInfo,
+} from "./admin.ts";
+import { ended } from "./endings.ts";
+import { forkItem } from "./fork.ts";
+import { Handle, type RaiseOptions } from "./handle.ts";
+import { Store } from "./store.ts";
 
 const CONFLICT_POLICIES: readonly string[] = [
   "fail",
@@ -39,25 +57,29 @@ export interface StartOptions {
   /** 1 (first) to 5. Default 3. */
   readonly priority?: number;
   readonly attributes?: Readonly<Record<string, string>>;
+  /** Events that are in its mailbox from the first moment, in order. */
+  readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
   /** A repeated call with the same id returns the first one's outcome. */
   readonly requestId?: string;
 }
+export interface ForkOptions {
+  /** The copy holds the events before this one. */
+  readonly beforeSequence: number;
+  readonly execution?: number;
+  readonly id?: string;
+}
 
 export class Client {
-  readonly #provider: Provider;
-  readonly #committer: Committer;
-  readonly #codec: Codec;
+  readonly #store: Store;
 
   constructor(provider: Provider, options: { readonly codec?: Codec } = {}) {
-    this.#provider = provider;
-    this.#committer = Committer.of(provider);
-    this.#codec = options.codec ?? defaultCodec;
+    this.#store = new Store(provider, options.codec ?? defaultCodec);
   }
 
   /** Starts an instance. When it returns, the instance is on disk and will run. */
   async start<I, O>(
     orchestration: Orchestration<I, O>,
-    ...rest: InputArguments<I, StartOptions>
+    ...rest: InputArguments<NoInfer<I>, StartOptions>
   ): Promise<Handle<O>>;
   async start(name: string, input?: unknown, options?: StartOptions): Promise<Handle>;
   async start(
@@ -66,7 +88,7 @@ export class Client {
     options: StartOptions = {},
   ): Promise<Handle> {
     const item = await this.#startItem(target, input, options);
-    const result = await this.#committer.start(item);
+    const result = await this.#store.committer.start(item);
     if (result.kind === "refused") {
       const why =
         result.code === "INSTANCE_RUNNING"
@@ -74,7 +96,7 @@ export class Client {
           : "exists already; choose another id or an onConflict policy";
       throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
     }
-    return new Handle(this.#provider, item.id, this.#codec);
+    return new Handle(this.#store, item.id);
   }
 
   /** A handle of an instance that may or may not exist. */
@@ -82,7 +104,72 @@ export class Client {
   get(id: string): Handle;
   get(first: Orchestration<never, unknown> | string, id?: string): Handle {
     const reference = parseInstanceReference(typeof first === "string" ? first : id);
-    return new Handle(this.#provider, reference, this.#codec);
+    return new Handle(this.#store, reference);
+  }
+
+  /** Sends an event; with `ifMissing: "keep"` also to an instance that does not exist yet. */
+  async raise(id: string, event: string, data?: unknown, options?: RaiseOptions): Promise<void> {
+    await this.get(id).raise(event, data, options);
+  }
+
+  /** Instances that match, newest first unless said otherwise, a page at a time. */
+  list(filter: ListFilter = {}, options: ListOptions = {}): Promise<InstanceList> {
+    return listInstances(this.#store, filter, options);
+  }
+  count(filter: ListFilter = {}): Promise<number> {
+    return countInstances(this.#store, filter);
+  }
+
+  /** Deletes an ended instance with its children; `force` also what is live. */
+  delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
+    return deleteInstance(this.#store, parseInstanceReference(id), options.force ?? false);
+  }
+  /** Deletes what has ended and matches; live instances and children of live ones are left alone. */
+  deleteMany(filter: ListFilter, options: { readonly limit?: number } = {}): Promise<Removed> {
+    return deleteMany(this.#store, filter, options.limit);
+  }
+  /** Removes old executions; never the newest. */
+  prune(id: string, options: PruneOptions = {}): Promise<Removed> {
+    return pruneInstance(this.#store, parseInstanceReference(id), options);
+  }
+  pruneMany(
+    filter: ListFilter,
+    options: PruneOptions & { readonly limit?: number } = {},
+  ): Promise<Removed> {
+    return pruneMany(this.#store, filter, options);
+  }
+
+  /** A new instance with the past of another, up to an event. */
+  async fork(id: string, options: ForkOptions): Promise<Handle> {
+    const source = await this.#store.record(parseInstanceReference(id));
+    const execution = options.execution ?? source.execution;
+    const rows = await this.#store.read((provider) =>
+      provider.readHistory({ key: source.key, execution }),
+    );
+    const { environment } = this.#store.provider;
+    const target = {
+      id: options.id === undefined ? environment.randomHex(16) : parseInstanceId(options.id),
+      runId: environment.randomHex(16),
+      beforeSequence: options.beforeSequence,
+    };
+    const result = await this.#store.committer.submit(forkItem(source, rows, target));
+    if (result.kind === "refused") {
+      throw new PerdureError(result.code, `Instance "${target.id}" exists already.`);
+    }
+    return new Handle(this.#store, target.id);
+  }
+
+  /** Figures for the whole store. */
+  metrics(): Promise<StoreMetrics> {
+    return this.#store.read((provider) => provider.readMetrics());
+  }
+  /** What waits in the task queue, by activity, tags and priority. */
+  queues(): Promise<readonly QueueRecord[]> {
+    return this.#store.read((provider) => provider.readQueues());
+  }
+  /** Who is there, what they register and when they last gave a sign of life. */
+  runtimes(): Promise<readonly RuntimeInfo[]> {
+    return listRuntimes(this.#store);
   }
 
   async #startItem(
@@ -96,7 +183,7 @@ export class Client {
         "client.start takes an orchestration or its name.",
       );
     }
-    const { environment } = this.#provider;
+    const { environment } = this.#store.provider;
     const name = typeof target === "string" ? parseName(target, "orchestration name") : target.name;
     const version = options.version ?? (typeof target === "string" ? null : target.version);
     if (version !== null) parseVersion(version);
@@ -115,7 +202,7 @@ export class Client {
       kind: "OrchestrationStarted",
       name,
       orchestrationVersion: version ?? "",
-      input: this.#codec.encode(checked),
+      input: this.#store.codec.encode(checked),
       runId,
       seed: environment.randomHex(16),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
@@ -135,7 +222,7 @@ export class Client {
       requestId,
       terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
       ...timing(options),
-      events: [],
+      events: startEvents(options.events ?? [], this.#store.codec),
       lease: null,
     };
   }
@@ -145,6 +232,17 @@ export class Client {
 function madeUpId(environment: Environment, name: string, requestId: string | null): string {
   if (requestId === null) return environment.randomHex(16);
   return hash("sha256", JSON.stringify([name, requestId]), "hex").slice(0, 32);
+}
+
+function startEvents(
+  events: readonly { readonly name: string; readonly data?: unknown }[],
+  codec: Codec,
+): readonly KeptMessage[] {
+  return events.map(({ name, data }) => ({
+    name: parseName(name, "event name"),
+    data: codec.encode(data),
+    key: null,
+  }));
 }
 
 function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {

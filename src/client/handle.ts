@@ -2,22 +2,26 @@
 //   HD1. Nothing is assumed about who runs the instance: every call goes to the store.
 //   HD2. `result` follows continueAsNew and restart unless an execution is named.
 
-import type { Codec } from "../core/codec.ts";
-import { backOff, Committer } from "../core/committer.ts";
 import type { EventDef } from "../core/definitions.ts";
 import { formatDuration, parseDuration, type Duration } from "../core/duration.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
-import type { HistoryEvent, OrchestrationFailed } from "../core/history-events.ts";
+import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { parseName, parseRequestId } from "../core/ids.ts";
-import type { InstanceRecord, SimpleResult } from "../core/provider/index.ts";
-import type { Provider } from "../core/provider/provider.ts";
+import type { InstanceRecord, InstanceStatistics } from "../core/provider/index.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
 import { Changes } from "./changes.ts";
+import { HandleKeyValues } from "./handle-kv.ts";
+import { ended } from "./endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
 import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
+import { restartInstance } from "./restart.ts";
+import type { Store } from "./store.ts";
+import { treeOf, type InstanceTree } from "./tree.ts";
+import { unreadOf } from "./unread.ts";
+import { watchInstance } from "./watch.ts";
 
 export interface ResultOptions {
   readonly timeout?: Duration;
@@ -28,6 +32,8 @@ export type Why = string | { readonly reason: string; readonly by?: string };
 export interface RaiseOptions {
   /** A repeated call with the same id raises once. */
   readonly requestId?: string;
+  /** "keep": a message for an id that does not exist yet waits for its start. Default "fail". */
+  readonly ifMissing?: "fail" | "keep";
 }
 type RaiseArguments<Raised> = unknown extends Raised
   ? [data?: Raised, options?: RaiseOptions]
@@ -37,15 +43,14 @@ type RaiseArguments<Raised> = unknown extends Raised
 
 export class Handle<O = unknown> {
   readonly id: string;
-  readonly #provider: Provider;
-  readonly #committer: Committer;
-  readonly #codec: Codec;
+  /** The instance's key-values. */
+  readonly kv: HandleKeyValues;
+  readonly #store: Store;
 
-  constructor(provider: Provider, id: string, codec: Codec) {
+  constructor(store: Store, id: string) {
     this.id = id;
-    this.#provider = provider;
-    this.#committer = Committer.of(provider);
-    this.#codec = codec;
+    this.#store = store;
+    this.kv = new HandleKeyValues(store, id);
   }
 
   /** Waits for the end and returns the value, or rejects with OrchestrationError. */
@@ -56,23 +61,31 @@ export class Handle<O = unknown> {
   }
 
   async exists(): Promise<boolean> {
-    return (await this.#read(() => this.#provider.readInstance(this.id))) !== null;
+    return (await this.#store.read((provider) => provider.readInstance(this.id))) !== null;
   }
 
   async describe(): Promise<InstanceInfo> {
-    const record = await this.#record();
+    return this.#describe(await this.#store.record(this.id));
+  }
+
+  /** Every state of the instance as it comes, until its end. */
+  watch(): AsyncGenerator<InstanceInfo, void, undefined> {
+    return watchInstance(this.#store, this.id, (record) => this.#describe(record));
+  }
+
+  async #describe(record: InstanceRecord): Promise<InstanceInfo> {
     const address = { key: record.key, execution: record.execution };
-    const rows = await this.#read(() => this.#provider.readHistory(address));
-    const tasks = await this.#read(() => this.#provider.readTasks(address));
-    const ended = outcomeOf(record, this.#codec) !== null;
-    const open = ended ? [] : waitingFor(readableEvents(rows), tasks, this.#codec);
-    return instanceInfo(record, open, this.#codec);
+    const rows = await this.#store.read((provider) => provider.readHistory(address));
+    const tasks = await this.#store.read((provider) => provider.readTasks(address));
+    const ended = outcomeOf(record, this.#store.codec) !== null;
+    const open = ended ? [] : waitingFor(readableEvents(rows), tasks, this.#store.codec);
+    return instanceInfo(record, open, this.#store.codec);
   }
 
   /** Sends an event; it is kept until the instance reads it. */
   async raise<T, Raised>(
     event: EventDef<T, Raised>,
-    ...rest: RaiseArguments<Raised>
+    ...rest: RaiseArguments<NoInfer<Raised>>
   ): Promise<void>;
   async raise(event: string, data?: unknown, options?: RaiseOptions): Promise<void>;
   async raise(
@@ -83,66 +96,107 @@ export class Handle<O = unknown> {
     const name = parseName(typeof event === "string" ? event : event.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
     const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
-    const { environment } = this.#provider;
+    const { environment } = this.#store.provider;
     const requestId =
       options.requestId === undefined
         ? `perdure.${environment.randomHex(16)}`
         : parseRequestId(options.requestId);
-    const text = this.#codec.encode(checked);
-    this.#accept(
-      await this.#committer.submit({
-        kind: "send",
-        id: this.id,
-        name,
-        data: text,
-        requestId,
-        ifMissing: "fail",
-      }),
-    );
+    const text = this.#store.codec.encode(checked);
+    await this.#store.write(this.id, {
+      kind: "send",
+      id: this.id,
+      name,
+      data: text,
+      requestId,
+      ifMissing: options.ifMissing ?? "fail",
+    });
   }
 
   /** Asks the instance to end; its code may clean up. */
   async cancel(why: Why = "cancelled by request"): Promise<void> {
     const { reason, by } = whyOf(why);
-    this.#accept(
-      await this.#committer.submit({
-        kind: "cancel",
-        id: this.id,
-        request: JSON.stringify(cancelRequest(reason, by)),
-        cancelled: JSON.stringify(ended("cancelled", `canceled: ${reason}`)),
-      }),
-    );
+    await this.#store.write(this.id, {
+      kind: "cancel",
+      id: this.id,
+      request: JSON.stringify(cancelRequest(reason, by)),
+      cancelled: JSON.stringify(ended("cancelled", `canceled: ${reason}`)),
+    });
   }
 
   /** Ends the instance at once, without running its code. */
   async terminate(why: Why = "terminated by request"): Promise<void> {
     const { reason } = whyOf(why);
-    this.#accept(
-      await this.#committer.submit({
-        kind: "terminate",
-        id: this.id,
-        terminated: JSON.stringify(ended("terminated", `terminated: ${reason}`)),
-        childRequest: JSON.stringify(cancelRequest(reason, "parent")),
-      }),
-    );
+    await this.#store.write(this.id, {
+      kind: "terminate",
+      id: this.id,
+      terminated: JSON.stringify(ended("terminated", `terminated: ${reason}`)),
+      childRequest: JSON.stringify(cancelRequest(reason, "parent")),
+    });
+  }
+
+  /** No further turn runs; what is under way finishes and its results wait. */
+  async pause(why: Why = "paused by request"): Promise<void> {
+    const at = this.#store.provider.now();
+    const info = JSON.stringify({ ...whyOf(why), at });
+    await this.#store.write(this.id, { kind: "pause", id: this.id, info });
+  }
+
+  /** Lets a paused instance go on; it takes first what waited. */
+  async resume(): Promise<void> {
+    await this.#store.write(this.id, { kind: "resume", id: this.id });
+  }
+
+  /** Takes a block away, so that whoever runs the orchestration tries again. */
+  async unblock(): Promise<void> {
+    await this.#store.write(this.id, { kind: "unblock", id: this.id });
+  }
+
+  /** Runs an ended instance again with the same input, as its next execution. */
+  async restart(): Promise<void> {
+    const record = await this.#store.record(this.id);
+    const first = (await this.history({ execution: record.execution }))[0];
+    await restartInstance(this.#store, record, first);
+  }
+
+  /** Events that were sent and not read, oldest first; also after the end. */
+  async unread(): Promise<readonly { readonly name: string; readonly data: unknown }[]> {
+    const record = await this.#store.record(this.id);
+    const inbox = await this.#store.read((provider) => provider.readInbox(record.key));
+    const rows = await this.#store.read((provider) => provider.readHistory(record));
+    const kept = unreadOf(readableEvents(rows));
+    const waiting = inbox.filter((message) => message.kind === "event");
+    return [...kept, ...waiting].map(({ name, data }) => ({
+      name: name ?? "",
+      data: this.#store.codec.decode(data),
+    }));
+  }
+
+  /** The instance, its children and theirs. */
+  async tree(): Promise<InstanceTree> {
+    return treeOf(this.#store, await this.#store.record(this.id));
+  }
+
+  async stats(): Promise<InstanceStatistics> {
+    const { key } = await this.#store.record(this.id);
+    return this.#store.read((provider) => provider.readStatistics(key));
   }
 
   /** The events of an execution; the newest one unless another is named. */
   async history(options: { readonly execution?: number } = {}): Promise<readonly HistoryEvent[]> {
-    const record = await this.#record();
+    const record = await this.#store.record(this.id);
     const execution = options.execution ?? record.execution;
     const address = { key: record.key, execution };
-    return decodeHistory(await this.#read(() => this.#provider.readHistory(address)));
+    return decodeHistory(await this.#store.read((provider) => provider.readHistory(address)));
   }
 
   async executions(): Promise<readonly ExecutionInfo[]> {
-    const record = await this.#record();
-    const list = await this.#read(() => this.#provider.readExecutions(record.key));
+    const record = await this.#store.record(this.id);
+    const list = await this.#store.read((provider) => provider.readExecutions(record.key));
     return executionsOf(record, list);
   }
 
   async #outcome(options: ResultOptions): Promise<Outcome> {
-    const { environment } = this.#provider;
+    const { environment } = this.#store.provider;
     const timeoutMs =
       options.timeout === undefined ? Infinity : parseDuration(options.timeout, "timeout");
     const until = environment.monotonic() + timeoutMs;
@@ -165,9 +219,9 @@ export class Handle<O = unknown> {
   }
 
   async #look(execution: number | undefined, until: number): Promise<Outcome | null> {
-    const record = await this.#record(until);
+    const record = await this.#store.record(this.id, until);
     if (execution === undefined || execution === record.execution) {
-      return outcomeOf(record, this.#codec);
+      return outcomeOf(record, this.#store.codec);
     }
     const events = await this.history({ execution });
     const last = events.at(-1);
@@ -175,7 +229,7 @@ export class Handle<O = unknown> {
       const message = `Instance "${this.id}" has no execution ${execution}.`;
       throw new PerdureError("INSTANCE_NOT_FOUND", message);
     }
-    const outcome = outcomeOfEvent(last, this.#codec);
+    const outcome = outcomeOfEvent(last, this.#store.codec);
     if (outcome !== null) return outcome;
     const message = `Execution ${execution} of "${this.id}" continued as new: it has no result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
@@ -186,9 +240,9 @@ export class Handle<O = unknown> {
     until: number,
     signal: AbortSignal | undefined,
   ): { woken: Promise<void>; stop: () => void } {
-    const { environment } = this.#provider;
+    const { environment } = this.#store.provider;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const unwatch = Changes.of(this.#provider).watch(this.id, resolve);
+    const unwatch = Changes.of(this.#store.provider).watch(this.id, resolve);
     const leftMs = until - environment.monotonic();
     const timer =
       leftMs === Infinity ? null : environment.setTimer(Math.min(leftMs, 2 ** 31 - 1), resolve);
@@ -200,37 +254,6 @@ export class Handle<O = unknown> {
       signal?.removeEventListener("abort", onAbort);
     };
     return { woken: promise, stop };
-  }
-
-  async #record(until = Infinity): Promise<InstanceRecord> {
-    const record = await this.#read(() => this.#provider.readInstance(this.id), until);
-    if (record === null) throw this.#notFound();
-    return record;
-  }
-
-  /** Reads through trouble of the store for as long as it takes (P6), or as the caller has time. */
-  async #read<T>(read: () => Promise<T>, until = Infinity): Promise<T> {
-    const { environment } = this.#provider;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await read();
-      } catch (error) {
-        if (!(error instanceof PerdureError) || error.code !== "STORE_UNAVAILABLE") throw error;
-        if (this.#committer.isClosed || environment.monotonic() >= until) throw error;
-        await backOff(environment, attempt);
-      }
-    }
-  }
-
-  #accept(result: SimpleResult): void {
-    if (result.kind === "done") return;
-    if (result.code === "INSTANCE_NOT_FOUND") throw this.#notFound();
-    const message = `Instance "${this.id}" has already ended.`;
-    throw new PerdureError("INSTANCE_FINISHED", message);
-  }
-
-  #notFound(): PerdureError {
-    return new PerdureError("INSTANCE_NOT_FOUND", `There is no instance "${this.id}".`);
   }
 }
 
@@ -255,16 +278,4 @@ function whyOf(why: Why): { reason: string; by?: string } {
     );
   }
   return by === undefined ? { reason } : { reason, by };
-}
-
-export function ended(outcome: "cancelled" | "terminated", message: string): OrchestrationFailed {
-  const name = outcome === "cancelled" ? "CancelledError" : "TerminatedError";
-  const failure = {
-    category: "application",
-    kind: outcome,
-    name,
-    message,
-    retryable: false,
-  } as const;
-  return { kind: "OrchestrationFailed", outcome, failure };
 }

@@ -45,12 +45,16 @@ export interface InstanceInfo {
   readonly version: string | undefined;
   readonly status: PublicStatus;
   readonly execution: number;
+  readonly customStatus?: unknown;
+  /** Grows with every commit that sets the status. */
+  readonly customStatusVersion: number;
   readonly output?: unknown;
   readonly error?: OrchestrationError;
   readonly blocked?: BlockReason & { readonly since: Date; readonly by: string };
   readonly parent?: { readonly id: string; readonly sequence: number };
   readonly attributes: Readonly<Record<string, string>>;
   readonly priority: number;
+  readonly paused?: { readonly reason: string; readonly by?: string; readonly at: Date };
   readonly cancelled?: { readonly reason: string; readonly by?: string };
   readonly waitingFor: readonly WaitingFor[];
   readonly createdAt: Date;
@@ -71,12 +75,15 @@ export function instanceInfo(
     version: record.version ?? undefined,
     status: record.paused !== null && outcome === null ? "paused" : record.status,
     execution: record.execution,
+    ...(record.customStatus === null ? {} : { customStatus: codec.decode(record.customStatus) }),
+    customStatusVersion: record.customStatusVersion,
     ...(outcome?.kind === "value" ? { output: outcome.value } : {}),
     ...(outcome?.kind === "error" ? { error: outcome.error } : {}),
     ...(record.blocked === null ? {} : { blocked: blockOf(record.blocked) }),
     ...(parent === null ? {} : { parent: { id: parent.id, sequence: parent.sequence } }),
     attributes: record.attributes,
     priority: record.priority,
+    ...(record.paused === null ? {} : { paused: pauseOf(record.paused) }),
     ...(record.cancelRequested === null ? {} : { cancelled: cancelOf(record.cancelRequested) }),
     waitingFor,
     createdAt: new Date(record.createdAt),
@@ -88,6 +95,11 @@ export function instanceInfo(
 function blockOf(text: string): BlockReason & { since: Date; by: string } {
   const block = JSON.parse(text) as BlockReason & { since: number; by: string }; // written by the engine
   return { ...block, since: new Date(block.since) };
+}
+
+function pauseOf(text: string): { reason: string; by?: string; at: Date } {
+  const pause = JSON.parse(text) as { reason: string; by?: string; at: number }; // written by a client
+  return { ...pause, at: new Date(pause.at) };
 }
 
 function cancelOf(text: string): { reason: string; by?: string } {

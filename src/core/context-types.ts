@@ -17,7 +17,10 @@ export interface Task<T> extends Promise<T> {
   [Symbol.dispose](): void;
 }
 
-/** The arguments of a call whose input may be left out when the function takes none. */
+/**
+ * The arguments of a call whose input may be left out when the function takes none. Used with NoInfer: the
+ * definition alone says what the input is, or a misspelt member would be taken for one of a wider type.
+ */
 export type InputArguments<I, Options> = unknown extends I
   ? [input?: I, options?: Options]
   : undefined extends I
@@ -93,16 +96,23 @@ export interface OrchestrationContext<I = unknown> {
   /** Runs an activity. */
   run<AI, AO>(
     activity: Activity<AI, AO>,
-    ...rest: InputArguments<AI, RunOptions>
+    ...rest: InputArguments<NoInfer<AI>, RunOptions>
   ): Task<Awaited<AO>>;
   run(activity: string, input?: unknown, options?: RunOptions): Task<unknown>;
   /** Runs a function in this process and records its outcome. */
   step<O>(name: string, fn: (s: StepContext) => O | Promise<O>, options?: StepOptions): Task<O>;
   /** Runs another orchestration as a child and waits for its result. */
-  call<CI, CO>(child: Orchestration<CI, CO>, ...rest: InputArguments<CI, CallOptions>): Task<CO>;
+  call<CI, CO>(
+    child: Orchestration<CI, CO>,
+    ...rest: InputArguments<NoInfer<CI>, CallOptions>
+  ): Task<CO>;
   call(child: string, input?: unknown, options?: CallOptions): Task<unknown>;
   /** Starts another orchestration that lives on its own. */
-  startDetached<CI>(child: Orchestration<CI, unknown>, input: CI, options: DetachedOptions): void;
+  startDetached<CI>(
+    child: Orchestration<CI, unknown>,
+    input: NoInfer<CI>,
+    options: DetachedOptions,
+  ): void;
   startDetached(child: string, input: unknown, options: DetachedOptions): void;
   /** Waits for a time, however long, or until a moment. */
   sleep(until: Duration | Date): Task<void>;

@@ -85,8 +85,8 @@ function close(run: Run, task: OpenTask, reason: string): void {
   run.open.delete(task.sequence);
   if (task.kind === "event") run.mailbox.forget(task.name, task);
   const body = cancelCommand(task, reason);
-  if (body === null || run.command(body) === null) return;
-  if (run.isReplaying) return;
+  const command = body === null ? null : run.command(body);
+  if (command?.isNew !== true) return;
   if (task.kind === "activity" && task.body.scheduleToCloseMs !== undefined) {
     run.effects.cancelTimer("deadline", task.sequence);
   }

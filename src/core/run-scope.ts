@@ -9,9 +9,15 @@ import { Scope } from "./scope.ts";
 /** A block that is cancelled as one. Its task settles when the function does, clean-up included. */
 export function runScope<T>(run: Run, fn: () => T | Promise<T>): DurableTask<T> {
   const scope = new Scope({ run, parent: run.enter() });
-  return DurableTask.over(invoke(scope, fn), (reason) => {
+  const running = invoke(scope, fn);
+  let over = false;
+  const settled = (): void => {
+    over = true;
+  };
+  running.then(settled, settled);
+  return DurableTask.over(running, (reason) => {
     run.enter();
-    cancelScopes(run, [scope], reason);
+    if (!over) cancelScopes(run, [scope], reason);
   });
 }
 

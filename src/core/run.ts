@@ -12,7 +12,6 @@ import { foreignAwait, nondeterminism, type BlockReason } from "./block.ts";
 import type { Codec } from "./codec.ts";
 import { deterministicRandom, deterministicUuid } from "./deterministic.ts";
 import { PerdureError } from "./errors.ts";
-import type { GuardName } from "./guard-names.ts";
 import {
   isCommand,
   isTerminal,
@@ -23,50 +22,19 @@ import {
   type OrchestrationStarted,
   type TerminalBody,
 } from "./history-events.ts";
-import type { LogFields, LogLevel } from "./log.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameCommand, sameKindAndName, sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
 import { cancelLeftovers, dropDeferred } from "./run-cancel.ts";
 import { applyDelivery } from "./run-delivery.ts";
 import { scheduleAnew } from "./run-fork.ts";
-import { RunState, type StateLimits } from "./run-state.ts";
+import type { BufferedLog, Command, RunOptions } from "./run-options.ts";
+import { RunState } from "./run-state.ts";
 import { Scope } from "./scope.ts";
 import { callerOf } from "./source-line.ts";
 import { TurnEffects } from "./turn-effects.ts";
 
-export interface RunOptions {
-  readonly instanceId: string;
-  readonly execution: number;
-  /** The version of the code that runs it. */
-  readonly version: string;
-  readonly priority: number;
-  readonly codec: Codec;
-  /** Starts the code; its promise ends the run. */
-  readonly main: (run: Run, started: OrchestrationStarted) => Promise<void>;
-  /** The execution's history so far; empty for a first turn. */
-  readonly history: readonly HistoryEvent[];
-  /** Bytes of that history's rows before each row's first event: [first sequence, bytes]. */
-  readonly rowBytes?: readonly (readonly [number, number])[];
-  /** Events up to this one were copied by a fork: compared loosely, and what is open there is asked for anew. */
-  readonly copiedUntil?: number;
-  /** Notes where calls come from; costs a stack each. */
-  readonly captureSources?: boolean;
-  /** The context was used outside a turn of this run: the run is blocked and somebody must record it. */
-  readonly onMisuse?: (run: Run) => void;
-  readonly commandsMax?: number;
-  readonly limits?: StateLimits;
-  /** Which guards against nondeterminism act while its code runs. */
-  readonly guards?: ReadonlySet<GuardName>;
-  /** Reads another instance's key: the one thing an orchestration may ask the store itself. */
-  readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
-}
-
-export interface BufferedLog {
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly fields: LogFields;
-}
+export type { BufferedLog, Command, RunOptions } from "./run-options.ts";
 
 /** How many calls after a cancel an execution may make before it counts as ignoring it (19b). */
 const IGNORED_CANCELS_MAX = 1_000;
@@ -224,7 +192,7 @@ export class Run {
   /**
    * Records a command, or matches it with the recorded one. Null: the run is over and the call waits for ever.
    */
-  command<Body extends CommandBody>(body: Body): { sequence: number; body: Body } | null {
+  command<Body extends CommandBody>(body: Body): Command<Body> | null {
     if (this.isOver) return null;
     const recorded = this.#next();
     if (recorded !== undefined) {
@@ -239,7 +207,7 @@ export class Run {
       this.#cursor++;
       this.lastSequence = recorded.sequence;
       // Same kind: sameCommand compared it.
-      return { sequence: recorded.sequence, body: recorded as unknown as Body };
+      return { sequence: recorded.sequence, body: recorded as unknown as Body, isNew: false };
     }
     if (!this.#live && !this.#endsInCopy) {
       this.#diverge(this.lastSequence + 1, null, body);
@@ -255,7 +223,7 @@ export class Run {
     const sequence = ++this.lastSequence;
     this.fresh.push(body);
     this.effects.add(sequence, body, this);
-    return { sequence, body };
+    return { sequence, body, isNew: true };
   }
 
   get instanceId(): string {
@@ -330,7 +298,11 @@ export class Run {
 
   /** Refuses a call after a cancel, in a drain of its own, so that a loop of them cannot starve the process. */
   rejectLater(reject: () => void): void {
-    if (this.cancelReason !== null && ++this.#ignoredCancels > IGNORED_CANCELS_MAX) {
+    if (++this.#ignoredCancels > IGNORED_CANCELS_MAX) {
+      if (this.cancelReason === null) {
+        const message = `A cancelled branch made more than ${IGNORED_CANCELS_MAX} calls after its cancel.`;
+        return this.block({ code: "LIMIT_EXCEEDED", message });
+      }
       cancelLeftovers(this, "ignored its cancellation");
       this.end({
         kind: "OrchestrationFailed",

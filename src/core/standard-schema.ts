@@ -22,7 +22,7 @@ export interface SchemaIssue {
 export type SchemaInput<Schema> =
   Schema extends StandardSchema<infer Input, unknown> ? Input : never;
 export type SchemaOutput<Schema> =
-  Schema extends StandardSchema<never, infer Output> ? Output : never;
+  Schema extends StandardSchema<unknown, infer Output> ? Output : never;
 
 /** Validates where waiting is allowed: at the client and at the worker. */
 export async function validate(

@@ -6,7 +6,7 @@
 //   GD3. Originals are taken at import; guards go on with the first runtime and off with the last.
 
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import { drain } from "../core/async-context.ts";
+import { asyncContext, drain } from "../core/async-context.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { GuardName } from "../core/guard-names.ts";
 import { Run } from "../core/run.ts";
@@ -37,7 +37,11 @@ function builtin(name: string): object {
 /** The orchestration whose code is running, if it has that guard on. */
 function guarded(name: GuardName): Run | null {
   const { run } = drain;
-  return run instanceof Run && run.options.guards?.has(name) === true ? run : null;
+  if (!(run instanceof Run) || run.options.guards?.has(name) !== true) return null;
+  // A drain ends when the next one begins: other callbacks, such as a commit's that enters an activity, may come
+  // in between. Only the orchestration's own code is in its context (A2).
+  const frame = asyncContext.getStore();
+  return frame?.kind === "scope" && frame.run === run ? run : null;
 }
 
 function patchAll(io: boolean): Restore[] {

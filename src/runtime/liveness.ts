@@ -93,9 +93,9 @@ export class Liveness {
   }
 
   /** Frees what dead runtimes hold. */
-  async reap(): Promise<void> {
+  async reap(runtimes: readonly RuntimeRecord[]): Promise<void> {
     const { provider, registration, log } = this.#o;
-    for (const other of await provider.listRuntimes()) {
+    for (const other of runtimes) {
       if (other.id === registration.id) continue;
       const certain = isCertainlyGone(other.process, registration.process);
       if (!certain && !this.#looksStale(other)) continue;

@@ -39,7 +39,9 @@ export class LostWork {
       const held = this.#instances.heldById(id);
       if (held?.state === "idle") void this.#checkInstance(held);
     }
-    if (ids.length > 0 && this.#activities.runsFor(ids)) void this.checkTasks();
+    if (ids.length === 0 || !this.#activities.runsFor(ids)) return;
+    // Our own commit tells its activities in a moment, and knows the reason better.
+    this.#provider.environment.immediate(() => void this.checkTasks());
   }
 
   async checkTasks(): Promise<void> {

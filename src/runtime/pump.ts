@@ -1,8 +1,9 @@
 // The pump: gives every run its drains, one macrotask each.
 //   PU1. Each delivery has a macrotask of its own; its microtasks run dry before the next callback begins, so
 //        that nobody else's code runs inside it and a drain that never ends has a name.
-//   PU2. Callbacks are asked for ahead (at most AHEAD_MAX), because host macrotasks asked for together follow
-//        each other without a turn of the event loop in between.
+//   PU2. Callbacks are asked for in groups: at most AHEAD_MAX that deliver, and one that only ends the drain
+//        before it. Host macrotasks asked for together follow each other without a turn of the event loop in
+//        between; so no timer, no I/O and nobody else's code ever meets an open drain.
 //   PU3. A run that replays goes on before others begin: its next event is waiting, not somebody's answer.
 
 import { drain } from "../core/async-context.ts";
@@ -31,6 +32,9 @@ export class Pump {
   #waiting: DrainJob[] = [];
   #head = 0;
   #draining: DrainJob | null = null;
+  /** Replays on, before anything that waits (PU3). */
+  #goesOn: DrainJob | null = null;
+  /** Deliveries asked for. */
   #asked = 0;
 
   constructor(options: {
@@ -49,22 +53,31 @@ export class Pump {
   }
 
   get isIdle(): boolean {
-    return this.#draining === null && this.#head === this.#waiting.length;
+    return this.#draining === null && this.#left === 0;
+  }
+
+  get #left(): number {
+    return this.#waiting.length - this.#head + (this.#goesOn === null ? 0 : 1);
   }
 
   #ask(): void {
-    const certain = this.#draining?.certain ?? 0;
-    const wanted = Math.min(this.#waiting.length - this.#head + 1 + certain, AHEAD_MAX);
-    while (this.#asked < wanted) {
-      this.#asked++;
-      this.#environment.immediate(this.#tick);
-    }
+    const certain = (this.#draining ?? this.#goesOn)?.certain ?? 0;
+    const wanted = Math.min(this.#left + certain, AHEAD_MAX);
+    if (this.#asked >= wanted) return;
+    for (; this.#asked < wanted; this.#asked++) this.#environment.immediate(this.#deliver);
+    this.#environment.immediate(this.#close);
   }
 
-  readonly #tick = (): void => {
+  readonly #deliver = (): void => {
     this.#asked--;
-    let next = this.#endDrain();
-    next ??= this.#take();
+    this.#tick(true);
+  };
+  /** The last of its group: what it began, nobody would end in time. */
+  readonly #close = (): void => this.#tick(false);
+
+  #tick(mayBegin: boolean): void {
+    this.#endDrain();
+    const next = mayBegin ? this.#take() : null;
     if (next !== null) {
       this.#draining = next;
       this.#entering(next.label);
@@ -74,21 +87,23 @@ export class Pump {
     if (!this.isIdle) return this.#ask();
     this.#entering("");
     this.#onIdle();
-  };
+  }
 
-  /** Closes the drain of the callback before; the job that goes on at once, if it does. */
-  #endDrain(): DrainJob | null {
+  /** Closes the drain of the callback before. */
+  #endDrain(): void {
     const job = this.#draining;
-    if (job === null) return null;
+    if (job === null) return;
     drain.run = null;
     this.#draining = null;
-    if (!job.after()) return null;
-    if (job.certain > 0) return job;
-    this.#waiting.push(job);
-    return null;
+    if (!job.after()) return;
+    if (job.certain > 0) this.#goesOn = job;
+    else this.#waiting.push(job);
   }
 
   #take(): DrainJob | null {
+    const goesOn = this.#goesOn;
+    this.#goesOn = null;
+    if (goesOn !== null) return goesOn;
     const job = this.#waiting[this.#head];
     if (job === undefined) return null;
     this.#head++;

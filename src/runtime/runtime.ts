@@ -134,7 +134,11 @@ export class Runtime {
       stats: this.#stats,
       storeNow,
       readHistory: (address) => provider.readHistory(address),
-      runOptions: { codec, guards: this.#guards },
+      runOptions: {
+        codec,
+        guards: this.#guards,
+        readKeyValue: async (id, key) => (await provider.readKeyValue(id, key))?.value,
+      },
       mayLeaseAtBirth: () => !this.#intake.tasksWait,
       onTimer: (delayMs) => this.#intake.wakeInstancesIn(delayMs),
       onQueued: () => this.#intake.queued(),
@@ -214,7 +218,7 @@ export class Runtime {
       () => void this.#committer.adopters.delete(this.#adoption),
       () => void this.#committer.onTrouble.delete(this.#trouble),
     ];
-    await this.#liveness.reap().catch(this.#trouble);
+    await this.#provider.listRuntimes().then((list) => this.#liveness.reap(list), this.#trouble);
     this.#intake.wake();
     this.#tick(0);
   }
@@ -318,9 +322,11 @@ export class Runtime {
     await this.#renewal.tick(this.#environment.monotonic());
     if (!every(pollIntervalMs)) return;
     this.#instances.holding.sweep();
-    this.#intake.wake();
+    // One look a poll interval for everything: only what it finds is asked for.
+    const { instances, tasks, runtimes } = await this.#provider.peek({ owner: this.id });
+    if (instances || tasks) this.#intake.wake();
     await this.#lostWork.checkTasks();
-    await this.#liveness.reap();
+    await this.#liveness.reap(runtimes);
   }
 
   #lostEverything(): void {

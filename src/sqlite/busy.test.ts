@@ -47,7 +47,8 @@ test("reading and asking for work that is not there wait for nobody", async () =
   const nothing = { owner: "r", token: 1, limit: 1, allowSuspect: true };
   const lease = { ...nothing, targets: ["unknown"], messagesMax: 1 };
   expect((await provider.leaseInstances(lease)).instances).toEqual([]);
-  expect((await provider.leaseTasks({ ...nothing, names: ["unknown"] })).tasks).toEqual([]);
+  const tasks = { ...nothing, names: ["unknown"], tags: "any", sessions: null } as const;
+  expect((await provider.leaseTasks(tasks)).tasks).toEqual([]);
   other.exec("ROLLBACK");
 });
 

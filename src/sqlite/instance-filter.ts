@@ -58,10 +58,11 @@ function attributeCondition(name: string, value: string): Condition {
   return { sql, values: [name, value] };
 }
 
+/** "+id": a walk in the order of the list, not of ids, which would have to sort all that begin alike. */
 function prefixCondition(prefix: string): Condition {
   const after = firstAfter(prefix);
-  if (after === null) return { sql: "id >= ?", values: [prefix] };
-  return { sql: "id >= ? AND id < ?", values: [prefix, after] };
+  if (after === null) return { sql: "+id >= ?", values: [prefix] };
+  return { sql: "+id >= ? AND +id < ?", values: [prefix, after] };
 }
 
 /** The first text, by code points, that comes after all that begin with the prefix; null if none does. */

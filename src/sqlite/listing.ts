@@ -1,6 +1,6 @@
 // Listing: finding and counting instances.
-//   L1. The order of creation is the order of keys, which are given once and never again (N1); so a cursor is
-//       the last key that was seen, and whatever happens meanwhile shifts nothing (AD2).
+//   L1. The order is (created at, key), which no instance ever changes; so a cursor is that of the last one
+//       seen, and whatever happens meanwhile shifts nothing (AD2).
 //   L2. One more than asked for is read, to know whether there is more.
 
 import type { StatementSync } from "node:sqlite";
@@ -19,19 +19,20 @@ export class Listing {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#selectChildren = connection.prepare(
-      "SELECT * FROM instances WHERE parent_id = ? ORDER BY key",
+      "SELECT * FROM instances WHERE parent_id = ? ORDER BY created_at, key",
     );
   }
 
   list({ filter, order, limit, cursor }: ListRequest): Promise<InstancePage> {
     const { sql, values } = conditionOf(filter);
-    const seen = cursor === null ? null : keyOf(cursor);
+    const seen = cursor === null ? [] : placeOf(cursor);
     const [beyond, direction] = order === "newest" ? ["<", "DESC"] : [">", "ASC"];
-    const after = seen === null ? "" : `AND key ${beyond} ${seen}`;
+    const after = cursor === null ? "1" : `(created_at, key) ${beyond} (?, ?)`;
     return this.#connection.read(() => {
-      const rows = this.#connection
-        .prepare(`SELECT * FROM instances WHERE ${sql} ${after} ORDER BY key ${direction} LIMIT ?`)
-        .all(...values, limit + 1);
+      const select = this.#connection.prepare(`
+        SELECT * FROM instances WHERE ${sql} AND ${after}
+        ORDER BY created_at ${direction}, key ${direction} LIMIT ?`);
+      const rows = select.all(...values, ...seen, limit + 1);
       const items = rows.slice(0, limit).map(toRecord);
       const last = rows.length > limit ? items.at(-1) : undefined;
       return { items, cursor: last === undefined ? null : cursorOf(last) };
@@ -58,8 +59,8 @@ function cursorOf({ createdAt, key }: InstanceRecord): string {
   return Buffer.from(`${createdAt}:${key}`).toString("base64url");
 }
 
-function keyOf(cursor: string): number {
-  const key = /^-?\d+:(\d+)$/.exec(Buffer.from(cursor, "base64url").toString())?.[1];
-  if (key !== undefined) return Number(key);
+function placeOf(cursor: string): readonly number[] {
+  const place = /^(-?\d+):(\d+)$/.exec(Buffer.from(cursor, "base64url").toString());
+  if (place !== null) return place.slice(1).map(Number);
   throw new PerdureError("INVALID_ARGUMENT", `"${cursor}" is no cursor that a list has given out.`);
 }

@@ -23,6 +23,7 @@ import { Queues } from "./queues.ts";
 import { Requests } from "./requests.ts";
 import { Runtimes } from "./runtimes.ts";
 import { Sends } from "./send.ts";
+import { Sessions } from "./sessions.ts";
 import { Settlement } from "./settle.ts";
 import { Starts } from "./start.ts";
 import { State } from "./state.ts";
@@ -43,6 +44,7 @@ export interface Parts {
   readonly settlement: Settlement;
   readonly leases: InstanceLeases;
   readonly queue: TaskQueue;
+  readonly sessions: Sessions;
   readonly runtimes: Runtimes;
   readonly peeks: Peeks;
   readonly keyValues: KeyValues;
@@ -66,9 +68,10 @@ export function assemble(connection: Connection): Parts {
   const pauses = new Pauses(connection, instances, inbox);
   const blocks = new Blocks(connection, instances, inbox);
   const stepOutcomes = new StepOutcomes(connection, inbox);
-  const runtimes = new Runtimes(connection, inbox, notifier);
+  const sessions = new Sessions(connection, notifier);
+  const runtimes = new Runtimes(connection, { inbox, notifier, sessions });
   const leases = new InstanceLeases(connection, inbox, history, runtimes);
-  const tasks = new Tasks(connection, inbox, instances);
+  const tasks = new Tasks(connection, { inbox, instances, sessions });
   const endings = new Endings({ instances, inbox, tasks, history, deliveries, pauses });
   const sends = new Sends({ instances, requests, deliveries, endings, kept });
   const starts = new Starts({
@@ -112,7 +115,8 @@ export function assemble(connection: Connection): Parts {
       kept,
       stepOutcomes,
     }),
-    queue: new TaskQueue(connection, runtimes),
+    queue: new TaskQueue(connection, runtimes, sessions),
+    sessions,
     runtimes,
     peeks: new Peeks(connection),
     keyValues,

@@ -1,5 +1,5 @@
 // Peek: the safety net's look, one statement (architecture §4).
-//   P1. It may say yes in vain, never no: targets, names and tags are not looked at, and of due messages whose
+//   P1. It may say yes in vain, never no: targets, names, tags and sessions are not looked at, and of due messages whose
 //       instances cannot be taken only the first LOOKS a cut.
 //   P2. Its cost grows with the number of cuts, not of sleepers: one look-up a cut finds what is due first.
 
@@ -12,6 +12,9 @@ import { FREE, TAKEABLE } from "./due-instances.ts";
 import { toRuntime } from "./runtimes.ts";
 
 const LOOKS = 100;
+const TASK_CUT = ["suspect", "name", "tags", "priority"];
+const PLAIN = "lease_owner IS NULL AND session IS NULL";
+const OF_SESSIONS = "lease_owner IS NULL AND session IS NOT NULL";
 
 export class Peeks {
   readonly #connection: Connection;
@@ -22,12 +25,14 @@ export class Peeks {
     this.#select = connection.prepare(`
       WITH RECURSIVE
         ${allCuts("inbox_cuts", "inbox", "parked = 0", ["target", "priority"])},
-        ${allCuts("task_cuts", "tasks", "lease_owner IS NULL", ["suspect", "name", "priority"])}
+        ${allCuts("task_cuts", "tasks", PLAIN, TASK_CUT)},
+        ${allCuts("session_cuts", "tasks", OF_SESSIONS, TASK_CUT)}
       SELECT news.*, runtimes.* FROM (
         SELECT
           EXISTS (SELECT 1 FROM inbox_cuts AS cut WHERE ${IS_DUE})
             OR EXISTS (SELECT 1 FROM instances WHERE ${IS_STRANDED}) AS instances,
-          EXISTS (SELECT 1 FROM task_cuts AS cut WHERE ${IS_WAITING})
+          EXISTS (SELECT 1 FROM task_cuts AS cut WHERE ${isWaiting("session IS NULL")})
+            OR EXISTS (SELECT 1 FROM session_cuts AS cut WHERE ${isWaiting("session IS NOT NULL")})
             OR EXISTS (SELECT 1 FROM tasks WHERE ${IS_OVERDUE}) AS tasks
       ) AS news LEFT JOIN runtimes ORDER BY started_at, id`);
   }
@@ -58,9 +63,9 @@ const IS_DUE = `
 const IS_STRANDED = `
   steps_open = 1 AND lease_until IS NOT NULL AND lease_until <= ?1 AND lease_owner <> ?2
   AND ${TAKEABLE}`;
-const IS_WAITING = `
+const isWaiting = (which: string): string => `
   EXISTS (
     SELECT 1 FROM tasks AS t
-    WHERE t.lease_owner IS NULL AND t.suspect = cut.suspect AND t.name = cut.name
-      AND t.priority = cut.priority AND t.available_at <= ?1)`;
+    WHERE t.lease_owner IS NULL AND t.${which} AND t.suspect = cut.suspect AND t.name = cut.name
+      AND t.tags = cut.tags AND t.priority = cut.priority AND t.available_at <= ?1)`;
 const IS_OVERDUE = "lease_until IS NOT NULL AND lease_until <= ?1";

@@ -37,12 +37,14 @@ import type {
   RuntimeRecord,
   RuntimeRegistration,
 } from "../core/provider/runtimes.ts";
+import type { SessionRecord } from "../core/provider/sessions.ts";
 import type { KeyValueRecord } from "../core/provider/state.ts";
 import type {
   LeasedTasks,
   LeaseTasksRequest,
   TaskAddress,
   TaskClaim,
+  TaskHeartbeat,
   TaskRecord,
 } from "../core/provider/tasks.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
@@ -143,8 +145,30 @@ export class SqliteProvider implements Provider {
     });
   }
 
+  heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]> {
+    return this.#connection.write(() =>
+      heartbeats.filter((beat) => !this.#parts.tasks.heartbeat(beat)).map(({ task }) => task),
+    );
+  }
+
   lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]> {
     return this.#connection.read(() => claims.filter((claim) => !this.#parts.tasks.holds(claim)));
+  }
+
+  renewSessions(request: { owner: string; leaseMs: number; idleMs: number }): Promise<number> {
+    return this.#parts.sessions.renew(request);
+  }
+
+  releaseSessions(owner: string): Promise<void> {
+    return this.#parts.sessions.release(owner);
+  }
+
+  cleanSessions(): Promise<number> {
+    return this.#parts.sessions.clean();
+  }
+
+  listSessions(): Promise<readonly SessionRecord[]> {
+    return this.#parts.sessions.list();
   }
 
   readInstance(id: string): Promise<InstanceRecord | null> {

@@ -13,7 +13,7 @@ export class Queues {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#select = connection.prepare(`
-      SELECT name, coalesce(tags, '[]') AS tags, priority,
+      SELECT name, iif(tags = '', '[]', tags) AS tags, priority,
         count(*) FILTER (WHERE lease_owner IS NULL AND available_at <= ?1) AS waiting,
         count(*) FILTER (WHERE lease_owner IS NOT NULL) AS running,
         count(*) FILTER (WHERE lease_owner IS NULL AND available_at > ?1) AS delayed,

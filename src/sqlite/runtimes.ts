@@ -17,6 +17,7 @@ import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Transaction } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
+import type { Sessions } from "./sessions.ts";
 
 const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 const FREED = "RETURNING key, id, execution, steps_open";
@@ -25,6 +26,7 @@ export class Runtimes {
   readonly #connection: Connection;
   readonly #inbox: Inbox;
   readonly #notifier: Notifier;
+  readonly #sessions: Sessions;
   readonly #insert: StatementSync;
   readonly #beat: StatementSync;
   readonly #select: StatementSync;
@@ -36,10 +38,14 @@ export class Runtimes {
   readonly #freeInstances: StatementSync;
   readonly #freeTasks: StatementSync;
 
-  constructor(connection: Connection, inbox: Inbox, notifier: Notifier) {
+  constructor(
+    connection: Connection,
+    parts: { readonly inbox: Inbox; readonly notifier: Notifier; readonly sessions: Sessions },
+  ) {
     this.#connection = connection;
-    this.#inbox = inbox;
-    this.#notifier = notifier;
+    this.#inbox = parts.inbox;
+    this.#notifier = parts.notifier;
+    this.#sessions = parts.sessions;
     this.#insert = connection.prepare(`
       INSERT OR REPLACE INTO runtimes
         (id, node_id, hostname, process, registered, started_at, beat_at)
@@ -96,12 +102,14 @@ export class Runtimes {
       this.#delete.run(id);
       this.#freed(this.#freeInstances.all(id), transaction);
       if (changed(this.#freeTasks.run(id))) transaction.news.queued();
+      this.#sessions.releaseIn(id, transaction);
     });
   }
 
   #buryAll(id: string, transaction: Transaction): Omit<ExpireResult, "expired"> {
     const instances = this.#bury.all(id);
     this.#freed(instances, transaction);
+    this.#sessions.releaseIn(id, transaction);
     const tasks = Number(this.#buryTasks.run(transaction.now, id).changes);
     if (tasks > 0) transaction.news.queued();
     return { instances: instances.length, tasks };

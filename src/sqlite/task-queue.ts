@@ -1,70 +1,57 @@
 // Task queue: which waiting task is next, and taking it.
-//   Q1. Order is exact (K2): available at + priority · ageing. The index is cut by name and priority, within
+//   Q1. Order is exact (K2): available at + priority · ageing. The queue is read by cuts (task-cuts.ts), within
 //       which that is the order of available at; the heads of all cuts are merged.
-//   Q2. Only cuts of wanted names are read, and of each only what is due: neither a name that nobody here
+//   Q2. Only cuts of wanted names and tags are read, and of each only what is due: neither a name that nobody here
 //       registers nor a far retry costs anything (semantics 14).
 //   Q3. At most one suspect an answer, in its turn like any other (semantics 13).
 //   Q4. A task whose lease ended by itself is taken like a suspect that waits; only whoever takes it counts the
 //       death, since until then its owner may still finish it (I2, K4).
+//   Q5. New sessions are chosen in the order of their tasks. Once as many are chosen as may be, the queue is read
+//       again for the chosen ones alone, so that the rest hides none of their tasks.
 
 import type { StatementSync } from "node:sqlite";
-import type { LeasedTask, LeasedTasks, LeaseTasksRequest } from "../core/provider/tasks.ts";
-import { AGEING_MS } from "./ageing.ts";
-import { integer, integerOrNull, text, type Row } from "./columns.ts";
+import type {
+  LeasedTask,
+  LeasedTasks,
+  LeaseTasksRequest,
+  SessionClaim,
+  SessionRequest,
+} from "../core/provider/tasks.ts";
 import type { Connection } from "./connection.ts";
-import { nextCut } from "./cuts.ts";
 import { dueTime } from "./messages.ts";
 import type { Runtimes } from "./runtimes.ts";
+import type { Sessions } from "./sessions.ts";
+import { TaskCuts, type Heads, type Waiting } from "./task-cuts.ts";
 import { LEASED_COLUMNS, toLeasedTask } from "./task-rows.ts";
 
-/** A part of the queue in which available_at alone is the order. */
-interface Cut {
-  readonly suspect: number;
-  readonly name: string;
-  readonly priority: number;
-}
-interface Waiting {
-  readonly instance: number;
-  readonly execution: number;
-  readonly sequence: number;
-  readonly suspect: number;
-  /** 1: its lease ended by itself. */
-  readonly overdue: number;
-  readonly rank: number;
-}
 interface Found {
   readonly waiting: readonly Waiting[];
   readonly more: boolean;
   readonly nextAt: number | null;
 }
+interface Choice {
+  readonly takeable: readonly Waiting[];
+  /** The sessions that may be served, with the ones that were chosen. */
+  readonly served: ReadonlySet<string>;
+  /** Whether a task was passed over because no more sessions may be claimed. */
+  readonly isFull: boolean;
+}
+
+const NOTHING: Found = { waiting: [], more: false, nextAt: null };
 
 export class TaskQueue {
   readonly #connection: Connection;
   readonly #runtimes: Runtimes;
-  readonly #nextCut: StatementSync;
-  readonly #selectHead: StatementSync;
-  readonly #selectNextAt: StatementSync;
-  readonly #selectOverdue: StatementSync;
+  readonly #sessions: Sessions;
+  readonly #cuts: TaskCuts;
   readonly #take: StatementSync;
   readonly #selectInstance: StatementSync;
 
-  constructor(connection: Connection, runtimes: Runtimes) {
+  constructor(connection: Connection, runtimes: Runtimes, sessions: Sessions) {
     this.#connection = connection;
     this.#runtimes = runtimes;
-    this.#nextCut = connection.prepare(
-      nextCut("tasks", "lease_owner IS NULL", ["suspect", "name", "priority"]),
-    );
-    const cut = "lease_owner IS NULL AND suspect = ? AND name = ? AND priority = ?";
-    this.#selectHead = connection.prepare(`
-      SELECT instance, execution, sequence, available_at FROM tasks
-      WHERE ${cut} AND available_at <= ?
-      ORDER BY available_at, instance, execution, sequence LIMIT +?`);
-    this.#selectNextAt = connection.prepare(
-      `SELECT min(available_at) AS at FROM tasks WHERE ${cut} AND available_at > ?`,
-    );
-    this.#selectOverdue = connection.prepare(`
-      SELECT instance, execution, sequence, name, priority, lease_until AS available_at FROM tasks
-      WHERE lease_until IS NOT NULL AND lease_until <= ?`);
+    this.#sessions = sessions;
+    this.#cuts = new TaskCuts(connection);
     this.#take = connection.prepare(`
       UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
         attempt = attempt + ?4, deaths = deaths + ?4, suspect = max(suspect, ?4),
@@ -85,86 +72,99 @@ export class TaskQueue {
     );
   }
 
-  #find({ owner, names, limit, allowSuspect }: LeaseTasksRequest): Found {
-    if (!this.#runtimes.knows(owner)) return { waiting: [], more: false, nextAt: null };
+  #find(request: LeaseTasksRequest): Found {
+    const { owner, limit, tags, sessions } = request;
+    if (tags === "none" || !this.#runtimes.knows(owner)) return NOTHING;
     const now = this.#connection.now();
-    const wanted = new Set(names);
-    const candidates: Waiting[] = [];
-    let nextAt: number | null = null;
-    for (const cut of this.#cuts()) {
-      if (!wanted.has(cut.name) || (cut.suspect === 1 && !allowSuspect)) continue;
-      candidates.push(...this.#head(cut, now, limit + 1));
-      const at = this.#nextAt(cut, now);
-      if (at !== null && (nextAt === null || at < nextAt)) nextAt = at;
+    const plain = this.#cuts.ofSession(request, null, now);
+    const overdue = this.#overdue(request, now);
+    const others = [...plain.waiting, ...overdue];
+    if (sessions === null) {
+      return found(choose(others, limit, new Set(), 0), limit, [plain]);
     }
-    if (allowSuspect) candidates.push(...this.#overdue(wanted, now));
-    const inOrder = candidates.sort(byRank);
-    const firstSuspect = inOrder.find((task) => task.suspect === 1);
-    const takeable = inOrder.filter((task) => task.suspect === 0 || task === firstSuspect);
-    return {
-      waiting: takeable.slice(0, limit),
-      more: takeable.length > limit,
-      nextAt,
-    };
-  }
-
-  *#cuts(): Iterable<Cut> {
-    let last: Cut = { suspect: -1, name: "", priority: 0 };
-    for (;;) {
-      const row = this.#nextCut.get(last.suspect, last.name, last.priority);
-      if (row === undefined) return;
-      last = {
-        suspect: integer(row, "suspect"),
-        name: text(row, "name"),
-        priority: integer(row, "priority"),
-      };
-      yield last;
+    const { inFlight, newMax } = sessions;
+    let served: ReadonlySet<string> = new Set(inFlight);
+    if (newMax > 0) {
+      const every = this.#cuts.ofSessions(request, sessions.owner, now);
+      const choice = choose([...others, ...every.waiting], limit, served, newMax);
+      if (!choice.isFull) return found(choice, limit, [plain, every]);
+      served = choice.served;
     }
+    const ofServed = [...served]
+      .filter((id) => !this.#sessions.isForeign(id, sessions.owner, now))
+      .map((id) => this.#cuts.ofSession(request, id, now));
+    const waiting = [...others, ...ofServed.flatMap((heads) => heads.waiting)];
+    return found(choose(waiting, limit, served, 0), limit, [plain, ...ofServed]);
   }
 
-  #head({ suspect, name, priority }: Cut, now: number, limit: number): Waiting[] {
-    return this.#selectHead
-      .all(suspect, name, priority, now, limit)
-      .map((row) => toWaiting(row, { suspect, priority, overdue: 0 }));
-  }
-
-  #overdue(names: ReadonlySet<string>, now: number): Waiting[] {
-    return this.#selectOverdue
-      .all(now)
-      .filter((row) => names.has(text(row, "name")))
-      .map((row) => toWaiting(row, { suspect: 1, priority: integer(row, "priority"), overdue: 1 }));
-  }
-
-  #nextAt({ suspect, name, priority }: Cut, now: number): number | null {
-    const row = this.#selectNextAt.get(suspect, name, priority, now);
-    return row === undefined ? null : integerOrNull(row, "at");
+  #overdue(request: LeaseTasksRequest, now: number): readonly Waiting[] {
+    const { sessions } = request;
+    const overdue = this.#cuts.overdue(request, now);
+    return overdue.filter(({ session }) => {
+      if (session === null) return true;
+      return sessions !== null && !this.#sessions.isForeign(session, sessions.owner, now);
+    });
   }
 
   #takeAll(request: LeaseTasksRequest, waiting: readonly Waiting[]): LeasedTask[] {
-    const { owner, token, leaseMs } = request;
+    const { owner, token, leaseMs, sessions } = request;
     const now = this.#connection.now();
     const until = leaseMs === undefined ? null : dueTime({ delayMs: leaseMs }, now);
-    return waiting.flatMap(({ instance, execution, sequence, overdue }) => {
+    const claims = new Map<string, SessionClaim | null>();
+    return waiting.flatMap(({ instance, execution, sequence, session, overdue }) => {
+      if (session !== null && !claims.has(session)) {
+        claims.set(session, this.#claim(session, sessions, now));
+      }
+      const claim = session === null ? null : (claims.get(session) ?? null);
+      if (session !== null && claim === null) return [];
       const address = [instance, execution, sequence];
       const row = this.#take.get(owner, token, until, overdue, now, ...address);
       const described = this.#selectInstance.get(instance);
       if (row === undefined || described === undefined) return [];
-      return [toLeasedTask({ ...described, ...row })];
+      const task = toLeasedTask({ ...described, ...row });
+      return [claim === null ? task : { ...task, sessionClaim: claim }];
     });
+  }
+
+  #claim(id: string, sessions: SessionRequest | null, now: number): SessionClaim | null {
+    return sessions === null ? null : this.#sessions.claim(id, sessions, now);
   }
 }
 
-function toWaiting(
-  row: Row,
-  { suspect, priority, overdue }: { suspect: number; priority: number; overdue: number },
-): Waiting {
+/** What may be taken, in order: one more than the limit shows that there is more. */
+function choose(
+  candidates: Waiting[],
+  limit: number,
+  inFlight: ReadonlySet<string>,
+  newMax: number,
+): Choice {
+  const takeable: Waiting[] = [];
+  const served = new Set(inFlight);
+  let isFull = false;
+  let hasSuspect = false;
+  for (const task of candidates.sort(byRank)) {
+    if (takeable.length > limit) break;
+    const { session, suspect } = task;
+    if (suspect === 1 && hasSuspect) continue;
+    if (session !== null && !served.has(session)) {
+      if (served.size - inFlight.size >= newMax) {
+        isFull = true;
+        continue;
+      }
+      served.add(session);
+    }
+    if (suspect === 1) hasSuspect = true;
+    takeable.push(task);
+  }
+  return { takeable, served, isFull };
+}
+
+function found({ takeable }: Choice, limit: number, heads: readonly Heads[]): Found {
+  const times = heads.flatMap(({ nextAt }) => (nextAt === null ? [] : [nextAt]));
   return {
-    instance: integer(row, "instance"),
-    execution: integer(row, "execution"),
-    sequence: integer(row, "sequence"),
-    suspect,
-    overdue,
-    rank: integer(row, "available_at") + priority * AGEING_MS,
+    waiting: takeable.slice(0, limit),
+    more: takeable.length > limit,
+    nextAt: times.length === 0 ? null : Math.min(...times),
   };
 }
 

@@ -9,7 +9,7 @@ export const RECORD_COLUMNS = `
   instance, execution, sequence, name, attempt, available_at, lease_owner, suspect, last_failure`;
 export const LEASED_COLUMNS = `
   instance, execution, sequence, lease_token, name, input, options, session, tags, priority,
-  attempt, deaths, suspect`;
+  attempt, deaths, suspect, heartbeat`;
 
 export function toTaskRecord(row: Row): TaskRecord {
   return {
@@ -28,7 +28,7 @@ export function toTaskRecord(row: Row): TaskRecord {
 /** From LEASED_COLUMNS and the instance's id, run_id, name AS orchestration and version. */
 export function toLeasedTask(row: Row): LeasedTask {
   const options = row["options"] === null ? null : json(row, "options", isTaskOptions);
-  const tags = row["tags"] === null ? null : json(row, "tags", isTextList);
+  const tags = tagsOf(text(row, "tags"));
   return {
     key: integer(row, "instance"),
     execution: integer(row, "execution"),
@@ -47,8 +47,20 @@ export function toLeasedTask(row: Row): LeasedTask {
     attempt: integer(row, "attempt"),
     deaths: integer(row, "deaths"),
     suspect: integer(row, "suspect") === 1,
+    heartbeat: textOrNull(row, "heartbeat"),
     ...(options === undefined || tags === undefined ? { undecodable: true } : {}),
   };
+}
+
+/** Tags as they are stored: equal sets are equal texts, none at all is the empty one. */
+export function tagsText(tags: readonly string[] | null): string {
+  if (tags === null || tags.length === 0) return "";
+  return JSON.stringify([...new Set(tags)].toSorted());
+}
+
+/** Undefined: they cannot be read back. */
+export function tagsOf(tags: string): readonly string[] | null | undefined {
+  return tags === "" ? null : json({ tags }, "tags", isTextList);
 }
 
 /** Written by this provider from a TaskOptions; its members are the runtime's to judge (S4). */

@@ -9,7 +9,13 @@ import type {
   RetryItem,
   SimpleResult,
 } from "../core/provider/commit.ts";
-import type { NewTask, TaskAddress, TaskClaim, TaskRecord } from "../core/provider/tasks.ts";
+import type {
+  NewTask,
+  TaskAddress,
+  TaskClaim,
+  TaskHeartbeat,
+  TaskRecord,
+} from "../core/provider/tasks.ts";
 import { changed, integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
@@ -17,7 +23,8 @@ import { dueTime } from "./messages.ts";
 import type { Instances } from "./instances.ts";
 import type { Transaction } from "./news.ts";
 import { DONE, LEASE_LOST } from "./results.ts";
-import { RECORD_COLUMNS, toTaskRecord } from "./task-rows.ts";
+import type { Sessions } from "./sessions.ts";
+import { RECORD_COLUMNS, tagsText, toTaskRecord } from "./task-rows.ts";
 
 const CLAIM = "instance = ? AND execution = ? AND sequence = ? AND lease_token = ?";
 const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
@@ -25,6 +32,7 @@ const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 export class Tasks {
   readonly #inbox: Inbox;
   readonly #instances: Instances;
+  readonly #sessions: Sessions;
   readonly #insert: StatementSync;
   readonly #delete: StatementSync;
   readonly #cancel: StatementSync;
@@ -32,12 +40,17 @@ export class Tasks {
   readonly #retry: StatementSync;
   readonly #release: StatementSync;
   readonly #renew: StatementSync;
+  readonly #heartbeat: StatementSync;
   readonly #selectToken: StatementSync;
   readonly #select: StatementSync;
 
-  constructor(connection: Connection, inbox: Inbox, instances: Instances) {
-    this.#inbox = inbox;
-    this.#instances = instances;
+  constructor(
+    connection: Connection,
+    parts: { readonly inbox: Inbox; readonly instances: Instances; readonly sessions: Sessions },
+  ) {
+    this.#inbox = parts.inbox;
+    this.#instances = parts.instances;
+    this.#sessions = parts.sessions;
     this.#insert = connection.prepare(`
       INSERT INTO tasks (
         instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
@@ -49,11 +62,13 @@ export class Tasks {
     );
     this.#clear = connection.prepare("DELETE FROM tasks WHERE instance = ?");
     this.#retry = connection.prepare(`
-      UPDATE tasks SET attempt = attempt + 1, available_at = ?, last_failure = ?, ${FREE}
+      UPDATE tasks SET attempt = attempt + 1, available_at = ?, last_failure = ?,
+        heartbeat = coalesce(?, heartbeat), ${FREE}
       WHERE ${CLAIM}`);
     this.#release = connection.prepare(`UPDATE tasks SET ${FREE} WHERE ${CLAIM}`);
     this.#renew = connection.prepare(`
       UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
+    this.#heartbeat = connection.prepare(`UPDATE tasks SET heartbeat = ? WHERE ${CLAIM}`);
     this.#selectToken = connection.prepare(
       "SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
     );
@@ -75,7 +90,7 @@ export class Tasks {
       task.priority,
       task.name,
       task.session,
-      task.tags === null ? null : JSON.stringify(task.tags),
+      tagsText(task.tags),
       task.options === null ? null : JSON.stringify(task.options),
       task.input,
     );
@@ -84,7 +99,10 @@ export class Tasks {
 
   /** Takes the row away if the claim still holds. */
   finish(claim: TaskClaim): boolean {
-    return changed(this.#delete.run(claim.key, claim.execution, claim.sequence, claim.token));
+    const { key, execution, sequence, token, sessionClaim } = claim;
+    if (!changed(this.#delete.run(key, execution, sequence, token))) return false;
+    if (sessionClaim !== undefined) this.#sessions.bump(sessionClaim);
+    return true;
   }
 
   holds(claim: TaskClaim): boolean {
@@ -122,12 +140,20 @@ export class Tasks {
     return DONE;
   }
 
-  retry({ task, delayMs, failure }: RetryItem, { now, news }: Transaction): SimpleResult {
+  retry(
+    { task, delayMs, failure, heartbeat }: RetryItem,
+    { now, news }: Transaction,
+  ): SimpleResult {
     const { key, execution, sequence, token } = task;
     const availableAt = dueTime({ delayMs }, now);
-    if (!changed(this.#retry.run(availableAt, failure, key, execution, sequence, token))) {
+    if (
+      !changed(
+        this.#retry.run(availableAt, failure, heartbeat ?? null, key, execution, sequence, token),
+      )
+    ) {
       return LEASE_LOST;
     }
+    if (task.sessionClaim !== undefined) this.#sessions.bump(task.sessionClaim);
     news.queued();
     return DONE;
   }
@@ -141,8 +167,16 @@ export class Tasks {
 
   /** False: the claim does not hold any more. */
   renew(claim: TaskClaim, until: number): boolean {
-    const { key, execution, sequence, token } = claim;
-    return changed(this.#renew.run(until, key, execution, sequence, token));
+    const { key, execution, sequence, token, sessionClaim } = claim;
+    if (!changed(this.#renew.run(until, key, execution, sequence, token))) return false;
+    if (sessionClaim !== undefined) this.#sessions.bump(sessionClaim);
+    return true;
+  }
+
+  /** False: the claim does not hold any more. */
+  heartbeat({ task, details }: TaskHeartbeat): boolean {
+    const { key, execution, sequence, token } = task;
+    return changed(this.#heartbeat.run(details, key, execution, sequence, token));
   }
 
   read({ key, execution }: Omit<TaskAddress, "sequence">): TaskRecord[] {

@@ -38,6 +38,7 @@ export class Turns {
   readonly #sends: Sends;
   readonly #state: State;
   readonly #advance: StatementSync;
+  readonly #letGo: StatementSync;
   readonly #change: StatementSync;
   readonly #end: StatementSync;
   readonly #continue: StatementSync;
@@ -62,21 +63,23 @@ export class Turns {
     this.#sends = parts.sends;
     this.#state = parts.state;
     // Touches no indexed column; whatever else would have to change makes it find no row.
-    this.#advance = connection.prepare(`
-      UPDATE instances SET last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0
-      WHERE ${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`);
+    const advance = "last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0";
+    const plain = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
+    this.#advance = connection.prepare(`UPDATE instances SET ${advance} WHERE ${plain}`);
+    this.#letGo = connection.prepare(`
+      UPDATE instances SET ${advance}, lease_owner = NULL, lease_token = NULL, lease_until = NULL
+      WHERE ${plain}`);
     this.#change = connection.prepare(`
       UPDATE instances SET
-        last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0, steps_open = ?8,
-        status = 'running', version = coalesce(?9, version),
+        ${advance}, steps_open = ?8, status = 'running', version = coalesce(?9, version),
         cancel_requested = coalesce(?10, cancel_requested), blocked = NULL, blocked_by = NULL,
         lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
         lease_until = iif(?11, NULL, lease_until)
       WHERE ${FENCE}`);
     this.#end = connection.prepare(`
       UPDATE instances SET
-        last_event = ?5, last_commit = ?6, updated_at = ?7, completed_at = ?7, suspicion = 0,
-        steps_open = 0, status = ?8, output = ?9, error = ?10, version = coalesce(?11, version),
+        ${advance}, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
+        version = coalesce(?11, version),
         cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
         lease_owner = NULL, lease_token = NULL, lease_until = NULL
       WHERE ${FENCE}`);
@@ -118,18 +121,11 @@ export class Turns {
         ),
       );
     }
-    if (version === null && cancelRequested === null && !item.release) {
-      const result = this.#advance.run(
-        key,
-        execution,
-        token,
-        lastEvent,
-        last,
-        commitId,
-        now,
-        steps,
-      );
-      if (changed(result)) return true;
+    if (version === null && cancelRequested === null) {
+      const plain = item.release ? this.#letGo : this.#advance;
+      if (changed(plain.run(key, execution, token, lastEvent, last, commitId, now, steps))) {
+        return true;
+      }
     }
     const release = item.release ? 1 : 0;
     return changed(

@@ -5,7 +5,7 @@ test("a layer is a folder of src/, and the entry file is one too", () => {
   expect(layerOf("src/core/lease.ts")).toBe("core");
   expect(layerOf("src/core/provider/queue.ts")).toBe("core");
   expect(layerOf("src/index.ts")).toBe("index");
-  expect(layerOf("src/other.ts")).toBeUndefined();
+  expect(layerOf("src/perdure.ts")).toBe("index");
   expect(layerOf("src/other/file.ts")).toBeUndefined();
   expect(layerOf("test/support/layers.ts")).toBeUndefined();
 });

@@ -10,7 +10,7 @@ const SHELLS = ["telemetry", "testing", "server", "cli", "index"] as const;
 export type Layer = (typeof LAYERS)[number] | (typeof SHELLS)[number];
 type Table<Value> = Readonly<Record<Layer, Value>>;
 
-/** A layer is a folder of src/; `index` is src/index.ts. */
+/** A layer is a folder of src/; `index` is what lies in src/ itself. */
 export const MAY_IMPORT: Table<readonly Layer[]> = {
   core: [],
   runtime: ["core"],
@@ -80,7 +80,7 @@ export function isTestFile(path: string): boolean {
 }
 
 export function layerOf(path: string): Layer | undefined {
-  const name = path === "src/index.ts" ? "index" : /^src\/([^/]+)\//.exec(path)?.[1];
+  const name = /^src\/[^/]+\.ts$/.test(path) ? "index" : /^src\/([^/]+)\//.exec(path)?.[1];
   return name !== undefined && Object.hasOwn(MAY_IMPORT, name) ? (name as Layer) : undefined;
 }
 

@@ -139,6 +139,8 @@ export interface RetryItem {
   readonly task: TaskClaim;
   readonly delayMs: number;
   readonly failure: string;
+  /** Details of the attempt's last heartbeat; absent: what is stored stays. */
+  readonly heartbeat?: string;
 }
 /** A task handed back without an attempt counted. */
 export interface ReleaseTaskItem {

@@ -27,15 +27,17 @@ import type {
   RuntimeRecord,
   RuntimeRegistration,
 } from "./runtimes.ts";
+import type { SessionStore } from "./sessions.ts";
 import type {
   LeasedTasks,
   LeaseTasksRequest,
   TaskAddress,
   TaskClaim,
+  TaskHeartbeat,
   TaskRecord,
 } from "./tasks.ts";
 
-export interface Provider extends AdminStore {
+export interface Provider extends AdminStore, SessionStore {
   /** What it is, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
   /** How durable a returned call is, in words, shown wherever status is shown (P1). */
@@ -68,6 +70,8 @@ export interface Provider extends AdminStore {
 
   leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks>;
   renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]>;
+  /** Keeps details for the next attempt; returns the claims that are no longer held: theirs are not kept. */
+  heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]>;
   /** Which of these are no longer held under their token: cancelled, finished or taken over. */
   lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]>;
 

@@ -17,8 +17,15 @@ export interface TaskAddress {
   readonly sequence: number;
 }
 
+/** A hold on a session; whoever bumps it names the token (SE1). */
+export interface SessionClaim {
+  readonly id: string;
+  readonly token: number;
+}
 export interface TaskClaim extends TaskAddress {
   readonly token: number;
+  /** Set for a session's task: its session is bumped when it is renewed, retried or over (SE4). */
+  readonly sessionClaim?: SessionClaim;
 }
 
 export interface TaskOptions {
@@ -32,7 +39,9 @@ export interface NewTask {
   readonly name: string;
   readonly input: string;
   readonly options: TaskOptions | null;
+  /** A session's task is not born leased: only taking it claims the session (SE1). */
   readonly session: string | null;
+  /** A set: it comes back sorted and without repetitions. */
   readonly tags: readonly string[] | null;
   readonly priority: number;
   /** Born leased to the runtime that commits it: no fetch and no second write (architecture §4.4). */
@@ -77,7 +86,7 @@ export interface SessionRequest {
   /** Drawn for sessions newly claimed by this request. */
   readonly token: number;
   readonly leaseMs: number;
-  /** Sessions that may be claimed beyond those in flight. */
+  /** Sessions that may be served beyond those in flight, whether newly claimed or held already. */
   readonly newMax: number;
   /** At capacity: only these are served. */
   readonly inFlight: readonly string[];

@@ -116,46 +116,5 @@ export const blocked: ContractSubject = {
         expect(await setup.read("a")).toMatchObject({ blocked: REASON, lastEvent: 1 });
       },
     },
-    {
-      title: "an instance that is unblocked is there to be leased again, by its finder too",
-      async run(setup) {
-        const held = await setup.hold("a");
-        const { key, token } = held;
-        await setup.commit({ kind: "block", key, token, reason: REASON, by: ALPHA });
-        await setup.commit(sendItem({ id: "a" }));
-        await setup.leaseNothing(ALPHA);
-        expect(await setup.commit({ kind: "unblock", id: "a" })).toEqual({ kind: "done" });
-        expect(await setup.read("a")).toMatchObject({ blocked: null, status: "running" });
-        expect(await setup.leaseOnly("a", ALPHA)).toMatchObject({ suspicion: 0, lastEvent: 1 });
-      },
-    },
-    {
-      title: "an unblock takes what is held against the instance away (9a)",
-      async run(setup) {
-        await setup.start("a");
-        await setup.provider.registerRuntime(registration({ id: "victim" }));
-        await setup.leaseOnly("a", "victim");
-        await setup.die("victim");
-        const { key, token } = await setup.leaseOnly("a", ALPHA, { allowSuspect: true });
-        await setup.commit({ kind: "block", key, token, reason: REASON, by: ALPHA });
-        await setup.commit({ kind: "unblock", id: "a" });
-        expect(await setup.leaseOnly("a", BETA)).toMatchObject({ suspicion: 0 });
-      },
-    },
-    {
-      title: "unblocking what does not exist or has ended is refused",
-      async run(setup) {
-        expect(await setup.commit({ kind: "unblock", id: "nobody" })).toEqual({
-          kind: "refused",
-          code: "INSTANCE_NOT_FOUND",
-        });
-        const held = await setup.hold("a");
-        await setup.complete(held);
-        expect(await setup.commit({ kind: "unblock", id: "a" })).toEqual({
-          kind: "refused",
-          code: "INSTANCE_FINISHED",
-        });
-      },
-    },
   ],
 };

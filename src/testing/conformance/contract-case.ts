@@ -3,7 +3,7 @@
 
 import { describe, test } from "vitest";
 import { VirtualEnvironment } from "../virtual-environment.ts";
-import { offers, type Need, type OpenProvider } from "./open-provider.ts";
+import { has, type Need, type OpenProvider } from "./open-provider.ts";
 import { Setup } from "./setup.ts";
 
 export interface ContractCase {
@@ -19,18 +19,27 @@ export interface ContractSubject {
   readonly cases: readonly ContractCase[];
 }
 
-/** Runs one case on a store of its own. `skip` is called, and must throw, when the case cannot be run. */
-export async function runCase(
-  contractCase: ContractCase,
-  open: OpenProvider,
-  skip: (why: string) => never,
-): Promise<void> {
+export interface ContractOptions {
+  /** What `open` gives besides a provider. Cases that need more are no part of the suite. */
+  readonly offers?: readonly Need[];
+}
+
+/** The cases that can be run with what is offered. */
+export function casesWith(
+  { cases }: ContractSubject,
+  { offers = [] }: ContractOptions,
+): readonly ContractCase[] {
+  return cases.filter(({ needs = [] }) => needs.every((need) => offers.includes(need)));
+}
+
+/** Runs one case on a store of its own. */
+export async function runCase(contractCase: ContractCase, open: OpenProvider): Promise<void> {
   const environment = new VirtualEnvironment();
   const opened = await open({ environment });
   const setup = new Setup(environment, opened);
   try {
-    const missing = contractCase.needs?.filter((need) => !offers(opened, need)) ?? [];
-    if (missing.length > 0) skip(`the provider under test offers no ${missing.join(", ")}`);
+    const missing = contractCase.needs?.filter((need) => !has(opened, need)) ?? [];
+    if (missing.length > 0) throw new Error(`what was opened offers no ${missing.join(", ")}`);
     await setup.prepare();
     await contractCase.run(setup);
   } finally {
@@ -39,12 +48,16 @@ export async function runCase(
 }
 
 /** Registers a subject's cases with Vitest. */
-export function registerCases(subject: ContractSubject, open: OpenProvider): void {
+export function registerCases(
+  subject: ContractSubject,
+  open: OpenProvider,
+  options: ContractOptions = {},
+): void {
+  const cases = casesWith(subject, options);
+  if (cases.length === 0) return;
   describe(subject.subject, () => {
-    for (const contractCase of subject.cases) {
-      test(contractCase.title, (context) =>
-        runCase(contractCase, open, (why) => context.skip(why)),
-      );
+    for (const contractCase of cases) {
+      test(contractCase.title, () => runCase(contractCase, open));
     }
   });
 }

@@ -3,14 +3,18 @@
 import { composeRow } from "../../core/history-row.ts";
 import type {
   CancelItem,
+  ForkItem,
   LeasedInstance,
   NewInstance,
   NewTask,
   OutgoingMessage,
+  PauseItem,
+  ResumeItem,
   RuntimeRegistration,
   SendItem,
   SessionRequest,
   StartItem,
+  StateChange,
   TaskAddress,
   TaskClaim,
   TerminateItem,
@@ -167,6 +171,40 @@ export function sendItem(fields: Partial<SendItem> & { readonly id: string }): S
     ifMissing: "fail",
     ...fields,
   };
+}
+
+/** A send that waits for its receiver's start, should there be no receiver yet. */
+export function keepItem(fields: Partial<SendItem> & { readonly id: string }): SendItem {
+  return sendItem({ ...fields, ifMissing: "keep" });
+}
+
+/** An instance with a past of three events. */
+export function forkItem(id: string, fields: Partial<ForkItem> = {}): ForkItem {
+  return {
+    kind: "fork",
+    instance: newInstance({ id, version: VERSION }),
+    rows: [
+      { first: 1, last: 1, data: composeRow(1, [startedText()]) },
+      { first: 2, last: 3, data: composeRow(2, [eventText("1"), eventText("2")]) },
+    ],
+    keyValues: [],
+    status: null,
+    ...fields,
+  };
+}
+
+export function stateChange(fields: Partial<StateChange>): StateChange {
+  return { status: null, attributes: null, keyValues: [], ...fields };
+}
+
+export const PAUSE_INFO = '{"reason":"for lunch","at":1}';
+
+export function pauseItem(id: string, info = PAUSE_INFO): PauseItem {
+  return { kind: "pause", id, info };
+}
+
+export function resumeItem(id: string): ResumeItem {
+  return { kind: "resume", id };
 }
 
 export function cancelItem(id: string): CancelItem {

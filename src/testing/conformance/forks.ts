@@ -1,24 +1,8 @@
 // Forks: a new instance with a copied past, due at once (semantics 21a).
 
 import { expect } from "vitest";
-import { composeRow } from "../../core/history-row.ts";
-import type { ForkItem } from "../../core/provider/index.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { BETA, eventText, heldFrom, newInstance, startedText, VERSION } from "./fixture.ts";
-
-function forkItem(id: string, fields: Partial<ForkItem> = {}): ForkItem {
-  return {
-    kind: "fork",
-    instance: newInstance({ id, version: VERSION }),
-    rows: [
-      { first: 1, last: 1, data: composeRow(1, [startedText()]) },
-      { first: 2, last: 3, data: composeRow(2, [eventText("1"), eventText("2")]) },
-    ],
-    keyValues: [],
-    status: null,
-    ...fields,
-  };
-}
+import { BETA, eventText, forkItem, heldFrom, VERSION } from "./fixture.ts";
 
 export const forks: ContractSubject = {
   subject: "forks",
@@ -64,11 +48,12 @@ export const forks: ContractSubject = {
     {
       title: "a fork takes status and key-values along, and no parent",
       async run(setup) {
-        await setup.commit(
-          forkItem("copy", { status: '"half"', keyValues: [{ key: "k", value: "1" }] }),
-        );
+        await setup.commit(forkItem("copy", { status: '"half"', keyValues: [["k", "1", 5]] }));
         expect(await setup.read("copy")).toMatchObject({ customStatus: '"half"', parent: null });
-        expect(await setup.provider.readKeyValue("copy", "k")).toMatchObject({ value: "1" });
+        expect(await setup.provider.readKeyValue("copy", "k")).toMatchObject({
+          value: "1",
+          updatedAt: 5,
+        });
       },
     },
     {

@@ -1,5 +1,5 @@
 // The contract every provider keeps, as tests. A provider's own tests hold only what is its own: SQL,
-// pragmas, pools. Run it from a Vitest file: `providerContract("mine", open)`.
+// pragmas, pools. Run it from a Vitest file: `providerContract("mine", open, { offers: ["reopen"] })`.
 
 import { describe } from "vitest";
 import { bigIds } from "./big-ids.ts";
@@ -8,7 +8,7 @@ import { cancel } from "./cancel.ts";
 import { children } from "./children.ts";
 import { concurrency } from "./concurrency.ts";
 import { continuing } from "./continue-as-new.ts";
-import { registerCases, type ContractSubject } from "./contract-case.ts";
+import { registerCases, type ContractOptions, type ContractSubject } from "./contract-case.ts";
 import { corruptedRows } from "./corrupted-rows.ts";
 import { detached } from "./detached.ts";
 import { duplicates } from "./duplicates.ts";
@@ -42,9 +42,11 @@ import { timers } from "./timers.ts";
 import { turnAtomicity } from "./turn-atomicity.ts";
 
 export {
+  casesWith,
   registerCases,
   runCase,
   type ContractCase,
+  type ContractOptions,
   type ContractSubject,
 } from "./contract-case.ts";
 export type { Need, OpenedProvider, OpenProvider, Tampering } from "./open-provider.ts";
@@ -90,8 +92,12 @@ export const contractSubjects: readonly ContractSubject[] = [
 ];
 
 /** Registers the whole contract with Vitest. Every case opens a store of its own. */
-export function providerContract(name: string, open: OpenProvider): void {
+export function providerContract(
+  name: string,
+  open: OpenProvider,
+  options: ContractOptions = {},
+): void {
   describe(`${name} keeps the provider contract`, () => {
-    for (const subject of contractSubjects) registerCases(subject, open);
+    for (const subject of contractSubjects) registerCases(subject, open, options);
   });
 }

@@ -98,34 +98,5 @@ export const keptMessages: ContractSubject = {
         expect(await setup.inboxKinds(late.key)).toEqual(["start"]);
       },
     },
-    {
-      title: "events that come with a start are in its mailbox from the first moment, in order",
-      async run(setup) {
-        const events = ["1", "2", "3"].map((data) => ({ name: "seed", data, key: `seed-${data}` }));
-        const { key } = await setup.start("a", { events });
-        await setup.commit(sendItem({ id: "a", name: "seed", data: "4" }));
-        const inbox = await setup.provider.readInbox(key);
-        expect(inbox.map(({ kind }) => kind)).toEqual([
-          "start",
-          "event",
-          "event",
-          "event",
-          "event",
-        ]);
-        expect(inbox.slice(1).map(({ data }) => data)).toEqual(["1", "2", "3", "4"]);
-        expect(inbox[1]).toMatchObject({ name: "seed", execution: null });
-      },
-    },
-    {
-      title: "events of a start that met an existing instance are not delivered",
-      async run(setup) {
-        const held = await setup.hold("a");
-        const events = [{ name: "seed", data: "1", key: null }];
-        for (const onConflict of ["fail", "useExisting", "restart"] as const) {
-          await setup.commit(startItem({ id: "a", onConflict, events }));
-        }
-        expect(await setup.provider.readInbox(held.key)).toEqual([]);
-      },
-    },
   ],
 };

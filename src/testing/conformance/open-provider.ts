@@ -12,7 +12,7 @@ export interface OpenedProvider {
   readonly provider: Provider;
   /** Another provider on the same store, as another process would open it; the suite closes it. */
   reopen?(): Promise<Provider>;
-  /** Writes to the store behind the provider's back. A test that needs one that is missing is skipped. */
+  /** Writes to the store behind the provider's back. */
   readonly tamper?: Tampering;
   /** Closes the provider and removes the store. */
   cleanup(): Promise<void>;
@@ -34,9 +34,9 @@ export interface Tampering {
   setNextIds?(least: number): Promise<void>;
 }
 
-/** What a test may need beyond a provider. */
+/** What a case may need beyond a provider. */
 export type Need = "reopen" | keyof Tampering;
 
-export function offers(opened: OpenedProvider, need: Need): boolean {
+export function has(opened: OpenedProvider, need: Need): boolean {
   return need === "reopen" ? opened.reopen !== undefined : opened.tamper?.[need] !== undefined;
 }

@@ -1,18 +1,12 @@
 // Visible state: custom status, key-values and attributes, written with the turn that changed them (ST1–ST3).
 
 import { expect } from "vitest";
-import type { KeyValueChange, StateChange } from "../../core/provider/index.ts";
+import type { KeyValueChange } from "../../core/provider/index.ts";
 import { continueAsNew } from "./continue-as-new.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { eventText, startItem, turnItem } from "./fixture.ts";
+import { eventText, startItem, stateChange, turnItem } from "./fixture.ts";
 import type { Setup } from "./setup.ts";
 
-const change = (fields: Partial<StateChange>): StateChange => ({
-  status: null,
-  attributes: null,
-  keyValues: [],
-  ...fields,
-});
 const set = (key: string, value: string): KeyValueChange => ({ key, value });
 
 async function keyValues(setup: Setup, id: string): Promise<Record<string, string>> {
@@ -34,7 +28,7 @@ export const visibleState: ContractSubject = {
           [null, 3],
           ['"done"', 4],
         ] as const) {
-          await setup.turn(held, { state: change({ status: { value } }) });
+          await setup.turn(held, { state: stateChange({ status: { value } }) });
           expect(await setup.read("a")).toMatchObject({
             customStatus: value,
             customStatusVersion: version,
@@ -46,9 +40,9 @@ export const visibleState: ContractSubject = {
       title: "a turn that says nothing of the status leaves it and its version alone",
       async run(setup) {
         const held = await setup.hold("a");
-        await setup.turn(held, { state: change({ status: { value: '"half"' } }) });
+        await setup.turn(held, { state: stateChange({ status: { value: '"half"' } }) });
         await setup.turn(held, { events: [eventText()] });
-        await setup.turn(held, { state: change({ keyValues: [set("k", "1")] }) });
+        await setup.turn(held, { state: stateChange({ keyValues: [set("k", "1")] }) });
         expect(await setup.read("a")).toMatchObject({
           customStatus: '"half"',
           customStatusVersion: 1,
@@ -59,45 +53,10 @@ export const visibleState: ContractSubject = {
       title: "attributes are replaced as a whole, or left",
       async run(setup) {
         const held = await setup.hold("a", { attributes: { a: "1", b: "2" } });
-        await setup.turn(held, { state: change({ attributes: { b: "3", c: "4" } }) });
-        await setup.turn(held, { state: change({ status: { value: "1" } }) });
+        await setup.turn(held, { state: stateChange({ attributes: { b: "3", c: "4" } }) });
+        await setup.turn(held, { state: stateChange({ status: { value: "1" } }) });
         expect(await setup.read("a")).toMatchObject({ attributes: { b: "3", c: "4" } });
         expect((await setup.read("a")).attributes).not.toHaveProperty("a");
-      },
-    },
-    {
-      title: "key-values are changed in the order given: set, overwritten, deleted, cleared",
-      async run(setup) {
-        const held = await setup.hold("a");
-        await setup.turn(held, {
-          state: change({ keyValues: [set("x", "1"), set("y", "2"), set("x", "3")] }),
-        });
-        expect(await keyValues(setup, "a")).toEqual({ x: "3", y: "2" });
-        await setup.turn(held, { state: change({ keyValues: [{ key: "x", value: null }] }) });
-        expect(await keyValues(setup, "a")).toEqual({ y: "2" });
-        await setup.turn(held, {
-          state: change({
-            keyValues: [set("gone", "1"), { key: null, value: null }, set("z", "4")],
-          }),
-        });
-        expect(await keyValues(setup, "a")).toEqual({ z: "4" });
-      },
-    },
-    {
-      title: "a key-value reads back with when it was written, and one that is missing as null",
-      async run(setup) {
-        const held = await setup.hold("a");
-        await setup.hold("b");
-        await setup.environment.advance(25);
-        await setup.turn(held, { state: change({ keyValues: [set("k", '"v"')] }) });
-        expect(await setup.provider.readKeyValue("a", "k")).toEqual({
-          key: "k",
-          value: '"v"',
-          updatedAt: setup.environment.now(),
-        });
-        expect(await setup.provider.readKeyValue("a", "other")).toBeNull();
-        expect(await setup.provider.readKeyValue("b", "k")).toBeNull();
-        expect(await setup.provider.readKeyValue("nobody", "k")).toBeNull();
       },
     },
     {
@@ -105,7 +64,7 @@ export const visibleState: ContractSubject = {
       async run(setup) {
         const held = await setup.hold("a", { attributes: { a: "1" } });
         const record = await setup.read("a");
-        const state = change({
+        const state = stateChange({
           status: { value: "1" },
           attributes: {},
           keyValues: [set("k", "1")],
@@ -120,11 +79,11 @@ export const visibleState: ContractSubject = {
       title: "status and key-values outlive continue as new and the end (ST3)",
       async run(setup) {
         const held = await setup.hold("a");
-        const state = change({ status: { value: "1" }, keyValues: [set("k", "1")] });
+        const state = stateChange({ status: { value: "1" }, keyValues: [set("k", "1")] });
         await setup.turn(held, { state });
         await continueAsNew(setup, held);
         expect(await setup.read("a")).toMatchObject({ customStatus: "1", customStatusVersion: 1 });
-        await setup.turn(held, { state: change({ status: { value: "2" } }) });
+        await setup.turn(held, { state: stateChange({ status: { value: "2" } }) });
         await setup.complete(held);
         expect(await setup.read("a")).toMatchObject({ customStatus: "2", customStatusVersion: 2 });
         expect(await keyValues(setup, "a")).toEqual({ k: "1" });
@@ -135,7 +94,7 @@ export const visibleState: ContractSubject = {
         "a restart begins without status and key-values, and no version comes twice (I11, ST2)",
       async run(setup) {
         const held = await setup.hold("a");
-        const state = change({ status: { value: "1" }, keyValues: [set("k", "1")] });
+        const state = stateChange({ status: { value: "1" }, keyValues: [set("k", "1")] });
         await setup.turn(held, { state });
         await setup.complete(held);
         await setup.commit(startItem({ id: "a", onConflict: "restart" }));

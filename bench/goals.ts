@@ -1,0 +1,66 @@
+// The goals of performance.md, figure by figure.
+//   G1. A goal is shown beside its figure and never decides whether the command succeeds.
+
+import type { Metric, Reading, Result, Store } from "./subject.ts";
+
+export interface Goal {
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+type Bounds = Goal | { readonly [S in Store]: Goal };
+
+interface Line {
+  readonly workload: string;
+  readonly metric: Metric;
+  /** Only for this size. */
+  readonly n?: number;
+  readonly goal: Bounds;
+}
+
+const W2_GOAL = { atLeast: 20_000 };
+
+const GOALS: readonly Line[] = [
+  { workload: "W1", metric: "msPerStep", goal: byStore(0.5, 1.4) },
+  { workload: "W1", metric: "slopePercent", goal: { atLeast: -10, atMost: 10 } },
+  { workload: "W1s", metric: "msPerStep", goal: byStore(0.4, 1.4) },
+  { workload: "W1s", metric: "slopePercent", goal: { atLeast: -10, atMost: 10 } },
+  { workload: "W2", metric: "stepsPerS", goal: W2_GOAL },
+  { workload: "W2t", metric: "stepsPerS", goal: W2_GOAL },
+  { workload: "W2L", metric: "ofW2Percent", goal: { atLeast: 90 } },
+  { workload: "W2b", metric: "ofW2Percent", goal: { atLeast: 90 } },
+  // "Flat" in figures: what it grows by from a quarter of the way to the end.
+  { workload: "W2L", metric: "rssMb", goal: { atMost: 20 } },
+  { workload: "W3", metric: "totalMs", n: 1_000, goal: { atMost: 120 } },
+  { workload: "W3", metric: "totalMs", n: 10_000, goal: { atMost: 1_200 } },
+  { workload: "W4", metric: "p50Ms", goal: byStore(2, 5) },
+  { workload: "W4", metric: "p99Ms", goal: byStore(8, 15) },
+  { workload: "W5", metric: "p50Ms", goal: byStore(2, 4) },
+  { workload: "W5", metric: "p99Ms", goal: byStore(6, 12) },
+  { workload: "W6", metric: "rssMb", goal: { atMost: 50 } },
+  { workload: "W6", metric: "queriesPerS", goal: { atMost: 2 } },
+  { workload: "W6", metric: "dueMs", goal: { atMost: 2_000 } },
+  { workload: "W7", metric: "replayMs", n: 10_000, goal: { atMost: 100 } },
+  { workload: "W7", metric: "replayBusyMs", goal: { atMost: 250 } },
+  { workload: "W7", metric: "r2", goal: { atLeast: 0.98 } },
+  { workload: "W9", metric: "restartMs", goal: byStore(1_500, 2_000) },
+  { workload: "W9", metric: "takeOverMs", goal: { atMost: 8_000 } },
+  { workload: "W9", metric: "lost", goal: { atMost: 0 } },
+  { workload: "W9", metric: "rerunRecorded", goal: { atMost: 0 } },
+];
+
+/** Null where performance.md names none. */
+export function goalOf({ workload, store, metric, n }: Result): Goal | null {
+  const line = GOALS.find(
+    (one) => one.workload === workload && one.metric === metric && (one.n ?? n) === n,
+  );
+  if (line === undefined) return null;
+  return "sqlite" in line.goal ? line.goal[store] : line.goal;
+}
+
+export function isReached(goal: Goal, { value }: Reading): boolean {
+  return value <= (goal.atMost ?? Infinity) && value >= (goal.atLeast ?? -Infinity);
+}
+
+function byStore(sqlite: number, postgres: number): { readonly [S in Store]: Goal } {
+  return { sqlite: { atMost: sqlite }, postgres: { atMost: postgres } };
+}

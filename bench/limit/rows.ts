@@ -1,0 +1,69 @@
+// The row writes that no engine on this schema can avoid, without an engine.
+//   L1. Every write here is one that the contract asks for: an instance is a row; a turn is its instance's row, a
+//       history row, the tasks it ends and those it begins, the message it consumed, the timer it sets.
+//   L2. A group is one transaction; what an engine must wait for is a group of its own.
+//   A store's own program of the same shape goes beside `sqlite-rows.ts`.
+
+import type { Setting } from "../subject.ts";
+import { openSqliteRows } from "./sqlite-rows.ts";
+
+export interface StartRows {
+  readonly kind: "start";
+  readonly key: number;
+}
+export interface SendRows {
+  readonly kind: "send";
+  readonly key: number;
+  readonly message: number;
+}
+export interface TurnRows {
+  readonly kind: "turn";
+  readonly key: number;
+  /** The first of the two events that the turn appends. */
+  readonly first: number;
+  readonly consumed?: number;
+  /** Tasks by their sequence numbers. */
+  readonly finished?: readonly number[];
+  readonly begun?: readonly number[];
+  /** A message that is due later. */
+  readonly timer?: { readonly message: number; readonly dueAt: number };
+  readonly ended?: boolean;
+}
+export type RowWrite = StartRows | SendRows | TurnRows;
+
+export interface Rows {
+  commit(group: readonly RowWrite[]): Promise<void>;
+  /** The texts of an instance's history. */
+  history(key: number): Promise<readonly string[]>;
+  /** How many instances have ended, to see that all was written. */
+  ended(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export const GROUP_MAX = 256;
+
+export async function withRows<T>(setting: Setting, work: (rows: Rows) => Promise<T>): Promise<T> {
+  if (setting.store !== "sqlite") throw new Error(`No limit program on ${setting.store} yet.`);
+  const rows = openSqliteRows(setting);
+  try {
+    return await work(rows);
+  } finally {
+    await rows.close();
+  }
+}
+
+/** All writes, in groups. */
+export async function commitAll(rows: Rows, writes: readonly RowWrite[]): Promise<void> {
+  for (let i = 0; i < writes.length; i += GROUP_MAX) {
+    await rows.commit(writes.slice(i, i + GROUP_MAX));
+  }
+}
+
+/** Step `index` of an instance whose turns append two events each: ends a task, begins the next or ends. */
+export function stepOf(key: number, index: number, isLast: boolean): TurnRows {
+  const first = 1 + 2 * index;
+  const finished = index === 0 ? [] : [first - 1];
+  return isLast
+    ? { kind: "turn", key, first, finished, ended: true }
+    : { kind: "turn", key, first, finished, begun: [first + 1] };
+}

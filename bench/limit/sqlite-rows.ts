@@ -1,0 +1,82 @@
+// The limit's rows on SQLite: the provider's own schema and settings, and the bare statements.
+
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { applySettings } from "../../src/sqlite/settings.ts";
+import type { Setting } from "../subject.ts";
+import type { Rows, RowWrite, TurnRows } from "./rows.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../src/sqlite/migrations");
+const PAIR = (at: number, first: number): string =>
+  `{"v":1,"at":${at},"e":[{"kind":"ActivityCompleted","scheduled":${first - 1},"output":"1","attempts":1},{"kind":"ActivityScheduled","name":"increment","input":"1"}]}`;
+
+export function openSqliteRows({ directory }: Setting): Rows {
+  const path = join(directory, "limit.db");
+  const database = new DatabaseSync(path);
+  applySettings(database, { path, inMemory: false, durability: "full" });
+  for (const file of readdirSync(MIGRATIONS).toSorted()) {
+    database.exec(readFileSync(join(MIGRATIONS, file), "utf8"));
+  }
+  const insertInstance = database.prepare(`
+    INSERT INTO instances (
+      key, id, run_id, name, version, on_parent_close, priority, attributes, created_at, updated_at,
+      lease_owner, lease_token, suspicion, execution, last_event, steps_open, status
+    ) VALUES (?1, ?2, ?3, 'limit', '1.0.0', 'cancel', 3, '{}', ?4, ?4, 'limit', 1, 0, 1, 0, 0, 'running')`);
+  const advance = database.prepare(`
+    UPDATE instances SET last_event = ?, updated_at = ? WHERE key = ? AND lease_token = 1`);
+  const end = database.prepare(`
+    UPDATE instances SET last_event = ?1, updated_at = ?2, completed_at = ?2, status = 'completed',
+      output = '1', lease_owner = NULL, lease_token = NULL
+    WHERE key = ?3 AND lease_token = 1`);
+  const insertHistory = database.prepare("INSERT INTO history VALUES (?, 1, ?, ?, ?)");
+  const insertTask = database.prepare(`
+    INSERT INTO tasks (
+      instance, execution, sequence, lease_token, lease_owner, available_at, priority, attempt,
+      deaths, suspect, name, input
+    ) VALUES (?, 1, ?, 1, 'limit', ?, 3, 0, 0, 0, 'increment', '1')`);
+  const deleteTask = database.prepare(
+    "DELETE FROM tasks WHERE instance = ? AND execution = 1 AND sequence = ? AND lease_token = 1",
+  );
+  const insertMessage = database.prepare(`
+    INSERT INTO inbox (
+      id, instance, visible_at, priority, target, parked, execution, sequence, kind, data
+    ) VALUES (?, ?, ?, 3, 'limit', 0, 1, 2, ?, '1')`);
+  const deleteMessage = database.prepare("DELETE FROM inbox WHERE id = ?");
+  const selectHistory = database.prepare(
+    "SELECT data FROM history WHERE instance = ? AND execution = 1 ORDER BY first",
+  );
+  const countEnded = database.prepare(
+    "SELECT count(*) AS ended FROM instances WHERE status = 'completed'",
+  );
+  const [begin, commit] = [database.prepare("BEGIN IMMEDIATE"), database.prepare("COMMIT")];
+
+  const turn = (write: TurnRows, now: number): void => {
+    const { key, first, timer } = write;
+    const last = first + 1;
+    const { changes } = (write.ended === true ? end : advance).run(last, now, key);
+    if (changes !== 1) throw new Error(`Instance ${key} has no row to advance.`);
+    insertHistory.run(key, first, last, PAIR(now, first));
+    if (write.consumed !== undefined) deleteMessage.run(write.consumed);
+    for (const sequence of write.finished ?? []) deleteTask.run(key, sequence);
+    for (const sequence of write.begun ?? []) insertTask.run(key, sequence, now);
+    if (timer !== undefined) insertMessage.run(timer.message, key, timer.dueAt, "timer");
+  };
+  const write = (one: RowWrite, now: number): void => {
+    if (one.kind === "turn") turn(one, now);
+    else if (one.kind === "send") insertMessage.run(one.message, one.key, now, "event");
+    else insertInstance.run(one.key, randomBytes(16).toString("hex"), `run-${one.key}`, now);
+  };
+  return {
+    commit: async (group) => {
+      begin.run();
+      const now = Date.now();
+      for (const one of group) write(one, now);
+      commit.run();
+    },
+    history: async (key) => selectHistory.all(key).map((row) => String(row["data"])),
+    ended: async () => Number(countEnded.get()?.["ended"]),
+    close: async () => database.close(),
+  };
+}

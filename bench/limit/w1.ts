@@ -1,0 +1,37 @@
+// W1's limit: one instance, a commit a step, each waiting for the one before.
+
+import { strict as assert } from "node:assert";
+import { timeMs } from "../measure.ts";
+import { ROW_LENGTHS, ROW_WARM_UP_STEPS } from "../sizes.ts";
+import { median } from "../statistics.ts";
+import type { Reading, Run } from "../subject.ts";
+import { stepOf, withRows, type RowWrite } from "./rows.ts";
+
+export const run: Run = (setting) => measureInARow(setting, stepOf);
+
+/** `step` is what the turn before step `index`, or after the last, writes. */
+export function measureInARow(
+  setting: Parameters<Run>[0],
+  step: (key: number, index: number, isLast: boolean) => RowWrite,
+): Promise<readonly Reading[]> {
+  return withRows(setting, async (rows) => {
+    let key = 0;
+    const count = async (n: number): Promise<number> => {
+      key++;
+      const ms = await timeMs(async () => {
+        await rows.commit([{ kind: "start", key }]);
+        for (let i = 0; i <= n; i++) await rows.commit([step(key, i, i === n)]);
+      });
+      return ms / n;
+    };
+    await count(ROW_WARM_UP_STEPS);
+    const readings: Reading[] = [];
+    for (const { n, times } of ROW_LENGTHS) {
+      const perStep: number[] = [];
+      for (let i = 0; i < times; i++) perStep.push(await count(n));
+      readings.push({ metric: "msPerStep", value: median(perStep), n });
+    }
+    assert.equal(await rows.ended(), key);
+    return readings;
+  });
+}

@@ -1,0 +1,9 @@
+// W1s's limit: as W1's, without task rows: an inline step lives in its instance's process.
+
+import type { Run } from "../subject.ts";
+import { measureInARow } from "./w1.ts";
+
+export const run: Run = (setting) =>
+  measureInARow(setting, (key, index, ended) => ({
+    ...{ kind: "turn", key, first: 1 + 2 * index, ended },
+  }));

@@ -1,0 +1,23 @@
+// W4's limit: a start, a turn that begins a task, a turn that ends it and the instance: three commits.
+
+import { strict as assert } from "node:assert";
+import { timeMs } from "../measure.ts";
+import { SAMPLES, WARM_UP_SAMPLES } from "../sizes.ts";
+import type { Run } from "../subject.ts";
+import { measureLatency } from "../workloads/latency.ts";
+import { stepOf, withRows } from "./rows.ts";
+
+export const run: Run = (setting) =>
+  withRows(setting, async (rows) => {
+    let key = 0;
+    const readings = await measureLatency(() => {
+      key++;
+      return timeMs(async () => {
+        await rows.commit([{ kind: "start", key }]);
+        await rows.commit([stepOf(key, 0, false)]);
+        await rows.commit([stepOf(key, 1, true)]);
+      });
+    });
+    assert.equal(await rows.ended(), SAMPLES + WARM_UP_SAMPLES);
+    return readings;
+  });

@@ -1,0 +1,93 @@
+// The benchmark command: runs what was asked for, prints the table, writes the JSON file.
+//   C1. Limit and subject take turns, repetition by repetition, so that both meet the same machine.
+//   C2. It fails only when a repetition was wrong, never because of a figure.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readArguments, USAGE, type Arguments } from "./arguments.ts";
+import { has, type Entry } from "./catalogue.ts";
+import { goalOf, isReached } from "./goals.ts";
+import { summarize } from "./measure.ts";
+import { readMeta } from "./meta.ts";
+import { repeat } from "./repetition.ts";
+import type { Order, Reading, Result, Store, Subject } from "./subject.ts";
+import { describeMeta, describeResult, HEADER } from "./table.ts";
+
+process.env["NODE_ENV"] ??= "production";
+const failures: string[] = [];
+const chosen = read();
+if (chosen.help) console.log(USAGE);
+else await runAll(chosen);
+process.exitCode = failures.length === 0 ? 0 : 1;
+
+async function runAll(options: Arguments): Promise<void> {
+  const { directory, quick, repetitions } = options;
+  mkdirSync(directory, { recursive: true });
+  const meta = await readMeta({ directory, quick, repetitions });
+  console.log(describeMeta(meta));
+  const results: Result[] = [];
+  for (const store of options.stores) {
+    const begun = performance.now();
+    for (const entry of options.workloads) {
+      if (!entry.stores.includes(store)) continue;
+      const found = await runWorkload(entry, store, options);
+      results.push(...found);
+      print(entry, found);
+    }
+    if (results.some((result) => result.store === store)) {
+      console.log(`\n${store}: ${((performance.now() - begun) / 1_000).toFixed(0)} s`);
+    }
+  }
+  if (options.json !== null) {
+    writeFileSync(options.json, `${JSON.stringify({ meta, results, failures }, null, 2)}\n`);
+  }
+  conclude(results);
+}
+
+async function runWorkload(entry: Entry, store: Store, options: Arguments): Promise<Result[]> {
+  const asked: Subject[] = options.limit ? ["perdure", "limit"] : ["perdure"];
+  const subjects = asked.filter((subject) => has(entry, subject));
+  const readings = new Map<Subject, Reading[][]>(subjects.map((subject) => [subject, []]));
+  const orderFor = (subject: Subject): Order => {
+    const { directory, quick } = options;
+    return { workload: entry.name, subject, setting: { store, directory, quick } };
+  };
+  for (let repetition = 0; repetition < options.repetitions; repetition++) {
+    for (const subject of subjects) {
+      try {
+        readings.get(subject)?.push([...(await repeat(orderFor(subject)))]);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        failures.push(`${entry.name} ${store} ${subject}: ${message}`);
+      }
+    }
+  }
+  // A wrong repetition is not papered over by right ones (B2).
+  const whole = subjects.filter((one) => readings.get(one)?.length === options.repetitions);
+  return whole.flatMap((one) => summarize(orderFor(one), readings.get(one) ?? []));
+}
+
+function print(entry: Entry, results: readonly Result[]): void {
+  console.log(`\n${entry.name}: ${entry.title}`);
+  const ours = results.filter((result) => result.subject === "perdure");
+  if (ours.length === 0) return console.log("FAILED");
+  console.log(HEADER);
+  for (const result of ours) console.log(describeResult(result, results));
+}
+
+function conclude(results: readonly Result[]): void {
+  const judged = results.flatMap((result) => {
+    const goal = result.subject === "perdure" ? goalOf(result) : null;
+    return goal === null ? [] : [isReached(goal, result)];
+  });
+  console.log(`${judged.filter(Boolean).length} of ${judged.length} goals reached`);
+  for (const failure of failures) console.error(`FAILED ${failure}`);
+}
+
+function read(): Arguments {
+  try {
+    return readArguments(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}

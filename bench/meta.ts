@@ -1,0 +1,99 @@
+// What a figure depends on: the code, the machine, the store and how durable it is.
+
+import { execFileSync } from "node:child_process";
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { SqliteProvider } from "../src/sqlite/index.ts";
+import { median } from "./statistics.ts";
+
+const SYNCS = 50;
+const PAGE_BYTES = 4_096;
+
+export interface Meta {
+  readonly commit: string;
+  readonly node: string;
+  readonly nodeEnv: string;
+  readonly platform: string;
+  readonly cores: number;
+  readonly cpu: string;
+  readonly memoryGb: number;
+  /** The machine's load when the run began; others' work makes every figure worse. */
+  readonly load: number;
+  readonly sqlite: string;
+  readonly postgres: string | null;
+  readonly durability: string;
+  /** One page written and on the disk. */
+  readonly fdatasyncMs: number;
+  readonly directory: string;
+  readonly quick: boolean;
+  readonly repetitions: number;
+  readonly startedAt: string;
+}
+
+export async function readMeta(run: {
+  readonly directory: string;
+  readonly quick: boolean;
+  readonly repetitions: number;
+}): Promise<Meta> {
+  return {
+    commit: commit(),
+    node: process.version,
+    nodeEnv: process.env["NODE_ENV"] ?? "",
+    platform: `${process.platform} ${process.arch}`,
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model ?? "unknown",
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    load: loadavg()[0] ?? 0,
+    sqlite: process.versions.sqlite ?? "unknown",
+    postgres: null,
+    durability: await durability(run.directory),
+    fdatasyncMs: fdatasyncMs(run.directory),
+    ...run,
+    startedAt: new Date().toISOString(),
+  };
+}
+
+/** With a plus where the work tree holds more than the commit. */
+function commit(): string {
+  const git = (...words: string[]): string =>
+    execFileSync("git", words, {
+      cwd: import.meta.dirname,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
+  try {
+    const dirty = git("status", "--porcelain", "--", "../src") === "" ? "" : "+";
+    return git("rev-parse", "--short=12", "HEAD") + dirty;
+  } catch {
+    return "unknown";
+  }
+}
+
+/** In the store's own words, after it has read its settings back. */
+async function durability(directory: string): Promise<string> {
+  const own = mkdtempSync(join(directory, "perdure-bench-"));
+  try {
+    const provider = await SqliteProvider.open(join(own, "bench.db"));
+    await provider.close();
+    return provider.durability;
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
+}
+
+function fdatasyncMs(directory: string): number {
+  const path = join(directory, `perdure-bench-sync-${process.pid}`);
+  const file = openSync(path, "w");
+  const page = Buffer.alloc(PAGE_BYTES, 1);
+  const times = Array.from({ length: SYNCS }, () => {
+    const begun = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    return performance.now() - begun;
+  });
+  closeSync(file);
+  rmSync(path);
+  return Math.round(median(times) * 1_000) / 1_000;
+}

@@ -1,0 +1,69 @@
+// One repetition, on both sides: the parent orders it from a fresh process; that process runs it and answers.
+//   R1. A process that does not answer, or does not end after its answer, within its time is killed and the
+//       repetition has failed.
+
+import { fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { programOf } from "./catalogue.ts";
+import type { Answer, Order, Reading } from "./subject.ts";
+
+const ANSWER_MS_MAX = 600_000;
+const END_MS_MAX = 10_000;
+
+/** Runs the order in a process and a directory of its own. */
+export async function repeat(order: Order): Promise<readonly Reading[]> {
+  const directory = mkdtempSync(join(order.setting.directory, "perdure-bench-"));
+  try {
+    const own: Order = { ...order, setting: { ...order.setting, directory } };
+    const answer = await ask(own);
+    if (answer.kind === "failed") throw new Error(answer.message);
+    return answer.readings;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function ask(order: Order): Promise<Answer> {
+  const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(order)], {
+    execArgv: ["--expose-gc"],
+    env: { ...process.env, NODE_ENV: "production" },
+  });
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  let answer: Answer | undefined;
+  const killIn = (ms: number, message: string): NodeJS.Timeout =>
+    setTimeout(() => {
+      answer = { kind: "failed", message };
+      child.kill("SIGKILL");
+    }, ms);
+  let timer = killIn(ANSWER_MS_MAX, `no answer within ${ANSWER_MS_MAX / 1_000} s`);
+  child.on("message", (message: Answer) => {
+    answer = message;
+    clearTimeout(timer);
+    timer = killIn(END_MS_MAX, "the process did not end after everything was closed");
+  });
+  child.on("exit", (code, signal) => {
+    clearTimeout(timer);
+    const end = `the process ended with ${signal ?? code} and no answer`;
+    resolve(answer ?? { kind: "failed", message: end });
+  });
+  return promise;
+}
+
+/** In the ordered process. */
+async function answerOrder(text: string): Promise<void> {
+  const order = JSON.parse(text) as Order; // from `ask`
+  let answer: Answer;
+  try {
+    const run = await programOf(order);
+    answer = { kind: "done", readings: await run(order.setting) };
+  } catch (error) {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    answer = { kind: "failed", message };
+  }
+  process.send?.(answer, () => process.disconnect());
+}
+
+const [, script, text] = process.argv;
+if (script === fileURLToPath(import.meta.url) && text !== undefined) await answerOrder(text);

@@ -1,0 +1,48 @@
+// A provider that counts the calls that reach its store.
+//   The heart beats on a connection of its own, past this; whoever asks is told how often.
+
+import type { Provider } from "../../src/index.ts";
+
+/** Answered from memory. */
+const NOT_CALLS: readonly PropertyKey[] = ["now", "subscribe", "startHeart", "close"];
+
+export class CallCount {
+  calls = 0;
+  /** Beats a second that the heart sends by itself. */
+  beatsPerS = 0;
+  readonly byMethod = new Map<PropertyKey, number>();
+
+  /** The same provider, counted. */
+  around(provider: Provider): Provider {
+    const methods = new Map<PropertyKey, unknown>();
+    return new Proxy(provider, {
+      get: (target, property) => {
+        const known = methods.get(property);
+        if (known !== undefined) return known;
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== "function") return value;
+        const bound: unknown = value.bind(target);
+        const method = NOT_CALLS.includes(property) ? bound : this.#counted(property, bound);
+        methods.set(property, property === "startHeart" ? this.#heart(method) : method);
+        return methods.get(property);
+      },
+    });
+  }
+
+  #counted(property: PropertyKey, method: unknown): unknown {
+    if (typeof method !== "function") return method;
+    return (...words: unknown[]): unknown => {
+      this.calls++;
+      this.byMethod.set(property, (this.byMethod.get(property) ?? 0) + 1);
+      return method(...words);
+    };
+  }
+
+  #heart(method: unknown): unknown {
+    if (typeof method !== "function") return method;
+    return (options: { readonly beatMs: number }): unknown => {
+      this.beatsPerS = 1_000 / options.beatMs;
+      return method(options);
+    };
+  }
+}

@@ -1,0 +1,79 @@
+// The instance of W2 and its kin: five sequential activities.
+
+import { strict as assert } from "node:assert";
+import { activity, orchestration, type Orchestration, type Perdure } from "../../src/index.ts";
+import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
+import { AT_ONCE, ROUNDS, STEPS, WARM_UP_ROUNDS } from "../sizes.ts";
+import { median } from "../statistics.ts";
+import type { Reading, Setting } from "../subject.ts";
+import { assertUntroubled, withPerdure } from "./open.ts";
+
+export const increment = activity("increment", (value: number) => value + 1);
+
+export const five = orchestration("five", async (ctx, value: number) => {
+  for (let i = 0; i < STEPS; i++) value = await ctx.run(increment, value);
+  return value;
+});
+
+/** The same, each step with time-outs and retries. */
+export const guardedFive = orchestration("guarded-five", async (ctx, value: number) => {
+  const options = { retry: { maxAttempts: 5 }, timeout: "30s", scheduleToClose: "5m" } as const;
+  for (let i = 0; i < STEPS; i++) value = await ctx.run(increment, value, options);
+  return value;
+});
+
+/** Starts that many at once and waits for their results. */
+export async function startAtOnce(
+  perdure: Perdure,
+  subject: Orchestration<number, number>,
+  count: number,
+): Promise<void> {
+  const inputs = Array.from({ length: count }, (_, i) => i);
+  const handles = await Promise.all(inputs.map((i) => perdure.client.start(subject, i)));
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  for (const [i, result] of results.entries()) assert.equal(result, i + STEPS);
+}
+
+export interface Rounds {
+  readonly stepsPerS: number;
+  readonly cpuUsPerStep: number;
+  readonly loopP99Ms: number;
+  /** How many have run in all, those that warm up included. */
+  readonly instances: number;
+}
+
+/** The median of some rounds, after those that warm up. */
+export async function rounds(
+  perdure: Perdure,
+  subject: Orchestration<number, number>,
+): Promise<Rounds> {
+  const roundMs = (): Promise<number> => timeMs(() => startAtOnce(perdure, subject, AT_ONCE));
+  for (let i = 0; i < WARM_UP_ROUNDS; i++) await roundMs();
+  const each: number[] = [];
+  const work = async (): Promise<void> => {
+    for (let i = 0; i < ROUNDS; i++) each.push(((AT_ONCE * STEPS) / (await roundMs())) * 1_000);
+  };
+  const { value: cpuUs, loopP99Ms } = await withLoopDelay(() => cpuOf(work));
+  return {
+    stepsPerS: median(each),
+    cpuUsPerStep: cpuUs / (ROUNDS * AT_ONCE * STEPS),
+    loopP99Ms,
+    instances: (WARM_UP_ROUNDS + ROUNDS) * AT_ONCE,
+  };
+}
+
+export async function measureRounds(
+  setting: Setting,
+  subject: Orchestration<number, number>,
+): Promise<readonly Reading[]> {
+  return withPerdure(setting, { register: [subject, increment] }, async (perdure) => {
+    const { stepsPerS, cpuUsPerStep, loopP99Ms, instances } = await rounds(perdure, subject);
+    assertUntroubled(perdure, instances);
+    assert.equal(perdure.runtime.stats().activities.completed, instances * STEPS);
+    return [
+      { metric: "stepsPerS", value: stepsPerS, n: AT_ONCE },
+      { metric: "cpuUsPerStep", value: cpuUsPerStep, n: AT_ONCE },
+      { metric: "loopP99Ms", value: loopP99Ms, n: AT_ONCE },
+    ];
+  });
+}

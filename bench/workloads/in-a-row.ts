@@ -1,0 +1,64 @@
+// One instance that does n things in a row: what W1 and W1s share.
+//   The slope: the time between each step and the next, over 10,000 steps; the median of every 100 in a row; the
+//   least-squares line through those 100 medians; by how many percent of their mean the line ends above its start.
+
+import { strict as assert } from "node:assert";
+import type { Activity, Orchestration } from "../../src/index.ts";
+import { timeMs, withLoopDelay } from "../measure.ts";
+import { ROW_LENGTHS, ROW_WARM_UP_STEPS } from "../sizes.ts";
+import { bucketMedians, fitLine, mean, median } from "../statistics.ts";
+import type { Reading, Setting } from "../subject.ts";
+import { assertUntroubled, withPerdure } from "./open.ts";
+
+const BUCKET = 100;
+
+export async function measureInARow(
+  setting: Setting,
+  subject: {
+    /** Counts from 0 to its input, one step each, and returns where it came to. */
+    readonly counter: Orchestration<number, number>;
+    readonly activities: readonly Activity<number, number>[];
+    /** When each step was run; the steps themselves add to it. */
+    readonly stamps: number[];
+  },
+): Promise<readonly Reading[]> {
+  const { counter, activities, stamps } = subject;
+  const register = [counter, ...activities];
+  return withPerdure(setting, { register }, async (perdure) => {
+    let instances = 0;
+    const count = async (n: number): Promise<number> => {
+      stamps.length = 0;
+      instances++;
+      const ms = await timeMs(async () => {
+        const handle = await perdure.client.start(counter, n);
+        assert.equal(await handle.result(), n);
+      });
+      assert.equal(stamps.length, n, "each step ran once");
+      return ms / n;
+    };
+    await count(ROW_WARM_UP_STEPS);
+    const { value: readings, loopP99Ms } = await withLoopDelay(async () => {
+      const found: Reading[] = [];
+      for (const { n, times } of ROW_LENGTHS) {
+        const perStep: number[] = [];
+        for (let i = 0; i < times; i++) perStep.push(await count(n));
+        found.push({ metric: "msPerStep", value: median(perStep), n });
+      }
+      return found;
+    });
+    const n = stamps.length;
+    assertUntroubled(perdure, instances);
+    return [
+      ...readings,
+      { metric: "slopePercent", value: slopePercent(stamps), n },
+      { metric: "loopP99Ms", value: loopP99Ms, n },
+    ];
+  });
+}
+
+function slopePercent(stamps: readonly number[]): number {
+  const between = stamps.slice(1).map((stamp, i) => stamp - (stamps[i] ?? 0));
+  const medians = bucketMedians(between, BUCKET);
+  const line = fitLine(medians.map((ms, i) => [i, ms]));
+  return ((line.at(medians.length - 1) - line.at(0)) / mean(medians)) * 100;
+}

@@ -1,0 +1,49 @@
+// Opening what is measured: the store of a setting, and Perdure on it with default options.
+
+import { strict as assert } from "node:assert";
+import { join } from "node:path";
+import { Perdure, type OpenOptions, type Provider } from "../../src/index.ts";
+import { SqliteProvider } from "../../src/sqlite/index.ts";
+import type { Setting } from "../subject.ts";
+
+/** Only what is worth a person's look goes out beside the figures. */
+const QUIET: OpenOptions["runtime"] = {
+  log: (level, message, fields) => {
+    if (level === "error") console.error(message, fields);
+  },
+};
+
+export async function openProvider({ store, directory }: Setting): Promise<Provider> {
+  assert.equal(store, "sqlite", "PostgreSQL has no provider yet");
+  return SqliteProvider.open(join(directory, "bench.db"));
+}
+
+/** Opens, works, closes; what is left open keeps the process alive and is found out (R1). */
+export async function withPerdure<T>(
+  setting: Setting,
+  options: OpenOptions,
+  work: (perdure: Perdure) => Promise<T>,
+  dress: (provider: Provider) => Provider = (provider) => provider,
+): Promise<T> {
+  const provider = await openProvider(setting);
+  try {
+    const runtime = { ...QUIET, ...options.runtime };
+    const perdure = await Perdure.open(dress(provider), { ...options, runtime });
+    try {
+      return await work(perdure);
+    } finally {
+      await perdure.close();
+    }
+  } finally {
+    await provider.close();
+  }
+}
+
+/** Nothing failed, nothing was refused, nothing was run twice: what a run without trouble looks like. */
+export function assertUntroubled(perdure: Perdure, instances: number): void {
+  const stats = perdure.runtime.stats();
+  assert.equal(stats.orchestrationsCompleted, instances, "every instance has completed");
+  assert.equal(stats.refusedTurns, 0, "no turn was refused");
+  assert.equal(stats.providerErrors, 0, "the store had no trouble");
+  assert.equal(stats.activities.failed + stats.activities.retried, 0, "no activity failed");
+}

@@ -1,0 +1,24 @@
+// W4: from the start of an instance of one activity to its result, on an idle system.
+
+import { strict as assert } from "node:assert";
+import { activity, orchestration } from "../../src/index.ts";
+import { timeMs } from "../measure.ts";
+import { SAMPLES, WARM_UP_SAMPLES } from "../sizes.ts";
+import type { Run } from "../subject.ts";
+import { measureLatency } from "./latency.ts";
+import { assertUntroubled, withPerdure } from "./open.ts";
+
+const increment = activity("increment", (value: number) => value + 1);
+const once = orchestration("once", (ctx, value: number) => ctx.run(increment, value));
+
+export const run: Run = (setting) =>
+  withPerdure(setting, { register: [once, increment] }, async (perdure) => {
+    const readings = await measureLatency((i) =>
+      timeMs(async () => {
+        const handle = await perdure.client.start(once, i);
+        assert.equal(await handle.result(), i + 1);
+      }),
+    );
+    assertUntroubled(perdure, SAMPLES + WARM_UP_SAMPLES);
+    return readings;
+  });

@@ -1,0 +1,214 @@
+// Administration from a client: listing, counting, deleting, pruning, who is there.
+
+import { parseDuration, type Duration } from "../core/duration.ts";
+import { PerdureError } from "../core/errors.ts";
+import {
+  isTerminalStatus,
+  type InstanceFilter,
+  type InstancePage,
+  type InstanceRecord,
+  type ListRequest,
+  type Removed,
+} from "../core/provider/index.ts";
+import { instanceInfo, type InstanceInfo } from "./instance-info.ts";
+import { notFound, type Store } from "./store.ts";
+
+const PAGE_DEFAULT = 100;
+const PAGE_MAX = 1_000;
+const BULK_DEFAULT = 1_000;
+
+/** As the store's filter, with dates. */
+export interface ListFilter extends Omit<
+  InstanceFilter,
+  "status" | "createdAfter" | "createdBefore" | "completedBefore"
+> {
+  readonly status?: NonNullable<InstanceFilter["status"]>[number] | InstanceFilter["status"];
+  readonly createdAfter?: Date;
+  readonly createdBefore?: Date;
+  readonly completedBefore?: Date;
+}
+export interface ListOptions {
+  readonly cursor?: string;
+  /** 1 to 1,000. Default 100. */
+  readonly limit?: number;
+  readonly order?: "newest" | "oldest";
+}
+/** What a list tells of an instance: what it waits for is left to `describe`. */
+export type InstanceSummary = Omit<InstanceInfo, "waitingFor">;
+export interface InstanceList {
+  readonly items: readonly InstanceSummary[];
+  /** Give it to the next call; undefined: there is no more. */
+  readonly cursor: string | undefined;
+}
+export interface PruneOptions {
+  /** How many of the newest executions stay, the current one included. */
+  readonly keepLast?: number;
+  /** Only executions that ended longer ago than this, or before that moment. */
+  readonly completedBefore?: Date | Duration;
+}
+
+export async function listInstances(
+  store: Store,
+  filter: ListFilter,
+  options: ListOptions,
+): Promise<InstanceList> {
+  const { limit = PAGE_DEFAULT, order = "newest", cursor = null } = options;
+  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
+    throw new PerdureError("INVALID_ARGUMENT", `limit is from 1 to ${PAGE_MAX}, not ${limit}.`);
+  }
+  const request = { filter: storeFilter(filter), order, limit, cursor };
+  const page = await store.read((provider) => provider.listInstances(request));
+  return {
+    items: page.items.map((record) => summary(record, store)),
+    cursor: page.cursor ?? undefined,
+  };
+}
+
+export function countInstances(store: Store, filter: ListFilter): Promise<number> {
+  return store.read((provider) => provider.countInstances(storeFilter(filter)));
+}
+
+export async function deleteInstance(store: Store, id: string, force: boolean): Promise<Removed> {
+  const result = await store.read((provider) => provider.deleteInstance({ id, force }));
+  if (result.kind === "refused") throw new PerdureError(result.code, result.message);
+  const { instances, executions, events, messages } = result;
+  return { instances, executions, events, messages };
+}
+
+/** Only what has ended; a tree that became live meanwhile is passed over. */
+export async function deleteMany(
+  store: Store,
+  filter: ListFilter,
+  limit = BULK_DEFAULT,
+): Promise<Removed> {
+  let total = NOTHING;
+  for (const record of await matching(store, filter, limit)) {
+    if (!isTerminalStatus(record.status)) continue;
+    const { id } = record;
+    const result = await store.read((provider) => provider.deleteInstance({ id, force: false }));
+    if (result.kind === "deleted") total = add(total, result);
+  }
+  return total;
+}
+
+export async function pruneInstance(
+  store: Store,
+  id: string,
+  options: PruneOptions,
+): Promise<Removed> {
+  const removed = await store.read((provider) =>
+    provider.pruneExecutions({ id, ...storePrune(store, options) }),
+  );
+  if (removed === null) throw notFound(id);
+  return removed;
+}
+
+export async function pruneMany(
+  store: Store,
+  filter: ListFilter,
+  options: PruneOptions & { readonly limit?: number },
+): Promise<Removed> {
+  let total = NOTHING;
+  for (const { id } of await matching(store, filter, options.limit ?? BULK_DEFAULT)) {
+    const request = { id, ...storePrune(store, options) };
+    const removed = await store.read((provider) => provider.pruneExecutions(request));
+    if (removed !== null) total = add(total, removed);
+  }
+  return total;
+}
+
+export interface RuntimeInfo {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly hostname: string;
+  readonly pid: number | undefined;
+  readonly registered: unknown;
+  readonly startedAt: Date;
+  readonly lastBeatAt: Date;
+  /** What was running when it stopped giving signs of life. */
+  readonly note: string | undefined;
+}
+
+export async function listRuntimes(store: Store): Promise<readonly RuntimeInfo[]> {
+  const records = await store.read((provider) => provider.listRuntimes());
+  return records.map((record) => ({
+    id: record.id,
+    nodeId: record.nodeId,
+    hostname: record.hostname,
+    pid: record.process?.pid,
+    registered: JSON.parse(record.registered) as unknown,
+    startedAt: new Date(record.startedAt),
+    lastBeatAt: new Date(record.beatAt),
+    note: record.note ?? undefined,
+  }));
+}
+
+const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
+
+function add(a: Removed, b: Removed): Removed {
+  return {
+    instances: a.instances + b.instances,
+    executions: a.executions + b.executions,
+    events: a.events + b.events,
+    messages: a.messages + b.messages,
+  };
+}
+
+async function matching(
+  store: Store,
+  filter: ListFilter,
+  limit: number,
+): Promise<readonly InstanceRecord[]> {
+  const found: InstanceRecord[] = [];
+  let cursor: string | null = null;
+  do {
+    const size = Math.min(limit - found.length, PAGE_MAX);
+    const request: ListRequest = {
+      filter: storeFilter(filter),
+      order: "oldest",
+      limit: size,
+      cursor,
+    };
+    const page: InstancePage = await store.read((provider) => provider.listInstances(request));
+    found.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== null && found.length < limit);
+  return found;
+}
+
+function summary(record: InstanceRecord, store: Store): InstanceSummary {
+  const { waitingFor: _, ...rest } = instanceInfo(record, [], store.codec);
+  return rest;
+}
+
+function storeFilter(filter: ListFilter): InstanceFilter {
+  const { status, createdAfter, createdBefore, completedBefore, ...rest } = filter;
+  return {
+    ...rest,
+    ...(status === undefined ? {} : { status: typeof status === "string" ? [status] : status }),
+    ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
+    ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
+    ...(completedBefore === undefined ? {} : { completedBefore: completedBefore.getTime() }),
+  };
+}
+
+function storePrune(
+  store: Store,
+  options: PruneOptions,
+): { keepLast?: number; completedBefore?: number } {
+  const { keepLast, completedBefore } = options;
+  if (keepLast !== undefined && (!Number.isInteger(keepLast) || keepLast < 1)) {
+    throw new PerdureError("INVALID_ARGUMENT", `keepLast is at least 1, not ${keepLast}.`);
+  }
+  return {
+    ...(keepLast === undefined ? {} : { keepLast }),
+    ...(completedBefore === undefined
+      ? {}
+      : {
+          completedBefore:
+            completedBefore instanceof Date
+              ? completedBefore.getTime()
+              : store.provider.now() - parseDuration(completedBefore, "completedBefore"),
+        }),
+  };
+}

@@ -1,0 +1,47 @@
+// Restarting: execution n + 1 of an ended instance, with the input the last one had (I11).
+
+import { PerdureError } from "../core/errors.ts";
+import type { HistoryEvent, OrchestrationStarted } from "../core/history-events.ts";
+import type { InstanceRecord } from "../core/provider/index.ts";
+import { ended } from "./endings.ts";
+import type { Store } from "./store.ts";
+
+export async function restartInstance(
+  store: Store,
+  record: InstanceRecord,
+  first: HistoryEvent | undefined,
+): Promise<void> {
+  if (first?.kind !== "OrchestrationStarted") {
+    throw new PerdureError("INSTANCE_RUNNING", `Instance "${record.id}" has not ended.`);
+  }
+  const { environment } = store.provider;
+  const runId = environment.randomHex(16);
+  const started: OrchestrationStarted = {
+    kind: "OrchestrationStarted",
+    name: first.name,
+    orchestrationVersion: first.orchestrationVersion,
+    input: first.input,
+    runId,
+    seed: environment.randomHex(16),
+    ...(Object.keys(record.attributes).length === 0 ? {} : { attributes: record.attributes }),
+  };
+  const result = await store.committer.start({
+    kind: "start",
+    id: record.id,
+    runId,
+    name: record.name,
+    version: record.version,
+    started: JSON.stringify(started),
+    parent: null,
+    onParentClose: "cancel",
+    priority: record.priority,
+    attributes: record.attributes,
+    onConflict: "restart",
+    requestId: null,
+    terminated: JSON.stringify(ended("terminated", "terminated: restarted")),
+    events: [],
+    lease: null,
+  });
+  if (result.kind !== "refused") return;
+  throw new PerdureError("INSTANCE_RUNNING", `Instance "${record.id}" has not ended.`);
+}

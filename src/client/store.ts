@@ -1,0 +1,67 @@
+// What a client and its handles share: the store, read through its troubles, and its answers turned into errors.
+//   SX1. Reads go through trouble for as long as it takes (P6), or as the caller has time; a closed store is told
+//        at once.
+
+import type { Codec } from "../core/codec.ts";
+import { backOff, Committer } from "../core/committer.ts";
+import { isPerdureError, PerdureError } from "../core/errors.ts";
+import type { CommitItem, InstanceRecord, SimpleResult } from "../core/provider/index.ts";
+import type { Provider } from "../core/provider/provider.ts";
+
+type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" }>;
+
+export class Store {
+  readonly provider: Provider;
+  readonly committer: Committer;
+  readonly codec: Codec;
+
+  constructor(provider: Provider, codec: Codec) {
+    this.provider = provider;
+    this.committer = Committer.of(provider);
+    this.codec = codec;
+  }
+
+  async read<T>(read: (provider: Provider) => Promise<T>, until = Infinity): Promise<T> {
+    const { environment } = this.provider;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await read(this.provider);
+      } catch (error) {
+        if (!isPerdureError(error, "STORE_UNAVAILABLE")) throw error;
+        if (this.committer.isClosed || environment.monotonic() >= until) throw error;
+        await backOff(environment, attempt);
+      }
+    }
+  }
+
+  async record(id: string, until = Infinity): Promise<InstanceRecord> {
+    const record = await this.read((provider) => provider.readInstance(id), until);
+    if (record === null) throw notFound(id);
+    return record;
+  }
+
+  /** Writes an item about an instance; a refusal becomes the error that says so. */
+  async write(id: string, item: SimpleItem): Promise<void> {
+    accept(id, await this.committer.submit(item));
+  }
+}
+
+function accept(id: string, result: SimpleResult): void {
+  if (result.kind === "done") return;
+  switch (result.code) {
+    case "INSTANCE_NOT_FOUND":
+      throw notFound(id);
+    case "INSTANCE_FINISHED":
+      throw new PerdureError("INSTANCE_FINISHED", `Instance "${id}" has already ended.`);
+    case "LIMIT_EXCEEDED": {
+      const message = `Too many messages wait for "${id}", which does not exist.`;
+      throw new PerdureError("LIMIT_EXCEEDED", message);
+    }
+    case "LEASE_LOST":
+      throw new PerdureError("LEASE_LOST", `Instance "${id}" is held by somebody else.`);
+  }
+}
+
+export function notFound(id: string): PerdureError {
+  return new PerdureError("INSTANCE_NOT_FOUND", `There is no instance "${id}".`);
+}

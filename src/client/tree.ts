@@ -1,0 +1,17 @@
+// The tree under an instance: itself, its children, and theirs.
+
+import type { InstanceRecord, InstanceStatus } from "../core/provider/index.ts";
+import type { Store } from "./store.ts";
+
+export interface InstanceTree {
+  readonly id: string;
+  readonly status: InstanceStatus;
+  readonly children: readonly InstanceTree[];
+}
+
+export async function treeOf(store: Store, record: InstanceRecord): Promise<InstanceTree> {
+  const children: InstanceTree[] = [];
+  const list = await store.read((provider) => provider.listChildren(record.id));
+  for (const child of list) children.push(await treeOf(store, child));
+  return { id: record.id, status: record.status, children };
+}

@@ -1,0 +1,233 @@
+// Providers that break one promise each, on purpose, around one that keeps them all.
+
+import type {
+  CommitItem,
+  CommitResult,
+  LeasedInstance,
+  Message,
+  NewsListener,
+  Provider,
+  TurnItem,
+} from "../../src/core/provider/index.ts";
+import type { OpenProvider } from "../../src/testing/conformance/index.ts";
+
+/** How a provider is broken: methods that replace its own. */
+export type Breakage = (real: Provider) => Partial<Provider>;
+
+/** Opens stores whose providers are broken that way, the second one on a store too. */
+export function openBroken(open: OpenProvider, breakage: Breakage): OpenProvider {
+  return async (options) => {
+    const { provider, reopen, ...rest } = await open(options);
+    return {
+      ...rest,
+      provider: replaceMethods(provider, breakage(provider)),
+      ...(reopen && {
+        reopen: async () => {
+          const other = await reopen();
+          return replaceMethods(other, breakage(other));
+        },
+      }),
+    };
+  };
+}
+
+/** Changes every item of a commit before it is written. */
+export function changingItems(change: (item: CommitItem, real: Provider) => CommitItem): Breakage {
+  return (real) => ({
+    commit: (items) => real.commit(items.map((item) => change(item, real))),
+  });
+}
+
+export function changingTurns(change: (turn: TurnItem) => TurnItem): Breakage {
+  return changingItems((item) => (item.kind === "turn" ? change(item) : item));
+}
+
+/** Changes the messages of instances wherever they are handed over. */
+export function changingMessages(
+  change: (messages: readonly Message[]) => readonly Message[],
+): Breakage {
+  return (real) => ({
+    async commit(items) {
+      const results = await real.commit(items);
+      return results.map((result) =>
+        result.kind === "committed" ? { ...result, due: change(result.due) } : result,
+      );
+    },
+    async leaseInstances(request) {
+      const leased = await real.leaseInstances(request);
+      const instances = leased.instances.map((instance) => ({
+        ...instance,
+        messages: change(instance.messages),
+      }));
+      return { ...leased, instances };
+    },
+    async takeMessages(keys, messagesMax) {
+      const taken = await real.takeMessages(keys, messagesMax);
+      return new Map([...taken].map(([key, messages]) => [key, change(messages)]));
+    },
+  });
+}
+
+/** Knows every token it has seen handed out, and lets a turn pass under the newest. */
+export const ignoresTokens: Breakage = (real) => {
+  const tokens = new Map<number, number>();
+  return {
+    async leaseInstances(request) {
+      const leased = await real.leaseInstances(request);
+      for (const { key, token } of leased.instances) tokens.set(key, token);
+      return leased;
+    },
+    async commit(items) {
+      const results = await real.commit(
+        items.map((item) =>
+          item.kind === "turn" ? { ...item, token: tokens.get(item.key) ?? item.token } : item,
+        ),
+      );
+      for (const [i, result] of results.entries()) {
+        const item = items[i];
+        if (item?.kind !== "start" || result.kind !== "started" || item.lease === null) continue;
+        tokens.set(result.key, item.lease.token);
+      }
+      return results;
+    },
+  };
+};
+
+/** Takes a turn for computed from whatever is the last event now. */
+export const ignoresLastEvent: Breakage = (real) => ({
+  async commit(items) {
+    const rebased: CommitItem[] = [];
+    for (const item of items) {
+      if (item.kind !== "turn" || item.row !== null) {
+        rebased.push(item);
+        continue;
+      }
+      const rows = await real.readHistory({ key: item.key, execution: item.execution });
+      rebased.push({ ...item, lastEvent: rows.at(-1)?.last ?? 0 });
+    }
+    return real.commit(rebased);
+  },
+});
+
+/** Stops at the first refusal, and answers the rest with refusals too. */
+export const dropsNeighboursOfRefused: Breakage = (real) => ({
+  async commit(items) {
+    const results: CommitResult[] = [];
+    for (const item of items) {
+      const refused = results.some((result) => result.kind === "refused");
+      const [result] = refused ? [] : await real.commit([item]);
+      results.push(result ?? { kind: "refused", code: "LEASE_LOST" });
+    }
+    return results;
+  },
+});
+
+/** A turn that is refused has sent its messages all the same. */
+export const leavesTracesOfRefusedTurns: Breakage = (real) => ({
+  async commit(items) {
+    const results = await real.commit(items);
+    for (const [i, result] of results.entries()) {
+      const item = items[i];
+      if (item?.kind !== "turn" || result.kind !== "refused") continue;
+      for (const { to, name = "", data } of item.sends) {
+        const requestId = `leaked-${item.commitId}`;
+        const ifMissing = "fail";
+        await real.commit([{ kind: "send", id: to.id, name, data, requestId, ifMissing }]);
+      }
+    }
+    return results;
+  },
+});
+
+/** Takes every other runtime for dead, and with it what it holds. */
+export const leasesWhatOthersHold: Breakage = (real) => ({
+  async leaseInstances(request) {
+    for (const { id, ...runtime } of await real.listRuntimes()) {
+      if (id === request.owner) continue;
+      await real.removeRuntime(id);
+      await real.registerRuntime({ id, ...runtime });
+    }
+    return real.leaseInstances(request);
+  },
+});
+
+export const losesSuspicion: Breakage = (real) => ({
+  async leaseInstances(request) {
+    const { instances, ...rest } = await real.leaseInstances({ ...request, allowSuspect: true });
+    const innocent = (leased: LeasedInstance): LeasedInstance => ({ ...leased, suspicion: 0 });
+    return { ...rest, instances: instances.map(innocent) };
+  },
+});
+
+export const losesSuspectFlag: Breakage = (real) => ({
+  async leaseTasks(request) {
+    const { tasks, ...rest } = await real.leaseTasks(request);
+    return { ...rest, tasks: tasks.map((task) => ({ ...task, suspect: false, deaths: 0 })) };
+  },
+});
+
+/** Takes the oldest tasks, and then looks whether it knows their names. */
+export const filtersNamesAfterLimit: Breakage = (real) => ({
+  async leaseTasks(request) {
+    const known = ["charge", "foreign", "nobody-knows", "x", "y", "z"];
+    const { tasks, ...rest } = await real.leaseTasks({ ...request, names: known });
+    const wanted = tasks.filter((task) => request.names.includes(task.name));
+    for (const task of tasks) {
+      if (!wanted.includes(task)) await real.commit([{ kind: "releaseTask", task }]);
+    }
+    return { ...rest, tasks: wanted };
+  },
+});
+
+/** Tells listeners what is about to be written. */
+export const tellsBeforeItWrites: Breakage = (real) => {
+  const listeners = new Set<NewsListener>();
+  return {
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async commit(items) {
+      const due = items.flatMap((item) => ("id" in item ? [item.id] : []));
+      for (const listener of listeners) {
+        listener({ due, changed: [], tasks: true, elsewhere: false });
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+      return real.commit(items);
+    },
+  };
+};
+
+/** Believes that what threw was not written. */
+export const settlesNothing: Breakage = () => ({ settle: () => Promise.resolve(null) });
+
+/** Answers a lease's expiry by taking the right to write away. */
+export const letsExpiryDecide: Breakage = (real) => {
+  const until = new Map<number, number>();
+  return {
+    async commit(items) {
+      const now = real.now();
+      const results: CommitResult[] = [];
+      for (const item of items) {
+        const isLate = item.kind === "turn" && (until.get(item.token) ?? Infinity) < now;
+        const [result] = isLate ? [] : await real.commit([item]);
+        results.push(result ?? { kind: "refused", code: "LEASE_LOST" });
+        if (item.kind === "start" && item.lease?.leaseMs !== undefined) {
+          until.set(item.lease.token, now + item.lease.leaseMs);
+        }
+      }
+      return results;
+    },
+  };
+};
+
+function replaceMethods(real: Provider, replaced: Partial<Provider>): Provider {
+  return new Proxy(real, {
+    get(target, name) {
+      const own = Reflect.get(replaced, name) as unknown;
+      if (own !== undefined) return own;
+      const value = Reflect.get(target, name, target) as unknown;
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

@@ -1,0 +1,106 @@
+// Worker processes: started, killed, stopped, and none left behind.
+//   F1. A process is "ready" when it said so, and "gone" when the system has reported its end.
+//   F2. A process that ended although nobody killed it is an error for whoever waits for it or kills it.
+
+import { fork, type ChildProcess } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import type { RuntimeOptions } from "../../src/index.ts";
+
+const STARTUP_MS = 30_000;
+
+export interface WorkerOptions {
+  readonly program: URL;
+  readonly store: string;
+  readonly log: string;
+  readonly runtime?: RuntimeOptions;
+  readonly extra?: readonly string[];
+}
+
+export class WorkerProcess {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #gone = Promise.withResolvers<void>();
+  #killed = false;
+  #isReady = false;
+
+  constructor({ program, store, log, runtime = {}, extra = [] }: WorkerOptions) {
+    const args = [store, log, JSON.stringify(runtime), ...extra];
+    const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
+    // A process that dies young should not spend its life on compiling.
+    const env = { ...process.env, NODE_COMPILE_CACHE: `${store}-compiled` };
+    this.#child = fork(program, args, { execArgv: [], stdio: [...stdio], env });
+    this.pid = this.#child.pid ?? 0;
+    this.#ready.promise.catch(() => undefined); // for whoever waits; nobody has to
+    const late = setTimeout(() => {
+      this.#ready.reject(new Error(`Worker ${this.pid} was not ready in ${STARTUP_MS} ms.`));
+    }, STARTUP_MS);
+    this.#child.once("message", () => {
+      clearTimeout(late);
+      this.#isReady = true;
+      this.#ready.resolve();
+    });
+    this.#child.once("exit", () => {
+      clearTimeout(late);
+      if (this.#killed) this.#ready.resolve();
+      else this.#ready.reject(this.#endedByItself());
+      this.#gone.resolve();
+    });
+  }
+
+  /** Resolves when it takes work, or was killed before it did. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** SIGKILL: no clean-up, no last words. */
+  async kill(): Promise<void> {
+    const { exitCode, signalCode } = this.#child;
+    if (!this.#killed && (exitCode !== null || signalCode !== null)) throw this.#endedByItself();
+    this.#killed = true;
+    this.#child.kill("SIGKILL");
+    await this.#gone.promise;
+  }
+  /** SIGSTOP: it stands still and is not dead. Resolves when the system says so, where it does. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGSTOP");
+    if (!existsSync("/proc/self/stat")) return;
+    const isStopped = (): boolean =>
+      /\) [Tt] /.test(readFileSync(`/proc/${this.pid}/stat`, "utf8"));
+    await until(`worker ${this.pid} stopped`, isStopped, STARTUP_MS);
+  }
+  /** SIGCONT: it goes on as if no time had passed. */
+  resume(): void {
+    this.#child.kill("SIGCONT");
+  }
+  say(message: string): void {
+    this.#child.send(message);
+  }
+
+  #endedByItself(): Error {
+    const { exitCode, signalCode } = this.#child;
+    const how = exitCode === null ? String(signalCode) : `code ${exitCode}`;
+    return new Error(`Worker ${this.pid} ended by itself: ${how}.`);
+  }
+}
+
+/** Waits until `look` finds something, for at most `withinMs`. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  withinMs: number,
+): Promise<Exclude<T, false | null | undefined>> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== false && found !== null && found !== undefined) {
+      return found as Exclude<T, false | null | undefined>;
+    }
+    if (performance.now() > deadline) throw new Error(`Not within ${withinMs} ms: ${what}.`);
+    await pause(10);
+  }
+}

@@ -1,0 +1,79 @@
+// The audit of runs: what the workers say they did, against what the histories say was asked and answered.
+//   A1. Nothing ran that no history asked for: no effect precedes its cause (I13).
+//   A2. What has an outcome ran at least once, and each of its runs had the one key of its call (P3).
+//   A3. No attempt of an activity was entered twice: whoever runs it anew after a death is the next attempt.
+
+import type { HistoryEvent } from "../../src/index.ts";
+import type { RunLine } from "./run-log.ts";
+
+/** One call of an activity or a step, as its history has it. */
+export interface Call {
+  readonly key: string;
+  readonly kind: "activity" | "step";
+  readonly name: string;
+  readonly instance: string;
+  /** The attempt whose result was recorded; null if it has none. */
+  readonly recorded: number | null;
+}
+
+export function callsOf(
+  instance: string,
+  execution: number,
+  events: readonly HistoryEvent[],
+): readonly Call[] {
+  const [started] = events;
+  if (started?.kind !== "OrchestrationStarted") return [];
+  const recorded = new Map<number, number>();
+  for (const event of events) {
+    if ("attempts" in event) recorded.set(event.scheduled, event.attempts);
+  }
+  return events.flatMap((event): Call[] => {
+    if (event.kind !== "ActivityScheduled" && event.kind !== "StepScheduled") return [];
+    const { name, sequence } = event;
+    const kind = event.kind === "ActivityScheduled" ? "activity" : "step";
+    const key = `${started.runId}:${execution}:${sequence}`;
+    return [{ key, kind, name, instance, recorded: recorded.get(sequence) ?? null }];
+  });
+}
+
+export function runFaults(calls: readonly Call[], lines: readonly RunLine[]): string[] {
+  const faults: string[] = [];
+  const byKey = new Map(calls.map((call) => [call.key, call]));
+  const runs = Map.groupBy(lines, (line) => line.key);
+  if (byKey.size !== calls.length) faults.push("two calls share a key");
+  for (const [key, ran] of runs) {
+    const call = byKey.get(key);
+    const strange = ran.find(
+      ({ kind, name, instance }) =>
+        kind !== call?.kind || name !== call.name || instance !== call.instance,
+    );
+    if (strange === undefined) continue;
+    faults.push(`${strange.kind} ${strange.name} of ${strange.instance} ran, never asked: ${key}`);
+  }
+  for (const call of calls) {
+    const ran = runs.get(call.key) ?? [];
+    const what = `${call.kind} ${call.name} of ${call.instance} (${call.key})`;
+    const begun = ran.filter((line) => line.what === "begin").map((line) => line.attempt);
+    const ended = ran.filter((line) => line.what === "end").map((line) => line.attempt);
+    if (call.recorded !== null && !ended.includes(call.recorded)) {
+      faults.push(`${what} has the outcome of attempt ${call.recorded}; ended: ${ended.join()}`);
+    }
+    if (call.kind === "activity" && new Set(begun).size !== begun.length) {
+      faults.push(`${what} was entered as attempt ${begun.join()}`);
+    }
+  }
+  return faults;
+}
+
+/** How much of it was done over again, and how many runs a death cut off. */
+export function countRuns(lines: readonly RunLine[]) {
+  const begins = lines.filter((line) => line.what === "begin");
+  const ends = lines.filter((line) => line.what === "end");
+  const calls = new Set(begins.map((line) => line.key)).size;
+  return {
+    calls,
+    runs: begins.length,
+    reruns: begins.length - calls,
+    cutOff: begins.length - ends.length,
+  };
+}

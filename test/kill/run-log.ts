@@ -1,0 +1,58 @@
+// The run log: what worker processes really did, told by themselves and kept outside the store.
+//   G1. One line a fact, appended by one write to a file opened with O_APPEND: lines of many processes do not mix,
+//       and a killed process leaves whole lines behind.
+//   G2. A line is written before the fact can have a consequence: "begin" before the work, "end" before its
+//       result is handed to the engine, "ack" after the engine's promise resolved.
+
+import { openSync, readFileSync, writeSync } from "node:fs";
+
+/** Work was entered, or is about to hand over its result. */
+export interface RunLine {
+  readonly what: "begin" | "end";
+  readonly kind: "activity" | "step";
+  readonly name: string;
+  readonly instance: string;
+  readonly key: string;
+  readonly attempt: number;
+  readonly pid: number;
+}
+/** A start by a worker's own client returned. */
+export interface AckLine {
+  readonly what: "ack";
+  readonly instance: string;
+  readonly job: number;
+  readonly pid: number;
+}
+/** What the engine logs, kept for whoever has to find out why a run failed. */
+export interface EngineLine {
+  readonly what: "engine";
+  readonly level: string;
+  readonly message: string;
+  readonly fields: unknown;
+  readonly pid: number;
+}
+export type LogLine = RunLine | AckLine | EngineLine;
+
+type WithoutPid<Line> = Line extends LogLine ? Omit<Line, "pid"> : never;
+
+export class RunLog {
+  readonly #file: number;
+
+  constructor(path: string) {
+    this.#file = openSync(path, "a");
+  }
+
+  append(line: WithoutPid<LogLine>): void {
+    writeSync(this.#file, `${JSON.stringify({ ...line, pid: process.pid })}\n`);
+  }
+}
+
+/** Every whole line so far. */
+export function readLog(path: string): LogLine[] {
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as LogLine); // written by RunLog.append
+}
+
+export function isRun(line: LogLine): line is RunLine {
+  return line.what === "begin" || line.what === "end";
+}

@@ -1,0 +1,167 @@
+// The scene of a take-over: a store, what two named processes do on it, and what they said about it.
+//   S1. What is held in a process stays held until that process is told to go on (takeover-worker.ts).
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect } from "vitest";
+import { Client, type Handle, type HistoryEvent, type RuntimeOptions } from "../../src/index.ts";
+import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { until, WorkerProcess } from "./fleet.ts";
+import { runFaults } from "./run-audit.ts";
+import { isRun, readLog, type EngineLine, type RunLine } from "./run-log.ts";
+import { auditStore } from "./store-audit.ts";
+
+/** Instances in the middle of an activity or a step. */
+export const HELD = ["activity-0", "step-0", "step-1", "step-2"];
+const ALL = [...HELD, "waits", "sleeps"];
+const SLEEP_MS = 700;
+const DEADLINE_MS = 15_000;
+
+export class Scene implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #provider: SqliteProvider;
+  readonly #client: Client;
+  readonly #workers = new Set<WorkerProcess>();
+
+  static async set(): Promise<Scene> {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-takeover-"));
+    return new Scene(folder, await SqliteProvider.open(join(folder, "store.db")));
+  }
+
+  private constructor(folder: string, provider: SqliteProvider) {
+    this.#folder = folder;
+    this.#provider = provider;
+    this.#client = new Client(provider);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#killAll();
+    await this.#provider.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async enter(name: string, runtime: RuntimeOptions): Promise<WorkerProcess> {
+    const program = new URL("./takeover-worker.ts", import.meta.url);
+    const worker = new WorkerProcess({
+      ...{ program, store: this.#store, log: this.#log, runtime },
+      extra: [name],
+    });
+    this.#workers.add(worker);
+    await worker.ready;
+    return worker;
+  }
+
+  /** The process, alone so far, holds everything that can be held for long. */
+  async begin(worker: WorkerProcess): Promise<void> {
+    for (const id of HELD) await this.#client.start(`holds-${id.slice(0, -2)}`, undefined, { id });
+    await this.#client.start("waits", undefined, { id: "waits" });
+    await this.until("everything begun", () => this.begunBy(worker).length === HELD.length);
+    await this.#waiting("waits");
+  }
+
+  /** The process holds a timer that is not due yet. */
+  async beginSleep(worker: WorkerProcess): Promise<void> {
+    worker.say(`start sleeps ${SLEEP_MS}`);
+    await this.until("sleeps is started", () => this.isAcknowledged("sleeps"));
+    await this.#waiting("sleeps");
+  }
+
+  /**
+   * The process will have finished all that it holds before it does anything else, after `unblock`. Until then
+   * its main loop stands still.
+   */
+  async block(worker: WorkerProcess): Promise<void> {
+    worker.say(`block ${this.#gate}`);
+    await this.until("its loop stands still", () => this.isAcknowledged(this.#gate));
+  }
+  unblock(): void {
+    writeFileSync(this.#gate, "");
+  }
+
+  /** A process that stands still inside a transaction holds SQLite's write lock, and nobody can take over. */
+  async stopBetweenWrites(worker: WorkerProcess): Promise<void> {
+    for (;;) {
+      await worker.stop();
+      using database = new DatabaseSync(this.#store, { timeout: 0 });
+      try {
+        database.exec("BEGIN IMMEDIATE; ROLLBACK");
+        return;
+      } catch {
+        worker.resume();
+      }
+    }
+  }
+
+  handle(id: string): Handle {
+    return this.#client.get(id);
+  }
+  result(id: string): Promise<unknown> {
+    return this.handle(id).result({ timeout: DEADLINE_MS });
+  }
+  async results(): Promise<Record<string, unknown>> {
+    const entries = ALL.map(async (id) => [id, await this.result(id)] as const);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+  async histories(): Promise<Record<string, readonly HistoryEvent[]>> {
+    const entries = ALL.map(async (id) => [id, await this.handle(id).history()] as const);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  until(what: string, look: () => boolean | Promise<boolean>): Promise<true> {
+    return until(what, look, DEADLINE_MS);
+  }
+  begun(): RunLine[] {
+    return this.#runs().filter(({ what }) => what === "begin");
+  }
+  begunBy({ pid }: WorkerProcess): RunLine[] {
+    return this.begun().filter((line) => line.pid === pid);
+  }
+  endedBy({ pid }: WorkerProcess): RunLine[] {
+    return this.#runs().filter((line) => line.what === "end" && line.pid === pid);
+  }
+  /** What the engine of that process has said that holds these words. */
+  saidBy({ pid }: WorkerProcess, words: string): EngineLine[] {
+    const lines = readLog(this.#log).filter((line) => line.what === "engine" && line.pid === pid);
+    return (lines as EngineLine[]).filter(({ message }) => message.includes(words));
+  }
+  isAcknowledged(id: string): boolean {
+    return readLog(this.#log).some((line) => line.what === "ack" && line.instance === id);
+  }
+
+  /** Ends the scene: with everybody gone, the store is as if nobody had ever failed. */
+  async expectSound(): Promise<void> {
+    await this.#killAll();
+    const { faults, calls } = await auditStore(this.#store);
+    const logged = calls.filter(({ name }) => name === "hold");
+    expect([...faults, ...runFaults(logged, this.#runs())]).toEqual([]);
+  }
+
+  get #store(): string {
+    return join(this.#folder, "store.db");
+  }
+  get #gate(): string {
+    return join(this.#folder, "gate");
+  }
+  get #log(): string {
+    return join(this.#folder, "runs.log");
+  }
+  #runs(): RunLine[] {
+    return readLog(this.#log).filter(isRun);
+  }
+  async #waiting(id: string): Promise<void> {
+    await this.until(`${id} waits`, async () => (await this.handle(id).history()).length > 1);
+  }
+  async #killAll(): Promise<void> {
+    const workers = [...this.#workers];
+    this.#workers.clear();
+    await Promise.all(workers.map((worker) => worker.kill()));
+  }
+}
+
+/** What everything comes to if that process did all of it. */
+export function everythingBy(worker: string): Record<string, unknown> {
+  const held = HELD.map((id) => [id, [worker, worker]] as const);
+  return { ...Object.fromEntries(held), waits: worker, sleeps: worker };
+}

@@ -1,0 +1,436 @@
+// Cancelling an instance: what its code sees, what is recorded, and that it ends cancelled whatever it does.
+
+import { expect, test } from "vitest";
+import { CancelledError } from "../../src/core/outcome-errors.ts";
+import {
+  cancel,
+  cancelRequested,
+  cancelTimedOut,
+  childCompleted,
+  completed,
+  failed,
+  fired,
+  ran,
+  ranCancelled,
+  raised,
+  started,
+  stepDone,
+} from "./bodies.ts";
+import { begin, failureOf, outputOf, resume, type Handler } from "./support.ts";
+
+test("a cancel rejects the open await, and the instance ends cancelled with its reason", async () => {
+  const play = await begin(async (ctx) => ctx.run("a"));
+  const turn = await play.turn(cancel("user asked"));
+  expect(turn.brief).toEqual([
+    "OrchestrationCancelRequested",
+    "ActivityCancelRequested #2",
+    "OrchestrationFailed",
+  ]);
+  expect(turn.events[1]).toMatchObject({ reason: "user asked" });
+  expect(failureOf(turn)).toMatchObject({
+    outcome: "cancelled",
+    failure: { name: "CancelledError", kind: "cancelled", message: "canceled: user asked" },
+  });
+  expect(turn.item.cancelledTasks).toEqual([2]);
+  expect(turn.item.change).toMatchObject({ kind: "ended", status: "cancelled" });
+});
+
+test("every open await rejects in schedule order, in one drain", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    const watch = async (name: string, task: Promise<unknown>): Promise<void> => {
+      await task.catch((error: unknown) => note([name, error instanceof CancelledError]));
+    };
+    const tasks = [
+      ctx.run("a"),
+      ctx.sleep(9),
+      ctx.event("e"),
+      ctx.call("c"),
+      ctx.step("s", () => 1),
+    ];
+    await Promise.all(tasks.map((task, index) => watch(String(index), task)));
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.brief).toEqual([
+    "OrchestrationCancelRequested",
+    "ActivityCancelRequested #2",
+    "TimerCancelled #3",
+    "EventSubscriptionCancelled #4",
+    "ChildCancelRequested #5",
+    "StepCancelRequested #6",
+    "OrchestrationFailed",
+  ]);
+  expect(play.trace).toEqual(["0", "1", "2", "3", "4"].map((name) => [name, true]));
+  expect(turn.events.filter((event) => event.kind === "StepCancelRequested")).toHaveLength(1);
+  expect(turn.item.sends).toMatchObject([{ to: { id: "i::sub::5" }, kind: "cancel" }]);
+  expect(turn.item.cancelledTimers).toEqual([{ kind: "timer", sequence: 3 }]);
+});
+
+test("a cancel that is in history is seen again in replay", async () => {
+  const code: Handler<undefined> = async (ctx, _input, note) => {
+    await ctx.run("a").catch(() => note(ctx.info.cancelRequested));
+    await ctx.shield(() => ctx.run("undo"));
+  };
+  const history = [
+    started(),
+    ran("a"),
+    cancelRequested("stop"),
+    ranCancelled(2, "stop"),
+    ran("undo"),
+  ];
+  const play = await resume(code, history);
+  const turn = await play.turn(completed(5));
+  expect(play.trace).toEqual([true]);
+  expect(failureOf(turn).outcome).toBe("cancelled");
+});
+
+test("code that catches its cancel and returns is cancelled all the same", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.run("a").catch(() => undefined);
+    return "a value";
+  });
+  expect(failureOf(await play.turn(cancel("stop"))).outcome).toBe("cancelled");
+});
+
+test("code that throws something else after its cancel is cancelled all the same", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.run("a").catch(() => {
+      throw new Error("other");
+    });
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(failureOf(turn)).toMatchObject({
+    outcome: "cancelled",
+    failure: { message: "canceled: stop" },
+  });
+});
+
+test("a result that comes before the cancel in the batch counts, and one after it does not", async () => {
+  const code: Handler<undefined> = async (ctx, _input, note) => {
+    note(await ctx.run("a").catch((error: Error) => error.message));
+    await ctx.run("b");
+  };
+  const before = await begin(code);
+  const turn = await before.turn(completed(2, "A"), cancel("stop"));
+  expect(before.trace).toEqual(["A"]);
+  expect(turn.brief).toEqual([
+    "ActivityCompleted #2",
+    "ActivityScheduled b",
+    "OrchestrationCancelRequested",
+    "ActivityCancelRequested #4",
+    "OrchestrationFailed",
+  ]);
+  expect(turn.item.tasks).toEqual([]);
+  const after = await begin(code);
+  await after.turn(cancel("stop"), completed(2, "A"));
+  expect(after.trace).toEqual(["canceled: stop"]);
+});
+
+test("an instance that has completed in the same batch is completed", async () => {
+  const play = await begin(async (ctx) => ctx.run("a"));
+  const turn = await play.turn(completed(2, "A"), cancel("too late"));
+  expect(outputOf(turn)).toBe("A");
+  expect(turn.consumed).toHaveLength(1);
+});
+
+test("a start and its cancel in one batch: the code's first segment runs, then it is cancelled", async () => {
+  const play = await begin(async (ctx) => ctx.run("a"), {}, cancel("at once"));
+  expect(play.last.brief).toEqual([
+    "OrchestrationStarted main",
+    "ActivityScheduled a",
+    "OrchestrationCancelRequested",
+    "ActivityCancelRequested #2",
+    "OrchestrationFailed",
+  ]);
+  expect(play.last.item.tasks).toEqual([]);
+});
+
+test("only the first cancel counts; a second one is consumed without an event", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.run("a").catch(() => undefined);
+    await ctx.shield(() => ctx.run("undo"));
+  });
+  await play.turn(cancel("first"), cancel("second"));
+  const turn = await play.turn(cancel("third"));
+  expect(turn.brief).toEqual([]);
+  expect(turn.consumed).toHaveLength(1);
+  expect(failureOf(await play.turn(completed(5))).failure.message).toBe("canceled: first");
+});
+
+test("a shield's calls are not cancelled, whether they were made before or after the cancel", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.shield(async () => {
+      note(await ctx.run("one"));
+      note(await ctx.run("two"));
+    });
+    return "end";
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.brief).toEqual(["OrchestrationCancelRequested"]);
+  expect(turn.open).toEqual(["2 activity one"]);
+  await play.turn(completed(2, 1));
+  expect(failureOf(await play.turn(completed(5, 2))).outcome).toBe("cancelled");
+  expect(play.trace).toEqual([1, 2]);
+});
+
+test("a shield keeps everything inside it: scopes, races, children, steps, waits", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.shield(() =>
+      ctx.all([
+        () => ctx.call("c"),
+        () => ctx.step("s", () => 1),
+        () => ctx.race([ctx.event("e"), ctx.sleep(5)]),
+      ]),
+    );
+  });
+  expect((await play.turn(cancel("stop"))).brief).toEqual(["OrchestrationCancelRequested"]);
+  const turn = await play.turn(raised("e"), childCompleted(2), stepDone(3));
+  expect(turn.brief).toEqual([
+    "EventReceived e",
+    "TimerCancelled #5",
+    "ChildCompleted #2",
+    "StepCompleted #3",
+    "OrchestrationFailed",
+  ]);
+});
+
+test("a scope inside a shield can still be cancelled from within", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.shield(async () => {
+      const scope = ctx.scope(() => ctx.run("inner"));
+      await ctx.event("stop");
+      scope.cancel("from within");
+      await ctx.run("next");
+    });
+  });
+  await play.turn(cancel("stop"));
+  const turn = await play.turn(raised("stop"));
+  expect(turn.brief).toEqual([
+    "EventReceived stop",
+    "ActivityCancelRequested #2",
+    "ActivityScheduled next",
+  ]);
+});
+
+test("a shield around one branch leaves the other branches to the cancel", async () => {
+  const play = await begin(async (ctx) => {
+    await Promise.allSettled([ctx.run("open"), ctx.shield(() => ctx.run("kept"))]);
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.brief).toEqual(["OrchestrationCancelRequested", "ActivityCancelRequested #2"]);
+  expect(turn.open).toEqual(["3 activity kept"]);
+});
+
+test("a task made outside a shield and awaited inside it is cancelled", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    const outside = ctx.run("outside");
+    await ctx.shield(async () => {
+      await outside.catch((error: Error) => note(error.message));
+    });
+  });
+  await play.turn(cancel("stop"));
+  expect(play.trace).toEqual(["canceled: stop"]);
+});
+
+test("a later call outside a shield records nothing and rejects at a boundary of its own", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.run("a").catch(() => undefined);
+    const order: string[] = [];
+    const later = ctx.run("b").catch((error: Error) => order.push(error.message));
+    // Everything that can run without a boundary runs first.
+    for (let i = 0; i < 20; i++) await Promise.resolve();
+    order.push("microtasks are over");
+    await later;
+    note(order);
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.brief).toEqual([
+    "OrchestrationCancelRequested",
+    "ActivityCancelRequested #2",
+    "OrchestrationFailed",
+  ]);
+  expect(play.trace).toEqual([["microtasks are over", "canceled: stop"]]);
+});
+
+test("every kind of later call is refused in the same way", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    for (const call of [
+      () => ctx.run("a"),
+      () => ctx.step("s", () => 1),
+      () => ctx.sleep(1),
+      () => ctx.event("e"),
+      () => ctx.call("c"),
+      () => ctx.continueAsNew(undefined),
+    ]) {
+      note(await call().catch((error: unknown) => error instanceof CancelledError));
+    }
+    ctx.startDetached("d", 1, { id: "d" });
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(play.trace).toEqual([true, true, true, true, true, true]);
+  expect(turn.brief).toEqual([
+    "OrchestrationCancelRequested",
+    "TimerCancelled #2",
+    "OrchestrationFailed",
+  ]);
+  expect(turn.item.starts).toEqual([]);
+});
+
+test("several later calls reject one at a time, each after the code has come to rest", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    const refused = async (name: string): Promise<void> => {
+      await ctx.run(name).catch(() => note(`${name} is refused`));
+      for (let i = 0; i < 5; i++) await Promise.resolve();
+      note(`${name} is at rest`);
+    };
+    await Promise.all([refused("a"), refused("b")]);
+  });
+  await play.turn(cancel("stop"));
+  expect(play.trace).toEqual(["a is refused", "a is at rest", "b is refused", "b is at rest"]);
+});
+
+test("after 1,000 ignored cancels the instance is terminated", async () => {
+  const play = await begin(async (ctx) => {
+    for (;;) {
+      try {
+        await ctx.run("again");
+      } catch {
+        // ignored
+      }
+    }
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(failureOf(turn)).toMatchObject({ outcome: "terminated" });
+  expect(failureOf(turn).failure.message).toContain("ignored its cancellation");
+  expect(turn.brief).toEqual([
+    "OrchestrationCancelRequested",
+    "ActivityCancelRequested #2",
+    "OrchestrationFailed",
+  ]);
+});
+
+test("what a shield still holds is cancelled when the instance is terminated for ignoring its cancel", async () => {
+  const play = await begin(async (ctx) => {
+    void ctx.shield(() => ctx.call("child"));
+    for (;;) await ctx.sleep("1d").catch(() => undefined);
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(failureOf(turn).outcome).toBe("terminated");
+  expect(turn.brief).toContain("ChildCancelRequested #2");
+  expect(turn.open).toEqual([]);
+});
+
+test("exactly 1,000 ignored cancels are borne", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    for (let i = 0; i < 1_000; i++) await ctx.sleep(1).catch(() => undefined);
+  });
+  expect(failureOf(await play.turn(cancel("stop"))).outcome).toBe("cancelled");
+});
+
+test("continueAsNew rejects after a cancel, under a shield too", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    await ctx.shield(async () => {
+      await ctx.continueAsNew(undefined).catch((error: Error) => note(error.message));
+    });
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(failureOf(turn).outcome).toBe("cancelled");
+  expect(play.trace).toEqual(["canceled: stop"]);
+});
+
+test("log and info still work after a cancel", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    ctx.log.info("cleaning up");
+    note([ctx.info.cancelRequested, ctx.now().getTime(), typeof ctx.uuid()]);
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.logs).toEqual(["info cleaning up"]);
+  expect(play.trace).toEqual([[true, 1_001_000, "string"]]);
+});
+
+test("an unread message does not satisfy a wait that is made after the cancel", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    note(await ctx.event("e").catch((error: Error) => error.message));
+  });
+  const turn = await play.turn(raised("e", 1), cancel("stop"));
+  expect(play.trace).toEqual(["canceled: stop"]);
+  expect(turn.unread).toEqual([1]);
+});
+
+test("cancel writes its timeout with the turn that took it, if the code is not over by then", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.sleep("1d").catch(() => undefined);
+    await ctx.shield(() => ctx.run("undo"));
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.item.timers).toEqual([{ kind: "cancelTimeout", sequence: 3, delayMs: 3_600_000 }]);
+  expect(JSON.parse(turn.item.cancelRequested ?? "")).toMatchObject({ reason: "stop" });
+});
+
+test("clean-up that outlasts the cancel's timeout is terminated", async () => {
+  const play = await begin(
+    async (ctx) => {
+      await ctx.sleep("1d").catch(() => undefined);
+      await ctx.shield(() => ctx.run("undo"));
+    },
+    { checks: "end" }, // its end is not the code's: no replay comes to it
+  );
+  await play.turn(cancel("stop"));
+  const turn = await play.turn(cancelTimedOut(3), raised("e"));
+  expect(failureOf(turn).outcome).toBe("terminated");
+  expect(turn.brief).toEqual(["ActivityCancelRequested #5", "OrchestrationFailed"]);
+  expect(turn.item.cancelledTasks).toEqual([5]);
+  expect(turn.consumed).toHaveLength(1);
+});
+
+test("a cancel's timeout without a cancel changes nothing", async () => {
+  const play = await begin(async (ctx) => ctx.sleep("1d"));
+  const turn = await play.turn(cancelTimedOut(3));
+  expect(turn.brief).toEqual([]);
+  expect(turn.consumed).toHaveLength(1);
+});
+
+test("a child that is to be abandoned is let go without a cancel", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.allSettled([ctx.call("kept", 1, { onParentClose: "abandon" }), ctx.call("gone")]);
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.brief).toEqual([
+    "OrchestrationCancelRequested",
+    "ChildCancelRequested #3",
+    "OrchestrationFailed",
+  ]);
+  expect(turn.item.sends.map(({ to }) => to.id)).toEqual(["i::sub::3"]);
+});
+
+test("late outcomes of what was cancelled are dropped while the clean-up runs", async () => {
+  const play = await begin(async (ctx) => {
+    await ctx.allSettled([ctx.run("a"), ctx.sleep(5), ctx.call("c")]);
+    await ctx.shield(() => ctx.run("undo"));
+  });
+  await play.turn(cancel("stop"));
+  const turn = await play.turn(completed(2, "late"), fired(3), childCompleted(4));
+  expect(turn.brief).toEqual([]);
+  expect(turn.consumed).toHaveLength(3);
+});
+
+test("a failing clean-up does not change how a cancelled instance ends", async () => {
+  const play = await begin(async (ctx) => {
+    try {
+      await ctx.sleep("1d");
+    } finally {
+      await ctx.shield(() => ctx.run("undo"));
+    }
+  });
+  await play.turn(cancel("stop"));
+  const turn = await play.turn(failed(5, new Error("undo broke")));
+  expect(failureOf(turn)).toMatchObject({
+    outcome: "cancelled",
+    failure: { message: "canceled: stop" },
+  });
+});

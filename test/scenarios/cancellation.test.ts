@@ -1,0 +1,310 @@
+// Cancelling an instance: recorded, then told to its code, which may clean up and ends as cancelled (semantics 19).
+
+import { expect } from "vitest";
+import { CancelledError, isPerdureError, orchestration } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+const codeOf = (error: unknown): unknown => (isPerdureError(error) ? error.code : error);
+
+scenario(
+  "a cancelled instance: its awaits reject in schedule order, and it ends as cancelled",
+  (t) => {
+    const work = t.gate<string>("work");
+    const told: string[] = [];
+    const main = orchestration("main", async (ctx) => {
+      const tell = (name: string) => (error: unknown) => {
+        if (!ctx.info.isReplaying) told.push(`${name} ${String(error)}`);
+      };
+      await Promise.all([
+        ctx.run(work.activity, "w").catch(tell("activity")),
+        ctx.sleep("1h").catch(tell("timer")),
+        ctx.event("x").catch(tell("event")),
+      ]);
+      return "the value does not matter";
+    });
+    return {
+      register: [work.activity, main],
+      run: async () => {
+        const handle = await t.client.start(main, undefined, { id: "i" });
+        await t.settle();
+        await handle.cancel({ reason: "no stock", by: "ada" });
+        expect(await t.failure(handle)).toMatchObject({
+          code: "CANCELLED",
+          kind: "cancelled",
+          message: "canceled: no stock",
+        });
+        expect(told).toEqual([
+          "activity CancelledError: canceled: no stock",
+          "timer CancelledError: canceled: no stock",
+          "event CancelledError: canceled: no stock",
+        ]);
+        expect(await handle.describe()).toMatchObject({
+          status: "cancelled",
+          cancelled: { reason: "no stock", by: "ada" },
+          waitingFor: [],
+        });
+        expect(await t.story(handle)).toEqual([
+          "OrchestrationStarted",
+          "ActivityScheduled work",
+          "TimerCreated",
+          "EventSubscribed x",
+          "OrchestrationCancelRequested",
+          "ActivityCancelRequested 2",
+          "TimerCancelled 3",
+          "EventSubscriptionCancelled 4",
+          "OrchestrationFailed cancelled",
+        ]);
+        expect(work.aborts).toEqual([expect.any(CancelledError)]);
+      },
+    };
+  },
+);
+
+scenario("clean-up behind a shield runs to its end, and takes its time", (t) => {
+  const work = t.gate<string>("work");
+  const main = orchestration("main", async (ctx) => {
+    try {
+      await ctx.run(work.activity, "do");
+    } catch (error) {
+      await ctx.shield(async () => {
+        await ctx.run(work.activity, "undo");
+        await ctx.sleep("10m");
+        await ctx.run(work.activity, "report");
+      });
+      throw error;
+    }
+  });
+  return {
+    register: [work.activity, main],
+    run: async () => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.cancel("stop");
+      await work.finish("undo", null);
+      await t.deploy();
+      await t.advance("10m");
+      expect(await handle.describe()).toMatchObject({ status: "running" });
+      await work.finish("report", null);
+      expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
+      expect(work.inputs).toEqual(["do", "undo", "report"]);
+    },
+  };
+});
+
+scenario("a call after the cancel records nothing and rejects", (t) => {
+  const work = t.gate<string>("work");
+  const main = orchestration("main", async (ctx) => {
+    const told: unknown[] = [];
+    await ctx.sleep("1d").catch(() => undefined);
+    told.push(await ctx.run(work.activity, "no").catch(String));
+    told.push(await ctx.sleep("1s").catch(String));
+    told.push(await ctx.event("e").catch(String));
+    told.push(await ctx.call(main).catch(String));
+    told.push(await ctx.step("s", () => 1).catch(String));
+    told.push(await ctx.continueAsNew(undefined).catch(String));
+    ctx.startDetached(main, undefined, { id: "ghost" });
+    ctx.log.info("told", { told });
+    throw new Error(told.every((line) => line === "CancelledError: canceled: stop") ? "ok" : "?");
+  });
+  return {
+    register: [work.activity, main],
+    run: async () => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.cancel("stop");
+      await t.failure(handle);
+      expect(await t.story(handle)).toEqual([
+        "OrchestrationStarted",
+        "TimerCreated",
+        "OrchestrationCancelRequested",
+        "TimerCancelled 2",
+        "OrchestrationFailed cancelled",
+      ]);
+      expect(work.visits).toEqual([]);
+      expect(await t.client.get("ghost").exists()).toBe(false);
+      expect(t.messages).toEqual(["told"]);
+    },
+  };
+});
+
+scenario("an instance that ignores its cancellation for ever is terminated", () => {
+  const main = orchestration("main", async (ctx) => {
+    for (;;) await ctx.sleep("1h").catch(() => undefined);
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.cancel("stop");
+      expect(await t.failure(handle)).toMatchObject({
+        kind: "terminated",
+        message: expect.stringContaining("ignored its cancellation"),
+      });
+    },
+  };
+});
+
+scenario("clean-up that outlasts cancelTimeout is cut off, also over a restart", () => {
+  const main = orchestration("main", (ctx) => ctx.shield(() => ctx.sleep("2d")));
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.cancel("stop");
+      await t.advance("30m");
+      await t.deploy();
+      await t.advance("29m");
+      expect(await handle.describe()).toMatchObject({ status: "running" });
+      await t.advance("1m");
+      expect(await t.failure(handle)).toMatchObject({ kind: "terminated", code: "TERMINATED" });
+    },
+  };
+});
+
+scenario("a second cancel changes nothing: the first one's reason stands", () => {
+  const main = orchestration("main", (ctx) => ctx.shield(() => ctx.sleep("1m")));
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.cancel("first");
+      await t.settle();
+      await handle.cancel("second");
+      await t.advance("1m");
+      expect(await t.failure(handle)).toMatchObject({ message: "canceled: first" });
+    },
+  };
+});
+
+scenario("two cancels at once are one", () => {
+  const main = orchestration("main", (ctx) => ctx.sleep("1d"));
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await Promise.all([handle.cancel("one"), handle.cancel("two")]);
+      expect(await t.failure(handle)).toMatchObject({ message: "canceled: one" });
+    },
+  };
+});
+
+scenario("a cancel of nobody, or of one that ended, is refused to its sender", () => {
+  const main = orchestration("main", async () => "done");
+  return {
+    register: [main],
+    run: async (t) => {
+      expect(await t.client.get("nobody").cancel().catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      expect(await t.result(handle)).toBe("done");
+      expect(await handle.cancel().catch(codeOf)).toBe("INSTANCE_FINISHED");
+      expect(await handle.describe()).toMatchObject({ status: "completed" });
+    },
+  };
+});
+
+scenario("a cancel before the first turn: the code sees it at its first await", () => {
+  const seen: boolean[] = [];
+  const main = orchestration("main", async (ctx) => {
+    seen.push(ctx.info.cancelRequested);
+    await ctx.sleep("1d");
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      await t.stop();
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await handle.cancel("never mind");
+      await t.boot();
+      expect(await t.failure(handle)).toMatchObject({ message: "canceled: never mind" });
+      expect(await t.story(handle)).toEqual([
+        "OrchestrationStarted",
+        "TimerCreated",
+        "OrchestrationCancelRequested",
+        "TimerCancelled 2",
+        "OrchestrationFailed cancelled",
+      ]);
+      expect(seen).toEqual([false]);
+    },
+  };
+});
+
+scenario("a cancel of a delayed start ends it before its time, its code not run", () => {
+  let ran = false;
+  const main = orchestration("main", async () => {
+    ran = true;
+  });
+  return {
+    register: [main],
+    outdated: ["i"], // the store wrote the end; no code did
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i", delay: "1d" });
+      await handle.cancel("not today");
+      expect(await t.failure(handle)).toMatchObject({ message: "canceled: not today" });
+      await t.advance("2d");
+      expect(ran).toBe(false);
+    },
+  };
+});
+
+scenario("a cancel that meets the last completion: the instance ends as cancelled", (t) => {
+  const work = t.gate<string, string>("work");
+  const main = orchestration("main", (ctx) => ctx.run(work.activity, "w"));
+  return {
+    register: [work.activity, main],
+    run: async () => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await t.stop();
+      await handle.cancel("first");
+      await t.boot();
+      expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
+      expect(work.waiting).toEqual([]);
+    },
+  };
+});
+
+scenario("a cancel reaches the execution that is there when it is read", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<void> => {
+    await ctx.sleep("1m");
+    return ctx.continueAsNew(n + 1);
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.advance("90s");
+      await handle.cancel("in the second");
+      expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
+      expect(await handle.executions()).toMatchObject([
+        { execution: 1, status: "continuedAsNew" },
+        { execution: 2, status: "cancelled" },
+      ]);
+    },
+  };
+});
+
+scenario("ctx.info.cancelRequested tells code behind a shield", () => {
+  const main = orchestration("main", async (ctx) => {
+    const seen = await ctx.shield(async () => {
+      const before = ctx.info.cancelRequested;
+      await ctx.sleep("1m");
+      return [before, ctx.info.cancelRequested];
+    });
+    ctx.log.info(JSON.stringify(seen));
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.cancel("stop");
+      await t.advance("1m");
+      await t.failure(handle);
+      expect(t.messages).toEqual(["[false,true]"]);
+    },
+  };
+});

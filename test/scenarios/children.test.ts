@@ -1,0 +1,269 @@
+// Children: orchestrations called by orchestrations, their ids, results, failures and lives.
+
+import { expect } from "vitest";
+import { activity, ChildError, orchestration } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+const upper = activity("upper", (text: string) => text.toUpperCase());
+const shout = orchestration("shout", async (ctx, text: string) => `${await ctx.run(upper, text)}!`);
+
+scenario("a child's result comes back; its id says whose it is", () => {
+  const main = orchestration("main", (ctx, text: string) => ctx.call(shout, text));
+  return {
+    register: [upper, shout, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, "hey", { id: "p" });
+      expect(await t.result(handle)).toBe("HEY!");
+      expect(await t.story(handle)).toEqual([
+        "OrchestrationStarted",
+        "ChildScheduled shout",
+        "ChildCompleted 2",
+        "OrchestrationCompleted",
+      ]);
+      expect(await t.client.get("p::sub::2").describe()).toMatchObject({
+        name: "shout",
+        status: "completed",
+        parent: { id: "p", sequence: 2 },
+      });
+    },
+  };
+});
+
+scenario("a fan-out to children, and a chain of them three deep", () => {
+  const leaf = orchestration("leaf", async (ctx, n: number) => Number(await ctx.run(double, n)));
+  const middle = orchestration("middle", (ctx, n: number) => ctx.call(leaf, n + 1));
+  const main = orchestration("main", async (ctx) => {
+    const values = await ctx.all([1, 2, 3].map((n) => ctx.call(middle, n)));
+    return values.reduce((a, b) => a + b, 0);
+  });
+  const double = activity("double", (n: number) => n * 2);
+  return {
+    register: [double, leaf, middle, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.result(handle)).toBe(18);
+      expect(await t.client.get("p::sub::3::sub::2").describe()).toMatchObject({ output: 6 });
+    },
+  };
+});
+
+scenario("a child's failure is a ChildError that carries the original", () => {
+  const child = orchestration("child", async () => {
+    throw Object.assign(new RangeError("too far"), { distance: 9 });
+  });
+  const main = orchestration("main", async (ctx) => {
+    const error = await ctx.call(child).catch((reason: unknown) => reason);
+    if (!(error instanceof ChildError)) return error;
+    const { cause } = error;
+    return [error.code, error.child, error.message, cause instanceof RangeError && { ...cause }];
+  });
+  return {
+    register: [child, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.result(handle)).toEqual(["CHILD_FAILED", "child", "too far", { distance: 9 }]);
+    },
+  };
+});
+
+scenario("a failure that nobody catches goes up level by level, with its causes", () => {
+  const child = orchestration("child", async (ctx) => {
+    await ctx.run(broken);
+  });
+  const broken = activity("broken", () => {
+    throw new Error("at the bottom");
+  });
+  const main = orchestration("main", (ctx) => ctx.call(child));
+  return {
+    register: [broken, child, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.failure(handle)).toMatchObject({
+        code: "ORCHESTRATION_FAILED",
+        message: "at the bottom",
+        cause: { code: "CHILD_FAILED", cause: { code: "ACTIVITY_FAILED" } },
+      });
+    },
+  };
+});
+
+scenario("an id of one's own is taken as it is, and is for one child only", () => {
+  const main = orchestration("main", async (ctx) => {
+    const first = await ctx.call(shout, "a", { id: "my-kid" });
+    const again = await ctx
+      .call(shout, "b", { id: "my-kid" })
+      .catch((error: unknown) => (error instanceof ChildError ? error.failure.code : error));
+    return [first, again];
+  });
+  return {
+    register: [upper, shout, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.result(handle)).toEqual(["A!", "INSTANCE_EXISTS"]);
+    },
+  };
+});
+
+scenario("a child id that a running stranger has fails the call at once", () => {
+  const main = orchestration("main", async (ctx) => {
+    try {
+      return await ctx.call(shout, "x", { id: "stranger" });
+    } catch (error) {
+      return error instanceof ChildError ? error.message : error;
+    }
+  });
+  const sleeper = orchestration("sleeper", (ctx) => ctx.sleep("1d"));
+  return {
+    register: [upper, shout, sleeper, main],
+    run: async (t) => {
+      const stranger = await t.client.start(sleeper, undefined, { id: "stranger" });
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.result(handle)).toContain("stranger");
+      expect(await stranger.describe()).toMatchObject({ name: "sleeper", status: "running" });
+    },
+  };
+});
+
+scenario("the same id twice in one turn: the first gets the child, the second the refusal", () => {
+  const main = orchestration("main", async (ctx) => {
+    const both = await ctx.allSettled([
+      ctx.call(shout, "a", { id: "kid" }),
+      ctx.call(shout, "b", { id: "kid" }),
+    ]);
+    return both.map((one) => (one.status === "fulfilled" ? one.value : one.status));
+  });
+  return {
+    register: [upper, shout, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.result(handle)).toEqual(["A!", "rejected"]);
+    },
+  };
+});
+
+scenario("a child that continues as new keeps its parent; the parent sees the last result", () => {
+  const counter = orchestration("counter", async (ctx, n: number): Promise<number> => {
+    await ctx.sleep("1m");
+    return n === 3 ? n : ctx.continueAsNew(n + 1);
+  });
+  const main = orchestration("main", (ctx) => ctx.call(counter, 1));
+  return {
+    register: [counter, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      await t.advance("1m");
+      await t.deploy();
+      await t.advance("2m");
+      expect(await t.result(handle)).toBe(3);
+      expect(await t.client.get("p::sub::2").describe()).toMatchObject({
+        execution: 3,
+        parent: { id: "p", sequence: 2 },
+      });
+    },
+  };
+});
+
+scenario("children of later executions have ids of their own", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<string> => {
+    const text = await ctx.call(shout, `round ${n}`);
+    return n === 3 ? text : ctx.continueAsNew(n + 1);
+  });
+  return {
+    register: [upper, shout, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "p" });
+      expect(await t.result(handle)).toBe("ROUND 3!");
+      for (const id of ["p::sub::2", "p::sub::2_2", "p::sub::3_2"]) {
+        expect(await t.client.get(id).exists(), id).toBe(true);
+      }
+    },
+  };
+});
+
+scenario("a child's result for an execution that is over reaches nobody", () => {
+  const slow = orchestration("slow", async (ctx) => {
+    await ctx.shield(() => ctx.sleep("1h"));
+    return "late";
+  });
+  const main = orchestration("main", async (ctx, n: number): Promise<string> => {
+    void ctx.call(slow, undefined, { id: `slow-${n}` });
+    if (n === 2) return String(await ctx.event("go"));
+    await ctx.sleep("1m");
+    return ctx.continueAsNew(2);
+  });
+  return {
+    register: [slow, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "p" });
+      await t.advance("1h");
+      expect(await t.client.get("slow-1").describe()).toMatchObject({ status: "cancelled" });
+      expect(await t.story(handle)).toEqual([
+        "OrchestrationStarted",
+        "ChildScheduled slow",
+        "EventSubscribed go",
+      ]);
+      await handle.raise("go", "done");
+      expect(await t.result(handle)).toBe("done");
+    },
+  };
+});
+
+scenario("an abandoned child lives on when its parent ends, continues or is cancelled", () => {
+  const child = orchestration("child", async (ctx) => {
+    await ctx.sleep("1h");
+    return "alone";
+  });
+  const main = orchestration("main", async (ctx, how: string): Promise<string> => {
+    if (how === "continued") return how;
+    const options = { id: `kid-${how}`, onParentClose: "abandon" } as const;
+    void ctx.call(child, undefined, options);
+    await ctx.sleep("1m");
+    if (how === "cancelled") await ctx.sleep("1d");
+    return how === "continue" ? ctx.continueAsNew("continued") : how;
+  });
+  return {
+    register: [child, main],
+    run: async (t) => {
+      const ended = await t.client.start(main, "ended", { id: "ended" });
+      const continued = await t.client.start(main, "continue", { id: "continue" });
+      const cancelled = await t.client.start(main, "cancelled", { id: "cancelled" });
+      await t.advance("1m");
+      await cancelled.cancel("stop");
+      expect(await t.result(ended)).toBe("ended");
+      expect(await t.result(continued)).toBe("continued");
+      expect(await t.failure(cancelled)).toMatchObject({ kind: "cancelled" });
+      await t.advance("1h");
+      for (const how of ["ended", "continue", "cancelled"]) {
+        expect(await t.client.get(`kid-${how}`).describe(), how).toMatchObject({
+          status: "completed",
+          output: "alone",
+        });
+      }
+    },
+  };
+});
+
+scenario("a child sees its parent, its own id and its own input", () => {
+  const child = orchestration("child", async (ctx, input: { a: number }) => ({
+    input,
+    id: ctx.info.instanceId,
+    parent: ctx.info.parent,
+    name: ctx.info.name,
+  }));
+  const main = orchestration("main", async (ctx) => [
+    ctx.info.parent,
+    await ctx.call(child, { a: 1 }),
+    await ctx.call("child", { a: 2 }, { id: "by-name" }),
+  ]);
+  return {
+    register: [child, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      expect(await t.result(handle)).toEqual([
+        undefined,
+        { input: { a: 1 }, id: "p::sub::2", parent: { id: "p", sequence: 2 }, name: "child" },
+        { input: { a: 2 }, id: "by-name", parent: { id: "p", sequence: 4 }, name: "child" },
+      ]);
+    },
+  };
+});

@@ -1,0 +1,273 @@
+// continueAsNew: a new execution with an empty history, and what goes along (semantics 21).
+
+import { expect } from "vitest";
+import { activity, orchestration } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+scenario("a chain of executions: each has its own history, the result is the last one's", () => {
+  const counter = orchestration("counter", async (ctx, n: number): Promise<string> => {
+    await ctx.sleep("1m");
+    return n < 4 ? ctx.continueAsNew(n + 1) : `execution ${ctx.info.executionId}, n = ${n}`;
+  });
+  return {
+    register: [counter],
+    run: async (t) => {
+      const handle = await t.client.start(counter, 1, { id: "i" });
+      await t.advance("2m");
+      await t.deploy();
+      await t.advance("2m");
+      expect(await t.result(handle)).toBe("execution 4, n = 4");
+      const executions = await handle.executions();
+      expect(executions.map(({ execution, status }) => `${execution} ${status}`)).toEqual([
+        "1 continuedAsNew",
+        "2 continuedAsNew",
+        "3 continuedAsNew",
+        "4 completed",
+      ]);
+      for (const { execution } of executions) {
+        const events = await t.events(handle, execution);
+        expect(events[0]).toMatchObject({ input: String(execution), sequence: 1 });
+        expect(events).toHaveLength(4);
+      }
+    },
+  };
+});
+
+scenario("seed, run id and attributes go along; the history does not", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<unknown> => {
+    if (n < 3) return ctx.continueAsNew(n + 1);
+    return [ctx.info.attributes, ctx.info.historyLength];
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const options = { id: "i", attributes: { customer: "42" } };
+      const handle = await t.client.start(main, 1, options);
+      expect(await t.result(handle)).toEqual([{ customer: "42" }, 1]);
+      const starts = await Promise.all([1, 2, 3].map((n) => t.events(handle, n)));
+      const seeds = starts.map(([first]) => first?.kind === "OrchestrationStarted" && first.seed);
+      expect(new Set(seeds).size).toBe(1);
+    },
+  };
+});
+
+scenario("without a return, or before a wait, it still ends the execution", () => {
+  const forgot = orchestration("forgot", async (ctx, n: number) => {
+    if (n === 1) void ctx.continueAsNew(2);
+    return n;
+  });
+  const waits = orchestration("waits", async (ctx, n: number) => {
+    if (n === 1) void ctx.continueAsNew(2);
+    if (n === 1) await ctx.sleep("1d");
+    return n;
+  });
+  return {
+    register: [forgot, waits],
+    run: async (t) => {
+      const first = await t.client.start(forgot, 1, { id: "forgot" });
+      const second = await t.client.start(waits, 1, { id: "waits" });
+      expect(await t.result(first)).toBe(2);
+      expect(await t.result(second)).toBe(2);
+    },
+  };
+});
+
+scenario("an event goes to the execution that is there, and unread ones go along in order", () => {
+  const main = orchestration("main", async (ctx, got: readonly unknown[]): Promise<unknown> => {
+    const next = [...got, await ctx.event("n")];
+    return next.length === 4 ? next : ctx.continueAsNew(next);
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, [], { id: "i" });
+      await t.settle();
+      await Promise.all([1, 2, 3].map((n) => handle.raise("n", n))); // all in the first execution
+      await t.settle();
+      expect((await handle.describe()).execution).toBe(4);
+      await t.deploy();
+      await handle.raise("n", 4);
+      expect(await t.result(handle)).toEqual([1, 2, 3, 4]);
+    },
+  };
+});
+
+scenario("messages of several names that nobody read all survive many executions", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<unknown> => {
+    if (n < 4) {
+      await ctx.sleep("1m");
+      return ctx.continueAsNew(n + 1);
+    }
+    const read: unknown[] = [];
+    for (const name of ["b", "a", "a", "b"]) read.push(await ctx.event(name));
+    return read;
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.settle();
+      await handle.raise("a", "a1");
+      await handle.raise("b", "b1");
+      await t.advance("1m");
+      await handle.raise("a", "a2");
+      await t.advance("1m");
+      await handle.raise("b", "b2");
+      await t.advance("1m");
+      expect(await t.result(handle)).toEqual(["b1", "a1", "a2", "b2"]);
+    },
+  };
+});
+
+scenario("two hundred unread messages go along, none is dropped", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<unknown> => {
+    if (n === 1) {
+      await ctx.event("go");
+      return ctx.continueAsNew(2);
+    }
+    const read: unknown[] = [];
+    while (read.length < 200) read.push(await ctx.event("m"));
+    return read;
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      for (let n = 0; n < 150; n++) await handle.raise("m", n);
+      await t.settle();
+      await handle.raise("go");
+      for (let n = 150; n < 200; n++) await handle.raise("m", n);
+      expect(await t.result(handle)).toEqual(Array.from({ length: 200 }, (_, n) => n));
+    },
+  };
+});
+
+scenario("a wait that loses in the very turn of the end takes no message with it", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<unknown> => {
+    if (n === 2) return ctx.event("data");
+    void ctx.event("data"); // open, and never read
+    await ctx.race({ go: ctx.event("go"), data: ctx.event("data") });
+    return ctx.continueAsNew(2);
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.settle();
+      await Promise.all([handle.raise("go"), handle.raise("data", "kept")]);
+      expect(await t.result(handle)).toBe("kept");
+    },
+  };
+});
+
+scenario("a request id is remembered across executions", () => {
+  const main = orchestration("main", async (ctx, got: readonly unknown[]): Promise<unknown> => {
+    const next = [...got, await ctx.event("n")];
+    return next.length === 2 ? next : ctx.continueAsNew(next);
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, [], { id: "i" });
+      await handle.raise("n", "first", { requestId: "r" });
+      await t.settle();
+      await handle.raise("n", "repeated", { requestId: "r" });
+      await handle.raise("n", "second");
+      expect(await t.result(handle)).toEqual(["first", "second"]);
+    },
+  };
+});
+
+scenario("open activities are cancelled, and their late results are of no execution", (t) => {
+  const work = t.gate<string, string>("work");
+  const main = orchestration("main", async (ctx, n: number): Promise<string> => {
+    const task = ctx.run(work.activity, `w${n}`);
+    if (n === 2) return task;
+    await ctx.sleep("1m");
+    return ctx.continueAsNew(2);
+  });
+  return {
+    register: [work.activity, main],
+    run: async () => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.advance("1m");
+      expect(work.aborts).toHaveLength(1);
+      await work.finishVisit(0, "late"); // same sequence number as the new execution's activity
+      expect((await handle.describe()).status).toBe("running");
+      await work.finish("w2", "right");
+      expect(await t.result(handle)).toBe("right");
+    },
+  };
+});
+
+scenario("open timers and waits of the old execution are gone", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<string> => {
+    if (n === 1) {
+      void ctx.sleep("10m");
+      void ctx.event("x");
+      await ctx.sleep("1m");
+      return ctx.continueAsNew(2);
+    }
+    const winner = await ctx.race({ timer: ctx.sleep("1h"), x: ctx.event("x") });
+    return `${winner.key} ${String(winner.value)}`;
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.advance("30m"); // past the first execution's timer, whose sequence is the second's too
+      expect((await handle.describe()).status).toBe("running");
+      await handle.raise("x", "for the second");
+      expect(await t.result(handle)).toBe("x for the second");
+    },
+  };
+});
+
+scenario("idempotency keys of executions differ", () => {
+  const keys: string[] = [];
+  const work = activity("work", (_: unknown, { idempotencyKey }) => void keys.push(idempotencyKey));
+  const main = orchestration("main", async (ctx, n: number): Promise<void> => {
+    await ctx.run(work, null);
+    if (n < 3) return ctx.continueAsNew(n + 1);
+  });
+  return {
+    register: [work, main],
+    run: async (t) => {
+      await t.result(await t.client.start(main, 1, { id: "i" }));
+      expect(new Set(keys).size).toBe(3);
+    },
+  };
+});
+
+scenario("three hundred executions of an eternal instance", () => {
+  const main = orchestration("main", (ctx, n: number): Promise<number> =>
+    n === 300 ? Promise.resolve(n) : ctx.continueAsNew(n + 1),
+  );
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      expect(await t.result(handle)).toBe(300);
+      expect((await handle.describe()).execution).toBe(300);
+    },
+  };
+});
+
+scenario("deferred compensations do not run on continueAsNew", () => {
+  const undone: string[] = [];
+  const undo = activity("undo", (name: string) => void undone.push(name));
+  const main = orchestration("main", async (ctx, n: number): Promise<number> => {
+    ctx.defer(() => ctx.run(undo, `execution ${n}`));
+    await ctx.sleep("1s");
+    return n === 2 ? n : ctx.continueAsNew(2);
+  });
+  return {
+    register: [undo, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.advance("2s");
+      expect(await t.result(handle)).toBe(2);
+      expect(undone).toEqual([]);
+    },
+  };
+});

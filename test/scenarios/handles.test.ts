@@ -1,0 +1,241 @@
+// Handles: results, time-outs, statuses, histories, from the outside.
+
+import { expect } from "vitest";
+import { isPerdureError, orchestration, OrchestrationError } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+const codeOf = (error: unknown): unknown => (isPerdureError(error) ? error.code : error);
+
+const napper = orchestration("napper", async (ctx, n: number): Promise<string> => {
+  await ctx.sleep("10s");
+  return n > 1 ? ctx.continueAsNew(n - 1) : "rested";
+});
+
+scenario("a result that is waited for arrives when the instance ends", {
+  register: [napper],
+  run: async (t) => {
+    const handle = await t.client.start(napper, 1, { id: "i" });
+    const results = [handle.result(), handle.result(), t.client.get(napper, "i").result()];
+    await t.advance("10s");
+    expect(await Promise.all(results)).toEqual(["rested", "rested", "rested"]);
+    expect(await handle.result()).toBe("rested");
+  },
+});
+
+scenario("a result follows continueAsNew to the last execution", {
+  register: [napper],
+  run: async (t) => {
+    const handle = await t.client.start(napper, 3, { id: "i" });
+    const result = handle.result();
+    await t.advance("30s");
+    expect(await result).toBe("rested");
+    expect(await handle.result({ execution: 3 })).toBe("rested");
+    expect(await handle.result({ execution: 1 }).catch(codeOf)).toBe("INVALID_ARGUMENT");
+    expect(await handle.result({ execution: 4 }).catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+  },
+});
+
+scenario("a result that takes too long is TIMEOUT, and the instance goes on", {
+  register: [napper],
+  run: async (t) => {
+    const handle = await t.client.start(napper, 1, { id: "i" });
+    const late = handle.result({ timeout: "5s" }).catch(codeOf);
+    const inTime = handle.result({ timeout: "15s" });
+    await t.advance("5s");
+    expect(await late).toBe("TIMEOUT");
+    await t.advance("5s");
+    expect(await inTime).toBe("rested");
+  },
+});
+
+scenario("a wait for a result ends with its signal, before and during", {
+  register: [napper],
+  run: async (t) => {
+    const handle = await t.client.start(napper, 1, { id: "i" });
+    const reason = new Error("enough");
+    const aborted = handle.result({ signal: AbortSignal.abort(reason) });
+    expect(await aborted.catch((error: unknown) => error)).toBe(reason);
+    const controller = new AbortController();
+    const waiting = handle.result({ signal: controller.signal }).catch((error: unknown) => error);
+    await t.advance("5s");
+    controller.abort(reason);
+    expect(await waiting).toBe(reason);
+    await t.advance("5s");
+    expect(await t.result(handle)).toBe("rested");
+  },
+});
+
+scenario("nobody of that id: every question says so", {
+  register: [napper],
+  run: async (t) => {
+    const nobody = t.client.get("nobody");
+    expect(await nobody.exists()).toBe(false);
+    expect(await nobody.result().catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+    expect(await nobody.describe().catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+    expect(await nobody.history().catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+    expect(await nobody.executions().catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+    expect(await nobody.terminate().catch(codeOf)).toBe("INSTANCE_NOT_FOUND");
+  },
+});
+
+scenario("a failure is an OrchestrationError with the original as its cause", () => {
+  const main = orchestration("main", async (ctx) => {
+    await ctx.sleep("1s");
+    throw Object.assign(new TypeError("bad shape"), { field: "name" });
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.advance("1s");
+      const error = await t.failure(handle);
+      expect(error).toBeInstanceOf(OrchestrationError);
+      expect(error).toMatchObject({
+        ...{ code: "ORCHESTRATION_FAILED", kind: "failed", message: "bad shape" },
+        cause: { name: "TypeError", field: "name" },
+      });
+      expect(await handle.describe()).toMatchObject({
+        status: "failed",
+        error: { kind: "failed" },
+      });
+    },
+  };
+});
+
+scenario("an instance that ends at once, and one that returns nothing", () => {
+  const nothing = orchestration("nothing", async () => undefined);
+  const immediate = orchestration("immediate", async () => {
+    throw new Error("at once");
+  });
+  return {
+    register: [nothing, immediate],
+    run: async (t) => {
+      const a = await t.client.start(nothing, undefined, { id: "a" });
+      const b = await t.client.start(immediate, undefined, { id: "b" });
+      expect(await t.result(a)).toBeUndefined();
+      expect(await t.failure(b)).toMatchObject({ message: "at once" });
+      expect(await t.story(b)).toEqual(["OrchestrationStarted", "OrchestrationFailed failed"]);
+    },
+  };
+});
+
+scenario("what is thrown need not be an error", () => {
+  const main = orchestration("main", async (_ctx, what: unknown) => {
+    throw what;
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      for (const [id, thrown] of [
+        ["text", "just a text"],
+        ["object", { code: 7 }],
+        ["nothing", undefined],
+      ] as const) {
+        const handle = await t.client.start(main, thrown, { id });
+        const error = await t.failure(handle);
+        const cause = error instanceof OrchestrationError ? error.cause : undefined;
+        expect(cause, id).toBeInstanceOf(Error); // an error around it, so that a catch may rely on one
+        expect(cause instanceof Error && cause.cause, id).toEqual(thrown);
+      }
+    },
+  };
+});
+
+scenario("an output that cannot be stored fails the instance, with its path", () => {
+  const main = orchestration("main", async () => ({ handler: () => 1 }));
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      expect(await t.failure(handle)).toMatchObject({
+        kind: "failed",
+        cause: { code: "VALUE_NOT_SERIALIZABLE", path: "$.handler" },
+      });
+    },
+  };
+});
+
+scenario("statuses, one after the other, and each instance its own", (t) => {
+  const work = t.gate<string, string>("work");
+  const main = orchestration("main", (ctx, name: string) => ctx.run(work.activity, name));
+  return {
+    register: [work.activity, main],
+    run: async () => {
+      const status = async (id: string) => (await t.client.get(id).describe()).status;
+      await t.client.start(main, "good", { id: "good", delay: "1m" });
+      await t.client.start(main, "bad", { id: "bad" });
+      await t.client.start(main, "gone", { id: "gone" });
+      expect(await status("good")).toBe("pending");
+      await t.advance("1m");
+      expect(await Promise.all(["good", "bad", "gone"].map(status))).toEqual([
+        "running",
+        "running",
+        "running",
+      ]);
+      await work.finish("good", "ok");
+      await work.fail("bad", new Error("no"));
+      await t.client.get("gone").cancel();
+      await t.settle();
+      expect(await Promise.all(["good", "bad", "gone"].map(status))).toEqual([
+        "completed",
+        "failed",
+        "cancelled",
+      ]);
+      const info = await t.client.get("good").describe();
+      expect(info.completedAt).toEqual(new Date(t.now()));
+      expect(info.createdAt).toEqual(new Date(t.now() - 60_000));
+      expect(info.output).toBe("ok");
+    },
+  };
+});
+
+scenario("between two executions the instance is running", {
+  register: [napper],
+  run: async (t) => {
+    const handle = await t.client.start(napper, 2, { id: "i" });
+    await t.advance("10s");
+    expect(await handle.describe()).toMatchObject({ status: "running", execution: 2 });
+    expect(await handle.executions()).toMatchObject([
+      { execution: 1, status: "continuedAsNew", events: 4 },
+      { execution: 2, status: "running", events: 2 },
+    ]);
+    expect((await handle.history()).length).toBe(2);
+    expect((await handle.history({ execution: 1 })).length).toBe(4);
+    await t.advance("10s");
+    expect(await t.result(handle)).toBe("rested");
+  },
+});
+
+scenario("describe shows everything an instance waits for, in schedule order", (t) => {
+  const work = t.gate<string>("work");
+  const child = orchestration("child", (ctx) => ctx.event("never"));
+  const main = orchestration("main", async (ctx) => {
+    await ctx.sleep("1s");
+    await ctx.all([
+      ctx.run(work.activity, "w"),
+      ctx.event("go"),
+      ctx.sleep("1h"),
+      ctx.call(child, undefined, { id: "kid" }),
+      ctx.step("slow", () => new Promise(() => undefined)),
+      ctx.run("nobody has it"),
+    ]);
+  });
+  return {
+    register: [work.activity, child, main],
+    run: async () => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.advance("1s");
+      const { waitingFor } = await handle.describe();
+      expect(waitingFor).toMatchObject([
+        { kind: "activity", sequence: 4, name: "work", attempt: 1, worker: expect.any(String) },
+        { kind: "event", sequence: 5, name: "go" },
+        { kind: "timer", sequence: 6, due: new Date(t.now() + 3_600_000) },
+        { kind: "child", sequence: 7, name: "child", id: "kid" },
+        { kind: "step", sequence: 8, name: "slow", attempt: 1 },
+        { kind: "activity", sequence: 9, name: "nobody has it", attempt: 1 },
+      ]);
+      expect(waitingFor[5]).not.toHaveProperty("worker");
+      await handle.terminate();
+    },
+  };
+});

@@ -1,0 +1,137 @@
+// What a process registers: duplicates, versions, names nobody has (semantics 14, 22).
+
+import { expect, test } from "vitest";
+import { activity, isPerdureError, orchestration, Perdure } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+const greet = activity("greet", (name: string) => `Hello, ${name}!`);
+const hello = orchestration("hello", (ctx, name: string) => ctx.run(greet, name));
+const codeOf = (error: unknown): unknown => (isPerdureError(error) ? error.code : error);
+
+scenario("an instance that nobody registers waits, and is run by whoever comes to know it", {
+  register: [greet],
+  run: async (t) => {
+    const handle = await t.client.start(hello, "Ada", { id: "i" });
+    await t.advance("7d");
+    expect(await handle.describe()).toMatchObject({ status: "pending" });
+    await t.boot([greet, hello]);
+    expect(await t.result(handle)).toBe("Hello, Ada!");
+  },
+});
+
+scenario("an activity that nobody registers waits, neither failed nor counted", {
+  register: [hello],
+  run: async (t) => {
+    const handle = await t.client.start(hello, "Ada", { id: "i" });
+    await t.advance("7d");
+    expect(await handle.describe()).toMatchObject({
+      status: "running",
+      waitingFor: [{ kind: "activity", name: "greet", attempt: 1 }],
+    });
+    await t.boot([greet]);
+    expect(await t.result(handle)).toBe("Hello, Ada!");
+    const [, , completed] = await t.events(handle);
+    expect(completed).toMatchObject({ kind: "ActivityCompleted", attempts: 1 });
+  },
+});
+
+scenario("what nobody can run starves nobody else", () => {
+  const unknown = orchestration("unknown", (ctx) => ctx.run("also unknown"));
+  return {
+    register: [greet, hello, unknown],
+    runtime: { leaseBatch: 2, activityConcurrency: 2, turnConcurrency: 4 },
+    run: async (t) => {
+      for (let n = 0; n < 20; n++) {
+        await t.client.start("nobody has it", null, { id: `nobody-${n}` });
+        await t.client.start(unknown, undefined, { id: `unknown-${n}` });
+      }
+      const handle = await t.client.start(hello, "Ada", { id: "i" });
+      expect(await t.result(handle)).toBe("Hello, Ada!");
+      expect(await t.client.get("nobody-0").describe()).toMatchObject({ status: "pending" });
+    },
+  };
+});
+
+scenario("a child that nobody registers waits too, and its parent with it", {
+  register: [orchestration("main", (ctx) => ctx.call(hello, "kid", { id: "kid" }))],
+  run: async (t) => {
+    const handle = await t.client.start("main", undefined, { id: "p" });
+    await t.advance("1d");
+    expect(await t.client.get("kid").describe()).toMatchObject({ status: "pending" });
+    await t.boot([greet, hello]);
+    expect(await t.result(handle)).toBe("Hello, kid!");
+  },
+});
+
+scenario("work is spread over processes by what they register", (t) => {
+  const where: string[] = [];
+  const on = (name: string) =>
+    activity(name, (_: unknown, { info }) => void where.push(`${name} ${info.worker}`));
+  const gpu = on("gpu");
+  const cpu = on("cpu");
+  const main = orchestration("main", async (ctx) => {
+    await ctx.run(gpu);
+    await ctx.run(cpu);
+    await ctx.run(gpu);
+  });
+  return {
+    register: [main],
+    run: async () => {
+      const a = await t.boot([gpu]);
+      const b = await t.boot([cpu]);
+      const handle = await t.client.start("main", undefined, { id: "i" });
+      await t.result(handle);
+      const [idA, idB] = [a.perdure.runtime.id, b.perdure.runtime.id];
+      expect(where).toEqual([`gpu ${idA}`, `cpu ${idB}`, `gpu ${idA}`]);
+    },
+  };
+});
+
+scenario("what a runtime registers can be read", {
+  register: [greet, hello, orchestration("hello", async () => "two", { version: "2.0.0" })],
+  run: async (t) => {
+    expect(t.process.perdure.runtime.registered()).toEqual({
+      activities: ["greet"],
+      orchestrations: { hello: ["2.0.0", "1.0.0"] },
+    });
+  },
+});
+
+test("duplicates are refused, all together, and the same definition twice is none", async () => {
+  const other = activity("greet", () => "other");
+  const again = orchestration("hello", async () => "again");
+  const opening = Perdure.open("sqlite::memory:", { register: [greet, hello, other, again] });
+  const error = await opening.catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+  expect(String(error)).toContain('activity "greet"');
+  expect(String(error)).toContain('orchestration "hello" 1.0.0');
+  await using perdure = await Perdure.open("sqlite::memory:", {
+    register: [greet, greet, hello, hello],
+  });
+  expect(perdure.runtime.registered().activities).toEqual(["greet"]);
+});
+
+test("names, versions and options are checked when they are defined", () => {
+  const attempts: (() => unknown)[] = [
+    () => activity("", () => 1),
+    () => activity("perdure.own", () => 1),
+    () => activity("a\nb", () => 1),
+    () => activity("a", "no function" as never),
+    () => activity("a", () => 1, { timeout: 0 }),
+    () => activity("a", () => 1, { priority: 9 }),
+    () => activity("a", () => 1, { retry: 0 }),
+    () => activity("a", () => 1, { retry: { backof: {} } as never }),
+    () => orchestration("o", async () => 1, { version: "1" }),
+    () => orchestration("o", async () => 1, { onNondeterminism: "ignore" as never }),
+  ];
+  for (const attempt of attempts) {
+    expect(attempt, String(attempt)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  }
+});
+
+test("an empty registry is fine; what is no definition is not", async () => {
+  await using perdure = await Perdure.open("sqlite::memory:");
+  expect(perdure.runtime.registered()).toEqual({ activities: [], orchestrations: {} });
+  const opening = Perdure.open("sqlite::memory:", { register: [{ kind: "event" } as never] });
+  expect(await opening.catch(codeOf)).toBe("INVALID_ARGUMENT");
+});

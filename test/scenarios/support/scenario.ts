@@ -1,0 +1,118 @@
+// Scenarios: a piece of user code and what happens to it, run three ways that must leave the same behind.
+//   hot: as users run it, live coroutines kept; cold: no cache, every turn replays its history from the start;
+//   shadow: hot, with a replay beside every turn.
+//   SC1. What the three leave in the store is equal, event by event (I5); see snapshot.ts for what is left out.
+//   SC2. Every history keeps the invariants, and is replayed to its own end by the code that is registered.
+//   SC3. No instance is blocked at the end unless the scenario says so.
+
+import { expect, test } from "vitest";
+import type { RuntimeOptions } from "../../../src/index.ts";
+import { faults } from "./invariants.ts";
+import { replay } from "./replay-check.ts";
+import { comparable, takeSnapshot, type Snapshot } from "./snapshot.ts";
+import { World, type Definitions, type LogLine } from "./world.ts";
+
+export interface Scenario {
+  readonly register: Definitions;
+  readonly run: (t: World) => Promise<void>;
+  readonly runtime?: RuntimeOptions;
+  /** Default "memory". */
+  readonly store?: "memory" | "file";
+  /** Ids of instances that are blocked at the end, on purpose. */
+  readonly blocked?: readonly string[];
+  /** Histories of these instances are no longer those of the code registered last. */
+  readonly outdated?: readonly string[];
+  /** What the modes may leave differently, and why. Without it, nothing. */
+  readonly differs?: { readonly in: "times and logs" | "everything"; readonly because: string };
+}
+
+const MODES: Readonly<Record<string, RuntimeOptions>> = {
+  hot: {},
+  cold: { stickyCacheMax: 0 },
+  shadow: { shadowReplay: "always" },
+};
+
+/** A scenario with state of its own is given as a function, called once a mode. */
+export function scenario(title: string, make: Scenario | ((t: World) => Scenario)): void {
+  test(title, async () => {
+    const left = new Map<string, unknown>();
+    for (const [mode, modeOptions] of Object.entries(MODES)) {
+      const world = new World({ mode, modeOptions });
+      const plan = typeof make === "function" ? make(world) : make;
+      try {
+        left.set(mode, await inMode(mode, world, plan));
+      } finally {
+        await world.close();
+      }
+    }
+    const hot = left.get("hot");
+    for (const [mode, found] of left) expect(found, `${mode} against hot`).toEqual(hot);
+  });
+}
+
+async function inMode(mode: string, world: World, plan: Scenario): Promise<unknown> {
+  try {
+    await world.open({
+      store: plan.store ?? "memory",
+      register: plan.register,
+      runtime: plan.runtime ?? {},
+    });
+    await plan.run(world);
+    await world.settle();
+    const snapshot = await takeSnapshot(world.client, world.started);
+    await check(world, plan, snapshot);
+    const left = comparable(snapshot);
+    if (plan.differs?.in === "everything") return null;
+    if (plan.differs?.in === "times and logs") return withoutTimes(left);
+    return { instances: left, logs: linesByInstance(world.logs) };
+  } catch (error) {
+    if (error instanceof Error) error.message = `[${mode}] ${error.message}`;
+    throw error;
+  }
+}
+
+async function check(world: World, plan: Scenario, snapshot: Snapshot): Promise<void> {
+  for (const [id, { info, executions }] of snapshot) {
+    const isBlocked = plan.blocked?.includes(id) ?? false;
+    expect(info.blocked?.message, `block of ${id}`).toEqual(
+      isBlocked ? expect.any(String) : undefined,
+    );
+    for (const [execution, events] of executions) {
+      const where = `execution ${execution} of ${id}`;
+      expect(faults(events), where).toEqual([]);
+      if (isBlocked || plan.outdated?.includes(id) === true || events.length === 0) continue;
+      const [started] = events;
+      if (started?.kind !== "OrchestrationStarted") continue;
+      const version = started.orchestrationVersion || (info.version ?? "");
+      const definition = world.definitions.get(`${started.name}@${version}`);
+      if (definition?.kind !== "orchestration") continue;
+      const replayed = await replay(definition, info, execution, events);
+      expect(replayed.blocked, `replay of ${where}`).toBeNull();
+      expect(replayed.end, `end of ${where}`).toEqual(replayed.recordedEnd);
+      if (execution !== info.execution || info.completedAt !== undefined) continue;
+      const open = info.waitingFor.map(({ kind, sequence }) => `${kind} ${sequence}`);
+      expect(open, `what ${where} waits for`).toEqual(replayed.open);
+    }
+    if (info.completedAt === undefined) continue;
+    const record = await world.store.readInstance(id);
+    const address = { key: record?.key ?? 0, execution: info.execution };
+    expect(await world.store.readTasks(address), `tasks of ${id}, which ended`).toEqual([]);
+  }
+}
+
+/** Lines of different instances may be interleaved differently. */
+function linesByInstance(logs: readonly LogLine[]): Record<string, readonly string[]> {
+  const lines: Record<string, string[]> = {};
+  for (const { level, message, instance } of logs) {
+    (lines[String(instance)] ??= []).push(`${level} ${message}`);
+  }
+  return lines;
+}
+
+function withoutTimes(value: unknown): unknown {
+  const times = ["at", "due", "createdAt", "updatedAt", "completedAt", "availableAt", "since"];
+  const text = JSON.stringify(value, (key, part: unknown) =>
+    times.includes(key) ? undefined : part,
+  );
+  return JSON.parse(text);
+}

@@ -1,0 +1,236 @@
+// One run of a scenario: a store, virtual time, and the runtimes that live and die on it.
+//   W1. Nothing waits for real: time passes in `advance` and nowhere else.
+//   W2. Names and keys come from a random stream of their own, so that they are the same in every mode although
+//       modes draw different numbers of lease tokens.
+//   W3. Beats and polls come once an hour: a wake-up that was lost shows as a standstill, not as a delay.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  Perdure,
+  type Client,
+  type Duration,
+  type Handle,
+  type HistoryEvent,
+  type LogLevel,
+  type OpenOptions,
+  type Provider,
+  type RunOptions,
+  type RuntimeOptions,
+} from "../../../src/index.ts";
+import { parseDuration } from "../../../src/core/duration.ts";
+import { SqliteProvider } from "../../../src/sqlite/index.ts";
+import { VirtualEnvironment } from "../../../src/testing/virtual-environment.ts";
+import { Gate } from "./gate.ts";
+import { SeverableProvider } from "./severable-provider.ts";
+import { story } from "./story.ts";
+
+export type Definitions = NonNullable<OpenOptions["register"]>;
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly instance: unknown;
+}
+export interface WorldOptions {
+  readonly mode: string;
+  readonly modeOptions: RuntimeOptions;
+}
+
+const HOUR_MS = 3_600_000;
+
+class ScenarioEnvironment extends VirtualEnvironment {
+  readonly #names = new VirtualEnvironment({ seed: 7 });
+  override randomHex(bytes: number): string {
+    return this.#names.randomHex(bytes);
+  }
+}
+
+/** A process: a runtime and a client that share a connection to the store. */
+export interface Process {
+  readonly perdure: Perdure;
+  readonly client: Client;
+  readonly line: SeverableProvider;
+}
+
+export class World {
+  readonly mode: string;
+  readonly environment = new ScenarioEnvironment();
+  readonly logs: LogLine[] = [];
+  /** Ids of all instances that were ever started. */
+  readonly started = new Set<string>();
+  /** What was registered, by `name@version`; later registrations replace earlier ones. */
+  readonly definitions = new Map<string, Definitions[number]>();
+  readonly #modeOptions: RuntimeOptions;
+  readonly #processes: Process[] = [];
+  #folder: string | null = null;
+  #store: Provider | null = null;
+  #register: Definitions = [];
+  #runtime: RuntimeOptions = {};
+
+  constructor(options: WorldOptions) {
+    this.mode = options.mode;
+    this.#modeOptions = options.modeOptions;
+  }
+
+  /** The newest process's client. */
+  get client(): Client {
+    return this.process.client;
+  }
+  get process(): Process {
+    const newest = this.#processes.at(-1);
+    if (newest === undefined) throw new Error("no process was booted yet");
+    return newest;
+  }
+  /** The store itself, past every process. */
+  get store(): Provider {
+    if (this.#store === null) throw new Error("the store is closed");
+    return this.#store;
+  }
+  now(): number {
+    return this.environment.now();
+  }
+
+  gate<I = unknown, O = unknown>(name: string, defaults?: RunOptions): Gate<I, O> {
+    const settle = (): Promise<void> => this.settle();
+    return new Gate(name, defaults === undefined ? { settle } : { settle, defaults });
+  }
+
+  /** Waits until everything that can happen now has happened. */
+  async settle(): Promise<void> {
+    await this.environment.settle();
+  }
+
+  async advance(duration: Duration): Promise<void> {
+    await this.environment.advance(parseDuration(duration));
+    await this.settle();
+  }
+
+  /** The result as it stands when everything has come to rest; TIMEOUT if there is none. */
+  async result<O>(handle: Handle<O>): Promise<O> {
+    await this.settle();
+    return handle.result({ timeout: 0 });
+  }
+
+  /** What the result rejects with. */
+  async failure(handle: Handle): Promise<unknown> {
+    const failed = Symbol();
+    const value = await this.result(handle).then(
+      () => failed,
+      (error: unknown) => error,
+    );
+    if (value === failed) throw new Error(`instance "${handle.id}" did not fail`);
+    return value;
+  }
+
+  async events(handle: Handle, execution?: number): Promise<readonly HistoryEvent[]> {
+    await this.settle();
+    return handle.history(execution === undefined ? {} : { execution });
+  }
+
+  async story(handle: Handle, execution?: number): Promise<readonly string[]> {
+    return story(await this.events(handle, execution));
+  }
+
+  /** What users logged through ctx.log, in order. */
+  get messages(): readonly string[] {
+    return this.logs.map((line) => line.message);
+  }
+
+  // ── processes ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  async open(options: {
+    store: "memory" | "file";
+    register: Definitions;
+    runtime: RuntimeOptions;
+  }): Promise<void> {
+    if (options.store === "file") this.#folder = mkdtempSync(join(tmpdir(), "perdure-scenario-"));
+    this.#register = options.register;
+    this.#runtime = options.runtime;
+    await this.#openStore();
+    await this.boot();
+  }
+
+  /** Starts a process with the code given, or with the last one's. A doomed one dies in its first commit. */
+  async boot(
+    register: Definitions = this.#register,
+    runtime: RuntimeOptions = {},
+    fate: "lives" | "doomed" = "lives",
+  ): Promise<Process> {
+    this.#register = register;
+    for (const definition of register) {
+      const version = definition.kind === "orchestration" ? definition.version : "";
+      this.definitions.set(`${definition.name}@${version}`, definition);
+    }
+    const line = new SeverableProvider(this.store, this.started);
+    if (fate === "doomed") line.dieInNextCommit("before");
+    const perdure = await Perdure.open(line.provider, {
+      register,
+      runtime: {
+        beatMs: HOUR_MS,
+        staleMs: 2 * HOUR_MS,
+        stallMs: 2 * HOUR_MS,
+        pollIntervalMs: HOUR_MS,
+        log: (level, message, fields) => {
+          this.logs.push({ level, message, instance: fields["instance"] });
+        },
+        ...this.#runtime,
+        ...runtime,
+        ...this.#modeOptions,
+      },
+    });
+    const process = { perdure, client: perdure.client, line };
+    this.#processes.push(process);
+    await this.settle();
+    return process;
+  }
+
+  /** Shuts a process down in good order, at once; what ran in it is handed back. */
+  async stop(process: Process = this.process): Promise<void> {
+    await this.settle();
+    await process.perdure.close({ graceMs: 0 });
+    await this.settle();
+  }
+
+  /** Another deployment: the newest process ends in good order, and one with this code takes its place. */
+  async deploy(register: Definitions = this.#register): Promise<Process> {
+    await this.stop();
+    return this.boot(register);
+  }
+
+  /** The newest process dies without a word: its leases stay until others find it stale. */
+  crash(process: Process = this.process): void {
+    process.line.sever();
+  }
+
+  /** A crash, and a new process that has found out about it. */
+  async crashAndRecover(register?: Definitions): Promise<Process> {
+    await this.settle();
+    this.crash();
+    const next = await this.boot(register);
+    await this.advance(4 * HOUR_MS);
+    return next;
+  }
+
+  /** Closes the store's file and opens it again, with a new process on it. */
+  async reopen(register?: Definitions): Promise<Process> {
+    if (this.#folder === null) throw new Error('only a scenario with store: "file" reopens');
+    await this.stop();
+    await this.store.close();
+    await this.#openStore();
+    return this.boot(register);
+  }
+
+  async close(): Promise<void> {
+    for (const process of this.#processes) {
+      if (!process.line.isSevered) await process.perdure.close({ graceMs: 0 });
+    }
+    await this.#store?.close();
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #openStore(): Promise<void> {
+    const path = this.#folder === null ? ":memory:" : join(this.#folder, "store.db");
+    this.#store = await SqliteProvider.open(path, { environment: this.environment });
+  }
+}

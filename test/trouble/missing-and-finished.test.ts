@@ -1,0 +1,224 @@
+// Calls on instances that are not there, or not any more; waiting that is cut short.
+
+import { describe, expect, test } from "vitest";
+import { event, orchestration } from "../../src/index.ts";
+import { areOpen, refusalOf, startRuntime, virtualStore, virtualWorld } from "./support.ts";
+
+const approval = event<string>("approval");
+const waiting = orchestration("waiting", async (ctx) => ctx.event(approval));
+const quick = orchestration("quick", async () => "done");
+
+describe("an instance that does not exist", () => {
+  test.each([
+    ["raise", (handle) => handle.raise("approval", 1)],
+    ["cancel", (handle) => handle.cancel()],
+    ["terminate", (handle) => handle.terminate()],
+    ["result", (handle) => handle.result()],
+    ["result with a timeout", (handle) => handle.result({ timeout: "1h" })],
+    ["describe", (handle) => handle.describe()],
+    ["history", (handle) => handle.history()],
+    ["executions", (handle) => handle.executions()],
+  ] as const satisfies readonly (readonly [string, (handle: Handle) => Promise<unknown>])[])(
+    "%s says so at once, with its id",
+    async (_, call) => {
+      const { client } = await virtualStore();
+      const handle = client.get("nobody");
+      const error = await refusalOf(call(handle));
+      expect(error.code).toBe("INSTANCE_NOT_FOUND");
+      expect(error.message).toBe('There is no instance "nobody".');
+      expect(await handle.exists()).toBe(false);
+    },
+  );
+});
+
+describe("an instance that has ended", () => {
+  const endings = [
+    ["completed", async (handle: Handle) => handle.raise("approval", "yes")],
+    ["cancelled", async (handle: Handle) => handle.cancel("no longer needed")],
+    ["terminated", async (handle: Handle) => handle.terminate("gone wrong")],
+  ] as const;
+
+  test.each(endings)(
+    "as %s refuses events, cancel and terminate, and stays as it is",
+    async (status, end) => {
+      const { client } = await virtualWorld([waiting]);
+      const handle = await client.start(waiting, undefined, { id: "a" });
+      await end(handle);
+      await handle.result().catch(() => undefined);
+      const before = await handle.describe();
+      expect(before.status).toBe(status);
+      const history = await handle.history();
+      for (const call of [
+        () => handle.raise(approval, "again"),
+        () => handle.cancel(),
+        () => handle.terminate(),
+      ]) {
+        const error = await refusalOf(call);
+        expect(error.code).toBe("INSTANCE_FINISHED");
+        expect(error.message).toBe('Instance "a" has already ended.');
+      }
+      expect(await handle.describe()).toEqual(before);
+      expect(await handle.history()).toEqual(history);
+    },
+  );
+
+  test("tells its outcome again and again, to everybody", async () => {
+    const { client, provider } = await virtualWorld([quick]);
+    const handle = await client.start(quick, undefined, { id: "a" });
+    expect(await handle.result()).toBe("done");
+    expect(await handle.result({ timeout: 0 })).toBe("done");
+    expect(await client.get(quick, "a").result({ execution: 1 })).toBe("done");
+    await startRuntime(provider, [quick]);
+    expect(await handle.result()).toBe("done");
+  });
+});
+
+describe("how an ending is told", () => {
+  test("a cancel's reason and author reach the result, describe and the code", async () => {
+    let seen: unknown;
+    const watching = orchestration("watching", async (ctx) => {
+      try {
+        return await ctx.event("never");
+      } catch (error) {
+        seen = error;
+        return "its value does not matter";
+      }
+    });
+    const { client } = await virtualWorld([watching]);
+    const handle = await client.start(watching, undefined, { id: "a" });
+    await handle.cancel({ reason: "out of stock", by: "ada" });
+    await expect(handle.result()).rejects.toMatchObject({
+      code: "CANCELLED",
+      kind: "cancelled",
+      message: "canceled: out of stock",
+    });
+    expect(seen).toMatchObject({ code: "CANCELLED", message: "canceled: out of stock" });
+    expect((await handle.describe()).cancelled).toEqual({ reason: "out of stock", by: "ada" });
+  });
+
+  test("a terminate's reason reaches the result, and the code does not run again", async () => {
+    let resumed = false;
+    const stubborn = orchestration("stubborn", async (ctx) => {
+      try {
+        await ctx.event("never");
+      } finally {
+        resumed = true;
+      }
+    });
+    const { client, environment } = await virtualWorld([stubborn]);
+    const handle = await client.start(stubborn, undefined, { id: "a" });
+    await environment.settle();
+    await handle.terminate("gone wrong");
+    await environment.advance(60_000);
+    await expect(handle.result()).rejects.toMatchObject({
+      code: "TERMINATED",
+      message: expect.stringContaining("gone wrong"),
+    });
+    expect(resumed).toBe(false);
+  });
+
+  test("a reason that is no text is refused before anything happens", async () => {
+    const { client } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "a" });
+    for (const why of [7, {}, { reason: 7 }, { reason: "r", by: 7 }, null]) {
+      for (const call of [
+        () => handle.cancel(why as never),
+        () => handle.terminate(why as never),
+      ]) {
+        expect((await refusalOf(call)).code).toBe("INVALID_ARGUMENT");
+      }
+    }
+    expect((await handle.describe()).cancelled).toBeUndefined();
+  });
+
+  test("a second cancel changes nothing, and a cancel before the first turn works", async () => {
+    const { client, environment } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "a", delay: "1h" });
+    await handle.cancel("first");
+    expect((await refusalOf(handle.cancel("second"))).code).toBe("INSTANCE_FINISHED");
+    await environment.advance(7_200_000);
+    await expect(handle.result()).rejects.toMatchObject({ message: "canceled: first" });
+  });
+});
+
+describe("waiting for a result", () => {
+  test("gives up after its timeout, says so, and the instance lives on", async () => {
+    const { client, environment } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "slow" });
+    const refused = refusalOf(handle.result({ timeout: "30s" }));
+    await environment.advance(29_999);
+    expect(await areOpen(refused)).toBe(true);
+    await environment.advance(1);
+    const error = await refused;
+    expect(error.code).toBe("TIMEOUT");
+    expect(error.message).toBe('Instance "slow" did not end within 30s.');
+    await handle.raise(approval, "late");
+    expect(await handle.result()).toBe("late");
+  });
+
+  test("with a number says the unit", async () => {
+    const { client, environment } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "slow" });
+    const refused = refusalOf(handle.result({ timeout: 1_500 }));
+    await environment.advance(1_500);
+    expect((await refused).message).toBe('Instance "slow" did not end within 1.5s.');
+  });
+
+  test("of 0 looks once", async () => {
+    const { client } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "a" });
+    expect((await refusalOf(handle.result({ timeout: 0 }))).code).toBe("TIMEOUT");
+  });
+
+  test("with a timeout that is none is refused", async () => {
+    const { client } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "a" });
+    for (const timeout of ["soon", -1, NaN, {}]) {
+      const error = await refusalOf(handle.result({ timeout: timeout as never }));
+      expect(error.code).toBe("INVALID_ARGUMENT");
+      expect(error.message).toContain("timeout");
+    }
+  });
+
+  test("ends with the signal's reason, before and while it waits, and leaves no timer behind", async () => {
+    const { client, environment } = await virtualStore();
+    const handle = await client.start(waiting, undefined, { id: "a" });
+    const why = new Error("the user left");
+    await expect(handle.result({ signal: AbortSignal.abort(why) })).rejects.toBe(why);
+
+    const controller = new AbortController();
+    const result = handle.result({ signal: controller.signal, timeout: "1h" });
+    const refused = expect(result).rejects.toBe(why);
+    await environment.settle();
+    controller.abort(why);
+    await refused;
+    expect(environment.nextTimerAt()).toBe(null);
+  });
+
+  test("of an execution that never was, or has no result of its own, says which", async () => {
+    const chain = orchestration("chain", async (ctx, n: number): Promise<number> =>
+      n === 0 ? n : ctx.continueAsNew(n - 1),
+    );
+    const { client } = await virtualWorld([chain]);
+    const handle = await client.start(chain, 2, { id: "a" });
+    expect(await handle.result()).toBe(0);
+    expect(await handle.result({ execution: 3 })).toBe(0);
+    const missing = await refusalOf(handle.result({ execution: 9 }));
+    expect([missing.code, missing.message]).toEqual([
+      "INSTANCE_NOT_FOUND",
+      'Instance "a" has no execution 9.',
+    ]);
+    const continued = await refusalOf(handle.result({ execution: 1 }));
+    expect(continued.message).toContain("continued as new: it has no result");
+  });
+
+  test("by a hundred callers ends for all of them", async () => {
+    const { client } = await virtualWorld([waiting]);
+    const handle = await client.start(waiting, undefined, { id: "a" });
+    const results = Promise.all(Array.from({ length: 100 }, () => client.get("a").result()));
+    await handle.raise(approval, "yes");
+    expect(new Set(await results)).toEqual(new Set(["yes"]));
+  });
+});
+
+type Handle = ReturnType<Awaited<ReturnType<typeof virtualStore>>["client"]["get"]>;

@@ -1,0 +1,173 @@
+// Code that takes its process down, or holds it for ever: others go on, and the culprit is found and set aside
+// (semantics 9a, 13, P9, architecture §4.7).
+
+import { describe, expect, test } from "vitest";
+import type { RuntimeOptions } from "../../src/index.ts";
+import { runProgram, type Program } from "./child.ts";
+import { bystander, endless, hogging, hotLoop, killer, neighbour } from "./programs/jobs.ts";
+import { fileStore, until } from "./support.ts";
+
+const IMPATIENT: RuntimeOptions = {
+  beatMs: 100,
+  staleMs: 1_000,
+  stallMs: 1_000,
+  pollIntervalMs: 100,
+};
+
+describe("a turn that never ends its microtasks", () => {
+  test("is named, its neighbours are taken over and end, and after repeated stalls it is set aside", async () => {
+    const { path, client } = await fileStore();
+    const work = () => runProgram("worker", path, JSON.stringify(IMPATIENT));
+    const workers = [work()];
+    await workers[0]?.says("ready");
+    const culprit = await client.start(endless, undefined, { id: "the culprit" });
+    const neighbours = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        client.start(neighbour, `${n}`, { id: `neighbour ${n}` }),
+      ),
+    );
+    await until("all wait in the first worker", async () => {
+      const infos = await Promise.all([culprit, ...neighbours].map((one) => one.describe()));
+      return infos.every(({ waitingFor }) => waitingFor.length === 1);
+    });
+    workers.push(work());
+    await workers[1]?.says("ready");
+
+    await culprit.raise("spin");
+    const [first] = workers;
+    await first?.says("spinning");
+    await first?.warns("the event loop has stood still");
+    expect(first?.stderr()).toMatch(/stood still for \d+ ms in the culprit; .* stops beating/);
+
+    // The first process still lives; whoever keeps processes alive replaces the ones that stall after it.
+    const results = Promise.all(
+      neighbours.map(async (one) => {
+        await one.raise("go");
+        return one.result();
+      }),
+    );
+    const stalls = await superviseUntil(workers, work, async () => {
+      return (await culprit.describe()).blocked !== undefined;
+    });
+    expect(await culprit.describe()).toMatchObject({
+      status: "running",
+      blocked: {
+        code: "QUARANTINE",
+        message: expect.stringContaining("Find out why, then unblock it"),
+      },
+    });
+    expect(await results).toEqual(neighbours.map((_, n) => `hello ${n}`));
+    // Once while it was warm, then a few times from a cold lease; never again after that.
+    expect(stalls).toBeGreaterThanOrEqual(3);
+    expect(stalls).toBeLessThanOrEqual(5);
+    expect(saidByAny(workers, "stopped beating; took over")).toBe(true);
+    await culprit.terminate("it will not end by itself");
+    await expect(culprit.result()).rejects.toMatchObject({ code: "TERMINATED" });
+  });
+
+  test("is not what is blamed when an activity holds the loop: that is", async () => {
+    const { path, client } = await fileStore();
+    const worker = runProgram("worker", path, JSON.stringify(IMPATIENT));
+    await worker.says("ready");
+    const innocent = await client.start(neighbour, "innocent", { id: "innocent" });
+    await innocent.raise("go");
+    await innocent.result();
+    const handle = await client.start(hogging, 2_500, { id: "hogging" });
+    await worker.warns("the event loop has stood still");
+    expect(worker.stderr()).toContain('in activity "hog" of hogging; ');
+    // Nobody was there to take over, so that it goes on where it was.
+    expect(await handle.result()).toBe("done");
+  });
+});
+
+describe("an activity that ends its own process", () => {
+  test.each(["exit", "SIGKILL"] as const)(
+    "by %s becomes poison after its third death; its fifty bystanders all complete",
+    async (how) => {
+      const { path, client } = await fileStore();
+      const options: RuntimeOptions = { attemptsMax: 3, beatMs: 200, stallMs: 20_000 };
+      const bystanders = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => client.start(bystander, n, { id: `bystander ${n}` })),
+      );
+      const culprit = await client.start(killer, { how, bystanders: 50 }, { id: "killer" });
+      const endings: (number | NodeJS.Signals)[] = [];
+      const attempts: unknown[] = [];
+      const done = Promise.all([culprit, ...bystanders].map((one) => one.result()));
+      let finished = false;
+      void done.then(() => (finished = true));
+      while (!finished) {
+        const worker = runProgram("worker", path, JSON.stringify(options));
+        const end = await Promise.race([worker.ended, done]);
+        attempts.push(
+          ...worker.said.filter(({ what }) => what === "killing").map((s) => s["attempt"]),
+        );
+        if (typeof end === "object") worker.kill("SIGTERM");
+        else endings.push(end);
+        if (endings.length > 5) throw new Error("It goes on killing.");
+      }
+      expect(endings).toEqual(Array.from({ length: 3 }, () => (how === "exit" ? 7 : "SIGKILL")));
+      expect(attempts).toEqual([1, 2, 3]);
+      const [told, ...others] = await done;
+      expect(told).toMatchObject({
+        code: "ACTIVITY_FAILED",
+        kind: "poison",
+        attempts: 3,
+        message: expect.stringMatching(/^poison: activity kill#2 exceeded 3 attempts \(max 3\)/),
+      });
+      // The first death counts for all who were under way; none of the later ones does for a bystander.
+      expect(others).toEqual(bystanders.map(() => 2));
+    },
+  );
+});
+
+describe("a hot loop", () => {
+  test("is cancelled from another process within about a second", async () => {
+    const { path, client } = await fileStore();
+    const worker = runProgram("worker", path);
+    await worker.says("ready");
+    const handles = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => client.start(hotLoop, undefined, { id: `loop ${n}` })),
+    );
+    await until(
+      "all loop",
+      () => worker.said.filter(({ what }) => what === "looping").length >= 10,
+    );
+    const before = performance.now();
+    await Promise.all(handles.map((handle) => handle.cancel("enough")));
+    const asked = performance.now() - before;
+    const ends = await Promise.allSettled(handles.map((handle) => handle.result()));
+    const took = performance.now() - before;
+    for (const end of ends) {
+      expect(end).toMatchObject({ status: "rejected", reason: { code: "CANCELLED" } });
+    }
+    expect(asked).toBeLessThan(2_000);
+    expect(took).toBeLessThan(3_000);
+  });
+});
+
+/** Replaces workers that stall or end, until the condition holds; how many stalled in all. */
+async function superviseUntil(
+  workers: Program[],
+  replace: () => Program,
+  condition: () => Promise<boolean>,
+): Promise<number> {
+  const stalled = new Set<Program>();
+  const buried = new Set<Program>();
+  await until("the culprit is set aside", async () => {
+    for (const worker of [...workers]) {
+      if (stalled.has(worker) || !worker.stderr().includes("stood still")) continue;
+      stalled.add(worker);
+      workers.push(replace());
+      // The first one stays, so that its silence has to be noticed; the others are put down at once.
+      if (stalled.size === 1) continue;
+      worker.kill("SIGKILL");
+      buried.add(worker);
+    }
+    return condition();
+  });
+  return stalled.size;
+}
+
+function saidByAny(workers: readonly Program[], text: string): boolean {
+  return workers.some(({ said }) => said.some(({ message }) => String(message).includes(text)));
+}

@@ -1,0 +1,276 @@
+// Shutting down while there is work: it ends as soon as the work does, hands back the rest, and nobody pays for it
+// (semantics 13, 17e).
+
+import { describe, expect, test } from "vitest";
+import { activity, Client, orchestration, Perdure, type Runtime } from "../../src/index.ts";
+import { collectLogs, signal, startRuntime, virtualStore, virtualWorld } from "./support.ts";
+
+/** An activity that is entered, tells it, and ends when it is told to. */
+function gated() {
+  const entered = signal();
+  const finish = signal<string>();
+  const seen: { attempt: number; reason: unknown }[] = [];
+  const slow = activity("slow", async (_: undefined, { attempt, signal: stop }) => {
+    const run: { attempt: number; reason: unknown } = { attempt, reason: null };
+    seen.push(run);
+    stop.addEventListener("abort", () => (run.reason = stop.reason));
+    entered.reach();
+    return finish.reached;
+  });
+  const work = orchestration("work", async (ctx) => ctx.run(slow));
+  return { entered, finish, seen, slow, work };
+}
+
+describe("a shutdown with a grace", () => {
+  test("resolves as soon as the activities have ended, and their results are kept", async () => {
+    const { entered, finish, slow, work, seen } = gated();
+    const { client, environment, runtime, provider } = await virtualWorld([work, slow]);
+    const handle = await client.start(work, undefined, { id: "a" });
+    await entered.reached;
+    const down = whenDown(runtime, { graceMs: 3_600_000 });
+    await environment.advance(5_000);
+    expect(down.is).toBe(false);
+    finish.reach("kept");
+    await environment.advance(50);
+    expect(down.is).toBe(true);
+    expect(seen).toEqual([{ attempt: 1, reason: null }]);
+
+    await startRuntime(provider, [work, slow]);
+    expect(await handle.result()).toBe("kept");
+    expect(seen).toHaveLength(1);
+  });
+
+  test("with nothing to do resolves at once", async () => {
+    const { runtime, environment } = await virtualWorld([]);
+    const down = whenDown(runtime, {});
+    await environment.advance(10);
+    expect(down.is).toBe(true);
+    await runtime.stopped;
+    await runtime.shutdown(); // again: nothing
+  });
+
+  test("that runs out aborts what is left and hands it back, without an attempt counted", async () => {
+    const { entered, finish, slow, work, seen } = gated();
+    const { client, environment, runtime, provider } = await virtualWorld([work, slow]);
+    const handle = await client.start(work, undefined, { id: "a" });
+    await entered.reached;
+    const down = whenDown(runtime, { graceMs: 2_000 });
+    await environment.advance(1_900);
+    expect([down.is, seen[0]?.reason]).toEqual([false, null]);
+    await environment.advance(500);
+    expect(down.is).toBe(true);
+    expect(seen[0]?.reason).toMatchObject({ code: "SHUTTING_DOWN" });
+    expect(await tasksOf(provider, "a")).toMatchObject([
+      { owner: null, attempt: 0, suspect: false },
+    ]);
+
+    await startRuntime(provider, [work, slow]);
+    await environment.settle();
+    expect(seen.map(({ attempt }) => attempt)).toEqual([1, 1]);
+    finish.reach("by the second");
+    expect(await handle.result()).toBe("by the second");
+  });
+
+  test("of 0 hands everything back at once", async () => {
+    const { entered, slow, work, seen } = gated();
+    const { client, environment, runtime, provider } = await virtualWorld([work, slow]);
+    await client.start(work, undefined, { id: "a" });
+    await entered.reached;
+    const before = environment.now();
+    const down = whenDown(runtime, { graceMs: 0 });
+    await environment.advance(10);
+    expect(down.is).toBe(true);
+    expect(environment.now() - before).toBeLessThanOrEqual(10);
+    expect(seen[0]?.reason).toMatchObject({ code: "SHUTTING_DOWN" });
+    expect(await tasksOf(provider, "a")).toMatchObject([
+      { owner: null, attempt: 0, suspect: false },
+    ]);
+    expect(await provider.listRuntimes()).toEqual([]);
+  });
+});
+
+describe("another runtime", () => {
+  test("goes on with everything that was handed back, in the middle of it", async () => {
+    const { provider, environment } = await virtualStore();
+    const add = activity("add", (n: number) => n + 1);
+    const count = orchestration("count", async (ctx) => {
+      let n = 0;
+      for (let i = 0; i < 50; i++) {
+        n = await ctx.run(add, n);
+        if (i % 10 === 0) await ctx.sleep("1s");
+      }
+      return n;
+    });
+    const client = new Client(provider);
+    const handles = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => client.start(count, undefined, { id: `c${i}` })),
+    );
+    const results = Promise.all(handles.map((handle) => handle.result()));
+    // A deploy every half second, each without mercy.
+    for (let i = 0; i < 12; i++) {
+      const runtime = await startRuntime(provider, [count, add]);
+      await environment.advance(500);
+      const down = whenDown(runtime, { graceMs: 0 });
+      await environment.advance(10);
+      expect(down.is).toBe(true);
+    }
+    await startRuntime(provider, [count, add]);
+    await environment.advance(60_000);
+    expect(await results).toEqual(handles.map(() => 50));
+    for (const handle of handles) {
+      const events = await handle.history();
+      expect(events.filter(({ kind }) => kind === "ActivityScheduled")).toHaveLength(50);
+      expect(events.filter(({ kind }) => kind === "ActivityCompleted")).toHaveLength(50);
+    }
+  });
+
+  test("takes over while the first still waits for its activities", async () => {
+    const { entered, finish, slow, work } = gated();
+    const other = orchestration("other", async (ctx) => ctx.event("go"));
+    const { client, environment, runtime, provider } = await virtualWorld([work, slow, other]);
+    const slowOne = await client.start(work, undefined, { id: "slow" });
+    const waiting = await client.start(other, undefined, { id: "waiting" });
+    await entered.reached;
+    const down = whenDown(runtime, { graceMs: 60_000 });
+    await environment.advance(10);
+    await startRuntime(provider, [work, slow, other]);
+    await waiting.raise("go", "gone");
+    expect(await waiting.result()).toBe("gone");
+    expect(down.is).toBe(false);
+    finish.reach("done");
+    await environment.advance(50);
+    expect(down.is).toBe(true);
+    expect(await slowOne.result()).toBe("done");
+  });
+
+  test("enters a step again that was open at the shutdown, under the same key, its signal aborted here", async () => {
+    const keys: string[] = [];
+    const reasons: unknown[] = [];
+    const entered = signal();
+    const finish = signal<string>();
+    const work = orchestration("work", async (ctx) =>
+      ctx.step("slow", async ({ idempotencyKey, signal: stop }) => {
+        keys.push(idempotencyKey);
+        stop.addEventListener("abort", () => reasons.push(stop.reason));
+        entered.reach();
+        return keys.length === 1 ? new Promise<string>(() => undefined) : finish.reached;
+      }),
+    );
+    const { client, environment, runtime, provider } = await virtualWorld([work]);
+    const handle = await client.start(work, undefined, { id: "a" });
+    await entered.reached;
+    const down = whenDown(runtime, { graceMs: 1_000 });
+    await environment.advance(1_500);
+    expect(down.is).toBe(true);
+    expect(reasons).toHaveLength(1);
+    await startRuntime(provider, [work]);
+    await environment.settle();
+    expect(keys).toHaveLength(2);
+    expect(keys[1]).toBe(keys[0]);
+    finish.reach("done");
+    expect(await handle.result()).toBe("done");
+    const kinds = (await handle.history()).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "StepScheduled")).toHaveLength(1);
+    expect(kinds.filter((kind) => kind === "StepAttemptFailed")).toHaveLength(0);
+  });
+
+  test("goes on with a chain of steps: the shutdown waits for the one under way, not for the chain", async () => {
+    let entered = 0;
+    const first = signal();
+    const finish = signal();
+    const chain = orchestration("chain", async (ctx) => {
+      for (let i = 0; i < 100; i++) {
+        await ctx.step("link", async () => {
+          entered++;
+          first.reach();
+          if (entered === 1) await finish.reached;
+        });
+      }
+      return "done";
+    });
+    const { client, environment, runtime, provider } = await virtualWorld([chain]);
+    const handle = await client.start(chain, undefined, { id: "a" });
+    await first.reached;
+    const down = whenDown(runtime, { graceMs: 3_600_000 });
+    finish.reach();
+    await environment.advance(50);
+    expect(down.is).toBe(true);
+    expect(entered).toBe(1);
+    await startRuntime(provider, [chain]);
+    expect(await handle.result()).toBe("done");
+    expect(entered).toBe(100);
+  });
+});
+
+describe("after a shutdown", () => {
+  test("a late result of an abandoned handler changes nothing", async () => {
+    const { entered, finish, slow, work, seen } = gated();
+    const { client, environment, runtime, provider } = await virtualWorld([work, slow]);
+    const handle = await client.start(work, undefined, { id: "a" });
+    await entered.reached;
+    const down = whenDown(runtime, { graceMs: 0 });
+    await environment.advance(10);
+    expect(down.is).toBe(true);
+    finish.reach("late");
+    await environment.advance(5_000);
+    expect((await handle.describe()).status).toBe("running");
+    expect((await handle.history()).map(({ kind }) => kind)).toEqual([
+      "OrchestrationStarted",
+      "ActivityScheduled",
+    ]);
+    await startRuntime(provider, [work, slow]);
+    expect(await handle.result()).toBe("late");
+    expect(seen).toHaveLength(2);
+  });
+
+  test("a client goes on: starts are kept for whoever comes next", async () => {
+    const quick = orchestration("quick", async (_, n: number) => n);
+    const { client, runtime, provider } = await virtualWorld([quick]);
+    await runtime.shutdown();
+    const handle = await client.start(quick, 7, { id: "a" });
+    expect((await handle.describe()).status).toBe("pending");
+    await startRuntime(provider, [quick]);
+    expect(await handle.result()).toBe(7);
+  });
+
+  test("of a Perdure that opened its store, calls are refused with a code", async () => {
+    const perdure = await Perdure.open("sqlite::memory:", { runtime: { log: () => undefined } });
+    const handle = await perdure.client.start("anything", 1, { id: "a" });
+    await perdure.close();
+    for (const call of [
+      () => perdure.client.start("anything", 1, { id: "b" }),
+      () => handle.raise("e"),
+      () => handle.describe(),
+      () => handle.result(),
+    ]) {
+      await expect(call()).rejects.toMatchObject({
+        code: expect.stringMatching(/^(SHUTTING_DOWN|STORE_UNAVAILABLE)$/),
+      });
+    }
+    await perdure.close(); // again: nothing
+  });
+
+  test("before a start there is nothing to shut down", async () => {
+    const logs = collectLogs();
+    const perdure = await Perdure.open("sqlite::memory:", {
+      autoStart: false,
+      runtime: { log: logs.sink },
+    });
+    await perdure.close();
+    await expect(perdure.runtime.start()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(logs.lines).toEqual([]);
+  });
+});
+
+/** Begins the shutdown; `is` tells whether it has resolved. */
+function whenDown(runtime: Runtime, options: { readonly graceMs?: number }): { is: boolean } {
+  const down = { is: false };
+  void runtime.shutdown(options).then(() => (down.is = true));
+  return down;
+}
+
+async function tasksOf(provider: Awaited<ReturnType<typeof virtualStore>>["provider"], id: string) {
+  const record = await provider.readInstance(id);
+  if (record === null) throw new Error(`There is no ${id}.`);
+  return provider.readTasks({ key: record.key, execution: record.execution });
+}

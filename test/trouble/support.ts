@@ -1,0 +1,136 @@
+// What every trouble test begins with: a store, a runtime, a client, and the lines that were logged.
+//   T1. Everything made here is closed when its test ends, in whatever state the test left it.
+//   T2. No test waits a fixed time and hopes: it waits for a condition, with a deadline, or it moves a
+//       virtual clock.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import {
+  Client,
+  isPerdureError,
+  type PerdureError,
+  Runtime,
+  type LogLevel,
+  type LogSink,
+  type Provider,
+  type RuntimeOptions,
+} from "../../src/index.ts";
+import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+export interface Logs {
+  readonly lines: readonly LogLine[];
+  readonly sink: LogSink;
+  /** Lines whose message or fields hold the text. */
+  about(text: string): readonly LogLine[];
+}
+
+export function collectLogs(): Logs {
+  const lines: LogLine[] = [];
+  return {
+    lines,
+    sink: (level, message, fields) => void lines.push({ level, message, fields }),
+    about: (text) =>
+      lines.filter(({ message, fields }) => `${message} ${showFields(fields)}`.includes(text)),
+  };
+}
+
+function showFields(fields: Readonly<Record<string, unknown>>): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(" ");
+}
+
+export type Register = ConstructorParameters<typeof Runtime>[1]["register"];
+
+/** A runtime that is shut down with its test. */
+export async function startRuntime(
+  provider: Provider,
+  register: Register,
+  options: RuntimeOptions = {},
+): Promise<Runtime> {
+  const runtime = new Runtime(provider, { log: () => undefined, ...options, register });
+  onTestFinished(() => runtime.shutdown({ graceMs: 0 }));
+  await runtime.start();
+  return runtime;
+}
+
+/** In memory, on a virtual clock. */
+export async function virtualStore() {
+  const environment = new VirtualEnvironment();
+  const provider = await SqliteProvider.open(":memory:", { environment });
+  onTestFinished(() => provider.close());
+  return { environment, provider, client: new Client(provider) };
+}
+
+/** The same with a runtime on it. */
+export async function virtualWorld(register: Register, options: RuntimeOptions = {}) {
+  const logs = collectLogs();
+  const store = await virtualStore();
+  const runtime = await startRuntime(store.provider, register, { log: logs.sink, ...options });
+  return { ...store, runtime, logs };
+}
+
+/** A folder that goes with the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "perdure-trouble-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A store in a file, on the real clock. */
+export async function fileStore(path = join(temporaryFolder(), "store.db")) {
+  const provider = await SqliteProvider.open(path);
+  onTestFinished(() => provider.close());
+  return { path, provider, client: new Client(provider) };
+}
+
+/** The same in memory, where no disk sets the pace. */
+export async function memoryStore() {
+  const provider = await SqliteProvider.open(":memory:");
+  onTestFinished(() => provider.close());
+  return { provider, client: new Client(provider) };
+}
+
+/** Waits until the condition holds, on the real clock; `what` is told when it never does. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  deadlineMs = 30_000,
+): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`It never came to this: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** What a promise rejects with, as a PerdureError; it is the test's failure if it is none. */
+export async function refusalOf(work: Promise<unknown> | (() => unknown)): Promise<PerdureError> {
+  try {
+    await (typeof work === "function" ? work() : work);
+  } catch (error) {
+    if (isPerdureError(error)) return error;
+    throw new Error("What was thrown is no PerdureError.", { cause: error });
+  }
+  throw new Error("Nothing was refused.");
+}
+
+/** Whether none of them has settled yet. */
+export async function areOpen(...promises: readonly Promise<unknown>[]): Promise<boolean> {
+  const open = Symbol("open");
+  return (await Promise.race([...promises, Promise.resolve(open)])) === open;
+}
+
+/** A promise and the means to settle it: how tests and handlers tell each other that they are there. */
+export function signal<T = void>() {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  return { reached: promise, reach: resolve, fail: reject };
+}

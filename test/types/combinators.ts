@@ -1,0 +1,73 @@
+// all, allSettled, any, race: their values follow from the branches, by place or by key.
+
+import {
+  activity,
+  orchestration,
+  type Branch,
+  type OrchestrationContext,
+  type Task,
+} from "perdure";
+import { expectTypeOf } from "../support/expect-type.ts";
+
+declare const ctx: OrchestrationContext;
+const count = activity("count", async (text: string) => text.length);
+const shout = activity("shout", async (text: string) => text.toUpperCase());
+const child = orchestration("child", async (_, n: number) => ({ n }));
+
+// all: a tuple stays a tuple, a list a list; functions count as what they return.
+expectTypeOf(await ctx.all([ctx.run(count, "a"), ctx.run(shout, "a"), ctx.sleep("1s")])).is<
+  [number, string, void]
+>();
+expectTypeOf(await ctx.all(["a", "b"].map((text) => ctx.run(count, text)))).is<number[]>();
+expectTypeOf(
+  await ctx.all([() => ctx.run(count, "a"), async () => "text", () => 7, ctx.call(child, 1)]),
+).is<[number, string, number, { n: number }]>();
+expectTypeOf(await ctx.all([])).is<[]>();
+
+// allSettled: the same, each with its outcome.
+expectTypeOf(await ctx.allSettled([ctx.run(count, "a"), ctx.run(shout, "a")])).is<
+  [PromiseSettledResult<number>, PromiseSettledResult<string>]
+>();
+
+// any: one of them.
+expectTypeOf(await ctx.any([ctx.run(count, "a"), ctx.run(shout, "a")])).is<number | string>();
+
+// race by key: the key tells the value.
+const raced = await ctx.race({
+  counted: ctx.run(count, "a"),
+  shouted: () => ctx.run(shout, "a"),
+  late: ctx.sleep("2d"),
+});
+expectTypeOf(raced.key).is<"counted" | "shouted" | "late">();
+if (raced.key === "counted") expectTypeOf(raced.value).is<number>();
+if (raced.key === "shouted") expectTypeOf(raced.value).is<string>();
+if (raced.key === "late") expectTypeOf(raced.value).is<void>();
+// @ts-expect-error no such branch
+if (raced.key === "lost") raced.value;
+
+// race by place: an index, and one of the values.
+const placed = await ctx.race([ctx.run(count, "a"), ctx.run(shout, "a")]);
+expectTypeOf(placed.index).is<number>();
+expectTypeOf(placed.value).is<number | string>();
+
+// Promise.all and its friends take tasks as the promises that they are.
+expectTypeOf(await Promise.all([ctx.run(count, "a"), ctx.run(shout, "a")])).is<[number, string]>();
+
+// What could not be cancelled is no branch of race and any.
+// @ts-expect-error a bare promise
+ctx.race({ bare: Promise.resolve(1) });
+// @ts-expect-error a bare promise
+ctx.any([Promise.resolve(1)]);
+// @ts-expect-error a value
+ctx.race([1]);
+
+// Tasks: cancelled by name, by `using`, and mapped.
+const task: Task<number> = ctx.run(count, "a");
+task.cancel();
+task.cancel("not needed");
+const mapped: Branch<string> = task.map((n) => `${n}`);
+ctx.race({ mapped });
+orchestration("using", async ({ run }) => {
+  using open = run(count, "a");
+  return open;
+});
