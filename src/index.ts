@@ -50,5 +50,6 @@ export { NonRetryableError, RetryAfterError } from "./core/retry-errors.ts";
 export type { Retry, RetryOptions } from "./core/retry-policy.ts";
 export type { StandardSchema } from "./core/standard-schema.ts";
 export { ActivityError, ChildError, StepError } from "./core/task-errors.ts";
+export type { TagFilter } from "./core/provider/tasks.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export { Runtime } from "./runtime/runtime.ts";

@@ -12,6 +12,9 @@ export interface ActivityInfo {
   readonly sequence: number;
   readonly worker: string;
   readonly priority: number;
+  /** Sorted. */
+  readonly tags: readonly string[];
+  readonly session: string | undefined;
 }
 
 /** Members are bound: they may be taken apart. */
@@ -24,6 +27,10 @@ export interface ActivityContext {
   readonly idempotencyKey: string;
   readonly info: ActivityInfo;
   readonly log: Logger;
+  /** Says that the work goes on; details are kept for the next attempt, written at most once a second. */
+  readonly heartbeat: (details?: unknown) => void;
+  /** The details that an earlier attempt gave last, or undefined. */
+  readonly lastHeartbeat: unknown;
 }
 
 /** What the function given to `ctx.step` receives. */

@@ -10,7 +10,9 @@ import { parseName } from "./ids.ts";
 import type { OrchestrationContext } from "./context-types.ts";
 import { normalizeRetry, type Retry } from "./retry-policy.ts";
 import { parseVersion } from "./semver.ts";
+import { parseSession } from "./session-id.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard-schema.ts";
+import { normalizeTags } from "./tags.ts";
 
 /** What a caller may say about an activity call. */
 export interface RunOptions {
@@ -22,6 +24,12 @@ export interface RunOptions {
   readonly scheduleToClose?: Duration;
   /** 1 (first) to 5. Default: the instance's own. */
   readonly priority?: number;
+  /** Only workers with all of these tags take it. An empty list: none, whatever the activity's defaults are. */
+  readonly tags?: string | readonly string[];
+  /** Runs where the other activities of this session run, for as long as its worker lives and it is in use. */
+  readonly session?: string;
+  /** Longest time between two heartbeats of one attempt, and before the first. */
+  readonly heartbeatTimeout?: Duration;
 }
 export interface ActivityDefaults extends RunOptions {
   readonly input?: StandardSchema;
@@ -126,7 +134,7 @@ export function event<T>(name: string, schema?: StandardSchema): EventDef<T> {
 
 /** Options of one call, as they are recorded; unset ones are left out. */
 export function activityOptions(options: RunOptions, what: string): ActivityOptions {
-  const { retry, timeout, scheduleToClose, priority } = options;
+  const { retry, timeout, scheduleToClose, priority, tags, session, heartbeatTimeout } = options;
   if (priority !== undefined) checkPriority(priority, what);
   return {
     ...(retry === undefined ? {} : { retry: normalizeRetry(retry) }),
@@ -134,6 +142,11 @@ export function activityOptions(options: RunOptions, what: string): ActivityOpti
     ...(scheduleToClose === undefined
       ? {}
       : { scheduleToCloseMs: positive(scheduleToClose, `scheduleToClose of ${what}`) }),
+    ...(heartbeatTimeout === undefined
+      ? {}
+      : { heartbeatTimeoutMs: positive(heartbeatTimeout, `heartbeatTimeout of ${what}`) }),
+    ...(session === undefined ? {} : { session: parseSession(session, what) }),
+    ...(tags === undefined ? {} : { tags: normalizeTags(tags, what) }),
     ...(priority === undefined ? {} : { priority }),
   };
 }

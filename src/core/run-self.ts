@@ -8,20 +8,22 @@ import type { Run } from "./run.ts";
 
 export function setStatus(run: Run, value: unknown): void {
   run.enter();
-  const status = value === null ? null : run.codec.encode(value);
-  // In replay history decides: a limit may have been lowered since.
-  if (status !== null && !run.isReplaying) run.state.checkStatus(status, limits(run));
-  record(run, { kind: "StatusSet", status }, (set) => (run.state.status = set.status));
+  const body = {
+    kind: "StatusSet",
+    status: value === null ? null : run.codec.encode(value),
+  } as const;
+  within(run, body, () => {
+    if (body.status !== null) run.state.checkStatus(body.status, limits(run));
+  });
+  record(run, body, (set) => (run.state.status = set.status));
 }
 
 export function setKeyValue(run: Run, key: string, value: unknown): void {
   run.enter();
   checkKey(key);
-  const text = run.codec.encode(value);
-  if (!run.isReplaying) run.state.checkKeyValue(key, text, limits(run));
-  record(run, { kind: "KeyValueSet", key, value: text }, ({ value: recorded }) =>
-    run.state.set(key, recorded, run.at),
-  );
+  const body = { kind: "KeyValueSet", key, value: run.codec.encode(value) } as const;
+  within(run, body, () => run.state.checkKeyValue(key, body.value, limits(run)));
+  record(run, body, ({ value: recorded }) => run.state.set(key, recorded, run.at));
 }
 
 export function deleteKeyValue(run: Run, key: string): void {
@@ -59,6 +61,11 @@ function record<Body extends CommandBody>(
 ): void {
   const command = run.command(body);
   if (command !== null) apply(command.body);
+}
+
+/** What history holds was within the limits then; what it does not hold was refused then, and is now. */
+function within(run: Run, body: CommandBody, check: () => void): void {
+  if (!run.isRecorded(body)) check();
 }
 
 function checkKey(key: unknown): void {

@@ -226,6 +226,12 @@ export class Run {
     return { sequence, body, isNew: true };
   }
 
+  /** Whether the next recorded command is this one. */
+  isRecorded(body: CommandBody): boolean {
+    const recorded = this.#next();
+    return recorded !== undefined && sameCommand(recorded, body, this.codec);
+  }
+
   get instanceId(): string {
     return this.options.instanceId;
   }

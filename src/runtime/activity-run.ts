@@ -15,6 +15,19 @@ export type AttemptResult =
   | { readonly kind: "completed"; readonly output: string }
   | { readonly kind: "failed"; readonly failure: Failure; readonly retryAfterMs: number | null };
 
+/** Where an activity's heartbeats come from and go to; steps have none. */
+export interface AttemptBeats {
+  beat(details: unknown): void;
+  last(): unknown;
+}
+export interface AttemptOptions {
+  readonly attempt: number;
+  readonly key: string;
+  readonly info: ActivityInfo;
+  readonly sink: LogSink;
+  readonly beats?: AttemptBeats;
+}
+
 /** The abort side of an attempt, and what its context shows. */
 export class Attempt implements ActivityContext, StepContext {
   readonly attempt: number;
@@ -23,13 +36,16 @@ export class Attempt implements ActivityContext, StepContext {
   readonly #sink: LogSink;
   #controller: AbortController | null = null;
   #reason: unknown = undefined;
+  readonly #beats: AttemptBeats | null;
   #log: Logger | null = null;
+  #heartbeat: ((details?: unknown) => void) | null = null;
 
-  constructor(options: { attempt: number; key: string; info: ActivityInfo; sink: LogSink }) {
+  constructor(options: AttemptOptions) {
     this.attempt = options.attempt;
     this.idempotencyKey = options.key;
     this.info = options.info;
     this.#sink = options.sink;
+    this.#beats = options.beats ?? null;
   }
 
   get signal(): AbortSignal {
@@ -47,6 +63,15 @@ export class Attempt implements ActivityContext, StepContext {
       attempt: this.attempt,
     });
     return this.#log;
+  }
+
+  get heartbeat(): (details?: unknown) => void {
+    this.#heartbeat ??= (details) => this.#beats?.beat(details);
+    return this.#heartbeat;
+  }
+
+  get lastHeartbeat(): unknown {
+    return this.#beats?.last();
   }
 
   abort(reason: Error): void {

@@ -16,6 +16,7 @@ import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts
 import { validate } from "../core/standard-schema.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import type { TimerHandle } from "../core/environment.ts";
+import type { Sessions } from "./sessions.ts";
 import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
 
 export interface ActivityRunnerOptions {
@@ -34,7 +35,15 @@ export interface ActivityRunnerOptions {
   /** The call is over for good. */
   readonly onOutcome: (task: LeasedTask, body: ActivityCompleted | ActivityFailed) => void;
   /** The attempt failed and there is another one. */
-  readonly onRetry: (task: LeasedTask, delayMs: number, failure: Failure) => void;
+  readonly onRetry: (
+    task: LeasedTask,
+    delayMs: number,
+    failure: Failure,
+    heartbeat: string | null,
+  ) => void;
+  readonly onHeartbeat: (task: LeasedTask, details: string) => void;
+  /** Told which sessions have tasks under way. */
+  readonly sessions: Pick<Sessions, "enter" | "leave">;
   /** A slot became free. */
   readonly onFree: () => void;
   /** The suspect is over: the next one may be taken. */
@@ -45,6 +54,11 @@ interface Running {
   readonly task: LeasedTask;
   readonly attempt: Attempt;
   timer: TimerHandle | null;
+  beatTimer: TimerHandle | null;
+  /** The last heartbeat, or the beginning. */
+  beatAt: number;
+  /** The last heartbeat's, encoded; they go with a retry. */
+  details: string | null;
   /** active → winding (decided; the handler may still end within its grace) → gone (its slot is free). */
   state: "active" | "winding" | "gone";
 }
@@ -93,7 +107,7 @@ export class ActivityRunner {
   }
 
   start(task: LeasedTask): void {
-    const { attemptsMax, find } = this.#options;
+    const { attemptsMax, find, codec } = this.#options;
     if (task.suspect) this.#suspects++;
     if (task.deaths >= attemptsMax) {
       const times = `exceeded ${task.deaths} attempts (max ${attemptsMax})`;
@@ -116,17 +130,53 @@ export class ActivityRunner {
         sequence: task.sequence,
         worker: this.#options.workerId,
         priority: task.priority,
+        tags: task.tags ?? [],
+        session: task.session ?? undefined,
       },
       sink: this.#options.log,
+      beats: {
+        beat: (details) => this.#beat(running, details),
+        last: () => (task.heartbeat === null ? undefined : codec.decode(task.heartbeat)),
+      },
     });
-    const running: Running = { task, attempt, timer: null, state: "active" };
+    const running: Running = {
+      task,
+      attempt,
+      timer: null,
+      beatTimer: null,
+      beatAt: this.#options.monotonic(),
+      details: null,
+      state: "active",
+    };
+    if (task.session !== null) this.#options.sessions.enter(task.session);
     this.#running.set(addressKey(task), running);
     const timeoutMs = task.options?.timeoutMs;
     if (timeoutMs !== undefined) {
       const at = this.#options.monotonic() + timeoutMs;
-      running.timer = this.#options.wheel.schedule(at, () => this.#timedOut(running));
+      running.timer = this.#options.wheel.schedule(at, () => this.#timedOut(running, "activity"));
     }
+    this.#watchBeats(running);
     void this.#run(running, definition);
+  }
+
+  #beat(running: Running, details: unknown): void {
+    if (running.state !== "active") return;
+    const { codec, monotonic, onHeartbeat } = this.#options;
+    running.beatAt = monotonic();
+    if (details === undefined) return; // it lives; there is nothing to keep
+    running.details = codec.encode(details);
+    onHeartbeat(running.task, running.details);
+  }
+
+  /** One timer at a time, moved on when it comes due: a beat costs nothing. */
+  #watchBeats(running: Running): void {
+    const timeoutMs = running.task.options?.heartbeatTimeoutMs;
+    if (timeoutMs === undefined) return;
+    const { wheel, monotonic } = this.#options;
+    running.beatTimer = wheel.schedule(running.beatAt + timeoutMs, () => {
+      if (monotonic() < running.beatAt + timeoutMs) this.#watchBeats(running);
+      else this.#timedOut(running, "activity heartbeat");
+    });
   }
 
   async #run(running: Running, definition: Activity<never, unknown>): Promise<void> {
@@ -156,11 +206,11 @@ export class ActivityRunner {
     if (running.state !== "active") return this.#gone(running);
     this.#decide(running);
     running.state = "gone";
-    this.#report(running.task, result);
+    this.#report(running, result);
     this.#options.onFree();
   }
 
-  #report(task: LeasedTask, result: AttemptResult): void {
+  #report({ task, details }: Running, result: AttemptResult): void {
     const attempts = task.attempt + 1;
     const scheduled = task.sequence;
     if (result.kind === "completed") {
@@ -180,18 +230,18 @@ export class ActivityRunner {
     if (shouldRetry({ policy, failures, failure })) {
       this.stats.retried++;
       const delay = result.retryAfterMs ?? retryDelay(policy, failures, this.#options.random);
-      this.#options.onRetry(task, delay, failure);
+      this.#options.onRetry(task, delay, failure, details);
       return;
     }
     this.stats.failed++;
     this.#options.onOutcome(task, { kind: "ActivityFailed", scheduled, failure, attempts });
   }
 
-  #timedOut(running: Running): void {
+  #timedOut(running: Running, what: string): void {
     if (running.state !== "active") return;
-    const failure = timeoutFailure("activity");
+    const failure = timeoutFailure(what);
     this.#windUp(running, new PerdureError("TIMEOUT", failure.message));
-    this.#report(running.task, { kind: "failed", failure, retryAfterMs: null });
+    this.#report(running, { kind: "failed", failure, retryAfterMs: null });
   }
 
   #poison(task: LeasedTask, message: string): void {
@@ -253,7 +303,9 @@ export class ActivityRunner {
 
   #decide(running: Running): void {
     running.timer?.cancel();
+    running.beatTimer?.cancel();
     this.#running.delete(addressKey(running.task));
+    if (running.task.session !== null) this.#options.sessions.leave(running.task.session);
   }
 
   /** The outcome is on disk, or there is none. A suspect counts until then: the next one may end this process. */

@@ -1,9 +1,12 @@
 // Tasks that were born leased: the commit that wrote them gave them to this runtime (architecture §4.4).
 
+import type { ActivityScheduled } from "../core/history-events.ts";
 import type { TurnItem } from "../core/provider/commit.ts";
 import type { LeasedTask, NewTask } from "../core/provider/tasks.ts";
+import { acceptsTags } from "../core/tags.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import type { HeldInstance } from "./held-instance.ts";
+import type { ResolvedOptions } from "./options.ts";
 
 export function bornTasks(held: HeldInstance, item: TurnItem): readonly LeasedTask[] {
   const born: LeasedTask[] = [];
@@ -42,11 +45,16 @@ export class BirthLeases {
     this.#o = options;
   }
 
-  leaseFor(name: string): NewTask["lease"] {
-    const { isRegistered, activities, mayLease, owner, newToken, leaseMs } = this.#o;
-    if (!mayLease() || !isRegistered(name) || !activities.reserve()) return null;
+  leaseFor({ name, session, tags }: ActivityScheduled): NewTask["lease"] {
+    const { isRegistered, options, activities, mayLease, owner, newToken } = this.#o;
+    // Only the store knows who holds a session, and only taking a task claims it (SE1). So a session's task goes
+    // through the queue: one fetch more, and no commit that may answer "not yours" for each of its tasks.
+    if (session !== undefined) return null;
+    if (!mayLease() || !isRegistered(name) || !acceptsTags(options.tags, tags ?? null)) return null;
+    if (!activities.reserve()) return null;
     this.#reserved++;
     const lease = { owner, token: newToken() };
+    const { taskLeaseMs: leaseMs } = options;
     return leaseMs === undefined ? lease : { ...lease, leaseMs };
   }
 
@@ -59,7 +67,7 @@ export class BirthLeases {
 export interface BirthOptions {
   readonly owner: string;
   readonly newToken: () => number;
-  readonly leaseMs: number | undefined;
+  readonly options: Pick<ResolvedOptions, "taskLeaseMs" | "tags">;
   readonly mayLease: () => boolean;
   readonly isRegistered: (name: string) => boolean;
   readonly activities: Pick<ActivityRunner, "reserve" | "unreserve">;

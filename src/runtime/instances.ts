@@ -181,15 +181,10 @@ export class Instances {
     const { held, run } = turn;
     if (!this.#cache.has(held)) return;
     if (turn.bug !== undefined) {
-      const reason: BlockReason = {
-        code: "QUARANTINE",
-        message: `Internal error: ${String(turn.bug)}`,
-      };
-      this.#o.options.log("error", "a turn failed inside the engine", {
-        instance: held.id,
-        error: turn.bug,
-      });
-      return this.#block(held, reason, turn.outcomes);
+      const { log } = this.#o.options;
+      const message = `Internal error: ${String(turn.bug)}`;
+      log("error", "a turn failed inside the engine", { instance: held.id, error: turn.bug });
+      return this.#block(held, { code: "QUARANTINE", message }, turn.outcomes);
     }
     if (run.blocked !== null) return this.#blocked(turn, run.blocked);
     const { events, effects, logs } = run.takeTurn();
@@ -205,7 +200,7 @@ export class Instances {
     const item = turnItem(turn, events, effects, {
       commitId: this.#number(),
       cancelTimeoutMs: this.#o.options.cancelTimeoutMs,
-      leaseFor: (task) => births.leaseFor(task.body.name),
+      leaseFor: (task) => births.leaseFor(task.body),
       release,
     });
     held.state = "committing";
@@ -231,7 +226,7 @@ export class Instances {
     return new BirthLeases({
       owner: runtimeId,
       newToken: () => this.#number(),
-      leaseMs: options.taskLeaseMs,
+      options,
       mayLease: () => !this.#stopping && mayLeaseAtBirth(),
       isRegistered: (name) => registry.activity(name) !== undefined,
       activities,

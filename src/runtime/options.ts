@@ -6,6 +6,8 @@ import { defaultCodec, type Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
+import type { TagFilter } from "../core/provider/tasks.ts";
+import { checkTagFilter } from "../core/tags.ts";
 
 export interface RuntimeOptions {
   /** Instances whose turns may be under way at once. Default 1,000. */
@@ -42,8 +44,21 @@ export interface RuntimeOptions {
   readonly staleMs?: number;
   /** A main loop that stands still for this long stops the beats. Default 30,000. */
   readonly stallMs?: number;
-  /** A stable name for this worker, shown to people. Default: the host's name and process id. */
+  /**
+   * A stable name for this worker, shown to people; runtimes with one name own sessions together. Default: the
+   * host's name and process id, and sessions are the runtime's own.
+   */
   readonly workerNodeId?: string;
+  /** Which tasks it takes: those whose tags it has all. Default "untagged". */
+  readonly tags?: TagFilter;
+  /** Sessions whose activities may be under way at once; 0: takes none. Default 10. */
+  readonly maxSessionsPerRuntime?: number;
+  /** How long a session is held without being renewed by the main loop. Default 30,000. */
+  readonly sessionLeaseMs?: number;
+  /** A session without activities for this long is let go. Default 300,000. */
+  readonly sessionIdleMs?: number;
+  /** How often sessions that nobody holds or waits for are removed. Default 300,000. */
+  readonly sessionCleanupMs?: number;
   /** Replays every committed turn beside the live run and compares. Default "never". */
   readonly shadowReplay?: "always" | "never";
   /** Guards against nondeterminism; each can be switched off. Default: all, Node's I/O modules while developing. */
@@ -78,6 +93,10 @@ const DEFAULTS = {
   cancelTimeoutMs: 3_600_000,
   beatMs: 1_000,
   stallMs: 30_000,
+  maxSessionsPerRuntime: 10,
+  sessionLeaseMs: 30_000,
+  sessionIdleMs: 300_000,
+  sessionCleanupMs: 300_000,
 } as const;
 
 /** The smallest value each number may have. */
@@ -99,8 +118,12 @@ const MINIMUM: Readonly<Record<string, number>> = {
   beatMs: 10,
   staleMs: 50,
   stallMs: 50,
+  maxSessionsPerRuntime: 0,
+  sessionLeaseMs: 100,
+  sessionIdleMs: 100,
+  sessionCleanupMs: 100,
 };
-const OTHERS = ["workerNodeId", "shadowReplay", "guards", "codec", "log"];
+const OTHERS = ["workerNodeId", "tags", "shadowReplay", "guards", "codec", "log"];
 
 export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
@@ -114,6 +137,7 @@ export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
   }
   const resolved: ResolvedOptions = {
     ...DEFAULTS,
+    tags: "untagged",
     shadowReplay: "never",
     guards: true,
     codec: defaultCodec,
@@ -131,6 +155,7 @@ function checkOthers(options: ResolvedOptions): void {
     throw invalid(`shadowReplay is "always" or "never", not ${String(shadow)}`);
   }
   checkGuards(options.guards);
+  checkTagFilter(options.tags);
   const node: unknown = options.workerNodeId;
   if (node !== undefined && (typeof node !== "string" || node === "")) {
     throw invalid(`workerNodeId is a text that is not empty`);
@@ -162,6 +187,13 @@ function checkTogether(options: ResolvedOptions): void {
   // The loop says once a beat that it turns; a shorter patience would take every pause for a stall.
   if (options.stallMs < 2 * options.beatMs) {
     throw invalid(`stallMs (${options.stallMs}) is at least twice beatMs (${options.beatMs})`);
+  }
+  const { sessionIdleMs, sessionLeaseMs } = options;
+  // A session in use is bumped once a renewal; a shorter patience would take it for idle.
+  if (sessionIdleMs < sessionLeaseMs) {
+    throw invalid(
+      `sessionIdleMs (${sessionIdleMs}) is at least sessionLeaseMs (${sessionLeaseMs})`,
+    );
   }
   const { instanceLeaseMs, taskLeaseMs, renewBufferMs: bufferMs } = options;
   if (bufferMs !== undefined && instanceLeaseMs === undefined && taskLeaseMs === undefined) {

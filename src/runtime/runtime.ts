@@ -16,6 +16,7 @@ import { TimerWheel } from "../core/timer-wheel.ts";
 import { ActivityRunner } from "./activity-runner.ts";
 import { Adoption } from "./adoption.ts";
 import { installGuards } from "./guards.ts";
+import { Heartbeats } from "./heartbeats.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
 import { LostWork } from "./lost-work.ts";
@@ -24,6 +25,7 @@ import { ownIdentity } from "./process-identity.ts";
 import { Pump } from "./pump.ts";
 import { Registry, type Registrable } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
+import { Sessions } from "./sessions.ts";
 import { RuntimeStats } from "./stats.ts";
 import { StepRunner } from "./step-runner.ts";
 import { watchRejections } from "./rejections.ts";
@@ -46,6 +48,8 @@ export class Runtime {
   readonly #committer: Committer;
   readonly #wheel: TimerWheel;
   readonly #pump: Pump;
+  readonly #sessions: Sessions;
+  readonly #heartbeats: Heartbeats;
   readonly #activities: ActivityRunner;
   readonly #steps: StepRunner;
   readonly #instances: Instances;
@@ -93,6 +97,19 @@ export class Runtime {
       random,
       entering,
     };
+    this.#sessions = new Sessions({
+      runtimeId: this.id,
+      provider,
+      options: this.#options,
+      activities: () => this.#activities,
+    });
+    this.#heartbeats = new Heartbeats({
+      wheel: this.#wheel,
+      monotonic,
+      write: (heartbeats) => provider.heartbeatTasks(heartbeats),
+      onLost: (claim) => this.#activities.lose(claim),
+      trouble: this.#trouble,
+    });
     this.#activities = new ActivityRunner({
       ...common,
       concurrency: this.#options.activityConcurrency,
@@ -100,7 +117,10 @@ export class Runtime {
       attemptsMax: this.#options.attemptsMax,
       find: (name) => this.#registry.activity(name),
       onOutcome: (task, body) => this.#outcome(task, body),
-      onRetry: (task, delayMs, failure) => this.#retry(task, delayMs, JSON.stringify(failure)),
+      onRetry: (task, delayMs, failure, heartbeat) =>
+        this.#retry(task, delayMs, JSON.stringify(failure), heartbeat),
+      onHeartbeat: (task, details) => this.#heartbeats.note(task, details),
+      sessions: this.#sessions,
       onFree: () => this.#intake.slotFree(),
       onSuspectOver: () => this.#intake.wakeTasks(),
     });
@@ -116,6 +136,7 @@ export class Runtime {
       options: this.#options,
       registry: this.#registry,
       wheel: this.#wheel,
+      sessions: this.#sessions,
       instances: () => this.#instances,
       activities: () => this.#activities,
       isRunning: () => this.#state === "running",
@@ -238,7 +259,7 @@ export class Runtime {
       const handedBack = this.#activities.abandonAll(reason);
       // A store that is away cannot hold up the end: what is not handed back goes with the runtime's row.
       await Promise.race([
-        Promise.allSettled(handedBack.map((task) => this.#handBack(task))),
+        this.#handBackAll(handedBack),
         new Promise<void>((resolve) => void this.#environment.setTimer(HAND_BACK_MS, resolve)),
       ]);
       this.#instances.holding.dropAll();
@@ -290,16 +311,21 @@ export class Runtime {
       .finally(() => this.#activities.settled(task));
   }
 
-  #retry(task: LeasedTask, delayMs: number, failure: string): void {
-    const item = { kind: "retry", task, delayMs, failure } as const;
+  #retry(task: LeasedTask, delayMs: number, failure: string, heartbeat: string | null): void {
+    const retry = { kind: "retry", task, delayMs, failure } as const;
+    const item = heartbeat === null ? retry : { ...retry, heartbeat };
     this.#committer
       .submit(item)
       .then(() => this.#intake.wakeTasksIn(delayMs), this.#trouble)
       .finally(() => this.#activities.settled(task));
   }
 
-  async #handBack(task: LeasedTask): Promise<void> {
-    await this.#committer.submit({ kind: "releaseTask", task });
+  /** Heartbeats first, while the claims hold; then the tasks, then the sessions that they would be taken in. */
+  async #handBackAll(tasks: readonly LeasedTask[]): Promise<void> {
+    await this.#heartbeats.flush();
+    const items = tasks.map((task) => ({ kind: "releaseTask", task }) as const);
+    await Promise.allSettled(items.map((item) => this.#committer.submit(item)));
+    await this.#sessions.release().catch(this.#trouble);
   }
 
   // ── beats, renewals, the safety net ────────────────────────────────────────────────────────────────────────
@@ -307,7 +333,8 @@ export class Runtime {
   #tick(count: number): void {
     if (this.#state === "stopped") return;
     const { beatMs, pollIntervalMs } = this.#options;
-    const period = Math.min(beatMs, pollIntervalMs, this.#renewal.everyMs ?? Infinity);
+    const keepMs = Math.min(this.#renewal.everyMs ?? Infinity, this.#sessions.everyMs);
+    const period = Math.min(beatMs, pollIntervalMs, keepMs);
     this.#ticker = this.#environment.setTimer(period, () => {
       void this.#beat(count, period).catch(this.#trouble);
       this.#tick(count + 1);
@@ -320,6 +347,7 @@ export class Runtime {
     if (every(beatMs)) await this.#liveness.beat();
     if (this.#state !== "running") return;
     await this.#renewal.tick(this.#environment.monotonic());
+    await this.#sessions.tick(this.#environment.monotonic());
     if (!every(pollIntervalMs)) return;
     this.#instances.holding.sweep();
     // One look a poll interval for everything: only what it finds is asked for.

@@ -76,6 +76,8 @@ export class StepRunner {
         sequence: step.sequence,
         worker: this.#options.workerId,
         priority: held.priority,
+        tags: [],
+        session: undefined,
       },
       sink: this.#options.log,
     });

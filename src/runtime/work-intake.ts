@@ -14,6 +14,7 @@ import { Asker } from "./asker.ts";
 import type { Instances } from "./instances.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
+import type { Sessions } from "./sessions.ts";
 import { MESSAGES_MAX } from "./turn-commit.ts";
 
 export interface WorkIntakeOptions {
@@ -22,6 +23,7 @@ export interface WorkIntakeOptions {
   readonly options: ResolvedOptions;
   readonly registry: Registry;
   readonly wheel: TimerWheel;
+  readonly sessions: Sessions;
   /** Made after the intake, which they call back. */
   readonly instances: () => Instances;
   readonly activities: () => ActivityRunner;
@@ -42,6 +44,8 @@ export class WorkIntake {
   readonly #forTasks: Asker;
   #instancesWait = false;
   #tasksWait = false;
+  /** No further session could be claimed when last asked: their tasks may be waiting. */
+  #sessionsWait = false;
 
   constructor(options: WorkIntakeOptions) {
     this.#o = options;
@@ -85,7 +89,7 @@ export class WorkIntake {
     this.#forTasks.wake(); // without a free slot it asks nothing
   }
   slotFree(): void {
-    if (this.#tasksWait) this.#forTasks.wake();
+    if (this.#tasksWait || this.#sessionsWait) this.#forTasks.wake();
   }
   turnFree(): void {
     if (this.#instancesWait) this.#forInstances.wake();
@@ -149,8 +153,9 @@ export class WorkIntake {
   }
 
   async #askTasks(): Promise<Asked> {
-    const { options, provider, registry, runtimeId, newToken } = this.#o;
+    const { options, provider, registry, runtimeId, newToken, sessions } = this.#o;
     const activities = this.#o.activities();
+    if (options.tags === "none") return NOTHING;
     const { leaseBatch, taskLeaseMs } = options;
     const limit = Math.min(activities.free, leaseBatch);
     if (limit <= 0) this.#tasksWait = true; // the next free slot looks
@@ -163,8 +168,8 @@ export class WorkIntake {
         token: newToken(),
         limit,
         names: registry.activityNames,
-        tags: "any",
-        sessions: null,
+        tags: options.tags,
+        sessions: sessions.request(newToken()),
         allowSuspect: activities.mayTakeSuspect,
         ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
       });
@@ -173,6 +178,7 @@ export class WorkIntake {
     }
     for (const task of leased.tasks) activities.start(task);
     this.#tasksWait = leased.more;
+    this.#sessionsWait = sessions.isFull;
     return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };
   }
 }

@@ -7,7 +7,7 @@
 import type { StatementSync } from "node:sqlite";
 import type { SessionRecord } from "../core/provider/sessions.ts";
 import type { SessionClaim, SessionRequest } from "../core/provider/tasks.ts";
-import { changed, integer, text } from "./columns.ts";
+import { changed, integer, integerOrNull, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { dueTime } from "./messages.ts";
 import type { Transaction } from "./news.ts";
@@ -18,6 +18,7 @@ export class Sessions {
   readonly #notifier: Notifier;
   readonly #claim: StatementSync;
   readonly #isForeign: StatementSync;
+  readonly #selectLapse: StatementSync;
   readonly #bump: StatementSync;
   readonly #renew: StatementSync;
   readonly #release: StatementSync;
@@ -37,6 +38,9 @@ export class Sessions {
     this.#isForeign = connection.prepare(
       "SELECT 1 FROM sessions WHERE id = ? AND owner <> ? AND until > ?",
     );
+    this.#selectLapse = connection.prepare(`
+      SELECT min(until) AS at FROM sessions WHERE owner <> ? AND until > ? AND EXISTS (
+        SELECT 1 FROM tasks WHERE lease_owner IS NULL AND session = sessions.id)`);
     this.#bump = connection.prepare(`
       UPDATE sessions SET last_activity_at = ?3 WHERE id = ?1 AND token = ?2 AND until > ?3`);
     this.#renew = connection.prepare(`
@@ -58,6 +62,11 @@ export class Sessions {
   /** Whether somebody else holds it now. */
   isForeign(id: string, owner: string, now: number): boolean {
     return this.#isForeign.get(id, owner, now) !== undefined;
+  }
+
+  /** When the next session that others hold, and that tasks wait for, lapses unless it is renewed. */
+  nextLapse(owner: string, now: number): number | null {
+    return integerOrNull(this.#selectLapse.get(owner, now) ?? { at: null }, "at");
   }
 
   /** Its task was renewed or is over. */

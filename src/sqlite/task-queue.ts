@@ -83,18 +83,19 @@ export class TaskQueue {
       return found(choose(others, limit, new Set(), 0), limit, [plain]);
     }
     const { inFlight, newMax } = sessions;
+    const lapse = { waiting: [], nextAt: this.#sessions.nextLapse(sessions.owner, now) };
     let served: ReadonlySet<string> = new Set(inFlight);
     if (newMax > 0) {
       const every = this.#cuts.ofSessions(request, sessions.owner, now);
       const choice = choose([...others, ...every.waiting], limit, served, newMax);
-      if (!choice.isFull) return found(choice, limit, [plain, every]);
+      if (!choice.isFull) return found(choice, limit, [plain, every, lapse]);
       served = choice.served;
     }
     const ofServed = [...served]
       .filter((id) => !this.#sessions.isForeign(id, sessions.owner, now))
       .map((id) => this.#cuts.ofSession(request, id, now));
     const waiting = [...others, ...ofServed.flatMap((heads) => heads.waiting)];
-    return found(choose(waiting, limit, served, 0), limit, [plain, ...ofServed]);
+    return found(choose(waiting, limit, served, 0), limit, [plain, lapse, ...ofServed]);
   }
 
   #overdue(request: LeaseTasksRequest, now: number): readonly Waiting[] {

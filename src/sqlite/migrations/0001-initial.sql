@@ -124,7 +124,8 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_queue ON tasks (lease_owner, session, suspect, name, tags, priority, available_at)
   WHERE lease_owner IS NULL;
 -- The queue of all sessions' tasks, for who may claim new ones.
-CREATE INDEX tasks_sessions ON tasks (lease_owner, suspect, name, tags, priority, available_at, session)
+CREATE INDEX tasks_sessions ON tasks
+  (lease_owner, suspect, name, tags, priority, available_at, instance, execution, sequence, session)
   WHERE lease_owner IS NULL AND session IS NOT NULL;
 -- Leases that ended by themselves.
 CREATE INDEX tasks_until ON tasks (lease_until) WHERE lease_until IS NOT NULL;

@@ -1,8 +1,21 @@
 // Forks: a new instance with a copied past, due at once (semantics 21a).
 
 import { expect } from "vitest";
+import { continueAsNew } from "./continue-as-new.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { BETA, eventText, forkItem, heldFrom, VERSION } from "./fixture.ts";
+import {
+  ALPHA,
+  BETA,
+  eventText,
+  forkItem,
+  heldFrom,
+  keepItem,
+  newInstance,
+  sendItem,
+  startItem,
+  terminateItem,
+  VERSION,
+} from "./fixture.ts";
 
 export const forks: ContractSubject = {
   subject: "forks",
@@ -67,6 +80,121 @@ export const forks: ContractSubject = {
         });
         expect(await setup.read("taken")).toEqual(record);
         expect(await setup.events(held)).toHaveLength(1);
+      },
+    },
+    {
+      title: "a fork without a status has none, and its version has not begun",
+      async run(setup) {
+        await setup.commit(forkItem("plain"));
+        await setup.commit(forkItem("copy", { status: '"half"' }));
+        expect(await setup.read("plain")).toMatchObject({
+          customStatus: null,
+          customStatusVersion: 0,
+        });
+        const { customStatusVersion } = await setup.read("copy");
+        expect(customStatusVersion).toBeGreaterThan(0);
+      },
+    },
+    {
+      title: "a fork is running from the first moment, with its own name, attributes and priority",
+      async run(setup) {
+        const instance = newInstance({
+          id: "copy",
+          name: "other",
+          version: "2.1.0",
+          priority: 1,
+          attributes: { customer: "42" },
+        });
+        await setup.commit(forkItem("copy", { instance }));
+        expect(await setup.read("copy")).toMatchObject({
+          status: "running",
+          name: "other",
+          version: "2.1.0",
+          priority: 1,
+          attributes: { customer: "42" },
+          execution: 1,
+          lastEvent: 3,
+          owner: null,
+          completedAt: null,
+          createdAt: setup.environment.now(),
+        });
+        await setup.leaseNothing(BETA);
+        await setup.leaseOnly("copy", BETA, { targets: ["other@2.1.0"] });
+      },
+    },
+    {
+      title: "a fork is news",
+      async run(setup) {
+        const due: string[] = [];
+        setup.provider.subscribe((news) => due.push(...news.due));
+        await setup.commit(forkItem("copy"));
+        await setup.environment.settle();
+        expect(due).toEqual(["copy"]);
+      },
+    },
+    {
+      title: "what was kept for its id is in the fork's mailbox, in order",
+      async run(setup) {
+        for (const data of ["1", "2"]) await setup.commit(keepItem({ id: "copy", data }));
+        await setup.commit(forkItem("copy"));
+        await setup.commit(sendItem({ id: "copy", data: "3" }));
+        const { messages } = await setup.leaseOnly("copy");
+        const events = messages.filter(({ kind }) => kind === "event");
+        expect(events.map(({ data }) => data)).toEqual(["1", "2", "3"]);
+      },
+    },
+    {
+      title:
+        "what was copied is remembered for every cold lease, and belongs to the first execution",
+      async run(setup) {
+        await setup.commit(forkItem("copy"));
+        const held = heldFrom(await setup.leaseOnly("copy", ALPHA));
+        await setup.turn(held, { events: [eventText("3")], release: true });
+        const again = await setup.leaseOnly("copy", BETA);
+        expect(again).toMatchObject({ copiedUntil: 3, lastEvent: 4 });
+        const second = heldFrom(again);
+        await continueAsNew(setup, second, { release: true });
+        expect(await setup.leaseOnly("copy", ALPHA)).toMatchObject({
+          execution: 2,
+          copiedUntil: 0,
+        });
+      },
+    },
+    {
+      title: "a restart of a fork has nothing copied",
+      async run(setup) {
+        await setup.commit(forkItem("copy"));
+        await setup.commit(terminateItem("copy"));
+        expect(await setup.read("copy")).toMatchObject({ status: "terminated", lastEvent: 4 });
+        await setup.commit(startItem({ id: "copy", onConflict: "restart" }));
+        expect(await setup.leaseOnly("copy")).toMatchObject({ execution: 2, copiedUntil: 0 });
+      },
+    },
+    {
+      title: "the source, live or not, and its messages are left as they are (21a)",
+      async run(setup) {
+        const source = await setup.hold("source");
+        await setup.commit(sendItem({ id: "source" }));
+        const record = await setup.read("source");
+        const rows = await setup.provider.readHistory(source);
+        await setup.commit(forkItem("copy", { rows }));
+        expect(await setup.read("source")).toEqual(record);
+        expect(await setup.inboxKinds(source.key)).toEqual(["event"]);
+        const { messages, history } = await setup.leaseOnly("copy");
+        expect(history).toEqual(rows);
+        expect(messages.map(({ kind }) => kind)).not.toContain("event");
+        await setup.turn(source, { events: [eventText()] });
+      },
+    },
+    {
+      title: "of two forks to one id one is made; a fork settles by its own run (I14)",
+      async run(setup) {
+        const [mine, theirs] = [forkItem("copy"), forkItem("copy")];
+        expect(await setup.provider.settle(mine)).toBeNull();
+        const [first, second] = await setup.provider.commit([mine, theirs]);
+        expect(second).toEqual({ kind: "refused", code: "INSTANCE_EXISTS" });
+        expect(await setup.provider.settle(mine)).toEqual(first);
+        expect(await setup.provider.settle(theirs)).toBeNull();
       },
     },
   ],

@@ -10,28 +10,40 @@ import { concurrency } from "./concurrency.ts";
 import { continuing } from "./continue-as-new.ts";
 import { registerCases, type ContractOptions, type ContractSubject } from "./contract-case.ts";
 import { corruptedRows } from "./corrupted-rows.ts";
+import { deletion } from "./deletion.ts";
 import { detached } from "./detached.ts";
 import { duplicates } from "./duplicates.ts";
 import { fencing } from "./fencing.ts";
 import { forks } from "./forks.ts";
 import { groupCommit } from "./group-commit.ts";
 import { history } from "./history.ts";
+import { heartbeats } from "./heartbeats.ts";
 import { hostileStrings } from "./hostile-strings.ts";
 import { inboxOrder } from "./inbox-order.ts";
 import { keptMessages } from "./kept-messages.ts";
+import { keyValueContract } from "./key-values.ts";
 import { leasesExpiry } from "./leases-expiry.ts";
 import { leasesInstances } from "./leases-instances.ts";
+import { listingFilters } from "./listing-filters.ts";
+import { listing } from "./listing.ts";
 import { liveness } from "./liveness.ts";
+import { metrics } from "./metrics.ts";
 import { multiExecution } from "./multi-execution.ts";
 import { notifications } from "./notifications.ts";
 import type { OpenProvider } from "./open-provider.ts";
 import { pausing } from "./pause.ts";
+import { peeking } from "./peek.ts";
+import { pruning } from "./pruning.ts";
+import { queues } from "./queues.ts";
 import { requests } from "./requests.ts";
 import { conflicts } from "./restart-and-conflicts.ts";
 import { sends } from "./sends.ts";
+import { sessions } from "./sessions.ts";
 import { settling } from "./settle.ts";
+import { startWithEvents } from "./start-with-events.ts";
 import { starting } from "./starting.ts";
 import { visibleState } from "./state.ts";
+import { stepOutcomes } from "./step-outcomes.ts";
 import { suspicion } from "./suspicion.ts";
 import { taskRetry } from "./task-retry.ts";
 import { taskSuspects } from "./task-suspects.ts";
@@ -40,6 +52,7 @@ import { tasks } from "./tasks.ts";
 import { terminate } from "./terminate.ts";
 import { timers } from "./timers.ts";
 import { turnAtomicity } from "./turn-atomicity.ts";
+import { unblock } from "./unblock.ts";
 
 export {
   casesWith,
@@ -63,13 +76,17 @@ export const contractSubjects: readonly ContractSubject[] = [
   taskRetry,
   taskSuspects,
   taskTags,
+  sessions,
+  heartbeats,
   leasesInstances,
   leasesExpiry,
   liveness,
   sends,
   keptMessages,
+  startWithEvents,
   cancel,
   pausing,
+  stepOutcomes,
   terminate,
   children,
   detached,
@@ -77,8 +94,10 @@ export const contractSubjects: readonly ContractSubject[] = [
   conflicts,
   requests,
   blocked,
+  unblock,
   suspicion,
   visibleState,
+  keyValueContract,
   forks,
   multiExecution,
   duplicates,
@@ -89,6 +108,13 @@ export const contractSubjects: readonly ContractSubject[] = [
   settling,
   groupCommit,
   concurrency,
+  listing,
+  listingFilters,
+  deletion,
+  pruning,
+  metrics,
+  queues,
+  peeking,
 ];
 
 /** Registers the whole contract with Vitest. Every case opens a store of its own. */

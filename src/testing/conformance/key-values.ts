@@ -126,7 +126,15 @@ export const keyValueContract: ContractSubject = {
       title: "any text can be a key or a value, the empty one too",
       async run(setup) {
         const held = await setup.hold("a");
-        const texts = ["", "__proto__", "'; DROP TABLE kv; --", "ä%_\\\"", "\u{1f9e1}", "a\nb", "null"];
+        const texts = [
+          "",
+          "__proto__",
+          "'; DROP TABLE kv; --",
+          'ä%_\\"',
+          "\u{1f9e1}",
+          "a\nb",
+          "null",
+        ];
         await change(setup, held, ...texts.map((text) => set(text, text)));
         for (const text of texts) {
           const record = await setup.provider.readKeyValue("a", text);
@@ -160,7 +168,9 @@ export const keyValueContract: ContractSubject = {
       async run(setup) {
         const held = await setup.hold("a");
         await change(setup, held, set("k", "1"));
-        await setup.complete(held, "null", { state: stateChange({ keyValues: [set("end", "2")] }) });
+        await setup.complete(held, "null", {
+          state: stateChange({ keyValues: [set("end", "2")] }),
+        });
         expect(await keyValues(setup, "a")).toEqual({ k: "1", end: "2" });
         await setup.hold("b").then((b) => change(setup, b, set("k", "1")));
         await setup.commit(terminateItem("b"));

@@ -13,6 +13,8 @@ import {
   pauseItem,
   resumeItem,
   sendItem,
+  startedText,
+  startItem,
   terminateItem,
   turnItem,
 } from "./fixture.ts";
@@ -199,6 +201,115 @@ export const pausing: ContractSubject = {
         expect(await setup.read("a")).toMatchObject({ status: "terminated" });
         await setup.start("b");
         await setup.leaseOnly("b", BETA, { limit: 1 });
+      },
+    },
+    {
+      title: "a pause that has not taken effect is withdrawn by a resume (20)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.provider.commit([pauseItem("a"), resumeItem("a")]);
+        await setup.turn(held, { events: [eventText()] });
+        expect(await setup.read("a")).toMatchObject({ paused: null, owner: ALPHA });
+      },
+    },
+    {
+      title: "a turn that ends, continues or releases is refused for a pause like any other",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.commit(pauseItem("a"));
+        const refused = { kind: "refused", code: "PAUSED" };
+        const ended = { kind: "ended", status: "completed", output: "1", error: null } as const;
+        const started = startedText();
+        const continued = { kind: "continued", started, version: "1.0.0", unread: [] } as const;
+        for (const change of [ended, continued]) {
+          const turn = turnItem(held, { events: [eventText()], change });
+          expect(await setup.commit(turn)).toEqual(refused);
+        }
+        for (const fields of [{ release: true }, { version: "2.0.0" }, { stepsOpen: true }]) {
+          const turn = turnItem(held, { events: [eventText()], ...fields });
+          expect(await setup.commit(turn)).toEqual(refused);
+        }
+        expect(await setup.read("a")).toMatchObject({ status: "running", execution: 1 });
+      },
+    },
+    {
+      title: "a paused turn whose task is gone too is refused for the pause: its lease holds",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const task = await setup.schedule(held, { lease: { owner: ALPHA, token: 77 } });
+        await setup.commit(pauseItem("a"));
+        const turn = turnItem(held, {
+          events: [outcomeText(task.sequence)],
+          finished: [claimOf(task, 78)],
+        });
+        const careless = turnItem(await setup.hold("b"), {
+          events: [eventText()],
+          finished: [claimOf(task, 78)],
+        });
+        expect(await setup.commit(turn)).toEqual({ kind: "refused", code: "PAUSED" });
+        const results = await setup.provider.commit([careless, turn]);
+        expect(results).toEqual([
+          { kind: "refused", code: "LEASE_LOST" },
+          { kind: "refused", code: "PAUSED" },
+        ]);
+      },
+    },
+    {
+      title: "news of what waits goes out with the resume, and watchers hear of both",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { release: true });
+        const due: string[] = [];
+        const changed: string[] = [];
+        setup.provider.subscribe((news) => {
+          due.push(...news.due);
+          changed.push(...news.changed);
+        });
+        await setup.commit(pauseItem("a"));
+        await setup.commit(pauseItem("a"));
+        expect(changed).toEqual(["a"]);
+        await setup.commit(sendItem({ id: "a" }));
+        due.length = 0;
+        await setup.commit(resumeItem("a"));
+        await setup.environment.settle();
+        expect(due).toEqual(["a"]);
+        expect(changed).toEqual(["a", "a"]);
+      },
+    },
+    {
+      title: "a second cancel lifts a pause that came after the first",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.commit(cancelItem("a"));
+        const consumed = (await setup.due(held)).map(({ id }) => id);
+        await setup.turn(held, { events: [eventText()], consumed, cancelRequested: "{}" });
+        await setup.commit(pauseItem("a"));
+        expect(await setup.commit(cancelItem("a"))).toEqual(DONE);
+        expect(await setup.read("a")).toMatchObject({ paused: null });
+        await setup.turn(held, { events: [eventText()] });
+      },
+    },
+    {
+      title: "a restart begins unpaused",
+      async run(setup) {
+        await setup.hold("a");
+        await setup.commit(pauseItem("a"));
+        await setup.commit(startItem({ id: "a", onConflict: "terminateExisting" }));
+        expect(await setup.read("a")).toMatchObject({ paused: null, execution: 2 });
+        await setup.leaseOnly("a");
+      },
+    },
+    {
+      title: "a pause settles as done once it was written, a resume once it is lifted (I14)",
+      async run(setup) {
+        await setup.hold("a");
+        expect(await setup.provider.settle(pauseItem("a"))).toBeNull();
+        await setup.commit(pauseItem("a"));
+        expect(await setup.provider.settle(pauseItem("a"))).toEqual(DONE);
+        expect(await setup.provider.settle(pauseItem("a", '{"reason":"mine"}'))).toBeNull();
+        expect(await setup.provider.settle(resumeItem("a"))).toBeNull();
+        await setup.commit(resumeItem("a"));
+        expect(await setup.provider.settle(pauseItem("a"))).toBeNull();
       },
     },
   ],

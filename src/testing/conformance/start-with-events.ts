@@ -139,7 +139,8 @@ export const startWithEvents: ContractSubject = {
     {
       title: "what was kept for the id comes before them, since it was sent before (P7)",
       async run(setup) {
-        for (const data of ["1", "2"]) await setup.commit(keepItem({ id: "a", name: "seed", data }));
+        for (const data of ["1", "2"])
+          await setup.commit(keepItem({ id: "a", name: "seed", data }));
         const { key } = await setup.start("a", { events: seeds("3", "4") });
         const inbox = await setup.provider.readInbox(key);
         expect(inbox.slice(1).map(({ data }) => data)).toEqual(["1", "2", "3", "4"]);

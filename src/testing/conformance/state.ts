@@ -1,18 +1,22 @@
-// Visible state: custom status, key-values and attributes, written with the turn that changed them (ST1–ST3).
+// Visible state: custom status and attributes, written with the turn that changed them (ST1–ST3).
 
 import { expect } from "vitest";
 import type { KeyValueChange } from "../../core/provider/index.ts";
 import { continueAsNew } from "./continue-as-new.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { eventText, startItem, stateChange, turnItem } from "./fixture.ts";
-import type { Setup } from "./setup.ts";
+import {
+  eventText,
+  heldFrom,
+  pauseItem,
+  resumeItem,
+  startItem,
+  stateChange,
+  terminateItem,
+  turnItem,
+} from "./fixture.ts";
+import { keyValues } from "./key-values.ts";
 
 const set = (key: string, value: string): KeyValueChange => ({ key, value });
-
-async function keyValues(setup: Setup, id: string): Promise<Record<string, string>> {
-  const records = await setup.provider.readKeyValues(id);
-  return Object.fromEntries(records.map(({ key, value }) => [key, value]));
-}
 
 export const visibleState: ContractSubject = {
   subject: "visible state",
@@ -102,6 +106,108 @@ export const visibleState: ContractSubject = {
         expect(record.customStatus).toBeNull();
         expect(record.customStatusVersion).toBeGreaterThanOrEqual(1);
         expect(await keyValues(setup, "a")).toEqual({});
+      },
+    },
+    {
+      title: "a restarted instance's next status has a version that nobody has seen (ST2)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const state = stateChange({ status: { value: '"old"' } });
+        for (let i = 0; i < 3; i++) await setup.turn(held, { state });
+        await setup.complete(held);
+        await setup.commit(startItem({ id: "a", onConflict: "restart" }));
+        const next = heldFrom(await setup.leaseOnly("a"));
+        await setup.turn(next, { state: stateChange({ status: { value: '"new"' } }) });
+        const { customStatus, customStatusVersion } = await setup.read("a");
+        expect(customStatus).toBe('"new"');
+        expect(customStatusVersion).toBeGreaterThan(3);
+      },
+    },
+    {
+      title: "a start that terminates the existing instance begins without its status (I11, ST2)",
+      async run(setup) {
+        const held = await setup.hold("a", { attributes: { old: "1" } });
+        await setup.turn(held, { state: stateChange({ status: { value: "1" } }) });
+        const attributes = { new: "2" };
+        await setup.commit(startItem({ id: "a", onConflict: "terminateExisting", attributes }));
+        const record = await setup.read("a");
+        expect(record).toMatchObject({ customStatus: null, attributes });
+        expect(record.attributes).not.toHaveProperty("old");
+        expect(record.customStatusVersion).toBeGreaterThanOrEqual(1);
+      },
+    },
+    {
+      title:
+        "the turn that ends an instance sets its last status, and an end from outside leaves it",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const state = stateChange({ status: { value: '"last"' }, attributes: { end: "1" } });
+        await setup.complete(held, "1", { state });
+        expect(await setup.read("a")).toMatchObject({
+          status: "completed",
+          customStatus: '"last"',
+          attributes: { end: "1" },
+        });
+        const other = await setup.hold("b");
+        await setup.turn(other, { state });
+        await setup.commit(terminateItem("b"));
+        expect(await setup.read("b")).toMatchObject({
+          status: "terminated",
+          customStatus: '"last"',
+          customStatusVersion: 1,
+        });
+      },
+    },
+    {
+      title: "attributes outlive continue as new, unless its turn replaces them (21)",
+      async run(setup) {
+        const held = await setup.hold("a", { attributes: { a: "1" } });
+        await continueAsNew(setup, held);
+        expect(await setup.read("a")).toMatchObject({ attributes: { a: "1" } });
+        const state = stateChange({ attributes: { b: "2" }, status: { value: "3" } });
+        await continueAsNew(setup, held, { state });
+        const { attributes, customStatus } = await setup.read("a");
+        expect({ attributes, customStatus }).toEqual({ attributes: { b: "2" }, customStatus: "3" });
+      },
+    },
+    {
+      title: "a status of 256 KiB and attributes of any kind read back as they were written",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const value = JSON.stringify("ä\u{1f9e1}".repeat(40_000));
+        const attributes = { "": "", 'q"': "it's", "\u{1f9e1}": "ä\n", constructor: "x" };
+        await setup.turn(held, { state: stateChange({ status: { value }, attributes }) });
+        const record = await setup.read("a");
+        expect(record.customStatus).toBe(value);
+        expect(record.attributes).toEqual(attributes);
+      },
+    },
+    {
+      title: "a refusal for a pause changes no state, and the same turn does after the resume",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const turn = turnItem(held, { state: stateChange({ status: { value: "1" } }) });
+        await setup.commit(pauseItem("a"));
+        expect(await setup.commit(turn)).toMatchObject({ kind: "refused" });
+        expect(await setup.read("a")).toMatchObject({ customStatus: null, customStatusVersion: 0 });
+        await setup.commit(resumeItem("a"));
+        expect(await setup.commit(turn)).toMatchObject({ kind: "committed" });
+        expect(await setup.read("a")).toMatchObject({ customStatus: "1", customStatusVersion: 1 });
+      },
+    },
+    {
+      title: "whoever watches an instance hears of its new state after the commit (W1)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const changed: string[] = [];
+        setup.provider.subscribe((news) => changed.push(...news.changed));
+        await setup.turn(held, { events: [eventText()] });
+        await setup.environment.settle();
+        expect(changed).toEqual([]);
+        await setup.turn(held, { state: stateChange({ status: { value: "1" } }) });
+        await setup.turn(held, { state: stateChange({ keyValues: [set("k", "1")] }) });
+        await setup.environment.settle();
+        expect(changed).toEqual(["a", "a"]);
       },
     },
   ],

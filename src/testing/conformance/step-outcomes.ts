@@ -19,7 +19,11 @@ import {
 const DONE = { kind: "done" };
 const LOST = { kind: "refused", code: "LEASE_LOST" };
 
-function stepItem(held: Held, sequence = 2, fields: Partial<StepOutcomeItem> = {}): StepOutcomeItem {
+function stepItem(
+  held: Held,
+  sequence = 2,
+  fields: Partial<StepOutcomeItem> = {},
+): StepOutcomeItem {
   const { key, token, execution } = held;
   const outcome = `{"kind":"StepCompleted","scheduled":${sequence},"output":"1","attempts":1}`;
   return { kind: "stepOutcome", key, token, execution, sequence, outcome, ...fields };

@@ -69,7 +69,8 @@ export const unblock: ContractSubject = {
       },
     },
     {
-      title: "an instance that was blocked with nothing left to tell it is tried again all the same",
+      title:
+        "an instance that was blocked with nothing left to tell it is tried again all the same",
       async run(setup) {
         await blockHeld(setup);
         await setup.leaseNothing(BETA);
