@@ -169,14 +169,15 @@ export function waitingFor(
 }
 
 function activityWait(sequence: number, name: string, row: TaskRecord | undefined): WaitingFor {
+  const { lastFailure = null, owner = null } = row ?? {};
   return {
     kind: "activity",
     sequence,
     name,
     attempt: (row?.attempt ?? 0) + 1,
-    ...(row?.lastFailure == null ? {} : { lastError: messageOf(row.lastFailure) }),
+    ...(lastFailure === null ? {} : { lastError: messageOf(lastFailure) }),
     ...(row === undefined ? {} : { availableAt: new Date(row.availableAt) }),
-    ...(row?.owner == null ? {} : { worker: row.owner }),
+    ...(owner === null ? {} : { worker: owner }),
   };
 }
 

@@ -27,7 +27,9 @@ export class DurableTask<T> extends Promise<T> implements Task<T> {
 
   /** A task over a promise of the engine's own making. */
   static over<T>(promise: Promise<T>, cancel: (reason: string) => void): DurableTask<T> {
-    const task = new DurableTask<T>((resolve, reject) => promise.then(resolve, reject), cancel);
+    const task = new DurableTask<T>((resolve, reject) => {
+      promise.then(resolve, reject);
+    }, cancel);
     task.then(undefined, ignore);
     return task;
   }
@@ -56,7 +58,7 @@ export class DurableTask<T> extends Promise<T> implements Task<T> {
 }
 
 // T1. Without this `await` would wrap every task, and `then` would build tasks that nothing can cancel.
-Object.defineProperty(DurableTask.prototype, "constructor", { value: Promise });
+Reflect.defineProperty(DurableTask.prototype, "constructor", { value: Promise });
 
 export function isTask(value: unknown): value is DurableTask<unknown> {
   return value instanceof DurableTask;
