@@ -58,7 +58,7 @@ test("a fork takes children of its own and keeps the time of a timer", async () 
   await untilChild(perdure, "p");
   await untilWaiting(perdure, "p::sub::2");
   const fork = await perdure.client.fork("p", { beforeSequence: 4, id: "f" });
-  await untilChild(perdure, "f");
+  await expect.poll(() => perdure.client.get("f::sub::2").exists()).toBe(true);
   await untilWaiting(perdure, "f::sub::2");
   await perdure.client.raise("f::sub::2", "go", "forked child");
   expect(await fork.result()).toEqual({ doubled: 4, word: "forked child" });
