@@ -101,6 +101,9 @@ export class Runtime {
       runtimeId: this.id,
       provider,
       options: this.#options,
+      wheel: this.#wheel,
+      monotonic,
+      trouble: this.#trouble,
       activities: () => this.#activities,
     });
     this.#heartbeats = new Heartbeats({
@@ -333,8 +336,7 @@ export class Runtime {
   #tick(count: number): void {
     if (this.#state === "stopped") return;
     const { beatMs, pollIntervalMs } = this.#options;
-    const keepMs = Math.min(this.#renewal.everyMs ?? Infinity, this.#sessions.everyMs);
-    const period = Math.min(beatMs, pollIntervalMs, keepMs);
+    const period = Math.min(beatMs, pollIntervalMs, this.#renewal.everyMs ?? Infinity);
     this.#ticker = this.#environment.setTimer(period, () => {
       void this.#beat(count, period).catch(this.#trouble);
       this.#tick(count + 1);
@@ -347,9 +349,9 @@ export class Runtime {
     if (every(beatMs)) await this.#liveness.beat();
     if (this.#state !== "running") return;
     await this.#renewal.tick(this.#environment.monotonic());
-    await this.#sessions.tick(this.#environment.monotonic());
     if (!every(pollIntervalMs)) return;
     this.#instances.holding.sweep();
+    await this.#sessions.tick(this.#environment.monotonic());
     // One look a poll interval for everything: only what it finds is asked for.
     const { instances, tasks, runtimes } = await this.#provider.peek({ owner: this.id });
     if (instances || tasks) this.#intake.wake();

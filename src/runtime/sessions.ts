@@ -5,8 +5,10 @@
 //   SN3. A runtime that never took a session's task asks nothing of the store here, but for the clean-up.
 //   SN4. Runtimes with one workerNodeId own sessions together: who leaves gives up what no sibling is there to keep.
 
+import type { TimerHandle } from "../core/environment.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { SessionRequest } from "../core/provider/tasks.ts";
+import type { TimerWheel } from "../core/timer-wheel.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import type { ResolvedOptions } from "./options.ts";
 
@@ -14,6 +16,9 @@ export interface SessionsOptions {
   readonly runtimeId: string;
   readonly provider: Provider;
   readonly options: ResolvedOptions;
+  readonly wheel: TimerWheel;
+  readonly monotonic: () => number;
+  readonly trouble: (error: unknown) => void;
   /** Made after this, which it tells. */
   readonly activities: () => ActivityRunner;
 }
@@ -21,12 +26,13 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #o: SessionsOptions;
   readonly #underWay = new Map<string, number>();
-  #mayHold = false;
-  #keptAt = 0;
-  #cleanedAt: number | null = null;
+  /** Runs while sessions may be held here. */
+  #timer: TimerHandle | null = null;
+  #cleanedAt: number;
 
   constructor(options: SessionsOptions) {
     this.#o = options;
+    this.#cleanedAt = options.monotonic();
   }
 
   get owner(): string {
@@ -35,13 +41,9 @@ export class Sessions {
   get isFull(): boolean {
     return this.#underWay.size >= this.#o.options.maxSessionsPerRuntime;
   }
-  /** How often the main loop should come by. */
-  get everyMs(): number {
-    return Math.max(this.#o.options.sessionLeaseMs / 3, 10);
-  }
 
   enter(session: string): void {
-    this.#mayHold = true;
+    if (this.#timer === null) this.#schedule();
     this.#underWay.set(session, (this.#underWay.get(session) ?? 0) + 1);
   }
   leave(session: string): void {
@@ -59,17 +61,20 @@ export class Sessions {
     return { owner: this.owner, token, leaseMs, newMax, inFlight };
   }
 
-  /** Renews and cleans when it is time. */
+  /** Cleans when it is time. */
   async tick(now: number): Promise<void> {
     const { provider, options } = this.#o;
-    this.#cleanedAt ??= now;
-    if (now - this.#cleanedAt >= options.sessionCleanupMs) {
-      this.#cleanedAt = now;
-      await provider.cleanSessions();
-    }
-    if (!this.#mayHold || now - this.#keptAt < this.everyMs) return;
-    this.#keptAt = now;
-    await this.#keep();
+    if (now - this.#cleanedAt < options.sessionCleanupMs) return;
+    this.#cleanedAt = now;
+    await provider.cleanSessions();
+  }
+
+  #schedule(): void {
+    const { wheel, monotonic, options, trouble } = this.#o;
+    this.#timer = wheel.schedule(monotonic() + options.sessionLeaseMs / 3, () => {
+      this.#schedule(); // the next one, whatever becomes of this one
+      this.#keep().catch(trouble);
+    });
   }
 
   async #keep(): Promise<void> {
@@ -82,12 +87,15 @@ export class Sessions {
       for (const claim of lost) activities.lose(claim);
     }
     const kept = await provider.renewSessions({ owner: this.owner, leaseMs, idleMs });
-    if (kept === 0 && this.#underWay.size === 0) this.#mayHold = false;
+    if (kept > 0 || this.#underWay.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = null;
   }
 
   /** Gives up what is held, at an orderly end. */
   async release(): Promise<void> {
-    if (!this.#mayHold) return;
+    if (this.#timer === null) return;
+    this.#timer.cancel();
     const { provider, runtimeId, options } = this.#o;
     if (options.workerNodeId !== undefined) {
       const others = await provider.listRuntimes();

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { nextCut } from "./cuts.ts";
+import { allCuts, nextCut } from "./cuts.ts";
 
 test("every cut that the condition admits is visited once, in the order of the columns", () => {
   using database = new DatabaseSync(":memory:");
@@ -19,4 +19,8 @@ test("every cut that the condition admits is visited once, in the order of the c
   }
   expect(visited).toEqual(database.prepare(distinct).all());
   expect(visited).toHaveLength(30);
+  const walk = `WITH RECURSIVE ${allCuts("cuts", "t", "open = 1", ["a", "b", "c"])}`;
+  expect(database.prepare(`${walk} SELECT * FROM cuts ORDER BY a, b, c`).all()).toEqual(visited);
+  database.exec("DELETE FROM t");
+  expect(database.prepare(`${walk} SELECT * FROM cuts`).all()).toEqual([]);
 });

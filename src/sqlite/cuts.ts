@@ -17,8 +17,8 @@ export function nextCut(table: string, condition: string, columns: readonly stri
 }
 
 /**
- * All of them as one table, for use behind WITH RECURSIVE: a walk a column, each from one value to the next. A
- * walk's last row is NULL and is left out by the next one.
+ * All of them as a table of that name, for use behind WITH RECURSIVE: a walk a column, from one value to the next
+ * by a look-up each. A walk ends in a NULL, which is left out.
  */
 export function allCuts(
   name: string,
@@ -26,28 +26,21 @@ export function allCuts(
   condition: string,
   columns: readonly string[],
 ): string {
-  const walk = (place: number): string => `${name}_${place}`;
   const walks = columns.map((column, place) => {
     const before = columns.slice(0, place);
-    const next = (from: string, beyond: string): string => `(
-      SELECT rows.${column} FROM ${table} AS rows
-      WHERE ${condition} ${before.map((same) => `AND rows.${same} = ${from}.${same} `).join("")}
-        ${beyond} ORDER BY rows.${column} LIMIT 1)`;
-    const own = walk(place);
-    const outer = walk(place - 1);
-    const kept = (from: string): string => before.map((same) => `${from}.${same}, `).join("");
-    const first =
-      place === 0
-        ? `SELECT ${next("", "")}`
-        : `SELECT ${kept(outer)}${next(outer, "")} FROM ${outer} WHERE ${columns[place - 1]} IS NOT NULL`;
+    const next = (from: string, beyond: string): string => {
+      const same = before.map((other) => `AND r.${other} = ${from}.${other}`).join(" ");
+      return `(
+        SELECT r.${column} FROM ${table} AS r WHERE ${condition} ${same} ${beyond}
+        ORDER BY r.${column} LIMIT 1)`;
+    };
+    const [own, outer] = [`${name}_${place}`, `${name}_${place - 1}`];
+    const first = [...before, next(outer, "")].join(", ");
+    const from = place === 0 ? "" : `FROM ${outer} WHERE ${columns[place - 1]} IS NOT NULL`;
+    const later = [...before, next(own, `AND r.${column} > ${own}.${column}`)].join(", ");
     return `${own} (${columns.slice(0, place + 1).join(", ")}) AS (
-      ${first}
-      UNION ALL
-      SELECT ${kept(own)}${next(own, `AND rows.${column} > ${own}.${column}`)}
-      FROM ${own} WHERE ${own}.${column} IS NOT NULL
-    )`;
+      SELECT ${first} ${from} UNION ALL SELECT ${later} FROM ${own} WHERE ${column} IS NOT NULL)`;
   });
-  const last = columns.at(-1);
-  const all = `SELECT * FROM ${walk(columns.length - 1)} WHERE ${last} IS NOT NULL`;
-  return [...walks, `${name} AS (${all})`].join(", ");
+  const all = `SELECT * FROM ${name}_${columns.length - 1} WHERE ${columns.at(-1)} IS NOT NULL`;
+  return `${walks.join(", ")}, ${name} AS (${all})`;
 }

@@ -25,8 +25,6 @@ export interface Ending {
   /** Text of OrchestrationCancelRequested, for the children. */
   readonly childRequest: string;
   readonly cancelRequested: string | null;
-  /** False: the instance lives on under the same id. */
-  readonly tellParent: boolean;
 }
 
 export class Endings {
@@ -72,7 +70,6 @@ export class Endings {
         bodies: [item.terminated],
         childRequest: item.childRequest,
         cancelRequested: target.cancelRequested,
-        tellParent: true,
       },
       transaction,
     );
@@ -95,7 +92,6 @@ export class Endings {
           bodies: cancelRequested === null ? [request, cancelled] : [cancelled],
           childRequest: request,
           cancelRequested: cancelRequested ?? request,
-          tellParent: true,
         },
         transaction,
       );
@@ -131,7 +127,8 @@ export class Endings {
     for (const child of this.#instances.findChildren(target)) {
       this.requestCancel(child, ending.childRequest, transaction);
     }
-    if (ending.tellParent) this.tellParent(target, error, transaction);
+    // Also when another start replaces it: that one has no parent, and nobody else would tell.
+    this.tellParent(target, error, transaction);
   }
 
   /** That its child ended, if it still waits for it; `error` is the text of OrchestrationFailed. */

@@ -51,11 +51,13 @@ function statusCondition(wanted: NonNullable<InstanceFilter["status"]>): Conditi
 }
 
 function attributeCondition(name: string, value: string): Condition {
-  // Whatever cannot be read has no attributes, and spoils nobody's list.
-  const sql = `EXISTS (
+  // As it stands in the text, which tells nearly all others apart before they are read as JSON. What cannot be
+  // read has no attributes, and spoils nobody's list.
+  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  const sql = `instr(attributes, ?) > 0 AND EXISTS (
     SELECT 1 FROM json_each(iif(json_valid(attributes), attributes, '{}')) AS attribute
     WHERE attribute.key = ? AND attribute.value = ?)`;
-  return { sql, values: [name, value] };
+  return { sql, values: [member, name, value] };
 }
 
 /** "+id": a walk in the order of the list, not of ids, which would have to sort all that begin alike. */

@@ -24,11 +24,11 @@ export class Listing {
   }
 
   list({ filter, order, limit, cursor }: ListRequest): Promise<InstancePage> {
-    const { sql, values } = conditionOf(filter);
-    const seen = cursor === null ? [] : placeOf(cursor);
-    const [beyond, direction] = order === "newest" ? ["<", "DESC"] : [">", "ASC"];
-    const after = cursor === null ? "1" : `(created_at, key) ${beyond} (?, ?)`;
     return this.#connection.read(() => {
+      const { sql, values } = conditionOf(filter);
+      const seen = cursor === null ? [] : placeOf(cursor);
+      const [beyond, direction] = order === "newest" ? ["<", "DESC"] : [">", "ASC"];
+      const after = cursor === null ? "1" : `(created_at, key) ${beyond} (?, ?)`;
       const select = this.#connection.prepare(`
         SELECT * FROM instances WHERE ${sql} AND ${after}
         ORDER BY created_at ${direction}, key ${direction} LIMIT ?`);
@@ -40,8 +40,8 @@ export class Listing {
   }
 
   count(filter: InstanceFilter): Promise<number> {
-    const { sql, values } = conditionOf(filter);
     return this.#connection.read(() => {
+      const { sql, values } = conditionOf(filter);
       const count = this.#connection.prepare(
         `SELECT count(*) AS instances FROM instances WHERE ${sql}`,
       );

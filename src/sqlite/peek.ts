@@ -1,6 +1,6 @@
 // Peek: the safety net's look, one statement (architecture §4).
-//   P1. It may say yes in vain, never no: targets, names, tags and sessions are not looked at, and of due messages whose
-//       instances cannot be taken only the first LOOKS a cut.
+//   P1. It may say yes in vain, never no: targets, names, tags and sessions are not looked at, and of due messages
+//       whose instances cannot be taken only the first LOOKS a cut.
 //   P2. Its cost grows with the number of cuts, not of sleepers: one look-up a cut finds what is due first.
 
 import type { StatementSync } from "node:sqlite";

@@ -126,7 +126,6 @@ export class Starts {
         bodies: [terminated],
         childRequest: REPLACED_REQUEST,
         cancelRequested: existing.cancelRequested,
-        tellParent: false,
       },
       transaction,
     );

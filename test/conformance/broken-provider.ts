@@ -198,6 +198,73 @@ export const tellsBeforeItWrites: Breakage = (real) => {
   };
 };
 
+/** Has no other refusal of a turn than a lost lease. */
+export const takesPausesForLostLeases: Breakage = (real) => ({
+  async commit(items) {
+    const results = await real.commit(items);
+    return results.map((result) =>
+      result.kind === "refused" && result.code === "PAUSED"
+        ? { kind: "refused", code: "LEASE_LOST" }
+        : result,
+    );
+  },
+});
+
+/** Its cursor is how many have been seen. */
+export const pagesByOffset: Breakage = (real) => ({
+  async listInstances({ cursor, limit, ...request }) {
+    const seen = Number(cursor ?? 0);
+    const all = await real.listInstances({ ...request, cursor: null, limit: 1_000 });
+    const items = all.items.slice(seen, seen + limit);
+    const end = seen + items.length;
+    return { items, cursor: end < all.items.length ? `${end}` : null };
+  },
+});
+
+/** Deletes the one that was named, and nothing below it. */
+export const orphansDescendants: Breakage = (real) => ({
+  async deleteInstance(request) {
+    const children = await real.listChildren(request.id);
+    const result = await real.deleteInstance(request);
+    if (result.kind === "deleted") {
+      for (const { id, runId, name } of children) {
+        await real.commit([orphan({ id, runId, name })]);
+      }
+    }
+    return result;
+  },
+});
+
+function orphan(instance: { id: string; runId: string; name: string }): CommitItem {
+  return {
+    ...instance,
+    kind: "start",
+    version: null,
+    started: "{}",
+    parent: null,
+    onParentClose: "cancel",
+    priority: 3,
+    attributes: {},
+    onConflict: "fail",
+    requestId: null,
+    terminated: "{}",
+    events: [],
+    lease: null,
+  };
+}
+
+/** Looks at tasks alone. */
+export const overlooksInstances: Breakage = (real) => ({
+  async peek(request) {
+    return { ...(await real.peek(request)), instances: false };
+  },
+});
+
+/** Prunes whatever is old, and keeps no count. */
+export const prunesRegardlessOfNumber: Breakage = (real) => ({
+  pruneExecutions: ({ id }) => real.pruneExecutions({ id }),
+});
+
 /** Believes that what threw was not written. */
 export const settlesNothing: Breakage = () => ({ settle: () => Promise.resolve(null) });
 

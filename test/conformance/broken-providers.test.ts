@@ -22,7 +22,12 @@ import {
   losesSuspectFlag,
   losesSuspicion,
   openBroken,
+  orphansDescendants,
+  overlooksInstances,
+  pagesByOffset,
+  prunesRegardlessOfNumber,
   settlesNothing,
+  takesPausesForLostLeases,
   tellsBeforeItWrites,
   type Breakage,
 } from "./broken-provider.ts";
@@ -155,6 +160,63 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
     caughtBy: "notifications: whoever hears the news finds its cause written (W1, I13)",
   },
   {
+    what: "takes a pause for a lost lease",
+    breakage: takesPausesForLostLeases,
+    caughtBy:
+      "pause: a turn of a paused instance is refused as such, and its lease still holds (19a)",
+  },
+  {
+    what: "forgets the key-values of a turn",
+    breakage: changingTurns((turn) => ({
+      ...turn,
+      state: turn.state && { ...turn.state, keyValues: turn.state.keyValues.slice(0, 1) },
+    })),
+    caughtBy:
+      "key-values: key-values are changed in the order given: set, overwritten, deleted, cleared",
+  },
+  {
+    what: "never clears a status",
+    breakage: changingTurns((turn) =>
+      turn.state?.status?.value === null
+        ? { ...turn, state: { ...turn.state, status: null } }
+        : turn,
+    ),
+    caughtBy: "visible state: every commit that sets the status raises its version by one (ST2)",
+  },
+  {
+    what: "keeps no message for an id that does not exist",
+    breakage: changingItems((item) =>
+      item.kind === "send" ? { ...item, ifMissing: "fail" } : item,
+    ),
+    caughtBy:
+      "kept messages: an event that is to be kept waits for the start of its instance, and makes none",
+  },
+  {
+    what: "loses the events that come with a start",
+    breakage: changingItems((item) => (item.kind === "start" ? { ...item, events: [] } : item)),
+    caughtBy: "start with events: they are handed over with the start to whoever leases it",
+  },
+  {
+    what: "pages by offset",
+    breakage: pagesByOffset,
+    caughtBy: "listing: what is created meanwhile neither repeats nor hides what was there (AD2)",
+  },
+  {
+    what: "leaves the children of what it deletes",
+    breakage: orphansDescendants,
+    caughtBy: "deletion: a tree is deleted whole, from the root down, and others are left alone",
+  },
+  {
+    what: "prunes regardless of how many are to stay",
+    breakage: prunesRegardlessOfNumber,
+    caughtBy: "pruning: the newest ones that are to stay include the current one",
+  },
+  {
+    what: "overlooks due instances when it peeks",
+    breakage: overlooksInstances,
+    caughtBy: "peek: a start that nobody holds is due, whatever its name",
+  },
+  {
     what: "settles nothing",
     breakage: settlesNothing,
     caughtBy: "settle: a turn that was written settles as committed, with what is due now",
@@ -177,7 +239,7 @@ describe("the provider contract", () => {
     const titles = contractSubjects.flatMap(({ subject, cases }) =>
       cases.map(({ title }) => `${subject}: ${title}`),
     );
-    expect(titles.length).toBeGreaterThan(300);
+    expect(titles.length).toBeGreaterThan(600);
     expect(titles).toEqual([...new Set(titles)]);
   });
 });

@@ -68,8 +68,11 @@ scenario("a time-out is an attempt that failed: the policy gives the next one", 
     register: [work.activity, main],
     run: async () => {
       const handle = await t.client.start(main, undefined, { id: "i" });
-      await t.advance("5100ms");
+      await t.advance("5s");
+      await work.finishVisit(0, "late, while the next attempt is waited for");
+      await t.advance("100ms");
       await t.advance("5200ms");
+      await work.finishVisit(1, "late, while the next attempt runs");
       expect(work.visits.map((visit) => visit.context.attempt)).toEqual([1, 2, 3]);
       await work.finish("in", "third time lucky");
       expect(await t.result(handle)).toEqual(["third time lucky", 10_300]);

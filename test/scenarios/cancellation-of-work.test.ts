@@ -101,6 +101,7 @@ scenario("terminate ends at once, runs no code, and takes tasks and children alo
       ]);
       expect(await t.client.get("kid").describe()).toMatchObject({ status: "cancelled" });
       expect(await t.client.get("loose").describe()).toMatchObject({ status: "running" });
+      expect(work.aborts).toHaveLength(1);
       await work.finishVisit(0, "late");
       await t.advance("2h");
       expect(await t.story(handle)).toHaveLength(5);
@@ -160,7 +161,6 @@ scenario("an activity of another process is told of the cancel", (t) => {
       await handle.cancel("stop");
       await t.settle();
       expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
-      await t.advance("1h"); // at the latest with the next look
       expect(work.aborts).toHaveLength(1);
       expect(worker.perdure.runtime.stats().activities.active).toBe(0);
     },
@@ -203,6 +203,30 @@ scenario("a running step is aborted by the instance's cancel", (t) => {
       await handle.cancel("stop");
       expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
       expect(signal?.aborted).toBe(true);
+    },
+  };
+});
+
+scenario("a running step is aborted by terminate, and its outcome goes nowhere", (t) => {
+  let signal: AbortSignal | undefined;
+  let finish: ((value: number) => void) | undefined;
+  const main = orchestration("main", (ctx) =>
+    ctx.step("slow", (s) => {
+      signal = s.signal;
+      return new Promise<number>((resolve) => (finish = resolve));
+    }),
+  );
+  return {
+    register: [main],
+    run: async () => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await handle.terminate("now");
+      await t.settle();
+      expect(signal?.aborted).toBe(true);
+      finish?.(1);
+      expect(await t.failure(handle)).toMatchObject({ kind: "terminated" });
+      expect(await t.story(handle)).toHaveLength(3);
     },
   };
 });

@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import { activity, orchestration } from "../../src/index.ts";
+import { deterministicUuid } from "../../src/core/deterministic.ts";
 import { scenario } from "./support/scenario.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -25,6 +26,15 @@ scenario("uuid and random: valid, different from call to call, the same at every
       await t.advance("1m");
       const { uuids, numbers } = await t.result(handle);
       for (const uuid of uuids) expect(uuid).toMatch(UUID);
+      const [started] = await t.events(handle);
+      const seed = started?.kind === "OrchestrationStarted" ? started.seed : "";
+      // Seed, event last delivered, number of the call since: stored behaviour, never to change.
+      const places = [
+        [1, 0],
+        [1, 1],
+        [3, 0],
+      ] as const;
+      expect(uuids).toEqual(places.map(([at, call]) => deterministicUuid(seed, at, call)));
       expect(new Set(uuids).size).toBe(3);
       expect(new Set(numbers).size).toBe(3);
       for (const number of numbers) expect(number >= 0 && number < 1).toBe(true);

@@ -124,6 +124,21 @@ scenario("a child id that a running stranger has fails the call at once", () => 
   };
 });
 
+scenario("an instance cannot be its own child", () => {
+  const main = orchestration("main", (ctx) =>
+    ctx
+      .call("main", undefined, { id: ctx.info.instanceId })
+      .catch((error: unknown) => (error instanceof ChildError ? error.failure.code : error)),
+  );
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "ouroboros" });
+      expect(await t.result(handle)).toBe("INSTANCE_EXISTS");
+    },
+  };
+});
+
 scenario("the same id twice in one turn: the first gets the child, the second the refusal", () => {
   const main = orchestration("main", async (ctx) => {
     const both = await ctx.allSettled([
@@ -137,108 +152,6 @@ scenario("the same id twice in one turn: the first gets the child, the second th
     run: async (t) => {
       const handle = await t.client.start(main, undefined, { id: "p" });
       expect(await t.result(handle)).toEqual(["A!", "rejected"]);
-    },
-  };
-});
-
-scenario("a child that continues as new keeps its parent; the parent sees the last result", () => {
-  const counter = orchestration("counter", async (ctx, n: number): Promise<number> => {
-    await ctx.sleep("1m");
-    return n === 3 ? n : ctx.continueAsNew(n + 1);
-  });
-  const main = orchestration("main", (ctx) => ctx.call(counter, 1));
-  return {
-    register: [counter, main],
-    run: async (t) => {
-      const handle = await t.client.start(main, undefined, { id: "p" });
-      await t.advance("1m");
-      await t.deploy();
-      await t.advance("2m");
-      expect(await t.result(handle)).toBe(3);
-      expect(await t.client.get("p::sub::2").describe()).toMatchObject({
-        execution: 3,
-        parent: { id: "p", sequence: 2 },
-      });
-    },
-  };
-});
-
-scenario("children of later executions have ids of their own", () => {
-  const main = orchestration("main", async (ctx, n: number): Promise<string> => {
-    const text = await ctx.call(shout, `round ${n}`);
-    return n === 3 ? text : ctx.continueAsNew(n + 1);
-  });
-  return {
-    register: [upper, shout, main],
-    run: async (t) => {
-      const handle = await t.client.start(main, 1, { id: "p" });
-      expect(await t.result(handle)).toBe("ROUND 3!");
-      for (const id of ["p::sub::2", "p::sub::2_2", "p::sub::3_2"]) {
-        expect(await t.client.get(id).exists(), id).toBe(true);
-      }
-    },
-  };
-});
-
-scenario("a child's result for an execution that is over reaches nobody", () => {
-  const slow = orchestration("slow", async (ctx) => {
-    await ctx.shield(() => ctx.sleep("1h"));
-    return "late";
-  });
-  const main = orchestration("main", async (ctx, n: number): Promise<string> => {
-    void ctx.call(slow, undefined, { id: `slow-${n}` });
-    if (n === 2) return String(await ctx.event("go"));
-    await ctx.sleep("1m");
-    return ctx.continueAsNew(2);
-  });
-  return {
-    register: [slow, main],
-    run: async (t) => {
-      const handle = await t.client.start(main, 1, { id: "p" });
-      await t.advance("1h");
-      expect(await t.client.get("slow-1").describe()).toMatchObject({ status: "cancelled" });
-      expect(await t.story(handle)).toEqual([
-        "OrchestrationStarted",
-        "ChildScheduled slow",
-        "EventSubscribed go",
-      ]);
-      await handle.raise("go", "done");
-      expect(await t.result(handle)).toBe("done");
-    },
-  };
-});
-
-scenario("an abandoned child lives on when its parent ends, continues or is cancelled", () => {
-  const child = orchestration("child", async (ctx) => {
-    await ctx.sleep("1h");
-    return "alone";
-  });
-  const main = orchestration("main", async (ctx, how: string): Promise<string> => {
-    if (how === "continued") return how;
-    const options = { id: `kid-${how}`, onParentClose: "abandon" } as const;
-    void ctx.call(child, undefined, options);
-    await ctx.sleep("1m");
-    if (how === "cancelled") await ctx.sleep("1d");
-    return how === "continue" ? ctx.continueAsNew("continued") : how;
-  });
-  return {
-    register: [child, main],
-    run: async (t) => {
-      const ended = await t.client.start(main, "ended", { id: "ended" });
-      const continued = await t.client.start(main, "continue", { id: "continue" });
-      const cancelled = await t.client.start(main, "cancelled", { id: "cancelled" });
-      await t.advance("1m");
-      await cancelled.cancel("stop");
-      expect(await t.result(ended)).toBe("ended");
-      expect(await t.result(continued)).toBe("continued");
-      expect(await t.failure(cancelled)).toMatchObject({ kind: "cancelled" });
-      await t.advance("1h");
-      for (const how of ["ended", "continue", "cancelled"]) {
-        expect(await t.client.get(`kid-${how}`).describe(), how).toMatchObject({
-          status: "completed",
-          output: "alone",
-        });
-      }
     },
   };
 });

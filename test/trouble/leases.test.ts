@@ -2,7 +2,13 @@
 // is written with a lost one (P8, I2).
 
 import { describe, expect, test } from "vitest";
-import { activity, Client, orchestration, type RuntimeOptions } from "../../src/index.ts";
+import {
+  activity,
+  Client,
+  orchestration,
+  type Provider,
+  type RuntimeOptions,
+} from "../../src/index.ts";
 import { runProgram } from "./child.ts";
 import { collectLogs, fileStore, signal, startRuntime, until, virtualStore } from "./support.ts";
 import { freezable, wrapProvider } from "./wrapped-provider.ts";
@@ -62,6 +68,56 @@ test.each<RuntimeOptions>([
   expect(await handle.result()).toBe("done");
   expect(owner.stats().refusedTurns).toBe(0);
 });
+
+test("a commit that was on its way while the lease passed on is refused, though the instance stands where it stood", async () => {
+  const { environment, provider } = await virtualStore();
+  const first = slowLine(provider);
+  const second = slowLine(provider, { exceptRenewals: true });
+  const work = orchestration("work", async (ctx) => {
+    await ctx.event("go");
+    return ctx.step("who", ({ log }) => (log.info("entered"), "done"));
+  });
+  const options = { instanceLeaseMs: 3_000 };
+  const logs = { first: collectLogs(), second: collectLogs() };
+  const owner = await startRuntime(first.provider, [work], { ...options, log: logs.first.sink });
+  const handle = await new Client(first.provider).start(work, undefined, { id: "a" });
+  await environment.settle();
+  await startRuntime(second.provider, [work], { ...options, log: logs.second.sink });
+  await environment.advance(1_000);
+
+  // The first's turn is under way to the store, and so are its renewals; the second takes over and is slow, too.
+  const look = new Client(provider).get("a");
+  const before = await look.history();
+  first.slow();
+  second.slow();
+  await look.raise("go");
+  await environment.advance(6_000);
+  expect(await look.history()).toEqual(before);
+  first.quick();
+  await environment.settle();
+  expect(owner.stats().refusedTurns).toBe(1);
+  expect(await look.history()).toEqual(before);
+  second.quick();
+  await environment.advance(1_000);
+  expect(await handle.result()).toBe("done");
+  expect([logs.first.about("entered"), logs.second.about("entered")]).toMatchObject([[], [{}]]);
+});
+
+/** A store behind a line on which turns and renewals can be held up; everything else gets through. */
+function slowLine(provider: Provider, { exceptRenewals = false } = {}) {
+  let line: ReturnType<typeof signal<undefined>> | null = null;
+  const slowed = wrapProvider(provider, {
+    commit: async (items) => {
+      if (items.some(({ kind }) => kind === "turn")) await line?.reached;
+      return provider.commit(items);
+    },
+    renewInstances: async (leases, leaseMs) => {
+      if (!exceptRenewals) await line?.reached;
+      return provider.renewInstances(leases, leaseMs);
+    },
+  });
+  return { provider: slowed, slow: () => (line = signal()), quick: () => line?.reach(undefined) };
+}
 
 describe("a runtime whose loop stands still", () => {
   test("loses its instance and task; the other ends them; its own late commit is refused", async () => {

@@ -246,6 +246,10 @@ describe("runtime options", () => {
     "beatMs",
     "staleMs",
     "stallMs",
+    "maxSessionsPerRuntime",
+    "sessionLeaseMs",
+    "sessionIdleMs",
+    "sessionCleanupMs",
   ] as const satisfies readonly (keyof RuntimeOptions)[];
 
   test.each(NUMBERS)(
@@ -282,6 +286,10 @@ describe("runtime options", () => {
     ],
     [{ renewBufferMs: 900 }, "renewBufferMs needs instanceLeaseMs or taskLeaseMs"],
     [{ beatMs: 1_000, stallMs: 500 }, "stallMs (500) is at least twice beatMs (1000)"],
+    [
+      { sessionIdleMs: 500, sessionLeaseMs: 900 },
+      "sessionIdleMs (500) is at least sessionLeaseMs (900)",
+    ],
   ])("that contradict each other are refused with both named: %o", async (options, why) => {
     const { provider } = await virtualStore();
     const error = await refusalOf(() => new Runtime(provider, { register: [], ...options }));
@@ -291,6 +299,11 @@ describe("runtime options", () => {
 
   test.each([
     ["shadowReplay", "sometimes"],
+    ["guards", "off"],
+    ["guards", { clock: false }],
+    ["guards", { date: 0 }],
+    ["tags", "some"],
+    ["tags", ["gpu"]],
     ["workerNodeId", ""],
     ["workerNodeId", 7],
     ["codec", {}],
@@ -299,7 +312,7 @@ describe("runtime options", () => {
     const { provider } = await virtualStore();
     const error = await refusalOf(() => new Runtime(provider, { register: [], [name]: value }));
     expect(error.code).toBe("INVALID_ARGUMENT");
-    expect(error.message).toContain(name);
+    expect(error.message).toContain(name.replace(/s$/, ""));
   });
 
   test("a slow beat moves the time after which others take over, so that nobody takes over from the living", async () => {

@@ -10,9 +10,11 @@ import type { InstanceRecord, InstanceStatus } from "./instances.ts";
 import type { KeyValueRecord } from "./state.ts";
 
 export interface InstanceFilter {
+  /** A paused instance is "paused" and nothing else. */
   readonly status?: readonly (InstanceStatus | "paused")[];
   readonly name?: string;
   readonly version?: string;
+  /** Null: those without one. */
   readonly parent?: string | null;
   readonly idPrefix?: string;
   readonly ids?: readonly string[];
@@ -22,9 +24,10 @@ export interface InstanceFilter {
   readonly createdBefore?: number;
   readonly completedBefore?: number;
 }
+/** Whoever gives a cursor that no list has given out gets INVALID_ARGUMENT. */
 export interface ListRequest {
   readonly filter: InstanceFilter;
-  /** By creation. */
+  /** By creation, which a restart does not renew. */
   readonly order: "newest" | "oldest";
   readonly limit: number;
   readonly cursor: string | null;
@@ -48,6 +51,7 @@ export type DeleteResult =
       readonly code: "INSTANCE_NOT_FOUND" | "INSTANCE_RUNNING" | "INVALID_ARGUMENT";
       readonly message: string;
     };
+/** Both are ANDed; without either, every execution but the newest goes. */
 export interface PruneRequest {
   readonly id: string;
   /** The newest executions that stay, the current one included. */
@@ -57,12 +61,14 @@ export interface PruneRequest {
 }
 
 export interface StoreMetrics {
+  /** Paused and blocked ones included. */
   readonly instances: Readonly<Record<InstanceStatus, number>>;
   readonly paused: number;
   readonly blocked: number;
   readonly executions: number;
   readonly events: number;
   readonly dueMessages: number;
+  /** Free, and available now. */
   readonly waitingTasks: number;
   readonly runningTasks: number;
 }
@@ -73,14 +79,18 @@ export interface QueueRecord {
   readonly priority: number;
   readonly waiting: number;
   readonly running: number;
+  /** Free, and available later. */
   readonly delayed: number;
+  /** Of those that wait. */
   readonly oldestAvailableAt: number | null;
 }
+/** Events and bytes are those of the newest execution. */
 export interface InstanceStatistics {
   readonly events: number;
   readonly bytes: number;
   readonly unread: number;
   readonly keys: number;
+  /** Of their values. */
   readonly keyBytes: number;
 }
 
@@ -90,10 +100,12 @@ export interface AdminStore {
   /** Direct children, oldest first. */
   listChildren(id: string): Promise<readonly InstanceRecord[]>;
   deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult>;
+  /** Null: there is no such instance. */
   pruneExecutions(request: PruneRequest): Promise<Removed | null>;
   readMetrics(): Promise<StoreMetrics>;
   readQueues(): Promise<readonly QueueRecord[]>;
   readStatistics(key: number): Promise<InstanceStatistics>;
   readKeyValue(id: string, key: string): Promise<KeyValueRecord | null>;
+  /** In the order of their keys. */
   readKeyValues(id: string): Promise<readonly KeyValueRecord[]>;
 }

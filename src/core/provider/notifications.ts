@@ -5,7 +5,7 @@
 export interface News {
   /** Ids of instances that have new messages due now. */
   readonly due: readonly string[];
-  /** Ids of instances that ended, continued as new or were blocked. */
+  /** Ids of instances that ended, continued, were (un)blocked, paused, resumed or deleted, or set visible state. */
   readonly changed: readonly string[];
   /** A task waits in the queue. */
   readonly tasks: boolean;

@@ -2,16 +2,7 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import {
-  ALPHA,
-  BETA,
-  eventText,
-  heldFrom,
-  registration,
-  sendItem,
-  terminateItem,
-  turnItem,
-} from "./fixture.ts";
+import { ALPHA, BETA, eventText, heldFrom, sendItem, terminateItem, turnItem } from "./fixture.ts";
 
 const REASON = '{"code":"NONDETERMINISM","message":"event 3 is a timer"}';
 

@@ -38,6 +38,7 @@ import { queues } from "./queues.ts";
 import { requests } from "./requests.ts";
 import { conflicts } from "./restart-and-conflicts.ts";
 import { sends } from "./sends.ts";
+import { sessionLeases } from "./session-leases.ts";
 import { sessions } from "./sessions.ts";
 import { settling } from "./settle.ts";
 import { startWithEvents } from "./start-with-events.ts";
@@ -77,6 +78,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   taskSuspects,
   taskTags,
   sessions,
+  sessionLeases,
   heartbeats,
   leasesInstances,
   leasesExpiry,

@@ -195,7 +195,7 @@ export const listing: ContractSubject = {
         const request = { filter: {}, order: "oldest", limit: 1, cursor: null } as const;
         const { cursor } = await setup.provider.listInstances(request);
         expect(cursor).toMatch(/^[\w.~-]+$/);
-        for (const nonsense of ["", "nonsense", "%", `${cursor ?? ""}x`.slice(3)]) {
+        for (const nonsense of ["", "nonsense", "%", "{}"]) {
           const listing = setup.provider.listInstances({ ...request, cursor: nonsense });
           await expect(listing).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
         }

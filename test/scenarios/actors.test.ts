@@ -1,0 +1,153 @@
+// Long-lived patterns: chats, actors, health checks, chains (duroxide's larger scenarios).
+
+import { expect } from "vitest";
+import { activity, orchestration } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+scenario("a chat: each message is answered, each turn is an execution of its own", () => {
+  const llm = activity("llm", (prompt: string) => `re: ${prompt}`);
+  const chat = orchestration("chat", async (ctx, log: readonly string[]): Promise<unknown> => {
+    const first = await ctx.race({ message: ctx.event("message"), idle: ctx.sleep("1h") });
+    if (first.key === "idle") return log;
+    const reply = await ctx.run(llm, String(first.value));
+    return ctx.continueAsNew([...log, reply]);
+  });
+  return {
+    register: [llm, chat],
+    run: async (t) => {
+      const handle = await t.client.start(chat, [], { id: "chat" });
+      await Promise.all(["hi", "how are you", "bye"].map((m) => handle.raise("message", m)));
+      await t.settle();
+      await t.deploy();
+      await t.client.get("chat").raise("message", "one more");
+      await t.advance("1h");
+      expect(await t.result(t.client.get("chat"))).toEqual([
+        "re: hi",
+        "re: how are you",
+        "re: bye",
+        "re: one more",
+      ]);
+    },
+  };
+});
+
+scenario(
+  "provisioning: a chain with polling that starts an eternal health check (toygres)",
+  (t) => {
+    const log: string[] = [];
+    const act = (name: string) =>
+      activity(name, (input: string) => void log.push(`${name} ${input}`));
+    const [create, dns, probe, remove] = [act("create"), act("dns"), act("probe"), act("remove")];
+    let ready = 0;
+    const isReady = activity("isReady", () => ++ready >= 3);
+    const health = orchestration("health", async (ctx, db: string): Promise<void> => {
+      await ctx.run(probe, db);
+      const first = await ctx.race({ stop: ctx.event("stop"), next: ctx.sleep("30s") });
+      if (first.key === "next") return ctx.continueAsNew(db);
+    });
+    const provision = orchestration("provision", async (ctx, db: string) => {
+      await ctx.run(create, db, { retry: 3 });
+      while (!(await ctx.run(isReady))) await ctx.sleep("5s");
+      await ctx.run(dns, db);
+      ctx.startDetached(health, db, { id: `health-${db}` });
+      return "ready";
+    });
+    const destroy = orchestration("destroy", async (ctx, db: string) => {
+      await ctx.run(remove, db);
+      return "gone";
+    });
+    return {
+      register: [create, dns, probe, remove, isReady, health, provision, destroy],
+      run: async () => {
+        const provisioned = await t.client.start(provision, "db1", { id: "provision-db1" });
+        await t.advance("10s");
+        expect(await t.result(provisioned)).toBe("ready");
+        await t.advance("5m");
+        await t.deploy();
+        await t.advance("5m");
+        const checked = log.filter((line) => line === "probe db1").length;
+        expect(checked).toBe(21);
+        await t.client.get("health-db1").raise("stop");
+        const gone = await t.client.start(destroy, "db1", { id: "destroy-db1" });
+        expect(await t.result(gone)).toBe("gone");
+        expect(await t.client.get("health-db1").describe()).toMatchObject({ status: "completed" });
+        expect(log.filter((line) => !line.startsWith("probe"))).toEqual([
+          "create db1",
+          "dns db1",
+          "remove db1",
+        ]);
+      },
+    };
+  },
+);
+
+scenario("actors: a hundred small eternal instances, each with its own messages", () => {
+  const counter = orchestration("counter", async (ctx, sum: number): Promise<number> => {
+    const message = await ctx.event("add");
+    if (message === "end") return sum;
+    return ctx.continueAsNew(sum + Number(message));
+  });
+  return {
+    register: [counter],
+    run: async (t) => {
+      const handles = await Promise.all(
+        Array.from({ length: 25 }, (_, n) => t.client.start(counter, 0, { id: `actor-${n}` })),
+      );
+      for (let round = 1; round <= 4; round++) {
+        await Promise.all(handles.map((handle, n) => handle.raise("add", n * round)));
+      }
+      await Promise.all(handles.map((handle) => handle.raise("add", "end")));
+      for (const [n, handle] of handles.entries()) expect(await t.result(handle)).toBe(n * 10);
+    },
+  };
+});
+
+scenario("concurrent chains of continueAsNew with activities inside", () => {
+  const act = activity("act", (n: number) => n + 1);
+  const chain = orchestration("chain", async (ctx, n: number): Promise<number> => {
+    const next = await ctx.run(act, n);
+    return next >= 8 ? next : ctx.continueAsNew(next);
+  });
+  const main = orchestration("main", (ctx) =>
+    ctx.all(Array.from({ length: 6 }, (_, n) => ctx.call(chain, n, { id: `chain-${n}` }))),
+  );
+  return {
+    register: [act, chain, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      expect(await t.result(handle)).toEqual([8, 8, 8, 8, 8, 8]);
+      expect((await t.client.get("chain-0").describe()).execution).toBe(8);
+    },
+  };
+});
+
+scenario(
+  "request and response between instances, by events and an activity that sends them",
+  (t) => {
+    const send = activity("send", async ([to, name, data]: readonly [string, string, string]) => {
+      await t.client.get(to).raise(name, data);
+    });
+    const server = orchestration("server", async (ctx) => {
+      for await (const request of ctx.events("request")) {
+        const { from, n } = request as { from: string; n: number };
+        if (n < 0) return "closed";
+        await ctx.run(send, [from, "response", String(n * n)]);
+      }
+      return "unreachable";
+    });
+    const client = orchestration("client", (ctx) => ctx.event("response"));
+    return {
+      register: [send, server, client],
+      run: async () => {
+        const serving = await t.client.start(server, undefined, { id: "server" });
+        for (const n of [3, 5]) {
+          const handle = await t.client.start(client, undefined, { id: `client-${n}` });
+          await serving.raise("request", { from: handle.id, n });
+          expect(await t.result(handle)).toBe(String(n * n));
+        }
+        await serving.raise("request", { from: "", n: -1 });
+        expect(await t.result(serving)).toBe("closed");
+      },
+    };
+  },
+);

@@ -1,0 +1,151 @@
+// Blocked instances: what they say, what they keep, what ends them (semantics 5, 6, 19a).
+
+import { expect } from "vitest";
+import { activity, orchestration, type OrchestrationContext } from "../../src/index.ts";
+import { scenario } from "./support/scenario.ts";
+
+const a = activity("a", (x: string) => `a(${x})`);
+const b = activity("b", (x: string) => `b(${x})`);
+
+type Code = (ctx: OrchestrationContext, input: unknown) => Promise<unknown>;
+
+scenario("the block says where the code asked for what history does not hold", () => {
+  const right = orchestration("main", async (ctx) => {
+    await ctx.run(a, "1");
+    await ctx.sleep("1m");
+  });
+  const wrong = orchestration("main", async (ctx) => {
+    await ctx.run(b, "1");
+  });
+  return {
+    register: [a, b, right],
+    blocked: ["i"],
+    run: async (t) => {
+      const handle = await t.client.start(right, undefined, { id: "i" });
+      await t.settle();
+      await t.deploy([a, b, wrong]);
+      await t.advance("1m");
+      const { blocked } = await handle.describe();
+      expect(blocked?.source).toContain("blocked.test.ts");
+      expect(blocked?.by).toBe(t.process.perdure.runtime.id);
+    },
+  };
+});
+
+scenario("onNondeterminism: fail ends the instance, and its activities with it", () => {
+  const right = orchestration("main", async (ctx) => {
+    void ctx.run("nobody");
+    await ctx.run(a, "1");
+    await ctx.sleep("1m");
+  });
+  const wrong = orchestration("main", (ctx) => ctx.run(b, "1"), { onNondeterminism: "fail" });
+  return {
+    register: [a, b, right],
+    outdated: ["i"],
+    run: async (t) => {
+      const handle = await t.client.start(right, undefined, { id: "i" });
+      await t.settle();
+      await t.deploy([a, b, wrong]);
+      await t.advance("1m");
+      expect(await t.failure(handle)).toMatchObject({
+        kind: "failed",
+        message: expect.stringMatching(/^nondeterministic: /),
+        failure: { category: "configuration" },
+      });
+    },
+  };
+});
+
+scenario("a failed nondeterministic child tells its parent", () => {
+  const kid = (code: Code) => orchestration("kid", code, { onNondeterminism: "fail" });
+  const right = kid(async (ctx) => [await ctx.run(a, "1"), await ctx.sleep("1m")]);
+  const wrong = kid(async (ctx) => [await ctx.run(b, "1"), await ctx.sleep("1m")]);
+  const main = orchestration("main", (ctx) =>
+    ctx.call("kid", undefined, { id: "k" }).catch((error: unknown) => String(error)),
+  );
+  return {
+    register: [a, b, right, main],
+    outdated: ["k"],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "p" });
+      await t.settle();
+      await t.deploy([a, b, wrong, main]);
+      await t.advance("1m");
+      expect(await t.result(handle)).toContain("ChildError: nondeterministic: ");
+    },
+  };
+});
+
+scenario("a blocked instance keeps its messages, and a cancel ends it at once", () => {
+  const right = orchestration("main", async (ctx) => [
+    await ctx.run(a, "1"),
+    await ctx.event("x"),
+    await ctx.event("y"),
+  ]);
+  const wrong = orchestration("main", (ctx) => ctx.run(b, "1"));
+  return {
+    register: [a, b, right],
+    outdated: ["second"], // the store wrote its end; no code did
+    run: async (t) => {
+      const first = await t.client.start(right, undefined, { id: "first" });
+      const second = await t.client.start(right, undefined, { id: "second" });
+      await t.settle();
+      await t.deploy([a, b, wrong]);
+      for (const handle of [first, second]) await handle.raise("x", 1);
+      await t.settle();
+      await first.raise("y", 2);
+      expect(await first.describe()).toMatchObject({ blocked: { code: "NONDETERMINISM" } });
+      await second.cancel("give up");
+      expect(await t.failure(second)).toMatchObject({ message: "canceled: give up" });
+      await t.deploy([a, b, right]);
+      expect(await t.result(first)).toEqual(["a(1)", 1, 2]);
+    },
+  };
+});
+
+/** Somebody else's promise: a socket's, a driver's, a library's. */
+const elsewhere = new Promise<void>(() => undefined);
+
+scenario("a wait for something that is not durable blocks the instance, with a hint", () => {
+  const main = orchestration("main", async (ctx) => {
+    await ctx.run(a, "1");
+    await elsewhere;
+    return "never";
+  });
+  const fixed = orchestration("main", async (ctx) => {
+    await ctx.run(a, "1");
+    return "fixed";
+  });
+  return {
+    register: [a, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      expect((await handle.describe()).blocked).toMatchObject({
+        code: "FOREIGN_AWAIT",
+        message: expect.stringContaining("ctx.run"),
+      });
+      await t.deploy([a, fixed]);
+      expect(await t.result(handle)).toBe("fixed");
+    },
+  };
+});
+
+scenario("ctx used after its turn, by somebody who kept it, is refused and records nothing", () => {
+  let leaked: (() => unknown) | undefined;
+  const main = orchestration("main", async (ctx) => {
+    leaked = () => ctx.sleep("1s");
+    await ctx.sleep("1m");
+    return "done";
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      expect(() => leaked?.()).toThrow(expect.objectContaining({ code: "FOREIGN_AWAIT" }));
+      await t.advance("1m"); // the coroutine was let go for its long sleep: nothing is spoilt
+      expect(await t.result(handle)).toBe("done");
+    },
+  };
+});
