@@ -109,6 +109,9 @@ export class ActivityRunner {
   start(task: LeasedTask): void {
     const { attemptsMax, find, codec } = this.#options;
     if (task.suspect) this.#suspects++;
+    if (task.undecodable === true) {
+      return this.#poison(task, `poison: the options of activity ${task.name} cannot be read`);
+    }
     if (task.deaths >= attemptsMax) {
       const times = `exceeded ${task.deaths} attempts (max ${attemptsMax})`;
       const what = `activity ${task.name}#${task.sequence}`;
