@@ -8,6 +8,8 @@ export const ROW_LENGTHS = [
   { n: 1_000, times: 3 },
   { n: 10_000, times: 1 },
 ] as const;
+/** All of them together. */
+export const ROW_STEPS = ROW_LENGTHS.reduce((sum, { n, times }) => sum + n * times, 0);
 export const ROW_WARM_UP_STEPS = 500;
 
 /** W2, W2t, W2L: instances in flight, steps of each; a repetition is the median of its rounds. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { applySettings } from "../../src/sqlite/settings.ts";
 import type { Setting } from "../subject.ts";
+import { prepareInsert } from "./insert.ts";
 import type { Rows, RowWrite, TurnRows } from "./rows.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../src/sqlite/migrations");
@@ -19,30 +20,36 @@ export function openSqliteRows({ directory }: Setting): Rows {
   for (const file of readdirSync(MIGRATIONS).toSorted()) {
     database.exec(readFileSync(join(MIGRATIONS, file), "utf8"));
   }
-  const insertInstance = database.prepare(`
-    INSERT INTO instances (
-      key, id, run_id, name, version, on_parent_close, priority, attributes, created_at, updated_at,
-      lease_owner, lease_token, suspicion, execution, last_event, steps_open, status
-    ) VALUES (?1, ?2, ?3, 'limit', '1.0.0', 'cancel', 3, '{}', ?4, ?4, 'limit', 1, 0, 1, 0, 0, 'running')`);
+  const insertInstance = prepareInsert(database, "instances", {
+    ...{ key: "?1", id: "?2", run_id: "?3", name: "'limit'", version: "'1.0.0'" },
+    ...{ created_at: "?4", updated_at: "?4", status: "'running'", execution: "1", priority: "3" },
+    ...{
+      lease_owner: "'limit'",
+      lease_token: "1",
+      on_parent_close: "'cancel'",
+      attributes: "'{}'",
+    },
+  });
   const advance = database.prepare(`
     UPDATE instances SET last_event = ?, updated_at = ? WHERE key = ? AND lease_token = 1`);
   const end = database.prepare(`
     UPDATE instances SET last_event = ?1, updated_at = ?2, completed_at = ?2, status = 'completed',
       output = '1', lease_owner = NULL, lease_token = NULL
     WHERE key = ?3 AND lease_token = 1`);
-  const insertHistory = database.prepare("INSERT INTO history VALUES (?, 1, ?, ?, ?)");
-  const insertTask = database.prepare(`
-    INSERT INTO tasks (
-      instance, execution, sequence, lease_token, lease_owner, available_at, priority, attempt,
-      deaths, suspect, name, input
-    ) VALUES (?, 1, ?, 1, 'limit', ?, 3, 0, 0, 0, 'increment', '1')`);
+  const insertHistory = prepareInsert(database, "history", {
+    ...{ instance: "?1", execution: "1", first: "?2", last: "?3", data: "?4" },
+  });
+  const insertTask = prepareInsert(database, "tasks", {
+    ...{ instance: "?1", execution: "1", sequence: "?2", available_at: "?3", priority: "3" },
+    ...{ lease_owner: "'limit'", lease_token: "1", name: "'increment'", input: "'1'" },
+  });
   const deleteTask = database.prepare(
     "DELETE FROM tasks WHERE instance = ? AND execution = 1 AND sequence = ? AND lease_token = 1",
   );
-  const insertMessage = database.prepare(`
-    INSERT INTO inbox (
-      id, instance, visible_at, priority, target, parked, execution, sequence, kind, data
-    ) VALUES (?, ?, ?, 3, 'limit', 0, 1, 2, ?, '1')`);
+  const insertMessage = prepareInsert(database, "inbox", {
+    ...{ id: "?1", instance: "?2", visible_at: "?3", kind: "?4", priority: "3", target: "'limit'" },
+    ...{ execution: "1", sequence: "2", data: "'1'" },
+  });
   const deleteMessage = database.prepare("DELETE FROM inbox WHERE id = ?");
   const selectHistory = database.prepare(
     "SELECT data FROM history WHERE instance = ? AND execution = 1 ORDER BY first",
@@ -52,6 +59,10 @@ export function openSqliteRows({ directory }: Setting): Rows {
   );
   const [begin, commit] = [database.prepare("BEGIN IMMEDIATE"), database.prepare("COMMIT")];
 
+  const finish = (key: number, sequence: number): void => {
+    const { changes } = deleteTask.run(key, sequence);
+    if (changes !== 1) throw new Error(`Instance ${key} has no task ${sequence} to end.`);
+  };
   const turn = (write: TurnRows, now: number): void => {
     const { key, first, timer } = write;
     const last = first + 1;
@@ -59,7 +70,7 @@ export function openSqliteRows({ directory }: Setting): Rows {
     if (changes !== 1) throw new Error(`Instance ${key} has no row to advance.`);
     insertHistory.run(key, first, last, PAIR(now, first));
     if (write.consumed !== undefined) deleteMessage.run(write.consumed);
-    for (const sequence of write.finished ?? []) deleteTask.run(key, sequence);
+    for (const sequence of write.finished ?? []) finish(key, sequence);
     for (const sequence of write.begun ?? []) insertTask.run(key, sequence, now);
     if (timer !== undefined) insertMessage.run(timer.message, key, timer.dueAt, "timer");
   };

@@ -1,8 +1,8 @@
 // W1's limit: one instance, a commit a step, each waiting for the one before.
 
 import { strict as assert } from "node:assert";
-import { timeMs } from "../measure.ts";
-import { ROW_LENGTHS, ROW_WARM_UP_STEPS } from "../sizes.ts";
+import { cpuOf, timeMs } from "../measure.ts";
+import { ROW_LENGTHS, ROW_STEPS, ROW_WARM_UP_STEPS } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
 import { stepOf, withRows, type RowWrite } from "./rows.ts";
@@ -26,12 +26,14 @@ export function measureInARow(
     };
     await count(ROW_WARM_UP_STEPS);
     const readings: Reading[] = [];
-    for (const { n, times } of ROW_LENGTHS) {
-      const perStep: number[] = [];
-      for (let i = 0; i < times; i++) perStep.push(await count(n));
-      readings.push({ metric: "msPerStep", value: median(perStep), n });
-    }
+    const cpuUs = await cpuOf(async () => {
+      for (const { n, times } of ROW_LENGTHS) {
+        const perStep: number[] = [];
+        for (let i = 0; i < times; i++) perStep.push(await count(n));
+        readings.push({ metric: "msPerStep", value: median(perStep), n });
+      }
+    });
     assert.equal(await rows.ended(), key);
-    return readings;
+    return [...readings, { metric: "cpuUsPerStep", value: cpuUs / ROW_STEPS, n: ROW_STEPS }];
   });
 }

@@ -4,8 +4,8 @@
 
 import { strict as assert } from "node:assert";
 import type { Activity, Orchestration } from "../../src/index.ts";
-import { timeMs, withLoopDelay } from "../measure.ts";
-import { ROW_LENGTHS, ROW_WARM_UP_STEPS } from "../sizes.ts";
+import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
+import { ROW_LENGTHS, ROW_STEPS, ROW_WARM_UP_STEPS } from "../sizes.ts";
 import { bucketMedians, fitLine, mean, median } from "../statistics.ts";
 import type { Reading, Setting } from "../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
@@ -37,19 +37,20 @@ export async function measureInARow(
       return ms / n;
     };
     await count(ROW_WARM_UP_STEPS);
-    const { value: readings, loopP99Ms } = await withLoopDelay(async () => {
-      const found: Reading[] = [];
+    const readings: Reading[] = [];
+    const work = async (): Promise<void> => {
       for (const { n, times } of ROW_LENGTHS) {
         const perStep: number[] = [];
         for (let i = 0; i < times; i++) perStep.push(await count(n));
-        found.push({ metric: "msPerStep", value: median(perStep), n });
+        readings.push({ metric: "msPerStep", value: median(perStep), n });
       }
-      return found;
-    });
+    };
+    const { value: cpuUs, loopP99Ms } = await withLoopDelay(() => cpuOf(work));
     const n = stamps.length;
     assertUntroubled(perdure, instances);
     return [
       ...readings,
+      { metric: "cpuUsPerStep", value: cpuUs / ROW_STEPS, n: ROW_STEPS },
       { metric: "slopePercent", value: slopePercent(stamps), n },
       { metric: "loopP99Ms", value: loopP99Ms, n },
     ];

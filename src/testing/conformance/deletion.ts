@@ -155,6 +155,14 @@ export const deletion: ContractSubject = {
       },
     },
     {
+      title: "a child whose parent exists no more is deleted like any other",
+      async run(setup) {
+        const parent = { id: "gone", runId: "r", execution: 1, sequence: 2 };
+        await setup.complete(await setup.hold("orphan", { parent }));
+        expect(await remove(setup, "orphan")).toMatchObject({ kind: "deleted", instances: 1 });
+      },
+    },
+    {
       title: "by force a live tree goes, with its tasks, timers and messages",
       async run(setup) {
         const root = await setup.hold("root");

@@ -167,7 +167,7 @@ export const metrics: ContractSubject = {
       async run(setup) {
         const held = await setup.hold("a");
         await continueAsNew(setup, held);
-        await setup.turn(held, { events: [eventText("1"), eventText("2")] });
+        await setup.turn(held, { events: [eventText('"ä"'), eventText("2")] });
         const keyValues = [
           { key: "k", value: '"ä"' },
           { key: "l", value: "12" },

@@ -4,9 +4,11 @@
 //   SC1. What the three leave in the store is equal, event by event (I5); see snapshot.ts for what is left out.
 //   SC2. Every history keeps the invariants, and is replayed to its own end by the code that is registered.
 //   SC3. No instance is blocked at the end unless the scenario says so.
+//   SC4. Nothing is left lying: no task and no message but unread events of who has ended, and nothing that is
+//        due of who is alive and could be run (a lost wake-up would show here).
 
 import { expect, test } from "vitest";
-import type { RuntimeOptions } from "../../../src/index.ts";
+import type { InstanceInfo, RuntimeOptions } from "../../../src/index.ts";
 import { faults } from "./invariants.ts";
 import { replay } from "./replay-check.ts";
 import { comparable, takeSnapshot, type Snapshot } from "./snapshot.ts";
@@ -93,11 +95,24 @@ async function check(world: World, plan: Scenario, snapshot: Snapshot): Promise<
       const open = info.waitingFor.map(({ kind, sequence }) => `${kind} ${sequence}`);
       expect(open, `what ${where} waits for`).toEqual(replayed.open);
     }
-    if (info.completedAt === undefined) continue;
-    const record = await world.store.readInstance(id);
-    const address = { key: record?.key ?? 0, execution: info.execution };
-    expect(await world.store.readTasks(address), `tasks of ${id}, which ended`).toEqual([]);
+    if (!isBlocked) await checkRest(world, info);
   }
+}
+
+async function checkRest({ store, process, now }: World, info: InstanceInfo): Promise<void> {
+  const { id, execution } = info;
+  const key = (await store.readInstance(id))?.key ?? 0;
+  const messages = await store.readInbox(key);
+  if (info.completedAt !== undefined) {
+    expect(await store.readTasks({ key, execution }), `tasks of ${id}, which ended`).toEqual([]);
+    const leftovers = messages.filter((message) => message.kind !== "event");
+    expect(leftovers, `messages to ${id}, which ended`).toEqual([]);
+    return;
+  }
+  const versions = process.perdure.runtime.registered().orchestrations[info.name] ?? [];
+  if (info.version === undefined ? versions.length === 0 : !versions.includes(info.version)) return;
+  const due = messages.filter((message) => message.visibleAt <= now());
+  expect(due, `due messages to ${id}`).toEqual([]);
 }
 
 /** Lines of different instances may be interleaved differently. */

@@ -87,9 +87,7 @@ export class World {
     if (this.#store === null) throw new Error("the store is closed");
     return this.#store;
   }
-  now(): number {
-    return this.environment.now();
-  }
+  readonly now = (): number => this.environment.now();
 
   gate<I = unknown, O = unknown>(name: string, defaults?: RunOptions): Gate<I, O> {
     const settle = (): Promise<void> => this.settle();
