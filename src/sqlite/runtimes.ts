@@ -57,7 +57,7 @@ export class Runtimes {
     this.#knows = connection.prepare("SELECT 1 FROM runtimes WHERE id = ?");
     this.#bury = connection.prepare(`UPDATE instances SET ${FREE} WHERE lease_owner = ? ${FREED}`);
     this.#buryTasks = connection.prepare(`
-      UPDATE tasks SET ${FREE}, available_at = ?, suspect = 1, attempt = attempt + 1,
+      UPDATE tasks SET ${FREE}, available_at = ?, suspect = (deaths >= 1), attempt = attempt + 1,
         deaths = deaths + 1
       WHERE lease_owner = ?`);
     this.#freeInstances = connection.prepare(`

@@ -54,7 +54,7 @@ export class TaskQueue {
     this.#cuts = new TaskCuts(connection);
     this.#take = connection.prepare(`
       UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
-        attempt = attempt + ?4, deaths = deaths + ?4, suspect = max(suspect, ?4),
+        attempt = attempt + ?4, deaths = deaths + ?4, suspect = iif(?4 AND deaths >= 1, 1, suspect),
         available_at = iif(?4, ?5, available_at)
       WHERE instance = ?6 AND execution = ?7 AND sequence = ?8
       RETURNING ${LEASED_COLUMNS}`);

@@ -114,8 +114,9 @@ describe("an activity that ends its own process", () => {
         attempts: 3,
         message: expect.stringMatching(/^poison: activity kill#2 exceeded 3 attempts \(max 3\)/),
       });
-      // The first death counts for all who were under way; none of the later ones does for a bystander.
-      expect(others).toEqual(bystanders.map(() => 2));
+      // The first two deaths count for all who were under way; after them suspects run one at a time, and none of
+      // the later ones counts for a bystander.
+      for (const attempt of others) expect([2, 3]).toContain(attempt);
     },
   );
 });

@@ -6,7 +6,7 @@
 //   K3. Filters (registered names, tags) are applied before the limit, so that a task nobody here can take
 //       starves no other (semantics 14).
 //   K4. `attempt` counts entered runs that ended in a failure or in the death of their owner; `deaths` the
-//       latter alone. The first death makes a task suspect; suspects are leased one at a time (semantics 13).
+//       latter alone. The second death makes a task suspect; suspects are leased one at a time (semantics 13).
 
 import type { RetryPolicy } from "../retry-policy.ts";
 

@@ -1,17 +1,21 @@
-// Suspects: tasks whose owner died while it held them (semantics 13, K4).
+// Suspects: tasks whose owners died twice while they held them (semantics 13, K4).
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
 import { ALPHA, BETA, GAMMA, outcomeText, registration } from "./fixture.ts";
 import type { Setup } from "./setup.ts";
 
-/** Tasks of an instance of BETA's that ALPHA holds and dies with. */
+/** Tasks of an instance of BETA's that ALPHA and then another hold and die with. */
 async function suspects(setup: Setup, count: number): Promise<number[]> {
   const held = await setup.hold("a", { owner: BETA });
   const sequences: number[] = [];
   for (let i = 0; i < count; i++) sequences.push((await setup.schedule(held)).sequence);
   expect((await setup.leaseTasks(ALPHA)).tasks).toHaveLength(count);
   await setup.die(ALPHA);
+  const heir = `${ALPHA}-heir`;
+  await setup.provider.registerRuntime(registration({ id: heir }));
+  expect((await setup.leaseTasks(heir)).tasks).toHaveLength(count);
+  await setup.die(heir);
   return sequences;
 }
 
@@ -20,7 +24,7 @@ export const taskSuspects: ContractSubject = {
   cases: [
     {
       title:
-        "the death of its owner makes every task it held suspect and counts once for each (K4)",
+        "the death of its owner counts once for every task it held and makes none suspect yet (K4)",
       async run(setup) {
         const held = await setup.hold("a", { owner: BETA });
         await setup.schedule(held);
@@ -29,8 +33,20 @@ export const taskSuspects: ContractSubject = {
         const result = await setup.provider.expireRuntime({ id: ALPHA, staleMs: null });
         expect(result).toMatchObject({ expired: true, tasks: 2 });
         expect(await setup.provider.readTasks(held)).toMatchObject([
-          { attempt: 1, suspect: true, owner: null },
-          { attempt: 1, suspect: true, owner: null },
+          { attempt: 1, suspect: false, owner: null },
+          { attempt: 1, suspect: false, owner: null },
+        ]);
+      },
+    },
+    {
+      title: "the second death makes every task that was held suspect (K4)",
+      async run(setup) {
+        await suspects(setup, 2);
+        const record = await setup.provider.readInstance("a");
+        const address = { key: record?.key ?? 0, execution: 1 };
+        expect(await setup.provider.readTasks(address)).toMatchObject([
+          { attempt: 2, suspect: true, owner: null },
+          { attempt: 2, suspect: true, owner: null },
         ]);
       },
     },
@@ -40,7 +56,7 @@ export const taskSuspects: ContractSubject = {
         await suspects(setup, 1);
         expect((await setup.leaseTasks(BETA, { allowSuspect: false })).tasks).toEqual([]);
         const task = await setup.leaseOneTask(BETA, { allowSuspect: true });
-        expect(task).toMatchObject({ suspect: true, deaths: 1, attempt: 1 });
+        expect(task).toMatchObject({ suspect: true, deaths: 2, attempt: 2 });
       },
     },
     {
@@ -82,7 +98,7 @@ export const taskSuspects: ContractSubject = {
       title: "a further death while a suspect runs counts further (13)",
       async run(setup) {
         await suspects(setup, 1);
-        for (const deaths of [1, 2, 3]) {
+        for (const deaths of [2, 3, 4]) {
           const owner = `${GAMMA}-${deaths}`;
           await setup.provider.registerRuntime(registration({ id: owner }));
           const task = await setup.leaseOneTask(owner, { allowSuspect: true });
@@ -144,10 +160,10 @@ export const taskSuspects: ContractSubject = {
         const first = await setup.leaseOneTask(BETA, { allowSuspect: true });
         await setup.commit({ kind: "releaseTask", task: first });
         const second = await setup.leaseOneTask(BETA, { allowSuspect: true });
-        expect(second).toMatchObject({ suspect: true, deaths: 1, attempt: 1 });
+        expect(second).toMatchObject({ suspect: true, deaths: 2, attempt: 2 });
         await setup.commit({ kind: "retry", task: second, delayMs: 0, failure: "{}" });
         const third = await setup.leaseOneTask(BETA, { allowSuspect: true });
-        expect(third).toMatchObject({ suspect: true, deaths: 1, attempt: 2 });
+        expect(third).toMatchObject({ suspect: true, deaths: 2, attempt: 3 });
       },
     },
     {
