@@ -1,4 +1,4 @@
-// Tasks whose process died: tried again one at a time, each until its outcome is on disk (semantics 13).
+// Tasks whose process died twice: tried again one at a time, each until its outcome is on disk (semantics 13).
 
 import { expect, onTestFinished, test } from "vitest";
 import { activity, Client, orchestration, type RuntimeOptions } from "../../src/index.ts";
@@ -8,10 +8,11 @@ import { freezable, wrapProvider } from "./wrapped-provider.ts";
 const OPTIONS: RuntimeOptions = { beatMs: 1_000, staleMs: 5_000, stickyIdleMs: 3_600_000 };
 const TASKS = 8;
 
-/** Tasks that were under way when their runtime was declared dead, and a second runtime that takes over. */
+/** Tasks that were under way when two runtimes, one after the other, were declared dead, and a third takes over. */
 async function afterDeath(handler: (attempt: number) => unknown) {
   const { environment, provider } = await virtualStore();
   const dead = freezable(provider);
+  const heir = freezable(provider);
   const onDisk = { gate: null as Promise<void> | null };
   const living = wrapProvider(provider, {
     commit: async (items) => {
@@ -23,7 +24,7 @@ async function afterDeath(handler: (attempt: number) => unknown) {
     },
   });
   const risky = activity("risky", (_: number, { attempt }) =>
-    attempt === 1 ? new Promise<never>(() => undefined) : handler(attempt),
+    attempt <= 2 ? new Promise<never>(() => undefined) : handler(attempt),
   );
   const work = orchestration("work", async (ctx, n: number) => ctx.run(risky, n));
   const client = new Client(provider);
@@ -32,10 +33,15 @@ async function afterDeath(handler: (attempt: number) => unknown) {
     Array.from({ length: TASKS }, (_, n) => client.start(work, n, { id: `${n}` })),
   );
   await environment.advance(2_000);
-  await startRuntime(living, [work, risky], OPTIONS);
+  await startRuntime(heir.provider, [work, risky], OPTIONS);
   await environment.advance(10_000);
   dead.freeze();
   onTestFinished(() => dead.thaw());
+  await environment.advance(20_000);
+  await startRuntime(living, [work, risky], OPTIONS);
+  await environment.advance(10_000);
+  heir.freeze();
+  onTestFinished(() => heir.thaw());
   return { environment, handles, onDisk };
 }
 
