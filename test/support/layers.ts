@@ -5,7 +5,7 @@ import { posix } from "node:path";
 import { findImports, type Import, type SourceText } from "./source-scan.ts";
 
 const LAYERS = ["core", "runtime", "client", "flow", "sqlite", "postgres"] as const;
-const SHELLS = ["telemetry", "testing", "server", "cli", "index"] as const;
+const SHELLS = ["telemetry", "testing", "server", "cli", "eslint-plugin", "index"] as const;
 
 export type Layer = (typeof LAYERS)[number] | (typeof SHELLS)[number];
 type Table<Value> = Readonly<Record<Layer, Value>>;
@@ -21,6 +21,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
   server: ["core", "client"],
+  "eslint-plugin": [],
   index: ["core", "runtime", "client", "flow"],
   cli: [...LAYERS, ...SHELLS],
 };
@@ -35,6 +36,7 @@ export const MAY_IMPORT_PACKAGES: Partial<Table<readonly string[]>> = {
   postgres: ["pg"],
   telemetry: ["@opentelemetry/api"],
   testing: ["vitest"],
+  "eslint-plugin": ["eslint"],
 };
 
 const EVERYDAY = [
@@ -63,6 +65,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:perf_hooks"],
   testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   server: [...EVERYDAY, "node:http", "node:stream", "node:stream/promises", "node:zlib"],
+  "eslint-plugin": [],
   index: EVERYDAY,
   cli: [...EVERYDAY, "node:child_process", "node:http", "node:readline", "node:tty"],
 };
