@@ -15,6 +15,8 @@ interface Lock {
 }
 interface LockEntry {
   readonly resolved?: string;
+  /** A workspace of our own. */
+  readonly link?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -31,8 +33,15 @@ test("tsconfig.json knows the package by the names that package.json exports", (
   expect(config.compilerOptions.paths).toEqual(fromExports);
 });
 
-test("the library has no runtime dependency", () => {
-  expect(read<Manifest>("package.json").dependencies ?? {}).toEqual({});
+test("only the server and the command line have runtime dependencies (decision 0011)", () => {
+  const { dependencies = {} } = read<Manifest>("package.json");
+  expect(Object.keys(dependencies).toSorted()).toEqual([
+    "@hono/node-server",
+    "@valibot/to-json-schema",
+    "commander",
+    "hono",
+    "valibot",
+  ]);
 });
 
 test("the lock file holds every platform's binaries; `node scripts/complete-lock.ts` adds them", () => {
@@ -47,9 +56,8 @@ test("the lock file holds every platform's binaries; `node scripts/complete-lock
 
 test("the lock file names no registry, so that it installs from whichever is set", () => {
   const { packages } = read<Lock>("package-lock.json");
-  expect(Object.keys(packages).filter((path) => packages[path]?.resolved !== undefined)).toEqual(
-    [],
-  );
+  const named = Object.entries(packages).filter(([, { resolved, link }]) => resolved && !link);
+  expect(named.map(([path]) => path)).toEqual([]);
 });
 
 function read<Shape>(file: string): Shape {

@@ -31,12 +31,14 @@ export const MAY_IMPORT_LAZILY: Partial<Table<readonly Layer[]>> = {
   index: ["sqlite", "postgres"],
 };
 
-/** Packages from the registry. All are optional peers: `perdure` itself depends on none. */
+/** Packages from the registry. Optional peers, except those of the server and the command line. */
 export const MAY_IMPORT_PACKAGES: Partial<Table<readonly string[]>> = {
   postgres: ["pg"],
   telemetry: ["@opentelemetry/api"],
   testing: ["vitest"],
   "eslint-plugin": ["eslint"],
+  server: ["hono", "hono/*", "@hono/node-server", "valibot", "@valibot/to-json-schema"],
+  cli: ["commander", "@hono/node-server"],
 };
 
 const EVERYDAY = [
@@ -114,7 +116,9 @@ function judgeRelative(path: string, from: Layer, found: Import): string | undef
 function judgeBare(path: string, from: Layer, found: Import): string | undefined {
   const { specifier } = found;
   const allowed = specifier.startsWith("node:") ? MAY_IMPORT_BUILTINS : MAY_IMPORT_PACKAGES;
-  if (!allowed[from]?.includes(specifier)) return `imports ${specifier}, which ${from} may not`;
+  const family = specifier.replace(/^([^@/][^/]*)\/.*$/, "$1/*");
+  if (!allowed[from]?.some((name) => name === specifier || name === family))
+    return `imports ${specifier}, which ${from} may not`;
   const names = MAY_TAKE_NAMES[`${from} ${specifier}`];
   if (names === undefined || path === SYSTEM_ENVIRONMENT) return undefined;
   const excess = found.names.filter((name) => !names.includes(name));
