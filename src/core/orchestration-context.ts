@@ -12,6 +12,7 @@ import {
   type AnyOrchestration,
 } from "./call-bodies.ts";
 import { firstOutcome, firstSuccess, joinAll, joinAllSettled } from "./combinators.ts";
+import { bindRun } from "./context-run.ts";
 import type {
   CallOptions,
   DetachedOptions,
@@ -27,6 +28,7 @@ import { parseInstanceId, parseName } from "./ids.ts";
 import { keyValues } from "./key-values.ts";
 import { makeLogger } from "./log.ts";
 import { Info } from "./orchestration-info.ts";
+import { checkPayload } from "./limits.ts";
 import { CancelledError } from "./outcome-errors.ts";
 import { replayed } from "./replayed-error.ts";
 import { callActivity, callChild, callEvent, callStep, callTimer } from "./run-calls.ts";
@@ -90,6 +92,7 @@ export function orchestrationContext(run: Run): OrchestrationContext {
     }),
     info: new Info(run),
   };
+  bindRun(context, run);
   // The public interface's overloads are narrower than this object's loose signatures, which accept all of them.
   return context as unknown as OrchestrationContext;
 }
@@ -159,6 +162,7 @@ function continueAsNew(run: Run, input: unknown, version: string | undefined): P
   const scope = run.enter();
   if (version !== undefined) parseVersion(version);
   const text = run.codec.encode(input);
+  checkPayload(text, "The next execution's input", run.limits);
   // A shield lets clean-up run to its end, not the instance begin anew (19b).
   const refused = run.cancelReason ?? scope.cancelledBecause();
   return new Promise<never>((_, reject) => {

@@ -6,6 +6,7 @@
 import type { Orchestration } from "./definitions.ts";
 import { toFailure, type Failure } from "./failure.ts";
 import type { OrchestrationStarted, TerminalBody } from "./history-events.ts";
+import { checkPayload } from "./limits.ts";
 import { orchestrationContext } from "./orchestration-context.ts";
 import { CancelledError } from "./outcome-errors.ts";
 import { replayed } from "./replayed-error.ts";
@@ -45,7 +46,9 @@ async function invoke(
     const value: unknown = await handler(orchestrationContext(run), input);
     const { output: schema } = definition.options;
     const output = schema === undefined ? value : validateNow(schema, value, "output");
-    return { kind: "returned", output: run.codec.encode(output) };
+    const text = run.codec.encode(output);
+    checkPayload(text, "The output", run.limits);
+    return { kind: "returned", output: text };
   } catch (error) {
     return { kind: "threw", failure: toFailure(error, { codec: run.codec }) };
   }

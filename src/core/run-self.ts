@@ -3,7 +3,6 @@
 
 import type { CommandBody } from "./history-events.ts";
 import { parseName } from "./ids.ts";
-import { DEFAULT_STATE_LIMITS, type StateLimits } from "./run-state.ts";
 import type { Run } from "./run.ts";
 
 export function setStatus(run: Run, value: unknown): void {
@@ -13,7 +12,7 @@ export function setStatus(run: Run, value: unknown): void {
     status: value === null ? null : run.codec.encode(value),
   } as const;
   within(run, body, () => {
-    if (body.status !== null) run.state.checkStatus(body.status, limits(run));
+    if (body.status !== null) run.state.checkStatus(body.status, run.limits);
   });
   record(run, body, (set) => (run.state.status = set.status));
 }
@@ -22,7 +21,7 @@ export function setKeyValue(run: Run, key: string, value: unknown): void {
   run.enter();
   checkKey(key);
   const body = { kind: "KeyValueSet", key, value: run.codec.encode(value) } as const;
-  within(run, body, () => run.state.checkKeyValue(key, body.value, limits(run)));
+  within(run, body, () => run.state.checkKeyValue(key, body.value, run.limits));
   record(run, body, ({ value: recorded }) => run.state.set(key, recorded, run.at));
 }
 
@@ -71,8 +70,4 @@ function within(run: Run, body: CommandBody, check: () => void): void {
 function checkKey(key: unknown): void {
   // An empty key is a key; everything else follows the rule for names.
   if (key !== "") parseName(key, "key");
-}
-
-function limits(run: Run): StateLimits {
-  return run.options.limits ?? DEFAULT_STATE_LIMITS;
 }

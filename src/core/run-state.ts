@@ -5,18 +5,10 @@
 //   RS3. What is over a limit is refused at the call, before anything is recorded (semantics 9).
 
 import { PerdureError } from "./errors.ts";
+import { bytesOver, type Limits } from "./limits.ts";
 import type { OrchestrationStarted, StoredKeyValue } from "./history-events.ts";
 
-export interface StateLimits {
-  readonly statusBytesMax: number;
-  readonly kvKeysMax: number;
-  readonly kvValueBytesMax: number;
-}
-export const DEFAULT_STATE_LIMITS: StateLimits = {
-  statusBytesMax: 256 * 1024,
-  kvKeysMax: 150,
-  kvValueBytesMax: 64 * 1024,
-};
+export type StateLimits = Pick<Limits, "statusBytesMax" | "kvKeysMax" | "kvValueBytesMax">;
 
 export class RunState {
   status: string | null = null;
@@ -77,7 +69,7 @@ export class RunState {
 }
 
 function checkBytes(text: string, max: number, what: string): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= max) return;
+  const bytes = bytesOver(text, max);
+  if (bytes === 0) return;
   throw new PerdureError("LIMIT_EXCEEDED", `${what} has ${bytes} bytes; the limit is ${max}.`);
 }

@@ -15,6 +15,7 @@ import { PerdureError } from "./errors.ts";
 import {
   isCommand,
   isTerminal,
+  type ActivityFailed,
   type CommandBody,
   type DeliveryBody,
   type EventBody,
@@ -22,6 +23,7 @@ import {
   type OrchestrationStarted,
   type TerminalBody,
 } from "./history-events.ts";
+import { commandRefusal, DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameCommand, sameKindAndName, sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
@@ -42,6 +44,7 @@ const IGNORED_CANCELS_MAX = 1_000;
 export class Run {
   options: RunOptions;
   readonly codec: Codec;
+  readonly limits: Limits;
   readonly root: Scope;
   readonly open = new Map<number, OpenTask>();
   readonly mailbox = new Mailbox<OpenWait>();
@@ -57,7 +60,7 @@ export class Run {
   cancelReason: string | null = null;
   ended: TerminalBody | null = null;
   blocked: BlockReason | null = null;
-  continuation: { input: string; version: string | null } | null = null;
+  continuation: { input: string; version: string | null; state?: string } | null = null;
   readonly deferred: (() => unknown)[] = [];
   readonly state = new RunState();
   /** Tasks to be cancelled together, while they are being named (Y1). */
@@ -82,6 +85,7 @@ export class Run {
   constructor(options: RunOptions) {
     this.options = options;
     this.codec = options.codec;
+    this.limits = options.limits ?? DEFAULT_LIMITS;
     this.root = new Scope({ run: this, parent: null });
     this.#history = options.history;
     // An execution that has only its start event has no past to replay (semantics 8).
@@ -146,6 +150,16 @@ export class Run {
     this.#apply(body, ++this.lastSequence, at);
   }
 
+  /** Records an outcome that ends the execution without running its code (semantics 13, `poison: "fail"`). */
+  failBy(body: ActivityFailed, at: number): void {
+    this.fresh.push(body);
+    this.delivered = ++this.lastSequence;
+    this.at = Math.max(this.at, at);
+    this.open.delete(body.scheduled);
+    cancelLeftovers(this, "poison");
+    this.end({ kind: "OrchestrationFailed", outcome: "failed", failure: body.failure });
+  }
+
   #apply(body: DeliveryBody, sequence: number, at: number): void {
     if (at > this.at) this.at = at;
     this.delivered = sequence;
@@ -201,6 +215,7 @@ export class Run {
         ? sameKindAndName(recorded, body)
         : sameCommand(recorded, body, this.codec);
       if (!isSame) {
+        this.#refuse(body); // it was refused then, and left no trace
         this.#diverge(recorded.sequence, recorded, body);
         return null;
       }
@@ -209,11 +224,12 @@ export class Run {
       // Same kind: sameCommand compared it.
       return { sequence: recorded.sequence, body: recorded as unknown as Body, isNew: false };
     }
+    this.#refuse(body);
     if (!this.#live && !this.#endsInCopy) {
       this.#diverge(this.lastSequence + 1, null, body);
       return null;
     }
-    if (++this.#commandsInDrain > (this.options.commandsMax ?? 50_000)) {
+    if (++this.#commandsInDrain > this.limits.historyEventsMax) {
       this.block({
         code: "LIMIT_EXCEEDED",
         message: `The code asked for more than ${this.#commandsInDrain - 1} things without waiting for any.`,
@@ -224,6 +240,12 @@ export class Run {
     this.fresh.push(body);
     this.effects.add(sequence, body, this);
     return { sequence, body, isNew: true };
+  }
+
+  /** Throws to the caller what is over a limit (LM1, LM2). */
+  #refuse(body: CommandBody): void {
+    const refusal = commandRefusal(body, this.limits);
+    if (refusal !== null) throw refusal;
   }
 
   /** Whether the next recorded command is this one. */
@@ -369,6 +391,7 @@ export class Run {
       kind: "OrchestrationContinuedAsNew",
       input: continuation.input,
       ...(continuation.version === null ? {} : { orchestrationVersion: continuation.version }),
+      ...(continuation.state === undefined ? {} : { state: continuation.state }),
     });
   }
 }

@@ -6,9 +6,6 @@
 import { PerdureError } from "./errors.ts";
 import type { TagFilter } from "./provider/tasks.ts";
 
-export const TAGS_MAX = 20;
-export const TAG_BYTES_MAX = 256;
-
 /** Whether a worker with this filter takes a task with these tags; null and none at all are the same. */
 export function acceptsTags(filter: TagFilter, tags: readonly string[] | null): boolean {
   if (filter === "any") return true;
@@ -18,14 +15,11 @@ export function acceptsTags(filter: TagFilter, tags: readonly string[] | null): 
   return tags.every((tag) => filter.tags.includes(tag));
 }
 
-/** The tags of a call as they are recorded. An empty list says: none, whatever the defaults are. */
+/** The tags of a call as they are recorded; limits are the runtime's to judge, at the call (LM1). An empty list says: none, whatever the defaults are. */
 export function normalizeTags(tags: unknown, what: string): readonly string[] {
   const list: readonly unknown[] = typeof tags === "string" ? [tags] : listOf(tags, what);
   for (const tag of list) checkTag(tag, what);
-  const unique = [...new Set(list as readonly string[])].toSorted();
-  if (unique.length <= TAGS_MAX) return unique;
-  const message = `${what} has ${unique.length} tags; at most ${TAGS_MAX} are allowed.`;
-  throw new PerdureError("LIMIT_EXCEEDED", message);
+  return [...new Set(list as readonly string[])].toSorted();
 }
 
 /** A runtime's filter, checked; how many tags a worker has is its own business. */
@@ -55,9 +49,6 @@ function checkTag(tag: unknown, what: string): void {
   if (typeof tag !== "string" || tag === "") {
     throw invalid(`${what} has a tag that is not a text with at least one character.`);
   }
-  if (Buffer.byteLength(tag) <= TAG_BYTES_MAX) return;
-  const message = `${what} has a tag of more than ${TAG_BYTES_MAX} bytes: ${tag.slice(0, 40)}…`;
-  throw new PerdureError("LIMIT_EXCEEDED", message);
 }
 
 function shown(value: unknown): string {

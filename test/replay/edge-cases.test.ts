@@ -5,6 +5,7 @@ import { drain } from "../../src/core/async-context.ts";
 import { defaultCodec } from "../../src/core/codec.ts";
 import type { OrchestrationContext } from "../../src/core/context-types.ts";
 import { orchestration } from "../../src/core/definitions.ts";
+import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import { orchestrationMain } from "../../src/core/orchestration-main.ts";
 import { Run } from "../../src/core/run.ts";
 import {
@@ -60,7 +61,7 @@ test("undefined and null are told apart everywhere", async () => {
 });
 
 test("large payloads pass through unchanged", async () => {
-  const large = "🦊".repeat(500_000);
+  const large = "🦊".repeat(490_000);
   const play = await begin(async (ctx) => ctx.run("a", large), { checks: "end" });
   expect(play.last.item.tasks[0]?.input).toBe(encode(large));
   expect(outputOf(await play.turn(completed(2, large)))).toBe(large);
@@ -268,7 +269,7 @@ test("code that asks for more than the limit without waiting is blocked", async 
     codec: defaultCodec,
     main: orchestrationMain(definition),
     history: [],
-    commandsMax: 10,
+    limits: { ...DEFAULT_LIMITS, historyEventsMax: 10 },
   });
   drain.run = endless;
   endless.deliver(started(), 1);

@@ -273,7 +273,7 @@ class Driven<I> {
     held.outcomes = [...given.outcomes];
     const now = (): number => given.at;
     const finished = await new Promise<FinishedTurn>((finish) =>
-      pump.add(new TurnJob({ held, run: this.run, now, finish })),
+      pump.add(new TurnJob({ held, run: this.run, now, finish, poison: "throw" })),
     );
     if (finished.bug !== undefined) throw finished.bug;
     return this.#told(finished);
