@@ -4,6 +4,7 @@ import type { Codec } from "../core/codec.ts";
 import type { GuardName } from "../core/guard-names.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
+import type { Limits } from "../core/limits.ts";
 import { orchestrationMain } from "../core/orchestration-main.ts";
 import { Run } from "../core/run.ts";
 import type { HeldInstance } from "./held-instance.ts";
@@ -12,10 +13,12 @@ export interface MakeRunOptions {
   readonly codec: Codec;
   readonly onMisuse?: (run: Run) => void;
   readonly captureSources?: boolean;
+  readonly isShadow?: boolean;
   /** Another history than the instance's own rows. */
   readonly rows?: readonly HistoryRow[];
   readonly execution?: number;
   readonly guards?: ReadonlySet<GuardName>;
+  readonly limits?: Limits;
   readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
 }
 
@@ -35,8 +38,10 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
     ...(options.onMisuse === undefined ? {} : { onMisuse: options.onMisuse }),
     ...(held.copiedUntil === 0 ? {} : { copiedUntil: held.copiedUntil }),
     ...(options.guards === undefined ? {} : { guards: options.guards }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.readKeyValue === undefined ? {} : { readKeyValue: options.readKeyValue }),
     ...(options.captureSources === true ? { captureSources: true } : {}),
+    ...(options.isShadow === true ? { isShadow: true } : {}),
   });
 }
 

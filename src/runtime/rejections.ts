@@ -22,10 +22,16 @@ export function watchRejections(log: LogSink): () => void {
 function onRejection(reason: unknown): void {
   const frame = asyncContext.getStore();
   if (frame === undefined) return passOn(reason);
+  if (frame.kind === "scope" && frame.run instanceof Run && isRepetition(frame.run)) return;
   watchers[0]?.("warn", "a promise was rejected and nobody was waiting for it", {
     ...ownerOf(frame),
     error: reason,
   });
+}
+
+/** It was told when the code ran for the first time. */
+function isRepetition(run: Run): boolean {
+  return run.isReplaying || run.options.isShadow === true;
 }
 
 function ownerOf(frame: Frame): LogFields {

@@ -48,7 +48,12 @@ export function captureSource(
   pump: Pump,
   found: (reason: BlockReason | null) => void,
 ): void {
-  const run = new Run({ ...diverged.options, captureSources: true, onMisuse: () => undefined });
+  const run = new Run({
+    ...diverged.options,
+    captureSources: true,
+    isShadow: true,
+    onMisuse: () => undefined,
+  });
   pump.add(new ReplayJob(run, run.instanceId, (replayed) => found(replayed.blocked)));
 }
 
@@ -57,11 +62,15 @@ export interface ShadowOptions {
   readonly run: Run;
   readonly execution: number;
   readonly pump: Pump;
-  readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "readKeyValue">;
+  readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "limits" | "readKeyValue">;
   readonly readHistory: HistoryReader;
 }
 
-export function shadowReplay(options: ShadowOptions, differs: (reason: BlockReason) => void): void {
+/** Calls back with what differs, or null. */
+export function shadowReplay(
+  options: ShadowOptions,
+  over: (difference: BlockReason | null) => void,
+): void {
   const { held, run, execution, pump, runOptions, readHistory } = options;
   const expected = summary(run);
   const length = run.lastSequence;
@@ -72,21 +81,22 @@ export function shadowReplay(options: ShadowOptions, differs: (reason: BlockReas
         ...runOptions,
         rows: committed,
         execution,
+        isShadow: true,
         onMisuse: () => undefined,
       });
       pump.add(
         new ReplayJob(shadow, held.id, (replayed) => {
-          if (replayed.blocked !== null) return differs(replayed.blocked);
+          if (replayed.blocked !== null) return over(replayed.blocked);
           const found = summary(replayed);
-          if (found === expected) return;
-          differs({
+          if (found === expected) return over(null);
+          over({
             code: "NONDETERMINISM",
             message: `nondeterministic: a replay leaves ${found}, the live run had ${expected}.`,
           });
         }),
       );
     },
-    () => undefined, // the store is not reachable: the next turn's shadow covers this one
+    () => over(null), // the store is not reachable: the next turn's shadow covers this one
   );
 }
 

@@ -56,7 +56,9 @@ export async function startRuntime(
   register: Register,
   options: RuntimeOptions = {},
 ): Promise<Runtime> {
-  const runtime = new Runtime(provider, { log: () => undefined, ...options, register });
+  // Tests count what their orchestrations do; a shadow would do it again.
+  const quiet: RuntimeOptions = { log: () => undefined, shadowReplay: "never" };
+  const runtime = new Runtime(provider, { ...quiet, ...options, register });
   onTestFinished(() => runtime.shutdown({ graceMs: 0 }));
   await runtime.start();
   return runtime;

@@ -29,8 +29,8 @@ export interface Scenario {
 }
 
 const MODES: Readonly<Record<string, RuntimeOptions>> = {
-  hot: {},
-  cold: { stickyCacheMax: 0 },
+  hot: { shadowReplay: "never" },
+  cold: { shadowReplay: "never", stickyCacheMax: 0 },
   shadow: { shadowReplay: "always" },
 };
 

@@ -1,0 +1,87 @@
+// What becomes of an instance that cannot go on: it is blocked with a reason, or fails where its author asked for it.
+//   BL1. A block ends nothing and loses nothing: outcomes that came meanwhile wait in the inbox (semantics 5, P6).
+
+import type { BlockReason } from "../core/block.ts";
+import type { Committer } from "../core/committer.ts";
+import { isPerdureError } from "../core/errors.ts";
+import { blockItem, failureTurn } from "./blocking.ts";
+import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
+import type { Holding } from "./holding.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { Pump } from "./pump.ts";
+import { captureSource } from "./replay-check.ts";
+import type { RuntimeStats } from "./stats.ts";
+import type { FinishedTurn } from "./turn-job.ts";
+
+export interface BlockerOptions {
+  readonly runtimeId: string;
+  readonly options: ResolvedOptions;
+  readonly committer: Committer;
+  readonly pump: Pump;
+  readonly holding: Holding;
+  readonly stats: RuntimeStats;
+  readonly storeNow: () => number;
+  readonly newNumber: () => number;
+}
+
+export class Blocker {
+  readonly #o: BlockerOptions;
+
+  constructor(options: BlockerOptions) {
+    this.#o = options;
+  }
+
+  block(held: HeldInstance, reason: BlockReason, outcomes: readonly LocalOutcome[]): void {
+    const { stats, committer, runtimeId, options, storeNow, holding } = this.#o;
+    stats.blocked++;
+    options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
+    holding.toInbox([...outcomes, ...held.outcomes]);
+    holding.drop(held);
+    const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
+    void committer.submit(item).catch(() => undefined);
+  }
+
+  /** A turn's code is blocked. */
+  turnBlocked(turn: FinishedTurn, reason: BlockReason): void {
+    const { held, run } = turn;
+    const { holding, committer, pump } = this.#o;
+    if (reason.code !== "NONDETERMINISM") return this.block(held, reason, turn.outcomes);
+    if (held.definition.options.onNondeterminism === "fail") {
+      const commitId = this.#o.newNumber();
+      const item = failureTurn(held, run, reason, { commitId, at: turn.at });
+      void committer.submit(item).then(
+        () => holding.letGo(held),
+        () => holding.letGo(held),
+      );
+      return;
+    }
+    // Source lines cost a stack a call, so they are looked for only now, in a second replay.
+    captureSource(run, pump, (found) => this.block(held, found ?? reason, turn.outcomes));
+  }
+
+  /** The engine itself failed: nothing of the turn may be written. */
+  bug(turn: FinishedTurn): void {
+    const { held, bug, outcomes } = turn;
+    const { log } = this.#o.options;
+    log("error", "a turn failed inside the engine", { instance: held.id, error: bug });
+    const message = `Internal error: ${String(bug)}`;
+    this.block(held, { code: "QUARANTINE", message }, outcomes);
+  }
+
+  /** The store will never take this turn, or the runtime is closing. */
+  unwritable(turn: FinishedTurn, error: unknown): void {
+    const { held } = turn;
+    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#o.holding.drop(held);
+    const message = `The store refused the turn: ${error instanceof Error ? error.message : String(error)}`;
+    this.block(held, { code: "LIMIT_EXCEEDED", message }, turn.outcomes);
+  }
+
+  /** Cold leases in a row without a commit (semantics 9a). */
+  quarantine(held: HeldInstance, suspicion: number): void {
+    const message =
+      `Set aside: ${suspicion} times in a row the process that took it died or stalled before it could ` +
+      `commit. Find out why, then unblock it.`;
+    this.#o.holding.setState(held, "turning");
+    this.block(held, { code: "QUARANTINE", message }, []);
+  }
+}
