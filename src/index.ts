@@ -8,12 +8,19 @@ export type {
   PruneOptions,
   RuntimeInfo,
 } from "./client/admin.ts";
-export { Client, type ForkOptions, type StartOptions } from "./client/client.ts";
+export {
+  Client,
+  type ClientOptions,
+  type ForkOptions,
+  type StartOptions,
+} from "./client/client.ts";
 export type { InstanceTree } from "./client/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
 export type { ExecutionInfo } from "./client/executions.ts";
+export type { Metrics, QueueInfo, UnclaimedWork } from "./client/unclaimed.ts";
 export type { InstanceInfo, PublicStatus, WaitingFor } from "./client/instance-info.ts";
 export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity-context.ts";
+export type { RegisteredWork } from "./core/claimable.ts";
 export type { BlockReason } from "./core/block.ts";
 export { defaultCodec, type Codec } from "./core/codec.ts";
 export type {
@@ -39,10 +46,19 @@ export {
   type RunOptions,
 } from "./core/definitions.ts";
 export type { Duration } from "./core/duration.ts";
+export {
+  threads,
+  type Executor,
+  type ExecutorFunction,
+  type ExecutorTask,
+  type Threads,
+  type ThreadsOptions,
+} from "./core/executor.ts";
 export type { Environment } from "./core/environment.ts";
 export { ERROR_CODES, isPerdureError, PerdureError, type ErrorCode } from "./core/errors.ts";
 export type { Failure } from "./core/failure.ts";
 export type { EventKind, HistoryEvent } from "./core/history-events.ts";
+export type { Limits } from "./core/limits.ts";
 export type { Logger, LogLevel, LogSink } from "./core/log.ts";
 export { CancelledError, OrchestrationError } from "./core/outcome-errors.ts";
 export type * from "./core/provider/index.ts";
@@ -52,4 +68,6 @@ export type { StandardSchema } from "./core/standard-schema.ts";
 export { ActivityError, ChildError, StepError } from "./core/task-errors.ts";
 export type { TagFilter } from "./core/provider/tasks.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
-export { Runtime } from "./runtime/runtime.ts";
+export type { Retention, Unregistered } from "./runtime/policies.ts";
+export type { ShadowReplay } from "./runtime/shadowing.ts";
+export { Runtime } from "./wired-runtime.ts";

@@ -6,7 +6,7 @@ import { PerdureError } from "./core/errors.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./runtime/registry.ts";
-import { Runtime } from "./runtime/runtime.ts";
+import { Runtime } from "./wired-runtime.ts";
 
 export interface OpenOptions {
   /** Activities and orchestrations that this process runs. */
@@ -25,8 +25,11 @@ export class Perdure implements AsyncDisposable {
   private constructor(provider: Provider, options: OpenOptions, ownsProvider: boolean) {
     this.provider = provider;
     this.#ownsProvider = ownsProvider;
-    const codec = options.runtime?.codec;
-    this.client = new Client(provider, codec === undefined ? {} : { codec });
+    const { codec, limits } = options.runtime ?? {};
+    this.client = new Client(provider, {
+      ...(codec === undefined ? {} : { codec }),
+      ...(limits === undefined ? {} : { limits }),
+    });
     this.runtime = new Runtime(provider, { ...options.runtime, register: options.register ?? [] });
   }
 

@@ -1,5 +1,6 @@
 // Administration from a client: listing, counting, deleting, pruning, who is there.
 
+import { registeredWork, type RegisteredWork } from "../core/claimable.ts";
 import { parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
 import {
@@ -122,7 +123,10 @@ export interface RuntimeInfo {
   readonly nodeId: string;
   readonly hostname: string;
   readonly pid: number | undefined;
-  readonly registered: unknown;
+  /** Undefined when another version of the library wrote it and it cannot be read. */
+  readonly registered: RegisteredWork | undefined;
+  /** Instances and tasks that it holds. */
+  readonly load: { readonly instances: number; readonly tasks: number };
   readonly startedAt: Date;
   readonly lastBeatAt: Date;
   /** What was running when it stopped giving signs of life. */
@@ -131,12 +135,17 @@ export interface RuntimeInfo {
 
 export async function listRuntimes(store: Store): Promise<readonly RuntimeInfo[]> {
   const records = await store.read((provider) => provider.listRuntimes());
+  const loads = await store.read((provider) => provider.readLoads());
   return records.map((record) => ({
     id: record.id,
     nodeId: record.nodeId,
     hostname: record.hostname,
     pid: record.process?.pid,
-    registered: JSON.parse(record.registered) as unknown,
+    registered: registeredWork(record),
+    load: {
+      instances: loads.find(({ owner }) => owner === record.id)?.instances ?? 0,
+      tasks: loads.find(({ owner }) => owner === record.id)?.tasks ?? 0,
+    },
     startedAt: new Date(record.startedAt),
     lastBeatAt: new Date(record.beatAt),
     note: record.note ?? undefined,

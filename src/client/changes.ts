@@ -60,6 +60,7 @@ export class Changes {
   #hear(news: News): void {
     if (news.elsewhere) return this.#wakeAll();
     for (const id of news.changed) this.#wake(id);
+    for (const id of news.progressed ?? []) this.#wake(id);
   }
 
   #wakeAll(): void {

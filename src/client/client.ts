@@ -9,9 +9,11 @@ import { parseDuration, type Duration } from "../core/duration.ts";
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { OrchestrationStarted } from "../core/history-events.ts";
+import { limitedCodec } from "../core/limited-codec.ts";
+import { resolveLimits, type Limits } from "../core/limits.ts";
 import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
 import type { ConflictPolicy, StartItem } from "../core/provider/commit.ts";
-import type { QueueRecord, Removed, StoreMetrics } from "../core/provider/admin.ts";
+import type { Removed } from "../core/provider/admin.ts";
 import type { KeptMessage } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import { parseVersion } from "../core/semver.ts";
@@ -35,6 +37,7 @@ import { ended } from "./endings.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import { Store } from "./store.ts";
+import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./unclaimed.ts";
 
 const CONFLICT_POLICIES: readonly string[] = [
   "fail",
@@ -69,11 +72,25 @@ export interface ForkOptions {
   readonly id?: string;
 }
 
+export interface ClientOptions {
+  /** How values become text; the runtimes' own. */
+  readonly codec?: Codec;
+  /** `payloadBytesMax` bounds what is started with and raised. */
+  readonly limits?: Partial<Limits>;
+}
+
+declare module "../core/activity-context.ts" {
+  interface LinkedTypes {
+    readonly client: Client;
+  }
+}
+
 export class Client {
   readonly #store: Store;
 
-  constructor(provider: Provider, options: { readonly codec?: Codec } = {}) {
-    this.#store = new Store(provider, options.codec ?? defaultCodec);
+  constructor(provider: Provider, options: ClientOptions = {}) {
+    const limits = resolveLimits(options.limits);
+    this.#store = new Store(provider, limitedCodec(options.codec ?? defaultCodec, limits));
   }
 
   /** Starts an instance. When it returns, the instance is on disk and will run. */
@@ -160,14 +177,14 @@ export class Client {
   }
 
   /** Figures for the whole store. */
-  metrics(): Promise<StoreMetrics> {
-    return this.#store.read((provider) => provider.readMetrics());
+  metrics(): Promise<Metrics> {
+    return readMetrics(this.#store);
   }
-  /** What waits in the task queue, by activity, tags and priority. */
-  queues(): Promise<readonly QueueRecord[]> {
-    return this.#store.read((provider) => provider.readQueues());
+  /** What waits in the task queue, by activity, tags and priority, and what of it waits for nobody. */
+  queues(): Promise<readonly QueueInfo[]> {
+    return readQueues(this.#store);
   }
-  /** Who is there, what they register and when they last gave a sign of life. */
+  /** Who is there, what they register, how much they hold and when they last gave a sign of life. */
   runtimes(): Promise<readonly RuntimeInfo[]> {
     return listRuntimes(this.#store);
   }

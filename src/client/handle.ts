@@ -8,7 +8,7 @@ import { isPerdureError, PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { parseName, parseRequestId } from "../core/ids.ts";
-import type { InstanceRecord, InstanceStatistics } from "../core/provider/index.ts";
+import type { InstanceRecord, InstanceStatistics, TaskRecord } from "../core/provider/index.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
 import { Changes } from "./changes.ts";
@@ -21,6 +21,7 @@ import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
 import { treeOf, type InstanceTree } from "./tree.ts";
 import { unreadOf } from "./unread.ts";
+import { unclaimedOf } from "./unclaimed.ts";
 import { watchInstance } from "./watch.ts";
 
 export interface ResultOptions {
@@ -70,16 +71,23 @@ export class Handle<O = unknown> {
 
   /** Every state of the instance as it comes, until its end. */
   watch(): AsyncGenerator<InstanceInfo, void, undefined> {
-    return watchInstance(this.#store, this.id, (record) => this.#describe(record));
+    return watchInstance(this.#store, this.id, (record, tasks) => this.#describe(record, tasks));
   }
 
-  async #describe(record: InstanceRecord): Promise<InstanceInfo> {
+  async #describe(record: InstanceRecord, known?: readonly TaskRecord[]): Promise<InstanceInfo> {
     const address = { key: record.key, execution: record.execution };
     const rows = await this.#store.read((provider) => provider.readHistory(address));
-    const tasks = await this.#store.read((provider) => provider.readTasks(address));
+    const tasks = known ?? (await this.#store.read((provider) => provider.readTasks(address)));
     const ended = outcomeOf(record, this.#store.codec) !== null;
-    const open = ended ? [] : waitingFor(readableEvents(rows), tasks, this.#store.codec);
-    return instanceInfo(record, open, this.#store.codec);
+    if (ended) return instanceInfo(record, [], this.#store.codec);
+    const nobody = await unclaimedOf(this.#store, record, tasks);
+    const open = waitingFor(readableEvents(rows), tasks, this.#store.codec).map((wait) => {
+      const unclaimed = nobody.get(wait.sequence);
+      return wait.kind === "activity" && unclaimed !== undefined ? { ...wait, unclaimed } : wait;
+    });
+    const info = instanceInfo(record, open, this.#store.codec);
+    const unclaimed = nobody.get(0);
+    return unclaimed === undefined ? info : { ...info, unclaimed };
   }
 
   /** Sends an event; it is kept until the instance reads it. */
@@ -129,6 +137,7 @@ export class Handle<O = unknown> {
     await this.#store.write(this.id, {
       kind: "terminate",
       id: this.id,
+      status: "terminated",
       terminated: JSON.stringify(ended("terminated", `terminated: ${reason}`)),
       childRequest: JSON.stringify(cancelRequest(reason, "parent")),
     });

@@ -25,6 +25,10 @@ export type WaitingFor =
       readonly lastError?: string;
       readonly availableAt?: Date;
       readonly worker?: string;
+      /** Why no live runtime takes it; absent: one does, or it is not its time yet. */
+      readonly unclaimed?: string;
+      /** What the activity told last by `progress`. */
+      readonly progress?: unknown;
     }
   | {
       readonly kind: "step";
@@ -57,6 +61,8 @@ export interface InstanceInfo {
   readonly paused?: { readonly reason: string; readonly by?: string; readonly at: Date };
   readonly cancelled?: { readonly reason: string; readonly by?: string };
   readonly waitingFor: readonly WaitingFor[];
+  /** Why no live runtime can run it; absent: one can. */
+  readonly unclaimed?: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly completedAt?: Date;
@@ -130,7 +136,7 @@ export function waitingFor(
         open.set(sequence, { kind: "timer", sequence, due: new Date(event.due) });
         break;
       case "ActivityScheduled":
-        open.set(sequence, activityWait(sequence, event.name, rows.get(sequence)));
+        open.set(sequence, activityWait(sequence, event.name, rows.get(sequence), codec));
         break;
       case "StepScheduled":
         open.set(sequence, { kind: "step", sequence, name: event.name, attempt: 1 });
@@ -168,8 +174,13 @@ export function waitingFor(
   return [...open.values()];
 }
 
-function activityWait(sequence: number, name: string, row: TaskRecord | undefined): WaitingFor {
-  const { lastFailure = null, owner = null } = row ?? {};
+function activityWait(
+  sequence: number,
+  name: string,
+  row: TaskRecord | undefined,
+  codec: Codec,
+): WaitingFor {
+  const { lastFailure = null, owner = null, progress = null } = row ?? {};
   return {
     kind: "activity",
     sequence,
@@ -178,6 +189,7 @@ function activityWait(sequence: number, name: string, row: TaskRecord | undefine
     ...(lastFailure === null ? {} : { lastError: messageOf(lastFailure) }),
     ...(row === undefined ? {} : { availableAt: new Date(row.availableAt) }),
     ...(owner === null ? {} : { worker: owner }),
+    ...(progress === null ? {} : { progress: codec.decode(progress) }),
   };
 }
 

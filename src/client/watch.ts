@@ -3,7 +3,7 @@
 //   WA2. A state is told once: two that look the same are one.
 //   WA3. The iteration ends with the instance's end; a restart or continueAsNew is not an end.
 
-import { isTerminalStatus, type InstanceRecord } from "../core/provider/index.ts";
+import { isTerminalStatus, type InstanceRecord, type TaskRecord } from "../core/provider/index.ts";
 import { Changes } from "./changes.ts";
 import type { InstanceInfo } from "./instance-info.ts";
 import type { Store } from "./store.ts";
@@ -11,7 +11,7 @@ import type { Store } from "./store.ts";
 export async function* watchInstance(
   store: Store,
   id: string,
-  describe: (record: InstanceRecord) => Promise<InstanceInfo>,
+  describe: (record: InstanceRecord, tasks: readonly TaskRecord[]) => Promise<InstanceInfo>,
 ): AsyncGenerator<InstanceInfo, void, undefined> {
   let told = "";
   for (;;) {
@@ -20,10 +20,11 @@ export async function* watchInstance(
     const unwatch = Changes.of(store.provider).watch(id, resolve);
     try {
       const record = await store.record(id);
-      const state = visibleState(record);
+      const tasks = await tasksOf(store, record);
+      const state = visibleState(record, tasks);
       if (state !== told) {
         told = state;
-        yield await describe(record);
+        yield await describe(record, tasks);
       }
       if (isTerminalStatus(record.status)) return;
       await woken;
@@ -33,8 +34,14 @@ export async function* watchInstance(
   }
 }
 
-/** What a watcher can see of a record. */
-function visibleState(record: InstanceRecord): string {
+async function tasksOf(store: Store, record: InstanceRecord): Promise<readonly TaskRecord[]> {
+  const { key, execution, status } = record;
+  if (isTerminalStatus(status)) return [];
+  return store.read((provider) => provider.readTasks({ key, execution }));
+}
+
+/** What a watcher can see of an instance and is pushed. */
+function visibleState(record: InstanceRecord, tasks: readonly TaskRecord[]): string {
   const { status, execution, customStatusVersion, blocked, paused, cancelRequested } = record;
   const { lastEvent, attributes } = record;
   return JSON.stringify([
@@ -46,5 +53,6 @@ function visibleState(record: InstanceRecord): string {
     paused,
     cancelRequested,
     attributes,
+    tasks.flatMap((task) => (task.progress === null ? [] : [task.sequence, task.progress])),
   ]);
 }

@@ -2,6 +2,11 @@
 
 import type { Logger } from "./log.ts";
 
+/** Types that other layers own and the context shows; they add themselves (client/client.ts). */
+export interface LinkedTypes {}
+/** The package's `Client`. */
+export type ActivityClient = LinkedTypes extends { readonly client: infer C } ? C : unknown;
+
 export interface ActivityInfo {
   readonly instanceId: string;
   readonly executionId: number;
@@ -15,6 +20,12 @@ export interface ActivityInfo {
   /** Sorted. */
   readonly tags: readonly string[];
   readonly session: string | undefined;
+  /** Set for a step of a flow: its path, and the metadata of the step and of the flow. */
+  readonly flow?: {
+    readonly node: string;
+    readonly metadata: unknown;
+    readonly flowMetadata: unknown;
+  };
 }
 
 /** Members are bound: they may be taken apart. */
@@ -31,6 +42,13 @@ export interface ActivityContext {
   readonly heartbeat: (details?: unknown) => void;
   /** The details that an earlier attempt gave last, or undefined. */
   readonly lastHeartbeat: unknown;
+  /**
+   * Tells watchers how far the work is: `handle.watch()`, `describe().waitingFor`. Also a sign of life. Written at
+   * most four times a second, the last value.
+   */
+  readonly progress: (value: unknown) => void;
+  /** A client on the store that this activity's call is in. */
+  readonly client: ActivityClient;
 }
 
 /** What the function given to `ctx.step` receives. */

@@ -182,11 +182,15 @@ function isOpenStore(provider: Partial<Provider> | null | undefined): boolean {
   return typeof provider?.commit === "function" && provider.environment !== undefined;
 }
 
-/** 100 ms · 2ⁿ up to 3 s, spread downward by up to a half (P6). */
 export function backOff(environment: Environment, attempt: number): Promise<void> {
+  const delayMs = backOffMs(environment, attempt);
+  return new Promise((resolve) => environment.setTimer(delayMs, resolve));
+}
+
+/** 100 ms · 2ⁿ up to 3 s, spread downward by up to a half (P6). */
+export function backOffMs(environment: Environment, attempt: number): number {
   const delay = Math.min(BACKOFF_BASE_MS * 2 ** Math.min(attempt, 10), BACKOFF_MAX_MS);
-  const jittered = delay * (1 - environment.random() / 2);
-  return new Promise((resolve) => environment.setTimer(jittered, resolve));
+  return delay * (1 - environment.random() / 2);
 }
 
 function answer(group: readonly Pending[], results: readonly CommitResult[]): void {

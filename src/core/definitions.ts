@@ -5,6 +5,7 @@
 import type { ActivityContext } from "./activity-context.ts";
 import { parseDuration, type Duration } from "./duration.ts";
 import { PerdureError } from "./errors.ts";
+import { checkExecutor, type Executor } from "./executor.ts";
 import type { ActivityOptions } from "./history-events.ts";
 import { parseName } from "./ids.ts";
 import type { OrchestrationContext } from "./context-types.ts";
@@ -32,14 +33,16 @@ export interface RunOptions {
   readonly heartbeatTimeout?: Duration;
 }
 export interface ActivityDefaults extends RunOptions {
+  /** Where it runs, in place of the runtime's choice. */
+  readonly executor?: Executor;
   readonly input?: StandardSchema;
   readonly output?: StandardSchema;
 }
 export type ActivityFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
 
-export interface Activity<I, O> {
+export interface Activity<I, O, Name extends string = string> {
   readonly kind: "activity";
-  readonly name: string;
+  readonly name: Name;
   readonly defaults: ActivityDefaults;
   /** The defaults as they are recorded. */
   readonly options: ActivityOptions;
@@ -48,23 +51,26 @@ export interface Activity<I, O> {
 }
 
 /** Defines an activity: a function that does real work, at least once. */
-export function activity<Schema extends StandardSchema, O>(
-  name: string,
+export function activity<Schema extends StandardSchema, O, Name extends string = string>(
+  name: Name,
   fn: ActivityFunction<SchemaOutput<Schema>, O>,
   defaults: ActivityDefaults & { readonly input: Schema },
-): Activity<SchemaInput<Schema>, O>;
-export function activity<I, O>(
-  name: string,
+): Activity<SchemaInput<Schema>, O, Name>;
+export function activity<I, O, Name extends string = string>(
+  name: Name,
   fn: ActivityFunction<I, O>,
   defaults?: ActivityDefaults & { readonly input?: undefined },
-): Activity<I, O>;
-export function activity<I, O>(
-  name: string,
+): Activity<I, O, Name>;
+export function activity<I, O, Name extends string>(
+  name: Name,
   fn: ActivityFunction<I, O>,
   defaults: ActivityDefaults = {},
-): Activity<I, O> {
+): Activity<I, O, Name> {
   parseName(name, "activity name");
   mustBeFunction(fn, `activity "${name}"`);
+  if (defaults.executor !== undefined) {
+    checkExecutor(defaults.executor, `executor of activity "${name}"`);
+  }
   const options = activityOptions(defaults, `activity "${name}"`);
   return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
 }
@@ -83,6 +89,10 @@ export interface Orchestration<I, O> {
   readonly version: string;
   readonly options: OrchestrationOptions;
   readonly handler: (ctx: never, input: never) => Promise<unknown>;
+  /** Set where the version pins more than a number: a flow's structure (semantics 23). */
+  readonly hash?: string;
+  /** What is registered along with it: the steps of a flow. */
+  readonly activities?: readonly Activity<never, unknown>[];
   readonly "~types"?: { readonly input: (input: I) => void; readonly output: () => O };
 }
 

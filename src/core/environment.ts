@@ -23,6 +23,11 @@ export interface Environment {
    * with nothing but the microtasks of the one before in between.
    */
   immediate(fn: () => void): void;
+  /**
+   * Tells again and again how late a timer of `everyMs` came: how long the loop stood still. It keeps no process
+   * alive. Absent where time is virtual: there nothing is ever late.
+   */
+  watchDelay?(everyMs: number, fn: (lateMs: number) => void): TimerHandle;
   /** A number in [0, 1). */
   random(): number;
   /** `bytes` random bytes as lower-case hexadecimal text. */

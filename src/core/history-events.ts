@@ -31,6 +31,8 @@ export interface OrchestrationStarted {
   /** Custom status and key-values as they stood when this execution began (I15). */
   readonly status?: string;
   readonly keyValues?: readonly StoredKeyValue[];
+  /** Payload of what an interpreter carries from one execution to the next; `input` stays the user's own. */
+  readonly state?: string;
 }
 /** A key, its payload and when it was set. */
 export type StoredKeyValue = readonly [key: string, value: string, at: number];
@@ -54,6 +56,12 @@ export interface OrchestrationContinuedAsNew {
   readonly kind: "OrchestrationContinuedAsNew";
   readonly input: string;
   readonly orchestrationVersion?: string;
+  readonly state?: string;
+}
+
+/** The part of a flow that asks for something: its node, as a path such as `fork.mail/send`. */
+export interface OfNode {
+  readonly node?: string;
 }
 
 /** What `ctx.run` may ask for beyond name and input; defaults of the activity are already applied. */
@@ -66,10 +74,16 @@ export interface ActivityOptions {
   readonly tags?: readonly string[];
   readonly priority?: number;
 }
-export interface ActivityScheduled extends ActivityOptions {
+export interface ActivityScheduled extends ActivityOptions, OfNode {
   readonly kind: "ActivityScheduled";
   readonly name: string;
   readonly input: string;
+  /** What the flow's author noted on the node and on the flow; shown to the activity. */
+  readonly metadata?: NodeMetadata;
+}
+export interface NodeMetadata {
+  readonly node?: unknown;
+  readonly flow?: unknown;
 }
 export interface ActivityCompleted {
   readonly kind: "ActivityCompleted";
@@ -120,7 +134,7 @@ export interface StepCancelRequested {
   readonly reason: string;
 }
 
-export interface TimerCreated {
+export interface TimerCreated extends OfNode {
   readonly kind: "TimerCreated";
   readonly due: number;
   /** Set when the code gave a duration: the store adds it to its own clock (I3). */
@@ -135,7 +149,7 @@ export interface TimerCancelled {
   readonly scheduled: number;
 }
 
-export interface EventSubscribed {
+export interface EventSubscribed extends OfNode {
   readonly kind: "EventSubscribed";
   readonly name: string;
   readonly since?: "now";
@@ -153,7 +167,7 @@ export interface EventSubscriptionCancelled {
   readonly scheduled: number;
 }
 
-export interface ChildScheduled {
+export interface ChildScheduled extends OfNode {
   readonly kind: "ChildScheduled";
   readonly name: string;
   readonly orchestrationVersion?: string;

@@ -4,9 +4,10 @@
 //       where the caller chose it; key and value of key-values; kind alone for timers, status and attributes. What
 //       tuning may change is not compared.
 //   M2. A cancel must name the same task.
-
 //   M3. Inputs are compared as values: a codec may write one value in many ways (encryption), and the stack of
 //       an error names lines and frames that differ from deploy to deploy and from first run to replay.
+//   M4. What a flow's node asks for must be of the same node. Its session and tags are tuning, which a deploy may
+//       change under running work (semantics 23): what history holds is what was carried out.
 
 import { type Codec, defaultCodec } from "./codec.ts";
 import type { CommandBody, EventBody, TerminalBody } from "./history-events.ts";
@@ -17,24 +18,27 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
       return (
         recorded.kind === "ActivityScheduled" &&
         recorded.name === asked.name &&
+        recorded.node === asked.node &&
         sameInput(recorded.input, asked.input, codec) &&
-        recorded.session === asked.session &&
-        sameTags(recorded.tags, asked.tags)
+        (asked.node !== undefined ||
+          (recorded.session === asked.session && sameTags(recorded.tags, asked.tags)))
       );
     case "StepScheduled":
       return recorded.kind === "StepScheduled" && recorded.name === asked.name;
     case "TimerCreated":
-      return recorded.kind === "TimerCreated";
+      return recorded.kind === "TimerCreated" && recorded.node === asked.node;
     case "EventSubscribed":
       return (
         recorded.kind === "EventSubscribed" &&
         recorded.name === asked.name &&
+        recorded.node === asked.node &&
         recorded.since === asked.since
       );
     case "ChildScheduled":
       return (
         recorded.kind === "ChildScheduled" &&
         recorded.name === asked.name &&
+        recorded.node === asked.node &&
         sameInput(recorded.input, asked.input, codec) &&
         recorded.explicitId === asked.explicitId &&
         (asked.explicitId === undefined || recorded.id === asked.id)

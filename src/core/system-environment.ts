@@ -9,8 +9,11 @@ const hostNow = Date.now.bind(Date);
 const hostMonotonic = performance.now.bind(performance);
 const hostSetTimeout = setTimeout;
 const hostClearTimeout = clearTimeout;
+const hostSetInterval = setInterval;
+const hostClearInterval = clearInterval;
 const hostSetImmediate = setImmediate;
 const hostRandom = Math.random.bind(Math);
+const hostRandomBytes = randomBytes; // an import by name follows what a guard puts in its place
 // The engine's continuations belong to nobody's request: they run in the context of this import.
 const inRoot = AsyncLocalStorage.snapshot();
 
@@ -25,6 +28,18 @@ export const systemEnvironment: Environment = {
   immediate(fn) {
     inRoot(hostSetImmediate, fn);
   },
+  watchDelay(everyMs, fn) {
+    let last = hostMonotonic();
+    const look = (): void => {
+      const now = hostMonotonic();
+      const lateMs = Math.max(now - last - everyMs, 0);
+      last = now;
+      fn(lateMs);
+    };
+    const timer = inRoot(hostSetInterval, look, everyMs);
+    timer.unref();
+    return { cancel: () => hostClearInterval(timer) };
+  },
   random: hostRandom,
-  randomHex: (bytes) => randomBytes(bytes).toString("hex"),
+  randomHex: (bytes) => hostRandomBytes(bytes).toString("hex"),
 };

@@ -3,7 +3,12 @@
 //   AR2. The signal exists when it is asked for, not before; an abort before that is remembered.
 //   AR3. A timeout ends the attempt at once; what the code does afterwards is ignored (semantics 11).
 
-import type { ActivityContext, ActivityInfo, StepContext } from "../core/activity-context.ts";
+import type {
+  ActivityClient,
+  ActivityContext,
+  ActivityInfo,
+  StepContext,
+} from "../core/activity-context.ts";
 import { asyncContext, type WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
 import { isPerdureError } from "../core/errors.ts";
@@ -15,37 +20,34 @@ export type AttemptResult =
   | { readonly kind: "completed"; readonly output: string }
   | { readonly kind: "failed"; readonly failure: Failure; readonly retryAfterMs: number | null };
 
-/** Where an activity's heartbeats come from and go to; steps have none. */
-export interface AttemptBeats {
-  beat(details: unknown): void;
-  last(): unknown;
-}
-export interface AttemptOptions {
+/** How an activity's attempt ended; where it ran elsewhere, also that it did not. */
+export type ActivityResult =
+  | AttemptResult
+  | { readonly kind: "undecodable"; readonly why: string }
+  | { readonly kind: "died"; readonly why: string };
+
+/** What an attempt is told about itself. */
+export interface AttemptDescription {
   readonly attempt: number;
   readonly key: string;
   readonly info: ActivityInfo;
-  readonly sink: LogSink;
-  readonly beats?: AttemptBeats;
 }
 
 /** The abort side of an attempt, and what its context shows. */
-export class Attempt implements ActivityContext, StepContext {
+export class Attempt implements StepContext {
   readonly attempt: number;
   readonly idempotencyKey: string;
   readonly info: ActivityInfo;
   readonly #sink: LogSink;
   #controller: AbortController | null = null;
   #reason: unknown = undefined;
-  readonly #beats: AttemptBeats | null;
   #log: Logger | null = null;
-  #heartbeat: ((details?: unknown) => void) | null = null;
 
-  constructor(options: AttemptOptions) {
-    this.attempt = options.attempt;
-    this.idempotencyKey = options.key;
-    this.info = options.info;
-    this.#sink = options.sink;
-    this.#beats = options.beats ?? null;
+  constructor({ attempt, key, info }: AttemptDescription, sink: LogSink) {
+    this.attempt = attempt;
+    this.idempotencyKey = key;
+    this.info = info;
+    this.#sink = sink;
   }
 
   get signal(): AbortSignal {
@@ -65,18 +67,63 @@ export class Attempt implements ActivityContext, StepContext {
     return this.#log;
   }
 
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/** What an activity says while it runs, as texts. */
+export interface ActivityVoice {
+  /** Null: it lives; there is nothing to keep. */
+  heartbeat(details: string | null): void;
+  progress(value: string): void;
+}
+/** What all activities of a place have in common. */
+export interface ActivityServices {
+  readonly log: LogSink;
+  readonly codec: Codec;
+  readonly client: ActivityClient;
+}
+
+/** What only activities have. A value that cannot be stored is refused where it is given. */
+export class ActivityAttempt extends Attempt implements ActivityContext {
+  readonly #services: ActivityServices;
+  readonly #lastHeartbeat: string | null;
+  readonly #voice: ActivityVoice;
+  #heartbeat: ((details?: unknown) => void) | null = null;
+  #progress: ((value: unknown) => void) | null = null;
+
+  constructor(
+    description: AttemptDescription,
+    services: ActivityServices,
+    its: { readonly lastHeartbeat: string | null; readonly voice: ActivityVoice },
+  ) {
+    super(description, services.log);
+    this.#services = services;
+    this.#lastHeartbeat = its.lastHeartbeat;
+    this.#voice = its.voice;
+  }
+
+  get client(): ActivityClient {
+    return this.#services.client;
+  }
+
   get heartbeat(): (details?: unknown) => void {
-    this.#heartbeat ??= (details) => this.#beats?.beat(details);
+    const { codec } = this.#services;
+    this.#heartbeat ??= (details) =>
+      this.#voice.heartbeat(details === undefined ? null : codec.encode(details));
     return this.#heartbeat;
   }
 
   get lastHeartbeat(): unknown {
-    return this.#beats?.last();
+    const text = this.#lastHeartbeat;
+    return text === null ? undefined : this.#services.codec.decode(text);
   }
 
-  abort(reason: Error): void {
-    this.#reason ??= reason;
-    this.#controller?.abort(reason);
+  get progress(): (value: unknown) => void {
+    this.#progress ??= (value) => this.#voice.progress(this.#services.codec.encode(value));
+    return this.#progress;
   }
 }
 
@@ -112,6 +159,16 @@ function failed(error: unknown, codec: Codec): AttemptResult {
     ? { codec, retryable: false }
     : { codec };
   return { kind: "failed", failure: toFailure(error, options), retryAfterMs };
+}
+
+/** The attempt's end was not its code's doing, as far as anybody knows. */
+export function deathFailure(activity: string, why: string): Failure {
+  return {
+    category: "infrastructure",
+    name: "ThreadDied",
+    message: `the thread of activity ${activity} died: ${why}`,
+    retryable: true,
+  };
 }
 
 export function timeoutFailure(what: string): Failure {

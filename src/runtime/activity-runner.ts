@@ -3,45 +3,49 @@
 //   AC2. The first of {outcome, timeout, cancel, lost lease, shutdown} decides; everything later is ignored.
 //   AC3. An attempt is counted when it failed; one that was handed back is not (semantics 13).
 
-import type { ActivityContext } from "../core/activity-context.ts";
-import type { Codec } from "../core/codec.ts";
+import type { WorkFrame } from "../core/async-context.ts";
 import type { Activity } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
-import type { Failure } from "../core/failure.ts";
-import type { ActivityCompleted, ActivityFailed } from "../core/history-events.ts";
-import type { LogSink } from "../core/log.ts";
+import type { Executor, ExecutorFunction, Threads } from "../core/executor.ts";
 import { CancelledError } from "../core/outcome-errors.ts";
 import type { LeasedTask, TaskAddress, TaskClaim } from "../core/provider/tasks.ts";
 import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts";
-import { validate } from "../core/standard-schema.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
-import type { TimerHandle } from "../core/environment.ts";
+import { callActivity, describeAttempt } from "./activity-call.ts";
+import {
+  ActivityAttempt,
+  deathFailure,
+  runAttempt,
+  timeoutFailure,
+  type ActivityResult,
+  type ActivityServices,
+} from "./activity-run.ts";
+import type { LoopWatch } from "./loop-watch.ts";
+import { RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
 import type { Sessions } from "./sessions.ts";
-import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
+import type { TaskOutcomes } from "./task-outcomes.ts";
+import type { Tellings } from "./tellings.ts";
+import type { PoolJob, Ticket } from "./thread-pool.ts";
+import { executorOf } from "./thread-pools.ts";
 
-export interface ActivityRunnerOptions {
+export interface ActivityRunnerOptions extends ActivityServices {
   readonly workerId: string;
   readonly concurrency: number;
   readonly cancelGraceMs: number;
   readonly attemptsMax: number;
-  readonly codec: Codec;
-  readonly log: LogSink;
   readonly wheel: TimerWheel;
   readonly monotonic: () => number;
   readonly random: () => number;
   /** What is about to hold the loop; empty: nothing of ours. */
   readonly entering: (label: string) => void;
   readonly find: (name: string) => Activity<never, unknown> | undefined;
-  /** The call is over for good. */
-  readonly onOutcome: (task: LeasedTask, body: ActivityCompleted | ActivityFailed) => void;
-  /** The attempt failed and there is another one. */
-  readonly onRetry: (
-    task: LeasedTask,
-    delayMs: number,
-    failure: Failure,
-    heartbeat: string | null,
-  ) => void;
-  readonly onHeartbeat: (task: LeasedTask, details: string) => void;
+  /** Where activities run that do not say. */
+  readonly executor: Executor;
+  /** Hands an attempt to threads. */
+  readonly toThread: (threads: Threads, job: PoolJob) => Ticket;
+  readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
+  readonly outcomes: Pick<TaskOutcomes, "over" | "retry">;
+  readonly tellings: Tellings;
   /** Told which sessions have tasks under way. */
   readonly sessions: Pick<Sessions, "enter" | "leave">;
   /** A slot became free. */
@@ -50,29 +54,32 @@ export interface ActivityRunnerOptions {
   readonly onSuspectOver: () => void;
 }
 
-interface Running {
-  readonly task: LeasedTask;
-  readonly attempt: Attempt;
-  timer: TimerHandle | null;
-  beatTimer: TimerHandle | null;
-  /** The last heartbeat, or the beginning. */
-  beatAt: number;
-  /** The last heartbeat's, encoded; they go with a retry. */
-  details: string | null;
-  /** active → winding (decided; the handler may still end within its grace) → gone (its slot is free). */
-  state: "active" | "winding" | "gone";
-}
-
 export class ActivityRunner {
   readonly #options: ActivityRunnerOptions;
-  readonly #running = new Map<string, Running>();
+  readonly #runningOptions: RunningActivityOptions;
+  readonly #running = new Map<string, RunningActivity>();
   #reserved = 0;
   #winding = 0;
   #suspects = 0;
-  readonly stats = { started: 0, completed: 0, failed: 0, retried: 0, cancelled: 0, poisoned: 0 };
+  readonly stats = {
+    started: 0,
+    completed: 0,
+    failed: 0,
+    retried: 0,
+    died: 0,
+    cancelled: 0,
+    poisoned: 0,
+  };
 
   constructor(options: ActivityRunnerOptions) {
     this.#options = options;
+    const { wheel, monotonic, tellings } = options;
+    this.#runningOptions = {
+      wheel,
+      monotonic,
+      tellings,
+      onTimeout: (running, what) => this.#timedOut(running, what),
+    };
   }
 
   get free(): number {
@@ -93,6 +100,10 @@ export class ActivityRunner {
     for (const { task } of this.#running.values()) if (ids.has(task.instanceId)) return true;
     return false;
   }
+  /** What runs in this process. */
+  get frames(): readonly WorkFrame[] {
+    return [...this.#running.values()].flatMap(({ frame }) => frame ?? []);
+  }
   get claims(): readonly LeasedTask[] {
     return [...this.#running.values()].map((running) => running.task);
   }
@@ -107,7 +118,7 @@ export class ActivityRunner {
   }
 
   start(task: LeasedTask): void {
-    const { attemptsMax, find, codec } = this.#options;
+    const { attemptsMax, find } = this.#options;
     if (task.suspect) this.#suspects++;
     if (task.undecodable === true) {
       return this.#poison(task, `poison: the options of activity ${task.name} cannot be read`);
@@ -121,91 +132,59 @@ export class ActivityRunner {
     if (definition === undefined)
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
     this.stats.started++;
-    const attempt = new Attempt({
-      attempt: task.attempt + 1,
-      key: `${task.runId}:${task.execution}:${task.sequence}`,
-      info: {
-        instanceId: task.instanceId,
-        executionId: task.execution,
-        orchestration: task.orchestration,
-        orchestrationVersion: task.orchestrationVersion,
-        activity: task.name,
-        sequence: task.sequence,
-        worker: this.#options.workerId,
-        priority: task.priority,
-        tags: task.tags ?? [],
-        session: task.session ?? undefined,
-      },
-      sink: this.#options.log,
-      beats: {
-        beat: (details) => this.#beat(running, details),
-        last: () => (task.heartbeat === null ? undefined : codec.decode(task.heartbeat)),
-      },
-    });
-    const running: Running = {
-      task,
-      attempt,
-      timer: null,
-      beatTimer: null,
-      beatAt: this.#options.monotonic(),
-      details: null,
-      state: "active",
-    };
+    const running = new RunningActivity(task, this.#runningOptions);
     if (task.session !== null) this.#options.sessions.enter(task.session);
     this.#running.set(addressKey(task), running);
-    const timeoutMs = task.options?.timeoutMs;
-    if (timeoutMs !== undefined) {
-      const at = this.#options.monotonic() + timeoutMs;
-      running.timer = this.#options.wheel.schedule(at, () => this.#timedOut(running, "activity"));
-    }
-    this.#watchBeats(running);
-    void this.#run(running, definition);
+    const executor = executorOf(definition, this.#options.executor);
+    if (typeof executor === "object") return this.#runElsewhere(running, executor);
+    void this.#run(running, definition, executor === "process" ? null : executor);
   }
 
-  #beat(running: Running, details: unknown): void {
-    if (running.state !== "active") return;
-    const { codec, monotonic, onHeartbeat } = this.#options;
-    running.beatAt = monotonic();
-    if (details === undefined) return; // it lives; there is nothing to keep
-    running.details = codec.encode(details);
-    onHeartbeat(running.task, running.details);
-  }
-
-  /** One timer at a time, moved on when it comes due: a beat costs nothing. */
-  #watchBeats(running: Running): void {
-    const timeoutMs = running.task.options?.heartbeatTimeoutMs;
-    if (timeoutMs === undefined) return;
-    const { wheel, monotonic } = this.#options;
-    running.beatTimer = wheel.schedule(running.beatAt + timeoutMs, () => {
-      if (monotonic() < running.beatAt + timeoutMs) this.#watchBeats(running);
-      else this.#timedOut(running, "activity heartbeat");
-    });
-  }
-
-  async #run(running: Running, definition: Activity<never, unknown>): Promise<void> {
-    const { codec } = this.#options;
-    const { task, attempt } = running;
+  async #run(
+    running: RunningActivity,
+    definition: Activity<never, unknown>,
+    executor: ExecutorFunction | null,
+  ): Promise<void> {
+    const { codec, loop, workerId } = this.#options;
+    const { task } = running;
+    running.entered();
     let input: unknown;
     try {
       input = codec.decode(task.input);
     } catch (error) {
-      this.#decide(running);
-      this.#poison(
-        task,
-        `poison: the input of activity ${task.name} cannot be read: ${String(error)}`,
-      );
-      this.#options.onFree();
-      return;
+      return this.#ended(running, { kind: "undecodable", why: String(error) });
     }
+    const its = { lastHeartbeat: task.heartbeat, voice: running };
+    const context = new ActivityAttempt(describeAttempt(task, workerId), this.#options, its);
     const frame = { kind: "activity", name: task.name, instanceId: task.instanceId } as const;
-    const fn = (): unknown => invoke(definition, input, attempt);
+    const fn = (): unknown => callActivity(definition, input, context, executor);
+    running.work = context;
+    running.frame = frame;
     this.#options.entering(`activity "${task.name}" of ${task.instanceId}`);
+    const since = loop.now();
     const ended = runAttempt({ frame, fn, codec });
+    loop.reached(frame, since);
     this.#options.entering("");
-    this.#ended(running, await ended);
+    const result = await ended;
+    loop.ended(frame);
+    this.#ended(running, result);
   }
 
-  #ended(running: Running, result: AttemptResult): void {
+  #runElsewhere(running: RunningActivity, threads: Threads): void {
+    const { task } = running;
+    const { promise, resolve } = Promise.withResolvers<ActivityResult>();
+    const { name, input, heartbeat } = task;
+    const attempt = describeAttempt(task, this.#options.workerId);
+    running.work = this.#options.toThread(threads, {
+      order: { ...attempt, name, input, lastHeartbeat: heartbeat },
+      voice: running,
+      entered: () => running.entered(),
+      ended: resolve,
+    });
+    void promise.then((result) => this.#ended(running, result));
+  }
+
+  #ended(running: RunningActivity, result: ActivityResult): void {
     if (running.state !== "active") return this.#gone(running);
     this.#decide(running);
     running.state = "gone";
@@ -213,12 +192,25 @@ export class ActivityRunner {
     this.#options.onFree();
   }
 
-  #report({ task, details }: Running, result: AttemptResult): void {
+  #report({ task, details }: RunningActivity, result: ActivityResult): void {
+    const { name } = task;
+    if (result.kind === "undecodable") {
+      return this.#poison(
+        task,
+        `poison: the input of activity ${name} cannot be read: ${result.why}`,
+      );
+    }
+    if (result.kind === "died") {
+      this.stats.died++;
+      const failure = JSON.stringify(deathFailure(name, result.why));
+      const again = { delayMs: 0, failure, heartbeat: details, died: true } as const;
+      return this.#options.outcomes.retry(task, again);
+    }
     const attempts = task.attempt + 1;
     const scheduled = task.sequence;
     if (result.kind === "completed") {
       this.stats.completed++;
-      this.#options.onOutcome(task, {
+      this.#options.outcomes.over(task, {
         kind: "ActivityCompleted",
         scheduled,
         output: result.output,
@@ -232,15 +224,16 @@ export class ActivityRunner {
     const failures = attempts - task.deaths;
     if (shouldRetry({ policy, failures, failure })) {
       this.stats.retried++;
-      const delay = result.retryAfterMs ?? retryDelay(policy, failures, this.#options.random);
-      this.#options.onRetry(task, delay, failure, details);
+      const delayMs = result.retryAfterMs ?? retryDelay(policy, failures, this.#options.random);
+      const again = { delayMs, failure: JSON.stringify(failure), heartbeat: details };
+      this.#options.outcomes.retry(task, again);
       return;
     }
     this.stats.failed++;
-    this.#options.onOutcome(task, { kind: "ActivityFailed", scheduled, failure, attempts });
+    this.#options.outcomes.over(task, { kind: "ActivityFailed", scheduled, failure, attempts });
   }
 
-  #timedOut(running: Running, what: string): void {
+  #timedOut(running: RunningActivity, what: string): void {
     if (running.state !== "active") return;
     const failure = timeoutFailure(what);
     this.#windUp(running, new PerdureError("TIMEOUT", failure.message));
@@ -249,7 +242,7 @@ export class ActivityRunner {
 
   #poison(task: LeasedTask, message: string): void {
     this.stats.poisoned++;
-    this.#options.onOutcome(task, {
+    this.#options.outcomes.over(task, {
       kind: "ActivityFailed",
       scheduled: task.sequence,
       attempts: task.attempt,
@@ -286,27 +279,29 @@ export class ActivityRunner {
     return abandoned.map((running) => running.task);
   }
 
-  #windUp(running: Running, reason: Error): void {
+  #windUp(running: RunningActivity, reason: Error): void {
     this.#decide(running);
     running.state = "winding";
     this.#winding++;
-    running.attempt.abort(reason);
+    running.work.abort(reason);
     const at = this.#options.monotonic() + this.#options.cancelGraceMs;
-    // A handler that ignores its signal loses its slot, whatever it still does.
-    running.timer = this.#options.wheel.schedule(at, () => this.#gone(running));
+    // A handler that ignores its signal loses its slot, whatever it still does; a thread is ended with it.
+    running.endsBy(at, () => {
+      running.work.giveUp?.();
+      this.#gone(running);
+    });
   }
 
-  #gone(running: Running): void {
+  #gone(running: RunningActivity): void {
     if (running.state !== "winding") return;
-    running.timer?.cancel();
+    running.stopTimers();
     running.state = "gone";
     this.#winding--;
     this.#options.onFree();
   }
 
-  #decide(running: Running): void {
-    running.timer?.cancel();
-    running.beatTimer?.cancel();
+  #decide(running: RunningActivity): void {
+    running.stopTimers();
     this.#running.delete(addressKey(running.task));
     if (running.task.session !== null) this.#options.sessions.leave(running.task.session);
   }
@@ -321,24 +316,4 @@ export class ActivityRunner {
 
 function addressKey(address: TaskAddress): string {
   return `${address.key}:${address.execution}:${address.sequence}`;
-}
-
-function invoke(definition: Activity<never, unknown>, input: unknown, attempt: Attempt): unknown {
-  // The definition's types tie its function to its own input.
-  const handler = definition.handler as (input: unknown, ctx: ActivityContext) => unknown;
-  const { input: inputSchema, output: outputSchema } = definition.defaults;
-  if (inputSchema === undefined && outputSchema === undefined) return handler(input, attempt);
-  return invokeChecked(definition, (checked) => handler(checked, attempt), input);
-}
-
-async function invokeChecked(
-  definition: Activity<never, unknown>,
-  handler: (input: unknown) => unknown,
-  input: unknown,
-): Promise<unknown> {
-  const { input: inputSchema, output: outputSchema } = definition.defaults;
-  const what = `of activity "${definition.name}"`;
-  const checked = inputSchema ? await validate(inputSchema, input, `input ${what}`) : input;
-  const output = await handler(checked);
-  return outputSchema ? validate(outputSchema, output, `output ${what}`) : output;
 }

@@ -1,18 +1,19 @@
-// Heartbeats: details of running attempts, on their way to the store.
-//   HB1. Written at most once a second, all together in one call; the newest details of each attempt count.
+// Heartbeats: what running attempts say of themselves (details, or progress), on its way to the store.
+//   HB1. Written at most once in `everyMs`, all together in one call; the newest of each attempt counts.
 //   HB2. The first ones go at once. What could not be written is tried again, unless newer ones came.
 //   HB3. A claim that the store does not know any more is told: the attempt has lost its lease.
 
 import type { TimerHandle } from "../core/environment.ts";
-import type { LeasedTask, TaskClaim, TaskHeartbeat } from "../core/provider/tasks.ts";
+import type { LeasedTask, TaskClaim } from "../core/provider/tasks.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
-
-const EVERY_MS = 1_000;
 
 export interface HeartbeatsOptions {
   readonly wheel: TimerWheel;
   readonly monotonic: () => number;
-  readonly write: (heartbeats: readonly TaskHeartbeat[]) => Promise<readonly TaskClaim[]>;
+  readonly everyMs: number;
+  readonly write: (
+    said: readonly (readonly [LeasedTask, string])[],
+  ) => Promise<readonly TaskClaim[]>;
   readonly onLost: (claim: TaskClaim) => void;
   readonly trouble: (error: unknown) => void;
 }
@@ -27,8 +28,8 @@ export class Heartbeats {
     this.#o = options;
   }
 
-  note(task: LeasedTask, details: string): void {
-    this.#waiting.set(task, details);
+  note(task: LeasedTask, said: string): void {
+    this.#waiting.set(task, said);
     this.#schedule();
   }
 
@@ -42,12 +43,12 @@ export class Heartbeats {
     this.#waiting = new Map();
     this.#writtenAt = monotonic();
     try {
-      const lost = await write([...batch].map(([task, details]) => ({ task, details })));
+      const lost = await write([...batch]);
       for (const claim of lost) onLost(claim);
     } catch (error) {
       trouble(error);
-      for (const [task, details] of batch) {
-        if (!this.#waiting.has(task)) this.#waiting.set(task, details);
+      for (const [task, said] of batch) {
+        if (!this.#waiting.has(task)) this.#waiting.set(task, said);
       }
       this.#schedule();
     }
@@ -55,7 +56,7 @@ export class Heartbeats {
 
   #schedule(): void {
     if (this.#timer !== null) return;
-    const at = Math.max(this.#o.monotonic(), this.#writtenAt + EVERY_MS);
+    const at = Math.max(this.#o.monotonic(), this.#writtenAt + this.#o.everyMs);
     this.#timer = this.#o.wheel.schedule(at, () => void this.flush());
   }
 }

@@ -3,6 +3,7 @@
 //   HI2. What arrives while it is busy waits here: due messages and outcomes of our own activities and steps.
 //   HI3. Without a live run it has the rows to make one from.
 
+import type { BlockReason } from "../core/block.ts";
 import type { Orchestration } from "../core/definitions.ts";
 import type { DeliveryBody } from "../core/history-events.ts";
 import { inOrder } from "../core/inbox-delivery.ts";
@@ -42,6 +43,8 @@ export interface HeldInstance {
   outcomes: LocalOutcome[];
   /** Messages came due while its commit was under way, perhaps too late for its answer: somebody must look. */
   called?: boolean;
+  /** A replay of what was committed gave something else: it blocks the instance when its turn is over. */
+  difference?: BlockReason;
   /** The commit count of this runtime after its last commit: what was read before is stale. */
   stamp: number;
   /** When something last happened to it, by the monotonic clock. */

@@ -15,16 +15,18 @@ import type { Message } from "../core/provider/messages.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
 import type { BufferedLog, Run } from "../core/run.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
-import { blockItem, failureTurn } from "./blocking.ts";
+import { Blocker } from "./blocker.ts";
 import { BirthLeases, bornTasks } from "./born-tasks.ts";
-import { holdInstance, type HeldInstance, type LocalOutcome } from "./held-instance.ts";
+import { holdInstance, type HeldInstance } from "./held-instance.ts";
 import { Holding } from "./holding.ts";
 import type { InstanceCache } from "./instance-cache.ts";
+import { LimitWatch } from "./limit-watch.ts";
 import { makeRun, type MakeRunOptions } from "./make-run.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
 import type { Registry } from "./registry.ts";
-import { captureSource, shadowReplay, type HistoryReader } from "./replay-check.ts";
+import type { HistoryReader } from "./replay-check.ts";
+import { Shadowing } from "./shadowing.ts";
 import type { RuntimeStats } from "./stats.ts";
 import { shouldRelease } from "./release-rule.ts";
 import type { StepRunner } from "./step-runner.ts";
@@ -47,7 +49,7 @@ export interface InstancesOptions {
   readonly storeNow: () => number;
   readonly readHistory: HistoryReader;
   /** What every run of this runtime is made with. */
-  readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "readKeyValue">;
+  readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "limits" | "readKeyValue">;
   readonly mayLeaseAtBirth: () => boolean;
   /** A timer was written that comes due after this many milliseconds. */
   readonly onTimer: (delayMs: number) => void;
@@ -57,12 +59,17 @@ export interface InstancesOptions {
   readonly onFree: () => void;
   /** Messages came due during the commit of an instance that is idle now, or given back. */
   readonly onCalled: (key: number) => void;
+  /** An instance began its next execution. */
+  readonly onContinued: (id: string) => void;
 }
 
 export class Instances {
   readonly #o: InstancesOptions;
   readonly #holding: Holding;
   readonly #cache: InstanceCache;
+  readonly #blocker: Blocker;
+  readonly #shadowing: Shadowing;
+  readonly #limits: LimitWatch;
   #commits = 0;
   #stopping = false;
 
@@ -70,6 +77,14 @@ export class Instances {
     this.#o = options;
     this.#holding = new Holding(options);
     this.#cache = this.#holding.cache;
+    const newNumber = (): number => this.#number();
+    this.#blocker = new Blocker({ ...options, holding: this.#holding, newNumber });
+    this.#shadowing = new Shadowing({
+      ...options,
+      policy: options.options.shadowReplay,
+      differs: (held, reason) => this.#differs(held, reason),
+    });
+    this.#limits = new LimitWatch(options.options.limits, options.options.log);
   }
 
   /** How instances are let go. */
@@ -110,7 +125,7 @@ export class Instances {
     if (definition === undefined) return this.#holding.release(leased);
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
-    if (leased.suspicion >= SUSPICION_MAX) return this.#quarantine(held, leased.suspicion);
+    if (leased.suspicion >= SUSPICION_MAX) return this.#blocker.quarantine(held, leased.suspicion);
     this.advance(held);
   }
 
@@ -144,12 +159,17 @@ export class Instances {
     if (held.state !== "idle") return;
     if (held.run !== null && held.messages.length === 0 && held.outcomes.length === 0) return;
     this.#holding.setState(held, "turning");
+    const refusal = this.#limits.refusal(held);
+    if (refusal !== null) {
+      return this.#blocker.block(held, { code: "LIMIT_EXCEEDED", message: refusal }, []);
+    }
     const run = held.run ?? this.#revive(held);
     if (run === null) return;
     held.run = run;
     this.#o.stats.turns++;
     const finish = (turn: FinishedTurn): void => this.#finish(turn);
-    this.#o.pump.add(new TurnJob({ held, run, now: this.#o.storeNow, finish }));
+    const { storeNow: now, options } = this.#o;
+    this.#o.pump.add(new TurnJob({ held, run, now, finish, poison: options.poison }));
   }
 
   #revive(held: HeldInstance): Run | null {
@@ -160,7 +180,7 @@ export class Instances {
       return run;
     } catch (error) {
       const message = isPerdureError(error) ? error.message : String(error);
-      this.#block(held, { code: "HISTORY_CORRUPT", message }, held.outcomes);
+      this.#blocker.block(held, { code: "HISTORY_CORRUPT", message }, held.outcomes);
       return null;
     }
   }
@@ -174,19 +194,14 @@ export class Instances {
       return;
     }
     this.#holding.setState(held, "turning");
-    this.#block(held, run.blocked, held.outcomes);
+    this.#blocker.block(held, run.blocked, held.outcomes);
   };
 
   #finish(turn: FinishedTurn): void {
     const { held, run } = turn;
     if (!this.#cache.has(held)) return;
-    if (turn.bug !== undefined) {
-      const { log } = this.#o.options;
-      const message = `Internal error: ${String(turn.bug)}`;
-      log("error", "a turn failed inside the engine", { instance: held.id, error: turn.bug });
-      return this.#block(held, { code: "QUARANTINE", message }, turn.outcomes);
-    }
-    if (run.blocked !== null) return this.#blocked(turn, run.blocked);
+    if (turn.bug !== undefined) return this.#blocker.bug(turn);
+    if (run.blocked !== null) return this.#blocker.turnBlocked(turn, run.blocked);
     const { events, effects, logs } = run.takeTurn();
     if (events.length === 0 && turn.consumed.length === 0) {
       this.#holding.setState(held, "idle");
@@ -216,7 +231,7 @@ export class Instances {
       },
       (error: unknown) => {
         births.takeBack();
-        this.#unwritable(turn, error);
+        this.#blocker.unwritable(turn, error);
       },
     );
   }
@@ -243,6 +258,7 @@ export class Instances {
     const { turn, item, events } = commit;
     const { held, run } = turn;
     this.#o.stats.countTurn(events);
+    if (item.change.kind === "continued") this.#o.onContinued(held.id);
     for (const line of commit.logs) {
       this.#o.options.log(line.level, line.message, { instance: held.id, ...line.fields });
     }
@@ -255,13 +271,16 @@ export class Instances {
     if (!this.#cache.has(held)) return;
     held.stamp = ++this.#commits;
     held.lastEvent += events.length;
-    this.#cache.resize(held, held.bytes + (item.row?.data.length ?? 0));
+    const row = item.row?.data ?? "";
+    this.#cache.resize(held, held.bytes + row.length);
+    this.#limits.committed(held, run, events, row);
     if (item.change.kind === "ended" || item.release) {
       this.#holding.letGo(held);
       if (held.called === true) this.#o.onCalled(held.key);
       return;
     }
-    if (this.#o.options.shadowReplay === "always") this.#shadow(held, run, item.execution);
+    if (held.difference !== undefined) return this.#blocker.block(held, held.difference, []);
+    this.#shadowing.committed(held, run, { execution: item.execution, events: events.length });
     if (item.change.kind === "continued" && !this.#continue(held, item.change.version)) return;
     this.#goOn(held, commit.due);
     // Written by a later item of the same group, so that our own answer does not hold it.
@@ -330,53 +349,11 @@ export class Instances {
     this.#o.onCalled(held.key);
   }
 
-  /** The store will never take this turn, or the runtime is closing. */
-  #unwritable(turn: FinishedTurn, error: unknown): void {
-    const { held } = turn;
-    if (isPerdureError(error, "SHUTTING_DOWN")) return this.#holding.drop(held);
-    const message = `The store refused the turn: ${error instanceof Error ? error.message : String(error)}`;
-    this.#block(held, { code: "LIMIT_EXCEEDED", message }, turn.outcomes);
-  }
-
-  #blocked(turn: FinishedTurn, reason: BlockReason): void {
-    const { held, run } = turn;
-    if (reason.code !== "NONDETERMINISM") return this.#block(held, reason, turn.outcomes);
-    if (held.definition.options.onNondeterminism === "fail") {
-      const item = failureTurn(held, run, reason, { commitId: this.#number(), at: turn.at });
-      void this.#o.committer.submit(item).then(
-        () => this.#holding.letGo(held),
-        () => this.#holding.letGo(held),
-      );
-      return;
-    }
-    // Source lines cost a stack a call, so they are looked for only now, in a second replay.
-    captureSource(run, this.#o.pump, (found) => this.#block(held, found ?? reason, turn.outcomes));
-  }
-
-  #block(held: HeldInstance, reason: BlockReason, outcomes: readonly LocalOutcome[]): void {
-    const { stats, committer, runtimeId, options, storeNow } = this.#o;
-    stats.blocked++;
-    options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
-    this.#holding.toInbox([...outcomes, ...held.outcomes]);
-    this.#holding.drop(held);
-    const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
-    void committer.submit(item).catch(() => undefined);
-  }
-
-  #quarantine(held: HeldInstance, suspicion: number): void {
-    const message =
-      `Set aside: ${suspicion} times in a row the process that took it died or stalled before it could ` +
-      `commit. Find out why, then unblock it.`;
-    this.#holding.setState(held, "turning");
-    this.#block(held, { code: "QUARANTINE", message }, []);
-  }
-
-  #shadow(held: HeldInstance, run: Run, execution: number): void {
-    const { pump, runOptions, readHistory } = this.#o;
-    shadowReplay({ held, run, execution, pump, runOptions, readHistory }, (reason) => {
-      if (!this.#cache.has(held) || held.state === "turning") return;
-      this.#block(held, reason, held.outcomes);
-    });
+  /** A replay of what was committed does not agree with the live run. */
+  #differs(held: HeldInstance, reason: BlockReason): void {
+    if (!this.#cache.has(held)) return;
+    if (held.state === "turning") held.difference = reason;
+    else this.#blocker.block(held, reason, held.outcomes);
   }
 
   /** No further turn begins by itself; instances are released as their commits return. */

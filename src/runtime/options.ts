@@ -4,10 +4,24 @@
 
 import { defaultCodec, type Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkExecutor, type Executor } from "../core/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
+import { resolveLimits, type Limits } from "../core/limits.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
 import type { TagFilter } from "../core/provider/tasks.ts";
 import { checkTagFilter } from "../core/tags.ts";
+import type { ReplayVersions } from "../core/targets.ts";
+import {
+  checkPoison,
+  checkVersions,
+  resolveReplayVersions,
+  resolveRetention,
+  resolveUnregistered,
+  type ResolvedRetention,
+  type Retention,
+  type Unregistered,
+} from "./policies.ts";
+import type { ShadowReplay } from "./shadowing.ts";
 
 export interface RuntimeOptions {
   /** Instances whose turns may be under way at once. Default 1,000. */
@@ -59,21 +73,52 @@ export interface RuntimeOptions {
   readonly sessionIdleMs?: number;
   /** How often sessions that nobody holds or waits for are removed. Default 300,000. */
   readonly sessionCleanupMs?: number;
-  /** Replays every committed turn beside the live run and compares. Default "never". */
-  readonly shadowReplay?: "always" | "never";
+  /**
+   * Replays committed turns beside the live run and compares. Default "auto": as much as costs little, nothing when
+   * NODE_ENV is "production". `{ sample: 0.01 }`: that share of turns.
+   */
+  readonly shadowReplay?: ShadowReplay;
+  /** Which version a start by name and a `continueAsNew` take, by orchestration. Default: the newest registered. */
+  readonly versions?: Readonly<Record<string, string>>;
+  /** Whose histories it takes: those written by these rules of replay. Default: all that this code knows. */
+  readonly replayVersions?: ReplayVersions;
+  /** What an activity that ends its process again and again does to its orchestration. Default "throw". */
+  readonly poison?: "throw" | "fail";
+  /** Set: work whose name no live runtime registers fails after a while. Default: it waits. */
+  readonly unregistered?: Unregistered;
+  /** Set: ended instances and old executions are deleted when they are older than this. */
+  readonly retention?: Retention;
+  /** Limits on size and number, each with a warning at 75 %. */
+  readonly limits?: Partial<Limits>;
   /** Guards against nondeterminism; each can be switched off. Default: all, Node's I/O modules while developing. */
   readonly guards?: GuardOptions;
+  /** Where activities run that do not say. Default "process". */
+  readonly executor?: Executor;
   /** How values become text. */
   readonly codec?: Codec;
   readonly log?: LogSink;
 }
 
-export type ResolvedOptions = Required<
-  Omit<
-    RuntimeOptions,
-    "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId"
-  >
-> &
+/** Options whose resolved form is another than the given one. */
+interface ResolvedRules {
+  readonly limits: Limits;
+  readonly replayVersions: ReplayVersions;
+  /** For how long a name that nobody registers may wait; null: for ever. */
+  readonly unregistered: number | null;
+  readonly retention: ResolvedRetention | null;
+}
+export type ResolvedOptions = ResolvedRules &
+  Required<
+    Omit<
+      RuntimeOptions,
+      | keyof ResolvedRules
+      | "instanceLeaseMs"
+      | "taskLeaseMs"
+      | "renewBufferMs"
+      | "staleMs"
+      | "workerNodeId"
+    >
+  > &
   Pick<
     RuntimeOptions,
     "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId"
@@ -123,9 +168,12 @@ const MINIMUM: Readonly<Record<string, number>> = {
   sessionIdleMs: 100,
   sessionCleanupMs: 100,
 };
-const OTHERS = ["workerNodeId", "tags", "shadowReplay", "guards", "codec", "log"];
+const OTHERS = [
+  ...["workerNodeId", "tags", "shadowReplay", "limits", "guards", "codec", "log"],
+  ...["versions", "replayVersions", "poison", "unregistered", "retention", "executor"],
+];
 
-export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
+export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean): ResolvedOptions {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
     const minimum = MINIMUM[name];
     if (minimum === undefined && !OTHERS.includes(name))
@@ -138,11 +186,18 @@ export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     ...DEFAULTS,
     tags: "untagged",
-    shadowReplay: "never",
+    shadowReplay: isDevelopment ? "auto" : "never",
     guards: true,
+    versions: {},
+    poison: "throw",
+    executor: "process",
     codec: defaultCodec,
     log: consoleSink,
     ...withoutUndefined(options),
+    limits: resolveLimits(options.limits),
+    replayVersions: resolveReplayVersions(options.replayVersions),
+    unregistered: resolveUnregistered(options.unregistered),
+    retention: resolveRetention(options.retention),
   };
   checkOthers(resolved);
   checkTogether(resolved);
@@ -150,12 +205,12 @@ export function resolveOptions(options: RuntimeOptions): ResolvedOptions {
 }
 
 function checkOthers(options: ResolvedOptions): void {
-  const shadow: unknown = options.shadowReplay;
-  if (shadow !== "always" && shadow !== "never") {
-    throw invalid(`shadowReplay is "always" or "never", not ${String(shadow)}`);
-  }
+  checkShadowReplay(options.shadowReplay);
   checkGuards(options.guards);
   checkTagFilter(options.tags);
+  checkExecutor(options.executor, "executor of a runtime");
+  checkVersions(options.versions);
+  checkPoison(options.poison);
   const node: unknown = options.workerNodeId;
   if (node !== undefined && (typeof node !== "string" || node === "")) {
     throw invalid(`workerNodeId is a text that is not empty`);
@@ -167,6 +222,13 @@ function checkOthers(options: ResolvedOptions): void {
   if (typeof options.log !== "function") {
     throw invalid("log is a function of a level, a message and fields");
   }
+}
+
+function checkShadowReplay(policy: unknown): void {
+  if (policy === "auto" || policy === "always" || policy === "never") return;
+  const sample: unknown = (policy as { sample?: unknown } | null)?.sample;
+  if (typeof sample === "number" && sample >= 0 && sample <= 1) return;
+  throw invalid('shadowReplay is "auto", "always", "never" or { sample } with a share from 0 to 1');
 }
 
 function checkGuards(guards: unknown): void {

@@ -1,11 +1,12 @@
 // The registry: which activities and orchestrations this runtime can run.
 //   RG1. A name and version stand for one definition; all duplicates are refused together (semantics 22).
-//   RG2. An instance that named no version gets the newest one registered here.
+//   RG2. An instance that named no version gets the newest one registered here, or the one the options pin.
 
 import type { Activity, Orchestration } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
 import { showValue } from "../core/ids.ts";
 import { compareVersions, parseVersion } from "../core/semver.ts";
+import { REPLAY_VERSION, targetText, type ReplayVersions } from "../core/targets.ts";
 
 export type Registrable = Activity<never, unknown> | Orchestration<never, unknown>;
 
@@ -13,13 +14,28 @@ export class Registry {
   readonly #activities = new Map<string, Activity<never, unknown>>();
   readonly #orchestrations = new Map<string, Orchestration<never, unknown>[]>();
 
-  constructor(definitions: readonly Registrable[]) {
+  readonly #versions: Readonly<Record<string, string>>;
+  readonly #replayVersions: ReplayVersions;
+
+  constructor(
+    definitions: readonly Registrable[],
+    options: {
+      readonly versions?: Readonly<Record<string, string>>;
+      readonly replayVersions?: ReplayVersions;
+    } = {},
+  ) {
+    this.#versions = options.versions ?? {};
+    this.#replayVersions = options.replayVersions ?? { min: 1, max: REPLAY_VERSION };
     if (!Array.isArray(definitions)) {
       const message = "Cannot register: register is a list of activities and orchestrations.";
       throw new PerdureError("INVALID_ARGUMENT", message);
     }
     const problems: string[] = [];
     for (const [index, definition] of definitions.entries()) this.#add(definition, index, problems);
+    for (const [name, version] of Object.entries(this.#versions)) {
+      if (this.orchestration(name, version) !== undefined) continue;
+      problems.push(`versions names "${name}" ${version}, which is not registered`);
+    }
     if (problems.length > 0) {
       throw new PerdureError("INVALID_ARGUMENT", `Cannot register: ${problems.join("; ")}.`);
     }
@@ -51,11 +67,20 @@ export class Registry {
     return this.#activities.get(name);
   }
 
-  /** The given version, or the newest when none is given. */
+  /** The given version; when none is given the one that the options pin, or the newest. */
   orchestration(name: string, version: string | null): Orchestration<never, unknown> | undefined {
     const versions = this.#orchestrations.get(name);
-    if (version === null || version === "") return versions?.[0];
-    return versions?.find((definition) => definition.version === version);
+    const wanted = version === null || version === "" ? this.#pinned(name) : version;
+    if (wanted === undefined) return versions?.[0];
+    return versions?.find((definition) => definition.version === wanted);
+  }
+
+  #pinned(name: string): string | undefined {
+    return Object.hasOwn(this.#versions, name) ? this.#versions[name] : undefined;
+  }
+
+  get activities(): readonly Activity<never, unknown>[] {
+    return [...this.#activities.values()];
   }
 
   get activityNames(): readonly string[] {
@@ -64,9 +89,13 @@ export class Registry {
 
   /** What to ask the store for: `name` for unpinned starts, `name@version` for pinned instances. */
   get targets(): readonly string[] {
+    const { min, max } = this.#replayVersions;
     const targets: string[] = [];
     for (const [name, versions] of this.#orchestrations) {
-      targets.push(name, ...versions.map((definition) => `${name}@${definition.version}`));
+      targets.push(name);
+      for (let replay = min; replay <= max; replay++) {
+        targets.push(...versions.map(({ version }) => targetText(name, version, replay)));
+      }
     }
     return targets;
   }

@@ -6,17 +6,18 @@
 
 import { hostname } from "node:os";
 import { Committer, type Lease } from "../core/committer.ts";
-import type { Environment, TimerHandle } from "../core/environment.ts";
+import type { RegisteredWork } from "../core/claimable.ts";
+import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import { guardsOf, type GuardName } from "../core/guard-names.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { LeasedTask } from "../core/provider/tasks.ts";
+import type { Peek } from "../core/provider/runtimes.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
-import { ActivityRunner } from "./activity-runner.ts";
 import { Adoption } from "./adoption.ts";
+import { unguarded } from "./guarded-run.ts";
 import { installGuards } from "./guards.ts";
-import { Heartbeats } from "./heartbeats.ts";
+import { Housekeeping } from "./housekeeping.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
 import { LostWork } from "./lost-work.ts";
@@ -26,13 +27,13 @@ import { Pump } from "./pump.ts";
 import { Registry, type Registrable } from "./registry.ts";
 import { Renewal } from "./renewal.ts";
 import { Sessions } from "./sessions.ts";
+import { SafetyNet } from "./safety-net.ts";
 import { RuntimeStats } from "./stats.ts";
-import { StepRunner } from "./step-runner.ts";
+import { storeTrouble } from "./store-trouble.ts";
 import { watchRejections } from "./rejections.ts";
+import type { RuntimeWiring } from "./wiring.ts";
 import { WorkIntake } from "./work-intake.ts";
-
-/** How long a shutdown waits for the store to take back what was not finished. */
-const HAND_BACK_MS = 2_000;
+import { Work } from "./work.ts";
 
 export interface RuntimeStart extends RuntimeOptions {
   readonly register: readonly Registrable[];
@@ -49,33 +50,34 @@ export class Runtime {
   readonly #wheel: TimerWheel;
   readonly #pump: Pump;
   readonly #sessions: Sessions;
-  readonly #heartbeats: Heartbeats;
-  readonly #activities: ActivityRunner;
-  readonly #steps: StepRunner;
+  readonly #work: Work;
   readonly #instances: Instances;
   readonly #liveness: Liveness;
   readonly #renewal: Renewal;
   readonly #lostWork: LostWork;
   readonly #adoption: Adoption;
+  readonly #housekeeping: Housekeeping;
   readonly #intake: WorkIntake;
+  readonly #net: SafetyNet;
   readonly #stats = new RuntimeStats();
+  readonly #trouble: (error: unknown) => void;
   readonly #stopped = Promise.withResolvers<void>();
   #state: "new" | "running" | "stopping" | "stopped" = "new";
-  #ticker: TimerHandle | null = null;
   #cleanups: (() => void)[] = [];
+  #watches: (() => void)[] = [];
 
-  constructor(provider: Provider, options: RuntimeStart) {
+  constructor(provider: Provider, options: RuntimeStart, wiring: RuntimeWiring) {
     const { register, ...rest } = options;
     this.#committer = Committer.of(provider);
     this.#provider = provider;
     this.#environment = provider.environment;
-    this.#options = resolveOptions(rest);
-    this.#registry = new Registry(register);
-    this.#guards = guardsOf(this.#options.guards, process.env["NODE_ENV"] !== "production");
+    const isDevelopment = process.env["NODE_ENV"] !== "production";
+    this.#options = resolveOptions(rest, isDevelopment);
+    this.#registry = new Registry(register, this.#options);
+    this.#guards = guardsOf(this.#options.guards, isDevelopment);
     this.id = this.#environment.randomHex(8);
     const environment = this.#environment;
     const monotonic = (): number => environment.monotonic();
-    const random = (): number => environment.random();
     const storeNow = (): number => provider.now();
     this.#wheel = new TimerWheel({
       now: monotonic,
@@ -87,16 +89,8 @@ export class Runtime {
       onIdle: () => this.#committer.flush(),
       entering,
     });
-    const { codec, log } = this.#options;
-    const common = {
-      workerId: this.id,
-      codec,
-      log,
-      wheel: this.#wheel,
-      monotonic,
-      random,
-      entering,
-    };
+    const { codec, log, limits } = this.#options;
+    this.#trouble = storeTrouble({ environment, log, stats: this.#stats });
     this.#sessions = new Sessions({
       runtimeId: this.id,
       provider,
@@ -104,35 +98,24 @@ export class Runtime {
       wheel: this.#wheel,
       monotonic,
       trouble: this.#trouble,
-      activities: () => this.#activities,
+      activities: () => this.#work.activities,
     });
-    this.#heartbeats = new Heartbeats({
+    this.#work = new Work({
+      runtimeId: this.id,
+      provider,
+      committer: this.#committer,
+      options: this.#options,
+      registry: this.#registry,
       wheel: this.#wheel,
-      monotonic,
-      write: (heartbeats) => provider.heartbeatTasks(heartbeats),
-      onLost: (claim) => this.#activities.lose(claim),
+      sessions: this.#sessions,
+      wiring,
+      stats: this.#stats,
+      entering,
+      instances: () => this.#instances,
+      intake: () => this.#intake,
       trouble: this.#trouble,
     });
-    this.#activities = new ActivityRunner({
-      ...common,
-      concurrency: this.#options.activityConcurrency,
-      cancelGraceMs: this.#options.cancelGraceMs,
-      attemptsMax: this.#options.attemptsMax,
-      find: (name) => this.#registry.activity(name),
-      onOutcome: (task, body) => this.#outcome(task, body),
-      onRetry: (task, delayMs, failure, heartbeat) =>
-        this.#retry(task, delayMs, JSON.stringify(failure), heartbeat),
-      onHeartbeat: (task, details) => this.#heartbeats.note(task, details),
-      sessions: this.#sessions,
-      onFree: () => this.#intake.slotFree(),
-      onSuspectOver: () => this.#intake.wakeTasks(),
-    });
-    this.#steps = new StepRunner({
-      ...common,
-      concurrency: this.#options.stepConcurrency,
-      storeNow,
-      onOutcome: (held, body) => this.#instances.giveStepOutcome(held, body),
-    });
+    const { activities, steps } = this.#work;
     this.#intake = new WorkIntake({
       runtimeId: this.id,
       provider,
@@ -141,9 +124,10 @@ export class Runtime {
       wheel: this.#wheel,
       sessions: this.#sessions,
       instances: () => this.#instances,
-      activities: () => this.#activities,
+      activities: () => this.#work.activities,
       isRunning: () => this.#state === "running",
       newToken: () => this.#number(),
+      avoidMs: () => this.#housekeeping.avoidMs,
       trouble: this.#trouble,
     });
     this.#instances = new Instances({
@@ -153,13 +137,14 @@ export class Runtime {
       registry: this.#registry,
       committer: this.#committer,
       pump: this.#pump,
-      activities: this.#activities,
-      steps: this.#steps,
+      activities,
+      steps,
       stats: this.#stats,
       storeNow,
       readHistory: (address) => provider.readHistory(address),
       runOptions: {
-        codec,
+        codec: unguarded(codec),
+        limits,
         guards: this.#guards,
         readKeyValue: async (id, key) => (await provider.readKeyValue(id, key))?.value,
       },
@@ -168,18 +153,19 @@ export class Runtime {
       onQueued: () => this.#intake.queued(),
       onFree: () => this.#intake.turnFree(),
       onCalled: (key) => this.#intake.called(key),
+      onContinued: (id) => this.#housekeeping.continued(id),
     });
     this.#renewal = new Renewal({
       provider,
       options: this.#options,
       instances: this.#instances,
-      activities: this.#activities,
+      activities,
     });
     this.#lostWork = new LostWork({
       provider,
       runtimeId: this.id,
       instances: this.#instances,
-      activities: this.#activities,
+      activities,
       trouble: this.#trouble,
     });
     this.#adoption = new Adoption({
@@ -190,6 +176,17 @@ export class Runtime {
       storeNow,
       onDelayed: (delayMs) => this.#intake.wakeInstancesIn(delayMs),
     });
+    const { tags, replayVersions } = this.#options;
+    const work: RegisteredWork = { ...this.#registry.list(), tags, replayVersions };
+    this.#housekeeping = new Housekeeping({
+      runtimeId: this.id,
+      provider,
+      committer: this.#committer,
+      options: this.#options,
+      work,
+      newToken: () => this.#number(),
+      trouble: this.#trouble,
+    });
     this.#liveness = new Liveness({
       provider,
       environment,
@@ -199,13 +196,24 @@ export class Runtime {
         process: ownIdentity(),
         hostname: hostname(),
       },
-      registered: this.#registry.list(),
+      registered: work,
       beatMs: this.#options.beatMs,
       staleMs: this.#options.staleMs,
       stallMs: this.#options.stallMs,
       log,
       onFreed: () => this.#intake.wake(),
       onLost: () => this.#lostEverything(),
+    });
+    this.#net = new SafetyNet({
+      environment,
+      options: this.#options,
+      renewal: this.#renewal,
+      isRunning: () => this.#state === "running",
+      beat: () => this.#liveness.beat(),
+      peek: () => provider.peek({ owner: this.id }),
+      tidy: (now) => this.#tidy(now),
+      found: (peek) => this.#found(peek),
+      trouble: this.#trouble,
     });
   }
 
@@ -221,7 +229,7 @@ export class Runtime {
   stats() {
     return {
       ...this.#stats,
-      activities: { ...this.#activities.stats, active: this.#activities.active },
+      activities: { ...this.#work.activities.stats, active: this.#work.activities.active },
       cachedInstances: this.#instances.size,
     };
   }
@@ -232,19 +240,20 @@ export class Runtime {
       throw new PerdureError("INVALID_ARGUMENT", "A runtime starts once; make a new one.");
     }
     this.#state = "running";
+    await this.#work.start();
     await this.#liveness.start();
     this.#committer.adopters.add(this.#adoption);
     this.#committer.onTrouble.add(this.#trouble);
+    // Held to the very end: what runs within the grace of a shutdown is user code like any other.
+    this.#watches = [watchRejections(this.#options.log), installGuards(this.#guards)];
     this.#cleanups = [
       this.#provider.subscribe((news) => this.#hear(news)),
-      watchRejections(this.#options.log),
-      installGuards({ io: this.#guards.has("io") }),
       () => void this.#committer.adopters.delete(this.#adoption),
       () => void this.#committer.onTrouble.delete(this.#trouble),
     ];
     await this.#provider.listRuntimes().then((list) => this.#liveness.reap(list), this.#trouble);
     this.#intake.wake();
-    this.#tick(0);
+    this.#net.start();
   }
 
   /** Stops taking work, lets what runs finish within its grace, hands back the rest. */
@@ -254,19 +263,15 @@ export class Runtime {
     this.#state = "stopping";
     if (wasRunning) {
       this.#intake.stop();
+      this.#housekeeping.stop();
       for (const cleanup of this.#cleanups.splice(0)) cleanup();
       this.#instances.stop();
-      this.#steps.stop();
+      this.#work.steps.stop();
       await this.#quiet(graceMs);
-      const reason = new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");
-      const handedBack = this.#activities.abandonAll(reason);
-      // A store that is away cannot hold up the end: what is not handed back goes with the runtime's row.
-      await Promise.race([
-        this.#handBackAll(handedBack),
-        new Promise<void>((resolve) => void this.#environment.setTimer(HAND_BACK_MS, resolve)),
-      ]);
+      await this.#work.end();
       this.#instances.holding.dropAll();
-      this.#ticker?.cancel();
+      for (const takeOff of this.#watches.splice(0)) takeOff();
+      this.#net.stop();
       await this.#liveness.stop();
       await this.#provider.removeRuntime(this.id).catch(this.#trouble);
     }
@@ -284,8 +289,7 @@ export class Runtime {
 
   #isQuiet(): boolean {
     return (
-      this.#activities.active === 0 &&
-      this.#steps.active === 0 &&
+      this.#work.isQuiet &&
       this.#instances.holding.busy === 0 &&
       this.#pump.isIdle &&
       this.#committer.isIdle
@@ -302,78 +306,27 @@ export class Runtime {
     this.#lostWork.heard(news.changed);
   }
 
-  // ── outcomes of activities ─────────────────────────────────────────────────────────────────────────────────
-
-  #outcome(task: LeasedTask, body: Parameters<Instances["giveOutcome"]>[1]): void {
-    // A suspect's goes alone, so that it is known when it is on disk: it is over then and not before.
-    if (!task.suspect && this.#instances.giveOutcome(task, body)) return;
-    const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
-    this.#committer
-      .submit(item)
-      .catch(this.#trouble)
-      .finally(() => this.#activities.settled(task));
-  }
-
-  #retry(task: LeasedTask, delayMs: number, failure: string, heartbeat: string | null): void {
-    const retry = { kind: "retry", task, delayMs, failure } as const;
-    const item = heartbeat === null ? retry : { ...retry, heartbeat };
-    this.#committer
-      .submit(item)
-      .then(() => this.#intake.wakeTasksIn(delayMs), this.#trouble)
-      .finally(() => this.#activities.settled(task));
-  }
-
-  /** Heartbeats first, while the claims hold; then the tasks, then the sessions that they would be taken in. */
-  async #handBackAll(tasks: readonly LeasedTask[]): Promise<void> {
-    await this.#heartbeats.flush();
-    const items = tasks.map((task) => ({ kind: "releaseTask", task }) as const);
-    await Promise.allSettled(items.map((item) => this.#committer.submit(item)));
-    await this.#sessions.release().catch(this.#trouble);
-  }
-
   // ── beats, renewals, the safety net ────────────────────────────────────────────────────────────────────────
 
-  #tick(count: number): void {
-    if (this.#state === "stopped") return;
-    const { beatMs, pollIntervalMs } = this.#options;
-    const period = Math.min(beatMs, pollIntervalMs, this.#renewal.everyMs ?? Infinity);
-    this.#ticker = this.#environment.setTimer(period, () => {
-      void this.#beat(count, period).catch(this.#trouble);
-      this.#tick(count + 1);
-    });
+  async #tidy(now: number): Promise<void> {
+    this.#instances.holding.sweep();
+    this.#housekeeping.tick(now);
+    await this.#sessions.tick(now);
   }
 
-  async #beat(count: number, period: number): Promise<void> {
-    const every = (ms: number): boolean => count % Math.max(Math.round(ms / period), 1) === 0;
-    const { beatMs, pollIntervalMs } = this.#options;
-    if (every(beatMs)) await this.#liveness.beat();
-    if (this.#state !== "running") return;
-    await this.#renewal.tick(this.#environment.monotonic());
-    if (!every(pollIntervalMs)) return;
-    this.#instances.holding.sweep();
-    await this.#sessions.tick(this.#environment.monotonic());
-    // One look a poll interval for everything: only what it finds is asked for.
-    const { instances, tasks, runtimes } = await this.#provider.peek({ owner: this.id });
-    if (instances || tasks) this.#intake.wake();
+  async #found(peek: Peek): Promise<void> {
+    if (peek.instances || peek.tasks) this.#intake.wake();
     await this.#lostWork.checkTasks();
-    await this.#liveness.reap(runtimes);
+    await this.#liveness.reap(peek.runtimes);
+    await this.#housekeeping.found(peek);
   }
 
   #lostEverything(): void {
-    for (const task of this.#activities.claims) this.#activities.lose(task);
+    const { activities } = this.#work;
+    for (const task of activities.claims) activities.lose(task);
     this.#instances.holding.dropAll();
     this.#intake.wake();
   }
-
-  #lastTrouble = -Infinity;
-  readonly #trouble = (error: unknown): void => {
-    this.#stats.providerErrors++;
-    const now = this.#environment.monotonic();
-    if (now - this.#lastTrouble < 5_000) return;
-    this.#lastTrouble = now;
-    const message = error instanceof Error ? error.message : String(error);
-    this.#options.log("warn", `the store is in trouble, trying on: ${message}`, {});
-  };
 
   /** How many more instances may begin a turn. */
   #room(): number {

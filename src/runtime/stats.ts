@@ -19,6 +19,14 @@ export class RuntimeStats {
   childrenScheduled = 0;
   /** Provider calls that failed and were repeated. */
   providerErrors = 0;
+  /** Times that the main loop stood still, and the longest of them. */
+  loopStalls = 0;
+  loopStallMaxMs = 0;
+
+  countStall(stalledMs: number): void {
+    this.loopStalls++;
+    this.loopStallMaxMs = Math.max(this.loopStallMaxMs, Math.round(stalledMs));
+  }
 
   countTurn(events: readonly EventBody[]): void {
     this.events += events.length;

@@ -3,6 +3,7 @@
 //   SR2. At most `concurrency` run at once; the others wait in order.
 //   SR3. An aborted step's late outcome is dropped (17f).
 
+import type { WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
 import type { TimerHandle } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
@@ -14,6 +15,7 @@ import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
 import type { HeldInstance } from "./held-instance.ts";
+import type { LoopWatch } from "./loop-watch.ts";
 
 export interface StepRunnerOptions {
   readonly workerId: string;
@@ -26,6 +28,7 @@ export interface StepRunnerOptions {
   readonly random: () => number;
   /** What is about to hold the loop; empty: nothing of ours. */
   readonly entering: (label: string) => void;
+  readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
   readonly onOutcome: (held: HeldInstance, body: DeliveryBody) => void;
 }
 
@@ -51,6 +54,13 @@ export class StepRunner {
   get active(): number {
     return this.#running.size;
   }
+  get frames(): readonly WorkFrame[] {
+    return [...this.#running].map(({ held, step }) => ({
+      kind: "step",
+      name: step.name,
+      instanceId: held.id,
+    }));
+  }
 
   /** Enters every open step of the instance that is due and not under way. */
   enterDue(held: HeldInstance): void {
@@ -64,7 +74,7 @@ export class StepRunner {
   }
 
   #prepare(held: HeldInstance, step: OpenStep): RunningStep {
-    const attempt = new Attempt({
+    const described = {
       attempt: step.failures + 1,
       key: `${held.runId}:${held.execution}:${step.sequence}`,
       info: {
@@ -79,8 +89,8 @@ export class StepRunner {
         tags: [],
         session: undefined,
       },
-      sink: this.#options.log,
-    });
+    };
+    const attempt = new Attempt(described, this.#options.log);
     return { held, step, execution: held.execution, attempt, timer: null, over: false };
   }
 
@@ -108,10 +118,15 @@ export class StepRunner {
     const { held, step, attempt } = running;
     const frame = { kind: "step", name: step.name, instanceId: held.id } as const;
     const fn = (): unknown => step.fn(attempt);
+    const { codec, loop } = this.#options;
     this.#options.entering(`step "${step.name}" of ${held.id}`);
-    const ended = runAttempt({ frame, fn, codec: this.#options.codec });
+    const since = loop.now();
+    const ended = runAttempt({ frame, fn, codec });
+    loop.reached(frame, since);
     this.#options.entering("");
-    this.#settle(running, await ended);
+    const result = await ended;
+    loop.ended(frame);
+    this.#settle(running, result);
     this.#next();
   }
 

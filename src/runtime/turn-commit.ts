@@ -4,19 +4,19 @@
 //   TC2. A turn that ends the execution starts no activity and no child of its own, but carries out detached
 //        starts and messages (semantics 7, 21).
 
+import { childOutcome, nextStart } from "../core/execution-end.ts";
 import { encodeRow } from "../core/history-row.ts";
 import { stateChangeOf } from "../core/state-change.ts";
 import type {
+  ActivityScheduled,
   EventBody,
   OrchestrationCancelRequested,
-  OrchestrationStarted,
-  ParentLink,
-  TerminalBody,
 } from "../core/history-events.ts";
 import type { InstanceChange, StepOutcomeItem, TurnItem } from "../core/provider/commit.ts";
 import type { NewTimer, OutgoingMessage } from "../core/provider/messages.ts";
 import type { NewTask } from "../core/provider/tasks.ts";
 import type { Run } from "../core/run.ts";
+import { REPLAY_VERSION } from "../core/targets.ts";
 import type { ScheduledActivity, TurnEffects } from "../core/turn-effects.ts";
 import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import type { FinishedTurn } from "./turn-job.ts";
@@ -48,6 +48,7 @@ export function turnItem(
     token: held.token,
     lastEvent: held.lastEvent,
     version: held.lastEvent === 0 && events.length > 0 ? held.definition.version : null,
+    replayVersion: REPLAY_VERSION,
     row:
       events.length === 0
         ? null
@@ -77,23 +78,30 @@ export function hasOpenSteps(run: Run): boolean {
 }
 
 function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions): NewTask {
-  const { name, input, retry, timeoutMs, heartbeatTimeoutMs, session, tags, priority } = task.body;
-  const plain = retry === undefined && timeoutMs === undefined && heartbeatTimeoutMs === undefined;
+  const { name, input, session, tags, priority } = task.body;
   return {
     sequence: task.sequence,
     name,
     input,
-    options: plain
-      ? null
-      : {
-          ...(retry === undefined ? {} : { retry }),
-          ...(timeoutMs === undefined ? {} : { timeoutMs }),
-          ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
-        },
+    options: taskOptions(task.body),
     session: session ?? null,
     tags: tags ?? null,
     priority: priority ?? run.priority,
     lease: options.leaseFor(task),
+  };
+}
+
+/** Null: a plain call. */
+function taskOptions(body: ActivityScheduled): NewTask["options"] {
+  const { retry, timeoutMs, heartbeatTimeoutMs, node, metadata } = body;
+  const timed = timeoutMs !== undefined || heartbeatTimeoutMs !== undefined;
+  if (retry === undefined && !timed && node === undefined) return null;
+  return {
+    ...(retry === undefined ? {} : { retry }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
+    ...(node === undefined ? {} : { node }),
+    ...(metadata === undefined ? {} : { metadata }),
   };
 }
 
@@ -121,7 +129,7 @@ function changeOf(run: Run): InstanceChange {
       return { kind: "ended", status: ended.outcome, output: null, error: JSON.stringify(ended) };
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
-      const started = JSON.stringify(nextStart(run, ended.input, version));
+      const started = JSON.stringify(nextStart(run, ended));
       const unread = run.mailbox.unread();
       return { kind: "continued", started, version, unread };
     }
@@ -141,25 +149,6 @@ export function stepOutcomeItems(
   });
 }
 
-/** The next execution begins with the state as it stands (I15). */
-function nextStart(run: Run, input: string, version: string | null): OrchestrationStarted {
-  const { kind, name, runId, seed, parent } = run.started;
-  const { status, attributes } = run.state;
-  const keyValues = run.state.entries();
-  return {
-    kind,
-    name,
-    orchestrationVersion: version ?? "",
-    input,
-    runId,
-    seed,
-    ...(parent === undefined ? {} : { parent }),
-    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
-    ...(status === null ? {} : { status }),
-    ...(keyValues.length === 0 ? {} : { keyValues }),
-  };
-}
-
 function tellParent(run: Run): readonly OutgoingMessage[] {
   const { ended } = run;
   const parent = ended === null ? undefined : run.started.parent;
@@ -176,18 +165,4 @@ function tellParent(run: Run): readonly OutgoingMessage[] {
       key: `c:${parent.execution}:${parent.sequence}`,
     },
   ];
-}
-
-function childOutcome(ended: TerminalBody, parent: ParentLink): EventBody | null {
-  const scheduled = parent.sequence;
-  switch (ended.kind) {
-    case "OrchestrationCompleted":
-      return { kind: "ChildCompleted", scheduled, output: ended.output };
-    case "OrchestrationFailed": {
-      const { outcome, failure } = ended;
-      return { kind: "ChildFailed", scheduled, outcome, failure };
-    }
-    case "OrchestrationContinuedAsNew":
-      return null;
-  }
 }

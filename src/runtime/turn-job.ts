@@ -3,6 +3,7 @@
 //   TJ2. What is left when the code ends or is blocked is not consumed.
 //   TJ3. All events of a turn carry one time, which never goes back within an execution (I3).
 
+import type { DeliveryBody } from "../core/history-events.ts";
 import { deliveryOf } from "../core/inbox-delivery.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { Run } from "../core/run.ts";
@@ -29,6 +30,7 @@ export class TurnJob implements DrainJob {
   readonly #outcomes: readonly LocalOutcome[];
   readonly #now: () => number;
   readonly #finish: (turn: FinishedTurn) => void;
+  readonly #poison: "throw" | "fail";
   readonly #consumed: number[] = [];
   readonly #delivered: LocalOutcome[] = [];
   #messageIndex = 0;
@@ -42,11 +44,13 @@ export class TurnJob implements DrainJob {
     run: Run;
     now: () => number;
     finish: (turn: FinishedTurn) => void;
+    poison: "throw" | "fail";
   }) {
     this.held = options.held;
     this.run = options.run;
     this.#now = options.now;
     this.#finish = options.finish;
+    this.#poison = options.poison;
     this.#messages = options.held.messages;
     this.#outcomes = options.held.outcomes;
     options.held.messages = [];
@@ -112,16 +116,22 @@ export class TurnJob implements DrainJob {
         this.#messageIndex++;
         this.#consumed.push(message.id);
         if (body === null) continue;
-        run.deliver(body, this.#at);
+        this.#give(body, this.#at);
         return;
       }
       const outcome = this.#outcomes[this.#outcomeIndex++];
       if (outcome === undefined) return;
       if (!isOpen(run, outcome)) continue;
       this.#delivered.push(outcome);
-      run.deliver(outcome.body, this.#at);
+      this.#give(outcome.body, this.#at);
       return;
     }
+  }
+
+  #give(body: DeliveryBody, at: number): void {
+    const isPoison = body.kind === "ActivityFailed" && body.failure.category === "poison";
+    if (isPoison && this.#poison === "fail") this.run.failBy(body, at);
+    else this.run.deliver(body, at);
   }
 }
 

@@ -29,6 +29,8 @@ export interface WorkIntakeOptions {
   readonly activities: () => ActivityRunner;
   readonly isRunning: () => boolean;
   readonly newToken: () => number;
+  /** For how long a task that failed here is left to others; 0 when there are none. */
+  readonly avoidMs: () => number;
   readonly trouble: (error: unknown) => void;
 }
 
@@ -157,6 +159,7 @@ export class WorkIntake {
     const activities = this.#o.activities();
     if (options.tags === "none") return NOTHING;
     const { leaseBatch, taskLeaseMs } = options;
+    const avoidMs = this.#o.avoidMs();
     const limit = Math.min(activities.free, leaseBatch);
     if (limit <= 0) this.#tasksWait = true; // the next free slot looks
     if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
@@ -171,6 +174,7 @@ export class WorkIntake {
         tags: options.tags,
         sessions: sessions.request(newToken()),
         allowSuspect: activities.mayTakeSuspect,
+        ...(avoidMs === 0 ? {} : { avoidMs }),
         ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
       });
     } finally {

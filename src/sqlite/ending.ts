@@ -66,7 +66,7 @@ export class Endings {
     this.end(
       target,
       {
-        status: "terminated",
+        status: item.status,
         bodies: [item.terminated],
         childRequest: item.childRequest,
         cancelRequested: target.cancelRequested,

@@ -11,7 +11,8 @@ import type { Connection } from "./connection.ts";
 import { dueTime, toMessage, type NewMessage } from "./messages.ts";
 
 /** Of an instance: what a runtime must register to take it (`targets` in the contract). */
-export const TARGET = "iif(version IS NULL, instances.name, instances.name || '@' || version)";
+export const TARGET = `iif(version IS NULL, instances.name, instances.name || '@' || version
+  || iif(replay_version > 1, '#' || replay_version, ''))`;
 const COLUMNS = "id, kind, execution, sequence, name, data, key, visible_at";
 
 export class Inbox {

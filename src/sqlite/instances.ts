@@ -17,7 +17,7 @@ export interface Lease {
 
 /** Of instances: what every new execution of one begins with. */
 export const NEXT_EXECUTION = `
-  execution = execution + 1, last_event = 0, copied_until = 0,
+  execution = execution + 1, last_event = 0, copied_until = 0, replay_version = NULL,
   past_executions = past_executions + 1, past_events = past_events + last_event`;
 
 export class Instances {

@@ -6,6 +6,7 @@ import type { News } from "../core/provider/notifications.ts";
 export class NewsDraft {
   readonly #due = new Set<string>();
   readonly #changed = new Set<string>();
+  readonly #progressed = new Set<string>();
   #tasks = false;
   #withdrawn = false;
 
@@ -15,6 +16,10 @@ export class NewsDraft {
 
   changed(instanceId: string): void {
     this.#changed.add(instanceId);
+  }
+
+  progressed(instanceId: string): void {
+    this.#progressed.add(instanceId);
   }
 
   /** A task waits in the queue. */
@@ -28,11 +33,18 @@ export class NewsDraft {
   }
 
   get isEmpty(): boolean {
-    return !this.#tasks && !this.#withdrawn && this.#due.size === 0 && this.#changed.size === 0;
+    const ids = this.#due.size + this.#changed.size + this.#progressed.size;
+    return ids === 0 && !this.#tasks && !this.#withdrawn;
   }
 
   toNews(elsewhere: boolean): News {
-    return { due: [...this.#due], changed: [...this.#changed], tasks: this.#tasks, elsewhere };
+    const news = {
+      due: [...this.#due],
+      changed: [...this.#changed],
+      tasks: this.#tasks,
+      elsewhere,
+    };
+    return this.#progressed.size === 0 ? news : { ...news, progressed: [...this.#progressed] };
   }
 }
 

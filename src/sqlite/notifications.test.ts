@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { News } from "../core/provider/notifications.ts";
-import { startItem } from "../testing/conformance/fixture.ts";
+import {
+  newTask,
+  scheduledText,
+  startedText,
+  startItem,
+  turnItem,
+} from "../testing/conformance/fixture.ts";
 import { SqliteProvider } from "./index.ts";
 
 let folder: string;
@@ -64,4 +70,22 @@ test("whoever has unsubscribed is watched for no more", async () => {
   await there.commit([startItem({ id: "a" })]);
   await pause(50);
   expect(heard).toEqual([]);
+});
+
+test("an activity's progress is noticed by others; its details concern nobody", async () => {
+  const lease = { owner: "r", token: 1 };
+  await register(there, "r");
+  await there.commit([startItem({ id: "a", lease })]);
+  const record = await there.readInstance("a");
+  const held = { id: "a", runId: "", key: record?.key ?? 0, execution: 1, token: 1, lastEvent: 0 };
+  const events = [startedText(), scheduledText()];
+  await there.commit([turnItem(held, { events, tasks: [newTask({ sequence: 2, lease })] })]);
+  const task = { key: held.key, execution: 1, sequence: 2, token: 1 };
+  await pause(20);
+  here.subscribe((news) => heard.push(news));
+  await there.heartbeatTasks([{ task, details: "1" }]);
+  await pause(50);
+  expect(heard).toEqual([]);
+  await there.heartbeatTasks([{ task, progress: "2" }]);
+  await vi.waitFor(() => expect(heard).toEqual([expect.objectContaining({ elsewhere: true })]));
 });

@@ -32,6 +32,7 @@ import { StepOutcomes } from "./step-outcomes.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { Tasks } from "./tasks.ts";
 import { Turns } from "./turn.ts";
+import { WaitingReport } from "./waiting.ts";
 
 /** What the provider's methods call. */
 export interface Parts {
@@ -53,6 +54,7 @@ export interface Parts {
   readonly pruning: Pruning;
   readonly metrics: Metrics;
   readonly queues: Queues;
+  readonly waiting: WaitingReport;
   readonly statistics: Statistics;
 }
 
@@ -125,6 +127,7 @@ export function assemble(connection: Connection): Parts {
     pruning: new Pruning(connection, instances, history),
     metrics: new Metrics(connection),
     queues: new Queues(connection),
+    waiting: new WaitingReport(connection),
     statistics: new Statistics(connection),
   };
 }

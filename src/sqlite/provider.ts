@@ -13,9 +13,11 @@ import type {
   InstanceStatistics,
   ListRequest,
   PruneRequest,
+  LoadRecord,
   QueueRecord,
   Removed,
   StoreMetrics,
+  WaitingRecord,
 } from "../core/provider/admin.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
 import type {
@@ -146,8 +148,10 @@ export class SqliteProvider implements Provider {
   }
 
   heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]> {
-    return this.#connection.write(() =>
-      heartbeats.filter((beat) => !this.#parts.tasks.heartbeat(beat)).map(({ task }) => task),
+    return this.#parts.notifier.write((transaction) =>
+      heartbeats
+        .filter((beat) => !this.#parts.tasks.heartbeat(beat, transaction))
+        .map(({ task }) => task),
     );
   }
 
@@ -221,6 +225,14 @@ export class SqliteProvider implements Provider {
 
   readMetrics(): Promise<StoreMetrics> {
     return this.#parts.metrics.read();
+  }
+
+  readWaiting(): Promise<readonly WaitingRecord[]> {
+    return this.#parts.waiting.read();
+  }
+
+  readLoads(): Promise<readonly LoadRecord[]> {
+    return this.#parts.waiting.loads();
   }
 
   readQueues(): Promise<readonly QueueRecord[]> {

@@ -2,6 +2,7 @@
 //   TC1. A cut is a suspicion, a name, a set of tags and a priority. Names and tags are judged once a cut, so that
 //        tasks nobody here can take cost one look-up a kind, however many there are (K3).
 //   TC2. Tasks without a session and those of one session are read alike: by their session, NULL included.
+//   TC4. A retry is left to others for a while where the request says so; only then is it looked at who failed.
 //   TC3. Tasks of all sessions have an index of their own, read in order past those that others hold; it
 //        is looked at only while a new session may be claimed.
 
@@ -47,6 +48,8 @@ export class TaskCuts {
   readonly #nextOfSession: StatementSync;
   readonly #headOfSession: StatementSync;
   readonly #laterOfSession: StatementSync;
+  readonly #headOfOthers: StatementSync;
+  readonly #laterOfOthers: StatementSync;
   readonly #nextOfSessions: StatementSync;
   readonly #headOfSessions: StatementSync;
   readonly #laterOfSessions: StatementSync;
@@ -60,6 +63,14 @@ export class TaskCuts {
     this.#laterOfSession = connection.prepare(`
       SELECT min(available_at) AS at FROM tasks
       WHERE ${OF_SESSION} AND ${CUT} AND available_at > ?6`);
+    this.#headOfOthers = connection.prepare(`
+      SELECT instance, execution, sequence, available_at, session FROM tasks
+      WHERE ${OF_SESSION} AND ${CUT} AND available_at <= ?6
+        AND (available_at <= ?9 OR avoid IS NOT ?8) ${ORDER} LIMIT +?7`);
+    this.#laterOfOthers = connection.prepare(`
+      SELECT min(iif(available_at > ?6, available_at, available_at + ?9)) AS at FROM tasks
+      WHERE ${OF_SESSION} AND ${CUT}
+        AND (available_at > ?6 OR (available_at > ?8 AND avoid IS ?7))`);
     this.#nextOfSessions = connection.prepare(nextCut("tasks", OF_SESSIONS, COLUMNS));
     // ?5 who asks: a session that somebody else holds now is passed over.
     this.#headOfSessions = connection.prepare(`
@@ -78,6 +89,17 @@ export class TaskCuts {
 
   /** The first tasks of one session, or of none. */
   ofSession(request: LeaseTasksRequest, session: string | null, now: number): Heads {
+    const { owner, avoidMs = 0, limit } = request;
+    if (session === null && avoidMs > 0) {
+      // What this owner failed with in the last `avoidMs` is passed over, and comes due again at their end.
+      const until = now - avoidMs;
+      return heads(
+        (last) => this.#nextOfSession.get(...last, null),
+        wanted(request),
+        (cut) => this.#headOfOthers.all(...cut, null, now, limit + 1, owner, until),
+        (cut) => this.#laterOfOthers.get(...cut, null, now, owner, until, avoidMs),
+      );
+    }
     return heads(
       (last) => this.#nextOfSession.get(...last, session),
       wanted(request),

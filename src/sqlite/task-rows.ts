@@ -6,7 +6,8 @@ import type { LeasedTask, TaskOptions, TaskRecord } from "../core/provider/tasks
 import { integer, json, text, textOrNull, type Row } from "./columns.ts";
 
 export const RECORD_COLUMNS = `
-  instance, execution, sequence, name, attempt, available_at, lease_owner, suspect, last_failure`;
+  instance, execution, sequence, name, attempt, available_at, lease_owner, tags, session, suspect,
+  last_failure, progress`;
 export const LEASED_COLUMNS = `
   instance, execution, sequence, lease_token, name, input, options, session, tags, priority,
   attempt, deaths, suspect, heartbeat`;
@@ -20,8 +21,11 @@ export function toTaskRecord(row: Row): TaskRecord {
     attempt: integer(row, "attempt"),
     availableAt: integer(row, "available_at"),
     owner: textOrNull(row, "lease_owner"),
+    tags: tagsOf(text(row, "tags")) ?? [],
+    session: textOrNull(row, "session"),
     suspect: integer(row, "suspect") === 1,
     lastFailure: textOrNull(row, "last_failure"),
+    progress: textOrNull(row, "progress"),
   };
 }
 

@@ -38,6 +38,7 @@ export class Tasks {
   readonly #cancel: StatementSync;
   readonly #clear: StatementSync;
   readonly #retry: StatementSync;
+  readonly #bury: StatementSync;
   readonly #release: StatementSync;
   readonly #renew: StatementSync;
   readonly #heartbeat: StatementSync;
@@ -62,13 +63,21 @@ export class Tasks {
     );
     this.#clear = connection.prepare("DELETE FROM tasks WHERE instance = ?");
     this.#retry = connection.prepare(`
-      UPDATE tasks SET attempt = attempt + 1, available_at = ?, last_failure = ?,
+      UPDATE tasks SET attempt = attempt + 1, available_at = ?, last_failure = ?, avoid = lease_owner,
+        heartbeat = coalesce(?, heartbeat), ${FREE}
+      WHERE ${CLAIM}`);
+    // As the death of a whole runtime counts (runtimes.ts), for one task.
+    this.#bury = connection.prepare(`
+      UPDATE tasks SET attempt = attempt + 1, suspect = (deaths >= 1), deaths = deaths + 1,
+        available_at = ?, last_failure = ?, avoid = lease_owner,
         heartbeat = coalesce(?, heartbeat), ${FREE}
       WHERE ${CLAIM}`);
     this.#release = connection.prepare(`UPDATE tasks SET ${FREE} WHERE ${CLAIM}`);
     this.#renew = connection.prepare(`
       UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
-    this.#heartbeat = connection.prepare(`UPDATE tasks SET heartbeat = ? WHERE ${CLAIM}`);
+    this.#heartbeat = connection.prepare(`
+      UPDATE tasks SET heartbeat = coalesce(?, heartbeat), progress = coalesce(?, progress)
+      WHERE ${CLAIM}`);
     this.#selectToken = connection.prepare(
       "SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
     );
@@ -141,16 +150,14 @@ export class Tasks {
   }
 
   retry(
-    { task, delayMs, failure, heartbeat }: RetryItem,
+    { task, delayMs, failure, heartbeat, died }: RetryItem,
     { now, news }: Transaction,
   ): SimpleResult {
     const { key, execution, sequence, token } = task;
     const availableAt = dueTime({ delayMs }, now);
-    if (
-      !changed(
-        this.#retry.run(availableAt, failure, heartbeat ?? null, key, execution, sequence, token),
-      )
-    ) {
+    const claim = [key, execution, sequence, token];
+    const statement = died === true ? this.#bury : this.#retry;
+    if (!changed(statement.run(availableAt, failure, heartbeat ?? null, ...claim))) {
       return LEASE_LOST;
     }
     if (task.sessionClaim !== undefined) this.#sessions.bump(task.sessionClaim);
@@ -174,9 +181,13 @@ export class Tasks {
   }
 
   /** False: the claim does not hold any more. */
-  heartbeat({ task, details }: TaskHeartbeat): boolean {
+  heartbeat({ task, details, progress }: TaskHeartbeat, { news }: Transaction): boolean {
     const { key, execution, sequence, token } = task;
-    return changed(this.#heartbeat.run(details, key, execution, sequence, token));
+    const claim = [key, execution, sequence, token];
+    if (!changed(this.#heartbeat.run(details ?? null, progress ?? null, ...claim))) return false;
+    const instance = progress === undefined ? null : this.#instances.get(key);
+    if (instance !== null) news.progressed(instance.id);
+    return true;
   }
 
   read({ key, execution }: Omit<TaskAddress, "sequence">): TaskRecord[] {

@@ -72,6 +72,7 @@ export class Turns {
     this.#change = connection.prepare(`
       UPDATE instances SET
         ${advance}, steps_open = ?8, status = 'running', version = coalesce(?9, version),
+        replay_version = iif(?9 IS NULL, replay_version, ?12),
         cancel_requested = coalesce(?10, cancel_requested), blocked = NULL, blocked_by = NULL,
         lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
         lease_until = iif(?11, NULL, lease_until)
@@ -80,6 +81,7 @@ export class Turns {
       UPDATE instances SET
         ${advance}, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
         version = coalesce(?11, version),
+        replay_version = iif(?11 IS NULL, replay_version, ?13),
         cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
         lease_owner = NULL, lease_token = NULL, lease_until = NULL
       WHERE ${FENCE}`);
@@ -117,7 +119,7 @@ export class Turns {
       return changed(
         this.#end.run(
           ...[key, execution, token, lastEvent, last, commitId, now, status, output, error],
-          ...[version, cancelRequested],
+          ...[version, cancelRequested, item.replayVersion],
         ),
       );
     }
@@ -131,7 +133,7 @@ export class Turns {
     return changed(
       this.#change.run(
         ...[key, execution, token, lastEvent, last, commitId, now, steps],
-        ...[version, cancelRequested, release],
+        ...[version, cancelRequested, release, item.replayVersion],
       ),
     );
   }

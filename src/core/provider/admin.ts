@@ -84,6 +84,27 @@ export interface QueueRecord {
   /** Of those that wait. */
   readonly oldestAvailableAt: number | null;
 }
+/** What waits at the head of a queue for a runtime that can take it. */
+export type WaitingRecord =
+  | {
+      readonly kind: "task";
+      readonly name: string;
+      readonly tags: readonly string[];
+      /** Since when the first of its kind could be taken. */
+      readonly oldestAt: number;
+    }
+  | {
+      readonly kind: "instance";
+      /** What a runtime must register to take it, as in LeaseInstancesRequest. */
+      readonly target: string;
+      readonly oldestAt: number;
+    };
+/** What a runtime holds. */
+export interface LoadRecord {
+  readonly owner: string;
+  readonly instances: number;
+  readonly tasks: number;
+}
 /** Events and bytes are those of the newest execution. */
 export interface InstanceStatistics {
   readonly events: number;
@@ -104,6 +125,10 @@ export interface AdminStore {
   pruneExecutions(request: PruneRequest): Promise<Removed | null>;
   readMetrics(): Promise<StoreMetrics>;
   readQueues(): Promise<readonly QueueRecord[]>;
+  /** One record a kind that is free and due now, in any order. Cheap: its cost grows with the kinds, not the rows. */
+  readWaiting(): Promise<readonly WaitingRecord[]>;
+  /** Of those who hold anything, in the order of their ids. */
+  readLoads(): Promise<readonly LoadRecord[]>;
   readStatistics(key: number): Promise<InstanceStatistics>;
   readKeyValue(id: string, key: string): Promise<KeyValueRecord | null>;
   /** In the order of their keys. */

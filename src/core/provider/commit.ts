@@ -93,6 +93,8 @@ export interface TurnItem {
   readonly lastEvent: number;
   /** Set by the first turn of an execution. */
   readonly version: string | null;
+  /** Which rules of replay wrote this history; kept with the version (semantics 22). */
+  readonly replayVersion: number;
   readonly row: HistoryRow | null;
   readonly consumed: readonly number[];
   /** Tasks whose outcome this turn carries: their rows go with it, or the turn is refused. */
@@ -141,6 +143,8 @@ export interface RetryItem {
   readonly failure: string;
   /** Details of the attempt's last heartbeat; absent: what is stored stays. */
   readonly heartbeat?: string;
+  /** What ran it died with it: a death as well, of this task alone (K4). */
+  readonly died?: true;
 }
 /** A task handed back without an attempt counted. */
 export interface ReleaseTaskItem {
@@ -202,6 +206,7 @@ export interface CancelItem {
 export interface TerminateItem {
   readonly kind: "terminate";
   readonly id: string;
+  readonly status: "terminated" | "failed";
   /** JSON text of OrchestrationFailed. */
   readonly terminated: string;
   /** JSON text of OrchestrationCancelRequested for children that are not abandoned. */

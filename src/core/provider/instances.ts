@@ -74,7 +74,10 @@ export interface LeaseInstancesRequest {
   readonly owner: string;
   readonly token: number;
   readonly limit: number;
-  /** What the runtime registers: `name` for starts that named no version, `name@version` for the others. */
+  /**
+   * What the runtime registers: `name` for starts that named no version, `name@version` for the others, with `#2`
+   * and so on behind it when a later replay version than 1 wrote the history.
+   */
   readonly targets: readonly string[];
   /** Whether one suspect may be taken; it then comes alone. */
   readonly allowSuspect: boolean;

@@ -7,6 +7,8 @@ export interface News {
   readonly due: readonly string[];
   /** Ids of instances that ended, continued, were (un)blocked, paused, resumed or deleted, or set visible state. */
   readonly changed: readonly string[];
+  /** Ids of instances of which a running activity told its progress; for watchers alone. */
+  readonly progressed?: readonly string[];
   /** A task waits in the queue. */
   readonly tasks: boolean;
   /** Something was written by another process: look at everything. */

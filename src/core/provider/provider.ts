@@ -70,7 +70,10 @@ export interface Provider extends AdminStore, SessionStore {
 
   leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks>;
   renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]>;
-  /** Keeps details for the next attempt; returns the claims that are no longer held: theirs are not kept. */
+  /**
+   * Keeps details for the next attempt and progress for watchers; returns the claims that are no longer held: theirs
+   * are not kept.
+   */
   heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]>;
   /** Which of these are no longer held under their token: cancelled, finished or taken over. */
   lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]>;

@@ -5,9 +5,11 @@
 //       (semantics 16). Both are linear in time, so `availableAt + priority · ageing` orders the queue for good.
 //   K3. Filters (registered names, tags) are applied before the limit, so that a task nobody here can take
 //       starves no other (semantics 14).
-//   K4. `attempt` counts entered runs that ended in a failure or in the death of their owner; `deaths` the
-//       latter alone. The second death makes a task suspect; suspects are leased one at a time (semantics 13).
+//   K4. `attempt` counts entered runs that ended in a failure or in a death, of their owner or of what ran them;
+//       `deaths` the latter alone. The second death makes a task suspect; suspects are leased one at a time
+//       (semantics 13).
 
+import type { NodeMetadata } from "../history-events.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 
 export interface TaskAddress {
@@ -32,6 +34,9 @@ export interface TaskOptions {
   readonly retry?: RetryPolicy;
   readonly timeoutMs?: number;
   readonly heartbeatTimeoutMs?: number;
+  /** The flow's node that asks for it, and what its author noted there; shown to the activity. */
+  readonly node?: string;
+  readonly metadata?: NodeMetadata;
 }
 
 export interface NewTask {
@@ -103,6 +108,11 @@ export interface LeaseTasksRequest {
   readonly sessions: SessionRequest | null;
   /** Whether one suspect may be among them. */
   readonly allowSuspect: boolean;
+  /**
+   * Set: a task without a session that failed with this owner last is left to others for this long from the time it
+   * is available (semantics 10).
+   */
+  readonly avoidMs?: number;
   /** Set: the lease also ends by itself after this time unless renewed. */
   readonly leaseMs?: number;
 }
@@ -120,12 +130,20 @@ export interface TaskRecord extends TaskAddress {
   readonly attempt: number;
   readonly availableAt: number;
   readonly owner: string | null;
+  /** Empty when it has none, and when they cannot be read. */
+  readonly tags: readonly string[];
+  readonly session: string | null;
   readonly suspect: boolean;
   readonly lastFailure: string | null;
+  /** Payload text of the progress that an attempt told last, or null. */
+  readonly progress: string | null;
 }
 
-/** Details of a running attempt, handed to the next one; written at most once a second and with the outcome. */
+/** What a running attempt says of itself. What is absent leaves what is stored. */
 export interface TaskHeartbeat {
   readonly task: TaskClaim;
-  readonly details: string;
+  /** Payload text, handed to the next attempt. */
+  readonly details?: string;
+  /** Payload text, for watchers: told as news (`progressed`). It stays until another is told or the task is over. */
+  readonly progress?: string;
 }

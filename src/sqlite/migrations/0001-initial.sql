@@ -25,6 +25,7 @@ CREATE TABLE instances (
   run_id           TEXT NOT NULL,
   name             TEXT NOT NULL,
   version          TEXT,
+  replay_version   INTEGER, -- which rules of replay wrote the history; NULL: there is none yet
   parent_id        TEXT,
   parent_run_id    TEXT,
   parent_execution INTEGER,
@@ -113,7 +114,9 @@ CREATE TABLE tasks (
   tags         TEXT NOT NULL, -- sorted JSON array; empty: none
   options      TEXT, -- JSON object
   last_failure TEXT,
+  avoid        TEXT, -- the runtime that failed with it last
   heartbeat    TEXT, -- details of the last one, for the next attempt
+  progress     TEXT, -- what was told last, for watchers
   input        TEXT NOT NULL,
   PRIMARY KEY (instance, execution, sequence)
 ) STRICT, WITHOUT ROWID;

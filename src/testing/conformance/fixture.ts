@@ -114,6 +114,7 @@ export function turnItem(held: Held, fields: TurnFields = {}): TurnItem {
     token: held.token,
     lastEvent,
     version: null,
+    replayVersion: 1,
     row: events.length === 0 ? null : { ...row, data: composeRow(at, events) },
     consumed: [],
     finished: [],
@@ -215,6 +216,7 @@ export function terminateItem(id: string): TerminateItem {
   return {
     kind: "terminate",
     id,
+    status: "terminated",
     terminated: failedText("terminated"),
     childRequest: cancelText("the parent was terminated"),
   };

@@ -54,6 +54,7 @@ import { terminate } from "./terminate.ts";
 import { timers } from "./timers.ts";
 import { turnAtomicity } from "./turn-atomicity.ts";
 import { unblock } from "./unblock.ts";
+import { waiting } from "./waiting.ts";
 
 export {
   casesWith,
@@ -116,6 +117,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   pruning,
   metrics,
   queues,
+  waiting,
   peeking,
 ];
 

@@ -16,6 +16,7 @@ import {
 } from "./fixture.ts";
 
 const AGEING_MS = 300_000;
+const CONTINUED = JSON.stringify({ kind: "OrchestrationContinuedAsNew", input: "2" });
 
 export const leasesInstances: ContractSubject = {
   subject: "instance leases",
@@ -245,6 +246,50 @@ export const leasesInstances: ContractSubject = {
           await setup.provider.registerRuntime(registration({ id: `rest-${waitMs}` }));
           await setup.lease(`rest-${waitMs}`);
         }
+      },
+    },
+    {
+      title: "a history of a later replay version is for those alone who name it (22)",
+      async run(setup) {
+        const { key } = await setup.start("a");
+        const leased = await setup.leaseOnly("a");
+        const held = heldFrom(leased);
+        const [start] = leased.messages;
+        await setup.turn(held, {
+          version: VERSION,
+          replayVersion: 2,
+          events: [start?.data ?? ""],
+          consumed: [start?.id ?? -1],
+          release: true,
+        });
+        await setup.commit(sendItem({ id: "a" }));
+        await setup.leaseNothing(BETA, { targets: [ORDER, `${ORDER}@${VERSION}`] });
+        const targets = [`${ORDER}@${VERSION}#2`];
+        expect(await setup.leaseOnly("a", BETA, { targets })).toMatchObject({ key });
+      },
+    },
+    {
+      title: "the next execution is written by whoever takes it, whatever wrote the last (22)",
+      async run(setup) {
+        await setup.start("a");
+        const leased = await setup.leaseOnly("a");
+        const held = heldFrom(leased);
+        const [start] = leased.messages;
+        await setup.turn(held, {
+          version: VERSION,
+          replayVersion: 2,
+          events: [start?.data ?? "", CONTINUED],
+          consumed: [start?.id ?? -1],
+          change: {
+            kind: "continued",
+            started: start?.data ?? "",
+            version: VERSION,
+            unread: [],
+          },
+          release: true,
+        });
+        const targets = [`${ORDER}@${VERSION}`];
+        expect(await setup.leaseOnly("a", BETA, { targets })).toMatchObject({ execution: 2 });
       },
     },
   ],

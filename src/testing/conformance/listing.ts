@@ -151,6 +151,7 @@ export const listing: ContractSubject = {
           await setup.commit({
             kind: "terminate",
             id: `i0${page}`,
+            status: "terminated",
             terminated: "{}",
             childRequest: "{}",
           });
@@ -169,6 +170,7 @@ export const listing: ContractSubject = {
           await setup.commit({
             kind: "terminate",
             id: page === 1 ? "i00" : "i04",
+            status: "terminated",
             terminated: "{}",
             childRequest: "{}",
           });
@@ -253,6 +255,7 @@ export const listing: ContractSubject = {
         await setup.commit({
           kind: "terminate",
           id: "child",
+          status: "terminated",
           terminated: '{"kind":"OrchestrationFailed"}',
           childRequest: "{}",
         });

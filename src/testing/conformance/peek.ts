@@ -100,6 +100,7 @@ export const peeking: ContractSubject = {
           const terminated = {
             kind: "terminate",
             id,
+            status: "terminated",
             terminated: "{}",
             childRequest: "{}",
           } as const;

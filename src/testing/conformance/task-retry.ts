@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, BETA, claimOf, outcomeText } from "./fixture.ts";
+import { ALPHA, BETA, CHARGE, claimOf, outcomeText, sessionsOf } from "./fixture.ts";
 
 const REFUSED = { kind: "refused", code: "LEASE_LOST" };
 
@@ -54,6 +54,65 @@ export const taskRetry: ContractSubject = {
           ]);
           await setup.environment.advance(100);
         }
+      },
+    },
+    {
+      title: "a failed attempt is left to others for as long as the request says (10)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.schedule(held);
+        const task = await setup.leaseOneTask(ALPHA);
+        await setup.commit({ kind: "retry", task, delayMs: 500, failure: "{}" });
+        await setup.environment.advance(500);
+        const now = setup.environment.now();
+        expect(await setup.leaseTasks(ALPHA, { avoidMs: 1_000 })).toEqual({
+          tasks: [],
+          more: false,
+          nextAt: now + 1_000,
+        });
+        await setup.environment.advance(999);
+        expect((await setup.leaseTasks(ALPHA, { avoidMs: 1_000 })).tasks).toEqual([]);
+        await setup.environment.advance(1);
+        expect((await setup.leaseTasks(ALPHA, { avoidMs: 1_000 })).tasks).toHaveLength(1);
+      },
+    },
+    {
+      title:
+        "another owner takes a failed attempt at once, and so does the same one that avoids nothing",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.schedule(held);
+        const first = await setup.leaseOneTask(ALPHA);
+        await setup.commit({ kind: "retry", task: first, delayMs: 0, failure: "{}" });
+        const { tasks } = await setup.leaseTasks(BETA, { avoidMs: 1_000 });
+        expect(tasks).toHaveLength(1);
+        const [second] = tasks;
+        if (second === undefined) return;
+        await setup.commit({ kind: "retry", task: second, delayMs: 0, failure: "{}" });
+        expect((await setup.leaseTasks(BETA, { avoidMs: 1_000 })).tasks).toEqual([]);
+        expect((await setup.leaseTasks(BETA)).tasks).toHaveLength(1);
+      },
+    },
+    {
+      title: "a task that is avoided hides none behind it, and a session's task stays where it was",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.schedule(held, { name: "ship", session: "s" });
+        const request = { names: [CHARGE, "ship"], avoidMs: 1_000, sessions: sessionsOf(ALPHA) };
+        const [bound] = (await setup.leaseTasks(ALPHA, request)).tasks;
+        await setup.schedule(held);
+        const plain = await setup.leaseOneTask(ALPHA);
+        expect(bound).toMatchObject({ name: "ship" });
+        if (bound === undefined) return;
+        for (const task of [bound, plain]) {
+          await setup.commit({ kind: "retry", task, delayMs: 0, failure: "{}" });
+        }
+        await setup.schedule(held);
+        const { tasks } = await setup.leaseTasks(ALPHA, { ...request, limit: 2 });
+        expect(tasks.map(({ name, attempt }) => `${name} ${attempt}`).toSorted()).toEqual([
+          `${CHARGE} 0`,
+          "ship 1",
+        ]);
       },
     },
     {

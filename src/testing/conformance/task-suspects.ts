@@ -1,6 +1,7 @@
 // Suspects: tasks whose owners died twice while they held them (semantics 13, K4).
 
 import { expect } from "vitest";
+import type { LeasedTask, RetryItem } from "../../core/provider/index.ts";
 import type { ContractSubject } from "./contract-case.ts";
 import { ALPHA, BETA, GAMMA, outcomeText, registration } from "./fixture.ts";
 import type { Setup } from "./setup.ts";
@@ -17,6 +18,11 @@ async function suspects(setup: Setup, count: number): Promise<number[]> {
   expect((await setup.leaseTasks(heir)).tasks).toHaveLength(count);
   await setup.die(heir);
   return sequences;
+}
+
+/** An attempt whose thread died. */
+function death(task: LeasedTask): RetryItem {
+  return { kind: "retry", task, delayMs: 0, failure: "{}", died: true };
 }
 
 export const taskSuspects: ContractSubject = {
@@ -105,6 +111,62 @@ export const taskSuspects: ContractSubject = {
           expect(task).toMatchObject({ suspect: true, deaths, attempt: deaths });
           await setup.die(owner);
         }
+      },
+    },
+    {
+      title: "an attempt that died with what ran it counts a death of this task alone (K4)",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        await setup.schedule(held);
+        const { tasks } = await setup.leaseTasks(ALPHA);
+        const [task, other] = tasks;
+        if (task === undefined || other === undefined) throw new Error("two tasks were expected");
+        expect(await setup.commit(death(task))).toEqual({ kind: "done" });
+        expect(await setup.provider.readTasks(held)).toMatchObject([
+          { attempt: 1, suspect: false, owner: null, lastFailure: "{}" },
+          { attempt: 0, suspect: false, owner: ALPHA },
+        ]);
+        const again = await setup.leaseOneTask(BETA);
+        expect(again).toMatchObject({ deaths: 1, attempt: 1, suspect: false });
+      },
+    },
+    {
+      title: "the second such death makes the task suspect, whoever counted the first",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        await setup.leaseOneTask(ALPHA);
+        await setup.die(ALPHA);
+        const task = await setup.leaseOneTask(BETA);
+        await setup.commit(death(task));
+        expect((await setup.leaseTasks(BETA, { allowSuspect: false })).tasks).toEqual([]);
+        const suspect = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(suspect).toMatchObject({ suspect: true, deaths: 2, attempt: 2 });
+      },
+    },
+    {
+      title: "a death that comes after its claim was lost is refused, and counts nothing (K1)",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        const old = await setup.leaseOneTask(ALPHA);
+        await setup.commit({ kind: "releaseTask", task: old });
+        expect(await setup.commit(death(old))).toMatchObject({ kind: "refused" });
+        const task = await setup.leaseOneTask(BETA);
+        expect(task).toMatchObject({ deaths: 0, attempt: 0, suspect: false });
+      },
+    },
+    {
+      title: "a death waits its time and keeps the details that came with it",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        const task = await setup.leaseOneTask(BETA);
+        await setup.commit({ ...death(task), delayMs: 500, heartbeat: '"row 7"' });
+        expect((await setup.leaseTasks(BETA)).tasks).toEqual([]);
+        await setup.environment.advance(500);
+        expect(await setup.leaseOneTask(BETA)).toMatchObject({ heartbeat: '"row 7"', deaths: 1 });
       },
     },
     {

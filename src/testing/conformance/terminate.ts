@@ -7,6 +7,7 @@ import {
   BETA,
   claimOf,
   eventText,
+  failedText,
   newInstance,
   outcomeText,
   sendItem,
@@ -20,6 +21,15 @@ const REFUSED = { kind: "refused", code: "LEASE_LOST" };
 export const terminate: ContractSubject = {
   subject: "terminate",
   cases: [
+    {
+      title: "whoever ends an instance from outside says whether it was terminated or failed",
+      async run(setup) {
+        await setup.hold("a");
+        const terminated = failedText("failed");
+        await setup.commit({ ...terminateItem("a"), status: "failed", terminated });
+        expect(await setup.read("a")).toMatchObject({ status: "failed", error: terminated });
+      },
+    },
     {
       title: "a terminated instance has ended when the call returns",
       async run(setup) {

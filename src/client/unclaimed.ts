@@ -1,0 +1,90 @@
+// Work that no live runtime can take, as clients show it: worked out when asked, never stored (semantics 14).
+
+import { registeredWork, whyNobody, type RegisteredWork } from "../core/claimable.ts";
+import type { QueueRecord, StoreMetrics } from "../core/provider/admin.ts";
+import type { InstanceRecord, TaskRecord } from "../core/provider/index.ts";
+import { parseTarget, targetText } from "../core/targets.ts";
+import type { Store } from "./store.ts";
+
+export interface QueueInfo extends QueueRecord {
+  /** Why no live runtime takes these tasks; absent: one does. */
+  readonly unclaimed?: string;
+}
+/** A kind of work that waits and that no live runtime can take. */
+export type UnclaimedWork =
+  | {
+      readonly kind: "activity";
+      readonly name: string;
+      readonly tags: readonly string[];
+      readonly since: Date;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "orchestration";
+      readonly name: string;
+      readonly version: string | undefined;
+      readonly since: Date;
+      readonly reason: string;
+    };
+export interface Metrics extends StoreMetrics {
+  readonly unclaimed: readonly UnclaimedWork[];
+}
+
+export async function readQueues(store: Store): Promise<readonly QueueInfo[]> {
+  const works = await liveWork(store);
+  const queues = await store.read((provider) => provider.readQueues());
+  return queues.map((queue) => {
+    const { name, tags, oldestAvailableAt: oldestAt } = queue;
+    if (oldestAt === null) return queue;
+    const why = whyNobody({ kind: "task", name, tags, oldestAt }, works);
+    return why === undefined ? queue : { ...queue, unclaimed: why.message };
+  });
+}
+
+export async function readMetrics(store: Store): Promise<Metrics> {
+  const works = await liveWork(store);
+  const waiting = await store.read((provider) => provider.readWaiting());
+  const unclaimed = waiting.flatMap((kind): UnclaimedWork[] => {
+    const why = whyNobody(kind, works);
+    if (why === undefined) return [];
+    const found = { since: new Date(kind.oldestAt), reason: why.message };
+    if (kind.kind === "task") {
+      return [{ kind: "activity", name: kind.name, tags: kind.tags, ...found }];
+    }
+    const { name, version } = parseTarget(kind.target);
+    return [{ kind: "orchestration", name, version: version ?? undefined, ...found }];
+  });
+  const metrics = await store.read((provider) => provider.readMetrics());
+  return { ...metrics, unclaimed };
+}
+
+/** Why each of these waits for nobody, by sequence; the instance's own reason under 0. */
+export async function unclaimedOf(
+  store: Store,
+  record: InstanceRecord,
+  tasks: readonly TaskRecord[],
+): Promise<ReadonlyMap<number, string>> {
+  const reasons = new Map<number, string>();
+  const waiting = tasks.filter(
+    ({ owner, availableAt }) => owner === null && availableAt <= store.provider.now(),
+  );
+  const isWaiting = record.owner === null && record.blocked === null && record.paused === null;
+  if (waiting.length === 0 && !isWaiting) return reasons;
+  const works = await liveWork(store);
+  for (const { sequence, name, tags, availableAt: oldestAt } of waiting) {
+    const why = whyNobody({ kind: "task", name, tags, oldestAt }, works);
+    if (why !== undefined) reasons.set(sequence, why.message);
+  }
+  if (isWaiting) {
+    const { name, version } = record;
+    const target = version === null ? name : targetText(name, version, 1);
+    const why = whyNobody({ kind: "instance", target, oldestAt: record.createdAt }, works);
+    if (why !== undefined) reasons.set(0, why.message);
+  }
+  return reasons;
+}
+
+async function liveWork(store: Store): Promise<readonly RegisteredWork[]> {
+  const runtimes = await store.read((provider) => provider.listRuntimes());
+  return runtimes.flatMap((runtime) => registeredWork(runtime) ?? []);
+}

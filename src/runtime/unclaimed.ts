@@ -1,0 +1,85 @@
+// Work that no live runtime can take: reported in the log, and failed where the options ask for it (semantics 14).
+//   UN1. It is looked for only while something waits, and no more often than every LOOK_MS.
+//   UN2. A kind is reported when it has waited for PATIENCE_MS, then again every REPEAT_MS, by name, tags and who is
+//        alive; at most KINDS_MAX kinds are remembered (I12).
+//   UN3. Only what nobody registers fails, never what lacks a worker with its tags: a worker may yet come.
+
+import { registeredWork, whyNobody, type RegisteredWork } from "../core/claimable.ts";
+import type { LogSink } from "../core/log.ts";
+import type { WaitingRecord } from "../core/provider/admin.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type { RuntimeRecord } from "../core/provider/runtimes.ts";
+import type { UnregisteredFailures } from "./unregistered.ts";
+
+const LOOK_MS = 10_000;
+const PATIENCE_MS = 10_000;
+const REPEAT_MS = 300_000;
+const KINDS_MAX = 100;
+
+export interface UnclaimedOptions {
+  readonly provider: Provider;
+  readonly log: LogSink;
+  readonly failures: UnregisteredFailures | null;
+}
+
+export class Unclaimed {
+  readonly #o: UnclaimedOptions;
+  readonly #reportedAt = new Map<string, number>();
+  #lookedAt = -Infinity;
+
+  constructor(options: UnclaimedOptions) {
+    this.#o = options;
+  }
+
+  /** Something waits, and these runtimes are there. `now` is monotonic. */
+  async look(runtimes: readonly RuntimeRecord[], now: number): Promise<void> {
+    if (now - this.#lookedAt < LOOK_MS) return;
+    this.#lookedAt = now;
+    const { provider, failures } = this.#o;
+    const works = runtimes.flatMap((runtime) => registeredWork(runtime) ?? []);
+    for (const kind of await provider.readWaiting()) {
+      const waitedMs = provider.now() - kind.oldestAt;
+      if (waitedMs < PATIENCE_MS && failures === null) continue;
+      const why = whyNobody(kind, works);
+      if (why === undefined) continue;
+      if (waitedMs >= PATIENCE_MS) this.#report(kind, why.message, runtimes, now);
+      if (why.code === "unregistered") await failures?.fail(kind, why.message);
+    }
+  }
+
+  #report(kind: WaitingRecord, why: string, runtimes: readonly RuntimeRecord[], now: number): void {
+    const key = JSON.stringify(
+      kind.kind === "task" ? [kind.name, ...kind.tags] : { target: kind.target },
+    );
+    const last = this.#reportedAt.get(key);
+    if (last !== undefined && now - last < REPEAT_MS) return;
+    this.#reportedAt.delete(key);
+    this.#reportedAt.set(key, now);
+    if (this.#reportedAt.size > KINDS_MAX) {
+      const [oldest] = this.#reportedAt.keys();
+      if (oldest !== undefined) this.#reportedAt.delete(oldest);
+    }
+    this.#o.log("warn", `work waits for nobody: ${why}`, {
+      ...(kind.kind === "task"
+        ? { activity: kind.name, tags: kind.tags }
+        : { target: kind.target }),
+      since: new Date(kind.oldestAt).toISOString(),
+      alive: runtimes.map(({ nodeId }) => nodeId),
+    });
+  }
+}
+
+/** Whether another live runtime could take any task that this one takes. */
+export function hasPeer(
+  own: RegisteredWork,
+  ownId: string,
+  runtimes: readonly RuntimeRecord[],
+): boolean {
+  const tags = JSON.stringify(own.tags);
+  return runtimes.some((runtime) => {
+    if (runtime.id === ownId) return false;
+    const work = registeredWork(runtime);
+    if (work === undefined || JSON.stringify(work.tags) !== tags) return false;
+    return own.activities.every((name) => work.activities.includes(name));
+  });
+}

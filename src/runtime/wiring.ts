@@ -1,0 +1,18 @@
+// What the layers above lend the runtime: it may not import them.
+
+import type { ActivityClient } from "../core/activity-context.ts";
+import type { Codec } from "../core/codec.ts";
+import type { Limits } from "../core/limits.ts";
+import type { Provider } from "../core/provider/provider.ts";
+
+/** Makes the client that activities see. */
+export type MakeClient = (
+  provider: Provider,
+  options: { readonly codec: Codec; readonly limits: Partial<Limits> },
+) => ActivityClient;
+
+export interface RuntimeWiring {
+  readonly makeClient: MakeClient;
+  /** The file that an activity thread begins with. */
+  readonly threadEntry: URL;
+}

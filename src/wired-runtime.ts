@@ -1,0 +1,22 @@
+// The runtime as the package offers it: the engine, with what the layers above it lend it.
+
+import { extname } from "node:path";
+import { Client } from "./client/client.ts";
+import type { Provider } from "./core/provider/provider.ts";
+import { Runtime as Engine, type RuntimeStart } from "./runtime/runtime.ts";
+import type { RuntimeWiring } from "./runtime/wiring.ts";
+
+// The sources run as they are (.ts), the package as built (.js); the thread's file is beside this one in both.
+const THREAD = new URL(`./activity-thread${extname(import.meta.url)}`, import.meta.url);
+
+const WIRING: RuntimeWiring = {
+  makeClient: (provider, options) => new Client(provider, options),
+  threadEntry: THREAD,
+};
+
+/** Runs the activities and orchestrations that are registered with it, on one store. */
+export class Runtime extends Engine {
+  constructor(provider: Provider, options: RuntimeStart) {
+    super(provider, options, WIRING);
+  }
+}

@@ -1,0 +1,106 @@
+// The retention policy: ended instances and old executions go when they are old enough; live work stays.
+
+import { expect, test } from "vitest";
+import { Client, orchestration } from "../../src/index.ts";
+import { startRuntime, virtualStore, virtualWorld } from "../trouble/support.ts";
+
+const HOUR_MS = 3_600_000;
+const ok = orchestration("ok", async () => "ok");
+const bad = orchestration("bad", async () => {
+  throw new Error("bad");
+});
+const waits = orchestration("waits", async (ctx) => ctx.event("go"));
+const calm = { beatMs: 30_000, pollIntervalMs: 30_000, staleMs: 90_000, stallMs: 90_000 };
+
+test("each ending has its own time, counted from the end; what is not named stays for ever", async () => {
+  const retention = { completed: "2h", failed: "4h" } as const;
+  const { client, environment } = await virtualWorld([ok, bad, waits], { ...calm, retention });
+  await client.start(ok, undefined, { id: "ok" });
+  await client.start(bad, undefined, { id: "bad" });
+  const cancelled = await client.start(waits, undefined, { id: "cancelled" });
+  await client.start(waits, undefined, { id: "live" });
+  await environment.advance(100);
+  await cancelled.cancel("enough");
+  const left = async (): Promise<string[]> =>
+    (await client.list()).items.map(({ id }) => id).toSorted();
+  await environment.advance(2 * HOUR_MS - 1_000);
+  expect(await left()).toEqual(["bad", "cancelled", "live", "ok"]);
+  await environment.advance(3 * 60_000);
+  expect(await left()).toEqual(["bad", "cancelled", "live"]);
+  await environment.advance(2 * HOUR_MS);
+  expect(await left()).toEqual(["cancelled", "live"]);
+  await environment.advance(48 * HOUR_MS);
+  expect(await left()).toEqual(["cancelled", "live"]);
+});
+
+test("a finished child of a live parent is kept, and goes with it", async () => {
+  const parent = orchestration("parent", async (ctx) => {
+    await ctx.call(ok, undefined, { id: "child" });
+    await ctx.event("go");
+  });
+  const retention = { completed: "1h" } as const;
+  const { client, environment } = await virtualWorld([parent, ok], { ...calm, retention });
+  const handle = await client.start(parent, undefined, { id: "parent" });
+  await environment.advance(3 * HOUR_MS);
+  expect(await client.get("child").exists()).toBe(true);
+  await handle.raise("go");
+  await environment.advance(HOUR_MS + 5 * 60_000);
+  expect(await handle.exists()).toBe(false);
+  expect(await client.get("child").exists()).toBe(false);
+});
+
+test("an ended parent whose abandoned child still runs is kept", async () => {
+  const parent = orchestration("parent", async (ctx) => {
+    void ctx.call(waits, undefined, { id: "child", onParentClose: "abandon" });
+    await ctx.sleep("1s");
+  });
+  const retention = { completed: "1h" } as const;
+  const { client, environment } = await virtualWorld([parent, waits], { ...calm, retention });
+  await client.start(parent, undefined, { id: "parent" });
+  await environment.advance(3 * HOUR_MS);
+  expect(await client.get("child").exists()).toBe(true);
+  expect(await client.get("parent").exists()).toBe(true);
+});
+
+test("hundreds of old instances go in small batches, and two runtimes with one rule do no harm", async () => {
+  const { provider, environment } = await virtualStore();
+  const plain = await startRuntime(provider, [ok], calm);
+  const client = new Client(provider);
+  await Promise.all(
+    Array.from({ length: 350 }, (_, n) => client.start(ok, undefined, { id: `o${n}` })),
+  );
+  await environment.advance(HOUR_MS);
+  expect(await client.count({ status: "completed" })).toBe(350);
+  await plain.shutdown({ graceMs: 0 });
+  const retention = { completed: "30m" } as const;
+  for (let n = 0; n < 2; n++) await startRuntime(provider, [ok], { ...calm, retention });
+  await environment.advance(3 * 60_000);
+  expect(await client.count({})).toBe(0);
+});
+
+test("of an instance that continues as new only the newest executions are kept", async () => {
+  const eternal = orchestration("eternal", async (ctx, round: number): Promise<number> => {
+    await ctx.sleep("1m");
+    return round === 30 ? round : ctx.continueAsNew(round + 1);
+  });
+  const retention = { keepExecutions: 3 };
+  const { client, environment } = await virtualWorld([eternal], { retention });
+  const handle = await client.start(eternal, 0, { id: "a" });
+  await environment.advance(20 * 60_000 + 5_000);
+  const kept = (await handle.executions()).map(({ execution }) => execution);
+  expect(kept).toEqual([19, 20, 21]);
+  await environment.advance(15 * 60_000);
+  expect(await handle.result()).toBe(30);
+  expect(await handle.executions()).toHaveLength(3);
+});
+
+test.each<[string, unknown]>([
+  ["a bad duration", { completed: "a month" }],
+  ["a status that does not end", { running: "1d" }],
+  ["no execution at all", { keepExecutions: 0 }],
+  ["a text", "30d"],
+])("a policy with %s is refused", async (_, retention) => {
+  const { provider } = await virtualStore();
+  const starting = startRuntime(provider, [], { retention: retention as never });
+  await expect(starting).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});

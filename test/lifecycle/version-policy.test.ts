@@ -1,0 +1,75 @@
+// Which version a start by name takes, and which histories a runtime takes at all (semantics 22).
+
+import { expect, test } from "vitest";
+import { Client, orchestration } from "../../src/index.ts";
+import { startRuntime, virtualStore, virtualWorld } from "../trouble/support.ts";
+
+const version = (text: string) =>
+  orchestration("orders", async (ctx) => ctx.info.version, { version: text });
+const [first, second, third] = ["1.0.0", "1.2.0", "2.0.0"].map(version);
+const all = [first, second, third].flatMap((definition) => definition ?? []);
+
+test("a start by name takes the newest version, unless the runtime pins another", async () => {
+  const newest = await virtualWorld(all);
+  expect(await (await newest.client.start("orders", null)).result()).toBe("2.0.0");
+  const pinned = await virtualWorld(all, { versions: { orders: "1.2.0" } });
+  expect(await (await pinned.client.start("orders", null)).result()).toBe("1.2.0");
+  const exact = await pinned.client.start("orders", null, { version: "1.0.0" });
+  expect(await exact.result()).toBe("1.0.0");
+});
+
+test("continueAsNew takes the pinned version too, and a version named at the call wins", async () => {
+  const old = orchestration(
+    "o",
+    async (ctx, next: string | null): Promise<string> =>
+      ctx.continueAsNew("done", next === null ? {} : { version: next }),
+    { version: "1.0.0" },
+  );
+  const pinned = orchestration("o", async () => "pinned", { version: "1.5.0" });
+  const newest = orchestration("o", async () => "newest", { version: "2.0.0" });
+  const { client } = await virtualWorld([old, pinned, newest], { versions: { o: "1.5.0" } });
+  expect(await (await client.start(old, null)).result()).toBe("pinned");
+  expect(await (await client.start(old, "2.0.0")).result()).toBe("newest");
+});
+
+test("a pin to a version that is not registered is refused, with everything else that is wrong", async () => {
+  const { provider } = await virtualStore();
+  const starting = startRuntime(provider, all, { versions: { orders: "9.0.0", bills: "1.0.0" } });
+  await expect(starting).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringMatching(/"orders" 9\.0\.0.*"bills" 1\.0\.0/s) as string,
+  });
+});
+
+test("a runtime leaves histories of replay versions outside its range to others", async () => {
+  const { provider, environment } = await virtualStore();
+  const waits = orchestration("waits", async (ctx) => ctx.event("go"));
+  const writer = await startRuntime(provider, [waits]);
+  const client = new Client(provider);
+  const handle = await client.start(waits, undefined, { id: "a" });
+  await environment.advance(10);
+  await writer.shutdown({ graceMs: 0 });
+  await handle.raise("go", "there");
+  // It knows later rules only, as a runtime after the support of the first ones was dropped would.
+  const later = await startRuntime(provider, [waits], { replayVersions: { min: 2, max: 3 } });
+  await environment.advance(15_000);
+  const info = await handle.describe();
+  expect(info).toMatchObject({
+    status: "running",
+    unclaimed: 'no live runtime replays histories of version 1, which "waits" has',
+  });
+  expect(later.stats().turns).toBe(0);
+  await startRuntime(provider, [waits], { replayVersions: { min: 1, max: 3 } });
+  expect(await handle.result()).toBe("there");
+});
+
+test.each<[string, unknown]>([
+  ["upside down", { min: 2, max: 1 }],
+  ["below one", { min: 0, max: 1 }],
+  ["half a range", { min: 1 }],
+  ["a number", 1],
+])("a range of replay versions that is %s is refused", async (_, replayVersions) => {
+  const { provider } = await virtualStore();
+  const starting = startRuntime(provider, all, { replayVersions: replayVersions as never });
+  await expect(starting).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});

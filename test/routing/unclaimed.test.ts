@@ -1,0 +1,169 @@
+// Work that no live runtime can take: shown in describe, queues, metrics and a log line that does not flood (14).
+
+import { expect, test } from "vitest";
+import { activity, orchestration } from "../../src/index.ts";
+import { startRuntime, virtualStore, virtualWorld } from "../trouble/support.ts";
+
+const print = activity("print", (page: string) => `${page} printed`);
+const calls = orchestration("calls", async (ctx, tags: string[]) =>
+  ctx.run("print", "page", { tags }),
+);
+const MINUTE_MS = 60_000;
+
+test("an activity that nobody registers is named in describe, queues, metrics and the log", async () => {
+  const { client, environment, logs, runtime, provider } = await virtualWorld([calls], {
+    workerNodeId: "node-1",
+  });
+  const handle = await client.start(calls, [], { id: "a" });
+  await environment.advance(MINUTE_MS);
+  const reason = 'no live runtime registers activity "print"';
+  expect((await handle.describe()).waitingFor).toMatchObject([
+    { name: "print", unclaimed: reason },
+  ]);
+  expect(await client.queues()).toMatchObject([{ name: "print", waiting: 1, unclaimed: reason }]);
+  expect((await client.metrics()).unclaimed).toMatchObject([
+    { kind: "activity", name: "print", tags: [], reason },
+  ]);
+  const lines = logs.lines.filter(({ message }) => message.includes("waits for nobody"));
+  expect(lines).toMatchObject([
+    {
+      level: "warn",
+      message: `work waits for nobody: ${reason}`,
+      fields: { activity: "print", tags: [], alive: ["node-1"] },
+    },
+  ]);
+
+  await startRuntime(provider, [print]);
+  expect(await handle.result()).toBe("page printed");
+  expect(runtime.stats().activities.started).toBe(0);
+});
+
+test("tags that no worker has are named", async () => {
+  const { client, environment, logs } = await virtualWorld([calls, print]);
+  const handle = await client.start(calls, ["gpu", "eu"], { id: "a" });
+  await environment.advance(MINUTE_MS);
+  const reason = 'no live runtime that registers activity "print" has the tags eu, gpu';
+  expect((await handle.describe()).waitingFor).toMatchObject([{ unclaimed: reason }]);
+  expect(logs.lines.filter(({ message }) => message.endsWith(reason))).toHaveLength(1);
+});
+
+test("an untagged task where all workers want tags is told apart", async () => {
+  const { client, environment } = await virtualWorld([calls, print], {
+    tags: { tags: ["gpu"], untagged: false },
+  });
+  const handle = await client.start(calls, [], { id: "a" });
+  await environment.advance(10);
+  expect((await handle.describe()).waitingFor).toMatchObject([
+    { unclaimed: 'every live runtime that registers activity "print" takes tagged tasks only' },
+  ]);
+});
+
+test("an orchestration, or a version of it, that nobody registers is named", async () => {
+  const { client, environment, logs } = await virtualWorld([calls]);
+  const unknown = await client.start("unknown", null, { id: "u" });
+  const version = await client.start("calls", [], { id: "v", version: "7.0.0" });
+  await environment.advance(MINUTE_MS);
+  expect((await unknown.describe()).unclaimed).toBe(
+    'no live runtime registers orchestration "unknown"',
+  );
+  expect((await version.describe()).unclaimed).toBe(
+    'no live runtime registers version 7.0.0 of orchestration "calls"',
+  );
+  expect(logs.lines.filter(({ message }) => message.includes("nobody"))).toHaveLength(2);
+  expect((await client.metrics()).unclaimed).toMatchObject([
+    { kind: "orchestration", name: "calls", version: "7.0.0" },
+    { kind: "orchestration", name: "unknown", version: undefined },
+  ]);
+});
+
+test("the log repeats itself every five minutes, not more", async () => {
+  const { client, environment, logs } = await virtualWorld([calls]);
+  for (let n = 0; n < 20; n++) await client.start(calls, [], { id: `i${n}` });
+  await environment.advance(11 * MINUTE_MS);
+  expect(logs.lines.filter(({ message }) => message.includes("nobody"))).toHaveLength(3);
+});
+
+test("what is merely busy, later or paused waits for somebody", async () => {
+  const { client, environment, logs } = await virtualWorld([calls, print], {
+    activityConcurrency: 0,
+  });
+  const busy = await client.start(calls, [], { id: "busy" });
+  const later = await client.start("unknown", null, { id: "later", delay: "1h" });
+  const paused = await client.start("unknown", null, { id: "paused" });
+  await paused.pause("for lunch");
+  await environment.advance(MINUTE_MS);
+  expect((await busy.describe()).waitingFor).toMatchObject([{ name: "print" }]);
+  expect((await busy.describe()).waitingFor[0]).not.toHaveProperty("unclaimed");
+  expect(logs.lines.filter(({ message }) => message.includes("nobody"))).toEqual([]);
+  expect((await later.describe()).status).toBe("pending");
+});
+
+test("runtimes show what they register, their tags and what they hold", async () => {
+  const { client, environment, runtime } = await virtualWorld([calls, print], {
+    tags: { tags: ["gpu"], untagged: true },
+  });
+  await client.start(calls, ["eu"], { id: "a" });
+  await environment.advance(10);
+  expect(await client.runtimes()).toMatchObject([
+    {
+      id: runtime.id,
+      registered: {
+        activities: ["print"],
+        orchestrations: { calls: ["1.0.0"] },
+        tags: { tags: ["gpu"], untagged: true },
+      },
+      load: { instances: 1, tasks: 0 },
+    },
+  ]);
+});
+
+test("with the option a name that nobody registers fails after its waits, and no sooner", async () => {
+  const unregistered = { backoff: { base: "1s", max: "8s" }, failAfter: 5 } as const; // 1+2+4+8+8 = 23 s
+  const { client, environment } = await virtualWorld([calls], { unregistered });
+  const handle = await client.start(calls, ["x"], { id: "a" });
+  const orphan = await client.start("unknown", null, { id: "b" });
+  await environment.advance(22_000);
+  expect((await handle.describe()).status).toBe("running");
+  expect((await orphan.describe()).status).toBe("pending");
+  await environment.advance(12_000);
+  await expect(handle.result()).rejects.toMatchObject({
+    kind: "failed",
+    cause: {
+      cause: {
+        name: "NotRegisteredError",
+        message: 'unregistered: no live runtime registers activity "print"',
+      },
+    },
+  });
+  await expect(orphan.result()).rejects.toMatchObject({
+    kind: "failed",
+    cause: { message: 'unregistered: no live runtime registers orchestration "unknown"' },
+  });
+});
+
+test("the option leaves alone what another runtime registers, what lacks tags only, and what is young", async () => {
+  const unregistered = { backoff: { base: "1s", max: "1s" }, failAfter: 20 } as const;
+  const { client, environment, provider } = await virtualWorld([calls], { unregistered });
+  const other = await startRuntime(provider, [print], { activityConcurrency: 0 });
+  const tagged = await client.start(calls, ["gpu"], { id: "tags" });
+  const plain = await client.start(calls, [], { id: "plain" });
+  await environment.advance(MINUTE_MS);
+  expect((await tagged.describe()).status).toBe("running");
+  expect((await plain.describe()).status).toBe("running");
+  await other.shutdown({ graceMs: 0 });
+  const young = await client.start(calls, [], { id: "young" });
+  await environment.advance(11_000); // a look; only the young one has waited less than 20 s
+  expect((await plain.describe()).status).toBe("failed");
+  expect((await young.describe()).status).toBe("running");
+});
+
+test.each<[string, unknown]>([
+  ["a number", 5],
+  ["an unknown member", { retries: 1 }],
+  ["no tries", { failAfter: 0 }],
+  ["a bad duration", { backoff: { base: "soon" } }],
+])("unregistered with %s is refused", async (_, unregistered) => {
+  const { provider } = await virtualStore();
+  const starting = startRuntime(provider, [], { unregistered: unregistered as never });
+  await expect(starting).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
