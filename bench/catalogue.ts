@@ -21,6 +21,8 @@ export const WORKLOADS: readonly Entry[] = [
     ...{ name: "W2t", title: "W2 with time-outs and retries set" },
     ...{ stores: SQLITE, limit: false },
   },
+  { name: "W2p", title: "W2 over 10 tags × 5 priorities", stores: SQLITE, limit: false },
+  { name: "W2s", title: "W2 on 100 sessions", stores: SQLITE, limit: false },
   { name: "W2L", title: "n instances × 5 activities, 500 at a time", stores: SQLITE, limit: true },
   { name: "W2b", title: "n instances × 5 activities, all at once", stores: SQLITE, limit: false },
   { name: "W3", title: "one instance, n activities in parallel", stores: SQLITE, limit: true },

@@ -22,6 +22,25 @@ export const guardedFive = orchestration("guarded-five", async (ctx, value: numb
   return value;
 });
 
+const TAGS = Array.from({ length: 10 }, (_, index) => `tag-${index}`);
+/** A worker for all of them. */
+export const routedRuntime = { tags: { tags: TAGS, untagged: true } } as const;
+
+/** The same, spread over ten tags and five priorities. */
+export const routedFive = orchestration("routed-five", async (ctx, value: number) => {
+  const tags = TAGS.slice(value % TAGS.length).slice(0, 1);
+  const options = { tags, priority: (value % 5) + 1 };
+  for (let i = 0; i < STEPS; i++) value = await ctx.run(increment, value, options);
+  return value;
+});
+
+/** The same, on one of a hundred sessions. */
+export const sessionFive = orchestration("session-five", async (ctx, value: number) => {
+  const session = `session-${value % 100}`;
+  for (let i = 0; i < STEPS; i++) value = await ctx.run(increment, value, { session });
+  return value;
+});
+
 /** Starts that many at once and waits for their results. */
 export async function startAtOnce(
   perdure: Perdure,
