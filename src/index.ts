@@ -16,6 +16,7 @@ export {
 } from "./client/client.ts";
 export type { InstanceTree } from "./client/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
+export { NodeHandle, type NodeInfo } from "./client/node-handle.ts";
 export type { ExecutionInfo } from "./client/executions.ts";
 export type { Metrics, QueueInfo, UnclaimedWork } from "./client/unclaimed.ts";
 export type { InstanceInfo, PublicStatus, WaitingFor } from "./client/instance-info.ts";
@@ -67,6 +68,7 @@ export type { Retry, RetryOptions } from "./core/retry-policy.ts";
 export type { StandardSchema } from "./core/standard-schema.ts";
 export { ActivityError, ChildError, StepError } from "./core/task-errors.ts";
 export type { TagFilter } from "./core/provider/tasks.ts";
+export { again, done, Flow, flow, runFlow } from "./flow/index.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export type { Retention, Unregistered } from "./runtime/policies.ts";
 export type { ShadowReplay } from "./runtime/shadowing.ts";

@@ -33,6 +33,7 @@ import {
   type PruneOptions,
   type RuntimeInfo,
 } from "./admin.ts";
+import { checkDefinition, type Expected } from "./definition-check.ts";
 import { ended } from "./endings.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
@@ -94,10 +95,10 @@ export class Client {
   }
 
   /** Starts an instance. When it returns, the instance is on disk and will run. */
-  async start<I, O>(
-    orchestration: Orchestration<I, O>,
+  async start<I, O, Nodes>(
+    orchestration: Orchestration<I, O, Nodes>,
     ...rest: InputArguments<NoInfer<I>, StartOptions>
-  ): Promise<Handle<O>>;
+  ): Promise<Handle<O, Nodes>>;
   async start(name: string, input?: unknown, options?: StartOptions): Promise<Handle>;
   async start(
     target: Orchestration<never, unknown> | string,
@@ -106,6 +107,8 @@ export class Client {
   ): Promise<Handle> {
     const item = await this.#startItem(target, input, options);
     const result = await this.#store.committer.start(item);
+    const expected = typeof target === "string" ? null : target;
+    if (result.kind !== "started") await this.#checkExisting(item.id, expected);
     if (result.kind === "refused") {
       const why =
         result.code === "INSTANCE_RUNNING"
@@ -113,15 +116,22 @@ export class Client {
           : "exists already; choose another id or an onConflict policy";
       throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
     }
-    return new Handle(this.#store, item.id);
+    return new Handle(this.#store, item.id, expected);
+  }
+
+  /** An instance that a start met must be of the same flow, whatever the policy says (semantics 27). */
+  async #checkExisting(id: string, expected: Expected): Promise<void> {
+    if (expected?.hash === undefined) return;
+    const record = await this.#store.read((provider) => provider.readInstance(id));
+    if (record !== null) checkDefinition(record, expected);
   }
 
   /** A handle of an instance that may or may not exist. */
-  get<I, O>(orchestration: Orchestration<I, O>, id: string): Handle<O>;
+  get<I, O, Nodes>(orchestration: Orchestration<I, O, Nodes>, id: string): Handle<O, Nodes>;
   get(id: string): Handle;
   get(first: Orchestration<never, unknown> | string, id?: string): Handle {
     const reference = parseInstanceReference(typeof first === "string" ? first : id);
-    return new Handle(this.#store, reference);
+    return new Handle(this.#store, reference, typeof first === "string" ? null : first);
   }
 
   /** Sends an event; with `ifMissing: "keep"` also to an instance that does not exist yet. */

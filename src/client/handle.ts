@@ -3,7 +3,7 @@
 //   HD2. `result` follows continueAsNew and restart unless an execution is named.
 
 import type { EventDef } from "../core/definitions.ts";
-import { formatDuration, parseDuration, type Duration } from "../core/duration.ts";
+import type { Duration } from "../core/duration.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
@@ -11,17 +11,19 @@ import { parseName, parseRequestId } from "../core/ids.ts";
 import type { InstanceRecord, InstanceStatistics, TaskRecord } from "../core/provider/index.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
-import { Changes } from "./changes.ts";
+import { checkDefinition, type Expected } from "./definition-check.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
 import { ended } from "./endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
 import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
+import { NodeHandle, type NodeResult } from "./node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
 import { treeOf, type InstanceTree } from "./tree.ts";
 import { unreadOf } from "./unread.ts";
 import { unclaimedOf } from "./unclaimed.ts";
+import { waitUntil } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
 
 export interface ResultOptions {
@@ -42,15 +44,17 @@ type RaiseArguments<Raised> = unknown extends Raised
     ? [data?: Raised, options?: RaiseOptions]
     : [data: Raised, options?: RaiseOptions];
 
-export class Handle<O = unknown> {
+export class Handle<O = unknown, Nodes = Record<never, never>> {
   readonly id: string;
   /** The instance's key-values. */
   readonly kv: HandleKeyValues;
   readonly #store: Store;
+  readonly #expected: Expected;
 
-  constructor(store: Store, id: string) {
+  constructor(store: Store, id: string, expected: Expected = null) {
     this.id = id;
     this.#store = store;
+    this.#expected = expected;
     this.kv = new HandleKeyValues(store, id);
   }
 
@@ -59,6 +63,15 @@ export class Handle<O = unknown> {
     const outcome = await this.#outcome(options);
     if (outcome.kind === "error") throw outcome.error;
     return outcome.value as O; // typed by the definition the handle was made from
+  }
+
+  /** A node of a flow: by its path, by its path without round numbers, or by its id. */
+  node<const Path extends string>(path: Path): NodeHandle<NodeResult<Nodes, Path>> {
+    if (typeof path !== "string" || path === "") {
+      throw new PerdureError("INVALID_ARGUMENT", "A node's path is a text that is not empty.");
+    }
+    const flow = this.#expected?.hash === undefined ? null : this.#expected;
+    return new NodeHandle(this.#store, { id: this.id, path, flow });
   }
 
   async exists(): Promise<boolean> {
@@ -204,31 +217,14 @@ export class Handle<O = unknown> {
     return executionsOf(record, list);
   }
 
-  async #outcome(options: ResultOptions): Promise<Outcome> {
-    const { environment } = this.#store.provider;
-    const timeoutMs =
-      options.timeout === undefined ? Infinity : parseDuration(options.timeout, "timeout");
-    const until = environment.monotonic() + timeoutMs;
-    for (;;) {
-      options.signal?.throwIfAborted();
-      const change = this.#nextChange(until, options.signal);
-      try {
-        const outcome = await this.#look(options.execution, until);
-        if (outcome !== null) return outcome;
-        const leftMs = until - environment.monotonic();
-        if (leftMs <= 0) {
-          const message = `Instance "${this.id}" did not end within ${formatDuration(timeoutMs)}.`;
-          throw new PerdureError("TIMEOUT", message);
-        }
-        await change.woken;
-      } finally {
-        change.stop();
-      }
-    }
+  #outcome(options: ResultOptions): Promise<Outcome> {
+    const look = (until: number): Promise<Outcome | null> => this.#look(options.execution, until);
+    return waitUntil(this.#store, this.id, options, look, `Instance "${this.id}" did not end`);
   }
 
   async #look(execution: number | undefined, until: number): Promise<Outcome | null> {
     const record = await this.#store.record(this.id, until);
+    checkDefinition(record, this.#expected);
     if (execution === undefined || execution === record.execution) {
       return outcomeOf(record, this.#store.codec);
     }
@@ -242,27 +238,6 @@ export class Handle<O = unknown> {
     if (outcome !== null) return outcome;
     const message = `Execution ${execution} of "${this.id}" continued as new: it has no result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
-  }
-
-  /** Begins to wait before the store is looked at, so that no change falls in between. */
-  #nextChange(
-    until: number,
-    signal: AbortSignal | undefined,
-  ): { woken: Promise<void>; stop: () => void } {
-    const { environment } = this.#store.provider;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const unwatch = Changes.of(this.#store.provider).watch(this.id, resolve);
-    const leftMs = until - environment.monotonic();
-    const timer =
-      leftMs === Infinity ? null : environment.setTimer(Math.min(leftMs, 2 ** 31 - 1), resolve);
-    const onAbort = (): void => resolve();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    const stop = (): void => {
-      unwatch();
-      timer?.cancel();
-      signal?.removeEventListener("abort", onAbort);
-    };
-    return { woken: promise, stop };
   }
 }
 

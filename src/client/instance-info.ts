@@ -2,46 +2,49 @@
 
 import type { BlockReason } from "../core/block.ts";
 import type { Codec } from "../core/codec.ts";
-import type { HistoryEvent, OrchestrationCancelRequested } from "../core/history-events.ts";
+import type { HistoryEvent, OfNode, OrchestrationCancelRequested } from "../core/history-events.ts";
 import type { InstanceRecord, TaskRecord } from "../core/provider/index.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { OrchestrationError } from "../core/outcome-errors.ts";
 
 export type PublicStatus = InstanceRecord["status"] | "paused";
 
-export type WaitingFor =
-  | { readonly kind: "timer"; readonly sequence: number; readonly due: Date }
-  | {
-      readonly kind: "event";
-      readonly sequence: number;
-      readonly name: string;
-      readonly details?: unknown;
-    }
-  | {
-      readonly kind: "activity";
-      readonly sequence: number;
-      readonly name: string;
-      readonly attempt: number;
-      readonly lastError?: string;
-      readonly availableAt?: Date;
-      readonly worker?: string;
-      /** Why no live runtime takes it; absent: one does, or it is not its time yet. */
-      readonly unclaimed?: string;
-      /** What the activity told last by `progress`. */
-      readonly progress?: unknown;
-    }
-  | {
-      readonly kind: "step";
-      readonly sequence: number;
-      readonly name: string;
-      readonly attempt: number;
-    }
-  | {
-      readonly kind: "child";
-      readonly sequence: number;
-      readonly name: string;
-      readonly id: string;
-    };
+/** In a flow every one of them says which node it is for. */
+export type WaitingFor = OfNode &
+  (
+    | { readonly kind: "timer"; readonly sequence: number; readonly due: Date }
+    | {
+        readonly kind: "event";
+        readonly sequence: number;
+        readonly name: string;
+        readonly details?: unknown;
+      }
+    | {
+        readonly kind: "activity";
+        readonly sequence: number;
+        readonly name: string;
+        readonly attempt: number;
+        readonly lastError?: string;
+        readonly availableAt?: Date;
+        readonly worker?: string;
+        /** Why no live runtime takes it; absent: one does, or it is not its time yet. */
+        readonly unclaimed?: string;
+        /** What the activity told last by `progress`. */
+        readonly progress?: unknown;
+      }
+    | {
+        readonly kind: "step";
+        readonly sequence: number;
+        readonly name: string;
+        readonly attempt: number;
+      }
+    | {
+        readonly kind: "child";
+        readonly sequence: number;
+        readonly name: string;
+        readonly id: string;
+      }
+  );
 
 export interface InstanceInfo {
   readonly id: string;
@@ -123,8 +126,10 @@ export function waitingFor(
   const unread = new Map<string, number>();
   const waits: { sequence: number; name: string }[] = [];
   const rows = new Map(tasks.map((task) => [task.sequence, task]));
+  const nodes = new Map<number, string>();
   for (const event of events) {
     const { sequence } = event;
+    if ("node" in event) nodes.set(sequence, event.node);
     if ("scheduled" in event && event.kind !== "StepAttemptFailed") {
       open.delete(event.scheduled);
       const index = waits.findIndex((wait) => wait.sequence === event.scheduled);
@@ -171,7 +176,10 @@ export function waitingFor(
       default:
     }
   }
-  return [...open.values()];
+  return [...open.values()].map((wait) => {
+    const node = nodes.get(wait.sequence);
+    return node === undefined ? wait : { ...wait, node };
+  });
 }
 
 function activityWait(

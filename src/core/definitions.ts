@@ -83,7 +83,7 @@ export interface OrchestrationOptions {
   /** What a divergence from history does: "block" (default) waits for other code, "fail" ends the instance. */
   readonly onNondeterminism?: "block" | "fail";
 }
-export interface Orchestration<I, O> {
+export interface Orchestration<I, O, Nodes = Record<never, never>> {
   readonly kind: "orchestration";
   readonly name: string;
   readonly version: string;
@@ -93,7 +93,12 @@ export interface Orchestration<I, O> {
   readonly hash?: string;
   /** What is registered along with it: the steps of a flow. */
   readonly activities?: readonly Activity<never, unknown>[];
-  readonly "~types"?: { readonly input: (input: I) => void; readonly output: () => O };
+  readonly "~types"?: {
+    readonly input: (input: I) => void;
+    readonly output: () => O;
+    /** A flow's outputs by path. */
+    readonly nodes?: () => Nodes;
+  };
 }
 
 /** Defines an orchestration: a deterministic async function that coordinates, replayed from its history. */

@@ -71,6 +71,7 @@ export function checkPayload(text: string, what: string, limits: Limits): void {
 
 /** What a command would be refused for, or null. Status and key-values are judged where they are set. */
 export function commandRefusal(body: EventBody, limits: Limits): PerdureError | null {
+  if (body.kind === "TimerCreated" || body.kind === "StepScheduled") return null;
   if ("input" in body) {
     const bytes = bytesOver(body.input, limits.payloadBytesMax);
     if (bytes > 0) return tooLarge(`The input of "${nameOf(body)}"`, bytes, limits.payloadBytesMax);

@@ -14,10 +14,16 @@ export class LimitWatch {
   readonly #warnings: LimitWarnings;
   /** A row of fewer characters holds nothing that is near a limit. */
   readonly #worthReading: number;
+  readonly #eventsNear: number;
+  readonly #bytesNear: number;
+  readonly #keysNear: number;
 
   constructor(limits: Limits, log: LogSink) {
     this.#limits = limits;
     this.#warnings = new LimitWarnings(log);
+    this.#eventsNear = limits.historyEventsMax * WARNING_SHARE;
+    this.#bytesNear = limits.historyBytesMax * WARNING_SHARE;
+    this.#keysNear = limits.kvKeysMax * WARNING_SHARE;
     const { payloadBytesMax, statusBytesMax, kvValueBytesMax } = limits;
     const smallest = Math.min(payloadBytesMax, statusBytesMax, kvValueBytesMax);
     this.#worthReading = (smallest * WARNING_SHARE) / 3;
@@ -37,10 +43,12 @@ export class LimitWatch {
   committed(held: HeldInstance, run: Run, events: readonly EventBody[], row: string): void {
     const { historyEventsMax, historyBytesMax, kvKeysMax } = this.#limits;
     const { lastEvent, bytes } = held;
-    const history = `The history of "${held.id}" (ctx.continueAsNew begins a new one)`;
-    this.#warnings.near(history, lastEvent, historyEventsMax, "events");
-    this.#warnings.near(history, bytes, historyBytesMax, "bytes");
-    if (run.state.size >= kvKeysMax * WARNING_SHARE) {
+    if (lastEvent >= this.#eventsNear || bytes >= this.#bytesNear) {
+      const history = `The history of "${held.id}" (ctx.continueAsNew begins a new one)`;
+      this.#warnings.near(history, lastEvent, historyEventsMax, "events");
+      this.#warnings.near(history, bytes, historyBytesMax, "bytes");
+    }
+    if (run.state.size >= this.#keysNear) {
       this.#warnings.near(`"${held.id}"`, run.state.size, kvKeysMax, "keys");
     }
     if (row.length < this.#worthReading) return;

@@ -1,6 +1,7 @@
 // The registry: which activities and orchestrations this runtime can run.
 //   RG1. A name and version stand for one definition; all duplicates are refused together (semantics 22).
 //   RG2. An instance that named no version gets the newest one registered here, or the one the options pin.
+//   RG3. What an orchestration brings along (the steps of a flow) is registered with it.
 
 import type { Activity, Orchestration } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
@@ -55,8 +56,9 @@ export class Registry {
         return;
       }
       versions.push(definition);
-      versions.sort((a, b) => compareVersions(parseVersion(b.version), parseVersion(a.version)));
+      versions.sort(newestFirst);
       this.#orchestrations.set(definition.name, versions);
+      for (const step of definition.activities ?? []) this.#add(step, index, problems);
     } else {
       const what = `register[${index}] (${showValue(definition)})`;
       problems.push(`${what} is neither an activity nor an orchestration`);
@@ -107,4 +109,11 @@ export class Registry {
     }
     return { activities: this.activityNames, orchestrations };
   }
+}
+
+/** Versions that rank the same (structures of one flow) are told apart by text, whatever the order of registration. */
+function newestFirst(a: { readonly version: string }, b: { readonly version: string }): number {
+  const order = compareVersions(parseVersion(b.version), parseVersion(a.version));
+  if (order !== 0) return order;
+  return a.version < b.version ? 1 : -1;
 }

@@ -166,6 +166,17 @@ export const losesSuspectFlag: Breakage = (real) => ({
   },
 });
 
+/** Has one place for what an attempt says of itself. */
+export const mixesProgressWithDetails: Breakage = (real) => ({
+  heartbeatTasks: (heartbeats) =>
+    real.heartbeatTasks(
+      heartbeats.map(({ task, details, progress }) => {
+        const said = details ?? progress;
+        return said === undefined ? { task } : { task, details: said, progress: said };
+      }),
+    ),
+});
+
 /** Takes the oldest tasks, and then looks whether it knows their names. */
 export const filtersNamesAfterLimit: Breakage = (real) => ({
   async leaseTasks(request) {

@@ -21,6 +21,7 @@ import {
   letsExpiryDecide,
   losesSuspectFlag,
   losesSuspicion,
+  mixesProgressWithDetails,
   openBroken,
   orphansDescendants,
   overlooksInstances,
@@ -96,6 +97,21 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
     what: "loses the suspect flag of a task",
     breakage: losesSuspectFlag,
     caughtBy: "task suspects: a suspect is not handed out unless one is asked for",
+  },
+  {
+    what: "counts the death of a thread as a failure",
+    breakage: changingItems((item) => {
+      if (item.kind !== "retry") return item;
+      const { died: _, ...retry } = item;
+      return retry;
+    }),
+    caughtBy:
+      "task suspects: an attempt that died with what ran it counts a death of this task alone (K4)",
+  },
+  {
+    what: "mixes progress with details",
+    breakage: mixesProgressWithDetails,
+    caughtBy: "heartbeats: details and progress are told apart: neither takes the other's place",
   },
   {
     what: "loses the suspicion against an instance",

@@ -1,5 +1,7 @@
 // Executors: where an activity runs is its own affair; what comes of it is the same everywhere (semantics 10 to 13).
 
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   activity,
@@ -21,6 +23,7 @@ import {
   memoryStore,
   refusalOf,
   startRuntime,
+  temporaryFolder,
   until,
   virtualWorld,
 } from "../trouble/support.ts";
@@ -48,6 +51,11 @@ async function threadWorld(size = 2, options: RuntimeOptions & { memoryMb?: numb
     (await call(given, id)).result({ timeout: "30s" });
   return { ...store, runtime, logs, call, result, main };
 }
+/** Worker threads of this process. */
+function liveThreads(): number {
+  return (process.report?.getReport() as unknown as { workers: unknown[] }).workers.length;
+}
+
 type Told = Pick<ActivityContext, "info" | "attempt" | "idempotencyKey">;
 interface Call {
   readonly name: string;
@@ -421,6 +429,52 @@ describe("a thread that dies", () => {
     expect(await (await client.start(main)).result({ timeout: "30s" })).toBe("poison");
   });
 
+  test("is replaced after a back-off, not before (I12)", async () => {
+    const main = orchestration("main", (ctx) => ctx.run(module.dies, { how: "exit", lives: 1 }));
+    const executor = threads({ module: MODULE, size: 1 });
+    const world = await virtualWorld([main, module.dies], { executor });
+    const handle = await world.client.start(main);
+    await until("it died", () => world.logs.about("died").length > 0);
+    await until("it waits again", () => world.runtime.stats().activities.started === 2);
+    await world.environment.settle();
+    expect(liveThreads()).toBe(0);
+    await world.environment.advance(100);
+    await until("there is a thread again", () => liveThreads() === 1);
+    await until("it is over", () => world.runtime.stats().activities.completed === 1);
+    await world.environment.settle();
+    expect(await handle.result({ timeout: 0 })).toBe(2);
+  });
+
+  test("and whose module has lost an activity since is waited for; nothing is counted", async () => {
+    const flag = join(temporaryFolder(), "lost");
+    const address = moduleOf(
+      `import { existsSync, writeFileSync } from "node:fs";`,
+      `const handler = (flag) => {
+        if (existsSync(flag + ".once")) return "survived";
+        writeFileSync(flag + ".once", "");
+        writeFileSync(flag, "");
+        process.exit(1);
+      };`,
+      `export const list = existsSync(${JSON.stringify(flag)})
+        ? [] : [{ ...activity("moody"), handler }];`,
+    );
+    const { provider, client } = await memoryStore();
+    const logs = collectLogs();
+    const moody = activity("moody", (_: string) => "", { executor: threads({ module: address }) });
+    const main = orchestration("main", (ctx) => ctx.run(moody, flag));
+    await startRuntime(provider, [main, moody], { log: logs.sink });
+    const handle = await client.start(main, undefined, { id: "i" });
+    await until("the loss was told", () => logs.about("does not export moody").length > 0);
+    const [task] = await provider.readTasks({
+      key: (await provider.readInstance("i"))?.key ?? 0,
+      execution: 1,
+    });
+    expect(task).toMatchObject({ attempt: 1, suspect: false });
+    rmSync(flag);
+    expect(await handle.result({ timeout: "30s" })).toBe("survived");
+    expect((await handle.history())[2]).toMatchObject({ kind: "ActivityCompleted", attempts: 2 });
+  });
+
   test("is not one in which nobody waited for a rejected promise", async () => {
     const { result, logs } = await threadWorld(1);
     const first = await result({ name: "floats" }, "first");
@@ -434,9 +488,6 @@ describe("a thread that dies", () => {
 });
 
 describe("at the end", () => {
-  const liveThreads = () =>
-    (process.report?.getReport() as unknown as { workers: unknown[] }).workers.length;
-
   test("threads end with the runtime; what they ran is handed back and not counted", async () => {
     const { call, runtime, logs, provider } = await threadWorld(2);
     await call({ name: "waits" });

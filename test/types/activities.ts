@@ -26,9 +26,9 @@ const pick = activity("pick", (kind: "card" | "bank") => (kind === "card" ? 1 : 
 const nothing = activity("nothing", (_: null) => undefined);
 const nested = activity("nested", async (_: undefined) => Promise.resolve([1, 2] as const));
 
-// The definition knows both sides.
-expectTypeOf(charge).is<Activity<Order, { receipt: number }>>();
-expectTypeOf(add).is<Activity<[number, number], number>>();
+// The definition knows both sides, and its name.
+expectTypeOf(charge).is<Activity<Order, { receipt: number }, "charge">>();
+expectTypeOf(add).is<Activity<[number, number], number, "add">>();
 
 // A call's task has the function's value, however it is wrapped.
 expectTypeOf(ctx.run(charge, { id: 1 })).is<Task<{ receipt: number }>>();

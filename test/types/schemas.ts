@@ -26,7 +26,7 @@ const charge = activity(
   },
   { input: price },
 );
-expectTypeOf(charge).is<Activity<string, number>>();
+expectTypeOf(charge).is<Activity<string, number, "charge">>();
 expectTypeOf(await ctx.run(charge, "12.50")).is<number>();
 // @ts-expect-error callers give what the schema takes
 ctx.run(charge, 12.5);
