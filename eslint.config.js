@@ -3,6 +3,7 @@
 import { defineConfig } from "eslint/config";
 import { createNodeResolver, importX } from "eslint-plugin-import-x";
 import tseslint from "typescript-eslint";
+import perdure from "./src/eslint-plugin/index.ts";
 
 export default defineConfig(
   { ignores: ["**/dist/", "**/node_modules/", "coverage/"] },
@@ -43,6 +44,12 @@ export default defineConfig(
       ],
       "import-x/no-cycle": "error",
     },
+  },
+  {
+    // What users read as examples keeps the rules that we give them.
+    files: ["demo/**/*.ts", "examples/**/*.ts"],
+    extends: [perdure.configs.recommended],
+    settings: { perdure: { modules: ["../src/index.ts", "../../src/index.ts"] } },
   },
   {
     // Tests throw what user code might throw.

@@ -1,0 +1,53 @@
+// Rule: `ctx.race` and `ctx.any` instead of the native ones, which cancel nobody (semantics 7a).
+
+import type { Rule } from "eslint";
+import { OrchestrationCode } from "./orchestration-code.ts";
+import { usesIn } from "./uses.ts";
+
+const RACES: Readonly<Record<string, "race" | "any">> = {
+  "Promise.race": "race",
+  "Promise.any": "any",
+};
+
+export const noNativeRace: Rule.RuleModule = {
+  meta: {
+    type: "problem",
+    docs: {
+      description: "Disallow Promise.race and Promise.any in orchestration code.",
+      recommended: true,
+    },
+    hasSuggestions: true,
+    schema: [],
+    messages: {
+      race: "{{name}} lets the losers run on. Use ctx.{{method}}, which cancels them.",
+      replace: "Use ctx.{{method}}.",
+    },
+  },
+  create(context) {
+    const code = OrchestrationCode.of(context);
+    if (code.isEmpty) return {};
+    return {
+      Program() {
+        for (const { node, name, call } of usesIn(code)) {
+          const method = RACES[name];
+          if (call === null || method === undefined) continue;
+          const ctx = code.contextNameAt(call);
+          const [list] = call.arguments;
+          const rest = method === "race" ? ".map(({ value }) => value)" : "";
+          const fix = (fixer: Rule.RuleFixer): Rule.Fix => {
+            const argument = list === undefined ? "" : context.sourceCode.getText(list);
+            return fixer.replaceText(call, `${ctx}.${method}(${argument})${rest}`);
+          };
+          const suggest = { messageId: "replace", data: { method }, fix };
+          const isSimple = ctx !== null && list?.type === "ArrayExpression";
+          context.report({
+            node,
+            messageId: "race",
+            data: { name, method },
+            suggest: isSimple ? [suggest] : [],
+          });
+        }
+      },
+    };
+  },
+};
