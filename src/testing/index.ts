@@ -1,16 +1,4 @@
-// perdure/testing: a clock that a test owns, and the contract that every provider keeps.
+// perdure/testing: a clock that a test owns. Needs no test runner; the contract of providers, which does, is
+// perdure/testing/conformance.
 
-export {
-  casesWith,
-  contractSubjects,
-  providerContract,
-  runCase,
-  type ContractCase,
-  type ContractOptions,
-  type ContractSubject,
-  type Need,
-  type OpenedProvider,
-  type OpenProvider,
-  type Tampering,
-} from "./conformance/index.ts";
 export { VirtualEnvironment } from "./virtual-environment.ts";

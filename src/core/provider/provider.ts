@@ -1,4 +1,4 @@
-// The storage contract. A provider keeps it whole; `perdure/testing` holds the suite that checks it.
+// The storage contract. A provider keeps it whole; `perdure/testing/conformance` holds the suite that checks it.
 //   S1. Every time that decides leases, timers and visibility is the store's clock (I3).
 //   S2. A call that returns has its effects on disk (P1); a call that throws may be repeated.
 //   S3. Methods throw PerdureError STORE_UNAVAILABLE for what passes (busy, full disk, lost connection) and
