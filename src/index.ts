@@ -1,5 +1,6 @@
 // Perdure's public surface: what `import … from "perdure"` offers.
 export { Perdure, type OpenOptions } from "./perdure.ts";
+export { defineConfig, type PerdureConfig } from "./config.ts";
 export type {
   InstanceList,
   InstanceSummary,
@@ -66,6 +67,7 @@ export type * from "./core/provider/index.ts";
 export { NonRetryableError, RetryAfterError } from "./core/retry-errors.ts";
 export type { Retry, RetryOptions } from "./core/retry-policy.ts";
 export type { StandardSchema } from "./core/standard-schema.ts";
+export type { Telemetry } from "./core/telemetry.ts";
 export { ActivityError, ChildError, StepError } from "./core/task-errors.ts";
 export type { TagFilter } from "./core/provider/tasks.ts";
 export { again, done, Flow, flow, runFlow } from "./flow/index.ts";

@@ -8,6 +8,7 @@ import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./runtime/registry.ts";
 import { Runtime } from "./wired-runtime.ts";
 
+/** What `Perdure.open` may be told. */
 export interface OpenOptions {
   /** Activities and orchestrations that this process runs. */
   readonly register?: readonly Registrable[];
@@ -16,6 +17,7 @@ export interface OpenOptions {
   readonly autoStart?: boolean;
 }
 
+/** A store, a runtime and a client, opened together and closed together. */
 export class Perdure implements AsyncDisposable {
   readonly provider: Provider;
   readonly runtime: Runtime;
@@ -25,15 +27,16 @@ export class Perdure implements AsyncDisposable {
   private constructor(provider: Provider, options: OpenOptions, ownsProvider: boolean) {
     this.provider = provider;
     this.#ownsProvider = ownsProvider;
-    const { codec, limits } = options.runtime ?? {};
+    const { codec, limits, telemetry } = options.runtime ?? {};
     this.client = new Client(provider, {
       ...(codec === undefined ? {} : { codec }),
       ...(limits === undefined ? {} : { limits }),
+      ...(telemetry === undefined ? {} : { telemetry }),
     });
     this.runtime = new Runtime(provider, { ...options.runtime, register: options.register ?? [] });
   }
 
-  /** Opens a store by its address (`sqlite:./orders.db`, `sqlite::memory:`) or takes one that is open. */
+  /** Opens a store by its address (`sqlite:./orders.db`, `postgres://host/database`) or takes one that is open. */
   static async open(store: string | Provider, options: OpenOptions = {}): Promise<Perdure> {
     const provider = typeof store === "string" ? await openProvider(store) : store;
     const owns = typeof store === "string";
@@ -65,6 +68,11 @@ async function openProvider(address: string): Promise<Provider> {
     const { SqliteProvider } = await import("./sqlite/index.ts");
     return SqliteProvider.open(address.slice("sqlite:".length));
   }
-  const message = `Cannot open "${address}": an address begins with sqlite:, such as sqlite:./orders.db.`;
+  if (/^postgres(ql)?:/.test(address)) {
+    const { PostgresProvider } = await import("./postgres/index.ts");
+    return PostgresProvider.open(address);
+  }
+  const known = "an address begins with sqlite: or postgres:, such as sqlite:./orders.db";
+  const message = `Cannot open "${address}": ${known}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
 }

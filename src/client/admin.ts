@@ -28,6 +28,7 @@ export interface ListFilter extends Omit<
   readonly createdBefore?: Date;
   readonly completedBefore?: Date;
 }
+/** Which page of a list, and in which order. */
 export interface ListOptions {
   readonly cursor?: string;
   /** 1 to 1,000. Default 100. */
@@ -36,11 +37,13 @@ export interface ListOptions {
 }
 /** What a list tells of an instance: what it waits for is left to `describe`. */
 export type InstanceSummary = Omit<InstanceInfo, "waitingFor">;
+/** One page of a list. */
 export interface InstanceList {
   readonly items: readonly InstanceSummary[];
   /** Give it to the next call; undefined: there is no more. */
   readonly cursor: string | undefined;
 }
+/** Which old executions go; without either member, all but the newest. */
 export interface PruneOptions {
   /** How many of the newest executions stay, the current one included. */
   readonly keepLast?: number;
@@ -118,6 +121,7 @@ export async function pruneMany(
   return total;
 }
 
+/** A runtime, as clients see it. */
 export interface RuntimeInfo {
   readonly id: string;
   readonly nodeId: string;

@@ -12,12 +12,14 @@ import type { OrchestrationStarted } from "../core/history-events.ts";
 import { limitedCodec } from "../core/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
 import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
-import type { ConflictPolicy, StartItem } from "../core/provider/commit.ts";
+import type { ConflictPolicy, StartItem, StartResult } from "../core/provider/commit.ts";
 import type { Removed } from "../core/provider/admin.ts";
 import type { KeptMessage } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
+import { quietTelemetry } from "../core/quiet-telemetry.ts";
 import { parseVersion } from "../core/semver.ts";
 import { validate } from "../core/standard-schema.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { InputArguments } from "../core/context-types.ts";
 import {
   countInstances,
@@ -48,6 +50,7 @@ const CONFLICT_POLICIES: readonly string[] = [
 ];
 const DEFAULT_PRIORITY = 3;
 
+/** What `client.start` may be told about an instance. */
 export interface StartOptions {
   /** Unique among instances; made up when not given, from the request id if there is one. */
   readonly id?: string;
@@ -66,6 +69,7 @@ export interface StartOptions {
   /** A repeated call with the same id returns the first one's outcome. */
   readonly requestId?: string;
 }
+/** Which past a fork copies, and its id. */
 export interface ForkOptions {
   /** The copy holds the events before this one. */
   readonly beforeSequence: number;
@@ -73,9 +77,12 @@ export interface ForkOptions {
   readonly id?: string;
 }
 
+/** What a client may be told when it is made. */
 export interface ClientOptions {
   /** How values become text; the runtimes' own. */
   readonly codec?: Codec;
+  /** Who is told of starts; null and absent: nobody. */
+  readonly telemetry?: Telemetry | null;
   /** `payloadBytesMax` bounds what is started with and raised. */
   readonly limits?: Partial<Limits>;
 }
@@ -86,12 +93,25 @@ declare module "../core/activity-context.ts" {
   }
 }
 
+/** Starts instances, finds them and administers the store. It needs no registration and no runtime. */
 export class Client {
   readonly #store: Store;
+  readonly #telemetry: Telemetry | null;
 
   constructor(provider: Provider, options: ClientOptions = {}) {
     const limits = resolveLimits(options.limits);
+    const { telemetry = null } = options;
+    this.#telemetry = telemetry === null ? null : quietTelemetry(telemetry);
     this.#store = new Store(provider, limitedCodec(options.codec ?? defaultCodec, limits));
+  }
+
+  /** The store it works on. */
+  get provider(): Provider {
+    return this.#store.provider;
+  }
+  /** How its values become text, within its limits. */
+  get codec(): Codec {
+    return this.#store.codec;
   }
 
   /** Starts an instance. When it returns, the instance is on disk and will run. */
@@ -106,7 +126,7 @@ export class Client {
     options: StartOptions = {},
   ): Promise<Handle> {
     const item = await this.#startItem(target, input, options);
-    const result = await this.#store.committer.start(item);
+    const result = await this.#startObserved(item);
     const expected = typeof target === "string" ? null : target;
     if (result.kind !== "started") await this.#checkExisting(item.id, expected);
     if (result.kind === "refused") {
@@ -117,6 +137,18 @@ export class Client {
       throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
     }
     return new Handle(this.#store, item.id, expected);
+  }
+
+  /** Inside a span of the observer's, whose trace the instance then belongs to. */
+  async #startObserved(item: StartItem): Promise<StartResult> {
+    const { committer } = this.#store;
+    if (this.#telemetry === null) return committer.start(item);
+    const span = { orchestration: item.name, instanceId: item.id };
+    return this.#telemetry.start(span, (traceParent) => {
+      if (traceParent === undefined) return committer.start(item);
+      const started = JSON.parse(item.started) as OrchestrationStarted; // written by #startItem
+      return committer.start({ ...item, started: JSON.stringify({ ...started, traceParent }) });
+    });
   }
 
   /** An instance that a start met must be of the same flow, whatever the policy says (semantics 27). */

@@ -2,7 +2,12 @@
 
 import type { OrchestrationFailed } from "../core/history-events.ts";
 
-export function ended(outcome: "cancelled" | "terminated", message: string): OrchestrationFailed {
+/** `data` is codec text: properties of the error that it is restored as. */
+export function ended(
+  outcome: "cancelled" | "terminated",
+  message: string,
+  data?: string,
+): OrchestrationFailed {
   const name = outcome === "cancelled" ? "CancelledError" : "TerminatedError";
   const failure = {
     category: "application",
@@ -10,6 +15,7 @@ export function ended(outcome: "cancelled" | "terminated", message: string): Orc
     name,
     message,
     retryable: false,
+    ...(data === undefined ? {} : { data }),
   } as const;
   return { kind: "OrchestrationFailed", outcome, failure };
 }

@@ -3,6 +3,7 @@
 import type { EventBody } from "../core/history-events.ts";
 import type { ExecutionRecord, InstanceRecord, InstanceStatus } from "../core/provider/index.ts";
 
+/** One execution of an instance. */
 export interface ExecutionInfo {
   readonly execution: number;
   readonly status: InstanceStatus | "continuedAsNew";

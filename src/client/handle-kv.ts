@@ -1,9 +1,7 @@
 // An instance's key-values, from the outside: as of its last commit, also after its end.
 
-import { parseDuration, type Duration } from "../core/duration.ts";
-import { PerdureError } from "../core/errors.ts";
-import { Changes } from "./changes.ts";
-import { notFound, type Store } from "./store.ts";
+import type { Store } from "./store.ts";
+import { waitUntil, type WaitOptions } from "./waiting.ts";
 
 export class HandleKeyValues {
   readonly #store: Store;
@@ -28,32 +26,14 @@ export class HandleKeyValues {
   }
 
   /** Waits until the key is there. */
-  async waitFor<T = unknown>(key: string, options: { timeout?: Duration } = {}): Promise<T> {
-    const { provider } = this.#store;
-    const { environment } = provider;
-    const timeoutMs =
-      options.timeout === undefined ? Infinity : parseDuration(options.timeout, "timeout");
-    const until = environment.monotonic() + timeoutMs;
-    for (;;) {
-      const { promise: woken, resolve } = Promise.withResolvers<void>();
-      const unwatch = Changes.of(provider).watch(this.#id, resolve);
-      const leftMs = until - environment.monotonic();
-      const timer = leftMs === Infinity ? null : environment.setTimer(leftMs, resolve);
-      try {
-        const record = await this.#store.read((store) => store.readKeyValue(this.#id, key), until);
-        if (record !== null) return this.#store.codec.decode(record.value) as T;
-        if ((await this.#store.read((store) => store.readInstance(this.#id), until)) === null) {
-          throw notFound(this.#id);
-        }
-        if (environment.monotonic() >= until) {
-          const message = `Instance "${this.#id}" did not set the key "${key}" in time.`;
-          throw new PerdureError("TIMEOUT", message);
-        }
-        await woken;
-      } finally {
-        unwatch();
-        timer?.cancel();
-      }
-    }
+  async waitFor<T = unknown>(key: string, options: WaitOptions = {}): Promise<T> {
+    const look = async (until: number): Promise<{ readonly value: T } | null> => {
+      const record = await this.#store.read((store) => store.readKeyValue(this.#id, key), until);
+      if (record !== null) return { value: this.#store.codec.decode(record.value) as T };
+      await this.#store.record(this.#id, until);
+      return null;
+    };
+    const what = `Instance "${this.#id}" did not set the key "${key}"`;
+    return (await waitUntil(this.#store, this.#id, options, look, what)).value;
   }
 }

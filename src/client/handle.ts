@@ -15,8 +15,9 @@ import { checkDefinition, type Expected } from "./definition-check.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
 import { ended } from "./endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
+import { historyPart, type HistoryOptions } from "./history-part.ts";
 import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
-import { NodeHandle, type NodeResult } from "./node-handle.ts";
+import { NodeHandle } from "./node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
@@ -26,12 +27,15 @@ import { unclaimedOf } from "./unclaimed.ts";
 import { waitUntil } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
 
+/** How `handle.result()` waits. */
 export interface ResultOptions {
   readonly timeout?: Duration;
   readonly signal?: AbortSignal;
   readonly execution?: number;
 }
+/** A reason, and who gave it. */
 export type Why = string | { readonly reason: string; readonly by?: string };
+/** What `raise` may be told about one event. */
 export interface RaiseOptions {
   /** A repeated call with the same id raises once. */
   readonly requestId?: string;
@@ -44,6 +48,7 @@ type RaiseArguments<Raised> = unknown extends Raised
     ? [data?: Raised, options?: RaiseOptions]
     : [data: Raised, options?: RaiseOptions];
 
+/** One instance, seen from outside, whoever runs it. Everything on it asks the store. */
 export class Handle<O = unknown, Nodes = Record<never, never>> {
   readonly id: string;
   /** The instance's key-values. */
@@ -66,7 +71,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 
   /** A node of a flow: by its path, by its path without round numbers, or by its id. */
-  node<const Path extends string>(path: Path): NodeHandle<NodeResult<Nodes, Path>> {
+  node<Path extends keyof Nodes & string>(path: Path): NodeHandle<Nodes[Path]>;
+  node(path: string): NodeHandle;
+  node(path: string): NodeHandle {
     if (typeof path !== "string" || path === "") {
       throw new PerdureError("INVALID_ARGUMENT", "A node's path is a text that is not empty.");
     }
@@ -82,9 +89,13 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return this.#describe(await this.#store.record(this.id));
   }
 
-  /** Every state of the instance as it comes, until its end. */
-  watch(): AsyncGenerator<InstanceInfo, void, undefined> {
-    return watchInstance(this.#store, this.id, (record, tasks) => this.#describe(record, tasks));
+  /** Every state of the instance as it comes, until its end or the signal's, whose reason is thrown. */
+  watch(
+    options: { readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<InstanceInfo, void, undefined> {
+    const describe = (record: InstanceRecord, tasks: readonly TaskRecord[]) =>
+      this.#describe(record, tasks);
+    return watchInstance(this.#store, this.id, describe, options.signal);
   }
 
   async #describe(record: InstanceRecord, known?: readonly TaskRecord[]): Promise<InstanceInfo> {
@@ -146,12 +157,13 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** Ends the instance at once, without running its code. */
   async terminate(why: Why = "terminated by request"): Promise<void> {
-    const { reason } = whyOf(why);
+    const { reason, by } = whyOf(why);
+    const data = by === undefined ? undefined : this.#store.codec.encode({ by });
     await this.#store.write(this.id, {
       kind: "terminate",
       id: this.id,
       status: "terminated",
-      terminated: JSON.stringify(ended("terminated", `terminated: ${reason}`)),
+      terminated: JSON.stringify(ended("terminated", `terminated: ${reason}`, data)),
       childRequest: JSON.stringify(cancelRequest(reason, "parent")),
     });
   }
@@ -173,11 +185,19 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     await this.#store.write(this.id, { kind: "unblock", id: this.id });
   }
 
-  /** Runs an ended instance again with the same input, as its next execution. */
-  async restart(): Promise<void> {
+  /** Runs an ended instance again with the same input, as its next execution. A repeated request id does it once. */
+  async restart(options: { readonly requestId?: string } = {}): Promise<void> {
+    const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
     const record = await this.#store.record(this.id);
-    const first = (await this.history({ execution: record.execution }))[0];
-    await restartInstance(this.#store, record, first);
+    const first = await this.#firstEvent(record.execution);
+    // A repeated call may find the execution that the first one began, before its first turn.
+    const known = first === undefined && requestId !== null && record.execution > 1;
+    const from = known ? await this.#firstEvent(record.execution - 1) : first;
+    await restartInstance(this.#store, record, from, requestId);
+  }
+
+  async #firstEvent(execution: number): Promise<HistoryEvent | undefined> {
+    return (await this.history({ execution, limit: 1 }))[0];
   }
 
   /** Events that were sent and not read, oldest first; also after the end. */
@@ -204,11 +224,12 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 
   /** The events of an execution; the newest one unless another is named. */
-  async history(options: { readonly execution?: number } = {}): Promise<readonly HistoryEvent[]> {
+  async history(options: HistoryOptions = {}): Promise<readonly HistoryEvent[]> {
     const record = await this.#store.record(this.id);
     const execution = options.execution ?? record.execution;
     const address = { key: record.key, execution };
-    return decodeHistory(await this.#store.read((provider) => provider.readHistory(address)));
+    const rows = await this.#store.read((provider) => provider.readHistory(address));
+    return historyPart(rows, options);
   }
 
   async executions(): Promise<readonly ExecutionInfo[]> {

@@ -7,6 +7,7 @@ import type { InstanceRecord, TaskRecord } from "../core/provider/index.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { OrchestrationError } from "../core/outcome-errors.ts";
 
+/** The status of an instance, as it is shown. */
 export type PublicStatus = InstanceRecord["status"] | "paused";
 
 /** In a flow every one of them says which node it is for. */
@@ -46,6 +47,7 @@ export type WaitingFor = OfNode &
       }
   );
 
+/** What `handle.describe()` tells of an instance. */
 export interface InstanceInfo {
   readonly id: string;
   readonly name: string;

@@ -15,13 +15,7 @@ import { nodeValues } from "./node-values.ts";
 import type { Store } from "./store.ts";
 import { waitUntil, type WaitOptions } from "./waiting.ts";
 
-/** The output at a path, as the flow's types know it. */
-export type NodeResult<Nodes, Path extends string> = Path extends keyof Nodes
-  ? Nodes[Path]
-  : Path extends `${infer Before}#${number}/${infer After}`
-    ? NodeResult<Nodes, `${Before}/${After}`>
-    : unknown;
-
+/** What is known of one run of a flow's node. */
 export interface NodeInfo {
   readonly path: string;
   readonly kind: NodeRun["kind"];
@@ -36,6 +30,7 @@ export interface NodeInfo {
   readonly endedAt?: Date;
 }
 
+/** A node of a flow that runs or has run: `handle.node(path)`. */
 export class NodeHandle<T = unknown> {
   readonly path: string;
   readonly #store: Store;

@@ -10,6 +10,7 @@ export async function restartInstance(
   store: Store,
   record: InstanceRecord,
   first: HistoryEvent | undefined,
+  requestId: string | null,
 ): Promise<void> {
   if (first?.kind !== "OrchestrationStarted") {
     throw new PerdureError("INSTANCE_RUNNING", `Instance "${record.id}" has not ended.`);
@@ -37,7 +38,7 @@ export async function restartInstance(
     priority: record.priority,
     attributes: record.attributes,
     onConflict: "restart",
-    requestId: null,
+    requestId,
     terminated: JSON.stringify(ended("terminated", "terminated: restarted")),
     events: [],
     lease: null,

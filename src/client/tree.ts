@@ -3,6 +3,7 @@
 import type { InstanceRecord, InstanceStatus } from "../core/provider/index.ts";
 import type { Store } from "./store.ts";
 
+/** An instance with its children and theirs. */
 export interface InstanceTree {
   readonly id: string;
   readonly status: InstanceStatus;

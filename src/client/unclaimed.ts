@@ -6,6 +6,7 @@ import type { InstanceRecord, TaskRecord } from "../core/provider/index.ts";
 import { parseTarget, targetText } from "../core/targets.ts";
 import type { Store } from "./store.ts";
 
+/** Tasks of one kind in the queue, and why nobody takes them, if nobody does. */
 export interface QueueInfo extends QueueRecord {
   /** Why no live runtime takes these tasks; absent: one does. */
   readonly unclaimed?: string;
@@ -26,6 +27,7 @@ export type UnclaimedWork =
       readonly since: Date;
       readonly reason: string;
     };
+/** Figures for the whole store, and what waits for a runtime that is not there. */
 export interface Metrics extends StoreMetrics {
   readonly unclaimed: readonly UnclaimedWork[];
 }

@@ -2,6 +2,7 @@
 //   WA1. The last state always arrives; intermediate ones may be skipped when the watcher is slow.
 //   WA2. A state is told once: two that look the same are one.
 //   WA3. The iteration ends with the instance's end; a restart or continueAsNew is not an end.
+//   WA4. It ends with its signal at once, by throwing the reason: a watcher of a silent instance can go.
 
 import { isTerminalStatus, type InstanceRecord, type TaskRecord } from "../core/provider/index.ts";
 import { Changes } from "./changes.ts";
@@ -12,12 +13,16 @@ export async function* watchInstance(
   store: Store,
   id: string,
   describe: (record: InstanceRecord, tasks: readonly TaskRecord[]) => Promise<InstanceInfo>,
+  signal?: AbortSignal,
 ): AsyncGenerator<InstanceInfo, void, undefined> {
   let told = "";
   for (;;) {
+    signal?.throwIfAborted();
     // Waiting begins before looking, so that no change falls in between.
     const { promise: woken, resolve } = Promise.withResolvers<void>();
     const unwatch = Changes.of(store.provider).watch(id, resolve);
+    const onAbort = (): void => resolve();
+    signal?.addEventListener("abort", onAbort, { once: true });
     try {
       const record = await store.record(id);
       const tasks = await tasksOf(store, record);
@@ -30,6 +35,7 @@ export async function* watchInstance(
       await woken;
     } finally {
       unwatch();
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 }

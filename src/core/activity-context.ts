@@ -7,6 +7,7 @@ export interface LinkedTypes {}
 /** The package's `Client`. */
 export type ActivityClient = LinkedTypes extends { readonly client: infer C } ? C : unknown;
 
+/** Whose call an activity carries out, and where. */
 export interface ActivityInfo {
   readonly instanceId: string;
   readonly executionId: number;

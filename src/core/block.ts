@@ -16,7 +16,9 @@ export interface CommandSketch {
   readonly since?: string;
   readonly session?: string;
   readonly tags?: readonly string[];
+  readonly node?: string;
 }
+/** Why an instance is blocked; for a divergence also both sides of it. */
 export interface BlockReason {
   readonly code: BlockCode;
   readonly message: string;
@@ -64,6 +66,7 @@ export function sketch(body: EventBody): CommandSketch {
     ...("since" in body ? { since: body.since } : {}),
     ...("session" in body ? { session: body.session } : {}),
     ...("tags" in body ? { tags: body.tags } : {}),
+    ...("node" in body ? { node: body.node } : {}),
     ...(body.kind === "KeyValueSet" ? { name: body.key, input: cut(body.value) } : {}),
     ...(body.kind === "KeyValueCleared" && body.key !== undefined ? { name: body.key } : {}),
   };
@@ -77,7 +80,8 @@ function say(side: CommandSketch): string {
   const since = side.since === undefined ? "" : ` since "${side.since}"`;
   const session = side.session === undefined ? "" : ` in session "${side.session}"`;
   const tags = side.tags === undefined ? "" : ` with tags ${side.tags.join(", ")}`;
-  return `${side.kind}${name}${of}${id}${input}${since}${session}${tags}`;
+  const node = side.node === undefined ? "" : ` of node "${side.node}"`;
+  return `${side.kind}${name}${of}${id}${node}${input}${since}${session}${tags}`;
 }
 
 function cut(text: string): string {

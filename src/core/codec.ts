@@ -12,6 +12,7 @@ import { encodeTagged } from "./codec-encode.ts";
 import { isPlain } from "./codec-plain.ts";
 import { PerdureError } from "./errors.ts";
 
+/** How values become text and come back. The same value must always give the same text: replay compares texts. */
 export interface Codec {
   /** Throws `VALUE_NOT_SERIALIZABLE`, with `path`, rather than lose anything. */
   encode(value: unknown): string;
@@ -19,6 +20,7 @@ export interface Codec {
   decode(text: string): unknown;
 }
 
+/** The codec that is used unless another is given: it restores exactly, or refuses with the path. */
 export const defaultCodec: Codec = { encode, decode };
 
 function encode(value: unknown): string {

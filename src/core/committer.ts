@@ -4,6 +4,8 @@
 //   GC3. An error never reaches the asker: after it each item is settled by its own id (I14), what was not
 //        written is sent again, with back-off and jitter, for as long as it takes (P6).
 //   GC4. A caller's promise resolves after the commit that holds its item has returned (I13).
+//   GC5. An item that somebody outside keeps from being written is sent again by itself, beside the groups: nobody
+//        waits with it (semantics 32).
 
 import type { Environment } from "./environment.ts";
 import { PerdureError } from "./errors.ts";
@@ -32,6 +34,8 @@ export interface StartAdopter {
 }
 export type TroubleListener = (error: unknown, attempt: number) => void;
 
+export type GroupListener = (items: number, durationMs: number, failed: boolean) => void;
+
 interface Pending {
   readonly item: CommitItem;
   readonly resolve: (result: CommitResult) => void;
@@ -55,11 +59,15 @@ export class Committer {
 
   readonly adopters = new Set<StartAdopter>();
   readonly onTrouble = new Set<TroubleListener>();
+  /** Told about every group: its items, how long it took, whether it failed. */
+  readonly onGroup = new Set<GroupListener>();
   readonly #provider: Provider;
   readonly #environment: Environment;
   #queue: Pending[] = [];
   #scheduled = false;
   #busy = false;
+  /** How many items are sent again by themselves. */
+  #alone = 0;
   #closed = false;
 
   private constructor(provider: Provider) {
@@ -100,7 +108,7 @@ export class Committer {
 
   /** Whether nothing is waiting or under way. */
   get isIdle(): boolean {
-    return !this.#busy && this.#queue.length === 0;
+    return !this.#busy && this.#alone === 0 && this.#queue.length === 0;
   }
 
   get isClosed(): boolean {
@@ -125,20 +133,34 @@ export class Committer {
     this.#busy = true;
     try {
       const group = this.#queue.splice(0, GROUP_MAX);
-      await this.#commit(group);
+      for (const pending of await this.#commit(group)) void this.#commitAlone(pending);
     } finally {
       this.#busy = false;
     }
     if (this.#queue.length > 0) this.#schedule();
   }
 
-  async #commit(group: readonly Pending[]): Promise<void> {
+  /** GC5 */
+  async #commitAlone(pending: Pending): Promise<void> {
+    this.#alone += 1;
+    let busy: readonly Pending[] = [pending];
+    for (let attempt = 0; busy.length > 0; attempt++) {
+      await this.#backOff(attempt);
+      if (this.#closed) {
+        rejectAll(busy);
+        break;
+      }
+      busy = await this.#commit(busy);
+    }
+    this.#alone -= 1;
+  }
+
+  /** Those that somebody outside keeps from being written are handed back. */
+  async #commit(group: readonly Pending[]): Promise<readonly Pending[]> {
     let waiting = group;
     for (let attempt = 0; waiting.length > 0; attempt++) {
       try {
-        const results = await this.#provider.commit(waiting.map((pending) => pending.item));
-        answer(waiting, results);
-        return;
+        return answer(waiting, await this.#write(waiting));
       } catch (error) {
         if (this.#closed) return rejectAll(waiting);
         for (const listener of this.onTrouble) listener(error, attempt + 1);
@@ -146,6 +168,22 @@ export class Committer {
         if (this.#closed) return rejectAll(waiting);
         waiting = await this.#settle(waiting);
       }
+    }
+    return [];
+  }
+
+  async #write(group: readonly Pending[]): Promise<readonly CommitResult[]> {
+    const items = group.map(({ item }) => item);
+    if (this.onGroup.size === 0) return this.#provider.commit(items);
+    const began = this.#environment.monotonic();
+    let failed = true;
+    try {
+      const results = await this.#provider.commit(items);
+      failed = false;
+      return results;
+    } finally {
+      const durationMs = this.#environment.monotonic() - began;
+      for (const listener of this.onGroup) listener(items.length, durationMs, failed);
     }
   }
 
@@ -193,18 +231,23 @@ export function backOffMs(environment: Environment, attempt: number): number {
   return delay * (1 - environment.random() / 2);
 }
 
-function answer(group: readonly Pending[], results: readonly CommitResult[]): void {
+/** Those that have no answer yet. */
+function answer(group: readonly Pending[], results: readonly CommitResult[]): Pending[] {
+  const busy: Pending[] = [];
   for (const [index, pending] of group.entries()) {
     const result = results[index];
     if (result === undefined)
       throw new Error("The provider answered fewer items than it was given.");
     if (result.kind === "error") pending.reject(result.error);
+    else if (result.kind === "busy") busy.push(pending);
     else pending.resolve(result);
   }
+  return busy;
 }
 
-function rejectAll(group: readonly Pending[]): void {
+function rejectAll(group: readonly Pending[]): [] {
   for (const pending of group) pending.reject(closed());
+  return [];
 }
 
 function closed(): PerdureError {

@@ -27,10 +27,12 @@ export type InputArguments<I, Options> = unknown extends I
     ? [input?: I, options?: Options]
     : [input: I, options?: Options];
 
+/** What `ctx.step` may be told about one step. */
 export interface StepOptions {
   readonly retry?: Retry | number;
   readonly timeout?: Duration;
 }
+/** What `ctx.call` may be told about a child. */
 export interface CallOptions {
   /** The child's id; without it one is derived from the parent's. */
   readonly id?: string;
@@ -38,10 +40,12 @@ export interface CallOptions {
   /** What the parent's end does to a child that is still running. Default "cancel". */
   readonly onParentClose?: "cancel" | "abandon";
 }
+/** What `ctx.startDetached` is told about the instance it starts. */
 export interface DetachedOptions {
   readonly id: string;
   readonly version?: string;
 }
+/** What `ctx.event` may be told about one wait. */
 export interface EventOptions {
   /** "ever" (default): the oldest unread one; "now": only one that is taken after this wait was recorded. */
   readonly since?: "ever" | "now";
@@ -62,6 +66,7 @@ export type RaceIndexWinner<B extends Cancellable> = {
   readonly value: BranchValue<B[number]>;
 };
 
+/** What an orchestration may know of itself. All but `isReplaying` is the same at every replay. */
 export interface OrchestrationInfo {
   readonly instanceId: string;
   readonly executionId: number;
@@ -92,6 +97,7 @@ export interface KeyValues {
   of(instanceId: string): { get<T = unknown>(key: string): Task<T | undefined> };
 }
 
+/** Everything an orchestration waits for, and everything it says, goes through this. Members are bound. */
 export interface OrchestrationContext<I = unknown> {
   /** Runs an activity. */
   run<AI, AO>(

@@ -32,6 +32,7 @@ export interface RunOptions {
   /** Longest time between two heartbeats of one attempt, and before the first. */
   readonly heartbeatTimeout?: Duration;
 }
+/** What an activity's definition says for every call of it; `ctx.run` may replace all but the executor and the schemas. */
 export interface ActivityDefaults extends RunOptions {
   /** Where it runs, in place of the runtime's choice. */
   readonly executor?: Executor;
@@ -40,6 +41,7 @@ export interface ActivityDefaults extends RunOptions {
 }
 export type ActivityFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
 
+/** An activity, as `activity(…)` makes it: a name, a function, defaults, and the types of both sides. */
 export interface Activity<I, O, Name extends string = string> {
   readonly kind: "activity";
   readonly name: Name;
@@ -75,6 +77,7 @@ export function activity<I, O, Name extends string>(
   return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
 }
 
+/** What an orchestration's definition says besides its name and its function. */
 export interface OrchestrationOptions {
   /** Semantic version; an instance stays on the one it started with. Default "1.0.0". */
   readonly version?: string;
@@ -83,6 +86,7 @@ export interface OrchestrationOptions {
   /** What a divergence from history does: "block" (default) waits for other code, "fail" ends the instance. */
   readonly onNondeterminism?: "block" | "fail";
 }
+/** An orchestration, as `orchestration(…)` makes it; a flow is one too. */
 export interface Orchestration<I, O, Nodes = Record<never, never>> {
   readonly kind: "orchestration";
   readonly name: string;
@@ -129,6 +133,7 @@ export function orchestration<I, O>(
   return Object.freeze({ kind: "orchestration", name, version, options, handler: fn });
 }
 
+/** An event's name, with the types of what is raised and what is received. */
 export interface EventDef<T, Raised = T> {
   readonly kind: "event";
   readonly name: string;

@@ -8,6 +8,7 @@ import { showValue } from "./ids.ts";
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** Milliseconds, or text: `"250ms"`, `"30s"`, `"5m"`, `"2h"`, `"7d"`. At most 100 years. */
 export type Duration = number | `${number}${keyof typeof UNITS}`;
 
 /** 100 years of 365.25 days. */

@@ -11,6 +11,7 @@ export interface TimerHandle {
   cancel(): void;
 }
 
+/** Time and chance: all that Perdure knows of either. */
 export interface Environment {
   /** Wall time in milliseconds since 1970. */
   now(): number;

@@ -6,6 +6,7 @@
 
 import { brandError, brandOf, isBranded } from "./error-brand.ts";
 
+/** Every code, with what it says. `docs/errors.md` says what to do about each. */
 export const ERROR_CODES = {
   INVALID_ARGUMENT: "An argument or option breaks its rule; nothing was written.",
   INSTANCE_EXISTS:
@@ -38,6 +39,7 @@ export const ERROR_CODES = {
   SHUTTING_DOWN: "The runtime is shutting down and takes no new work.",
 } as const;
 
+/** A stable code: API, unlike the messages. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface PerdureErrorOptions extends ErrorOptions {

@@ -11,7 +11,7 @@ import type { Run } from "./run.ts";
 
 /** The next execution begins with the state as it stands (I15). */
 export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): OrchestrationStarted {
-  const { kind, name, runId, seed, parent } = run.started;
+  const { kind, name, runId, seed, parent, traceParent } = run.started;
   const { input, orchestrationVersion = "", state } = ended;
   const { status, attributes } = run.state;
   const keyValues = run.state.entries();
@@ -23,6 +23,7 @@ export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): Orchest
     runId,
     seed,
     ...(parent === undefined ? {} : { parent }),
+    ...(traceParent === undefined ? {} : { traceParent }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     ...(status === null ? {} : { status }),
     ...(keyValues.length === 0 ? {} : { keyValues }),

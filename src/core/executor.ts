@@ -18,6 +18,7 @@ export interface ExecutorTask {
 /** Runs attempts in place of the activity's own function; what it returns or throws is their outcome. */
 export type ExecutorFunction = (task: ExecutorTask) => unknown;
 
+/** What `threads(…)` takes. */
 export interface ThreadsOptions {
   /** The module that exports the activities, such as `new URL("./hashing.ts", import.meta.url)`. */
   readonly module: string | URL;

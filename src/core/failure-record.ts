@@ -4,6 +4,7 @@
 
 export type FailureCategory = "application" | "infrastructure" | "configuration" | "poison";
 
+/** An error as it is stored: plain JSON, bounded, readable without a codec. */
 export interface Failure {
   readonly category: FailureCategory;
   /** How it came about, where that was not by a throw in user code. */

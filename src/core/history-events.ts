@@ -27,6 +27,8 @@ export interface OrchestrationStarted {
   readonly runId: string;
   readonly seed: string;
   readonly parent?: ParentLink;
+  /** The trace in which it was started, as W3C's traceparent; for observers alone. */
+  readonly traceParent?: string;
   readonly attributes?: Readonly<Record<string, string>>;
   /** Custom status and key-values as they stood when this execution began (I15). */
   readonly status?: string;
@@ -266,6 +268,7 @@ export type DeliveryBody =
   | ChildFailed;
 
 export type EventBody = CommandBody | DeliveryBody | TerminalBody | PatchMarked;
+/** The kinds of history events. */
 export type EventKind = EventBody["kind"];
 
 /** An event as read back: its body, its place, its time and the version that wrote it. */

@@ -6,6 +6,7 @@
 import { PerdureError } from "./errors.ts";
 import type { EventBody } from "./history-events.ts";
 
+/** Limits on size and number; at three quarters of one a warning is logged. */
 export interface Limits {
   /** Events of one execution. Default 50,000. */
   readonly historyEventsMax: number;

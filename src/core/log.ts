@@ -1,9 +1,11 @@
 // Log lines, as users and the engine write them.
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
+/** How loud a log line is, from `trace` to `error`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFields = Readonly<Record<string, unknown>>;
 
+/** Writes log lines: a message, and fields for machines. */
 export interface Logger {
   trace(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;

@@ -68,16 +68,22 @@ export class NodeCalls {
     return callTimer(this.#run, { kind: "TimerCreated", due, ...delay, node });
   }
 
-  /** The next message of that name, or the end of the time given. */
-  wait(node: string, name: string, until: Until | null): Task<Waited> {
+  /** The next message of that name, or the end of the time given. Not open: it lay in the mailbox and is taken. */
+  wait(
+    node: string,
+    name: string,
+    until: Until | null,
+  ): { readonly task: Task<Waited>; readonly isOpen: boolean } {
     const run = this.#run;
     const event = callEvent(run, { kind: "EventSubscribed", name, node });
     const received = (value: unknown): Waited => ({ kind: "event", value });
-    // What lay in the mailbox is taken at once; a timer would be made for nothing.
-    if (until === null || !run.open.has(run.lastSequence)) return event.map(received);
-    return firstOutcome(run, [event, this.sleep(node, until)]).map(({ index, value }) =>
-      index === 0 ? received(value) : { kind: "timeout" },
+    const isOpen = run.open.has(run.lastSequence);
+    // A timer beside a message that is there already would be made for nothing.
+    if (until === null || !isOpen) return { task: event.map(received), isOpen };
+    const task = firstOutcome(run, [event, this.sleep(node, until)]).map(
+      ({ index, value }): Waited => (index === 0 ? received(value) : { kind: "timeout" }),
     );
+    return { task, isOpen };
   }
 
   child(

@@ -26,6 +26,7 @@ export interface BackoffOptions {
   readonly jitter?: number;
 }
 
+/** How often a failed attempt is repeated, and after how long. */
 export interface RetryOptions {
   /** The first one included. Default 3. */
   readonly maxAttempts?: number;

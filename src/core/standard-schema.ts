@@ -3,6 +3,7 @@
 
 import { PerdureError } from "./errors.ts";
 
+/** A schema by the Standard Schema convention: Zod, Valibot, ArkType and others are ones as they are. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;

@@ -28,6 +28,8 @@ export interface EffectSource {
   readonly runId: string;
   readonly execution: number;
   readonly priority: number;
+  /** Goes on to what it starts. */
+  readonly traceParent: string | undefined;
 }
 
 export class TurnEffects {
@@ -126,6 +128,7 @@ export class TurnEffects {
       runId,
       seed: derivedId(runId, source.execution, sequence),
       ...(parent === null ? {} : { parent }),
+      ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
     };
     this.starts.set(sequence, {
       id: body.id,

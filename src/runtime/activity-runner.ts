@@ -5,11 +5,12 @@
 
 import type { WorkFrame } from "../core/async-context.ts";
 import type { Activity } from "../core/definitions.ts";
-import { PerdureError } from "../core/errors.ts";
+import { isPerdureError, PerdureError } from "../core/errors.ts";
 import type { Executor, ExecutorFunction, Threads } from "../core/executor.ts";
 import { CancelledError } from "../core/outcome-errors.ts";
 import type { LeasedTask, TaskAddress, TaskClaim } from "../core/provider/tasks.ts";
 import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import { callActivity, describeAttempt } from "./activity-call.ts";
 import {
@@ -21,6 +22,7 @@ import {
   type ActivityServices,
 } from "./activity-run.ts";
 import type { LoopWatch } from "./loop-watch.ts";
+import { activitySpan, AttemptWatch } from "./observation.ts";
 import { RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TaskOutcomes } from "./task-outcomes.ts";
@@ -46,6 +48,7 @@ export interface ActivityRunnerOptions extends ActivityServices {
   readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
   readonly outcomes: Pick<TaskOutcomes, "over" | "retry">;
   readonly tellings: Tellings;
+  readonly telemetry: Telemetry | null;
   /** Told which sessions have tasks under way. */
   readonly sessions: Pick<Sessions, "enter" | "leave">;
   /** A slot became free. */
@@ -133,6 +136,10 @@ export class ActivityRunner {
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
     this.stats.started++;
     const running = new RunningActivity(task, this.#runningOptions);
+    const { telemetry, monotonic } = this.#options;
+    if (telemetry !== null) {
+      running.watch = new AttemptWatch(telemetry, activitySpan(task), monotonic);
+    }
     if (task.session !== null) this.#options.sessions.enter(task.session);
     this.#running.set(addressKey(task), running);
     const executor = executorOf(definition, this.#options.executor);
@@ -157,7 +164,9 @@ export class ActivityRunner {
     const its = { lastHeartbeat: task.heartbeat, voice: running };
     const context = new ActivityAttempt(describeAttempt(task, workerId), this.#options, its);
     const frame = { kind: "activity", name: task.name, instanceId: task.instanceId } as const;
-    const fn = (): unknown => callActivity(definition, input, context, executor);
+    const call = (): unknown => callActivity(definition, input, context, executor);
+    const { watch } = running;
+    const fn = watch === null ? call : (): unknown => watch.enter(call);
     running.work = context;
     running.frame = frame;
     this.#options.entering(`activity "${task.name}" of ${task.instanceId}`);
@@ -181,11 +190,13 @@ export class ActivityRunner {
       entered: () => running.entered(),
       ended: resolve,
     });
-    void promise.then((result) => this.#ended(running, result));
+    const ended = running.watch?.enter(() => promise) ?? promise;
+    void ended.then((result) => this.#ended(running, result));
   }
 
   #ended(running: RunningActivity, result: ActivityResult): void {
     if (running.state !== "active") return this.#gone(running);
+    running.watch?.over(result.kind);
     this.#decide(running);
     running.state = "gone";
     this.#report(running, result);
@@ -280,6 +291,7 @@ export class ActivityRunner {
   }
 
   #windUp(running: RunningActivity, reason: Error): void {
+    running.watch?.over(isPerdureError(reason, "TIMEOUT") ? "timedOut" : "cancelled");
     this.#decide(running);
     running.state = "winding";
     this.#winding++;

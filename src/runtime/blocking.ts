@@ -46,6 +46,7 @@ export function failureTurn(
     held,
     run,
     at: options.at,
+    replayed: 0,
     consumed: [],
     delivered: [],
     outcomes: [],

@@ -22,6 +22,7 @@ import { Holding } from "./holding.ts";
 import type { InstanceCache } from "./instance-cache.ts";
 import { LimitWatch } from "./limit-watch.ts";
 import { makeRun, type MakeRunOptions } from "./make-run.ts";
+import { tellTurn } from "./observation.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
 import type { Registry } from "./registry.ts";
@@ -262,6 +263,8 @@ export class Instances {
     for (const line of commit.logs) {
       this.#o.options.log(line.level, line.message, { instance: held.id, ...line.fields });
     }
+    const { telemetry } = this.#o.options;
+    if (telemetry !== null) tellTurn(telemetry, turn, events);
     this.#startTasks(held, item);
     this.#cancelWork(held, item, events);
     for (const timer of item.timers) {

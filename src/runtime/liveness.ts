@@ -133,7 +133,7 @@ export class Liveness {
 }
 
 /** How long that runtime may be silent, by its own word. */
-function staleMsOf(other: RuntimeRecord): number {
+export function staleMsOf(other: RuntimeRecord): number {
   try {
     const registered: unknown = JSON.parse(other.registered);
     if (typeof registered === "object" && registered !== null && "staleMs" in registered) {

@@ -45,7 +45,8 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
   });
 }
 
-function bytesBefore(rows: readonly HistoryRow[]): (readonly [number, number])[] {
+/** Bytes of the rows before each row's first event. */
+export function bytesBefore(rows: readonly HistoryRow[]): (readonly [number, number])[] {
   let bytes = 0;
   return rows.map((row) => {
     const entry = [row.first, bytes] as const;

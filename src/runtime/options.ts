@@ -10,6 +10,8 @@ import { resolveLimits, type Limits } from "../core/limits.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
 import type { TagFilter } from "../core/provider/tasks.ts";
 import { checkTagFilter } from "../core/tags.ts";
+import { quietTelemetry } from "../core/quiet-telemetry.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { ReplayVersions } from "../core/targets.ts";
 import {
   checkPoison,
@@ -23,6 +25,7 @@ import {
 } from "./policies.ts";
 import type { ShadowReplay } from "./shadowing.ts";
 
+/** How a runtime works. Every option has a default that is meant for everyday use. */
 export interface RuntimeOptions {
   /** Instances whose turns may be under way at once. Default 1,000. */
   readonly turnConcurrency?: number;
@@ -97,6 +100,8 @@ export interface RuntimeOptions {
   /** How values become text. */
   readonly codec?: Codec;
   readonly log?: LogSink;
+  /** Who is told what happens, such as `openTelemetry()` of `perdure/otel`. */
+  readonly telemetry?: Telemetry;
 }
 
 /** Options whose resolved form is another than the given one. */
@@ -106,6 +111,7 @@ interface ResolvedRules {
   /** For how long a name that nobody registers may wait; null: for ever. */
   readonly unregistered: number | null;
   readonly retention: ResolvedRetention | null;
+  readonly telemetry: Telemetry | null;
 }
 export type ResolvedOptions = ResolvedRules &
   Required<
@@ -171,6 +177,7 @@ const MINIMUM: Readonly<Record<string, number>> = {
 const OTHERS = [
   ...["workerNodeId", "tags", "shadowReplay", "limits", "guards", "codec", "log"],
   ...["versions", "replayVersions", "poison", "unregistered", "retention", "executor"],
+  "telemetry",
 ];
 
 export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean): ResolvedOptions {
@@ -198,6 +205,7 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
     replayVersions: resolveReplayVersions(options.replayVersions),
     unregistered: resolveUnregistered(options.unregistered),
     retention: resolveRetention(options.retention),
+    telemetry: resolveTelemetry(options.telemetry),
   };
   checkOthers(resolved);
   checkTogether(resolved);
@@ -222,6 +230,13 @@ function checkOthers(options: ResolvedOptions): void {
   if (typeof options.log !== "function") {
     throw invalid("log is a function of a level, a message and fields");
   }
+}
+
+function resolveTelemetry(telemetry: Telemetry | undefined): Telemetry | null {
+  if (telemetry === undefined) return null;
+  const given: Partial<Telemetry> | null = telemetry;
+  if (typeof given?.turn === "function") return quietTelemetry(telemetry);
+  throw invalid("telemetry is an observer, such as openTelemetry() of perdure/otel");
 }
 
 function checkShadowReplay(policy: unknown): void {

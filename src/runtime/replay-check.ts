@@ -16,7 +16,7 @@ export type HistoryReader = (address: {
 }) => Promise<readonly HistoryRow[]>;
 
 /** Replays a run's whole history and stops there. */
-class ReplayJob implements DrainJob {
+export class ReplayJob implements DrainJob {
   readonly run: Run;
   readonly label: string;
   readonly #done: (run: Run) => void;
@@ -71,7 +71,8 @@ export function shadowReplay(
   options: ShadowOptions,
   over: (difference: BlockReason | null) => void,
 ): void {
-  const { held, run, execution, pump, runOptions, readHistory } = options;
+  const { run, execution, pump, runOptions, readHistory } = options;
+  const held = { ...options.held }; // as it is now: the next execution may be of another version
   const expected = summary(run);
   const length = run.lastSequence;
   readHistory({ key: held.key, execution }).then(

@@ -7,6 +7,7 @@ import type { TimerHandle } from "../core/environment.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import type { ActivityVoice } from "./activity-run.ts";
+import type { AttemptWatch } from "./observation.ts";
 import type { Tellings } from "./tellings.ts";
 import type { Ticket } from "./thread-pool.ts";
 
@@ -23,6 +24,8 @@ export class RunningActivity implements ActivityVoice {
   work: Pick<Ticket, "abort"> & Partial<Ticket> = UNENTERED;
   /** Set for one that runs in this process. */
   frame: WorkFrame | null = null;
+  /** Set where somebody observes. */
+  watch: AttemptWatch | null = null;
   /** The last heartbeat's, encoded; they go with a retry. */
   details: string | null = null;
   /** active → winding (decided; the handler may still end within its grace) → gone (its slot is free). */

@@ -13,6 +13,7 @@ import { guardsOf, type GuardName } from "../core/guard-names.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { Peek } from "../core/provider/runtimes.ts";
+import type { RuntimeFigures } from "../core/telemetry.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
 import { Adoption } from "./adoption.ts";
 import { unguarded } from "./guarded-run.ts";
@@ -22,6 +23,7 @@ import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
 import { LostWork } from "./lost-work.ts";
 import { resolveOptions, type ResolvedOptions, type RuntimeOptions } from "./options.ts";
+import { observe } from "./observation.ts";
 import { ownIdentity } from "./process-identity.ts";
 import { Pump } from "./pump.ts";
 import { Registry, type Registrable } from "./registry.ts";
@@ -250,10 +252,28 @@ export class Runtime {
       this.#provider.subscribe((news) => this.#hear(news)),
       () => void this.#committer.adopters.delete(this.#adoption),
       () => void this.#committer.onTrouble.delete(this.#trouble),
+      this.#observe(),
     ];
     await this.#provider.listRuntimes().then((list) => this.#liveness.reap(list), this.#trouble);
     this.#intake.wake();
     this.#net.start();
+  }
+
+  #observe(): () => void {
+    const { telemetry } = this.#options;
+    if (telemetry === null) return () => undefined;
+    const figures = (): RuntimeFigures => {
+      const { activities, cachedInstances, ...counts } = this.stats();
+      const { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs } = counts;
+      const figures = { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs };
+      return {
+        runtimeId: this.id,
+        activeActivities: activities.active,
+        cachedInstances,
+        ...figures,
+      };
+    };
+    return observe({ telemetry, committer: this.#committer, provider: this.#provider, figures });
   }
 
   /** Stops taking work, lets what runs finish within its grace, hands back the rest. */

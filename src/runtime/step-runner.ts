@@ -12,9 +12,11 @@ import type { LogSink } from "../core/log.ts";
 import type { OpenStep } from "../core/open-task.ts";
 import { CancelledError } from "../core/outcome-errors.ts";
 import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
 import type { HeldInstance } from "./held-instance.ts";
+import { AttemptWatch, stepSpan } from "./observation.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 
 export interface StepRunnerOptions {
@@ -30,6 +32,7 @@ export interface StepRunnerOptions {
   readonly entering: (label: string) => void;
   readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
   readonly onOutcome: (held: HeldInstance, body: DeliveryBody) => void;
+  readonly telemetry: Telemetry | null;
 }
 
 interface RunningStep {
@@ -117,8 +120,15 @@ export class StepRunner {
   async #run(running: RunningStep): Promise<void> {
     const { held, step, attempt } = running;
     const frame = { kind: "step", name: step.name, instanceId: held.id } as const;
-    const fn = (): unknown => step.fn(attempt);
-    const { codec, loop } = this.#options;
+    const call = (): unknown => step.fn(attempt);
+    const { codec, loop, telemetry, monotonic } = this.#options;
+    const { name, sequence } = step;
+    const span = { name, sequence, attempt: attempt.attempt };
+    const watch =
+      telemetry === null
+        ? null
+        : new AttemptWatch(telemetry, stepSpan(held, held.run, span), monotonic);
+    const fn = watch === null ? call : (): unknown => watch.enter(call);
     this.#options.entering(`step "${step.name}" of ${held.id}`);
     const since = loop.now();
     const ended = runAttempt({ frame, fn, codec });
@@ -126,6 +136,7 @@ export class StepRunner {
     this.#options.entering("");
     const result = await ended;
     loop.ended(frame);
+    watch?.over(running.over ? "cancelled" : result.kind);
     this.#settle(running, result);
     this.#next();
   }

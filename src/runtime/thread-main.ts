@@ -65,7 +65,7 @@ class ActivityServer {
     this.#services = {
       log: lineSender(logMemory, post),
       codec: limitedCodec(codec, limits),
-      client: makeClient(this.#store.provider, { codec, limits }),
+      client: makeClient(this.#store.provider, { codec, limits, telemetry: null }),
     };
   }
 

@@ -83,7 +83,7 @@ function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions):
     sequence: task.sequence,
     name,
     input,
-    options: taskOptions(task.body),
+    options: taskOptions(task.body, run.traceParent),
     session: session ?? null,
     tags: tags ?? null,
     priority: priority ?? run.priority,
@@ -92,11 +92,13 @@ function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions):
 }
 
 /** Null: a plain call. */
-function taskOptions(body: ActivityScheduled): NewTask["options"] {
+function taskOptions(body: ActivityScheduled, traceParent: string | undefined): NewTask["options"] {
   const { retry, timeoutMs, heartbeatTimeoutMs, node, metadata } = body;
   const timed = timeoutMs !== undefined || heartbeatTimeoutMs !== undefined;
-  if (retry === undefined && !timed && node === undefined) return null;
+  const plain = retry === undefined && !timed && node === undefined;
+  if (plain && traceParent === undefined) return null;
   return {
+    ...(traceParent === undefined ? {} : { traceParent }),
     ...(retry === undefined ? {} : { retry }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),

@@ -14,6 +14,8 @@ export interface FinishedTurn {
   readonly held: HeldInstance;
   readonly run: Run;
   readonly at: number;
+  /** Recorded events that were replayed first. */
+  readonly replayed: number;
   readonly consumed: readonly number[];
   /** Outcomes that became events; their tasks' rows go with the turn. */
   readonly delivered: readonly LocalOutcome[];
@@ -33,6 +35,7 @@ export class TurnJob implements DrainJob {
   readonly #poison: "throw" | "fail";
   readonly #consumed: number[] = [];
   readonly #delivered: LocalOutcome[] = [];
+  readonly #replayed: number;
   #messageIndex = 0;
   #outcomeIndex = 0;
   #at: number | null = null;
@@ -51,6 +54,7 @@ export class TurnJob implements DrainJob {
     this.#now = options.now;
     this.#finish = options.finish;
     this.#poison = options.poison;
+    this.#replayed = options.run.historyLeft;
     this.#messages = options.held.messages;
     this.#outcomes = options.held.outcomes;
     options.held.messages = [];
@@ -84,6 +88,7 @@ export class TurnJob implements DrainJob {
       held: this.held,
       run: this.run,
       at: this.#at ?? this.run.at,
+      replayed: this.#replayed,
       consumed: this.#consumed,
       delivered: this.#delivered,
       outcomes: this.#outcomes,

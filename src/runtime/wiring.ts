@@ -3,12 +3,17 @@
 import type { ActivityClient } from "../core/activity-context.ts";
 import type { Codec } from "../core/codec.ts";
 import type { Limits } from "../core/limits.ts";
+import type { Telemetry } from "../core/telemetry.ts";
 import type { Provider } from "../core/provider/provider.ts";
 
 /** Makes the client that activities see. */
 export type MakeClient = (
   provider: Provider,
-  options: { readonly codec: Codec; readonly limits: Partial<Limits> },
+  options: {
+    readonly codec: Codec;
+    readonly limits: Partial<Limits>;
+    readonly telemetry: Telemetry | null;
+  },
 ) => ActivityClient;
 
 export interface RuntimeWiring {

@@ -2,6 +2,7 @@
 // the safety net says so.
 //   WI1. Nothing is taken that there is no room for; being asked without room is remembered (I12).
 //   WI2. While tasks wait in the queue a new one is not born leased past them (architecture §4.4).
+//   WI4. A request whose answer never came is made again under its token, so that what it took is not stranded.
 //   WI3. News about an instance that is held here is fetched for it; a busy one is told by its own commit.
 
 import type { Environment } from "../core/environment.ts";
@@ -48,6 +49,9 @@ export class WorkIntake {
   #tasksWait = false;
   /** No further session could be claimed when last asked: their tasks may be waiting. */
   #sessionsWait = false;
+  /** Tokens of requests that have had no answer (WI4). */
+  #instancesToken: number | null = null;
+  #tasksToken: number | null = null;
 
   constructor(options: WorkIntakeOptions) {
     this.#o = options;
@@ -138,15 +142,19 @@ export class WorkIntake {
     if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
     const { stamp } = instances;
     const allowSuspect = !instances.hasSuspect;
+    const again = this.#instancesToken !== null;
+    const token = (this.#instancesToken ??= newToken());
     const leased = await provider.leaseInstances({
       owner: runtimeId,
-      token: newToken(),
+      token,
+      again,
       limit,
       targets: registry.targets,
       allowSuspect,
       messagesMax: MESSAGES_MAX,
       ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
     });
+    this.#instancesToken = null;
     for (const instance of leased.instances) instances.take(instance, stamp);
     const tookNew = leased.instances.some((instance) => instance.fresh);
     // While a suspect is tried the others are not looked at; they may be waiting.
@@ -164,11 +172,14 @@ export class WorkIntake {
     if (limit <= 0) this.#tasksWait = true; // the next free slot looks
     if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
     activities.reserve(limit); // or a task that is born meanwhile would take the same slot
+    const again = this.#tasksToken !== null;
+    const token = (this.#tasksToken ??= newToken());
     let leased: LeasedTasks;
     try {
       leased = await provider.leaseTasks({
         owner: runtimeId,
-        token: newToken(),
+        token,
+        again,
         limit,
         names: registry.activityNames,
         tags: options.tags,
@@ -180,6 +191,7 @@ export class WorkIntake {
     } finally {
       activities.unreserve(limit);
     }
+    this.#tasksToken = null;
     for (const task of leased.tasks) activities.start(task);
     this.#tasksWait = leased.more;
     this.#sessionsWait = sessions.isFull;

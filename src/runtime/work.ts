@@ -55,7 +55,7 @@ export class Work {
     this.#o = options;
     const { provider, registry, wheel, wiring, sessions, stats, instances, intake } = options;
     const { environment } = provider;
-    const { codec, log, limits, executor } = options.options;
+    const { codec, log, limits, executor, telemetry } = options.options;
     const monotonic = (): number => environment.monotonic();
     this.#threads = new ThreadPools({
       activities: registry.activities,
@@ -94,6 +94,7 @@ export class Work {
       random: () => environment.random(),
       entering: options.entering,
       loop: this.#loop,
+      telemetry,
     };
     const { activityConcurrency, stepConcurrency, cancelGraceMs, attemptsMax } = options.options;
     this.activities = new ActivityRunner({
@@ -102,7 +103,7 @@ export class Work {
       cancelGraceMs,
       attemptsMax,
       find: (name) => registry.activity(name),
-      client: wiring.makeClient(provider, { codec, limits }),
+      client: wiring.makeClient(provider, { codec, limits, telemetry }),
       executor,
       toThread: (threads, job) => this.#threads.send(threads, job),
       outcomes: this.#outcomes,

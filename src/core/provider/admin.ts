@@ -9,6 +9,7 @@
 import type { InstanceRecord, InstanceStatus } from "./instances.ts";
 import type { KeyValueRecord } from "./state.ts";
 
+/** Which instances are meant: members are ANDed, an absent one matches everything, an empty list nothing. */
 export interface InstanceFilter {
   /** A paused instance is "paused" and nothing else. */
   readonly status?: readonly (InstanceStatus | "paused")[];
@@ -32,18 +33,21 @@ export interface ListRequest {
   readonly limit: number;
   readonly cursor: string | null;
 }
+/** One page of a list. */
 export interface InstancePage {
   readonly items: readonly InstanceRecord[];
   /** Null: there is no more. */
   readonly cursor: string | null;
 }
 
+/** How much a deletion or a pruning removed. */
 export interface Removed {
   readonly instances: number;
   readonly executions: number;
   readonly events: number;
   readonly messages: number;
 }
+/** What became of a deletion. */
 export type DeleteResult =
   | ({ readonly kind: "deleted" } & Removed)
   | {
@@ -60,6 +64,7 @@ export interface PruneRequest {
   readonly completedBefore?: number;
 }
 
+/** Figures for the whole store, counted when asked. */
 export interface StoreMetrics {
   /** Paused and blocked ones included. */
   readonly instances: Readonly<Record<InstanceStatus, number>>;
@@ -115,6 +120,7 @@ export interface InstanceStatistics {
   readonly keyBytes: number;
 }
 
+/** The part of a provider that finds, counts, deletes and prunes. */
 export interface AdminStore {
   listInstances(request: ListRequest): Promise<InstancePage>;
   countInstances(filter: InstanceFilter): Promise<number>;

@@ -21,6 +21,7 @@ import type {
 import type { StateChange } from "./state.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
+/** What a start does when its id is taken. */
 export type ConflictPolicy = "fail" | "useExisting" | "restart" | "terminateExisting";
 
 /** A new instance and its start message. */
@@ -37,6 +38,7 @@ export interface NewInstance {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** Creates an instance and queues its start. */
 export interface StartItem extends NewInstance {
   readonly kind: "start";
   readonly onConflict: ConflictPolicy;
@@ -55,6 +57,7 @@ export interface StartItem extends NewInstance {
     readonly leaseMs?: number;
   } | null;
 }
+/** What became of a start. */
 export type StartResult =
   | {
       readonly kind: "started";
@@ -83,6 +86,7 @@ export type InstanceChange =
       readonly unread: readonly KeptMessage[];
     };
 
+/** One advance of one instance, all of it: what was delivered, what its code asked for, what came of it. */
 export interface TurnItem {
   readonly kind: "turn";
   readonly commitId: number;
@@ -116,6 +120,7 @@ export interface TurnItem {
   /** Bounds the answer's `due`. */
   readonly messagesMax: number;
 }
+/** What became of a turn. */
 export type TurnResult =
   | {
       readonly kind: "committed";
@@ -161,6 +166,7 @@ export interface StepOutcomeItem {
   /** JSON text of StepCompleted, StepFailed or StepAttemptFailed. */
   readonly outcome: string;
 }
+/** An event for an instance. */
 export interface SendItem {
   readonly kind: "send";
   readonly id: string;
@@ -177,6 +183,7 @@ export interface PauseItem {
   /** JSON text { reason, by?, at }. */
   readonly info: string;
 }
+/** Lifts a pause. */
 export interface ResumeItem {
   readonly kind: "resume";
   readonly id: string;
@@ -195,6 +202,7 @@ export interface ForkItem {
   readonly keyValues: readonly StoredKeyValue[];
   readonly status: string | null;
 }
+/** Asks an instance to end; its code has its say. */
 export interface CancelItem {
   readonly kind: "cancel";
   readonly id: string;
@@ -203,6 +211,7 @@ export interface CancelItem {
   /** JSON text of OrchestrationFailed: how a blocked instance ends, its code not run (semantics 19a). */
   readonly cancelled: string;
 }
+/** Ends an instance at once, its code not run. */
 export interface TerminateItem {
   readonly kind: "terminate";
   readonly id: string;
@@ -212,6 +221,7 @@ export interface TerminateItem {
   /** JSON text of OrchestrationCancelRequested for children that are not abandoned. */
   readonly childRequest: string;
 }
+/** Notes why an instance cannot go on. */
 export interface BlockItem {
   readonly kind: "block";
   readonly key: number;
@@ -221,12 +231,14 @@ export interface BlockItem {
   /** The runtime that found it: it does not try again (semantics 5). */
   readonly by: string;
 }
+/** Gives an instance's lease back. */
 export interface ReleaseInstanceItem {
   readonly kind: "releaseInstance";
   readonly key: number;
   readonly token: number;
 }
 
+/** What became of an item that answers with no more than yes or no. */
 export type SimpleResult =
   | { readonly kind: "done" }
   | {
@@ -234,6 +246,7 @@ export type SimpleResult =
       readonly code: "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED";
     };
 
+/** Anything that can be written. A group of them is one transaction. */
 export type CommitItem =
   | StartItem
   | TurnItem
@@ -251,6 +264,7 @@ export type CommitItem =
   | BlockItem
   | ReleaseInstanceItem;
 
+/** The kind of result that an item has. */
 export type ResultOf<Item extends CommitItem> = Item extends StartItem | ForkItem
   ? StartResult
   : Item extends TurnItem
@@ -261,4 +275,12 @@ export interface ErrorResult {
   readonly kind: "error";
   readonly error: PerdureError;
 }
-export type CommitResult = StartResult | TurnResult | SimpleResult | ErrorResult;
+/**
+ * Somebody outside holds a lock that this item needs. It was not written, its neighbours were; it is to be sent again
+ * by itself, so that nobody waits with it (semantics 32).
+ */
+export interface BusyResult {
+  readonly kind: "busy";
+}
+/** What became of one item of a group. */
+export type CommitResult = StartResult | TurnResult | SimpleResult | ErrorResult | BusyResult;

@@ -11,14 +11,19 @@ import type { ParentLink } from "../history-events.ts";
 import type { HistoryRow } from "../history-row.ts";
 import type { Message } from "./messages.ts";
 
+/** The statuses of an instance that has ended. */
 export const TERMINAL_STATUSES = ["completed", "failed", "cancelled", "terminated"] as const;
+/** The status of an instance that has ended. */
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+/** The status of an instance, as it is stored: paused and blocked are flags beside it. */
 export type InstanceStatus = "pending" | "running" | TerminalStatus;
 
+/** Whether an instance of this status has ended. */
 export function isTerminalStatus(status: InstanceStatus): status is TerminalStatus {
   return (TERMINAL_STATUSES as readonly string[]).includes(status);
 }
 
+/** An instance as the store knows it; payloads are codec text. */
 export interface InstanceRecord {
   readonly key: number;
   readonly id: string;
@@ -43,12 +48,15 @@ export interface InstanceRecord {
   readonly attributes: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly lastEvent: number;
+  /** Events up to this one were copied by a fork; 0: none. */
+  readonly copiedUntil: number;
   readonly owner: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly completedAt: number | null;
 }
 
+/** An instance that a runtime may write to, with what it needs for its next turn. */
 export interface LeasedInstance {
   readonly key: number;
   readonly id: string;
@@ -70,6 +78,7 @@ export interface LeasedInstance {
   readonly history: readonly HistoryRow[];
 }
 
+/** Which instances a runtime asks for. */
 export interface LeaseInstancesRequest {
   readonly owner: string;
   readonly token: number;
@@ -82,9 +91,15 @@ export interface LeaseInstancesRequest {
   /** Whether one suspect may be taken; it then comes alone. */
   readonly allowSuspect: boolean;
   readonly leaseMs?: number;
+  /**
+   * The same request was made before under this token, and its answer never came: if it took anything, that is
+   * handed over now, as fresh, and nothing more.
+   */
+  readonly again?: boolean;
   /** Bounds what one instance hands over at a time. */
   readonly messagesMax: number;
 }
+/** What a runtime was given. */
 export interface LeasedInstances {
   readonly instances: readonly LeasedInstance[];
   readonly more: boolean;
@@ -92,6 +107,7 @@ export interface LeasedInstances {
   readonly nextAt: number | null;
 }
 
+/** One execution of an instance: when it began, and how far it came. */
 export interface ExecutionRecord {
   readonly execution: number;
   readonly startedAt: number;

@@ -19,6 +19,7 @@ export type MessageKind =
   | "cancelTimeout" // the clean-up after a cancel has lasted too long
   | "wake"; // nothing new: look at the instance, its owner died with steps open
 
+/** An item of an inbox. */
 export interface Message {
   readonly id: number;
   readonly kind: MessageKind;
@@ -39,6 +40,7 @@ export interface NewTimer {
   readonly dueAt?: number;
   readonly data?: string;
 }
+/** Which timer is meant. */
 export interface TimerReference {
   readonly kind: NewTimer["kind"];
   readonly sequence: number;

@@ -2,6 +2,7 @@
 //   W1. News goes out after the commit that caused it has returned, never before (I13).
 //   W2. It is a hint: whoever misses it finds the same by polling.
 
+/** What a commit changed: a hint where to look. */
 export interface News {
   /** Ids of instances that have new messages due now. */
   readonly due: readonly string[];
@@ -14,4 +15,5 @@ export interface News {
   /** Something was written by another process: look at everything. */
   readonly elsewhere: boolean;
 }
+/** Hears of commits. */
 export type NewsListener = (news: News) => void;

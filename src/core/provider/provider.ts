@@ -37,6 +37,7 @@ import type {
   TaskRecord,
 } from "./tasks.ts";
 
+/** The store: everything durable goes through it. Every provider implements all of it. */
 export interface Provider extends AdminStore, SessionStore {
   /** What it is, for logs and status: "sqlite", "postgres", … */
   readonly name: string;

@@ -14,6 +14,7 @@ export interface ProcessIdentity {
   readonly startTime: string;
 }
 
+/** How a runtime introduces itself to the store. */
 export interface RuntimeRegistration {
   readonly id: string;
   readonly nodeId: string;
@@ -22,6 +23,7 @@ export interface RuntimeRegistration {
   /** JSON text: what it registers. */
   readonly registered: string;
 }
+/** A runtime that has registered, and its last sign of life. */
 export interface RuntimeRecord extends RuntimeRegistration {
   readonly startedAt: number;
   readonly beatAt: number;
@@ -29,11 +31,13 @@ export interface RuntimeRecord extends RuntimeRegistration {
   readonly note: string | null;
 }
 
+/** Which runtime is taken to be dead, and how sure that is. */
 export interface ExpireRequest {
   readonly id: string;
   /** Null: the caller knows that the process is gone. */
   readonly staleMs: number | null;
 }
+/** Whether it was, and what it held. */
 export interface ExpireResult {
   readonly expired: boolean;
   readonly instances: number;
@@ -54,6 +58,7 @@ export interface Heart {
   steadySince(): number;
   stop(): Promise<void>;
 }
+/** Whose heart it is, and how it beats. */
 export interface HeartOptions {
   readonly runtimeId: string;
   readonly beatMs: number;
@@ -61,9 +66,11 @@ export interface HeartOptions {
   readonly stallMs: number;
 }
 
+/** Who looks. */
 export interface PeekRequest {
   readonly owner: string;
 }
+/** Whether anything may be due, and who is there. */
 export interface Peek {
   readonly instances: boolean;
   readonly tasks: boolean;

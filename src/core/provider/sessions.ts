@@ -5,6 +5,7 @@
 //   SE3. A lapsed lease never takes a running task's result: the task's own token decides that.
 //   SE4. A session's last activity is moved by taking, renewing and finishing its tasks, never reviving a lost one.
 
+/** A session, its owner, and until when it is held. */
 export interface SessionRecord {
   readonly id: string;
   readonly owner: string;
@@ -12,6 +13,7 @@ export interface SessionRecord {
   readonly lastActivityAt: number;
 }
 
+/** The part of a provider that keeps sessions. */
 export interface SessionStore {
   /** Prolongs what the owner holds and used within `idleMs`; how many that were. */
   renewSessions(request: { owner: string; leaseMs: number; idleMs: number }): Promise<number>;

@@ -10,12 +10,14 @@ export interface KeyValueChange {
   readonly key: string | null;
   readonly value: string | null;
 }
+/** What a turn changes of its instance's visible state. */
 export interface StateChange {
   readonly status: { readonly value: string | null } | null;
   /** All of them, as they are now. */
   readonly attributes: Readonly<Record<string, string>> | null;
   readonly keyValues: readonly KeyValueChange[];
 }
+/** One key-value of an instance; the value is codec text. */
 export interface KeyValueRecord {
   readonly key: string;
   readonly value: string;

@@ -12,6 +12,7 @@
 import type { NodeMetadata } from "../history-events.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 
+/** Which task is meant. */
 export interface TaskAddress {
   /** The instance's number in the store. */
   readonly key: number;
@@ -24,21 +25,26 @@ export interface SessionClaim {
   readonly id: string;
   readonly token: number;
 }
+/** A task and the token under which it is held. */
 export interface TaskClaim extends TaskAddress {
   readonly token: number;
   /** Set for a session's task: its session is bumped when it is renewed, retried or over (SE4). */
   readonly sessionClaim?: SessionClaim;
 }
 
+/** What a call said about its attempts. */
 export interface TaskOptions {
   readonly retry?: RetryPolicy;
   readonly timeoutMs?: number;
   readonly heartbeatTimeoutMs?: number;
+  /** The trace in which its instance was started. */
+  readonly traceParent?: string;
   /** The flow's node that asks for it, and what its author noted there; shown to the activity. */
   readonly node?: string;
   readonly metadata?: NodeMetadata;
 }
 
+/** A task that a turn creates. */
 export interface NewTask {
   readonly sequence: number;
   readonly name: string;
@@ -57,6 +63,7 @@ export interface NewTask {
   } | null;
 }
 
+/** A task that a runtime may run, with what it needs for that. */
 export interface LeasedTask extends TaskClaim {
   readonly instanceId: string;
   readonly runId: string;
@@ -97,6 +104,7 @@ export interface SessionRequest {
   readonly inFlight: readonly string[];
 }
 
+/** Which tasks a runtime asks for. */
 export interface LeaseTasksRequest {
   readonly owner: string;
   readonly token: number;
@@ -115,7 +123,13 @@ export interface LeaseTasksRequest {
   readonly avoidMs?: number;
   /** Set: the lease also ends by itself after this time unless renewed. */
   readonly leaseMs?: number;
+  /**
+   * The same request was made before under this token, and its answer never came: if it took anything, that is
+   * handed over now, and nothing more.
+   */
+  readonly again?: boolean;
 }
+/** What a runtime was given. */
 export interface LeasedTasks {
   readonly tasks: readonly LeasedTask[];
   /** Whether more could have been taken now. */

@@ -1,0 +1,27 @@
+// A part of a history: rows outside of it are not decoded, so that a page of a long one costs a page.
+
+import { PerdureError } from "../core/errors.ts";
+import type { HistoryEvent } from "../core/history-events.ts";
+import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
+
+export interface HistoryOptions {
+  /** The newest one unless another is named. */
+  readonly execution?: number;
+  /** Only events behind this one. Default 0: from the first. */
+  readonly after?: number;
+  /** At most so many. Default: all. */
+  readonly limit?: number;
+}
+
+export function historyPart(
+  rows: readonly HistoryRow[],
+  { after = 0, limit = Infinity }: HistoryOptions,
+): readonly HistoryEvent[] {
+  if (!Number.isInteger(after) || after < 0 || !(limit >= 0)) {
+    throw new PerdureError("INVALID_ARGUMENT", "after and limit are whole numbers from 0 on.");
+  }
+  const touched = rows.filter((row) => row.last > after && row.first <= after + limit);
+  return decodeHistory(touched).filter(
+    ({ sequence }) => sequence > after && sequence <= after + limit,
+  );
+}
