@@ -68,6 +68,8 @@ export interface StartOptions {
   readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
   /** A repeated call with the same id returns the first one's outcome. */
   readonly requestId?: string;
+  /** A transaction of yours on the store's own database: the instance exists when you commit it. */
+  readonly tx?: object;
 }
 /** Which past a fork copies, and its id. */
 export interface ForkOptions {
@@ -126,7 +128,7 @@ export class Client {
     options: StartOptions = {},
   ): Promise<Handle> {
     const item = await this.#startItem(target, input, options);
-    const result = await this.#startObserved(item);
+    const result = await this.#startObserved(item, options.tx);
     const expected = typeof target === "string" ? null : target;
     if (result.kind !== "started") await this.#checkExisting(item.id, expected);
     if (result.kind === "refused") {
@@ -140,14 +142,17 @@ export class Client {
   }
 
   /** Inside a span of the observer's, whose trace the instance then belongs to. */
-  async #startObserved(item: StartItem): Promise<StartResult> {
-    const { committer } = this.#store;
-    if (this.#telemetry === null) return committer.start(item);
+  async #startObserved(item: StartItem, tx: object | undefined): Promise<StartResult> {
+    const write = (written: StartItem): Promise<StartResult> =>
+      tx === undefined
+        ? this.#store.committer.start(written)
+        : this.#store.startWithin(tx, written);
+    if (this.#telemetry === null) return write(item);
     const span = { orchestration: item.name, instanceId: item.id };
     return this.#telemetry.start(span, (traceParent) => {
-      if (traceParent === undefined) return committer.start(item);
+      if (traceParent === undefined) return write(item);
       const started = JSON.parse(item.started) as OrchestrationStarted; // written by #startItem
-      return committer.start({ ...item, started: JSON.stringify({ ...started, traceParent }) });
+      return write({ ...item, started: JSON.stringify({ ...started, traceParent }) });
     });
   }
 

@@ -41,6 +41,8 @@ export interface RaiseOptions {
   readonly requestId?: string;
   /** "keep": a message for an id that does not exist yet waits for its start. Default "fail". */
   readonly ifMissing?: "fail" | "keep";
+  /** A transaction of yours on the store's own database: the event is raised when you commit it. */
+  readonly tx?: object;
 }
 type RaiseArguments<Raised> = unknown extends Raised
   ? [data?: Raised, options?: RaiseOptions]
@@ -133,15 +135,16 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       options.requestId === undefined
         ? `perdure.${environment.randomHex(16)}`
         : parseRequestId(options.requestId);
-    const text = this.#store.codec.encode(checked);
-    await this.#store.write(this.id, {
+    const item = {
       kind: "send",
       id: this.id,
       name,
-      data: text,
+      data: this.#store.codec.encode(checked),
       requestId,
       ifMissing: options.ifMissing ?? "fail",
-    });
+    } as const;
+    if (options.tx === undefined) await this.#store.write(this.id, item);
+    else await this.#store.sendWithin(options.tx, item);
   }
 
   /** Asks the instance to end; its code may clean up. */

@@ -5,7 +5,16 @@
 import type { Codec } from "../core/codec.ts";
 import { backOff, Committer } from "../core/committer.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
-import type { CommitItem, InstanceRecord, SimpleResult } from "../core/provider/index.ts";
+import type {
+  CommitItem,
+  CommitResult,
+  ErrorResult,
+  InstanceRecord,
+  SendItem,
+  SimpleResult,
+  StartItem,
+  StartResult,
+} from "../core/provider/index.ts";
 import type { Provider } from "../core/provider/provider.ts";
 
 type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" }>;
@@ -40,10 +49,36 @@ export class Store {
     return record;
   }
 
+  /** Writes a start within a transaction of the user's (semantics 31). */
+  async startWithin(transaction: object, item: StartItem): Promise<StartResult> {
+    if (item.onConflict !== "fail" && item.onConflict !== "useExisting") {
+      const message = `With tx, onConflict is "fail" or "useExisting", not "${item.onConflict}".`;
+      throw new PerdureError("INVALID_ARGUMENT", message);
+    }
+    return answered((await this.#within(transaction, item))[0]) as StartResult; // of a start
+  }
+  async sendWithin(transaction: object, item: SendItem): Promise<void> {
+    const result = answered((await this.#within(transaction, item))[0]);
+    accept(item.id, result as SimpleResult); // of a send
+  }
+  #within(transaction: object, item: StartItem | SendItem): Promise<readonly CommitResult[]> {
+    const { writeWithin } = this.provider;
+    if (writeWithin !== undefined) return writeWithin.call(this.provider, transaction, [item]);
+    const message = `The store (${this.provider.name}) shares no transactions.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
+
   /** Writes an item about an instance; a refusal becomes the error that says so. */
   async write(id: string, item: SimpleItem): Promise<void> {
     accept(id, await this.committer.submit(item));
   }
+}
+
+/** What the store answered within a user's transaction: an answer, or an item that it will never take. */
+function answered(result: CommitResult | undefined): Exclude<CommitResult, ErrorResult> {
+  if (result === undefined) throw new Error("The store gave no answer.");
+  if (result.kind === "error") throw result.error;
+  return result;
 }
 
 function accept(id: string, result: SimpleResult): void {

@@ -107,6 +107,16 @@ export interface OrchestrationContext<I = unknown> {
   run(activity: string, input?: unknown, options?: RunOptions): Task<unknown>;
   /** Runs a function in this process and records its outcome. */
   step<O>(name: string, fn: (s: StepContext) => O | Promise<O>, options?: StepOptions): Task<O>;
+  /**
+   * Statements of yours and the step's own checkpoint in one transaction: both or neither, exactly once. `tx` is a
+   * `DatabaseSync` on SQLite, where the function is synchronous, and a client of `pg` on PostgreSQL. It may run more
+   * than once; it commits once.
+   */
+  tx<O, Transaction = unknown>(
+    name: string,
+    fn: (tx: Transaction) => O | Promise<O>,
+    options?: StepOptions,
+  ): Task<O>;
   /** Runs another orchestration as a child and waits for its result. */
   call<CI, CO>(
     child: Orchestration<CI, CO>,

@@ -108,6 +108,8 @@ export interface ActivityCancelRequested {
 export interface StepScheduled {
   readonly kind: "StepScheduled";
   readonly name: string;
+  /** It runs in a transaction of the store's (`ctx.tx`). */
+  readonly transaction?: true;
   readonly retry?: RetryPolicy;
   readonly timeoutMs?: number;
 }

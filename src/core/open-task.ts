@@ -31,6 +31,8 @@ export interface OpenStep extends OpenBase {
   readonly kind: "step";
   readonly body: StepScheduled;
   readonly fn: (context: StepContext) => unknown;
+  /** Set for `ctx.tx`, in place of `fn`. */
+  readonly inTransaction?: (transaction: unknown) => unknown;
   /** Failed attempts so far. */
   failures: number;
   /** When the next attempt may be entered, by the store's clock. */

@@ -31,7 +31,14 @@ import { Info } from "./orchestration-info.ts";
 import { checkPayload } from "./limits.ts";
 import { CancelledError } from "./outcome-errors.ts";
 import { replayed } from "./replayed-error.ts";
-import { callActivity, callChild, callEvent, callStep, callTimer } from "./run-calls.ts";
+import {
+  callActivity,
+  callChild,
+  callEvent,
+  callStep,
+  callTimer,
+  callTransaction,
+} from "./run-calls.ts";
 import { runScope, runShield } from "./run-scope.ts";
 import { setAttributes, setStatus } from "./run-self.ts";
 import type { Run } from "./run.ts";
@@ -45,6 +52,8 @@ export function orchestrationContext(run: Run): OrchestrationContext {
       callActivity(run, activityBody(run, activity, input, options)),
     step: (name: string, fn: (s: StepContext) => unknown, options?: StepOptions) =>
       callStep(run, stepBody(name, fn, options), fn),
+    tx: (name: string, fn: (transaction: unknown) => unknown, options?: StepOptions) =>
+      callTransaction(run, { ...stepBody(name, fn, options), transaction: true }, fn),
     call: (child: AnyOrchestration, input?: unknown, options: CallOptions = {}) =>
       callChild(run, childBody(run, child, input, options)),
     startDetached: (child: AnyOrchestration, input: unknown, options: DetachedOptions) =>

@@ -46,6 +46,21 @@ export function callStep(
   });
 }
 
+/** A step whose function is given a transaction. */
+export function callTransaction(
+  run: Run,
+  body: StepScheduled,
+  inTransaction: (transaction: unknown) => unknown,
+): DurableTask<unknown> {
+  return call(run, (scope, settle) => {
+    const command = run.command(body);
+    if (command === null) return null;
+    const { sequence } = command;
+    const state = { failures: 0, dueAt: 0, entered: false, inTransaction, fn: () => undefined };
+    return { kind: "step", sequence, scope, name: body.name, body, ...state, ...settle };
+  });
+}
+
 export function callTimer(run: Run, body: TimerCreated): DurableTask<unknown> {
   return call(run, (scope, settle) => {
     const command = run.command(body);

@@ -138,7 +138,7 @@ export async function runAttempt(options: {
   try {
     value = await asyncContext.run(frame, fn);
   } catch (error) {
-    return failed(error, codec);
+    return failedAttempt(error, codec);
   }
   try {
     return { kind: "completed", output: codec.encode(value) };
@@ -152,12 +152,13 @@ export async function runAttempt(options: {
   }
 }
 
-function failed(error: unknown, codec: Codec): AttemptResult {
+/** What an attempt came to that threw this. */
+export function failedAttempt(error: unknown, codec: Codec): AttemptResult {
   const retryAfterMs = error instanceof RetryAfterError ? error.delayMs : null;
   // What a schema or a rule refuses is refused again.
-  const options = isPerdureError(error, "INVALID_ARGUMENT")
-    ? { codec, retryable: false }
-    : { codec };
+  const isRule =
+    isPerdureError(error, "INVALID_ARGUMENT") || isPerdureError(error, "LIMIT_EXCEEDED");
+  const options = isRule ? { codec, retryable: false } : { codec };
   return { kind: "failed", failure: toFailure(error, options), retryAfterMs };
 }
 

@@ -81,7 +81,8 @@ export class Asker {
         const { again, nextAt } = await this.#source.ask();
         failures = 0;
         if (again) this.#wanted = true;
-        if (nextAt !== null) this.wakeIn(nextAt - this.#storeNow());
+        // Not due by the store's clock, whatever our copy of it says: asking at once would only spin.
+        if (nextAt !== null) this.wakeIn(Math.max(nextAt - this.#storeNow(), 1));
       } catch (error) {
         this.#onError(error);
         this.#wanted = true;

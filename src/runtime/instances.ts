@@ -207,6 +207,12 @@ export class Instances {
     if (events.length === 0 && turn.consumed.length === 0) {
       this.#holding.setState(held, "idle");
       this.#o.steps.enterDue(held);
+      // What came while a turn ran that had nothing to write has no commit to wait for.
+      this.advance(held);
+      if (held.called === true && held.state === "idle") {
+        held.called = false;
+        this.#o.onCalled(held.key);
+      }
       return;
     }
     const { stickyCacheMax, stickyIdleMs } = this.#o.options;
@@ -325,6 +331,7 @@ export class Instances {
     held.copiedUntil = 0;
     held.run = null;
     held.rows = [];
+    held.outcomes = []; // they are the ended execution's, whose numbers mean other calls now (semantics 21)
     if (definition === undefined) {
       this.#holding.letGo(held);
       this.#holding.release(held);

@@ -39,6 +39,7 @@ export class Liveness {
   /** When the main loop's own beat last went through; only without a heart. */
   #beatAt = 0;
   readonly #staleMs: number;
+  #stopped = false;
 
   constructor(options: LivenessOptions) {
     this.#o = options;
@@ -84,12 +85,13 @@ export class Liveness {
       // The heart may speak of the row before we registered anew, or be dead itself: the store knows.
       lost = heart.lost() && !(await provider.beat(registration.id));
     }
-    if (!lost) return;
+    if (!lost || this.#stopped) return; // who says goodbye takes its own row away
     this.#o.log("error", "declared dead by another runtime: everything here was given up", {
       runtime: registration.id,
     });
     this.#o.onLost();
     await this.#register();
+    if (this.#stopped) await provider.removeRuntime(registration.id);
   }
 
   /** Frees what dead runtimes hold. */
@@ -126,7 +128,9 @@ export class Liveness {
     return now - this.#steadySince;
   }
 
+  /** From here on the row is not ours to renew; the caller removes it. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     await this.#heart?.stop();
     this.#heart = null;
   }

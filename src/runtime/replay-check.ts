@@ -78,13 +78,20 @@ export function shadowReplay(
   readHistory({ key: held.key, execution }).then(
     (rows) => {
       const committed = rows.filter((row) => row.last <= length);
-      const shadow = makeRun(held, {
-        ...runOptions,
-        rows: committed,
-        execution,
-        isShadow: true,
-        onMisuse: () => undefined,
-      });
+      let shadow: Run;
+      try {
+        shadow = makeRun(held, {
+          ...runOptions,
+          rows: committed,
+          execution,
+          isShadow: true,
+          onMisuse: () => undefined,
+        });
+      } catch (error) {
+        // The live run is sound, what is stored is not: better told now than when it is needed.
+        const message = error instanceof Error ? error.message : String(error);
+        return over({ code: "HISTORY_CORRUPT", message });
+      }
       pump.add(
         new ReplayJob(shadow, held.id, (replayed) => {
           if (replayed.blocked !== null) return over(replayed.blocked);

@@ -9,11 +9,13 @@ import type { TimerHandle } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { DeliveryBody } from "../core/history-events.ts";
 import type { LogSink } from "../core/log.ts";
+import type { Provider } from "../core/provider/provider.ts";
 import type { OpenStep } from "../core/open-task.ts";
 import { CancelledError } from "../core/outcome-errors.ts";
 import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts";
 import type { Telemetry } from "../core/telemetry.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
+import { runInTransaction } from "./transaction-step.ts";
 import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
 import type { HeldInstance } from "./held-instance.ts";
 import { AttemptWatch, stepSpan } from "./observation.ts";
@@ -33,6 +35,8 @@ export interface StepRunnerOptions {
   readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
   readonly onOutcome: (held: HeldInstance, body: DeliveryBody) => void;
   readonly telemetry: Telemetry | null;
+  readonly provider: Provider;
+  readonly trouble: (error: unknown) => void;
 }
 
 interface RunningStep {
@@ -119,6 +123,8 @@ export class StepRunner {
 
   async #run(running: RunningStep): Promise<void> {
     const { held, step, attempt } = running;
+    if (step.inTransaction !== undefined)
+      return this.#runInTransaction(running, step.inTransaction);
     const frame = { kind: "step", name: step.name, instanceId: held.id } as const;
     const call = (): unknown => step.fn(attempt);
     const { codec, loop, telemetry, monotonic } = this.#options;
@@ -138,6 +144,30 @@ export class StepRunner {
     loop.ended(frame);
     watch?.over(running.over ? "cancelled" : result.kind);
     this.#settle(running, result);
+    this.#next();
+  }
+
+  async #runInTransaction(
+    running: RunningStep,
+    fn: (transaction: unknown) => unknown,
+  ): Promise<void> {
+    const { held, step, execution } = running;
+    const { key, token, id } = held;
+    const { sequence, name } = step;
+    const attempts = step.failures + 1;
+    const end = await runInTransaction({
+      ...this.#options,
+      frame: { kind: "step", name, instanceId: id },
+      fn,
+      outcome: (output) => {
+        const body = { kind: "StepCompleted", scheduled: sequence, output, attempts };
+        const outcome = JSON.stringify(body);
+        return { kind: "stepOutcome", key, token, execution, sequence, outcome };
+      },
+      isOver: () => running.over,
+    });
+    if (end.kind === "failed") this.#settle(running, end.result);
+    else this.#finish(running); // what was committed comes back as a message
     this.#next();
   }
 

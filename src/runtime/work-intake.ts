@@ -2,8 +2,8 @@
 // the safety net says so.
 //   WI1. Nothing is taken that there is no room for; being asked without room is remembered (I12).
 //   WI2. While tasks wait in the queue a new one is not born leased past them (architecture §4.4).
-//   WI4. A request whose answer never came is made again under its token, so that what it took is not stranded.
 //   WI3. News about an instance that is held here is fetched for it; a busy one is told by its own commit.
+//   WI4. A request whose answer never came is made again under its token, so that what it took is not stranded.
 
 import type { Environment } from "../core/environment.ts";
 import type { News } from "../core/provider/notifications.ts";

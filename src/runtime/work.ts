@@ -114,6 +114,8 @@ export class Work {
     });
     this.steps = new StepRunner({
       ...common,
+      provider,
+      trouble: options.trouble,
       concurrency: stepConcurrency,
       storeNow: () => provider.now(),
       onOutcome: (held, body) => instances().giveStepOutcome(held, body),

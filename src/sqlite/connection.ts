@@ -9,7 +9,7 @@ import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import { toOpenError, toPerdureError } from "./errors.ts";
 import { IN_MEMORY, locate } from "./location.ts";
-import { migrate, refuseForeign } from "./migrations.ts";
+import { migrate, refuseForeign, type Migrate } from "./migrations.ts";
 import { patiently, type Patience } from "./patience.ts";
 import { applySettings, type Durability } from "./settings.ts";
 
@@ -18,13 +18,13 @@ export class Connection {
   readonly path: string | null;
   readonly environment: Environment;
   readonly #database: DatabaseSync;
-  readonly #patience: Patience;
+  readonly #patience: Patience & { readonly durability: Durability };
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
 
   static async open(
     path: string,
-    options: Patience & { readonly durability: Durability },
+    options: Patience & { readonly durability: Durability; readonly migrate?: Migrate },
   ): Promise<Connection> {
     const file = locate(path);
     let database: DatabaseSync | undefined;
@@ -32,7 +32,7 @@ export class Connection {
       database = new DatabaseSync(file ?? IN_MEMORY, { timeout: 0 });
       const opened = database;
       await patiently(options, () => {
-        refuseForeign(opened, path);
+        refuseForeign(opened, path, options.migrate ?? "apply");
         applySettings(opened, { path, inMemory: file === null, durability: options.durability });
         migrate(opened, path, Math.floor(options.environment.now()));
       });
@@ -43,13 +43,36 @@ export class Connection {
     }
   }
 
-  private constructor(database: DatabaseSync, path: string | null, patience: Patience) {
+  private constructor(
+    database: DatabaseSync,
+    path: string | null,
+    patience: Patience & { readonly durability: Durability },
+  ) {
     this.#database = database;
     this.path = path;
     this.environment = patience.environment;
     this.#patience = patience;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
+  }
+
+  /** The handle itself, for the statements of a step's transaction. */
+  get database(): DatabaseSync {
+    return this.#database;
+  }
+
+  /** A second handle on the same file, as durable as this one. */
+  again(): Connection {
+    if (this.path === null) throw new Error("A database in memory has one handle.");
+    const database = new DatabaseSync(this.path, { timeout: 0 });
+    const { path, durability } = { path: this.path, durability: this.#patience.durability };
+    applySettings(database, { path, inMemory: false, durability });
+    return new Connection(database, this.path, this.#patience);
+  }
+
+  /** Another handle on the same file that somebody else has opened, and closes. */
+  over(database: DatabaseSync): Connection {
+    return new Connection(database, this.path, this.#patience);
   }
 
   prepare(sql: string): StatementSync {

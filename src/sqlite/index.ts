@@ -2,3 +2,4 @@
 
 export { SqliteProvider, type SqliteOptions } from "./provider.ts";
 export type { Durability } from "./settings.ts";
+export type { Migrate } from "./migrations.ts";

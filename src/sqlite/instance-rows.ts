@@ -70,6 +70,7 @@ export function toRecord(row: Row): InstanceRecord {
     attributes: json(row, "attributes", isAttributes) ?? {},
     priority: integer(row, "priority"),
     lastEvent: integer(row, "last_event"),
+    copiedUntil: integer(row, "copied_until"),
     owner: textOrNull(row, "lease_owner"),
     createdAt: integer(row, "created_at"),
     updatedAt: integer(row, "updated_at"),

@@ -3,6 +3,7 @@
 //       covers (architecture §4.2).
 //   L2. What the caller holds already is handed over under its old token, as news.
 //   L3. An orderly release holds nothing against the instance (N4).
+//   L4. What a request took is known by its token: asked again, because its answer was lost, it hands over the same.
 
 import type { StatementSync } from "node:sqlite";
 import type { ReleaseInstanceItem, SimpleResult } from "../core/provider/commit.ts";
@@ -31,6 +32,7 @@ export class InstanceLeases {
   readonly #history: History;
   readonly #dueInstances: DueInstances;
   readonly #selectHeld: StatementSync;
+  readonly #selectTaken: StatementSync;
   readonly #take: StatementSync;
   readonly #renew: StatementSync;
   readonly #release: StatementSync;
@@ -41,6 +43,9 @@ export class InstanceLeases {
     this.#history = history;
     this.#dueInstances = new DueInstances(connection, runtimes);
     this.#selectHeld = connection.prepare(`SELECT ${COLUMNS} FROM instances WHERE key = ?`);
+    this.#selectTaken = connection.prepare(
+      `SELECT ${COLUMNS} FROM instances WHERE lease_owner = ? AND lease_token = ?`,
+    );
     this.#take = connection.prepare(`
       UPDATE instances SET
         lease_owner = ?, lease_token = ?, lease_until = ?, suspicion = suspicion + 1
@@ -55,7 +60,11 @@ export class InstanceLeases {
       WHERE key = ? AND lease_token = ? RETURNING id, execution, steps_open`);
   }
 
-  lease(request: LeaseInstancesRequest): Promise<LeasedInstances> {
+  async lease(request: LeaseInstancesRequest): Promise<LeasedInstances> {
+    if (request.again === true) {
+      const taken = await this.#connection.read(() => this.#taken(request));
+      if (taken.length > 0) return { instances: taken, more: true, nextAt: null };
+    }
     // Without anything to take there is nothing to write, and no lock to wait for.
     return this.#connection.readThenWrite(
       () => this.#dueInstances.find(request, this.#connection.now()),
@@ -106,14 +115,24 @@ export class InstanceLeases {
     }
     for (const key of free) {
       const row = this.#take.get(owner, token, until, key);
-      if (row === undefined) continue;
-      const messages = this.#inbox.due(key, now, messagesMax);
-      const history = this.#history.read(key, integer(row, "execution"));
-      const taken = toLeased(row);
-      // The row as it is now counts this lease too.
-      leased.push({ ...taken, suspicion: taken.suspicion - 1, fresh: true, messages, history });
+      if (row !== undefined) leased.push(this.#fresh(row, now, messagesMax));
     }
     return leased;
+  }
+
+  /** L4 */
+  #taken({ owner, token, messagesMax }: LeaseInstancesRequest): LeasedInstance[] {
+    const now = this.#connection.now();
+    const rows = this.#selectTaken.all(owner, token);
+    return rows.map((row) => this.#fresh(row, now, messagesMax));
+  }
+
+  #fresh(row: Row, now: number, messagesMax: number): LeasedInstance {
+    const taken = toLeased(row);
+    const messages = this.#inbox.due(taken.key, now, messagesMax);
+    const history = this.#history.read(taken.key, taken.execution);
+    // The row as it is now counts this lease too.
+    return { ...taken, suspicion: taken.suspicion - 1, fresh: true, messages, history };
   }
 }
 

@@ -3,11 +3,15 @@
 //       applies a file and the others find it done.
 //   M2. A database that is neither empty nor ours is refused before anything is written to it; so is one that
 //       a newer version has written.
+//   M3. "verify" writes nothing: whoever only looks changes no schema under those who work.
 
 import { readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { PerdureError } from "../core/errors.ts";
 import { integer, type Row } from "./columns.ts";
+
+/** "apply": what is missing is made. "verify": it is refused. */
+export type Migrate = "apply" | "verify";
 
 /** In order; the place in the list plus one is the schema version that a file leads to. */
 const FILES = ["0001-initial.sql"];
@@ -17,9 +21,10 @@ export const SCHEMA_VERSION = FILES.length;
 const APPLICATION_ID = 0x50657264;
 
 /** Throws unless the database is empty, or ours and of a version that is known. Writes nothing. */
-export function refuseForeign(database: DatabaseSync, path: string): void {
+export function refuseForeign(database: DatabaseSync, path: string, how: Migrate): void {
   // One snapshot: another process may be making the tables at this moment.
-  inTransaction(database, "BEGIN", () => readVersion(database, path));
+  const version = inTransaction(database, "BEGIN", () => readVersion(database, path));
+  if (how === "verify" && version < SCHEMA_VERSION) throw missing(path, version);
 }
 
 export function migrate(database: DatabaseSync, path: string, now: number): void {
@@ -33,8 +38,8 @@ export function migrate(database: DatabaseSync, path: string, now: number): void
   });
 }
 
-/** 0: the database is empty. */
-function readVersion(database: DatabaseSync, path: string): number {
+/** 0: the database is empty. Throws what M2 says. */
+export function readVersion(database: DatabaseSync, path: string): number {
   const mark = integer(one(database, "PRAGMA application_id"), "application_id");
   const objects = integer(
     one(database, "SELECT count(*) AS objects FROM sqlite_schema"),
@@ -52,6 +57,15 @@ function readVersion(database: DatabaseSync, path: string): number {
     throw new PerdureError("SCHEMA_NEWER", message);
   }
   return version;
+}
+
+function missing(path: string, version: number): PerdureError {
+  const what =
+    version === 0
+      ? "has no tables of Perdure"
+      : `has schema version ${version}, and this Perdure needs ${SCHEMA_VERSION}`;
+  const names = FILES.slice(version).join(", ");
+  return new PerdureError("STORE_INVALID", `${path} ${what}. Missing: ${names}.`);
 }
 
 function createMeta(database: DatabaseSync, now: number): void {

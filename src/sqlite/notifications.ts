@@ -69,6 +69,14 @@ export class Notifier {
     return result;
   }
 
+  /** Another handle of this process has committed this. */
+  told(draft: NewsDraft): void {
+    const counter = this.#readCounter();
+    const elsewhere = counter !== this.#seen + 1;
+    this.#seen = counter;
+    if (this.#listeners.size > 0) this.#tell(draft.toNews(elsewhere));
+  }
+
   close(): void {
     this.#listeners.clear();
     this.#unwatch();

@@ -119,6 +119,36 @@ describe("what is refused, before anything is written", () => {
   });
 });
 
+describe('with migrate: "verify"', () => {
+  const verify = (path: string) => SqliteProvider.open(path, { migrate: "verify" });
+
+  test("a store that is up to date is opened", async () => {
+    const path = join(folder, "store.db");
+    await (await SqliteProvider.open(path)).close();
+    await (await verify(path)).close();
+  });
+
+  test("an empty file is refused, names what is missing and stays empty (M3)", async () => {
+    const path = join(folder, "empty.db");
+    writeFileSync(path, "");
+    const message = expect.stringContaining("Missing: 0001-initial.sql");
+    await expect(verify(path)).rejects.toMatchObject({ code: "STORE_INVALID", message });
+    expect(readFileSync(path, "utf8")).toBe("");
+  });
+
+  test("a store of an older version is refused and stays as it is (M3)", async () => {
+    const path = join(folder, "older.db");
+    await (await SqliteProvider.open(path)).close();
+    {
+      using database = new DatabaseSync(path);
+      database.exec(`UPDATE meta SET value = ${SCHEMA_VERSION - 1} WHERE name = 'schema_version'`);
+    }
+    const before = readFileSync(path);
+    await expect(verify(path)).rejects.toMatchObject({ code: "STORE_INVALID" });
+    expect(readFileSync(path)).toEqual(before);
+  });
+});
+
 describe("after close", () => {
   test("closing twice is closing once, and every call says that it is closed", async () => {
     const provider = await SqliteProvider.open(join(folder, "store.db"));

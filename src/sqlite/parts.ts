@@ -42,6 +42,9 @@ export interface Parts {
   readonly tasks: Tasks;
   readonly notifier: Notifier;
   readonly groups: GroupCommit;
+  readonly starts: Starts;
+  readonly sends: Sends;
+  readonly stepOutcomes: StepOutcomes;
   readonly settlement: Settlement;
   readonly leases: InstanceLeases;
   readonly queue: TaskQueue;
@@ -108,6 +111,9 @@ export function assemble(connection: Connection): Parts {
     tasks,
     notifier,
     leases,
+    starts,
+    sends,
+    stepOutcomes,
     groups: new GroupCommit(connection, writers, notifier),
     settlement: new Settlement(connection, {
       instances,

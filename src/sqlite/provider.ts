@@ -19,7 +19,7 @@ import type {
   StoreMetrics,
   WaitingRecord,
 } from "../core/provider/admin.ts";
-import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type { CommitItem, CommitResult, SendItem, StartItem } from "../core/provider/commit.ts";
 import type {
   ExecutionRecord,
   InstanceRecord,
@@ -49,23 +49,30 @@ import type {
   TaskHeartbeat,
   TaskRecord,
 } from "../core/provider/tasks.ts";
+import type { Transacted, TransactionStore } from "../core/provider/transactions.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { Connection } from "./connection.ts";
 import { startHeart, type RunningHeart } from "./heart.ts";
 import { dueTime } from "./messages.ts";
+import type { Migrate } from "./migrations.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
+import { SharedTransactions } from "./transactions.ts";
 
+/** How a SQLite store is opened. */
 export interface SqliteOptions {
   readonly environment?: Environment;
   /** Default "full": a call that returned is on disk. */
   readonly durability?: Durability;
   /** How long a call waits for another process's write before it fails. Default 5,000. */
   readonly busyMs?: number;
+  /** "verify": a file whose tables are missing or old is refused (STORE_INVALID), not changed. Default "apply". */
+  readonly migrate?: Migrate;
 }
 
 const BUSY_MS_DEFAULT = 5_000;
 
+/** A store in a SQLite file, or in memory. */
 export class SqliteProvider implements Provider {
   readonly name = "sqlite";
   readonly durability: string;
@@ -75,14 +82,16 @@ export class SqliteProvider implements Provider {
   readonly #connection: Connection;
   readonly #hearts = new Set<RunningHeart>();
   readonly #parts: Parts;
+  readonly #shared: SharedTransactions;
 
   /** Opens the store in a file, made if it is missing, or `:memory:`. */
   static async open(path: string, options: SqliteOptions = {}): Promise<SqliteProvider> {
-    const { environment = systemEnvironment, durability = "full", busyMs } = options;
+    const { environment = systemEnvironment, durability = "full", busyMs, migrate } = options;
     const connection = await Connection.open(path, {
       environment,
       durability,
       busyMs: busyMs ?? BUSY_MS_DEFAULT,
+      migrate: migrate ?? "apply",
     });
     try {
       return await connection.read(() => new SqliteProvider(connection, durability));
@@ -101,6 +110,7 @@ export class SqliteProvider implements Provider {
       this.startHeart = (options) => this.#startHeart(path, options);
     }
     this.#parts = assemble(connection);
+    this.#shared = new SharedTransactions(connection, this.#parts);
   }
 
   now(): number {
@@ -109,6 +119,19 @@ export class SqliteProvider implements Provider {
 
   commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]> {
     return this.#parts.groups.commit(items);
+  }
+
+  readonly transactions = "synchronous";
+
+  writeWithin(
+    transaction: unknown,
+    items: readonly (StartItem | SendItem)[],
+  ): Promise<readonly CommitResult[]> {
+    return this.#shared.writeWithin(transaction, items);
+  }
+
+  transact(work: Parameters<TransactionStore["transact"]>[0]): Promise<Transacted> {
+    return this.#shared.transact(work);
   }
 
   settle(item: CommitItem): Promise<CommitResult | null> {
@@ -275,6 +298,7 @@ export class SqliteProvider implements Provider {
     Committer.of(this).close(); // who waits for a commit is told, and asks no more
     this.#parts.notifier.close();
     await Promise.all([...this.#hearts].map((heart) => heart.stop()));
+    this.#shared.close();
     this.#connection.close();
   }
 

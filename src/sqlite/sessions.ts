@@ -17,6 +17,7 @@ export class Sessions {
   readonly #connection: Connection;
   readonly #notifier: Notifier;
   readonly #claim: StatementSync;
+  readonly #find: StatementSync;
   readonly #isForeign: StatementSync;
   readonly #selectLapse: StatementSync;
   readonly #bump: StatementSync;
@@ -35,6 +36,7 @@ export class Sessions {
         until = max(until, excluded.until), owner = excluded.owner, last_activity_at = ?5
       WHERE owner = excluded.owner OR until <= ?5
       RETURNING token`);
+    this.#find = connection.prepare("SELECT token FROM sessions WHERE id = ? AND owner = ?");
     this.#isForeign = connection.prepare(
       "SELECT 1 FROM sessions WHERE id = ? AND owner <> ? AND until > ?",
     );
@@ -56,6 +58,12 @@ export class Sessions {
   /** Within the transaction that leases its task. Null: somebody else holds it. */
   claim(id: string, { owner, token, leaseMs }: SessionRequest, now: number): SessionClaim | null {
     const row = this.#claim.get(id, owner, token, dueTime({ delayMs: leaseMs }, now), now);
+    return row === undefined ? null : { id, token: integer(row, "token") };
+  }
+
+  /** What that owner has on it; null: nothing. */
+  find(id: string, owner: string): SessionClaim | null {
+    const row = this.#find.get(id, owner);
     return row === undefined ? null : { id, token: integer(row, "token") };
   }
 

@@ -8,6 +8,7 @@
 //       death, since until then its owner may still finish it (I2, K4).
 //   Q5. New sessions are chosen in the order of their tasks. Once as many are chosen as may be, the queue is read
 //       again for the chosen ones alone, so that the rest hides none of their tasks.
+//   Q6. What a request took is known by its token: asked again, because its answer was lost, it hands over the same.
 
 import type { StatementSync } from "node:sqlite";
 import type {
@@ -17,6 +18,8 @@ import type {
   SessionClaim,
   SessionRequest,
 } from "../core/provider/tasks.ts";
+import { AGEING_MS } from "./ageing.ts";
+import { integer, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { dueTime } from "./messages.ts";
 import type { Runtimes } from "./runtimes.ts";
@@ -45,6 +48,7 @@ export class TaskQueue {
   readonly #sessions: Sessions;
   readonly #cuts: TaskCuts;
   readonly #take: StatementSync;
+  readonly #selectTaken: StatementSync;
   readonly #selectInstance: StatementSync;
 
   constructor(connection: Connection, runtimes: Runtimes, sessions: Sessions) {
@@ -58,12 +62,19 @@ export class TaskQueue {
         available_at = iif(?4, ?5, available_at)
       WHERE instance = ?6 AND execution = ?7 AND sequence = ?8
       RETURNING ${LEASED_COLUMNS}`);
+    this.#selectTaken = connection.prepare(`
+      SELECT ${LEASED_COLUMNS} FROM tasks WHERE lease_owner = ? AND lease_token = ?
+      ORDER BY available_at + priority * ${AGEING_MS}, instance, execution, sequence`);
     this.#selectInstance = connection.prepare(
       "SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?",
     );
   }
 
-  lease(request: LeaseTasksRequest): Promise<LeasedTasks> {
+  async lease(request: LeaseTasksRequest): Promise<LeasedTasks> {
+    if (request.again === true) {
+      const tasks = await this.#connection.read(() => this.#taken(request));
+      if (tasks.length > 0) return { tasks, more: true, nextAt: null };
+    }
     // Without anything to take there is nothing to write, and no lock to wait for.
     return this.#connection.readThenWrite(
       () => this.#find(request),
@@ -120,11 +131,24 @@ export class TaskQueue {
       if (session !== null && claim === null) return [];
       const address = [instance, execution, sequence];
       const row = this.#take.get(owner, token, until, overdue, now, ...address);
-      const described = this.#selectInstance.get(instance);
-      if (row === undefined || described === undefined) return [];
-      const task = toLeasedTask({ ...described, ...row });
-      return [claim === null ? task : { ...task, sessionClaim: claim }];
+      return row === undefined ? [] : this.#described(row, claim);
     });
+  }
+
+  /** Q6 */
+  #taken({ owner, token, sessions }: LeaseTasksRequest): LeasedTask[] {
+    return this.#selectTaken.all(owner, token).flatMap((row) => {
+      const session = textOrNull(row, "session");
+      const holder = sessions?.owner ?? "";
+      return this.#described(row, session === null ? null : this.#sessions.find(session, holder));
+    });
+  }
+
+  #described(row: Row, claim: SessionClaim | null): LeasedTask[] {
+    const described = this.#selectInstance.get(integer(row, "instance"));
+    if (described === undefined) return [];
+    const task = toLeasedTask({ ...described, ...row });
+    return [claim === null ? task : { ...task, sessionClaim: claim }];
   }
 
   #claim(id: string, sessions: SessionRequest | null, now: number): SessionClaim | null {

@@ -69,7 +69,11 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   server: [...EVERYDAY, "node:http", "node:stream", "node:stream/promises", "node:zlib"],
   "eslint-plugin": [],
   index: EVERYDAY,
-  cli: [...EVERYDAY, "node:child_process", "node:http", "node:readline", "node:tty"],
+  cli: [
+    ...EVERYDAY,
+    ...["node:child_process", "node:http", "node:module", "node:readline", "node:tty"],
+    "node:timers/promises",
+  ],
 };
 
 /** Where a part of Node may be had only in part: core hashes, and draws no random numbers. */

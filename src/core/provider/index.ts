@@ -8,6 +8,7 @@ export type * from "./runtimes.ts";
 export type * from "./sessions.ts";
 export type * from "./state.ts";
 export type * from "./tasks.ts";
+export type * from "./transactions.ts";
 export {
   isTerminalStatus,
   TERMINAL_STATUSES,

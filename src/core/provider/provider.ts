@@ -28,6 +28,7 @@ import type {
   RuntimeRegistration,
 } from "./runtimes.ts";
 import type { SessionStore } from "./sessions.ts";
+import type { TransactionStore } from "./transactions.ts";
 import type {
   LeasedTasks,
   LeaseTasksRequest,
@@ -38,7 +39,7 @@ import type {
 } from "./tasks.ts";
 
 /** The store: everything durable goes through it. Every provider implements all of it. */
-export interface Provider extends AdminStore, SessionStore {
+export interface Provider extends AdminStore, SessionStore, Partial<TransactionStore> {
   /** What it is, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
   /** How durable a returned call is, in words, shown wherever status is shown (P1). */
