@@ -1,5 +1,7 @@
 // Watching an instance: its states as they come, pushed.
 //   WA1. The last state always arrives; intermediate ones may be skipped when the watcher is slow.
+//   WA5. Turns of this process are pushed; those of another, when they change nothing but what it waits for, are seen
+//        by the safety net's look.
 //   WA2. A state is told once: two that look the same are one.
 //   WA3. The iteration ends with the instance's end; a restart or continueAsNew is not an end.
 //   WA4. It ends with its signal at once, by throwing the reason: a watcher of a silent instance can go.
@@ -16,11 +18,13 @@ export async function* watchInstance(
   signal?: AbortSignal,
 ): AsyncGenerator<InstanceInfo, void, undefined> {
   let told = "";
+  let key: number | null = null;
   for (;;) {
     signal?.throwIfAborted();
     // Waiting begins before looking, so that no change falls in between.
     const { promise: woken, resolve } = Promise.withResolvers<void>();
     const unwatch = Changes.of(store.provider).watch(id, resolve);
+    const unwatchTurns = key === null ? null : store.committer.watchTurns(key, resolve);
     const onAbort = (): void => resolve();
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
@@ -32,9 +36,12 @@ export async function* watchInstance(
         yield await describe(record, tasks);
       }
       if (isTerminalStatus(record.status)) return;
-      await woken;
+      // Until its number is known its turns are not heard of: then there is another look.
+      if (key === record.key) await woken;
+      key = record.key;
     } finally {
       unwatch();
+      unwatchTurns?.();
       signal?.removeEventListener("abort", onAbort);
     }
   }

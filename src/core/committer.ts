@@ -61,6 +61,8 @@ export class Committer {
   readonly onTrouble = new Set<TroubleListener>();
   /** Told about every group: its items, how long it took, whether it failed. */
   readonly onGroup = new Set<GroupListener>();
+  /** By the instance's number. */
+  readonly #turnWatchers = new Map<number, Set<() => void>>();
   readonly #provider: Provider;
   readonly #environment: Environment;
   #queue: Pending[] = [];
@@ -160,7 +162,10 @@ export class Committer {
     let waiting = group;
     for (let attempt = 0; waiting.length > 0; attempt++) {
       try {
-        return answer(waiting, await this.#write(waiting));
+        const results = await this.#write(waiting);
+        const busy = answer(waiting, results);
+        if (this.#turnWatchers.size > 0) this.#tellTurns(waiting, results);
+        return busy;
       } catch (error) {
         if (this.#closed) return rejectAll(waiting);
         for (const listener of this.onTrouble) listener(error, attempt + 1);
@@ -170,6 +175,23 @@ export class Committer {
       }
     }
     return [];
+  }
+
+  /** Calls back after every turn of an instance that goes through here; costs nothing while nobody watches. */
+  watchTurns(key: number, told: () => void): () => void {
+    const watchers = this.#turnWatchers.get(key) ?? new Set();
+    this.#turnWatchers.set(key, watchers.add(told));
+    return () => {
+      watchers.delete(told);
+      if (watchers.size === 0) this.#turnWatchers.delete(key);
+    };
+  }
+
+  #tellTurns(group: readonly Pending[], results: readonly CommitResult[]): void {
+    for (const [index, { item }] of group.entries()) {
+      if (item.kind !== "turn" || results[index]?.kind !== "committed") continue;
+      for (const told of [...(this.#turnWatchers.get(item.key) ?? [])]) told();
+    }
   }
 
   async #write(group: readonly Pending[]): Promise<readonly CommitResult[]> {

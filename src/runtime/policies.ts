@@ -64,8 +64,12 @@ export function resolveReplayVersions(given: ReplayVersions | undefined): Replay
   checkMembers(given, ["min", "max"], "replayVersions");
   atLeastOne(given.min, "replayVersions.min");
   atLeastOne(given.max, "replayVersions.max");
-  if (given.min <= given.max) return { min: given.min, max: given.max };
-  throw invalid(`replayVersions.min (${given.min}) is at most replayVersions.max (${given.max})`);
+  const { min, max } = given;
+  if (min > max)
+    throw invalid(`replayVersions.min (${min}) is at most replayVersions.max (${max})`);
+  if (min <= REPLAY_VERSION && REPLAY_VERSION <= max) return { min, max };
+  // It would begin instances that it could never take up again.
+  throw invalid(`replayVersions includes ${REPLAY_VERSION}, which is what this code writes`);
 }
 
 export function checkVersions(versions: unknown): void {

@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import { orchestration } from "../../src/index.ts";
-import { go, open, untilWaiting, worker } from "./support.ts";
+import { virtualWorld } from "../trouble/support.ts";
+import { double, go, open, untilWaiting, worker } from "./support.ts";
 
 test("watch tells every status that is committed, the last one always, and ends with the instance", async () => {
   const { client } = await open();
@@ -70,4 +71,19 @@ test("another instance's key is read once and recorded; a missing one is undefin
   await untilWaiting(perdure, "w");
   const handle = await perdure.client.start(reader, "w");
   expect(await handle.result()).toEqual([10, undefined, undefined]);
+});
+
+test("a watcher in the same process is pushed every turn, also one that changes nothing but the wait", async () => {
+  const quiet = orchestration("quiet", async (ctx) => {
+    await ctx.run(double, 1);
+    return ctx.event(go);
+  });
+  const { client } = await virtualWorld([quiet, double]);
+  const seen: string[] = [];
+  const handle = await client.start(quiet, undefined, { id: "q" });
+  for await (const { status, waitingFor } of handle.watch()) {
+    seen.push(`${status} ${waitingFor.map(({ kind }) => kind).join()}`);
+    if (waitingFor.some(({ kind }) => kind === "event")) break; // on virtual time no safety net has looked
+  }
+  expect(seen.at(-1)).toBe("running event");
 });

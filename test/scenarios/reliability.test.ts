@@ -197,3 +197,25 @@ scenario(
     };
   },
 );
+
+scenario("a result that comes while a turn with nothing to write runs is not lost", () => {
+  const retry = { maxAttempts: 2, backoff: { kind: "fixed", base: 50 } } as const;
+  const fails = activity("fails", (n: number) => Promise.reject(new Error(`no ${n}`)), { retry });
+  const undo = activity("undo", () => "undone");
+  // Both fail for good in one moment: the second outcome is of a call that the first one cancelled.
+  const main = orchestration("main", async (ctx) => {
+    try {
+      return await ctx.all([ctx.run(fails, 1), ctx.run(fails, 2)]);
+    } catch {
+      return ctx.run(undo);
+    }
+  });
+  return {
+    register: [fails, undo, main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      await t.advance("1m");
+      expect(await t.result(handle)).toBe("undone");
+    },
+  };
+});

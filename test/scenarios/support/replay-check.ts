@@ -38,6 +38,7 @@ export async function replay(
     codec: defaultCodec,
     main: orchestrationMain(definition),
     history,
+    readKeyValue: () => Promise.reject(new Error("a replay reads nothing but history (I15)")),
   });
   while (run.hasMoreHistory) {
     await drained(run, () => run.replayNext());

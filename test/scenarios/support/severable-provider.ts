@@ -53,16 +53,16 @@ export class SeverableProvider {
   }
 
   async #call(name: string, method: Method, parameters: readonly unknown[]): Promise<unknown> {
-    if (this.#severed) return NEVER;
+    if (this.#severed) return never();
     if (name === "commit") this.#note(parameters[0]);
     const trouble = this.#troubles.get(name);
     const strikes = trouble !== undefined && trouble.left-- > 0;
     if (strikes && trouble.when === "before") throw unavailable(name);
     if (name === "commit" && this.#diesInCommit !== null) this.#severed = true;
-    if (name === "commit" && this.#diesInCommit === "before") return NEVER;
+    if (name === "commit" && this.#diesInCommit === "before") return never();
     const result = await method(...parameters);
     if (strikes) throw unavailable(name);
-    return this.#severed ? NEVER : result;
+    return this.#severed ? never() : result;
   }
 
   #subscribe(method: Method): Method {
@@ -80,7 +80,10 @@ export class SeverableProvider {
   }
 }
 
-const NEVER = new Promise<never>(() => undefined);
+/** A new one each time: whoever waits for it must be forgotten with it. */
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
 
 function unavailable(method: string): PerdureError {
   return new PerdureError("STORE_UNAVAILABLE", `${method}: the scenario asked for trouble`);

@@ -1,0 +1,217 @@
+// The agent: an endless loop of message, thoughts, tools, answer. It says nothing about crashes.
+//   AG1. A message is taken when the one before it is answered; more of them wait in the mailbox.
+//   AG2. What a replay needs is in variables, what others read is in status and key-values, what lasts beyond an
+//        execution is in the next one's input.
+
+import {
+  ActivityError,
+  orchestration,
+  type ActivityContext,
+  type OrchestrationContext,
+} from "../../src/index.ts";
+import {
+  DANGEROUS,
+  decision,
+  inbox,
+  replyKey,
+  type AgentInput,
+  type AgentResult,
+  type AgentStatus,
+  type Decision,
+  type Message,
+  type Thought,
+  type ToolCall,
+} from "./protocol.ts";
+import { defineThinking } from "./thinking.ts";
+import { defineTools } from "./tools.ts";
+import { Workspace } from "./workspace.ts";
+
+/** Tool calls for one message, so that a model that goes round in circles comes to an end. */
+const CALLS_MAX = 8;
+/** Replies that stay among the key-values. */
+const REPLIES_KEPT = 50;
+
+type Context = OrchestrationContext<AgentInput>;
+type Outcome = { readonly outcome: string; readonly failed: boolean };
+
+/** One execution's state; a replay rebuilds it. */
+interface Talk {
+  readonly messages: Message[];
+  readonly summary: string;
+  /** How many of the messages the session's worker was told. */
+  told: number;
+  budget: number;
+  spent: number;
+  answered: number;
+  readonly replies: string[];
+}
+
+export function defineAgent(equipment: {
+  readonly workspace: string;
+  readonly docs: string;
+  /** The time a word of the model takes; a tool takes five times as long. */
+  readonly paceMs: number;
+}) {
+  const { docs, paceMs } = equipment;
+  const workspace = new Workspace(equipment.workspace);
+  const entered = (ctx: ActivityContext): void =>
+    workspace.noteRun(ctx.info.activity, ctx.idempotencyKey, ctx.attempt);
+  const { think, summarise } = defineThinking({ paceMs, entered });
+  const tools = defineTools({ docs, workspace, answerMs: paceMs * 5, entered });
+
+  const agent = orchestration("agent", async (ctx, input: AgentInput): Promise<AgentResult> => {
+    const talk = begin(input);
+    const last = talk.answered + input.turnsPerExecution;
+    show(ctx, talk, { state: "waiting for input", answered: talk.answered });
+    for await (const sent of ctx.events(inbox)) {
+      if (sent.kind === "bye") {
+        const { answered, spent } = talk;
+        return { answered, spent, executions: ctx.info.executionId };
+      }
+      if (sent.kind === "budget") talk.budget += sent.tokens;
+      else await answer(ctx, input, talk, sent);
+      if (talk.answered === last) break;
+      show(ctx, talk, { state: "waiting for input", answered: talk.answered });
+    }
+    return ctx.continueAsNew({ ...input, budget: talk.budget, past: await endOf(ctx, talk) });
+  });
+
+  async function answer(
+    ctx: Context,
+    input: AgentInput,
+    talk: Talk,
+    { id, text }: { readonly id: string; readonly text: string },
+  ): Promise<void> {
+    talk.messages.push({ role: "user", text });
+    let said: string | null = null;
+    for (let calls = 0; said === null; calls++) {
+      if (talk.spent >= talk.budget) said = `My budget of ${talk.budget} tokens is spent.`;
+      else if (calls > CALLS_MAX) said = `I gave up after ${CALLS_MAX} tool calls.`;
+      else {
+        show(ctx, talk, { state: "thinking", message: id });
+        const thought = await nextThought(ctx, talk);
+        talk.spent += thought.tokens;
+        if (thought.kind === "answer") said = thought.text;
+        else {
+          const { call } = thought;
+          const outcome = await permitted(ctx, input, talk, id, call);
+          talk.messages.push({ role: "tool", call, ...outcome });
+        }
+      }
+    }
+    talk.messages.push({ role: "assistant", text: said });
+    await ctx.run(tools.post, { question: text, answer: said });
+    reply(ctx, talk, id, said);
+  }
+
+  /** Thinks on the session, where the conversation is in memory, or may be. */
+  async function nextThought(
+    ctx: Context,
+    talk: Talk,
+  ): Promise<Exclude<Thought, { kind: "forgotten" }>> {
+    const options = { session: ctx.info.instanceId, retry: 3, timeout: "2m" } as const;
+    for (;;) {
+      const { told: from, messages, summary } = talk;
+      const news = { from, messages: messages.slice(from), summary };
+      const thought = await ctx.run(think, news, options);
+      talk.told = thought.kind === "forgotten" ? 0 : messages.length;
+      if (thought.kind !== "forgotten") return thought;
+    }
+  }
+
+  /** Runs a tool; a dangerous one after somebody has agreed in time. */
+  async function permitted(
+    ctx: Context,
+    input: AgentInput,
+    talk: Talk,
+    message: string,
+    call: ToolCall,
+  ): Promise<Outcome> {
+    if (DANGEROUS.has(call.tool)) {
+      const request = ctx.uuid();
+      show(ctx, talk, { state: "waiting for approval", message, call, request });
+      const first = await ctx.race({
+        decided: () => decisionOn(ctx, request, call),
+        late: ctx.sleep(input.approvalTimeout),
+      });
+      if (first.key === "late") return { outcome: "nobody approved it in time", failed: true };
+      const { allow, by } = first.value;
+      if (!allow) return { outcome: `${by} does not want it`, failed: true };
+    }
+    show(ctx, talk, { state: "using a tool", message, call });
+    return use(ctx, call);
+  }
+
+  async function use(ctx: Context, call: ToolCall): Promise<Outcome> {
+    try {
+      return { outcome: await outcomeOf(ctx, call), failed: false };
+    } catch (error) {
+      if (!(error instanceof ActivityError)) throw error; // a cancel, for one
+      return { outcome: error.message, failed: true };
+    }
+  }
+
+  function outcomeOf(ctx: Context, call: ToolCall): Promise<string> | string {
+    switch (call.tool) {
+      case "calculate":
+        return ctx.run(tools.calculate, call);
+      case "search":
+        return ctx.run(tools.search, call);
+      case "read":
+        return ctx.run(tools.read, call);
+      case "write":
+        return ctx.run(tools.write, call);
+      case "append":
+        return ctx.run(tools.append, call);
+      case "delete":
+        return ctx.run(tools.delete, call);
+      case "remember":
+        ctx.kv.set(`memory:${call.what}`, call.value);
+        return `I will remember your ${call.what}`;
+      case "recall":
+        return ctx.kv.get<string>(`memory:${call.what}`) ?? "something you have not told me";
+    }
+  }
+
+  async function endOf(ctx: Context, talk: Talk): Promise<NonNullable<AgentInput["past"]>> {
+    show(ctx, talk, { state: "summing up" });
+    const session = ctx.info.instanceId;
+    const whole = { from: 0, messages: talk.messages, summary: talk.summary };
+    const summary = await ctx.run(summarise, whole, { session, retry: 3 });
+    const { spent, answered, replies } = talk;
+    return { summary, spent, answered, replies };
+  }
+
+  return { agent, register: [agent, think, summarise, ...Object.values(tools)] };
+}
+
+function begin({ budget, past }: AgentInput): Talk {
+  const { summary = "", spent = 0, answered = 0, replies = [] } = past ?? {};
+  return { messages: [], summary, told: 0, budget, spent, answered, replies: [...replies] };
+}
+
+/** Decisions on other requests came too late for them, and are passed over. */
+async function decisionOn(ctx: Context, request: string, call: ToolCall): Promise<Decision> {
+  for (;;) {
+    const decided = await ctx.event(decision, { details: { request, call } });
+    if (decided.request === request) return decided;
+  }
+}
+
+function reply(ctx: Context, talk: Talk, message: string, text: string): void {
+  talk.answered++;
+  talk.replies.push(message);
+  ctx.kv.set(replyKey(message), text);
+  const oldest = talk.replies.length > REPLIES_KEPT ? talk.replies.shift() : undefined;
+  if (oldest !== undefined) ctx.kv.delete(replyKey(oldest));
+}
+
+type Shown = AgentStatus extends infer S
+  ? S extends unknown
+    ? Omit<S, "spent" | "budget">
+    : never
+  : never;
+
+function show(ctx: Context, { spent, budget }: Talk, status: Shown): void {
+  ctx.setStatus({ ...status, spent, budget });
+}

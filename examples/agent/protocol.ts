@@ -1,0 +1,85 @@
+// What people, the agent and the model say to each other: every shape that is stored or sent.
+
+import { event, type Duration } from "../../src/index.ts";
+
+/** One mailbox for everything people send, so that it is taken in the order in which it was sent. */
+export type Sent =
+  | { readonly kind: "say"; readonly id: string; readonly text: string }
+  | { readonly kind: "budget"; readonly tokens: number }
+  | { readonly kind: "bye" };
+export const inbox = event<Sent>("inbox");
+
+/** A person's word on a dangerous tool call. */
+export interface Decision {
+  readonly request: string;
+  readonly allow: boolean;
+  readonly by: string;
+}
+export const decision = event<Decision>("decision");
+
+export type ToolCall =
+  | { readonly tool: "calculate"; readonly expression: string }
+  | { readonly tool: "search"; readonly words: string }
+  | { readonly tool: "read"; readonly path: string }
+  | { readonly tool: "write"; readonly path: string; readonly text: string }
+  | { readonly tool: "append"; readonly path: string; readonly text: string }
+  | { readonly tool: "delete"; readonly path: string }
+  | { readonly tool: "remember"; readonly what: string; readonly value: string }
+  | { readonly tool: "recall"; readonly what: string };
+
+/** Tools that run only after a person has said so. */
+export const DANGEROUS: ReadonlySet<ToolCall["tool"]> = new Set(["delete"]);
+
+/** What the model is shown. */
+export type Message =
+  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "assistant"; readonly text: string }
+  | {
+      readonly role: "tool";
+      readonly call: ToolCall;
+      readonly outcome: string;
+      readonly failed: boolean;
+    };
+
+export type Thought =
+  | { readonly kind: "answer"; readonly text: string; readonly tokens: number }
+  | { readonly kind: "tool"; readonly call: ToolCall; readonly tokens: number }
+  /** The worker does not have the conversation in memory: it must be told from the start. */
+  | { readonly kind: "forgotten" };
+
+/** Custom status: what a watcher sees the agent doing. */
+export type AgentStatus = { readonly spent: number; readonly budget: number } & (
+  | { readonly state: "waiting for input"; readonly answered: number }
+  | { readonly state: "thinking"; readonly message: string }
+  | { readonly state: "using a tool"; readonly message: string; readonly call: ToolCall }
+  | {
+      readonly state: "waiting for approval";
+      readonly message: string;
+      readonly call: ToolCall;
+      readonly request: string;
+    }
+  | { readonly state: "summing up" }
+);
+
+/** What one execution of the agent is given; all but the limits is carried from one to the next. */
+export interface AgentInput {
+  readonly budget: number;
+  readonly turnsPerExecution: number;
+  readonly approvalTimeout: Duration;
+  readonly past?: {
+    readonly summary: string;
+    readonly spent: number;
+    readonly answered: number;
+    /** Messages whose replies are still among the key-values, oldest first. */
+    readonly replies: readonly string[];
+  };
+}
+
+export interface AgentResult {
+  readonly answered: number;
+  readonly spent: number;
+  readonly executions: number;
+}
+
+/** Where the answer to a message is put for whoever waits for it. */
+export const replyKey = (message: string): string => `reply:${message}`;

@@ -1,0 +1,204 @@
+// The agent example: a real process, killed in the middle of its turns, whose conversation does not show it.
+
+import { expect, test } from "vitest";
+import { SCRIPT } from "../../examples/agent/script.ts";
+import { chanceOf, seedFromEnvironment } from "../kill/chance.ts";
+import { until } from "../trouble/support.ts";
+import { AgentFolder, EFFECTS, type Sight } from "./agent-process.ts";
+
+const TIMEOUT_MS = 180_000;
+/** A word of the model takes 20 ms, a tool 100 ms, a decision 200 ms: time enough to be killed in. */
+const PACE = ["--pace", "20"];
+const RANDOM_KILLS = 4;
+const QUESTIONS = SCRIPT.flatMap((sent) => (sent.kind === "say" ? [sent] : []));
+
+interface KillPoint {
+  readonly when: string;
+  readonly isReached: (sight: Sight, agent: AgentFolder) => boolean | Promise<boolean>;
+}
+
+/** In the order of the script. */
+const KILL_POINTS: readonly KillPoint[] = [
+  {
+    when: "the first message is thought about",
+    isReached: ({ status }) => status?.state === "thinking",
+  },
+  {
+    when: "a note is on disk and its call has no outcome yet",
+    isReached: (_, agent) => isDoneAndUnrecorded(agent, "append"),
+  },
+  {
+    when: "an answer is posted and not recorded",
+    isReached: (_, agent) => isDoneAndUnrecorded(agent, "post"),
+  },
+  {
+    when: "the model streams an answer",
+    isReached: ({ info }) =>
+      info.waitingFor.some((wait) => wait.kind === "activity" && isSpeech(wait.progress)),
+  },
+  {
+    when: "it sums up before it continues as new",
+    isReached: ({ status }) => status?.state === "summing up",
+  },
+  {
+    when: "it thinks in a later execution",
+    isReached: ({ status, info }) => status?.state === "thinking" && info.execution >= 2,
+  },
+  {
+    when: "it waits for a person's approval",
+    isReached: ({ status }) => status?.state === "waiting for approval",
+  },
+  {
+    when: "a file is deleted and nobody knows of it",
+    isReached: (_, agent) => isDoneAndUnrecorded(agent, "delete"),
+  },
+  {
+    when: "it uses a tool in a later one still",
+    isReached: ({ status, info }) => status?.state === "using a tool" && info.execution >= 3,
+  },
+];
+
+test(
+  "killed in mid-turn again and again, it answers every message once and does everything once",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const seed = seedFromEnvironment();
+    const chance = chanceOf(seed);
+    console.log(`PERDURE_SEED=${seed}`);
+    const unharmed = await AgentFolder.make("calm", ...PACE);
+    const agent = await AgentFolder.make("harried", ...PACE);
+    const [calm] = await Promise.all([
+      unharmed.spawn("script").end(),
+      harry(agent, chance.between),
+    ]);
+    expect(calm).toBe(0);
+
+    const last = agent.spawn("script");
+    expect(await last.end(), last.output).toBe(0);
+
+    // What it leaves behind is what a process that nobody kills leaves behind.
+    expect(agent.files()).toEqual(unharmed.files());
+    expect(await agent.handle.result()).toEqual(await unharmed.handle.result());
+    expect(await repliesOf(agent)).toEqual(await repliesOf(unharmed));
+    // Every message has one answer, in order, and every line of the notes is there once.
+    const posted = [...(agent.file("chat.md") ?? "").matchAll(/^\*\*you\*\*: (.*)$/gm)];
+    expect(posted.map(([, question]) => question)).toEqual(QUESTIONS.map(({ text }) => text));
+    expect(agent.file("notes.md")).toBe("- 42\n- buy milk\n- buy bread\n");
+    expect(agent.file("old.txt")).toBeNull();
+    expect(agent.file("keep.txt")).toBe("a treasure\n");
+    // Every change that was asked for happened, under a key of its own, and no other.
+    const keys = (await agent.asked()).map(({ key }) => key);
+    expect(agent.effects().begun).toEqual([]);
+    expect([...agent.effects().done].sort()).toEqual(keys.sort());
+    // And it was no walk in the park: work was cut off and done again, some of it work that changes the world.
+    const runs = agent.runs();
+    const again = runs
+      .filter(({ key }, index) => runs.findIndex((run) => run.key === key) < index)
+      .map(({ name }) => name);
+    console.log(`${runs.length} runs, done again: ${again.join(" ")}`);
+    expect(again.length).toBeGreaterThan(KILL_POINTS.length / 2);
+    expect(again.filter((name) => EFFECTS.includes(name))).not.toEqual([]);
+    expect((await agent.handle.executions()).length).toBeGreaterThan(3);
+  },
+);
+
+/** Kills it at every point, then by chance. */
+async function harry(
+  agent: AgentFolder,
+  between: (low: number, high: number) => number,
+): Promise<void> {
+  for (const { when, isReached } of KILL_POINTS) {
+    const child = agent.spawn("script");
+    await until(when, async () => {
+      if (child.isGone) throw new Error(`It ended before ${when}: ${child.output}`);
+      const sight = await agent.see();
+      return sight !== null && (await isReached(sight, agent));
+    });
+    await child.kill();
+  }
+  for (let kills = 0; kills < RANDOM_KILLS; kills++) {
+    const child = agent.spawn("script");
+    const deadline = performance.now() + between(150, 900);
+    await until("its time has come", () => performance.now() > deadline);
+    await child.kill();
+  }
+}
+
+/** It happened, and a process that dies now takes the knowledge of it along. */
+async function isDoneAndUnrecorded(agent: AgentFolder, name: string): Promise<boolean> {
+  const { done } = agent.effects();
+  const open = (await agent.asked()).filter((call) => call.name === name && !call.isRecorded);
+  return open.some(({ key }) => done.includes(key));
+}
+
+/** Words of an answer, not of a tool call. */
+function isSpeech(progress: unknown): boolean {
+  return progress !== undefined && JSON.stringify(progress) !== JSON.stringify({ text: "…" });
+}
+
+async function repliesOf(agent: AgentFolder): Promise<readonly unknown[]> {
+  const entries = await agent.handle.kv.entries();
+  return entries.filter(([key]) => key.startsWith("reply:"));
+}
+
+test("typed in, left by a kill and taken up again, a conversation goes on where it was", async () => {
+  const agent = await AgentFolder.make("typed", "--pace", "1");
+  const first = agent.spawn("chat");
+  first.type("remember that my name is Ada");
+  await first.says("agent: I will remember your name.");
+  first.type("calculate (2+3)*4");
+  await first.says("agent: (2+3)*4 is 20.");
+  await first.kill();
+
+  const second = agent.spawn("chat");
+  second.type("what is my name?");
+  await second.says("agent: Your name is Ada.");
+  second.type("what did we talk about?");
+  await second.says("We talked about: remember that my name is Ada; calculate (2+3)*4;");
+  second.type("/bye");
+  expect(await second.end()).toBe(0);
+  expect(await agent.handle.result()).toMatchObject({ answered: 4, executions: 1 });
+});
+
+test("a dangerous tool waits for a person: a no is kept, a yes is carried out", async () => {
+  const agent = await AgentFolder.make("careful", "--pace", "1");
+  const chat = agent.spawn("chat");
+  chat.type("write one to a.txt and then delete a.txt");
+  await chat.says("agent: may I delete a.txt? /yes or /no");
+  expect((await agent.see())?.info.waitingFor).toMatchObject([
+    { kind: "timer" },
+    { kind: "event", name: "decision", details: { call: { tool: "delete", path: "a.txt" } } },
+  ]);
+  chat.type("/no");
+  await chat.says("agent: Wrote a.txt. I could not delete: the user does not want it.");
+  expect(agent.file("a.txt")).toBe("one\n");
+  chat.type("delete a.txt");
+  await until("it asks again", () => chat.output.split("may I").length === 3);
+  chat.type("/yes");
+  await chat.says("agent: Deleted a.txt.");
+  expect(agent.file("a.txt")).toBeNull();
+});
+
+test("a dangerous tool that nobody decides on in time is not used", async () => {
+  const agent = await AgentFolder.make("alone", "--pace", "1", "--approval", "200ms");
+  const chat = agent.spawn("chat");
+  chat.type("write one to a.txt and then delete a.txt");
+  await chat.says("agent: Wrote a.txt. I could not delete: nobody approved it in time.");
+  expect(agent.file("a.txt")).toBe("one\n");
+});
+
+test("a conversation moves to another worker when its own dies, and is told there from the start", async () => {
+  const agent = await AgentFolder.make("moved", "--pace", "1");
+  const chat = agent.spawn("chat", "--no-worker");
+  const one = agent.spawn("worker");
+  chat.type("note from the first worker");
+  await chat.says("agent: Noted in notes.md.");
+  await one.kill();
+  agent.spawn("worker");
+  chat.type("what did we talk about?");
+  await chat.says("We talked about: note from the first worker.");
+  const thoughts = (await agent.see())?.history.filter(
+    (event) => event.kind === "ActivityCompleted" && event.output.includes("forgotten"),
+  );
+  expect(thoughts).toHaveLength(1);
+});
