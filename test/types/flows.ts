@@ -1,10 +1,20 @@
 // Flows: types run through every combinator, and wrong wiring is an error where it is written.
 
-import { activity, event, orchestration, type EventDef, type Failure } from "perdure";
+import {
+  activity,
+  event,
+  orchestration,
+  type Client,
+  type EventDef,
+  type Failure,
+  type Handle,
+  type OrchestrationContext,
+} from "perdure";
 import {
   again,
   done,
   flow,
+  runFlow,
   type Again,
   type Caught,
   type Done,
@@ -290,3 +300,36 @@ flow<Order>("undone")
   .delay("a", 1)
   // @ts-expect-error a delay has nothing to undo
   .defer(() => 1);
+
+// From the outside a flow is an orchestration that also knows its nodes.
+declare const client: Client;
+declare const ctx: OrchestrationContext;
+const handle = await client.start(forked, { id: "1", kind: "card", lines: [] });
+expectTypeOf(await handle.result()).is<{ pay: number; stock: boolean }>();
+expectTypeOf(await handle.node("fork.pay/charge").result()).is<Receipt>();
+expectTypeOf(await handle.node("fork").result()).is<{ pay: number; stock: boolean }>();
+expectTypeOf(await handle.node("each#3/ship").result()).is<unknown>();
+expectTypeOf(await client.get(looped, "id").node("count/step").result()).is<
+  Again<number> | Done<string>
+>();
+expectTypeOf(await client.get("id").node("anything").result()).is<unknown>();
+const plain: Handle<{ pay: number; stock: boolean }> = handle;
+void plain;
+// @ts-expect-error not an order
+client.start(forked, { id: "1" });
+expectTypeOf(await ctx.call(looped, 1)).is<string>();
+ctx.startDetached(looped, 1, { id: "detached" });
+// @ts-expect-error not a number
+ctx.call(looped, "1");
+expectTypeOf(await runFlow(looped, 1)).is<string>();
+// @ts-expect-error not a number
+runFlow(looped, "1");
+expectTypeOf(
+  await runFlow(
+    flow("no input")
+      .then("a", () => 1)
+      .build(),
+  ),
+).is<number>();
+const { Perdure } = await import("perdure");
+void Perdure.open("sqlite::memory:", { register: [forked, looped, audit, charge] });

@@ -1,0 +1,65 @@
+// From the arguments of a builder's call to what it collects.
+
+import type { ChildOptions } from "./builder-types.ts";
+import {
+  isActivity,
+  type Plan,
+  type PlannedBranch,
+  type PlannedNode,
+  type PlannedWork,
+} from "./plan.ts";
+
+/** Where an id may be left out it is the first argument if that is text. */
+export function idAndRest(
+  given: readonly unknown[],
+  idOf: (first: unknown) => string,
+): { readonly id: string; readonly rest: readonly unknown[] } {
+  const [first, ...rest] = given;
+  // A name alone is a target, not an id: child("audit") is no call that types allow.
+  if (typeof first === "string" && rest.length > 0) return { id: first, rest };
+  return { id: idOf(first), rest: given };
+}
+
+/** The name of a definition: what a node is called by that was given no id. */
+export function nameOf(definition: unknown): string {
+  if (typeof definition !== "object" || definition === null || !("name" in definition)) return "";
+  return typeof definition.name === "string" ? definition.name : "";
+}
+
+/** An activity's name, a function's, or its place. */
+export function idOfFunction(run: unknown, index: number): string {
+  if (isActivity(run)) return run.name;
+  const name = typeof run === "function" ? run.name : "";
+  return name === "" ? `step-${index + 1}` : name;
+}
+
+export function workOf(run: unknown, options: unknown): PlannedWork {
+  return { run, options: { ...(options as PlannedWork["options"] | undefined) } }; // judged by `build()`
+}
+
+export function branchPlan(branch: unknown, start: object, what: string): Plan {
+  if (typeof branch !== "function") return [mistake(`${what} is a function of a builder`)];
+  const built: unknown = (branch as (f: object) => unknown)(start);
+  if (typeof built === "object" && built !== null && "~plan" in built)
+    return built["~plan"] as Plan; // a builder's own
+  return [mistake(`${what} must give back the builder: (f) => f.then(…)`)];
+}
+
+export function branchPlans(branches: unknown, start: object): readonly PlannedBranch[] {
+  if (typeof branches !== "object" || branches === null) {
+    return [{ key: "?", plan: [mistake("branches are given as an object of functions")] }];
+  }
+  return Object.entries(branches).map(([key, branch]) => ({
+    key,
+    plan: branchPlan(branch, start, `branch "${key}"`),
+  }));
+}
+
+export function childNode(id: string, target: unknown, options: ChildOptions): PlannedNode {
+  const { version, onParentClose } = options;
+  return { kind: "child", id, target, version, onParentClose };
+}
+
+function mistake(message: string): PlannedNode {
+  return { kind: "mistake", id: "", message };
+}

@@ -1,0 +1,205 @@
+// Work without a store: attempts of activities and steps, their time-outs and retries, in this process.
+//   MW1. The rules are those of the queue: what a policy repeats, after how long, and what a time-out counts as
+//        (semantics 10, 11).
+//   MW2. The first of {outcome, time-out, cancel} decides an attempt; everything later is ignored.
+
+import type { ActivityContext, ActivityInfo, StepContext } from "../core/activity-context.ts";
+import { asyncContext, type WorkFrame } from "../core/async-context.ts";
+import type { Codec } from "../core/codec.ts";
+import { PerdureError, isPerdureError } from "../core/errors.ts";
+import { toFailure, type Failure } from "../core/failure.ts";
+import { makeLogger, type Logger, type LogSink } from "../core/log.ts";
+import { CancelledError } from "../core/outcome-errors.ts";
+import { RetryAfterError } from "../core/retry-errors.ts";
+import { normalizeRetry, retryDelay, shouldRetry, type RetryPolicy } from "../core/retry-policy.ts";
+import type { TimerHandle } from "../core/environment.ts";
+import type { TimerWheel } from "../core/timer-wheel.ts";
+
+export interface MemoryHost {
+  readonly codec: Codec;
+  readonly log: LogSink;
+  readonly wheel: TimerWheel;
+  readonly monotonic: () => number;
+  readonly random: () => number;
+}
+export interface WorkOptions {
+  readonly retry?: RetryPolicy;
+  readonly timeoutMs?: number;
+  readonly heartbeatTimeoutMs?: number;
+}
+export type WorkOutcome =
+  | { readonly kind: "completed"; readonly output: string; readonly attempts: number }
+  | { readonly kind: "failed"; readonly failure: Failure; readonly attempts: number };
+
+/** One call, over all its attempts. */
+export class MemoryWork {
+  readonly #host: MemoryHost;
+  readonly #frame: WorkFrame;
+  readonly #options: WorkOptions;
+  readonly #invoke: (context: MemoryContext) => unknown;
+  readonly #contextOf: (attempt: number, controller: AbortController) => MemoryContext;
+  readonly #onOutcome: (outcome: WorkOutcome) => void;
+  #timers: TimerHandle[] = [];
+  #controller = new AbortController();
+  #isOver = false;
+  #lastHeartbeat: unknown = undefined;
+
+  constructor(options: {
+    host: MemoryHost;
+    info: ActivityInfo;
+    kind: WorkFrame["kind"];
+    key: string;
+    options: WorkOptions;
+    invoke: (context: MemoryContext) => unknown;
+    onOutcome: (outcome: WorkOutcome) => void;
+  }) {
+    const { host, info, kind, key } = options;
+    this.#host = host;
+    this.#frame = { kind, name: info.activity, instanceId: info.instanceId };
+    this.#options = options.options;
+    this.#invoke = options.invoke;
+    this.#onOutcome = options.onOutcome;
+    this.#contextOf = (attempt, controller) =>
+      new MemoryContext({
+        attempt,
+        key,
+        info,
+        signal: controller.signal,
+        log: host.log,
+        lastHeartbeat: this.#lastHeartbeat,
+        onHeartbeat: (details) => {
+          if (details !== undefined) this.#lastHeartbeat = details;
+          this.#beat(attempt, controller);
+        },
+      });
+    this.#attempt(1);
+  }
+
+  cancel(reason: string): void {
+    this.#end();
+    this.#controller.abort(new CancelledError(reason));
+  }
+
+  #attempt(attempt: number): void {
+    const controller = new AbortController();
+    this.#controller = controller;
+    const { timeoutMs } = this.#options;
+    if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#late(attempt, "activity"));
+    this.#beat(attempt, controller);
+    const context = this.#contextOf(attempt, controller);
+    void this.#enter(context).then((settle) => {
+      if (!this.#isOver && this.#controller === controller) settle(attempt);
+    });
+  }
+
+  /** Never rejects; what it gives says how the attempt went. */
+  async #enter(context: MemoryContext): Promise<(attempt: number) => void> {
+    let value: unknown;
+    try {
+      value = await asyncContext.run(this.#frame, () => this.#invoke(context));
+    } catch (error) {
+      const refused = isPerdureError(error, "INVALID_ARGUMENT") ? { retryable: false } : {};
+      const failure = toFailure(error, { codec: this.#host.codec, ...refused });
+      const delayMs = error instanceof RetryAfterError ? error.delayMs : null;
+      return (attempt) => this.#failed(attempt, failure, delayMs);
+    }
+    try {
+      const output = this.#host.codec.encode(value);
+      return (attempt) => {
+        this.#end();
+        this.#onOutcome({ kind: "completed", output, attempts: attempt });
+      };
+    } catch (error) {
+      const failure = toFailure(error, { retryable: false, codec: this.#host.codec });
+      return (attempt) => this.#failed(attempt, failure, null);
+    }
+  }
+
+  #beat(attempt: number, controller: AbortController): void {
+    const { heartbeatTimeoutMs } = this.#options;
+    if (heartbeatTimeoutMs === undefined || this.#controller !== controller) return;
+    this.#stopTimers("beat");
+    this.#after(heartbeatTimeoutMs, () => this.#late(attempt, "activity heartbeat"), "beat");
+  }
+
+  #late(attempt: number, what: string): void {
+    const message = `timeout: ${what} timed out`;
+    const failure: Failure = {
+      category: "application",
+      kind: "timeout",
+      name: "TimeoutError",
+      message,
+      retryable: true,
+    };
+    const controller = this.#controller;
+    this.#controller = new AbortController(); // what the old one does from here on is ignored (MW2)
+    controller.abort(new PerdureError("TIMEOUT", message));
+    this.#failed(attempt, failure, null);
+  }
+
+  #failed(attempts: number, failure: Failure, delayMs: number | null): void {
+    this.#stopTimers();
+    const policy = this.#options.retry ?? normalizeRetry(undefined);
+    if (!shouldRetry({ policy, failures: attempts, failure })) {
+      this.#end();
+      return this.#onOutcome({ kind: "failed", failure, attempts });
+    }
+    const after = delayMs ?? retryDelay(policy, attempts, this.#host.random);
+    this.#after(after, () => this.#attempt(attempts + 1));
+  }
+
+  readonly #labels = new WeakMap<TimerHandle, string>();
+  #after(delayMs: number, fn: () => void, label = ""): void {
+    const timer = this.#host.wheel.schedule(this.#host.monotonic() + delayMs, fn);
+    this.#labels.set(timer, label);
+    this.#timers.push(timer);
+  }
+  #stopTimers(label?: string): void {
+    const stopped = this.#timers.filter(
+      (timer) => label === undefined || this.#labels.get(timer) === label,
+    );
+    for (const timer of stopped) timer.cancel();
+    this.#timers = this.#timers.filter((timer) => !stopped.includes(timer));
+  }
+  #end(): void {
+    this.#isOver = true;
+    this.#stopTimers();
+  }
+}
+
+/** What an activity sees where there is no store. */
+export class MemoryContext implements ActivityContext, StepContext {
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly info: ActivityInfo;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly lastHeartbeat: unknown;
+  readonly heartbeat: (details?: unknown) => void;
+  readonly progress: (value: unknown) => void;
+
+  constructor(options: {
+    attempt: number;
+    key: string;
+    info: ActivityInfo;
+    signal: AbortSignal;
+    log: LogSink;
+    lastHeartbeat: unknown;
+    onHeartbeat: (details: unknown) => void;
+  }) {
+    const { attempt, info } = options;
+    this.attempt = attempt;
+    this.idempotencyKey = options.key;
+    this.info = info;
+    this.signal = options.signal;
+    const fields = { instance: info.instanceId, activity: info.activity, attempt };
+    this.log = makeLogger(options.log, fields);
+    this.lastHeartbeat = options.lastHeartbeat;
+    this.heartbeat = (details) => options.onHeartbeat(details);
+    this.progress = () => options.onHeartbeat(undefined); // a sign of life; nobody can watch
+  }
+
+  get client(): never {
+    throw new PerdureError("INVALID_ARGUMENT", "runFlow has no store, and so no client.");
+  }
+}

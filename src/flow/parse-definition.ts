@@ -1,0 +1,166 @@
+// Reading a definition that comes from outside: every member is looked at before anything is made of it.
+//   PD1. What passes here is what definition.schema.json describes; an unknown member is refused, because it would
+//        silently drop what it asked for.
+
+import { BACKOFF_KINDS } from "../core/retry-policy.ts";
+import { PerdureError } from "../core/errors.ts";
+import { DEFINITION_FORMAT, type FlowDefinition } from "./definition.ts";
+import { isJson } from "./json.ts";
+
+type Check = (value: unknown, where: string, problems: string[]) => void;
+interface Members {
+  readonly required: Readonly<Record<string, Check>>;
+  readonly optional?: Readonly<Record<string, Check>>;
+}
+
+const text: Check = (value, where, problems) => {
+  if (typeof value !== "string") problems.push(`${where} is a text`);
+};
+const number: Check = (value, where, problems) => {
+  if (typeof value !== "number") problems.push(`${where} is a number`);
+};
+const milliseconds: Check = (value, where, problems) => {
+  if (!(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) {
+    problems.push(`${where} is a whole number of milliseconds`);
+  }
+};
+const json: Check = (value, where, problems) => {
+  if (!isJson(value)) problems.push(`${where} is plain JSON`);
+};
+const flag: Check = (value, where, problems) => {
+  if (typeof value !== "boolean") problems.push(`${where} is true or false`);
+};
+
+function oneOf(...known: readonly (string | number | boolean)[]): Check {
+  return (value, where, problems) => {
+    if ((known as readonly unknown[]).includes(value)) return;
+    const list = known.map((each) => JSON.stringify(each)).join(" or ");
+    problems.push(`${where} is ${list}`);
+  };
+}
+
+function list(check: Check): Check {
+  return (value, where, problems) => {
+    if (!Array.isArray(value)) problems.push(`${where} is a list`);
+    else
+      for (const [index, member] of value.entries()) check(member, `${where}[${index}]`, problems);
+  };
+}
+
+function object({ required, optional = {} }: Members): Check {
+  return (value, where, problems) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      problems.push(`${where} is an object`);
+      return;
+    }
+    const given = value as Readonly<Record<string, unknown>>;
+    for (const [name, check] of Object.entries(required)) {
+      if (!Object.hasOwn(given, name)) problems.push(`${where}.${name} is missing`);
+      else check(given[name], `${where}.${name}`, problems);
+    }
+    for (const [name, member] of Object.entries(given)) {
+      if (Object.hasOwn(required, name)) continue;
+      const check = Object.hasOwn(optional, name) ? optional[name] : undefined;
+      if (check === undefined) problems.push(`${where}.${name} is not known`);
+      else check(member, `${where}.${name}`, problems);
+    }
+  };
+}
+
+const retry = object({
+  required: {
+    maxAttempts: number,
+    backoff: object({
+      required: {
+        kind: oneOf(...BACKOFF_KINDS),
+        baseMs: milliseconds,
+        factor: number,
+        maxMs: milliseconds,
+        jitter: number,
+      },
+    }),
+    onTimeout: flag,
+    nonRetryable: list(text),
+  },
+});
+const options = object({
+  required: {},
+  optional: {
+    retry,
+    timeoutMs: milliseconds,
+    scheduleToCloseMs: milliseconds,
+    heartbeatTimeoutMs: milliseconds,
+    session: text,
+    tags: list(text),
+    priority: oneOf(1, 2, 3, 4, 5),
+  },
+});
+const workMembers = {
+  activity: text,
+  options,
+  version: text,
+  description: text,
+  metadata: json,
+} as const;
+const work = object({ required: {}, optional: workMembers });
+const nodes: Check = (value, where, problems) => list(node)(value, where, problems);
+const keyed = object({ required: { key: text, nodes } });
+const kind: Check = () => undefined; // compared to find the check of the rest
+const head = { kind, id: text } as const;
+
+const NODES: Readonly<Record<string, Check>> = {
+  task: object({ required: head, optional: { ...workMembers, defer: work } }),
+  fork: object({
+    required: { ...head, branches: list(keyed) },
+    optional: { onError: oneOf("settle") },
+  }),
+  map: object({
+    required: { ...head, items: work, concurrency: number, nodes },
+    optional: { onError: oneOf("settle") },
+  }),
+  route: object({
+    required: { ...head, key: work, cases: list(keyed) },
+    optional: { otherwise: nodes, envelope: oneOf(true) },
+  }),
+  loop: object({
+    required: { ...head, maxIterations: number, onMax: oneOf("fail", "exitWithLast"), nodes },
+  }),
+  delay: object({ required: { ...head, delayMs: milliseconds } }),
+  wait: object({
+    required: { ...head, signal: text },
+    optional: { timeoutMs: milliseconds, onTimeout: oneOf("continue") },
+  }),
+  call: object({ required: { ...head, flow: text, nodes }, optional: { defer: work } }),
+  child: object({
+    required: { ...head, orchestration: text },
+    optional: { version: text, onParentClose: oneOf("abandon"), defer: work },
+  }),
+  catch: object({ required: { ...head, nodes, handler: nodes } }),
+};
+
+function node(value: unknown, where: string, problems: string[]): void {
+  const given =
+    typeof value === "object" && value !== null && "kind" in value ? value.kind : undefined;
+  const check = typeof given === "string" && Object.hasOwn(NODES, given) ? NODES[given] : undefined;
+  if (check === undefined)
+    problems.push(`${where}.kind is one of ${Object.keys(NODES).join(", ")}`);
+  else check(value, where, problems);
+}
+
+const definition = object({
+  required: { format: oneOf(DEFINITION_FORMAT), name: text, version: text, nodes },
+  optional: { description: text, metadata: json, compactAfter: number },
+});
+
+/** The definition that a value is; INVALID_ARGUMENT with everything that is wrong. */
+export function parseDefinition(value: unknown): FlowDefinition {
+  const problems: string[] = [];
+  definition(value, "definition", problems);
+  if (problems.length > 0) {
+    throw new PerdureError(
+      "INVALID_ARGUMENT",
+      `This is no flow definition: ${problems.join("; ")}.`,
+    );
+  }
+  return structuredClone(value) as FlowDefinition; // every member was looked at above
+}

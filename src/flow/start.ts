@@ -1,0 +1,19 @@
+// Where a flow begins.
+
+import type { SchemaInput, SchemaOutput, StandardSchema } from "../core/standard-schema.ts";
+import type { Checked } from "./builder-types.ts";
+import { FlowBuilder } from "./builder.ts";
+import type { FlowOptions } from "./flow.ts";
+
+/** A flow of this name: add steps, then `build()`. */
+export function flow<Schema extends StandardSchema>(
+  name: string,
+  options: FlowOptions & { readonly input: Schema },
+): FlowBuilder<Checked<SchemaInput<Schema>, SchemaOutput<Schema>>, SchemaOutput<Schema>>;
+export function flow<I = undefined>(
+  name: string,
+  options?: FlowOptions & { readonly input?: undefined },
+): FlowBuilder<I, I>;
+export function flow(name: string, options: FlowOptions = {}): FlowBuilder<never, unknown> {
+  return new FlowBuilder({ ...options, name });
+}

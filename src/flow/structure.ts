@@ -1,0 +1,155 @@
+// The rules of a flow's structure, for flows that were built and flows that were read: all that is wrong, at once.
+
+import { isPerdureError } from "../core/errors.ts";
+import { parseName } from "../core/ids.ts";
+import { parseVersion } from "../core/semver.ts";
+import type { FlowDefinition, FlowNode, Keyed } from "./definition.ts";
+import { ownActivityName } from "./hash.ts";
+import { levelsOf, walk, worksOf } from "./paths.ts";
+
+/** Sentences; none: the definition is sound. */
+export function structureProblems(definition: FlowDefinition): string[] {
+  const problems: string[] = [];
+  problems.push(...refusal(() => parseName(definition.name, "flow name")));
+  problems.push(...refusal(() => parseVersion(definition.version)));
+  if (String(definition.version).includes("+")) {
+    problems.push(`version "${definition.version}" has build metadata, which the hash takes`);
+  }
+  const { compactAfter } = definition;
+  if (compactAfter !== undefined) {
+    problems.push(...wholeNumber(compactAfter, "compactAfter", 10));
+  }
+  if (definition.nodes.length === 0) problems.push("the flow has no step");
+  problems.push(...levelProblems(definition.nodes, "", true));
+  problems.push(...pathProblems(definition));
+  return problems;
+}
+
+export function wholeNumber(value: unknown, what: string, min: number): string[] {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= min) return [];
+  return [`${what} is a whole number, ${min} or more, not ${String(value)}`];
+}
+
+/** What a check refuses, as sentences. */
+export function refusal(check: () => unknown): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (isPerdureError(error)) return [error.message.replace(/\.$/, "")];
+    throw error;
+  }
+}
+
+function levelProblems(nodes: readonly FlowNode[], prefix: string, isWhole: boolean): string[] {
+  const problems: string[] = [];
+  // A catch and what it watches over are one level (PA2): its ids are looked at once, from the outermost.
+  if (isWhole) problems.push(...duplicateIds(nodes, prefix));
+  for (const [index, node] of nodes.entries()) {
+    const path = prefix + node.id;
+    // What it undoes is what its level has done (UN1), so nothing may stand before it.
+    if (node.kind === "catch" && index > 0)
+      problems.push(`catch "${path}" is not the first on its level`);
+    problems.push(...idProblems(node.id, `the id of ${node.kind} "${path}"`));
+    problems.push(...nodeProblems(node, path));
+    for (const level of levelsOf(node, prefix)) {
+      problems.push(...levelProblems(level.nodes, level.prefix, level.prefix !== prefix));
+    }
+  }
+  return problems;
+}
+
+function duplicateIds(nodes: readonly FlowNode[], prefix: string): string[] {
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const id of idsOf(nodes)) {
+    if (seen.has(id)) twice.add(id);
+    seen.add(id);
+  }
+  const where = prefix === "" ? "the first level" : `the level "${prefix.slice(0, -1)}"`;
+  return [...twice].map((id) => `the id "${id}" stands twice on ${where}`);
+}
+
+function* idsOf(nodes: readonly FlowNode[]): Generator<string> {
+  for (const node of nodes) {
+    if (node.kind === "catch") yield* idsOf(node.nodes);
+    yield node.id;
+  }
+}
+
+function idProblems(id: string, what: string): string[] {
+  const problems = refusal(() => parseName(id, what));
+  if (/[/#]/.test(id))
+    problems.push(`${what} has a "/" or "#", which separate the parts of a path`);
+  return problems;
+}
+
+function nodeProblems(node: FlowNode, path: string): string[] {
+  switch (node.kind) {
+    case "fork":
+      if (node.branches.length === 0) return [`fork "${path}" has no branch`];
+      return keyProblems(node.branches, path);
+    case "route":
+      if (node.cases.length === 0) return [`route "${path}" has no case`];
+      return keyProblems(node.cases, path);
+    case "map":
+      return [
+        ...emptyBody(node.nodes, `map "${path}"`),
+        ...wholeNumber(node.concurrency, `concurrency of map "${path}"`, 1),
+      ];
+    case "loop":
+      return [
+        ...emptyBody(node.nodes, `loop "${path}"`),
+        ...wholeNumber(node.maxIterations, `maxIterations of loop "${path}"`, 1),
+      ];
+    case "catch":
+      return emptyBody(node.nodes, `catch "${path}"`);
+    case "wait":
+      return refusal(() => parseName(node.signal, `the signal of "${path}"`));
+    case "child":
+      return refusal(() => parseName(node.orchestration, `the orchestration of "${path}"`));
+    default:
+      return [];
+  }
+}
+
+function emptyBody(nodes: readonly FlowNode[], what: string): string[] {
+  return nodes.length === 0 ? [`${what} has nothing in it`] : [];
+}
+
+function keyProblems(branches: readonly Keyed[], path: string): string[] {
+  const keys = new Set<string>();
+  return branches.flatMap(({ key }) => {
+    const twice = keys.has(key) ? [`the key "${key}" stands twice in "${path}"`] : [];
+    keys.add(key);
+    return [...twice, ...idProblems(key, `the key "${key}" of "${path}"`)];
+  });
+}
+
+/** Ids may hold dots, so that two nodes of different levels could have one path; and names have a length. */
+function pathProblems(definition: FlowDefinition): string[] {
+  const problems: string[] = [];
+  /** The level that each is on: two of one level have been told already. */
+  const paths = new Map<string, string>();
+  for (const { node, path, parent } of walk(definition.nodes)) {
+    const works = worksOf(node, path);
+    for (const taken of new Set([path, ...works.map((work) => work.path)])) {
+      const level = `${parent ?? ""} ${path.slice(0, -node.id.length)}`;
+      const known = paths.get(taken);
+      if (known !== undefined && known !== level) {
+        problems.push(`two nodes have the path "${taken}"`);
+      }
+      paths.set(taken, level);
+    }
+    for (const work of works) {
+      if (work.definition.activity !== undefined) {
+        const { activity } = work.definition;
+        problems.push(...refusal(() => parseName(activity, `the activity of "${work.path}"`)));
+        continue;
+      }
+      const name = ownActivityName(definition.name, "00000000", work.path);
+      problems.push(...refusal(() => parseName(name, `the activity of "${work.path}"`)));
+    }
+  }
+  return problems;
+}
