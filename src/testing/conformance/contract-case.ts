@@ -6,6 +6,7 @@ import { VirtualEnvironment } from "../virtual-environment.ts";
 import { has, type Need, type OpenProvider } from "./open-provider.ts";
 import { Setup } from "./setup.ts";
 
+/** One case of the contract. */
 export interface ContractCase {
   /** A sentence about behaviour; within its subject no two are alike. */
   readonly title: string;
@@ -14,11 +15,13 @@ export interface ContractCase {
   run(setup: Setup): Promise<void>;
 }
 
+/** The cases about one subject. */
 export interface ContractSubject {
   readonly subject: string;
   readonly cases: readonly ContractCase[];
 }
 
+/** What is said about a provider besides how to open it. */
 export interface ContractOptions {
   /** What `open` gives besides a provider. Cases that need more are no part of the suite. */
   readonly offers?: readonly Need[];

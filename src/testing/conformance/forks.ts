@@ -48,7 +48,11 @@ export const forks: ContractSubject = {
         const consumed = leased.messages.map(({ id }) => id);
         await setup.turn(held, { events: [eventText("3")], consumed });
         expect((await setup.events(held)).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
-        expect(await setup.read("copy")).toMatchObject({ status: "running", lastEvent: 4 });
+        expect(await setup.read("copy")).toMatchObject({
+          status: "running",
+          lastEvent: 4,
+          copiedUntil: 3,
+        });
       },
     },
     {
@@ -56,6 +60,7 @@ export const forks: ContractSubject = {
       async run(setup) {
         await setup.start("a");
         expect(await setup.leaseOnly("a")).toMatchObject({ copiedUntil: 0 });
+        expect(await setup.read("a")).toMatchObject({ copiedUntil: 0 });
       },
     },
     {

@@ -27,6 +27,7 @@ import { leasesInstances } from "./leases-instances.ts";
 import { listingFilters } from "./listing-filters.ts";
 import { listing } from "./listing.ts";
 import { liveness } from "./liveness.ts";
+import { lostAnswers } from "./lost-answers.ts";
 import { metrics } from "./metrics.ts";
 import { multiExecution } from "./multi-execution.ts";
 import { notifications } from "./notifications.ts";
@@ -83,6 +84,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   heartbeats,
   leasesInstances,
   leasesExpiry,
+  lostAnswers,
   liveness,
   sends,
   keptMessages,

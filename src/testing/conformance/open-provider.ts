@@ -8,6 +8,7 @@ export type OpenProvider = (options: {
   readonly environment: Environment;
 }) => Promise<OpenedProvider>;
 
+/** A fresh store, and what can be done to it. */
 export interface OpenedProvider {
   readonly provider: Provider;
   /** Another provider on the same store, as another process would open it; the suite closes it. */
@@ -18,6 +19,7 @@ export interface OpenedProvider {
   cleanup(): Promise<void>;
 }
 
+/** Ways to do to a store what no provider does. Each is optional. */
 export interface Tampering {
   /** Replaces the text of a history row. */
   corruptHistory?(row: {

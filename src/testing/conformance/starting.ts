@@ -56,6 +56,7 @@ export const starting: ContractSubject = {
           attributes: { customer: "ada", "odd key": "" },
           priority: 1,
           lastEvent: 0,
+          copiedUntil: 0,
           owner: null,
           createdAt: setup.environment.now(),
           updatedAt: setup.environment.now(),

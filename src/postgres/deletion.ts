@@ -1,0 +1,160 @@
+// Deletion: an instance and its descendants, with all that is theirs, in one transaction (AD3).
+//   D1. The rows go, and with them every token: whatever an owner commits later finds nothing to write to, and
+//       a key is never given again (N1).
+//   D2. A parent that waits for a child hears of its end.
+//   D3. The whole tree is locked before anything is judged; a turn that was under way may have added to it, so it is
+//       looked at until it stays as it is.
+
+import type { DeleteResult, Removed } from "../core/provider/admin.ts";
+import { TERMINAL_STATUSES } from "../core/provider/instances.ts";
+import { plain } from "./column-arrays.ts";
+import { integer, text, type Row } from "./columns.ts";
+import type { Connection, Statements } from "./connection.ts";
+import type { Endings } from "./ending.ts";
+import type { InstanceHead } from "./instance-rows.ts";
+import type { Instances } from "./instances.ts";
+import type { NewsDraft } from "./news.ts";
+import type { Notifier } from "./notifications.ts";
+import { DELETED } from "./outcomes.ts";
+import { Pipeline, type Statement } from "./pipeline.ts";
+import type { Tasks } from "./tasks.ts";
+import { probe } from "./probing.ts";
+
+/** What is kept of an instance beside its row, its inbox and its tasks. */
+const TABLES = ["history", "kv", "requests"];
+
+export class Deletions {
+  readonly #instances: Instances;
+  readonly #tasks: Tasks;
+  readonly #endings: Endings;
+  readonly #notifier: Notifier;
+  readonly #selectTree: Statement;
+  readonly #delete: Statement;
+  readonly #deleteMessages: Statement;
+  readonly #deleteRows: readonly Statement[];
+
+  constructor(
+    connection: Connection,
+    parts: {
+      readonly instances: Instances;
+      readonly tasks: Tasks;
+      readonly endings: Endings;
+      readonly notifier: Notifier;
+    },
+  ) {
+    this.#instances = parts.instances;
+    this.#tasks = parts.tasks;
+    this.#endings = parts.endings;
+    this.#notifier = parts.notifier;
+    this.#selectTree = connection.prepare(`
+      WITH RECURSIVE tree AS (
+        SELECT key, id, status FROM @instances WHERE id = $1
+        UNION
+        SELECT child.key, child.id, child.status FROM tree CROSS JOIN LATERAL (
+          SELECT c.key, c.id, c.status FROM @instances AS c WHERE c.parent_id = tree.id OFFSET 0
+        ) AS child
+      )
+      SELECT key, id, status FROM tree`);
+    const ofKeys = "unnest($1::bigint[]) AS k (key)";
+    this.#delete = connection.prepare(`
+      WITH gone AS (
+        DELETE FROM @instances AS i USING ${ofKeys} WHERE ${probe("i.key", "k.key")}
+        RETURNING 1 + i.past_executions AS executions, i.last_event + i.past_events AS events
+      )
+      SELECT count(*) AS instances, coalesce(sum(executions), 0) AS executions,
+        coalesce(sum(events), 0) AS events FROM gone`);
+    const ofInstance = (table: string): Statement =>
+      connection.prepare(
+        `DELETE FROM @${table} AS t USING ${ofKeys} WHERE ${probe("t.instance", "k.key")}`,
+      );
+    this.#deleteMessages = ofInstance("inbox");
+    this.#deleteRows = TABLES.map(ofInstance);
+  }
+
+  delete({ id, force }: { readonly id: string; readonly force: boolean }): Promise<DeleteResult> {
+    return this.#notifier.transact(async (statements, news) => {
+      await this.#instances.lockFamily(statements, id); // the parent too (D2)
+      const tree = await this.#lockTree(statements, id);
+      const root = await this.#instances.find(statements, id);
+      if (root === null) return refused("INSTANCE_NOT_FOUND", `No instance "${id}" exists.`);
+      const refusal = force ? null : await this.#refusal(statements, root, tree);
+      if (refusal !== null) return refusal;
+      if (isLive(root)) await this.#endings.tellParent(statements, root, DELETED, news);
+      return { kind: "deleted", ...(await this.#removeAll(statements, tree, news)) };
+    });
+  }
+
+  /** D3 */
+  async #lockTree(statements: Statements, id: string): Promise<readonly Row[]> {
+    let locked = new Set<number>();
+    for (;;) {
+      const tree = await statements.run(this.#selectTree, [id]);
+      const keys = tree.map((row) => integer(row, "key"));
+      if (keys.every((key) => locked.has(key))) return tree;
+      const pipeline = new Pipeline();
+      this.#instances.lock(pipeline, { keys, ids: [] });
+      await statements.all(pipeline);
+      locked = new Set(keys);
+    }
+  }
+
+  async #refusal(
+    statements: Statements,
+    { id, parent }: InstanceHead,
+    tree: readonly Row[],
+  ): Promise<DeleteResult | null> {
+    const live = tree.find((row) => isLive({ status: text(row, "status") }));
+    if (live !== undefined) {
+      const liveId = text(live, "id");
+      const which = liveId === id ? "" : `, a descendant of "${id}",`;
+      const message = `Instance "${liveId}"${which} has not ended. Terminate it, or delete by force.`;
+      return refused("INSTANCE_RUNNING", message);
+    }
+    if (parent === null || (await this.#instances.find(statements, parent.id)) === null)
+      return null;
+    const message = `Instance "${id}" is a child of "${parent.id}". Delete that, or this by force.`;
+    return refused("INVALID_ARGUMENT", message);
+  }
+
+  async #removeAll(
+    statements: Statements,
+    tree: readonly Row[],
+    news: NewsDraft,
+  ): Promise<Removed> {
+    const keys = plain(tree.map((row) => integer(row, "key")).toSorted((a, b) => a - b));
+    const pipeline = new Pipeline();
+    const deleted = pipeline.add(this.#delete, [keys]);
+    // Tasks before messages: a completion that comes between takes its message along.
+    const tasks = this.#tasks.clear(
+      pipeline,
+      tree.map((row) => integer(row, "key")),
+    );
+    const messages = pipeline.add(this.#deleteMessages, [keys]);
+    for (const statement of this.#deleteRows) pipeline.add(statement, [keys]);
+    await statements.all(pipeline);
+    const withTasks = new Set(tasks?.rows.map((row) => integer(row, "instance")));
+    for (const row of tree) {
+      const id = text(row, "id");
+      news.changed(id);
+      if (withTasks.has(integer(row, "key"))) news.withdrawn(id);
+    }
+    const row = deleted.rows[0] ?? {};
+    return {
+      instances: integer(row, "instances"),
+      executions: integer(row, "executions"),
+      events: integer(row, "events"),
+      messages: messages.count,
+    };
+  }
+}
+
+function isLive({ status }: { readonly status: string }): boolean {
+  return !(TERMINAL_STATUSES as readonly string[]).includes(status);
+}
+
+function refused(
+  code: Extract<DeleteResult, { readonly kind: "refused" }>["code"],
+  message: string,
+): DeleteResult {
+  return { kind: "refused", code, message };
+}

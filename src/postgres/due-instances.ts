@@ -1,0 +1,218 @@
+// Due instances: who could be leased now, and in which order.
+//   D1. Order is exact, as for tasks: visible at + priority · ageing (semantics 16). The index is cut by target
+//       and priority, within which that is the order of visible at; the heads of the cuts are merged.
+//   D2. Only cuts of registered targets are read, and the other conditions (free, not paused, not blocked for
+//       this owner) are in the statement: what nobody here can take starves nobody (semantics 14).
+//   D3. A suspect comes alone. When it is first in line it is taken before the others; otherwise it waits for
+//       the next call, in which it is (semantics 9a).
+//   D4. Finding locks nothing. Taking goes by cut and number, past what others take at the same moment, so that many
+//       runtimes that find the same line share it.
+
+import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
+import { AGEING_MS } from "./ageing.ts";
+import { ColumnArrays, texts } from "./column-arrays.ts";
+import { flag, integer, integerOrNull, only, text, type Row } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import { TARGET } from "./instance-rows.ts";
+import { Pipeline, type Statement } from "./pipeline.ts";
+import { none, probe } from "./probing.ts";
+
+/** Of instances `i`. */
+export const FREE = "(i.lease_owner IS NULL OR i.lease_until <= (SELECT @clock()))";
+/** `owner` is SQL of the owner as it stands in a JSON array. */
+export function takeable(owner: string): string {
+  return `
+    i.paused IS NULL AND i.status IN ('pending', 'running')
+    AND (i.blocked_by IS NULL OR strpos(i.blocked_by, ${owner}) = 0)`;
+}
+
+/** The first message of an instance stands for all: `m` is that, and due. */
+const IS_FIRST = `
+  m.visible_at <= (SELECT @clock()) AND ${none(`
+    FROM @inbox AS e
+    WHERE e.instance = m.instance AND (e.visible_at, e.id) < (m.visible_at, m.id)`)}`;
+const OF_CUT = "NOT m.parked AND m.target = c.target AND m.priority = c.priority";
+
+/** All cuts of the targets in the first parameter, as a table: one look-up a priority that there is. */
+const CUTS = `
+  WITH RECURSIVE cuts (target, priority) AS (
+    SELECT t.target COLLATE "C", (
+      SELECT m.priority FROM @inbox AS m WHERE NOT m.parked AND m.target = t.target
+      ORDER BY m.priority LIMIT 1)
+    FROM unnest($1::text[]) AS t (target)
+    UNION ALL
+    SELECT c.target, (
+      SELECT m.priority FROM @inbox AS m
+      WHERE NOT m.parked AND m.target = c.target AND m.priority > c.priority
+      ORDER BY m.priority LIMIT 1)
+    FROM cuts AS c WHERE c.priority IS NOT NULL)`;
+
+const SHARES = new ColumnArrays({ priority: "double precision", share: "bigint", target: "text" });
+
+/** How many of a cut are to be taken. */
+export interface Share {
+  readonly target: string;
+  readonly priority: number;
+  readonly share: number;
+}
+export interface Line {
+  /** Held by the caller already. */
+  readonly held: readonly number[];
+  readonly shares: readonly Share[];
+  /** A suspect, or leases that ended over open steps: by their keys. */
+  readonly named: readonly number[];
+  readonly more: boolean;
+  /** When the next message for one of the targets becomes visible that is not yet. */
+  readonly nextAt: number | null;
+}
+
+interface Head {
+  readonly key: number;
+  readonly isHeld: boolean;
+  readonly isSuspect: boolean;
+  /** Null: it is stranded. */
+  readonly cut: { readonly target: string; readonly priority: number } | null;
+}
+
+export class DueInstances {
+  readonly #connection: Connection;
+  readonly #heads: Statement;
+  readonly #stranded: Statement;
+  readonly #nextAt: Statement;
+  readonly #takeShares: Statement;
+  readonly #takeNamed: Statement;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $2)";
+    this.#heads = connection.prepare(`
+      ${CUTS}
+      SELECT h.key, h.held, h.suspect, h.since, c.target, c.priority
+      FROM cuts AS c CROSS JOIN LATERAL (
+        SELECT i.key, i.suspicion > 0 AS suspect, i.lease_owner IS NOT DISTINCT FROM $2 AS held,
+          m.visible_at AS since, m.instance
+        FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
+        WHERE ${OF_CUT} AND ${IS_FIRST} AND (${FREE} OR i.lease_owner = $2) AND ${takeable("$3")}
+          AND ($4::boolean OR i.suspicion = 0 OR i.lease_owner = $2)
+        ORDER BY m.visible_at, m.instance LIMIT $5::bigint
+      ) AS h
+      WHERE c.priority IS NOT NULL AND ${isKnown}
+      ORDER BY h.since + c.priority * ${AGEING_MS}, h.since, h.key`);
+    // No message tells of them.
+    this.#stranded = connection.prepare(`
+      SELECT i.key, i.suspicion > 0 AS suspect FROM @instances AS i
+      WHERE i.steps_open AND i.lease_until IS NOT NULL AND i.lease_until <= (SELECT @clock())
+        AND i.lease_owner <> $2 AND ${takeable("$3")} AND ${TARGET} = ANY ($1::text[]) AND ${isKnown}
+      ORDER BY i.lease_until LIMIT $4::bigint`);
+    this.#nextAt = connection.prepare(`
+      ${CUTS}
+      SELECT min(n.at) AS at FROM cuts AS c CROSS JOIN LATERAL (
+        SELECT m.visible_at AS at FROM @inbox AS m
+        WHERE ${OF_CUT} AND m.visible_at > (SELECT @clock()) ORDER BY m.visible_at LIMIT 1
+      ) AS n WHERE c.priority IS NOT NULL`);
+    // MATERIALIZED: chosen once, and not again for every row that a plan may look at before it.
+    const take = (chosen: string): string => `
+      WITH chosen AS MATERIALIZED (${chosen})
+      UPDATE @instances AS i SET
+        lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint,
+        suspicion = i.suspicion + 1
+      FROM chosen
+      WHERE ${probe("i.key", "chosen.key")} AND EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $1)`;
+    this.#takeShares = connection.prepare(
+      take(`
+        SELECT x.key FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
+          SELECT i.key FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
+          WHERE ${OF_CUT} AND ${IS_FIRST} AND ${FREE} AND ${takeable("$4")} AND i.suspicion = 0
+          ORDER BY m.visible_at, m.instance LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED
+        ) AS x`),
+    );
+    this.#takeNamed = connection.prepare(
+      take(`
+        SELECT i.key FROM @instances AS i
+        WHERE i.key = ANY ($5::bigint[]) AND ${FREE} AND ${takeable("$4")}
+        FOR NO KEY UPDATE OF i SKIP LOCKED`),
+    );
+  }
+
+  async find(request: LeaseInstancesRequest): Promise<Line> {
+    const { owner, targets, allowSuspect, limit } = request;
+    const names = texts(targets);
+    const asked = [names, owner, JSON.stringify(owner)];
+    const pipeline = new Pipeline();
+    const heads = pipeline.add(this.#heads, [...asked, allowSuspect, limit + 1]);
+    const stranded = pipeline.add(this.#stranded, [...asked, limit + 1]);
+    const next = pipeline.add(this.#nextAt, [names]);
+    await this.#connection.look(pipeline);
+    const nextAt = integerOrNull(only(next.rows), "at");
+    return {
+      ...choose([...heads.rows.map(toHead), ...stranded.rows.map(toStranded)], request),
+      nextAt,
+    };
+  }
+
+  /** Takes what was found, unless somebody else has. */
+  take(pipeline: Pipeline, request: LeaseInstancesRequest, { shares, named }: Line): void {
+    const { owner, token, leaseMs } = request;
+    const until = leaseMs === undefined ? null : Math.ceil(leaseMs);
+    const lease = [owner, token, until, JSON.stringify(owner)];
+    if (shares.length > 0) pipeline.add(this.#takeShares, [...lease, ...SHARES.values(shares)]);
+    if (named.length > 0) pipeline.add(this.#takeNamed, [...lease, `{${named.join(",")}}`]);
+  }
+}
+
+function toHead(row: Row): Head {
+  return {
+    key: integer(row, "key"),
+    isHeld: flag(row, "held"),
+    isSuspect: flag(row, "suspect"),
+    cut: { target: text(row, "target"), priority: integer(row, "priority") },
+  };
+}
+
+function toStranded(row: Row): Head {
+  return { key: integer(row, "key"), isHeld: false, isSuspect: flag(row, "suspect"), cut: null };
+}
+
+/** In order: D3, and no more than the limit. */
+function choose(
+  heads: readonly Head[],
+  { limit, allowSuspect }: LeaseInstancesRequest,
+): Omit<Line, "nextAt"> {
+  const seen = new Set<number>();
+  const held: number[] = [];
+  const free: Head[] = [];
+  let suspectWaits = false;
+  let alone: number | null = null;
+  for (const head of heads) {
+    const { key, isHeld, isSuspect } = head;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (alone !== null) return { held: [], shares: [], named: [alone], more: true };
+    if (!isHeld && isSuspect) {
+      if (allowSuspect && free.length === 0) alone = key;
+      suspectWaits ||= allowSuspect;
+      continue;
+    }
+    if (held.length + free.length >= limit) return { held, ...shareOut(free), more: true };
+    if (isHeld) held.push(key);
+    else free.push(head);
+  }
+  if (alone !== null) {
+    return { held: [], shares: [], named: [alone], more: held.length > 0 };
+  }
+  return { held, ...shareOut(free), more: suspectWaits };
+}
+
+function shareOut(heads: readonly Head[]): Pick<Line, "shares" | "named"> {
+  const shares = new Map<string, Share>();
+  const named: number[] = [];
+  for (const { key, cut } of heads) {
+    if (cut === null) {
+      named.push(key);
+      continue;
+    }
+    const id = JSON.stringify([cut.target, cut.priority]);
+    shares.set(id, { ...cut, share: (shares.get(id)?.share ?? 0) + 1 });
+  }
+  return { shares: [...shares.values()], named };
+}

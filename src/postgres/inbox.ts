@@ -1,0 +1,271 @@
+// Inbox: the messages of instances.
+//   I1. `due` hands out what is visible, in the order (visible at, id) (B2).
+//   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
+//       the engine's are made by rule, a sender's are whatever he likes.
+//   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
+//   I4. Who writes to an inbox holds its instance's row, or takes away a task of it: so nothing is written to an
+//       instance that ends at the same moment.
+
+import type { KeptMessage, Message, NewTimer, TimerReference } from "../core/provider/messages.ts";
+import { ColumnArrays, plain } from "./column-arrays.ts";
+import { integer, type Row } from "./columns.ts";
+import type { Connection, Statements } from "./connection.ts";
+import { Gathering } from "./gathering.ts";
+import { TARGET } from "./instance-rows.ts";
+import { dueColumns, dueTime, toMessage, type NewMessage } from "./messages.ts";
+import { Pipeline, type Answer, type Statement } from "./pipeline.ts";
+import { probe, some } from "./probing.ts";
+
+/** What every message takes over from its instance `i`. */
+export const INBOX_COLUMNS = `
+  instance, priority, target, parked, visible_at, execution, sequence, kind, name, key, data`;
+export const OF_INSTANCE = `i.key, i.priority, ${TARGET}, false`;
+export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
+const COLUMNS = "m.id, m.kind, m.execution, m.sequence, m.name, m.data, m.key, m.visible_at";
+
+const MESSAGES = new ColumnArrays({
+  instance: "bigint",
+  delay: "bigint",
+  due_at: "bigint",
+  execution: "bigint",
+  sequence: "bigint",
+  kind: "text",
+  name: "text",
+  key: "text",
+  data: "text",
+});
+const CONSUMED = new ColumnArrays({ id: "bigint", instance: "bigint" });
+const TIMERS = new ColumnArrays({ instance: "bigint", sequence: "bigint", kind: "text" });
+const ASKED = new ColumnArrays({ key: "bigint", messages_max: "bigint" });
+
+export class Inbox {
+  readonly #connection: Connection;
+  /** By how many messages are asked for at most. */
+  readonly #taking = new Map<number, Gathering<number, Message[]>>();
+  readonly #put: Statement;
+  readonly #consume: Statement;
+  readonly #withdraw: Statement;
+  readonly #retarget: Statement;
+  readonly #clear: Statement;
+  readonly #clearAllButEvents: Statement;
+  readonly #park: Statement;
+  readonly #clearAllButLasting: Statement;
+  readonly #putBack: Statement;
+  readonly #due: Statement;
+  readonly #hasDue: Statement;
+  readonly #selectAll: Statement;
+  readonly #selectStart: Statement;
+  readonly #selectByKey: Statement;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#put = connection.prepare(`
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${OF_INSTANCE}, ${dueTime("m")}, m.execution, m.sequence, m.kind, m.name, m.key, m.data
+      FROM ${MESSAGES.from("m")} JOIN @instances AS i ON ${probe("i.key", "m.instance")}
+      ORDER BY m.n ${ON_SAME_KEY} RETURNING id, visible_at`);
+    this.#consume = connection.prepare(`
+      DELETE FROM @inbox AS m USING ${CONSUMED.from("c")}
+      WHERE ${probe("m.id", "c.id")} AND ${probe("m.instance", "c.instance")}`);
+    this.#withdraw = connection.prepare(`
+      DELETE FROM @inbox AS m USING (
+        SELECT x.id FROM ${TIMERS.from("t")} CROSS JOIN LATERAL (
+          SELECT w.id FROM @inbox AS w
+          WHERE w.instance = t.instance AND w.sequence = t.sequence AND w.kind = t.kind
+            AND w.key IS NULL AND w.sequence IS NOT NULL OFFSET 0
+        ) AS x
+      ) AS gone WHERE ${probe("m.id", "gone.id")}`);
+    this.#retarget = connection.prepare(`
+      UPDATE @inbox AS m SET target = ${TARGET}
+      FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
+      WHERE ${probe("m.instance", "k.key")}`);
+    const all = `DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key) WHERE ${probe("m.instance", "k.key")}`;
+    this.#clear = connection.prepare(all);
+    this.#clearAllButEvents = connection.prepare(`${all} AND m.kind <> 'event'`);
+    this.#park = connection.prepare(`
+      UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
+      WHERE ${probe("m.instance", "k.key")}`);
+    this.#clearAllButLasting = connection.prepare(`${all} AND m.kind NOT IN ('event', 'cancel')`);
+    this.#putBack = connection.prepare(`
+      WITH later AS MATERIALIZED (
+        SELECT nextval('@message_ids') AS id, old.id AS old_id, old.execution, old.target FROM (
+          SELECT m.id, i.execution, ${TARGET} AS target
+          FROM unnest($1::bigint[]) AS k (key)
+          JOIN @instances AS i ON ${probe("i.key", "k.key")}
+          JOIN @inbox AS m ON ${probe("m.instance", "k.key")}
+          WHERE m.parked ORDER BY m.id
+        ) AS old
+      )
+      UPDATE @inbox AS m SET
+        parked = false, id = later.id, target = later.target,
+        execution = CASE WHEN m.kind = 'event' THEN NULL ELSE later.execution END,
+        visible_at = greatest(m.visible_at, (SELECT @clock()))
+      FROM later WHERE ${probe("m.id", "later.old_id")}`);
+    this.#due = connection.prepare(`
+      SELECT a.key AS instance, ${COLUMNS} FROM ${ASKED.from("a")} CROSS JOIN LATERAL (
+        SELECT ${COLUMNS} FROM @inbox AS m
+        WHERE m.instance = a.key AND m.visible_at <= (SELECT @clock())
+        ORDER BY m.visible_at, m.id LIMIT a.messages_max
+      ) AS m ORDER BY a.n, m.visible_at, m.id`);
+    this.#hasDue = connection.prepare(`
+      SELECT i.id, i.lease_owner, ${TARGET} AS target
+      FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
+      WHERE ${some(`
+        FROM @inbox AS m WHERE m.instance = k.key AND m.visible_at <= (SELECT @clock())`)}`);
+    this.#selectAll = connection.prepare(
+      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 ORDER BY m.visible_at, m.id`,
+    );
+    this.#selectStart = connection.prepare(
+      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND m.kind = 'start'`,
+    );
+    this.#selectByKey = connection.prepare(
+      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND m.kind = $2 AND m.key = $3`,
+    );
+  }
+
+  /** Its answer tells ids, but only of what was not there already. */
+  put(pipeline: Pipeline, messages: readonly NewMessage[]): Answer | null {
+    return messages.length === 0 ? null : pipeline.add(this.#put, MESSAGES.values(messages));
+  }
+
+  consume(
+    pipeline: Pipeline,
+    consumed: readonly { readonly id: number; readonly instance: number }[],
+  ) {
+    if (consumed.length > 0) pipeline.add(this.#consume, CONSUMED.values(consumed));
+  }
+
+  withdraw(
+    pipeline: Pipeline,
+    timers: readonly (TimerReference & { readonly instance: number })[],
+  ): void {
+    if (timers.length > 0) pipeline.add(this.#withdraw, TIMERS.values(timers));
+  }
+
+  clear(pipeline: Pipeline, instances: readonly number[]): void {
+    if (instances.length > 0) pipeline.add(this.#clear, [plain(instances)]);
+  }
+
+  /** The instances have got their versions: what waits for them waits for those who register that. */
+  retarget(pipeline: Pipeline, instances: readonly number[]): void {
+    if (instances.length > 0) pipeline.add(this.#retarget, [plain(instances)]);
+  }
+
+  /** What an ended instance keeps is what nobody read. */
+  park(pipeline: Pipeline, instances: readonly number[]): void {
+    if (instances.length === 0) return;
+    pipeline.add(this.#clearAllButEvents, [plain(instances)]);
+    pipeline.add(this.#park, [plain(instances)]);
+  }
+
+  /**
+   * Fills inboxes anew for the next execution: its start, the unread events that the last one had taken, and after
+   * them what came later (events, a cancel nobody has seen), under new ids, because ids are the order.
+   */
+  carryOver(
+    pipeline: Pipeline,
+    instances: readonly number[],
+    messages: readonly NewMessage[],
+  ): void {
+    if (instances.length === 0) return;
+    pipeline.add(this.#clearAllButLasting, [plain(instances)]);
+    pipeline.add(this.#park, [plain(instances)]); // a mark, so that they are told from those before them
+    this.put(pipeline, messages);
+    pipeline.add(this.#putBack, [plain(instances)]);
+  }
+
+  /** What is due for each of these; read by `messagesOf`. */
+  due(
+    pipeline: Pipeline,
+    asked: readonly { readonly key: number; readonly messages_max: number }[],
+  ): Answer | null {
+    return asked.length === 0 ? null : pipeline.add(this.#due, ASKED.values(asked));
+  }
+
+  /** Its answer names those of them that have something due: id, lease_owner, target. */
+  hasDue(pipeline: Pipeline, instances: readonly number[]): Answer | null {
+    return instances.length === 0 ? null : pipeline.add(this.#hasDue, [plain(instances)]);
+  }
+
+  /** What is due for each of these. */
+  async take(keys: readonly number[], messagesMax: number): Promise<Map<number, Message[]>> {
+    let gathering = this.#taking.get(messagesMax);
+    if (gathering === undefined) {
+      gathering = new Gathering((asked) => this.#takeAll(asked, messagesMax), []);
+      this.#taking.set(messagesMax, gathering);
+    }
+    const taking = gathering;
+    const messages = await Promise.all(keys.map((key) => taking.get(key)));
+    return new Map(keys.map((key, index) => [key, messages[index] ?? []]));
+  }
+
+  async #takeAll(keys: readonly number[], messagesMax: number): Promise<Map<number, Message[]>> {
+    const pipeline = new Pipeline();
+    const asked = keys.map((key) => ({ key, messages_max: messagesMax }));
+    const due = this.due(pipeline, asked);
+    await this.#connection.look(pipeline);
+    return messagesOf(due);
+  }
+
+  async read(instance: number): Promise<Message[]> {
+    return (await this.#connection.read(this.#selectAll, [instance])).map(toMessage);
+  }
+
+  /** The start message, while no turn has consumed it. */
+  async findStart(statements: Pick<Statements, "run">, instance: number): Promise<Message | null> {
+    return first(await statements.run(this.#selectStart, [instance]));
+  }
+
+  /** The one message of that kind with that key, while nobody has taken it. */
+  async find(
+    statements: Pick<Statements, "run">,
+    message: { readonly instance: number; readonly kind: Message["kind"]; readonly key: string },
+  ): Promise<Message | null> {
+    const { instance, kind, key } = message;
+    return first(await statements.run(this.#selectByKey, [instance, kind, key]));
+  }
+}
+
+/** The answer to `due`, by instance. */
+export function messagesOf(answer: Answer | null): Map<number, Message[]> {
+  const messages = new Map<number, Message[]>();
+  for (const row of answer?.rows ?? []) {
+    const instance = integer(row, "instance");
+    const list = messages.get(instance);
+    if (list === undefined) messages.set(instance, [toMessage(row)]);
+    else list.push(toMessage(row));
+  }
+  return messages;
+}
+
+export function startMessage(instance: number, execution: number, data: string): NewMessage {
+  return { ...PLAIN, instance, kind: "start", execution, data };
+}
+
+export function timerMessage(instance: number, execution: number, timer: NewTimer): NewMessage {
+  const { kind, sequence, data = "" } = timer;
+  return { ...PLAIN, ...dueColumns(timer), instance, kind, execution, sequence, data };
+}
+
+export function eventMessage(instance: number, { name, data, key }: KeptMessage): NewMessage {
+  return { ...PLAIN, instance, kind: "event", name, data, key };
+}
+
+/** For an instance that has open steps and nobody to run them: no other message tells of it. */
+export function wakeMessage(instance: number, execution: number): NewMessage {
+  return { ...PLAIN, instance, kind: "wake", execution, key: "wake" };
+}
+
+const PLAIN = {
+  execution: null,
+  sequence: null,
+  name: null,
+  key: null,
+  data: "",
+  delay: null,
+  due_at: null,
+} as const;
+
+function first(rows: readonly Row[]): Message | null {
+  return rows[0] === undefined ? null : toMessage(rows[0]);
+}

@@ -1,0 +1,90 @@
+// Instance filter: what a list asks for, as a condition on instances.
+//   F1. Members are ANDed; an empty list matches nothing (AD1).
+//   F2. Every value is bound. An id prefix is a range of ids, so that no character of it means anything else.
+//   F3. What an index holds only some rows of is named in the condition, so that the planner knows it may use it.
+
+import type { InstanceFilter } from "../core/provider/admin.ts";
+import { texts } from "./column-arrays.ts";
+import type { Value } from "./pipeline.ts";
+
+export interface Condition {
+  readonly sql: string;
+  /** For its parameters, in order. */
+  readonly values: readonly Value[];
+}
+/** Takes a value and answers with its parameter. */
+type Bind = (value: Value) => string;
+
+export function conditionOf(filter: InstanceFilter): Condition {
+  const values: Value[] = [];
+  const bind: Bind = (value) => {
+    values.push(value);
+    return `$${values.length}`;
+  };
+  const { status, name, version, parent, idPrefix, ids, attributes = {}, blocked } = filter;
+  const { createdAfter, createdBefore, completedBefore } = filter;
+  const all = [
+    status === undefined ? null : statusCondition(status, bind),
+    name === undefined ? null : `name = ${bind(name)}`,
+    version === undefined ? null : `version = ${bind(version)}`,
+    parent === null ? "parent_id IS NULL" : null,
+    typeof parent === "string" ? `parent_id = ${bind(parent)}` : null,
+    idPrefix === undefined ? null : prefixCondition(idPrefix, bind),
+    ids === undefined ? null : `id = ANY (${bind(texts(ids))}::text[])`,
+    ...Object.entries(attributes).map(([key, value]) => attributeCondition(key, value, bind)),
+    blocked === undefined ? null : `blocked IS ${blocked ? "NOT NULL" : "NULL"}`,
+    createdAfter === undefined ? null : `created_at > ${bind(createdAfter)}::double precision`,
+    createdBefore === undefined ? null : `created_at < ${bind(createdBefore)}::double precision`,
+    completedBefore === undefined
+      ? null
+      : `completed_at < ${bind(completedBefore)}::double precision`,
+  ];
+  const given = all.filter((condition) => condition !== null);
+  if (given.length === 0) return { sql: "true", values };
+  return { sql: given.map((sql) => `(${sql})`).join(" AND "), values };
+}
+
+/** A paused instance is that and nothing else, whatever it was before. */
+function statusCondition(wanted: NonNullable<InstanceFilter["status"]>, bind: Bind): string {
+  const statuses = wanted.filter((status) => status !== "paused");
+  const isPaused = "paused IS NOT NULL";
+  if (statuses.length === 0) return wanted.length === 0 ? "false" : isPaused;
+  const unpaused = `status = ANY (${bind(texts(statuses))}::text[]) AND paused IS NULL`;
+  if (wanted.includes("paused")) return `${isPaused} OR (${unpaused})`;
+  const isLive = statuses.every((status) => status === "pending" || status === "running");
+  const isFailed = statuses.every((status) => FAILED.includes(status));
+  return `${unpaused}${isLive ? " AND completed_at IS NULL" : isFailed ? " AND failed" : ""}`; // F3
+}
+const FAILED: readonly string[] = ["failed", "cancelled", "terminated"];
+
+function attributeCondition(name: string, value: string, bind: Bind): string {
+  // As it stands in the text, which tells nearly all others apart before they are read as JSON.
+  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+  return `strpos(attributes, ${bind(member)}::text) > 0
+    AND @attribute(attributes, ${bind(name)}::text) = ${bind(value)}::text`;
+}
+
+/** By `id || ''`: a walk in the order of the list, not of ids, which would have to sort all that begin alike. */
+function prefixCondition(prefix: string, bind: Bind): string {
+  const id = `(id || '') COLLATE "C"`;
+  const after = firstAfter(prefix);
+  const from = `${id} >= ${bind(prefix)}::text`;
+  return after === null ? from : `${from} AND ${id} < ${bind(after)}::text`;
+}
+
+/** The first text, by code points, that comes after all that begin with the prefix; null if none does. */
+function firstAfter(prefix: string): string | null {
+  const points = [...prefix];
+  for (;;) {
+    const last = points.pop()?.codePointAt(0);
+    if (last === undefined) return null;
+    if (last === LAST_POINT) continue;
+    // Surrogates are no characters: the order of UTF-8 has nothing in their place.
+    const next = last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1;
+    return points.join("") + String.fromCodePoint(next);
+  }
+}
+
+const LAST_POINT = 0x10ffff;
+const BEFORE_SURROGATES = 0xd7ff;
+const AFTER_SURROGATES = 0xe000;

@@ -1,0 +1,111 @@
+// Instance rows: what is read of an instance, and as what.
+
+import type { ParentLink } from "../core/history-events.ts";
+import {
+  TERMINAL_STATUSES,
+  type InstanceRecord,
+  type InstanceStatus,
+} from "../core/provider/instances.ts";
+import { integer, integerOrNull, json, text, textOrNull, word, type Row } from "./columns.ts";
+
+const STATUSES: readonly InstanceStatus[] = ["pending", "running", ...TERMINAL_STATUSES];
+
+/** SQL of what a runtime must register to take the instance `i` (`targets` in the contract). */
+export const TARGET = `
+  CASE WHEN i.version IS NULL THEN i.name ELSE i.name || '@' || i.version
+    || CASE WHEN i.replay_version > 1 THEN '#' || i.replay_version ELSE '' END END`;
+
+/** Of an instance `i`. */
+export const HEAD_COLUMNS = `
+  i.key, i.id, i.run_id, i.execution, i.status, i.last_event, i.blocked, i.paused,
+  i.cancel_requested, i.error, i.lease_owner, i.lease_token, i.parent_id, i.parent_run_id,
+  i.parent_execution, i.parent_sequence, ${TARGET} AS target`;
+export const RECORD_COLUMNS = `
+  key, id, run_id, name, version, execution, status, output, error, blocked, paused, custom_status,
+  status_version, cancel_requested, parent_id, parent_run_id, parent_execution, parent_sequence,
+  attributes, priority, last_event, copied_until, lease_owner, created_at, updated_at, completed_at`;
+
+/** What an item has to know of an instance that it meets. */
+export interface InstanceHead {
+  readonly key: number;
+  readonly id: string;
+  readonly runId: string;
+  readonly execution: number;
+  readonly status: InstanceStatus;
+  readonly lastEvent: number;
+  readonly blocked: string | null;
+  readonly paused: string | null;
+  readonly cancelRequested: string | null;
+  readonly error: string | null;
+  readonly owner: string | null;
+  readonly token: number | null;
+  readonly target: string;
+  readonly parent: ParentLink | null;
+}
+
+export function toHead(row: Row | undefined): InstanceHead | null {
+  if (row === undefined) return null;
+  return {
+    key: integer(row, "key"),
+    id: text(row, "id"),
+    runId: text(row, "run_id"),
+    execution: integer(row, "execution"),
+    status: word(row, "status", STATUSES),
+    lastEvent: integer(row, "last_event"),
+    blocked: textOrNull(row, "blocked"),
+    paused: textOrNull(row, "paused"),
+    cancelRequested: textOrNull(row, "cancel_requested"),
+    error: textOrNull(row, "error"),
+    owner: textOrNull(row, "lease_owner"),
+    token: integerOrNull(row, "lease_token"),
+    target: text(row, "target"),
+    parent: toParent(row),
+  };
+}
+
+export function toRecord(row: Row): InstanceRecord {
+  return {
+    key: integer(row, "key"),
+    id: text(row, "id"),
+    runId: text(row, "run_id"),
+    name: text(row, "name"),
+    version: textOrNull(row, "version"),
+    execution: integer(row, "execution"),
+    status: word(row, "status", STATUSES),
+    output: textOrNull(row, "output"),
+    error: textOrNull(row, "error"),
+    blocked: textOrNull(row, "blocked"),
+    paused: textOrNull(row, "paused"),
+    customStatus: textOrNull(row, "custom_status"),
+    customStatusVersion: integer(row, "status_version"),
+    cancelRequested: textOrNull(row, "cancel_requested"),
+    parent: toParent(row),
+    attributes: json(row, "attributes", isAttributes) ?? {},
+    priority: integer(row, "priority"),
+    lastEvent: integer(row, "last_event"),
+    copiedUntil: integer(row, "copied_until"),
+    owner: textOrNull(row, "lease_owner"),
+    createdAt: integer(row, "created_at"),
+    updatedAt: integer(row, "updated_at"),
+    completedAt: integerOrNull(row, "completed_at"),
+  };
+}
+
+function toParent(row: Row): ParentLink | null {
+  const id = textOrNull(row, "parent_id");
+  if (id === null) return null;
+  return {
+    id,
+    runId: text(row, "parent_run_id"),
+    execution: integer(row, "parent_execution"),
+    sequence: integer(row, "parent_sequence"),
+  };
+}
+
+function isAttributes(value: unknown): value is Record<string, string> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((member) => typeof member === "string")
+  );
+}

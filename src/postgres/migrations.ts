@@ -1,0 +1,120 @@
+// Migrations: numbered .sql files that make the tables, applied in order, each in the store's schema.
+//   M1. Under a lock that belongs to the schema's name, and in one transaction: of many processes that start at once
+//       one applies a file and the others find it done.
+//   M2. A schema that is neither empty nor ours is refused before anything is written to it; so is one that a newer
+//       version has written.
+//   M3. "verify" writes nothing: a role without the right to make tables needs no more.
+
+import { readFileSync } from "node:fs";
+import type pg from "pg";
+import { PerdureError } from "../core/errors.ts";
+
+/** "apply": what is missing is made. "verify": it is refused. */
+export type Migrate = "apply" | "verify";
+
+/** In order; the place in the list plus one is the schema version that a file leads to. */
+const FILES = ["0001-initial.sql"];
+export const SCHEMA_VERSION = FILES.length;
+
+/** "Perd": tells our schemas from those of others. */
+const APPLICATION_ID = 0x50657264;
+
+export async function migrate(
+  client: pg.ClientBase,
+  { name, schema, how }: { readonly name: string; readonly schema: string; readonly how: Migrate },
+): Promise<void> {
+  const found = await readVersion(client, name, schema);
+  if (found === SCHEMA_VERSION) return;
+  if (how === "verify") throw missing(name, found);
+  await inTransaction(client, async () => {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `${schema}:migrations`,
+    ]);
+    const version = await readVersion(client, name, schema);
+    if (version === SCHEMA_VERSION) return;
+    if (!(await exists(client, name))) await client.query(`CREATE SCHEMA ${schema}`);
+    await client.query(`SET LOCAL search_path TO ${schema}`);
+    if (version === 0) await createMeta(client);
+    for (const file of FILES.slice(version)) await client.query(read(file));
+    await client.query("UPDATE meta SET value = $1 WHERE name = 'schema_version'", [
+      SCHEMA_VERSION,
+    ]);
+  });
+}
+
+/** 0: there is no such schema, or it is empty. Throws unless it is ours and of a version that is known. */
+async function readVersion(client: pg.ClientBase, name: string, schema: string): Promise<number> {
+  const { rows } = await client.query<{ relname: string }>(
+    `SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
+     ORDER BY relname = 'meta' DESC LIMIT 1`,
+    [name],
+  );
+  const [first] = rows;
+  if (first === undefined) return 0;
+  if (first.relname !== "meta") throw foreign(name);
+  const meta = await readMeta(client, schema);
+  if (Number(meta.get("application_id")) !== APPLICATION_ID) throw foreign(name);
+  const version = Number(meta.get("schema_version"));
+  if (version > SCHEMA_VERSION) {
+    const message = `Schema "${name}" has version ${version}; this Perdure knows ${SCHEMA_VERSION}. Update it.`;
+    throw new PerdureError("SCHEMA_NEWER", message);
+  }
+  return version;
+}
+
+/** Empty: there is a table of that name, but not ours. */
+async function readMeta(client: pg.ClientBase, schema: string): Promise<Map<string, string>> {
+  try {
+    const sql = `SELECT name, value::text AS value FROM ${schema}.meta WHERE value IS NOT NULL`;
+    const { rows } = await client.query<{ name: string; value: string }>(sql);
+    return new Map(rows.map((row) => [row.name, row.value]));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "42703") return new Map();
+    throw error;
+  }
+}
+
+async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
+  const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [name]);
+  return rows.length > 0;
+}
+
+async function createMeta(client: pg.ClientBase): Promise<void> {
+  await client.query(`CREATE TABLE meta (name text PRIMARY KEY, value bigint NOT NULL)`);
+  await client.query(
+    `INSERT INTO meta VALUES ('application_id', $1), ('schema_version', 0),
+       ('created_at', floor(date_part('epoch', clock_timestamp()) * 1000)::bigint)`,
+    [APPLICATION_ID],
+  );
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`./migrations/${file}`, import.meta.url), "utf8");
+}
+
+async function inTransaction(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
+  // Whoever waits for the lock must see, when he has it, what its last holder wrote.
+  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+  try {
+    await work();
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined); // the reason is worth more than this
+    throw error;
+  }
+}
+
+function foreign(name: string): PerdureError {
+  const message = `Schema "${name}" holds tables of another program. Give Perdure a schema of its own.`;
+  return new PerdureError("STORE_INVALID", message);
+}
+
+function missing(name: string, version: number): PerdureError {
+  const what =
+    version === 0
+      ? `has no tables of Perdure`
+      : `has version ${version}, and this Perdure needs ${SCHEMA_VERSION}`;
+  const names = FILES.slice(version).join(", ");
+  const message = `Schema "${name}" ${what}. Missing: ${names}. Call PostgresProvider.migrate as a role that may create tables, or open with migrate: "apply".`;
+  return new PerdureError("STORE_INVALID", message);
+}

@@ -1,0 +1,331 @@
+// The provider on PostgreSQL: the storage contract, each call passed to the part that owns its subject.
+//   S1. Every write is one transaction at READ COMMITTED; whoever decides by a row holds its lock.
+//   S2. The store's clock is the server's; on an environment of one's own it is the environment's (I3).
+
+import { Committer } from "../core/committer.ts";
+import type { Environment } from "../core/environment.ts";
+import type { HistoryRow } from "../core/history-row.ts";
+import type {
+  DeleteResult,
+  InstanceFilter,
+  InstancePage,
+  InstanceStatistics,
+  ListRequest,
+  PruneRequest,
+  LoadRecord,
+  QueueRecord,
+  Removed,
+  StoreMetrics,
+  WaitingRecord,
+} from "../core/provider/admin.ts";
+import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type {
+  ExecutionRecord,
+  InstanceRecord,
+  LeasedInstances,
+  LeaseInstancesRequest,
+} from "../core/provider/instances.ts";
+import type { Message } from "../core/provider/messages.ts";
+import type { NewsListener } from "../core/provider/notifications.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type {
+  ExpireRequest,
+  ExpireResult,
+  Heart,
+  HeartOptions,
+  Peek,
+  PeekRequest,
+  RuntimeRecord,
+  RuntimeRegistration,
+} from "../core/provider/runtimes.ts";
+import type { SessionRecord } from "../core/provider/sessions.ts";
+import type { KeyValueRecord } from "../core/provider/state.ts";
+import type {
+  LeasedTasks,
+  LeaseTasksRequest,
+  TaskAddress,
+  TaskClaim,
+  TaskHeartbeat,
+  TaskRecord,
+} from "../core/provider/tasks.ts";
+import { systemEnvironment } from "../core/system-environment.ts";
+import { Connection } from "./connection.ts";
+import { startHeart, type RunningHeart } from "./heart.ts";
+import { quoteSchema, type PostgresTarget } from "./location.ts";
+import type { Migrate } from "./migrations.ts";
+import { assemble, type Parts } from "./parts.ts";
+import { describeDurability, type Durability } from "./settings.ts";
+import { Store } from "./store.ts";
+
+export interface PostgresOptions {
+  readonly environment?: Environment;
+  /** Where the tables are. Default "perdure". */
+  readonly schema?: string;
+  /** Whether tables that are missing are made, or refused. Default "apply". */
+  readonly migrate?: Migrate;
+  /** Default "full": a call that returned is on disk. */
+  readonly durability?: Durability;
+  /**
+   * Whether processes tell each other what they commit, on a connection more. Default true. Without, they find it by
+   * polling; needed behind a pooler that shares connections between transactions, such as PgBouncer.
+   */
+  readonly notifications?: boolean;
+  /** Whether connections keep prepared statements. Default true, but false without notifications. */
+  readonly prepare?: boolean;
+  /** Connections of the pool, unless it is the caller's own. Default 10. */
+  readonly poolSize?: number;
+  /** An answer that takes longer than this counts as lost, and its connection with it. Default 30,000. */
+  readonly answerMs?: number;
+}
+
+const DEFAULTS = {
+  schema: "perdure",
+  migrate: "apply",
+  durability: "full",
+  notifications: true,
+  poolSize: 10,
+  answerMs: 30_000,
+} as const;
+
+export class PostgresProvider implements Provider {
+  readonly name = "postgres";
+  readonly durability: string;
+  readonly environment: Environment;
+  /** Absent where a thread could not connect by itself, or would have another clock. */
+  readonly startHeart?: (options: HeartOptions) => Heart;
+  readonly #store: Store;
+  readonly #connection: Connection;
+  readonly #hearts = new Set<RunningHeart>();
+  readonly #parts: Parts;
+
+  /** Opens the store in a database, by its URL, a configuration of `pg` or a pool of the caller's own. */
+  static async open(
+    target: PostgresTarget,
+    options: PostgresOptions = {},
+  ): Promise<PostgresProvider> {
+    const { store, settings, schema } = await openStore(target, options);
+    const { environment = systemEnvironment, answerMs, notifications, durability } = settings;
+    const prepare = settings.prepare ?? notifications;
+    const { pool, commit } = store;
+    const connection = new Connection(pool, { environment, schema, commit, prepare, answerMs });
+    const provider = new PostgresProvider(store, connection, durability);
+    try {
+      await provider.peek({ owner: "" }); // its clock, and whether the tables may be read
+      if (notifications) await provider.#parts.notifier.listen(store);
+      return provider;
+    } catch (error) {
+      await provider.close();
+      throw error;
+    }
+  }
+
+  /** Makes the tables, or brings them up to date, for roles that may not; they open with `migrate: "verify"`. */
+  static async migrate(target: PostgresTarget, options: PostgresOptions = {}): Promise<void> {
+    const { store } = await openStore(target, { ...options, migrate: "apply" });
+    await store.close();
+  }
+
+  private constructor(store: Store, connection: Connection, durability: Durability) {
+    const { environment, schema } = connection;
+    this.environment = environment;
+    this.durability = describeDurability(durability, store.commit);
+    this.#store = store;
+    this.#connection = connection;
+    this.#parts = assemble(connection);
+    const { config } = store;
+    if (config !== null && environment === systemEnvironment && isCloneable(config)) {
+      this.startHeart = (options) => this.#startHeart({ ...options, config, schema, environment });
+    }
+  }
+
+  now(): number {
+    return this.#connection.now();
+  }
+
+  commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]> {
+    return this.#parts.groups.commit(items);
+  }
+
+  settle(item: CommitItem): Promise<CommitResult | null> {
+    return this.#parts.settlement.settle(item);
+  }
+
+  leaseInstances(request: LeaseInstancesRequest): Promise<LeasedInstances> {
+    return this.#parts.leases.lease(request);
+  }
+
+  takeMessages(
+    keys: readonly number[],
+    messagesMax: number,
+  ): Promise<ReadonlyMap<number, readonly Message[]>> {
+    return this.#parts.inbox.take(keys, messagesMax);
+  }
+
+  renewInstances(
+    leases: readonly { readonly key: number; readonly token: number }[],
+    leaseMs: number,
+  ): Promise<readonly number[]> {
+    return this.#parts.leases.renew(leases, leaseMs);
+  }
+
+  leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks> {
+    return this.#parts.queue.lease(request);
+  }
+
+  renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]> {
+    return this.#parts.holds.renew(claims, leaseMs);
+  }
+
+  heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]> {
+    return this.#parts.holds.heartbeat(heartbeats);
+  }
+
+  lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]> {
+    return this.#parts.holds.lost(claims);
+  }
+
+  renewSessions(request: { owner: string; leaseMs: number; idleMs: number }): Promise<number> {
+    return this.#parts.sessions.renew(request);
+  }
+
+  releaseSessions(owner: string): Promise<void> {
+    return this.#parts.sessions.release(owner);
+  }
+
+  cleanSessions(): Promise<number> {
+    return this.#parts.sessions.clean();
+  }
+
+  listSessions(): Promise<readonly SessionRecord[]> {
+    return this.#parts.sessions.list();
+  }
+
+  readInstance(id: string): Promise<InstanceRecord | null> {
+    return this.#parts.instances.read(id);
+  }
+
+  readHistory(address: { key: number; execution: number }): Promise<readonly HistoryRow[]> {
+    return this.#parts.history.read(address.key, address.execution);
+  }
+
+  readExecutions(key: number): Promise<readonly ExecutionRecord[]> {
+    return this.#parts.history.readExecutions(key);
+  }
+
+  readTasks(address: Omit<TaskAddress, "sequence">): Promise<readonly TaskRecord[]> {
+    return this.#parts.holds.read(address);
+  }
+
+  readInbox(key: number): Promise<readonly Message[]> {
+    return this.#parts.inbox.read(key);
+  }
+
+  readKeyValue(id: string, key: string): Promise<KeyValueRecord | null> {
+    return this.#parts.keyValues.read(id, key);
+  }
+
+  readKeyValues(id: string): Promise<readonly KeyValueRecord[]> {
+    return this.#parts.keyValues.readAll(id);
+  }
+
+  listInstances(request: ListRequest): Promise<InstancePage> {
+    return this.#parts.listing.list(request);
+  }
+
+  countInstances(filter: InstanceFilter): Promise<number> {
+    return this.#parts.listing.count(filter);
+  }
+
+  listChildren(id: string): Promise<readonly InstanceRecord[]> {
+    return this.#parts.listing.children(id);
+  }
+
+  deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult> {
+    return this.#parts.deletions.delete(request);
+  }
+
+  pruneExecutions(request: PruneRequest): Promise<Removed | null> {
+    return this.#parts.pruning.prune(request);
+  }
+
+  readMetrics(): Promise<StoreMetrics> {
+    return this.#parts.metrics.read();
+  }
+
+  readWaiting(): Promise<readonly WaitingRecord[]> {
+    return this.#parts.waiting.read();
+  }
+
+  readLoads(): Promise<readonly LoadRecord[]> {
+    return this.#parts.waiting.loads();
+  }
+
+  readQueues(): Promise<readonly QueueRecord[]> {
+    return this.#parts.queues.read();
+  }
+
+  readStatistics(key: number): Promise<InstanceStatistics> {
+    return this.#parts.statistics.read(key);
+  }
+
+  peek(request: PeekRequest): Promise<Peek> {
+    return this.#parts.peeks.peek(request);
+  }
+
+  registerRuntime(registration: RuntimeRegistration): Promise<void> {
+    return this.#parts.runtimes.register(registration);
+  }
+
+  beat(runtimeId: string): Promise<boolean> {
+    return this.#parts.runtimes.beat(runtimeId);
+  }
+
+  listRuntimes(): Promise<readonly RuntimeRecord[]> {
+    return this.#parts.runtimes.list();
+  }
+
+  expireRuntime(request: ExpireRequest): Promise<ExpireResult> {
+    return this.#parts.runtimes.expire(request);
+  }
+
+  removeRuntime(runtimeId: string): Promise<void> {
+    return this.#parts.runtimes.remove(runtimeId);
+  }
+
+  subscribe(listener: NewsListener): () => void {
+    return this.#parts.notifier.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    Committer.of(this).close(); // who waits for a commit is told, and asks no more
+    this.#parts.notifier.close();
+    await Promise.all([...this.#hearts].map((heart) => heart.stop()));
+    this.#connection.close();
+    await this.#store.close();
+  }
+
+  #startHeart(options: Parameters<typeof startHeart>[0]): Heart {
+    this.#connection.assertOpen();
+    const heart = startHeart(options);
+    this.#hearts.add(heart);
+    void heart.stopped.then(() => this.#hearts.delete(heart));
+    return heart;
+  }
+}
+
+async function openStore(target: PostgresTarget, options: PostgresOptions) {
+  const settings = { ...DEFAULTS, ...options };
+  const schema = quoteSchema(settings.schema);
+  const store = await Store.open(target, { ...settings, name: settings.schema, schema });
+  return { store, settings, schema };
+}
+
+/** Whether a thread can be given it: functions, such as one that fetches a password, cannot be. */
+function isCloneable(config: object): boolean {
+  try {
+    structuredClone(config);
+    return true;
+  } catch {
+    return false;
+  }
+}

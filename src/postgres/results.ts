@@ -1,0 +1,20 @@
+// Results: the answers that need no more than a word.
+
+import type { BusyResult, SimpleResult, TurnResult } from "../core/provider/commit.ts";
+
+export const DONE = { kind: "done" } as const satisfies SimpleResult;
+export const LEASE_LOST = { kind: "refused", code: "LEASE_LOST" } as const satisfies SimpleResult;
+export const PAUSED = { kind: "refused", code: "PAUSED" } as const satisfies TurnResult;
+export const NOT_FOUND = {
+  kind: "refused",
+  code: "INSTANCE_NOT_FOUND",
+} as const satisfies SimpleResult;
+export const FINISHED = {
+  kind: "refused",
+  code: "INSTANCE_FINISHED",
+} as const satisfies SimpleResult;
+export const LIMIT_EXCEEDED = {
+  kind: "refused",
+  code: "LIMIT_EXCEEDED",
+} as const satisfies SimpleResult;
+export const BUSY = { kind: "busy" } as const satisfies BusyResult;

@@ -1,0 +1,180 @@
+// Runtimes: who is alive, and what becomes of what the others held.
+//   V1. Whether a runtime is stale is judged in the statement that removes it (V2 of the contract).
+//   V2. Every lease's owner has a row: leases are given to nobody else, under a lock that whoever removes the row
+//       waits for, and freed in the transaction that removes it (V3). So whoever was declared dead keeps nothing from
+//       others, even if it lives.
+//   V3. An instance with open steps gets a "wake", because no message tells that it has something to do.
+
+import type {
+  ExpireRequest,
+  ExpireResult,
+  ProcessIdentity,
+  RuntimeRecord,
+  RuntimeRegistration,
+} from "../core/provider/runtimes.ts";
+import { flag, integer, json, text, textOrNull, type Row } from "./columns.ts";
+import { told, type Connection, type Statements } from "./connection.ts";
+import { tellDue } from "./delivery.ts";
+import { wakeMessage, type Inbox } from "./inbox.ts";
+import type { NewsDraft } from "./news.ts";
+import type { Notifier } from "./notifications.ts";
+import { Pipeline, type Statement } from "./pipeline.ts";
+import type { Sessions } from "./sessions.ts";
+
+const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
+const FREED = "RETURNING i.key, i.execution, i.steps_open";
+export const RUNTIME_COLUMNS =
+  "r.id, r.node_id, r.hostname, r.process, r.registered, r.started_at, r.beat_at, r.note";
+
+export class Runtimes {
+  readonly #connection: Connection;
+  readonly #inbox: Inbox;
+  readonly #notifier: Notifier;
+  readonly #sessions: Sessions;
+  readonly #insert: Statement;
+  readonly #beat: Statement;
+  readonly #select: Statement;
+  readonly #delete: Statement;
+  readonly #deleteStale: Statement;
+  readonly #knows: Statement;
+  readonly #lock: Statement;
+  readonly #bury: Statement;
+  readonly #buryTasks: Statement;
+  readonly #freeInstances: Statement;
+  readonly #freeTasks: Statement;
+
+  constructor(
+    connection: Connection,
+    parts: { readonly inbox: Inbox; readonly notifier: Notifier; readonly sessions: Sessions },
+  ) {
+    this.#connection = connection;
+    this.#inbox = parts.inbox;
+    this.#notifier = parts.notifier;
+    this.#sessions = parts.sessions;
+    this.#insert = connection.prepare(`
+      INSERT INTO @runtimes (id, node_id, hostname, process, registered, started_at, beat_at)
+      VALUES ($1, $2, $3, $4, $5, (SELECT @clock()), (SELECT @clock()))
+      ON CONFLICT (id) DO UPDATE SET
+        node_id = excluded.node_id, hostname = excluded.hostname, process = excluded.process,
+        registered = excluded.registered, started_at = excluded.started_at,
+        beat_at = excluded.beat_at, note = NULL`);
+    this.#beat = connection.prepare(
+      "UPDATE @runtimes SET beat_at = (SELECT @clock()), note = NULL WHERE id = $1",
+    );
+    this.#select = connection.prepare(
+      `SELECT ${RUNTIME_COLUMNS} FROM @runtimes AS r ORDER BY r.started_at, r.id`,
+    );
+    this.#delete = connection.prepare("DELETE FROM @runtimes WHERE id = $1 RETURNING id");
+    this.#deleteStale = connection.prepare(`
+      DELETE FROM @runtimes WHERE id = $1 AND beat_at <= (SELECT @clock()) - $2::bigint RETURNING id`);
+    this.#knows = connection.prepare("SELECT 1 FROM @runtimes WHERE id = $1");
+    this.#lock = connection.prepare(`
+      SELECT key FROM @instances WHERE lease_owner = $1 ORDER BY key + 0 FOR NO KEY UPDATE`);
+    this.#bury = connection.prepare(
+      `UPDATE @instances AS i SET ${FREE} WHERE i.lease_owner = $1 ${FREED}`,
+    );
+    this.#freeInstances = connection.prepare(
+      `UPDATE @instances AS i SET ${FREE}, suspicion = 0 WHERE i.lease_owner = $1 ${FREED}`,
+    );
+    this.#buryTasks = connection.prepare(`
+      UPDATE @tasks SET ${FREE}, available_at = (SELECT @clock()), suspect = (deaths >= 1),
+        attempt = attempt + 1, deaths = deaths + 1
+      WHERE lease_owner = $1 RETURNING name`);
+    this.#freeTasks = connection.prepare(
+      `UPDATE @tasks SET ${FREE} WHERE lease_owner = $1 RETURNING name`,
+    );
+  }
+
+  async register(registration: RuntimeRegistration): Promise<void> {
+    const { id, nodeId, hostname, process, registered } = registration;
+    const identity = process === null ? null : JSON.stringify(process);
+    this.#notifier.serves(id, {});
+    const pipeline = new Pipeline();
+    pipeline.add(this.#insert, [id, nodeId, hostname, identity, registered]);
+    await told(this.#connection.write(pipeline));
+  }
+
+  /** Whether a lease may be given to it. */
+  async knows(statements: Statements, id: string): Promise<boolean> {
+    return (await statements.run(this.#knows, [id])).length > 0;
+  }
+
+  async beat(id: string): Promise<boolean> {
+    const pipeline = new Pipeline();
+    const answer = pipeline.add(this.#beat, [id]);
+    await told(this.#connection.write(pipeline));
+    return answer.count > 0;
+  }
+
+  async list(): Promise<readonly RuntimeRecord[]> {
+    return (await this.#connection.read(this.#select)).map(toRuntime);
+  }
+
+  expire({ id, staleMs }: ExpireRequest): Promise<ExpireResult> {
+    return this.#notifier.transactWithout(id, async (statements, news) => {
+      const gone =
+        staleMs === null
+          ? await statements.run(this.#delete, [id])
+          : await statements.run(this.#deleteStale, [id, Math.ceil(staleMs)]);
+      if (gone.length === 0) return { expired: false, instances: 0, tasks: 0 };
+      return { expired: true, ...(await this.#buryAll(statements, id, news)) };
+    });
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#notifier.transactWithout(id, async (statements, news) => {
+      await statements.run(this.#delete, [id]);
+      await statements.run(this.#lock, [id]);
+      await this.#freed(statements, await statements.run(this.#freeInstances, [id]), news);
+      for (const row of await statements.run(this.#freeTasks, [id])) news.queued(text(row, "name"));
+      await this.#sessions.releaseIn(statements, id, news);
+    });
+  }
+
+  async #buryAll(
+    statements: Statements,
+    id: string,
+    news: NewsDraft,
+  ): Promise<Omit<ExpireResult, "expired">> {
+    await statements.run(this.#lock, [id]);
+    const instances = await statements.run(this.#bury, [id]);
+    await this.#freed(statements, instances, news);
+    await this.#sessions.releaseIn(statements, id, news);
+    const tasks = await statements.run(this.#buryTasks, [id]);
+    for (const row of tasks) news.queued(text(row, "name"));
+    return { instances: instances.length, tasks: tasks.length };
+  }
+
+  async #freed(statements: Statements, freed: readonly Row[], news: NewsDraft): Promise<void> {
+    const pipeline = new Pipeline();
+    const open = freed.filter((row) => flag(row, "steps_open"));
+    this.#inbox.put(
+      pipeline,
+      open.map((row) => wakeMessage(integer(row, "key"), integer(row, "execution"))),
+    );
+    const due = this.#inbox.hasDue(
+      pipeline,
+      freed.map((row) => integer(row, "key")),
+    );
+    await statements.all(pipeline);
+    tellDue(due, news);
+  }
+}
+
+/** From RUNTIME_COLUMNS. */
+export function toRuntime(row: Row): RuntimeRecord {
+  return {
+    id: text(row, "id"),
+    nodeId: text(row, "node_id"),
+    hostname: text(row, "hostname"),
+    process: row["process"] === null ? null : (json(row, "process", isProcessIdentity) ?? null),
+    registered: text(row, "registered"),
+    startedAt: integer(row, "started_at"),
+    beatAt: integer(row, "beat_at"),
+    note: textOrNull(row, "note"),
+  };
+}
+
+function isProcessIdentity(value: unknown): value is ProcessIdentity {
+  return typeof value === "object" && value !== null && "pid" in value && "bootId" in value;
+}

@@ -1,0 +1,76 @@
+// Send: events from outside.
+//   S1. A request id is recorded with its message; the same id again sends nothing (I14).
+//   S2. What is sent to an id that does not exist is refused, or kept if the sender asked for that (P4).
+//   S3. A sender is refused what cannot arrive.
+
+import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
+import { ColumnArrays } from "./column-arrays.ts";
+import { flag, textOrNull } from "./columns.ts";
+import type { Connection, Statements } from "./connection.ts";
+import { LIVES, putAndTell, tellDue, visibleAt } from "./delivery.ts";
+import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
+import type { KeptMessages } from "./kept.ts";
+import type { NewsDraft } from "./news.ts";
+import type { Pipeline, Statement } from "./pipeline.ts";
+import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
+import { probe } from "./probing.ts";
+
+const SENDS = new ColumnArrays({ id: "text", request_id: "text", name: "text", data: "text" });
+const IS_REQUEST = `${probe("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
+
+export class Sends {
+  readonly #connection: Connection;
+  readonly #kept: KeptMessages;
+  readonly #record: Statement;
+  readonly #put: Statement;
+  readonly #select: Statement;
+
+  constructor(connection: Connection, kept: KeptMessages) {
+    this.#connection = connection;
+    this.#kept = kept;
+    this.#record = connection.prepare(`
+      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome)
+      SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done'
+      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${probe("i.id", "t.id")} WHERE ${LIVES}
+      ON CONFLICT DO NOTHING`);
+    this.#put = connection.prepare(
+      putAndTell(`
+        INSERT INTO @inbox (${INBOX_COLUMNS})
+        SELECT ${OF_INSTANCE}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
+          t.data
+        FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${probe("i.id", "t.id")}
+        JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
+        ORDER BY t.n ${ON_SAME_KEY}`),
+    );
+    this.#select = connection.prepare(`
+      SELECT i.status, r.id IS NOT NULL AS sent FROM ${SENDS.from("t")}
+      LEFT JOIN @instances AS i ON ${probe("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
+      ORDER BY t.n`);
+  }
+
+  /** What is returned reads the results, in order, when the answer is there; null: its id does not exist. */
+  send(
+    pipeline: Pipeline,
+    items: readonly SendItem[],
+    news: NewsDraft,
+  ): () => (SimpleResult | null)[] {
+    const number = this.#connection.draw();
+    const values = SENDS.values(items.map((item) => ({ ...item, request_id: item.requestId })));
+    pipeline.add(this.#record, [number, ...values]);
+    const put = pipeline.add(this.#put, [number, ...values]);
+    const selected = pipeline.add(this.#select, values);
+    return () => {
+      tellDue(put, news);
+      return selected.rows.map((row) => {
+        if (flag(row, "sent")) return DONE;
+        return textOrNull(row, "status") === null ? null : FINISHED;
+      });
+    };
+  }
+
+  /** To an id that did not exist; null: it does by now. */
+  async sendToMissing(statements: Statements, item: SendItem): Promise<SimpleResult | null> {
+    if (item.ifMissing === "keep") return this.#kept.keep(statements, item);
+    return (await this.#kept.holds(statements, item)) ? DONE : NOT_FOUND;
+  }
+}

@@ -1,0 +1,47 @@
+// State: what turns change of their instances' visible side, written with them (ST1).
+//   ST1. The fence of the turn has passed when this runs; nothing here is compared again.
+//   ST2. A status that is set counts, whatever it was before; the count outlives executions and restarts.
+
+import type { StateChange } from "../core/provider/state.ts";
+import { ColumnArrays } from "./column-arrays.ts";
+import type { Connection } from "./connection.ts";
+import type { KeyValues } from "./key-values.ts";
+import type { Pipeline, Statement } from "./pipeline.ts";
+import { probe } from "./probing.ts";
+
+const CHANGES = new ColumnArrays({
+  key: "bigint",
+  sets_status: "boolean",
+  status: "text",
+  attributes: "text",
+});
+
+export class State {
+  readonly #keyValues: KeyValues;
+  readonly #change: Statement;
+
+  constructor(connection: Connection, keyValues: KeyValues) {
+    this.#keyValues = keyValues;
+    this.#change = connection.prepare(`
+      UPDATE @instances AS i SET
+        custom_status = CASE WHEN t.sets_status THEN t.status ELSE i.custom_status END,
+        status_version = i.status_version + t.sets_status::int,
+        attributes = coalesce(t.attributes, i.attributes)
+      FROM ${CHANGES.from("t")} WHERE ${probe("i.key", "t.key")}`);
+  }
+
+  change(
+    pipeline: Pipeline,
+    turns: readonly { readonly key: number; readonly state: StateChange }[],
+  ): void {
+    const rows = turns.flatMap(({ key, state: { status, attributes } }) => {
+      if (status === null && attributes === null) return [];
+      const sets_status = status !== null;
+      const text = attributes === null ? null : JSON.stringify(attributes);
+      return [{ key, sets_status, status: status?.value ?? null, attributes: text }];
+    });
+    if (rows.length > 0) pipeline.add(this.#change, CHANGES.values(rows));
+    const changes = turns.map(({ key, state }) => ({ instance: key, changes: state.keyValues }));
+    this.#keyValues.change(pipeline, changes);
+  }
+}

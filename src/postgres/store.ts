@@ -1,0 +1,144 @@
+// Store: the pool behind a provider, opened, checked and closed.
+//   S1. What is not ours, too old or not durable enough is refused before the first write (P1).
+//   S2. A pool of the user's own is his to close; a connection to listen on is borrowed from it.
+//   S3. `pg` is loaded when a store is opened, so that who has none is told how to get it.
+
+import type pg from "pg";
+import { PerdureError } from "../core/errors.ts";
+import { toOpenError } from "./errors.ts";
+import { configOf, isPool, type PostgresTarget } from "./location.ts";
+import { migrate, type Migrate } from "./migrations.ts";
+import { chooseCommit, SHOW_SETTINGS, type Durability } from "./settings.ts";
+
+export interface StoreOptions {
+  /** The schema's name, and the same as it stands in statements. */
+  readonly name: string;
+  readonly schema: string;
+  readonly migrate: Migrate;
+  readonly durability: Durability;
+  readonly poolSize: number;
+  readonly notifications: boolean;
+}
+
+const CONNECT_MS = 10_000;
+const ignore = (): void => {};
+
+export class Store {
+  readonly pool: pg.Pool;
+  /** What the value of synchronous_commit is to be. */
+  readonly commit: string;
+  /** What further connections are made from; null: only the user's pool knows. */
+  readonly config: pg.ClientConfig | null;
+  readonly #Client: typeof pg.Client;
+
+  static async open(target: PostgresTarget, options: StoreOptions): Promise<Store> {
+    const driver = await loadDriver();
+    const config = isPool(target) ? null : { ...DEFAULTS, ...configOf(target) };
+    const pool = isPool(target) ? target : new driver.Pool({ max: options.poolSize, ...config });
+    pool.on("error", ignore);
+    try {
+      if (isPool(target)) refuseUnfit(target, options);
+      return await Store.#check(pool, config, options, driver.Client);
+    } catch (error) {
+      if (config !== null) await pool.end().catch(ignore);
+      throw toOpenError(error);
+    }
+  }
+
+  static async #check(
+    pool: pg.Pool,
+    config: pg.ClientConfig | null,
+    options: StoreOptions,
+    Client: typeof pg.Client,
+  ): Promise<Store> {
+    const client = await pool.connect();
+    client.on("error", ignore);
+    let broken: boolean = true;
+    try {
+      const { rows } = await client.query<Record<string, string>>(SHOW_SETTINGS);
+      const commit = chooseCommit(rows, options.durability);
+      await migrate(client, { ...options, how: options.migrate });
+      broken = false;
+      return new Store({ pool, commit, config, Client });
+    } finally {
+      client.off("error", ignore);
+      client.release(broken);
+    }
+  }
+
+  private constructor(parts: {
+    readonly pool: pg.Pool;
+    readonly commit: string;
+    readonly config: pg.ClientConfig | null;
+    readonly Client: typeof pg.Client;
+  }) {
+    this.pool = parts.pool;
+    this.commit = parts.commit;
+    this.config = parts.config;
+    this.#Client = parts.Client;
+  }
+
+  /** A connection to listen on. */
+  readonly connect = async (): Promise<pg.Client> => {
+    if (this.config === null) return this.pool.connect();
+    const client = new this.#Client({ ...this.config, application_name: "perdure listener" });
+    client.on("error", ignore);
+    await client.connect();
+    unref(client);
+    return client;
+  };
+
+  readonly disconnect = (client: pg.Client): void => {
+    if ("release" in client && typeof client.release === "function") client.release(true);
+    else void client.end().catch(ignore);
+  };
+
+  /** S2. Whatever still hangs on a connection is not waited for longer than this. */
+  async close(): Promise<void> {
+    if (this.config === null) {
+      this.pool.off("error", ignore);
+      return;
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CONNECT_MS);
+      timer.unref();
+    });
+    await Promise.race([this.pool.end().catch(ignore), late]);
+    clearTimeout(timer);
+  }
+}
+
+const DEFAULTS: pg.ClientConfig = {
+  application_name: "perdure",
+  connectionTimeoutMillis: CONNECT_MS,
+  keepAlive: true,
+};
+
+/** S3 */
+async function loadDriver(): Promise<typeof pg> {
+  try {
+    return (await import("pg")).default;
+  } catch (error) {
+    const isMissing =
+      error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+    if (!isMissing) throw error;
+    const message = "A PostgreSQL store needs the package pg: npm install pg";
+    throw new PerdureError("INVALID_ARGUMENT", message, { cause: error });
+  }
+}
+
+/** What a user's pool must be like. */
+function refuseUnfit({ options: pool }: pg.Pool, { notifications }: StoreOptions): void {
+  let why: string | null = null;
+  // Our statements travel together by themselves; a client that mixes calls would tear them apart.
+  if (pool.pipeline === true) why = "has the option `pipeline`, which Perdure cannot share";
+  if (notifications && pool.max < 2) why = "has one connection, and listening takes it";
+  if (why === null) return;
+  throw new PerdureError("INVALID_ARGUMENT", `The pool ${why}; give Perdure another.`);
+}
+
+function unref(client: pg.Client): void {
+  const { stream } = client.connection;
+  if ("unref" in stream && typeof stream.unref === "function") stream.unref();
+}

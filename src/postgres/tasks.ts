@@ -1,0 +1,225 @@
+// Tasks: their rows, from birth to outcome.
+//   K1. Whoever takes a task's row away names its token; the row being gone decides (K1 of the contract).
+//   K2. Whoever frees a task gives it back to the queue (task-queue.ts) in the same statement.
+
+import type {
+  CompletionItem,
+  ReleaseTaskItem,
+  RetryItem,
+  SimpleResult,
+} from "../core/provider/commit.ts";
+import type { NewTask, TaskAddress, TaskClaim } from "../core/provider/tasks.ts";
+import { ColumnArrays, plain } from "./column-arrays.ts";
+import { text, textOrNull, type Row } from "./columns.ts";
+import type { Connection } from "./connection.ts";
+import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
+import { TARGET } from "./instance-rows.ts";
+import { dueColumns, dueTime } from "./messages.ts";
+import type { Due, NewsDraft } from "./news.ts";
+import type { Answer, Pipeline, Statement } from "./pipeline.ts";
+import { DONE, LEASE_LOST } from "./results.ts";
+import { bumpOf, type Sessions } from "./sessions.ts";
+import {
+  ADDRESS,
+  addressColumns,
+  CLAIM,
+  claimColumns,
+  FREE,
+  inOrder,
+  IS_AT,
+  IS_CLAIMED,
+  named,
+} from "./task-claims.ts";
+import { tagColumns } from "./task-rows.ts";
+import { probe } from "./probing.ts";
+
+const NEW_TASKS = new ColumnArrays({
+  ...ADDRESS,
+  lease_token: "bigint",
+  delay: "bigint",
+  priority: "double precision",
+  lease_owner: "text",
+  name: "text",
+  session: "text",
+  tag_set: "text",
+  tags: "text",
+  options: "text",
+  input: "text",
+});
+const ADDRESSES = new ColumnArrays(ADDRESS);
+const CLAIMS = new ColumnArrays(CLAIM);
+const OUTCOMES = new ColumnArrays({ ...CLAIM, outcome: "text" });
+const RETRIES = new ColumnArrays({
+  ...CLAIM,
+  delay: "bigint",
+  died: "boolean",
+  failure: "text",
+  heartbeat: "text",
+});
+
+export type InstanceTask = NewTask & Omit<TaskAddress, "sequence">;
+
+export class Tasks {
+  readonly #sessions: Sessions;
+  readonly #insert: Statement;
+  readonly #finish: Statement;
+  readonly #cancel: Statement;
+  readonly #clear: Statement;
+  readonly #complete: Statement;
+  readonly #retry: Statement;
+  readonly #release: Statement;
+
+  constructor(connection: Connection, sessions: Sessions) {
+    this.#sessions = sessions;
+    this.#insert = connection.prepare(`
+      INSERT INTO @tasks (
+        instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
+        priority, name, session, tag_set, tags, options, input, attempt, deaths, suspect
+      )
+      SELECT
+        t.instance, t.execution, t.sequence, t.lease_token, (SELECT @clock()) + t.delay,
+        t.lease_owner, (SELECT @clock()), t.priority, t.name, t.session, t.tag_set,
+        CASE WHEN t.tags IS NULL THEN '{}'
+          ELSE ARRAY(SELECT json_array_elements_text(t.tags::json)) END,
+        t.options, t.input, 0, 0, false
+      FROM ${NEW_TASKS.from("t")}`);
+    // All of them, or none: a turn whose task is gone is refused, and this is the cheapest way to find that out.
+    this.#finish = connection.prepare(`
+      WITH gone AS (DELETE FROM @tasks AS t USING ${CLAIMS.from("c")} WHERE ${IS_CLAIMED} RETURNING 1)
+      SELECT @refuse('a task is gone') FROM (SELECT count(*) AS found FROM gone) AS g
+      WHERE found <> $${CLAIMS.width + 1}::bigint`);
+    this.#cancel = connection.prepare(`
+      DELETE FROM @tasks AS t USING ${ADDRESSES.from("c")} WHERE ${IS_AT} RETURNING t.instance`);
+    this.#clear = connection.prepare(`
+      DELETE FROM @tasks AS t USING unnest($1::bigint[]) AS k (key) WHERE ${probe("t.instance", "k.key")}
+      RETURNING t.instance`);
+    this.#complete = connection.prepare(`
+      WITH gone AS (
+        DELETE FROM @tasks AS t USING ${OUTCOMES.from("c")} WHERE ${IS_CLAIMED}
+        RETURNING c.n, t.instance, t.execution, t.sequence, c.outcome, c.session_claim,
+          c.session_token
+      ), bumped AS (${bumpOf("gone")}), put AS (
+        INSERT INTO @inbox (${INBOX_COLUMNS})
+        SELECT ${OF_INSTANCE}, (SELECT @clock()), g.execution, g.sequence, 'activity', NULL,
+          'a:' || g.execution || ':' || g.sequence, g.outcome
+        FROM gone AS g JOIN @instances AS i ON ${probe("i.key", "g.instance")} ORDER BY g.n ${ON_SAME_KEY}
+      )
+      SELECT g.n, i.id, i.lease_owner, ${TARGET} AS target
+      FROM gone AS g LEFT JOIN @instances AS i ON ${probe("i.key", "g.instance")}`);
+    // A death counts as that of a whole runtime does (runtimes.ts), for one task.
+    this.#retry = connection.prepare(`
+      WITH freed AS (
+        UPDATE @tasks AS t SET
+          attempt = t.attempt + 1, suspect = t.suspect OR (c.died AND t.deaths >= 1),
+          deaths = t.deaths + c.died::int, available_at = ${dueTime("c")},
+          last_failure = c.failure, avoid = t.lease_owner,
+          heartbeat = coalesce(c.heartbeat, t.heartbeat), ${FREE}
+        FROM (SELECT r.*, NULL::bigint AS due_at FROM ${RETRIES.from("r")}) AS c
+        WHERE ${IS_CLAIMED} RETURNING c.n, t.name, c.session_claim, c.session_token
+      ), bumped AS (${bumpOf("freed")})
+      SELECT n, name FROM freed`);
+    this.#release = connection.prepare(`
+      UPDATE @tasks AS t SET ${FREE} FROM ${CLAIMS.from("c")} WHERE ${IS_CLAIMED}
+      RETURNING c.n, t.name`);
+  }
+
+  insert(pipeline: Pipeline, tasks: readonly InstanceTask[]): void {
+    if (tasks.length > 0) pipeline.add(this.#insert, NEW_TASKS.values(tasks.map(toColumns)));
+  }
+
+  /** Takes the rows away; unless every claim holds, the transaction is refused. */
+  finish(pipeline: Pipeline, claims: readonly TaskClaim[]): void {
+    if (claims.length === 0) return;
+    const sorted = inOrder(claims.map(claimColumns));
+    pipeline.add(this.#finish, [...CLAIMS.values(sorted), claims.length]);
+    this.#sessions.bump(pipeline, claims);
+  }
+
+  /** Its answer names the instances of what was there. */
+  cancel(pipeline: Pipeline, tasks: readonly TaskAddress[]): Answer | null {
+    if (tasks.length === 0) return null;
+    return pipeline.add(this.#cancel, ADDRESSES.values(inOrder(tasks.map(addressColumns))));
+  }
+
+  /** As `cancel`, of all tasks of these instances. */
+  clear(pipeline: Pipeline, instances: readonly number[]): Answer | null {
+    return instances.length === 0 ? null : pipeline.add(this.#clear, [plain(instances)]);
+  }
+
+  /** Into the inboxes of those who wait. What is returned reads the results, in order, when the answer is there. */
+  complete(pipeline: Pipeline, items: readonly CompletionItem[], news: NewsDraft): ReadResults {
+    const sorted = inOrder(
+      items.map(({ task, outcome }, index) => ({ ...claimColumns(task), outcome, index })),
+    );
+    const answer = pipeline.add(this.#complete, OUTCOMES.values(sorted));
+    return () => {
+      for (const row of answer.rows) {
+        const id = textOrNull(row, "id");
+        if (id !== null) news.due(id, dueOf(row));
+      }
+      return resultsOf(items.length, named(answer.rows, sorted));
+    };
+  }
+
+  /** As `complete`. */
+  retry(pipeline: Pipeline, items: readonly RetryItem[], news: NewsDraft): ReadResults {
+    const sorted = inOrder(
+      items.map(({ task, delayMs, failure, heartbeat, died }, index) => ({
+        ...claimColumns(task),
+        delay: dueColumns({ delayMs }).delay,
+        died: died === true,
+        failure,
+        heartbeat: heartbeat ?? null,
+        index,
+      })),
+    );
+    return freed(pipeline.add(this.#retry, RETRIES.values(sorted)), sorted, news);
+  }
+
+  /** As `complete`. */
+  release(pipeline: Pipeline, items: readonly ReleaseTaskItem[], news: NewsDraft): ReadResults {
+    const sorted = inOrder(items.map(({ task }, index) => ({ ...claimColumns(task), index })));
+    return freed(pipeline.add(this.#release, CLAIMS.values(sorted)), sorted, news);
+  }
+}
+
+export type ReadResults = () => SimpleResult[];
+
+function freed(
+  answer: Answer,
+  sorted: readonly { readonly index: number }[],
+  news: NewsDraft,
+): ReadResults {
+  return () => {
+    for (const row of answer.rows) news.queued(text(row, "name"));
+    return resultsOf(sorted.length, named(answer.rows, sorted));
+  };
+}
+
+function resultsOf(length: number, done: readonly { readonly index: number }[]): SimpleResult[] {
+  const results = Array.from({ length }, (): SimpleResult => LEASE_LOST);
+  for (const { index } of done) results[index] = DONE;
+  return results;
+}
+
+function toColumns(task: InstanceTask) {
+  const { lease } = task;
+  const leaseMs = lease?.leaseMs;
+  return {
+    ...addressColumns(task),
+    lease_token: lease === null ? null : lease.token,
+    delay: leaseMs === undefined ? null : dueColumns({ delayMs: leaseMs }).delay,
+    priority: task.priority,
+    lease_owner: lease === null ? null : lease.owner,
+    name: task.name,
+    session: task.session,
+    ...tagColumns(task.tags),
+    options: task.options === null ? null : JSON.stringify(task.options),
+    input: task.input,
+  };
+}
+
+/** From the columns lease_owner and target. */
+export function dueOf(row: Row): Due {
+  return { owner: textOrNull(row, "lease_owner"), target: text(row, "target") };
+}

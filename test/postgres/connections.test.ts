@@ -1,0 +1,173 @@
+// Connections that break, are refused or may not write: callers are told to try again, and everything goes on.
+
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { activity, orchestration } from "../../src/index.ts";
+import { Committer } from "../../src/core/committer.ts";
+import { PostgresProvider } from "../../src/postgres/index.ts";
+import { sendItem, startItem } from "../../src/testing/conformance/fixture.ts";
+import { postgres } from "../support/postgres.ts";
+import { openStore, ownSchema, startRuntime, until, urlWith } from "./support.ts";
+
+/** A role of the test's own, and the address with which it comes in. */
+async function ownRole(options = ""): Promise<{ readonly role: string; readonly target: string }> {
+  const { query } = await postgres();
+  const role = `role_${Math.random().toString(36).slice(2)}`;
+  await query(`CREATE ROLE ${role} LOGIN SUPERUSER ${options}`);
+  onTestFinished(async () => {
+    await query(`DROP OWNED BY ${role} CASCADE`);
+    await query(`DROP ROLE ${role}`);
+  });
+  return { role, target: await urlWith((url) => (url.username = role)) };
+}
+
+/** Ends every connection of a role, as a restart of the server would. */
+async function terminateAll(role: string): Promise<number> {
+  const { query } = await postgres();
+  const rows = await query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1",
+    [role],
+  );
+  return rows.length;
+}
+
+describe("connections that the server ends", () => {
+  test("while they are idle are no event of the process, and are made anew", async () => {
+    const { role, target } = await ownRole();
+    const store = await openStore({ target });
+    await Promise.all(
+      Array.from({ length: 4 }, (_, i) => store.commit([startItem({ id: `${i}` })])),
+    );
+    expect(await terminateAll(role)).toBeGreaterThan(1);
+    await until("the store answers", () =>
+      store.countInstances({}).then(
+        (count) => count === 4,
+        () => false,
+      ),
+    );
+  });
+
+  test("in the midst of work cost nothing: every instance comes to its end, once", async () => {
+    const { role, target } = await ownRole();
+    const store = await openStore({ target });
+    const runs = new Map<string, number>();
+    const add = activity("add", async (n: number, { idempotencyKey }) => {
+      runs.set(idempotencyKey, (runs.get(idempotencyKey) ?? 0) + 1);
+      return n + 1;
+    });
+    const life = orchestration("life", async (ctx, n: number) => {
+      let value = n;
+      for (let i = 0; i < 10; i++) value = await ctx.run(add, value);
+      return value;
+    });
+    const { client } = await startRuntime(store, [add, life]);
+    const ids = Array.from({ length: 30 }, (_, i) => i);
+    const results = Promise.all(
+      ids.map(async (n) => (await client.start(life, n, { id: `life-${n}` })).result()),
+    );
+    for (let round = 0; round < 5; round++) {
+      await until("some of it is done", () => runs.size > round * 40);
+      await terminateAll(role);
+    }
+    expect(await results).toEqual(ids.map((n) => n + 10));
+    expect(runs.size).toBe(300);
+  });
+});
+
+describe("a server that takes no more connections", () => {
+  test("is STORE_UNAVAILABLE to callers, and is asked again by the committer", async () => {
+    const { role, target } = await ownRole();
+    const { query } = await postgres();
+    const store = await openStore({ target, notifications: false });
+    await query(`ALTER ROLE ${role} NOSUPERUSER CONNECTION LIMIT 0`); // no limit holds for superusers
+    await terminateAll(role);
+    await until("nobody gets in", () =>
+      store.listRuntimes().then(
+        () => false,
+        (error: { code?: unknown }) => error.code === "STORE_UNAVAILABLE",
+      ),
+    );
+    const started = Committer.of(store).submit(startItem({ id: "a" }));
+    await expect(store.readInstance("a")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await query(`ALTER ROLE ${role} SUPERUSER CONNECTION LIMIT -1`);
+    expect(await started).toMatchObject({ kind: "started" });
+  });
+});
+
+describe("a server that may only be read", () => {
+  test("refuses writes as STORE_UNAVAILABLE, answers reads, and goes on when it may be written", async () => {
+    const { role, target } = await ownRole();
+    const { query } = await postgres();
+    const store = await openStore({ target });
+    await store.commit([startItem({ id: "a" })]);
+    await query(`ALTER ROLE ${role} SET default_transaction_read_only = on`);
+    await terminateAll(role);
+    await until("it may only be read", () =>
+      store.commit([sendItem({ id: "a" })]).then(
+        () => false,
+        (error: Error) => error.message.includes("read-only"),
+      ),
+    );
+    await expect(store.commit([sendItem({ id: "a" })])).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+    });
+    expect(await store.readInstance("a")).toMatchObject({ id: "a" });
+    const sent = Committer.of(store).submit(sendItem({ id: "a" }));
+    await query(`ALTER ROLE ${role} RESET default_transaction_read_only`);
+    await terminateAll(role);
+    expect(await sent).toEqual({ kind: "done" });
+  });
+
+  test("is told when it is opened", async () => {
+    const options = "-c default_transaction_read_only=on";
+    const target = await urlWith((url) => url.searchParams.set("options", options));
+    const opening = PostgresProvider.open(target, { schema: ownSchema() });
+    await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await expect(opening).rejects.toThrow(/read-only/);
+  });
+});
+
+describe("defaults of a database that others have chosen", () => {
+  test.each(["repeatable read", "serializable"])("transactions by default %s", async (level) => {
+    const options = `-c default_transaction_isolation=${level.replaceAll(" ", "\\ ")}`;
+    const target = await urlWith((url) => url.searchParams.set("options", options));
+    const schema = ownSchema();
+    const [one, two] = [await openStore({ target, schema }), await openStore({ target, schema })];
+    await one.commit([startItem({ id: "a" })]);
+    const sends = Array.from({ length: 20 }, (_, i) =>
+      (i % 2 === 0 ? one : two).commit([sendItem({ id: "a", data: `${i}` })]),
+    );
+    expect((await Promise.all(sends)).flat().map(({ kind }) => kind)).toEqual(
+      Array<string>(20).fill("done"),
+    );
+  });
+});
+
+describe("a connection that answers nothing", () => {
+  test("is given up after a while, and what was asked on it is in doubt", async () => {
+    const schema = ownSchema();
+    const store = await openStore({ schema, answerMs: 300 });
+    await store.commit([startItem({ id: "a" })]);
+    const stranger = new pg.Client((await postgres()).url);
+    await stranger.connect();
+    onTestFinished(() => stranger.end());
+    await stranger.query(`BEGIN; LOCK TABLE ${schema}.runtimes IN ACCESS EXCLUSIVE MODE`);
+    await expect(store.listRuntimes()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await stranger.query("ROLLBACK");
+    expect(await store.listRuntimes()).toEqual([]);
+  });
+});
+
+test("a store that is closed says so, and its connections are gone", async () => {
+  const { role, target } = await ownRole();
+  const store = await openStore({ target });
+  await store.commit([startItem({ id: "a" })]);
+  await store.close();
+  await expect(store.readInstance("a")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  await expect(store.commit([startItem({ id: "b" })])).rejects.toThrow(/closed/);
+  await until("nobody is connected", async () => {
+    const { query } = await postgres();
+    const rows = await query("SELECT 1 FROM pg_stat_activity WHERE usename = $1", [role]);
+    return rows.length === 0;
+  });
+});

