@@ -1,0 +1,252 @@
+// One instance behind a server: what a handle offers, over HTTP.
+
+import * as v from "valibot";
+import type { ForkOptions } from "../client/client.ts";
+import { parseDuration, type Duration } from "../core/duration.ts";
+import { isPerdureError, PerdureError } from "../core/errors.ts";
+import { fromFailure } from "../core/failure.ts";
+import { OrchestrationError } from "../core/outcome-errors.ts";
+import { readEvents } from "./event-reader.ts";
+import { HttpProblemError, type HttpTransport } from "./http-transport.ts";
+import type { Schema } from "./parse.ts";
+import { value } from "./schemas/common.ts";
+import { historyEvent, historyPage, timeline } from "./schemas/history.ts";
+import { execution, instance, outcome, started, statistics, tree } from "./schemas/instance.ts";
+import { node, nodeOutcome } from "./schemas/node.ts";
+import { problem } from "./schemas/problem.ts";
+import { toHttp } from "./values.ts";
+import { failureFromHttp } from "./wire/failure.ts";
+import { member } from "./wire/instance.ts";
+
+/** An instance as the HTTP client tells it: dates are dates, values are values. */
+export type HttpInstance = v.InferOutput<typeof instance>;
+type Query = readonly (readonly [string, string])[];
+
+/** Of one request; a longer wait is made of several. */
+const POLL_MS = 30_000;
+
+/** One instance behind a server: what `Handle` offers, over HTTP. */
+export class HttpHandle<O = unknown> {
+  readonly id: string;
+  readonly #transport: HttpTransport;
+
+  constructor(transport: HttpTransport, id: string) {
+    this.id = id;
+    this.#transport = transport;
+  }
+
+  /** Waits for the end and returns the value, or rejects with OrchestrationError. */
+  async result(
+    options: { timeout?: Duration; signal?: AbortSignal; execution?: number } = {},
+  ): Promise<O> {
+    const { signal, execution: number } = options;
+    const found = await this.#until(options, `Instance "${this.id}" did not end`, async (query) => {
+      const asked = [...query, ...numbers({ execution: number })];
+      const answer = await this.#get(["result"], outcome, asked, signal);
+      return answer.ended ? answer : null;
+    });
+    if (found.error === undefined) return found.output as O; // typed by the definition
+    const failure = failureFromHttp(found.error.failure);
+    const cause = fromFailure(failure);
+    throw new OrchestrationError({ kind: found.error.kind, failure, cause });
+  }
+
+  async exists(): Promise<boolean> {
+    try {
+      await this.describe();
+      return true;
+    } catch (error) {
+      if (isPerdureError(error, "INSTANCE_NOT_FOUND")) return false;
+      throw error;
+    }
+  }
+
+  describe(): Promise<HttpInstance> {
+    return this.#get([], instance);
+  }
+
+  /** Every state of the instance as it comes, until its end. A line that breaks is taken up again. */
+  async *watch(
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<HttpInstance, void, undefined> {
+    const { signal } = options;
+    for (;;) {
+      const path = ["instances", this.id, "watch"];
+      const response = await this.#transport.send({ method: "GET", path, answer: null, signal });
+      if (response.body === null) return;
+      try {
+        for await (const { event, data } of readEvents(response.body)) {
+          if (event === "end") return;
+          if (event === "error") throw streamError(data);
+          yield v.parse(instance, JSON.parse(data));
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!(error instanceof TypeError)) throw error; // fetch's own way to say that the line broke
+      }
+    }
+  }
+
+  /** Sends an event; it is kept until the instance reads it. */
+  raise(
+    event: string,
+    data?: unknown,
+    options: { requestId?: string; ifMissing?: "fail" | "keep" } = {},
+  ): Promise<void> {
+    const { requestId, ...rest } = options;
+    return this.#post(
+      "events",
+      { name: event, ...member("data", toHttp(data)), ...rest },
+      requestId,
+    );
+  }
+
+  /** Who did it is the token's owner. */
+  cancel(reason?: string): Promise<void> {
+    return this.#post("cancel", why(reason));
+  }
+  terminate(reason?: string): Promise<void> {
+    return this.#post("terminate", why(reason));
+  }
+  pause(reason?: string): Promise<void> {
+    return this.#post("pause", why(reason));
+  }
+  resume(): Promise<void> {
+    return this.#post("resume", {});
+  }
+  unblock(): Promise<void> {
+    return this.#post("unblock", {});
+  }
+  restart(options: { requestId?: string } = {}): Promise<void> {
+    return this.#post("restart", {}, options.requestId);
+  }
+
+  /** A new instance with the past of this one, up to an event. */
+  async fork(options: ForkOptions & { requestId?: string }): Promise<HttpHandle> {
+    const { requestId, ...body } = options;
+    const path = ["instances", this.id, "fork"];
+    const request = { method: "POST", path, body, answer: started, requestId } as const;
+    return new HttpHandle(this.#transport, (await this.#transport.json(request)).id);
+  }
+
+  /** A page of an execution's events; `next` is the `after` of the next one. */
+  history(
+    options: { execution?: number; after?: number; limit?: number; payloadChars?: number } = {},
+  ): Promise<v.InferOutput<typeof historyPage>> {
+    return this.#get(["history"], historyPage, numbers(options));
+  }
+  event(
+    sequence: number,
+    options: { execution?: number } = {},
+  ): Promise<v.InferOutput<typeof historyEvent>> {
+    return this.#get(["history", String(sequence)], historyEvent, numbers(options));
+  }
+  timeline(
+    options: { execution?: number; after?: number; limit?: number } = {},
+  ): Promise<v.InferOutput<typeof timeline>> {
+    return this.#get(["timeline"], timeline, numbers(options));
+  }
+
+  async executions(): Promise<readonly v.InferOutput<typeof execution>[]> {
+    return (await this.#get(["executions"], v.object({ items: v.array(execution) }))).items;
+  }
+  async unread(): Promise<readonly { readonly name: string; readonly data?: unknown }[]> {
+    const item = v.object({ name: v.string(), data: v.exactOptional(value) });
+    return (await this.#get(["unread"], v.object({ items: v.array(item) }))).items;
+  }
+  tree(): Promise<v.InferOutput<typeof tree>> {
+    return this.#get(["tree"], tree);
+  }
+  stats(): Promise<v.InferOutput<typeof statistics>> {
+    return this.#get(["stats"], statistics);
+  }
+
+  /** Where a node of a flow stands; undefined: it has not been reached. */
+  async node(path: string): Promise<v.InferOutput<typeof node> | undefined> {
+    return (await this.#get(["nodes", path], v.object({ node: v.exactOptional(node) }))).node;
+  }
+  /** Waits until a node of a flow has ended and returns its value, or rejects with its error. */
+  async nodeResult(path: string, options: { timeout?: Duration } = {}): Promise<unknown> {
+    const found = await this.#until(options, `Node "${path}" did not end`, async (query) => {
+      const answer = await this.#get(["nodes", path, "result"], nodeOutcome, query);
+      return answer.ended ? answer : null;
+    });
+    if (found.failure === undefined) return found.output;
+    throw fromFailure(failureFromHttp(found.failure));
+  }
+
+  /** The instance's key-values. */
+  readonly kv = {
+    get: async (key: string): Promise<unknown> => (await this.#key(key)).value,
+    entries: async (): Promise<readonly (readonly [key: string, value: unknown])[]> => {
+      const item = v.object({ key: v.string(), value: v.exactOptional(value) });
+      const { items } = await this.#get(["kv"], v.object({ items: v.array(item) }));
+      return items.map(({ key, value: held }) => [key, held] as const);
+    },
+    /** Waits until the key is there. */
+    waitFor: async (key: string, options: { timeout?: Duration } = {}): Promise<unknown> => {
+      const what = `Instance "${this.id}" did not set the key "${key}"`;
+      const found = await this.#until(options, what, async (query) => {
+        const answer = await this.#key(key, query);
+        return answer.found ? answer : null;
+      });
+      return found.value;
+    },
+  };
+
+  /** Asks again and again, each time for as long as a request may wait, until there is something. */
+  async #until<T>(
+    options: { readonly timeout?: Duration },
+    what: string,
+    ask: (query: Query) => Promise<T | null>,
+  ): Promise<T> {
+    const timeoutMs = options.timeout === undefined ? Infinity : parseDuration(options.timeout);
+    const until = performance.now() + timeoutMs;
+    for (;;) {
+      const leftMs = Math.max(0, Math.min(POLL_MS, until - performance.now()));
+      const found = await ask([["timeout", String(Math.ceil(leftMs))]]);
+      if (found !== null) return found;
+      if (performance.now() >= until) throw new PerdureError("TIMEOUT", `${what} in time.`);
+    }
+  }
+
+  #key(key: string, query: Query = []): Promise<{ found: boolean; value?: unknown }> {
+    const answer = v.object({ found: v.boolean(), value: v.exactOptional(value) });
+    return this.#get(["kv", key], answer, query);
+  }
+
+  #get<S extends Schema>(
+    path: readonly string[],
+    answer: S,
+    query: Query = [],
+    signal?: AbortSignal,
+  ): Promise<v.InferOutput<S>> {
+    const whole = ["instances", this.id, ...path];
+    return this.#transport.json({ method: "GET", path: whole, answer, query, signal });
+  }
+
+  async #post(operation: string, body: object, requestId?: string): Promise<void> {
+    const path = ["instances", this.id, operation];
+    await this.#transport.send({ method: "POST", path, body, answer: null, requestId });
+  }
+}
+
+function why(reason: string | undefined): object {
+  return reason === undefined ? {} : { reason };
+}
+
+export function numbers(options: Readonly<Record<string, number | undefined>>): Query {
+  return Object.entries(options).flatMap(([name, number]) =>
+    number === undefined ? [] : [[name, String(number)] as const],
+  );
+}
+
+function streamError(data: string): Error {
+  const parsed = v.safeParse(problem, JSON.parse(data));
+  if (!parsed.success)
+    return new HttpProblemError(500, "INTERNAL", "The stream ended with an error.");
+  const { code, detail, status } = parsed.output;
+  return code === "INSTANCE_NOT_FOUND"
+    ? new PerdureError(code, detail)
+    : new HttpProblemError(status, code, detail);
+}

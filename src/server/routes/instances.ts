@@ -1,0 +1,174 @@
+// Instances: starting, finding, looking, removing.
+
+import * as v from "valibot";
+import { PerdureError } from "../../core/errors.ts";
+import { attributes, duration, given, queryFlag, timestamp, whole } from "../schemas/common.ts";
+import { filterOfQuery, filterQuery, listQuery } from "../schemas/filter.ts";
+import { instance, instancePage, started } from "../schemas/instance.ts";
+import { removed } from "../schemas/store.ts";
+import { acts, answers } from "../route.ts";
+import { instanceToHttp, summaryToHttp } from "../wire/instance.ts";
+
+const tag = "instances";
+export const byId = v.object({ id: v.string() });
+
+export const startBody = v.strictObject({
+  name: v.string(),
+  input: v.exactOptional(given),
+  id: v.exactOptional(v.string()),
+  version: v.exactOptional(v.string()),
+  onConflict: v.exactOptional(v.picklist(["fail", "useExisting", "restart", "terminateExisting"])),
+  delay: v.exactOptional(duration),
+  at: v.exactOptional(timestamp),
+  priority: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))),
+  attributes: v.exactOptional(attributes),
+  events: v.exactOptional(
+    v.pipe(
+      v.array(v.strictObject({ name: v.string(), data: v.exactOptional(given) })),
+      v.maxLength(1_000),
+    ),
+  ),
+});
+
+export const pruneEntries = {
+  keepLast: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  completedBefore: v.exactOptional(timestamp),
+  olderThan: v.exactOptional(duration),
+};
+
+export const instanceRoutes = [
+  answers({
+    method: "POST",
+    path: "/instances",
+    operation: "startInstance",
+    summary: "Starts an instance. With an Idempotency-Key a repeated call returns the first one's.",
+    tag,
+    role: "operator",
+    body: startBody,
+    answer: started,
+    status: 201,
+    errors: ["INSTANCE_EXISTS", "INSTANCE_RUNNING", "LIMIT_EXCEEDED"],
+    run: async ({ services: { client }, body, requestId }) => {
+      const { name, input, ...options } = body;
+      const handle = await client.start(name, input, {
+        ...options,
+        ...(requestId === undefined ? {} : { requestId }),
+      });
+      return { id: handle.id };
+    },
+  }),
+  answers({
+    method: "GET",
+    path: "/instances",
+    operation: "listInstances",
+    summary: "Instances that match, newest first, a page at a time.",
+    tag,
+    role: "viewer",
+    query: listQuery,
+    answer: instancePage,
+    run: async ({ services: { client }, query }) => {
+      const { cursor, limit, order, ...filter } = query;
+      const page = await client.list(filterOfQuery(filter), {
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(limit === undefined ? {} : { limit }),
+        ...(order === undefined ? {} : { order }),
+      });
+      return {
+        items: page.items.map(summaryToHttp),
+        ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
+      };
+    },
+  }),
+  answers({
+    method: "GET",
+    path: "/count",
+    operation: "countInstances",
+    summary: "How many instances match.",
+    tag,
+    role: "viewer",
+    query: filterQuery,
+    answer: v.object({ count: whole }),
+    run: async ({ services: { client }, query }) => ({
+      count: await client.count(filterOfQuery(query)),
+    }),
+  }),
+  answers({
+    method: "GET",
+    path: "/instances/:id",
+    operation: "describeInstance",
+    summary: "An instance: its status, what it waits for, how it ended.",
+    tag,
+    role: "viewer",
+    params: byId,
+    answer: instance,
+    errors: ["INSTANCE_NOT_FOUND"],
+    run: async ({ services: { client, codec }, params }) =>
+      instanceToHttp(await client.get(params.id).describe(), codec),
+  }),
+  answers({
+    method: "DELETE",
+    path: "/instances/:id",
+    operation: "deleteInstance",
+    summary: "Deletes an ended instance with its children; `force` also what is live.",
+    tag,
+    role: "admin",
+    params: byId,
+    query: v.strictObject({ force: v.exactOptional(queryFlag) }),
+    answer: removed,
+    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_RUNNING"],
+    run: async ({ services: { client }, params, query }) => client.delete(params.id, query),
+  }),
+  answers({
+    method: "POST",
+    path: "/instances/:id/prune",
+    operation: "pruneInstance",
+    summary: "Removes old executions; never the newest.",
+    tag,
+    role: "admin",
+    params: byId,
+    body: v.strictObject(pruneEntries),
+    answer: removed,
+    errors: ["INSTANCE_NOT_FOUND"],
+    run: async ({ services: { client }, params, body }) =>
+      client.prune(params.id, pruneOptions(body)),
+  }),
+  acts({
+    method: "POST",
+    path: "/instances/:id/events",
+    operation: "raiseEvent",
+    summary: "Sends an event. With an Idempotency-Key a repeated call raises once.",
+    tag,
+    role: "operator",
+    params: byId,
+    body: v.strictObject({
+      name: v.string(),
+      data: v.exactOptional(given),
+      ifMissing: v.exactOptional(v.picklist(["fail", "keep"])),
+    }),
+    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED", "LIMIT_EXCEEDED"],
+    run: async ({ services: { client }, params, body, requestId }) => {
+      const { name, data, ...options } = body;
+      await client.raise(params.id, name, data, {
+        ...options,
+        ...(requestId === undefined ? {} : { requestId }),
+      });
+    },
+  }),
+];
+
+/** `completedBefore` is a moment, `olderThan` a time before now. */
+export function pruneOptions(body: {
+  readonly keepLast?: number;
+  readonly completedBefore?: Date;
+  readonly olderThan?: number;
+}): { keepLast?: number; completedBefore?: Date | number } {
+  const { keepLast, completedBefore, olderThan } = body;
+  if (completedBefore !== undefined && olderThan !== undefined) {
+    throw new PerdureError("INVALID_ARGUMENT", "Give completedBefore or olderThan, not both.");
+  }
+  const before = completedBefore ?? olderThan;
+  return {
+    ...(keepLast === undefined ? {} : { keepLast }),
+    ...(before === undefined ? {} : { completedBefore: before }),
+  };
+}

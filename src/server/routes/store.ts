@@ -1,0 +1,85 @@
+// The store as a whole: what is in it, who works on it, how it went lately.
+
+import * as v from "valibot";
+import type { Services } from "../services.ts";
+import { answers, tells } from "../route.ts";
+import { prometheusText } from "../prometheus.ts";
+import { metrics, overview, queue, runtime } from "../schemas/store.ts";
+import { blockToHttp } from "../wire/instance.ts";
+import { metricsToHttp, queueToHttp, runtimeToHttp } from "../wire/store.ts";
+
+const row = { method: "GET", tag: "store", role: "viewer" } as const;
+const QUEUES_SHOWN_MAX = 200;
+const BLOCKED_SHOWN_MAX = 20;
+
+export const prometheusRoute = tells({
+  ...row,
+  path: "/prometheus",
+  operation: "readPrometheus",
+  summary: "The same figures in the Prometheus text format; also served as `/metrics`.",
+  run: ({ services }) => prometheusText(services),
+});
+
+export const storeRoutes = [
+  answers({
+    ...row,
+    path: "/overview",
+    operation: "readOverview",
+    summary:
+      "Counts, queues, runtimes, what is blocked or waits for nobody, and how it went lately.",
+    answer: overview,
+    run: ({ services }) => overviewOf(services),
+  }),
+  answers({
+    ...row,
+    path: "/metrics",
+    operation: "readMetrics",
+    summary: "Figures for the whole store.",
+    answer: metrics,
+    run: async ({ services: { sampler } }) => metricsToHttp(await sampler.metrics()),
+  }),
+  answers({
+    ...row,
+    path: "/queues",
+    operation: "listQueues",
+    summary: "What waits in the task queue, by activity, tags and priority.",
+    answer: v.object({ items: v.array(queue) }),
+    run: async ({ services: { client } }) => ({ items: (await client.queues()).map(queueToHttp) }),
+  }),
+  answers({
+    ...row,
+    path: "/runtimes",
+    operation: "listRuntimes",
+    summary: "Who is there, what they register and how much they hold.",
+    answer: v.object({ items: v.array(runtime) }),
+    run: async ({ services: { client, provider } }) => {
+      const now = provider.now();
+      return { items: (await client.runtimes()).map((one) => runtimeToHttp(one, now)) };
+    },
+  }),
+  prometheusRoute,
+];
+
+async function overviewOf(services: Services): Promise<v.InferInput<typeof overview>> {
+  const { client, provider, sampler, settings } = services;
+  const now = provider.now();
+  const queues = await client.queues();
+  const fullest = queues.toSorted((a, b) => b.waiting + b.running - (a.waiting + a.running));
+  const { items: blocked } = await client.list({ blocked: true }, { limit: BLOCKED_SHOWN_MAX });
+  return {
+    at: new Date(now).toISOString(),
+    store: { name: provider.name, durability: provider.durability },
+    readOnly: settings.readOnly,
+    metrics: metricsToHttp(await sampler.metrics()),
+    queues: fullest.slice(0, QUEUES_SHOWN_MAX).map(queueToHttp),
+    queueKinds: queues.length,
+    runtimes: (await client.runtimes()).map((one) => runtimeToHttp(one, now)),
+    blocked: blocked.flatMap((one) =>
+      one.blocked === undefined
+        ? []
+        : [{ id: one.id, name: one.name, blocked: blockToHttp(one.blocked) }],
+    ),
+    sampleMs: settings.limits.sampleMs,
+    samples: [...sampler.samples],
+  };
+}

@@ -1,0 +1,105 @@
+// A history, event by event, and the timeline that is worked out from it.
+
+import * as v from "valibot";
+import { timestamp, value, whole } from "./common.ts";
+import { failure } from "./failure.ts";
+
+const text = v.exactOptional(v.string());
+const number = v.exactOptional(whole);
+
+/** One shape for all kinds: what a kind does not have is absent. Payloads are decoded. */
+export const historyEvent = v.object({
+  sequence: whole,
+  kind: v.string(),
+  at: timestamp,
+  version: whole,
+  name: text,
+  orchestrationVersion: text,
+  /** The sequence of the request that this is the outcome of. */
+  scheduled: number,
+  node: text,
+  id: text,
+  explicitId: v.exactOptional(v.boolean()),
+  key: text,
+  change: text,
+  reason: text,
+  by: text,
+  outcome: text,
+  since: text,
+  onParentClose: text,
+  runId: text,
+  parent: v.exactOptional(
+    v.object({ id: v.string(), runId: v.string(), execution: whole, sequence: whole }),
+  ),
+  input: v.exactOptional(value),
+  output: v.exactOptional(value),
+  data: v.exactOptional(value),
+  details: v.exactOptional(value),
+  state: v.exactOptional(value),
+  value: v.exactOptional(value),
+  status: v.exactOptional(v.nullable(value)),
+  keyValues: v.exactOptional(v.array(v.object({ key: v.string(), at: timestamp }))),
+  /** Texts by name; null takes one away. */
+  attributes: v.exactOptional(v.pipe(v.unknown(), v.metadata({ type: "object" }))),
+  metadata: v.exactOptional(v.unknown()),
+  failure: v.exactOptional(failure),
+  compensationFailures: v.exactOptional(v.array(failure)),
+  attempt: number,
+  attempts: number,
+  due: v.exactOptional(timestamp),
+  delayMs: number,
+  timeoutMs: number,
+  scheduleToCloseMs: number,
+  heartbeatTimeoutMs: number,
+  retry: v.exactOptional(v.unknown()),
+  session: text,
+  tags: v.exactOptional(v.array(v.string())),
+  priority: number,
+});
+
+export const historyPage = v.object({
+  execution: whole,
+  events: v.array(historyEvent),
+  /** Give it as `after` for the next page; absent: there is no more for now. */
+  next: number,
+});
+
+export const SPAN_OUTCOMES = ["open", "completed", "failed", "cancelled"] as const;
+
+/** Something that took time: from its request to its outcome. */
+export const span = v.object({
+  sequence: whole,
+  kind: v.picklist(["activity", "step", "timer", "event", "child"]),
+  name: text,
+  /** Of a child. */
+  id: text,
+  node: text,
+  from: timestamp,
+  to: v.exactOptional(timestamp),
+  /** When a timer is due. */
+  due: v.exactOptional(timestamp),
+  outcome: v.picklist(SPAN_OUTCOMES),
+  attempts: number,
+  /** Attempts of a step that failed and were followed by another. */
+  retries: v.exactOptional(v.array(v.object({ at: timestamp, message: v.string() }))),
+  message: text,
+  endedBy: number,
+});
+
+/** Something that happened at a moment. */
+export const mark = v.object({
+  sequence: whole,
+  kind: v.string(),
+  at: timestamp,
+  name: text,
+});
+
+export const timeline = v.object({
+  execution: whole,
+  /** Events that it was worked out from. */
+  events: whole,
+  spans: v.array(span),
+  marks: v.array(mark),
+  /** Give it as `after` for the rest; absent: there is no more for now. */
+  next: number,
+});

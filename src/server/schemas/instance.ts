@@ -1,0 +1,135 @@
+// An instance, as `describe` and lists tell it.
+
+import * as v from "valibot";
+import { attributes, status, timestamp, value, whole } from "./common.ts";
+import { briefEnding, ending } from "./failure.ts";
+
+const place = { sequence: whole, node: v.exactOptional(v.string()) };
+
+export const waiting = v.variant("kind", [
+  v.object({ kind: v.literal("timer"), ...place, due: timestamp }),
+  v.object({
+    kind: v.literal("event"),
+    ...place,
+    name: v.string(),
+    details: v.exactOptional(value),
+  }),
+  v.object({
+    kind: v.literal("activity"),
+    ...place,
+    name: v.string(),
+    attempt: whole,
+    lastError: v.exactOptional(v.string()),
+    availableAt: v.exactOptional(timestamp),
+    worker: v.exactOptional(v.string()),
+    unclaimed: v.exactOptional(v.string()),
+    progress: v.exactOptional(value),
+  }),
+  v.object({ kind: v.literal("step"), ...place, name: v.string(), attempt: whole }),
+  v.object({ kind: v.literal("child"), ...place, name: v.string(), id: v.string() }),
+]);
+
+const sketch = v.nullable(
+  v.object({
+    kind: v.string(),
+    name: v.exactOptional(v.string()),
+    id: v.exactOptional(v.string()),
+    scheduled: v.exactOptional(whole),
+    /** Codec text, cut. */
+    input: v.exactOptional(v.string()),
+    since: v.exactOptional(v.string()),
+    session: v.exactOptional(v.string()),
+    tags: v.exactOptional(v.array(v.string())),
+  }),
+);
+
+export const block = v.object({
+  code: v.string(),
+  message: v.string(),
+  since: timestamp,
+  by: v.string(),
+  sequence: v.exactOptional(whole),
+  recorded: v.exactOptional(sketch),
+  requested: v.exactOptional(sketch),
+  source: v.exactOptional(v.string()),
+});
+
+const common = {
+  id: v.string(),
+  name: v.string(),
+  version: v.exactOptional(v.string()),
+  status,
+  execution: whole,
+  customStatus: v.exactOptional(value),
+  customStatusVersion: whole,
+  output: v.exactOptional(value),
+  blocked: v.exactOptional(block),
+  parent: v.exactOptional(v.object({ id: v.string(), sequence: whole })),
+  attributes,
+  priority: whole,
+  paused: v.exactOptional(
+    v.object({ reason: v.string(), by: v.exactOptional(v.string()), at: timestamp }),
+  ),
+  cancelled: v.exactOptional(v.object({ reason: v.string(), by: v.exactOptional(v.string()) })),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  completedAt: v.exactOptional(timestamp),
+};
+
+export const instance = v.object({
+  ...common,
+  error: v.exactOptional(ending),
+  waitingFor: v.array(waiting),
+  unclaimed: v.exactOptional(v.string()),
+});
+
+/** Long values are cut and errors told in brief: a page of a thousand stays a page. */
+export const summary = v.object({ ...common, error: v.exactOptional(briefEnding) });
+
+export const instancePage = v.object({
+  items: v.array(summary),
+  cursor: v.exactOptional(v.string()),
+});
+
+export interface TreeShape {
+  id: string;
+  status: string;
+  children: TreeShape[];
+}
+export const tree: v.GenericSchema<TreeShape> = v.object({
+  id: v.string(),
+  status: v.string(),
+  children: v.array(v.lazy(() => tree)),
+});
+
+export const execution = v.object({
+  execution: whole,
+  status: v.string(),
+  events: whole,
+  startedAt: timestamp,
+  completedAt: v.exactOptional(timestamp),
+});
+
+export const statistics = v.object({
+  events: whole,
+  bytes: whole,
+  unread: whole,
+  keys: whole,
+  keyBytes: whole,
+});
+
+/** What a start or a fork has made. */
+export const started = v.object({ id: v.string() });
+
+/** Where something changed; `all`: look at everything. */
+export const change = v.object({ ids: v.array(v.string()), all: v.boolean() });
+
+/** An instance's outcome, as far as it has one. */
+export const outcome = v.variant("ended", [
+  v.object({ ended: v.literal(false) }),
+  v.object({
+    ended: v.literal(true),
+    output: v.exactOptional(value),
+    error: v.exactOptional(ending),
+  }),
+]);

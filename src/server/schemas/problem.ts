@@ -1,0 +1,12 @@
+// A problem, as it travels.
+
+import * as v from "valibot";
+
+export const problem = v.object({
+  type: v.string(),
+  title: v.string(),
+  status: v.number(),
+  code: v.string(),
+  detail: v.string(),
+  path: v.exactOptional(v.string()),
+});

@@ -1,0 +1,114 @@
+// The server: the routes, the dashboard's files and a sign of life, as one Hono application. Its `fetch` is a
+// handler `(Request) => Response`; `app.route("/perdure", server)` mounts it.
+//   SV1. Everything that is not listed here as open asks for credentials (S3): open are `/healthz`, which tells
+//        nothing, and the dashboard's page, which holds no data.
+
+import { Hono, type Context } from "hono";
+import { basePath } from "hono/route";
+import type { Client } from "../client/client.ts";
+import { Access } from "./access.ts";
+import { openApiDocument } from "./document.ts";
+import { API_PATH } from "./openapi.ts";
+import { resolveOptions, type ServerOptions } from "./options.ts";
+import { originRules } from "./origin-check.ts";
+import { uiFolder } from "./package-facts.ts";
+import { Pipeline } from "./pipeline.ts";
+import { Refusal } from "./problems.ts";
+import { ROUTES } from "./routes/index.ts";
+import { prometheusRoute } from "./routes/store.ts";
+import { Sampler } from "./sampler.ts";
+import type { Services } from "./services.ts";
+import { Slots } from "./slots.ts";
+import { StaticFiles } from "./static-files.ts";
+import { createToken, TokenBook, type TokenEntry } from "./tokens.ts";
+
+/** The HTTP API and the dashboard as a Hono application; see `perdureServer`. */
+export class PerdureServer extends Hono implements AsyncDisposable {
+  /** The admin token that was made up because no access was set; undefined when it was. */
+  readonly token: string | undefined;
+  readonly #services: Services;
+
+  constructor(client: Client, options: ServerOptions = {}) {
+    super();
+    const settings = resolveOptions(options);
+    const { provider } = client;
+    const made =
+      options.tokens === undefined && options.authenticate === undefined
+        ? createToken({ name: "local", role: "admin" })
+        : null;
+    this.token = made?.token;
+    const entries: readonly TokenEntry[] = made === null ? [] : [made.entry];
+    const now = (): number => provider.environment.monotonic();
+    const documents: { made?: object } = {};
+    this.#services = {
+      client,
+      provider,
+      codec: client.codec,
+      settings,
+      access: new Access({
+        book: new TokenBook(options.tokens ?? entries, now),
+        authenticate: options.authenticate ?? null,
+        now,
+      }),
+      slots: new Slots(settings.limits),
+      sampler: new Sampler(client, provider, { ...settings.limits, log: settings.log }),
+      document: () => (documents.made ??= openApiDocument()),
+    };
+    const rules = originRules(options.hosts ?? [], options.origins ?? []);
+    const files = new StaticFiles(options.ui === false ? null : (options.ui ?? uiFolder()));
+    this.#register(new Pipeline(this.#services, rules), files);
+    this.#services.sampler.start();
+  }
+
+  /** Streams that are open, for status and tests. */
+  get streams(): number {
+    return this.#services.slots.streams;
+  }
+
+  /** Ends what is open. The store stays open: it is its owner's. */
+  close(): Promise<void> {
+    this.#services.sampler.stop();
+    this.#services.slots.close();
+    return Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #register(pipeline: Pipeline, files: StaticFiles): void {
+    for (const route of ROUTES) {
+      this.on(route.method, API_PATH + route.path, (context) =>
+        pipeline.answer(context, route, baseOf(context)),
+      );
+    }
+    this.get("/metrics", (context) => pipeline.answer(context, prometheusRoute, baseOf(context)));
+    this.all(`${API_PATH}/*`, (context) => pipeline.answer(context, null, baseOf(context)));
+    this.get("/healthz", (context) =>
+      pipeline.open(context, async () => Response.json({ status: "ok" })),
+    );
+    this.get("*", (context) =>
+      pipeline.open(context, async () => {
+        const base = baseOf(context);
+        const file = await files.answer(context.req.raw, context.req.path.slice(base.length), base);
+        if (file === null) throw new Refusal("ROUTE_NOT_FOUND");
+        return file;
+      }),
+    );
+    this.all("*", (context) =>
+      pipeline.open(context, () => Promise.reject(new Refusal("ROUTE_NOT_FOUND"))),
+    );
+    this.onError((error) => pipeline.problem(error, { operation: "none" }));
+  }
+}
+
+/** The HTTP API and the dashboard of a client's store. */
+export function perdureServer(client: Client, options: ServerOptions = {}): PerdureServer {
+  return new PerdureServer(client, options);
+}
+
+/** Where the server is mounted, as a request sees it: "" at the root. */
+function baseOf(context: Context): string {
+  const base = basePath(context);
+  return base.endsWith("/") ? base.slice(0, -1) : base;
+}

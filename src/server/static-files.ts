@@ -1,0 +1,132 @@
+// The dashboard's files: a page, its scripts and styles, from one folder.
+//   SF1. The folder is read first; what is asked for is then looked up among its files by exact name. No path of a
+//        request ever reaches the file system, so that none can lead out of the folder (S21). Links are not followed.
+//   SF2. A browser that navigates to a path without a file gets the page: the dashboard's own addresses are paths.
+//   SF3. Files below assets/ have their hash in their name and are kept for good; the page is asked for each time.
+
+import { hash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join, posix } from "node:path";
+import { gzipSync } from "node:zlib";
+import { placeholderPage } from "./placeholder.ts";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".ico": "image/x-icon",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".map": "application/json",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+  ".woff2": "font/woff2",
+};
+const FILES_MAX = 1_000;
+const DEPTH_MAX = 5;
+/** A folder is read again after this time, so that a new build is seen. */
+const FRESH_MS = 1_000;
+
+interface File {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly zipped: Uint8Array<ArrayBuffer> | null;
+  readonly type: string;
+  readonly etag: string;
+}
+
+export class StaticFiles {
+  readonly #folder: string | null;
+  readonly #cache = new Map<string, File>();
+  #names: ReadonlySet<string> = new Set();
+  #readAt = -Infinity;
+
+  /** Null: no dashboard is served. */
+  constructor(folder: string | null) {
+    this.#folder = folder;
+  }
+
+  /** `path` is that of the request below the server's own, `base` where the server is mounted. */
+  async answer(request: Request, path: string, base: string): Promise<Response | null> {
+    if (this.#folder === null) return null;
+    await this.#refresh(this.#folder);
+    const name = path.replace(/^\//, "");
+    if (this.#names.has(name) && name !== "index.html") {
+      return fileAnswer(request, await this.#file(this.#folder, name), name);
+    }
+    const isNavigation = !isHashed(name) && names(request, "accept", "text/html");
+    if (name !== "" && name !== "index.html" && !isNavigation) return null;
+    const page = this.#names.has("index.html")
+      ? new TextDecoder().decode((await this.#file(this.#folder, "index.html")).bytes)
+      : placeholderPage();
+    return new Response(withBase(page, base), {
+      headers: { "Content-Type": TYPES[".html"] ?? "", "Cache-Control": "no-cache" },
+    });
+  }
+
+  async #refresh(folder: string): Promise<void> {
+    if (performance.now() - this.#readAt < FRESH_MS) return;
+    this.#readAt = performance.now();
+    const names = new Set<string>();
+    await collect(folder, "", 0, names);
+    for (const name of this.#cache.keys()) {
+      if (!names.has(name) || !isHashed(name)) this.#cache.delete(name);
+    }
+    this.#names = names;
+  }
+
+  async #file(folder: string, name: string): Promise<File> {
+    const known = this.#cache.get(name);
+    if (known !== undefined) return known;
+    const bytes = new Uint8Array(await readFile(join(folder, name)));
+    const isText = /^text\/|json$|svg/.test(TYPES[extname(name)] ?? "");
+    const file: File = {
+      bytes,
+      zipped: isText ? new Uint8Array(gzipSync(bytes)) : null,
+      type: TYPES[extname(name)] ?? "application/octet-stream",
+      etag: `"${hash("sha256", bytes, "base64url")}"`,
+    };
+    this.#cache.set(name, file);
+    return file;
+  }
+}
+
+/** Regular files alone, by their paths below the folder. A folder that is not there holds none. */
+async function collect(root: string, below: string, depth: number, names: Set<string>) {
+  if (depth > DEPTH_MAX) return;
+  const entries = await readdir(join(root, below), { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const name = posix.join(below, entry.name);
+    if (entry.isDirectory()) await collect(root, name, depth + 1, names);
+    else if (entry.isFile() && names.size < FILES_MAX) names.add(name);
+  }
+}
+
+function fileAnswer(request: Request, file: File, name: string): Response {
+  const headers = new Headers({
+    "Content-Type": file.type,
+    "Cache-Control": isHashed(name) ? "public, max-age=31536000, immutable" : "no-cache",
+    ETag: file.etag,
+    Vary: "Accept-Encoding",
+  });
+  if (request.headers.get("if-none-match") === file.etag) {
+    return new Response(null, { status: 304, headers });
+  }
+  const zipped = names(request, "accept-encoding", "gzip") ? file.zipped : null;
+  if (zipped !== null) headers.set("Content-Encoding", "gzip");
+  return new Response(zipped ?? file.bytes, { headers });
+}
+
+function isHashed(name: string): boolean {
+  return name.startsWith("assets/");
+}
+
+function names(request: Request, header: string, what: string): boolean {
+  return request.headers.get(header)?.includes(what) ?? false;
+}
+
+/** So that relative addresses of a page at any depth start where the server is mounted. */
+function withBase(page: string, base: string): string {
+  const href = `${base}/`.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  return page.replace(/<head>/i, (head) => `${head}<base href="${href}">`);
+}

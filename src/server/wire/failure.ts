@@ -1,0 +1,88 @@
+// Failures on their way out and, in a client, back in.
+
+import { defaultCodec, type Codec } from "../../core/codec.ts";
+import { toFailure, type Failure } from "../../core/failure.ts";
+import { isEncodedValue, type EncodedValue } from "../../core/failure-record.ts";
+import type { OrchestrationError } from "../../core/outcome-errors.ts";
+import type * as v from "valibot";
+import type { briefEnding, CauseShape, ending, FailureShape } from "../schemas/failure.ts";
+import { payloadToHttp } from "../values.ts";
+
+export function failureToHttp(failure: Failure, codec: Codec): FailureShape {
+  const { kind, code, type, stack, data, thrown, cause, errors } = failure;
+  return {
+    name: failure.name,
+    message: failure.message,
+    category: failure.category,
+    retryable: failure.retryable,
+    ...(kind === undefined ? {} : { kind }),
+    ...(code === undefined ? {} : { code }),
+    ...(type === undefined ? {} : { type }),
+    ...(stack === undefined ? {} : { stack }),
+    ...(data === undefined ? {} : { data: payloadToHttp(data, codec) }),
+    ...(thrown === undefined ? {} : { thrown: payloadToHttp(thrown, codec) }),
+    ...(cause === undefined ? {} : { cause: causeToHttp(cause, codec) }),
+    ...(errors === undefined ? {} : { errors: errors.map((one) => causeToHttp(one, codec)) }),
+  };
+}
+
+function causeToHttp(cause: Failure | EncodedValue, codec: Codec): CauseShape {
+  if (!isEncodedValue(cause)) return failureToHttp(cause, codec);
+  const value = payloadToHttp(cause.encoded, codec);
+  return value === undefined ? {} : { value };
+}
+
+export function endingToHttp(error: OrchestrationError, codec: Codec): v.InferInput<typeof ending> {
+  const { kind, code, failure } = error;
+  const compensations = compensationErrors(error).map((one) =>
+    failureToHttp(toFailure(one), defaultCodec),
+  );
+  return {
+    kind,
+    code,
+    failure: failureToHttp(failure, codec),
+    ...(compensations.length === 0 ? {} : { compensationFailures: compensations }),
+  };
+}
+
+function compensationErrors(error: OrchestrationError): readonly unknown[] {
+  return "compensationErrors" in error && Array.isArray(error.compensationErrors)
+    ? (error.compensationErrors as readonly unknown[])
+    : [];
+}
+
+export function briefEndingToHttp(error: OrchestrationError): v.InferInput<typeof briefEnding> {
+  return { kind: error.kind, name: error.failure.name, message: cut(error.failure.message) };
+}
+
+/** As the core knows it, so that a client restores the very errors. */
+export function failureFromHttp(shape: FailureShape): Failure {
+  const { data, thrown, cause, errors, category, kind, ...rest } = shape;
+  return {
+    ...rest,
+    category: isCategory(category) ? category : "application",
+    ...(isKind(kind) ? { kind } : {}),
+    ...(data === undefined ? {} : { data: defaultCodec.encode(data) }),
+    ...("thrown" in shape ? { thrown: defaultCodec.encode(thrown) } : {}),
+    ...(cause === undefined ? {} : { cause: causeFromHttp(cause) }),
+    ...(errors === undefined ? {} : { errors: errors.map(causeFromHttp) }),
+  };
+}
+
+function causeFromHttp(cause: CauseShape): Failure | EncodedValue {
+  return "name" in cause ? failureFromHttp(cause) : { encoded: defaultCodec.encode(cause.value) };
+}
+
+function isCategory(category: string): category is Failure["category"] {
+  return ["application", "infrastructure", "configuration", "poison"].includes(category);
+}
+
+function isKind(kind: string | undefined): kind is NonNullable<Failure["kind"]> {
+  return kind === "timeout" || kind === "cancelled" || kind === "terminated";
+}
+
+const BRIEF_CHARS = 500;
+
+function cut(message: string): string {
+  return message.length > BRIEF_CHARS ? `${message.slice(0, BRIEF_CHARS)}…` : message;
+}

@@ -1,0 +1,35 @@
+// Filters on their way in: as a query, and as a body.
+
+import type { ListFilter } from "../../client/admin.ts";
+
+export function filterQueryText(filter: ListFilter): readonly (readonly [string, string])[] {
+  const { status, parent, ids, attributes, blocked, ...rest } = filter;
+  const statuses = status === undefined ? [] : typeof status === "string" ? [status] : status;
+  return [
+    ...statuses.map((one) => ["status", one] as const),
+    ...(parent === null ? [["root", "true"] as const] : []),
+    ...(typeof parent === "string" ? [["parent", parent] as const] : []),
+    ...(ids ?? []).map((id) => ["id", id] as const),
+    ...Object.entries(attributes ?? {}).map(
+      ([name, value]) => [`attributes[${name}]`, value] as const,
+    ),
+    ...(blocked === undefined ? [] : [["blocked", String(blocked)] as const]),
+    ...Object.entries(rest).map(([name, value]) => [name, textOf(value)] as const),
+  ];
+}
+
+/** An empty list matches nothing (AD1), which a query has no way to say. */
+export function findsNothing({ status, ids }: ListFilter): boolean {
+  return status?.length === 0 || ids?.length === 0;
+}
+
+export function filterBody(filter: ListFilter): object {
+  const { status, ...rest } = filter;
+  const list = typeof status === "string" ? [status] : status;
+  // JSON writes a date as its ISO text, which is what the server reads.
+  return { ...rest, ...(list === undefined ? {} : { status: list }) };
+}
+
+function textOf(value: string | Date): string {
+  return typeof value === "string" ? value : value.toISOString();
+}

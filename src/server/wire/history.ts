@@ -1,0 +1,93 @@
+// History events on their way out: payloads decoded, times as texts.
+//   WH1. The seed stays inside: whoever knows it can tell the ids and numbers that the code will draw.
+//   WH2. Payloads are cut at a length of the reader's choice; the event alone (`/history/{sequence}`) has all of it.
+
+import type * as v from "valibot";
+import type { Codec } from "../../core/codec.ts";
+import type { HistoryEvent } from "../../core/history-events.ts";
+import type { historyEvent } from "../schemas/history.ts";
+import { payloadToHttp, type WriteOptions } from "../values.ts";
+import { failureToHttp } from "./failure.ts";
+import { member } from "./instance.ts";
+
+export type EventShape = v.InferInput<typeof historyEvent>;
+
+export function eventToHttp(
+  event: HistoryEvent,
+  codec: Codec,
+  options: WriteOptions = {},
+): EventShape {
+  const payload = (text: string): unknown => payloadToHttp(text, codec, options);
+  return {
+    sequence: event.sequence,
+    kind: event.kind,
+    at: timeText(event.at),
+    version: event.version,
+    ...plainMembers(event),
+    ...("input" in event ? member("input", payload(event.input)) : {}),
+    ...("output" in event ? member("output", payload(event.output)) : {}),
+    ...("data" in event ? member("data", payload(event.data)) : {}),
+    ...("value" in event ? member("value", payload(event.value)) : {}),
+    ...("details" in event ? member("details", payload(event.details)) : {}),
+    ...("state" in event ? member("state", payload(event.state)) : {}),
+    ...("status" in event
+      ? member("status", event.status === null ? null : payload(event.status))
+      : {}),
+    ...("keyValues" in event
+      ? { keyValues: event.keyValues.map(([key, , at]) => ({ key, at: timeText(at) })) }
+      : {}),
+    ...("failure" in event ? { failure: failureToHttp(event.failure, codec) } : {}),
+    ...("compensationFailures" in event
+      ? {
+          compensationFailures: event.compensationFailures.map((failure) =>
+            failureToHttp(failure, codec),
+          ),
+        }
+      : {}),
+  };
+}
+
+/** What is not a payload. */
+function plainMembers(event: HistoryEvent): Partial<EventShape> {
+  return {
+    ...("name" in event ? { name: event.name } : {}),
+    ...("orchestrationVersion" in event
+      ? { orchestrationVersion: event.orchestrationVersion }
+      : {}),
+    ...("scheduled" in event ? { scheduled: event.scheduled } : {}),
+    ...("node" in event ? { node: event.node } : {}),
+    ...("id" in event ? { id: event.id } : {}),
+    ...("explicitId" in event ? { explicitId: event.explicitId } : {}),
+    ...("key" in event ? { key: event.key } : {}),
+    ...("change" in event ? { change: event.change } : {}),
+    ...("reason" in event ? { reason: event.reason } : {}),
+    ...("by" in event ? { by: event.by } : {}),
+    ...("outcome" in event ? { outcome: event.outcome } : {}),
+    ...("since" in event ? { since: event.since } : {}),
+    ...("onParentClose" in event ? { onParentClose: event.onParentClose } : {}),
+    ...("runId" in event ? { runId: event.runId } : {}),
+    ...("parent" in event ? { parent: event.parent } : {}),
+    ...("attributes" in event ? { attributes: event.attributes } : {}),
+    ...("metadata" in event ? { metadata: event.metadata } : {}),
+    ...("attempt" in event ? { attempt: event.attempt } : {}),
+    ...("attempts" in event ? { attempts: event.attempts } : {}),
+    ...("due" in event ? { due: timeText(event.due) } : {}),
+    ...("delayMs" in event ? { delayMs: event.delayMs } : {}),
+    ...("timeoutMs" in event ? { timeoutMs: event.timeoutMs } : {}),
+    ...("scheduleToCloseMs" in event ? { scheduleToCloseMs: event.scheduleToCloseMs } : {}),
+    ...("heartbeatTimeoutMs" in event ? { heartbeatTimeoutMs: event.heartbeatTimeoutMs } : {}),
+    ...("retry" in event ? { retry: event.retry } : {}),
+    ...("session" in event ? { session: event.session } : {}),
+    ...("tags" in event ? { tags: [...event.tags] } : {}),
+    ...("priority" in event ? { priority: event.priority } : {}),
+  };
+}
+
+/** A time that no Date can hold, in a damaged history, is shown as the farthest one. */
+export function timeText(ms: number): string {
+  const time = Math.min(Math.max(ms, -DATE_MAX), DATE_MAX);
+  return new Date(Number.isNaN(time) ? 0 : time).toISOString();
+}
+
+/** 9999-12-31, the last that a plain ISO text holds. */
+const DATE_MAX = 253_402_300_799_999;

@@ -1,0 +1,114 @@
+// Instances on their way out.
+
+import type * as v from "valibot";
+import type { InstanceSummary } from "../../client/admin.ts";
+import type { InstanceInfo, WaitingFor } from "../../client/instance-info.ts";
+import type { InstanceTree } from "../../client/tree.ts";
+import type { Codec } from "../../core/codec.ts";
+import type { instance, summary, TreeShape, waiting } from "../schemas/instance.ts";
+import { toHttp, type WriteOptions } from "../values.ts";
+import { briefEndingToHttp, endingToHttp } from "./failure.ts";
+
+/** Of a value in a list. */
+const LISTED_CHARS_MAX = 4_096;
+
+export type InstanceShape = v.InferInput<typeof instance>;
+export type SummaryShape = v.InferInput<typeof summary>;
+
+export function instanceToHttp(info: InstanceInfo, codec: Codec): InstanceShape {
+  return {
+    ...commonToHttp(info, {}),
+    ...(info.error === undefined ? {} : { error: endingToHttp(info.error, codec) }),
+    waitingFor: info.waitingFor.map(waitingToHttp),
+    ...(info.unclaimed === undefined ? {} : { unclaimed: info.unclaimed }),
+  };
+}
+
+export function summaryToHttp(info: InstanceSummary): SummaryShape {
+  return {
+    ...commonToHttp(info, { charsMax: LISTED_CHARS_MAX }),
+    ...(info.error === undefined ? {} : { error: briefEndingToHttp(info.error) }),
+  };
+}
+
+function commonToHttp(
+  info: InstanceSummary,
+  options: WriteOptions,
+): Omit<InstanceShape, "error" | "waitingFor" | "unclaimed"> {
+  const { version, blocked, parent, paused, cancelled, completedAt } = info;
+  return {
+    id: info.id,
+    name: info.name,
+    ...(version === undefined ? {} : { version }),
+    status: info.status,
+    execution: info.execution,
+    ...member("customStatus", toHttp(info.customStatus, options)),
+    customStatusVersion: info.customStatusVersion,
+    ...member("output", toHttp(info.output, options)),
+    ...(blocked === undefined ? {} : { blocked: blockToHttp(blocked) }),
+    ...(parent === undefined ? {} : { parent }),
+    attributes: info.attributes,
+    priority: info.priority,
+    ...(paused === undefined ? {} : { paused: { ...paused, at: paused.at.toISOString() } }),
+    ...(cancelled === undefined ? {} : { cancelled }),
+    createdAt: info.createdAt.toISOString(),
+    updatedAt: info.updatedAt.toISOString(),
+    ...(completedAt === undefined ? {} : { completedAt: completedAt.toISOString() }),
+  };
+}
+
+export function blockToHttp(
+  blocked: NonNullable<InstanceInfo["blocked"]>,
+): NonNullable<InstanceShape["blocked"]> {
+  const { recorded, requested, since, ...rest } = blocked;
+  return {
+    ...rest,
+    since: since.toISOString(),
+    ...(recorded === undefined ? {} : { recorded: sketchToHttp(recorded) }),
+    ...(requested === undefined ? {} : { requested: sketchToHttp(requested) }),
+  };
+}
+
+type Sketch = NonNullable<InstanceInfo["blocked"]>["recorded"];
+type SketchShape = Exclude<NonNullable<InstanceShape["blocked"]>["recorded"], undefined>;
+
+function sketchToHttp(sketch: Exclude<Sketch, undefined>): SketchShape {
+  if (sketch === null) return null;
+  const { tags, ...rest } = sketch;
+  return tags === undefined ? rest : { ...rest, tags: [...tags] };
+}
+
+function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {
+  switch (wait.kind) {
+    case "timer":
+      return { ...wait, due: wait.due.toISOString() };
+    case "event": {
+      const { details, ...rest } = wait;
+      return { ...rest, ...member("details", toHttp(details)) };
+    }
+    case "activity": {
+      const { progress, availableAt, ...rest } = wait;
+      return {
+        ...rest,
+        ...(availableAt === undefined ? {} : { availableAt: availableAt.toISOString() }),
+        ...member("progress", toHttp(progress)),
+      };
+    }
+    case "step":
+    case "child":
+      return wait;
+  }
+}
+
+export function treeToHttp(tree: InstanceTree): TreeShape {
+  return { id: tree.id, status: tree.status, children: tree.children.map(treeToHttp) };
+}
+
+/** A member that is absent when there is nothing to show (VA1). */
+export function member<Name extends string>(
+  name: Name,
+  value: unknown,
+): { [Key in Name]?: unknown } {
+  // A computed key of a type parameter widens to string; the one member has that very name.
+  return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: unknown };
+}

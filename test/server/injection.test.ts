@@ -1,0 +1,167 @@
+// Texts that try to be more than texts (S20, S22 to S25).
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ROUTES } from "../../src/server/routes/index.ts";
+import { givenValue } from "../../src/server/values.ts";
+import { readSources } from "../support/source-files.ts";
+import { findImports } from "../support/source-scan.ts";
+import { SQL_TEXTS } from "./corpora.ts";
+import { openScene } from "./support.ts";
+
+const OFTEN = { perSecond: 1_000_000, burst: 1_000_000 };
+
+test("S20: a filter is a literal, whatever it says to a database", async () => {
+  const { as, perdure, call } = await openScene({ limits: OFTEN });
+  const client = as("admin");
+  await perdure.client.start("nobody", undefined, { id: "victim", attributes: { a: "b" } });
+  expect(SQL_TEXTS.length).toBeGreaterThanOrEqual(200);
+  for (const text of SQL_TEXTS) {
+    const filters = [
+      { name: text },
+      { idPrefix: text },
+      { ids: [text] },
+      { attributes: { a: text } },
+      { attributes: { [text]: "b" } },
+      { parent: text, version: text },
+    ];
+    const found = await Promise.all(filters.map((filter) => client.count(filter)));
+    expect([text, found]).toEqual([text, filters.map(() => 0)]);
+    const encoded = encodeURIComponent(text);
+    const queries = ["order=", "cursor=", "limit=", "status=", ""].map((name) => name + encoded);
+    const answers = await Promise.all(
+      queries.map(async (query) => (await call("admin", "GET", `/instances?${query}`)).status),
+    );
+    expect([text, answers]).toEqual([text, queries.map(() => 400)]);
+  }
+  expect((await client.list()).items.map(({ id }) => id)).toEqual(["victim"]);
+});
+
+test("S20: ids and names made of such texts are kept and found as they are", async () => {
+  const { as } = await openScene({ limits: OFTEN });
+  const client = as("admin");
+  for (const text of SQL_TEXTS.slice(0, 60)) {
+    await client.start("echo", text, { id: text, attributes: { text } });
+    expect((await client.list({ attributes: { text } })).items.map(({ id }) => id)).toEqual([text]);
+  }
+  expect(await client.count()).toBe(60);
+});
+
+test("S20: a cursor that no list has given out is refused", async () => {
+  const { call } = await openScene();
+  const cursors = ["x", "MTox", btoa("1:1; DROP"), btoa("-1:NaN"), "=".repeat(10), "a".repeat(501)];
+  for (const cursor of cursors.filter((one) => one !== "MTox")) {
+    const response = await call("viewer", "GET", `/instances?cursor=${encodeURIComponent(cursor)}`);
+    expect([cursor, response.status]).toEqual([cursor, 400]);
+  }
+});
+
+test("S22: no route takes the address of a database, a path or a URL", () => {
+  const words =
+    /\b(url|uri|path|file|database|db|dsn|connection|provider|store|host|endpoint|webhook)\b/i;
+  const names = ROUTES.flatMap((route) => [
+    ...Object.keys(route.query?.entries ?? {}),
+    ...(route.body === null ? [] : Object.keys((route.body as { entries?: object }).entries ?? {})),
+    ...(route.path.match(/(?<=:)\w+/g) ?? []),
+  ]);
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => words.test(name))).toEqual([]);
+});
+
+const RESERVED = ["__proto__", "constructor", "prototype"];
+
+test("S23: reserved names are data where users put data, and refused where the API has its own members", async () => {
+  const { as, call, perdure } = await openScene({ limits: OFTEN });
+  for (const name of RESERVED) {
+    const input = `{"${name}":{"polluted":1},"a":{"${name}":[{"${name}":2}]}}`;
+    const start = `{"name":"echo","id":"e-${name}","input":${input},"attributes":{"${name}":"x"}}`;
+    const started = await call("admin", "POST", "/instances", { body: start });
+    expect([name, started.status]).toEqual([name, 201]);
+    await perdure.client.get(`e-${name}`).result();
+    const result = await (await call("admin", "GET", `/instances/e-${name}/result`)).text();
+    expect(result).toBe(`{"ended":true,"output":${input}}`);
+    expect((await as("viewer").list({ attributes: { [name]: "x" } })).items).toHaveLength(1);
+    const attribute = await call("viewer", "GET", `/instances?attributes[${name}]=x`);
+    expect(((await attribute.json()) as { items: unknown[] }).items).toHaveLength(1);
+    const wrong = [
+      `{"name":"echo","${name}":{"polluted":1}}`,
+      `{"name":"echo","events":[{"name":"a","${name}":1}]}`,
+    ];
+    for (const body of wrong) {
+      expect([body, (await call("admin", "POST", "/instances", { body })).status]).toEqual([
+        body,
+        400,
+      ]);
+    }
+    const filter = `{"filter":{"${name}":1},"dryRun":true}`;
+    expect((await call("admin", "POST", "/bulk/delete", { body: filter })).status).toBe(400);
+    expect((await call("viewer", "GET", `/instances?${name}=1`)).status).toBe(400);
+    expect((await call("viewer", "GET", "/session", { headers: { [name]: "1" } })).status).toBe(
+      200,
+    );
+  }
+  expect(Object.keys(Object.prototype)).toEqual([]);
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+});
+
+test("S24: a tampered value is an error or a value, and runs nothing", () => {
+  const seed = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
+  console.log(`seed ${seed}`);
+  const tag = fc.constantFrom(
+    "~",
+    "~u",
+    "~n",
+    "~i",
+    "~d",
+    "~m",
+    "~s",
+    "~b",
+    "~l",
+    "~r",
+    "~e",
+    "~0",
+    "~x",
+  );
+  const tree = fc.letrec<{ node: unknown }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4 },
+      fc.jsonValue(),
+      fc.tuple(tag, tie("node"), tie("node")),
+      fc.tuple(tag, fc.constantFrom("Error", "Function", "process", "Buffer", "Uint8Array", "Map")),
+      fc.dictionary(
+        fc.constantFrom("__proto__", "constructor", "toJSON", "then", "a"),
+        tie("node"),
+      ),
+    ),
+  })).node;
+  fc.assert(
+    fc.property(tree, (json) => {
+      try {
+        const value = givenValue({ $perdure: json });
+        expect(typeof value).not.toBe("function");
+      } catch (error) {
+        expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+      }
+    }),
+    { seed, numRuns: process.env["PERDURE_FULL"] === "1" ? 100_000 : 500 },
+  );
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});
+
+test("S25: the server asks nobody: outside of the HTTP client it has no way to make a request", () => {
+  const server = readSources("src/server/**/*.ts").filter(
+    ({ path }) => !/\/(http-\w+|event-reader)\.ts$/.test(path),
+  );
+  expect(server.length).toBeGreaterThan(40);
+  const calls = server.filter(({ text }) => /(?<![.\w])fetch\(|WebSocket|EventSource/.test(text));
+  expect(calls.map(({ path }) => path)).toEqual([]);
+  const taken = server.flatMap((source) =>
+    findImports(source).filter(({ specifier }) =>
+      /^node:(https?|http2|net|tls|dns|dgram)/.test(specifier),
+    ),
+  );
+  const names = taken.flatMap((found) => [found.specifier, ...found.names]);
+  expect(new Set(names)).toEqual(
+    new Set(["node:http", "createServer", "IncomingMessage", "Server"]),
+  );
+});

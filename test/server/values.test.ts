@@ -1,0 +1,123 @@
+// Values of users over HTTP: what is read is what was written.
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { defaultCodec, type Codec } from "../../src/index.ts";
+import { fromHttp, givenValue, payloadToHttp, toHttp } from "../../src/server/values.ts";
+import { echo, openScene } from "./support.ts";
+
+const EXOTIC: readonly unknown[] = [
+  undefined,
+  null,
+  0,
+  -0,
+  NaN,
+  -Infinity,
+  12n,
+  "~",
+  "$perdure",
+  new Date(0),
+  new Date(NaN),
+  new Map<unknown, unknown>([["a", new Set([1n, undefined])]]),
+  new Uint8Array([1, 2, 3]),
+  new URL("https://example.com/?q=1"),
+  /a+/giu,
+  [undefined, ["~d", 0], ["~"]],
+  { a: undefined, b: { c: new Date(5) } },
+  { $perdure: 1 },
+  { $perdure: ["~d", 0] },
+  { $perdureCut: { chars: 5 } },
+  { $perdureUnreadable: "x", other: 1 },
+  { $perdureOther: ["~tag"] },
+  { nested: { $perdure: ["~u"] } },
+  JSON.parse('{"__proto__":{"a":1}}'),
+];
+
+test("plain JSON travels as itself, undefined as nothing, all else under a marker", () => {
+  expect(toHttp({ a: [1, "x", null] })).toEqual({ a: [1, "x", null] });
+  expect(toHttp(undefined)).toBeUndefined();
+  expect(toHttp(new Date(5))).toEqual({ $perdure: ["~d", 5] });
+  expect(toHttp({ at: new Date(5) })).toEqual({ $perdure: { at: ["~d", 5] } });
+  expect(toHttp({ $perdure: 1 })).toEqual({ $perdure: { $perdure: 1 } });
+});
+
+test.each(EXOTIC.map((value, index) => [index, value]))(
+  "value %i comes back as it was",
+  (_n, value) => {
+    const text = JSON.stringify(toHttp(value));
+    const json: unknown = text === undefined ? undefined : JSON.parse(text);
+    expect(fromHttp(json)).toStrictEqual(value);
+    expect(givenValue(json)).toStrictEqual(value);
+  },
+);
+
+test("any value that the codec takes comes back as it was", () => {
+  const seed = Number(process.env["SEED"] ?? Date.now() % 2 ** 31);
+  console.log(`seed ${seed}`);
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withTypedArray: true,
+    key: fc.oneof(fc.string(), fc.constantFrom("$perdure", "$perdureCut", "__proto__", "~")),
+  });
+  fc.assert(
+    fc.property(anything, (value) => {
+      let text: string;
+      try {
+        text = defaultCodec.encode(value);
+      } catch {
+        return; // no value of ours
+      }
+      const sent = JSON.stringify(toHttp(value));
+      const json: unknown = sent === undefined ? undefined : JSON.parse(sent);
+      expect(defaultCodec.encode(givenValue(json))).toBe(text);
+    }),
+    { seed, numRuns: 500 },
+  );
+});
+
+test("exotic values go in and come out over the wire", async () => {
+  const { as, call } = await openScene();
+  const client = as("operator");
+  for (const [index, value] of EXOTIC.entries()) {
+    const handle = await client.start(echo, value, { id: `e-${index}` });
+    expect(await handle.result()).toStrictEqual(value);
+    expect((await handle.describe()).output).toStrictEqual(value);
+    expect((await handle.event(1)).input).toStrictEqual(value);
+  }
+  const raw = await call("viewer", "GET", "/instances/e-9/result");
+  expect(await raw.json()).toEqual({ ended: true, output: { $perdure: ["~d", 0] } });
+});
+
+test("a value that is too long for its place, or that cannot be read, is a marker that cannot be sent", () => {
+  const cut = toHttp("x".repeat(100), { charsMax: 50 });
+  expect(cut).toEqual({ $perdureCut: { chars: 102 } });
+  expect(fromHttp(cut)).toEqual(cut);
+  const codec: Codec = {
+    encode: defaultCodec.encode,
+    decode: () => {
+      throw new Error("the key is missing");
+    },
+  };
+  const unreadable = payloadToHttp("1", codec);
+  expect(unreadable).toEqual({ $perdureUnreadable: "the key is missing" });
+  for (const marker of [cut, unreadable]) {
+    expect(() => givenValue(marker)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+  }
+  expect(payloadToHttp("broken", defaultCodec)).toHaveProperty("$perdureUnreadable");
+});
+
+test("in a list long values are cut and errors told in brief", async () => {
+  const { as, perdure } = await openScene();
+  await (await perdure.client.start(echo, "x".repeat(10_000), { id: "long" })).result();
+  await (
+    await perdure.client.start("failing", undefined, { id: "failed" })
+  )
+    .result()
+    .catch(() => undefined);
+  const { items } = await as("viewer").list({}, { order: "oldest" });
+  expect(items[0]?.output).toEqual({ $perdureCut: { chars: 10_002 } });
+  expect(items[1]?.error).toEqual({ kind: "failed", name: "Error", message: "it went wrong" });
+});
