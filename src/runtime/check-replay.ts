@@ -23,7 +23,7 @@ import { Pump } from "./pump.ts";
 import type { RecordedHistory } from "./recorded-history.ts";
 import { ReplayJob } from "./replay-check.ts";
 
-/** Those of the runtime that the code is for. */
+/** What a replay takes from the runtime that the code is for. */
 export interface ReplayOptions {
   readonly codec?: Codec;
   readonly limits?: Partial<Limits>;
@@ -31,7 +31,7 @@ export interface ReplayOptions {
   readonly guards?: GuardOptions;
   readonly environment?: Environment;
 }
-/** Whether an instance with this past would go on with this code. */
+/** Whether an instance with this history would go on, or be blocked and why. */
 export type ReplayResult =
   | { readonly kind: "ok"; readonly events: number }
   | { readonly kind: "blocked"; readonly events: number; readonly reason: BlockReason };

@@ -58,12 +58,13 @@ export async function recordOf(
   };
 }
 
-/** One line of text, without its end. */
+/** One line of text, without its end, for `perdure check` and `parseRecorded`. */
 export function formatRecorded(recorded: RecordedHistory): string {
   return JSON.stringify({ format: FORMAT, ...recorded });
 }
 
 /** Reads what `formatRecorded` wrote. */
+/** The history that a line of `perdure history --export` holds. */
 export function parseRecorded(text: string): RecordedHistory {
   let parsed: unknown;
   try {

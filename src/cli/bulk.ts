@@ -1,0 +1,204 @@
+// Changing instances: one, several, or all that match.
+//   BK1. What would be done is shown first: how many, and which first. Then somebody agrees, or nothing is done.
+//   BK2. What cannot be undone is asked for always; the rest only where a filter chose the instances.
+//   BK3. Each instance succeeds or is refused on its own. One that a filter chose and that has moved on since is
+//        passed over; one that somebody named is told as refused.
+
+import type { ListFilter } from "../client/admin.ts";
+import type { Command } from "commander";
+import { isPerdureError, type PerdureError } from "../core/errors.ts";
+import type { Call, CommonOptions } from "./define-command.ts";
+import { CliError, exitCodeOf, type ExitCode } from "./exit-codes.ts";
+import { addFilterOptions } from "./filter-options.ts";
+import { Interruption } from "./interrupt.ts";
+import { wholeNumber } from "./numbers.ts";
+import { plural } from "./plural.ts";
+import { Progress } from "./progress.ts";
+import { confirm } from "./question.ts";
+import { bold, dim, green, red } from "./screen.ts";
+import { select, type Selection, type SelectionOptions } from "./selection.ts";
+import { Session } from "./session.ts";
+
+/** Writes under way at once: they share commits. */
+const AT_ONCE = 32;
+const FAILURES_SHOWN = 20;
+
+export interface BulkOptions extends SelectionOptions, CommonOptions {
+  readonly yes?: true;
+  readonly dryRun?: true;
+}
+
+export interface BulkAction {
+  /** "cancel", and what became of it: "cancelled". */
+  readonly verb: string;
+  readonly past: string;
+  /** Whether it cannot be undone. */
+  readonly isFinal: boolean;
+  /** What it can do anything about. */
+  readonly takes: readonly ListFilter[];
+  act(session: Session, id: string): Promise<void>;
+  /** Figures that it adds up, for the report. */
+  readonly sums?: () => Readonly<Record<string, number>>;
+}
+
+interface Refused {
+  readonly id: string;
+  readonly code: string;
+  readonly message: string;
+  readonly exit: ExitCode;
+}
+interface Report {
+  done: number;
+  /** Moved on before its turn came. */
+  skipped: number;
+  readonly refused: Refused[];
+}
+
+export function addBulkOptions(command: Command): Command {
+  command
+    .option("--all", "all instances")
+    .option("--limit <number>", "at most so many", wholeNumber(1))
+    .option("-y, --yes", "do not ask")
+    .option("--dry-run", "only show what would be done");
+  return addFilterOptions(command);
+}
+
+export async function runBulk(call: Call<BulkOptions>, action: BulkAction): Promise<ExitCode> {
+  const { cli, options, args } = call;
+  await using session = await Session.open(call);
+  const selection = await select(session.client, args, options, action.takes);
+  if (options.dryRun === true) return showPlan(call, action, selection);
+  const isAsked = action.isFinal || !selection.isNamed;
+  if (isAsked && selection.count > 0) {
+    if (options.yes !== true && options.json !== true) tellPlan(call, action, selection);
+    const question = `${capital(action.verb)} ${plural(selection.count, "instance")}?`;
+    await confirm(cli, question, { yes: options.yes === true });
+  }
+  using interruption = new Interruption();
+  const report = await carryOut(call, session, action, selection, interruption.signal);
+  tellReport(call, action, selection, report);
+  return interruption.code ?? exitOf(report, selection);
+}
+
+async function carryOut(
+  { cli }: Call<BulkOptions>,
+  session: Session,
+  action: BulkAction,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<Report> {
+  const report: Report = { done: 0, skipped: 0, refused: [] };
+  const progress = new Progress(cli.err, action.past, selection.count);
+  const underWay = new Set<Promise<void>>();
+  let fatal: { readonly error: unknown } | undefined;
+  const one = async (id: string): Promise<void> => {
+    try {
+      await action.act(session, id);
+      report.done++;
+    } catch (error) {
+      if (!selection.isNamed && hasMovedOn(error)) report.skipped++;
+      else if (isAboutInstance(error)) report.refused.push(refusal(id, error));
+      else fatal ??= { error };
+    }
+    progress.step();
+  };
+  for await (const id of selection.ids()) {
+    if (signal.aborted || fatal !== undefined) break;
+    if (underWay.size >= AT_ONCE) await Promise.race(underWay);
+    const work = one(id).then(() => void underWay.delete(work));
+    underWay.add(work);
+  }
+  await Promise.all(underWay);
+  progress.end();
+  if (fatal !== undefined) throw fatal.error;
+  return report;
+}
+
+function hasMovedOn(error: unknown): boolean {
+  return (
+    isPerdureError(error, "INSTANCE_FINISHED") ||
+    isPerdureError(error, "INSTANCE_NOT_FOUND") ||
+    isPerdureError(error, "INSTANCE_RUNNING") ||
+    (error instanceof CliError && error.code === "NOT_RETRYABLE")
+  );
+}
+
+/** Any other error is about the store or about us, and ends the command. */
+function isAboutInstance(error: unknown): error is PerdureError | CliError {
+  return (isPerdureError(error) || error instanceof CliError) && exitCodeOf(error) !== 5;
+}
+
+function refusal(id: string, error: PerdureError | CliError): Refused {
+  return { id, code: error.code, message: error.message, exit: exitCodeOf(error) };
+}
+
+function showPlan(
+  { cli, options }: Call<BulkOptions>,
+  { verb }: BulkAction,
+  selection: Selection,
+): ExitCode {
+  const { count, first } = selection;
+  if (options.json === true) cli.out.document({ action: verb, dryRun: true, count, first });
+  else {
+    cli.out.line("Would ", verb, " ", bold(plural(count, "instance")), count === 0 ? "." : ":");
+    listFirst(cli.out, selection);
+  }
+  return 0;
+}
+
+function tellPlan({ cli }: Call<BulkOptions>, { verb }: BulkAction, selection: Selection): void {
+  cli.err.line("About to ", verb, " ", bold(plural(selection.count, "instance")), ":");
+  listFirst(cli.err, selection);
+}
+
+function listFirst(screen: Call<unknown>["cli"]["out"], { first, count }: Selection): void {
+  const shown = first.slice(0, 10);
+  for (const id of shown) screen.line("  ", id);
+  if (count > shown.length) screen.line(dim(`  … and ${count - shown.length} more`));
+}
+
+function tellReport(
+  { cli, options }: Call<BulkOptions>,
+  action: BulkAction,
+  selection: Selection,
+  report: Report,
+): void {
+  const { done, skipped, refused } = report;
+  const { verb, past } = action;
+  const sums = action.sums?.() ?? {};
+  if (options.json === true) {
+    const told = refused.map(({ id, code, message }) => ({ id, code, message }));
+    cli.out.document({
+      action: verb,
+      count: selection.count,
+      done,
+      skipped,
+      refused: told,
+      ...(action.sums === undefined ? {} : { removed: sums }),
+    });
+    return;
+  }
+  const [only] = selection.first;
+  const what = selection.isNamed && selection.count === 1 ? (only ?? "") : plural(done, "instance");
+  if (done > 0) {
+    const figures = Object.entries(sums).map(([name, sum]) => `${sum} ${name}`);
+    const added = figures.length === 0 ? "" : ` (${figures.join(", ")})`;
+    cli.out.line(green("✓ "), `${what} ${past}${added}`);
+  } else if (refused.length === 0) cli.out.line("Nothing to do.");
+  if (skipped > 0) cli.out.line(dim(`  ${skipped} had moved on and were passed over`));
+  for (const { id, message } of refused.slice(0, FAILURES_SHOWN)) {
+    cli.err.line(red("✗ "), id, ": ", message);
+  }
+  const more = refused.length - FAILURES_SHOWN;
+  if (more > 0) cli.err.line(dim(`  … and ${more} more were refused`));
+}
+
+function exitOf({ refused }: Report, selection: Selection): ExitCode {
+  const [first] = refused;
+  if (first === undefined) return 0;
+  return selection.count === 1 ? first.exit : 10;
+}
+
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

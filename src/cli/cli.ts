@@ -1,0 +1,24 @@
+// What every command is given: the two screens, the input, the environment.
+
+import { Screen } from "./screen.ts";
+
+export interface Cli {
+  /** Results. */
+  readonly out: Screen;
+  /** Questions, progress, log lines, errors. */
+  readonly err: Screen;
+  readonly stdin: NodeJS.ReadStream;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+}
+
+export function processCli(): Cli {
+  const { stdout, stderr, stdin, env } = process;
+  return {
+    out: new Screen(stdout, env),
+    err: new Screen(stderr, env),
+    stdin,
+    env,
+    cwd: process.cwd(),
+  };
+}

@@ -1,0 +1,84 @@
+// perdure doctor: whether a store, its settings and its work are in order.
+
+import { isPerdureError } from "../../core/errors.ts";
+import { inspectFile } from "../../sqlite/inspection.ts";
+import { defineCommand, type Call, type Program } from "../define-command.ts";
+import { problem, ok, type Finding, type Level } from "../doctor/finding.ts";
+import { checkSqlite } from "../doctor/sqlite.ts";
+import { checkWork } from "../doctor/work.ts";
+import { bold, dim, green, red, yellow, type Styled } from "../screen.ts";
+import { configOf, Session, sourceOf } from "../session.ts";
+import { mustExist, showSource, sqliteFile, type StoreSource } from "../store-address.ts";
+
+interface DoctorOptions {
+  readonly thorough?: true;
+}
+
+export function addDoctor(program: Program): void {
+  defineCommand<DoctorOptions>(
+    program,
+    {
+      usage: "doctor [store]",
+      summary: "check a store: settings, schema, clock, stuck work, dead runtimes",
+      description:
+        "Checks a store and the work in it. Exits with 8 if there is a problem; warnings alone are none.",
+      examples: [
+        ["perdure doctor", "the config's store"],
+        ["perdure doctor sqlite:./orders.db --thorough", "reads every page of the file too"],
+        ["perdure doctor --json | jq '.findings[] | select(.level!=\"ok\")'", "for a monitor"],
+      ],
+    },
+    async (call) => {
+      const { cli, options, args } = call;
+      const source = sourceOf(call, await configOf(call), args[0]);
+      const findings = await examine(call, source);
+      const worst = findings.some(({ level }) => level === "problem");
+      const store = showSource(source);
+      if (options.json === true) cli.out.document({ store, ok: !worst, findings });
+      else tell(call, store, findings);
+      return worst ? 8 : 0;
+    },
+  ).option("--thorough", "read every page of a SQLite file, which takes its time");
+}
+
+async function examine(
+  call: Call<DoctorOptions>,
+  source: StoreSource,
+): Promise<readonly Finding[]> {
+  const file = source.kind === "address" ? sqliteFile(source.address) : undefined;
+  if (source.kind === "address") mustExist(source.address);
+  const findings: Finding[] = [];
+  try {
+    if (file !== undefined) {
+      const thorough = call.options.thorough === true;
+      findings.push(...checkSqlite(inspectFile(file, { thorough })));
+    }
+    await using session = await Session.open(call, { given: call.args[0] });
+    const { client, provider } = session;
+    findings.unshift(ok("store", `${provider.name}, durability ${provider.durability}`));
+    findings.push(...(await checkWork(client, provider)));
+  } catch (error) {
+    if (!isPerdureError(error)) throw error;
+    findings.unshift(problem("store", `it cannot be opened: ${error.message} (${error.code})`));
+  }
+  return findings;
+}
+
+const SIGNS: Readonly<Record<Level, Styled>> = {
+  ok: green("✓"),
+  warning: yellow("!"),
+  problem: red("✗"),
+};
+
+function tell(
+  { cli: { out } }: Call<DoctorOptions>,
+  store: string,
+  found: readonly Finding[],
+): void {
+  out.line(bold(store));
+  for (const { check, level, message, hint, details = [] } of found) {
+    out.line(SIGNS[level], " ", dim(check.padEnd(15)), message);
+    for (const detail of details) out.line(dim("    "), detail);
+    if (hint !== undefined) out.line(dim(`    ${hint}`));
+  }
+}

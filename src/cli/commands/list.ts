@@ -1,0 +1,101 @@
+// perdure list: instances that match, a page at a time.
+
+import type { InstanceSummary } from "../../client/admin.ts";
+import { summaryToHttp } from "../../server/wire/instance.ts";
+import { defineCommand, type Program } from "../define-command.ts";
+import { looksLikeAddress } from "../store-address.ts";
+import { addFilterOptions, filterOf, type FilterOptions } from "../filter-options.ts";
+import { wholeNumber } from "../numbers.ts";
+import { dim } from "../screen.ts";
+import { Session } from "../session.ts";
+import { showStatus } from "../status-text.ts";
+import { printTable } from "../table.ts";
+import { showAge } from "../times.ts";
+import { CliError } from "../exit-codes.ts";
+
+interface ListCommandOptions extends FilterOptions {
+  readonly limit: number;
+  readonly order: string;
+  readonly cursor?: string;
+  readonly count?: true;
+}
+
+export function addList(program: Program): void {
+  const command = defineCommand<ListCommandOptions>(
+    program,
+    {
+      usage: "list [store]",
+      summary: "list instances",
+      examples: [
+        ["perdure list", "the newest of the config's store"],
+        ["perdure list sqlite:./orders.db --status failed,cancelled", "of that file"],
+        ["perdure list --name fulfil --attribute customer=42 --created-after 2h", "filtered"],
+        ["perdure list --blocked --json | jq -r '.items[].id'", "for a script"],
+        ["perdure list --status live --count", "only how many"],
+      ],
+    },
+    async (call) => {
+      const { cli, options, args } = call;
+      const order = orderOf(options.order);
+      const filter = filterOf(options);
+      await using session = await Session.open(call, { given: addressOf(args[0]) });
+      const { client, provider } = session;
+      if (options.count === true) {
+        const count = await client.count(filter);
+        if (options.json === true) cli.out.document({ count });
+        else cli.out.line(count);
+        return 0;
+      }
+      const { limit, cursor } = options;
+      const paging = { limit, order, ...(cursor === undefined ? {} : { cursor }) };
+      const page = await client.list(filter, paging);
+      if (options.json === true) {
+        const items = page.items.map(summaryToHttp);
+        cli.out.document({ items, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) });
+        return 0;
+      }
+      if (page.items.length === 0) {
+        cli.out.line(dim("No instances match."));
+        return 0;
+      }
+      printInstances(cli.out, page.items, provider.now());
+      if (page.cursor !== undefined) cli.out.line(dim(`More: --cursor ${page.cursor}`));
+      return 0;
+    },
+  )
+    .option("--limit <number>", "instances a page", wholeNumber(1, 1_000), 50)
+    .option("--order <order>", "newest or oldest first", "newest")
+    .option("--cursor <cursor>", "go on where the page before ended")
+    .option("--count", "only count them");
+  addFilterOptions(command);
+}
+
+function printInstances(
+  screen: Parameters<typeof printTable>[0],
+  items: readonly InstanceSummary[],
+  now: number,
+): void {
+  printTable<InstanceSummary>(
+    screen,
+    [
+      { title: "id", cell: ({ id }) => id },
+      { title: "name", cell: ({ name }) => name },
+      { title: "version", cell: ({ version = "" }) => version },
+      { title: "status", cell: showStatus, cut: false },
+      { title: "run", cell: ({ execution }) => execution },
+      { title: "created", cell: ({ createdAt }) => showAge(createdAt, now), cut: false },
+      { title: "updated", cell: ({ updatedAt }) => showAge(updatedAt, now), cut: false },
+    ],
+    items,
+  );
+}
+
+function addressOf(word: string | undefined): string | undefined {
+  if (word === undefined || looksLikeAddress(word)) return word;
+  throw new CliError("USAGE", `"${word}" is no store's address; "perdure get" shows an instance.`);
+}
+
+function orderOf(word: string): "newest" | "oldest" {
+  if (word === "newest" || word === "oldest") return word;
+  throw new CliError("USAGE", `--order is newest or oldest, not ${JSON.stringify(word)}.`);
+}

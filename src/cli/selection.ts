@@ -1,0 +1,113 @@
+// Which instances a command is to change: ids, or what matches a filter.
+//   SL1. A selection is counted and shown before anything is changed, and read page by page while it is.
+//   SL2. What a filter selects is narrowed to what the command can do anything about, so that the count is honest.
+
+import type { InstanceSummary, ListFilter } from "../client/admin.ts";
+import type { Client } from "../client/client.ts";
+import { CliError } from "./exit-codes.ts";
+import { filterOf, type FilterOptions } from "./filter-options.ts";
+
+const PAGE = 500;
+
+export interface SelectionOptions extends FilterOptions {
+  readonly all?: true;
+  readonly limit?: number;
+}
+
+export interface Selection {
+  /** Whether somebody named the instances. */
+  readonly isNamed: boolean;
+  readonly count: number;
+  /** The first ids, for people. */
+  readonly first: readonly string[];
+  ids(): AsyncIterable<string>;
+}
+
+/** `narrow`: filters whose matches together are what the command may take; each is ANDed with the user's. */
+export async function select(
+  client: Client,
+  ids: readonly string[],
+  options: SelectionOptions,
+  narrow: readonly ListFilter[],
+): Promise<Selection> {
+  const filter = filterOf(options);
+  const isFiltered = Object.keys(filter).length > 0 || options.all === true;
+  if (ids.length > 0) {
+    if (isFiltered) throw new CliError("USAGE", "Give ids or filters, not both.");
+    const unique = [...new Set(ids)];
+    return { isNamed: true, count: unique.length, first: unique, ids: () => each(unique) };
+  }
+  if (!isFiltered) {
+    const message = "Which instances? Give ids, filters such as --name and --status, or --all.";
+    throw new CliError("USAGE", message);
+  }
+  const { limit = Infinity } = options;
+  const filters = narrow.flatMap((one) => both(filter, one) ?? []);
+  const counts = await Promise.all(filters.map((one) => client.count(one)));
+  const count = counts.reduce((sum, one) => sum + one, 0);
+  const first: string[] = [];
+  for await (const id of matching(client, filters, Math.min(limit, FIRST_MAX))) first.push(id);
+  return {
+    isNamed: false,
+    count: Math.min(count, limit),
+    first,
+    ids: () => matching(client, filters, limit),
+  };
+}
+
+const FIRST_MAX = 10;
+
+async function* each(ids: readonly string[]): AsyncGenerator<string, void, undefined> {
+  for (const id of ids) yield Promise.resolve(id);
+}
+
+async function* matching(
+  client: Client,
+  filters: readonly ListFilter[],
+  limit: number,
+): AsyncGenerator<string, void, undefined> {
+  let left = limit;
+  for (const filter of filters) {
+    for await (const { id } of pages(client, filter)) {
+      if (left-- <= 0) return;
+      yield id;
+    }
+  }
+}
+
+/** Everything that matches, oldest first; what ends or goes meanwhile hides nothing else. */
+export async function* pages(
+  client: Client,
+  filter: ListFilter,
+): AsyncGenerator<InstanceSummary, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const options = { limit: PAGE, order: "oldest" as const };
+    const page = await client.list(filter, cursor === undefined ? options : { ...options, cursor });
+    yield* page.items;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** The filter of what matches both; undefined: nothing can. */
+function both(filter: ListFilter, narrow: ListFilter): ListFilter | undefined {
+  const status = common(asList(filter.status), asList(narrow.status));
+  if (status?.length === 0) return undefined;
+  const { blocked } = narrow;
+  if (blocked !== undefined && filter.blocked !== undefined && blocked !== filter.blocked) {
+    return undefined;
+  }
+  return { ...filter, ...narrow, ...(status === undefined ? {} : { status }) };
+}
+
+function asList<T extends string>(value: T | readonly T[] | undefined): readonly T[] | undefined {
+  return typeof value === "string" ? [value] : value;
+}
+
+function common<T>(
+  a: readonly T[] | undefined,
+  b: readonly T[] | undefined,
+): readonly T[] | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.filter((one) => b.includes(one));
+}

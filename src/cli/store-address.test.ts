@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { chooseStore, looksLikeAddress, showAddress } from "./store-address.ts";
+
+test.each([
+  ["postgres://ada:secret@host:5432/db", "postgres://ada:***@host:5432/db"],
+  ["postgresql://ada:se@cr:et@host/db", "postgresql://ada:***@host/db"],
+  ["postgres://host/db?user=ada&password=secret", "postgres://host/db?user=ada&password=***"],
+  ["postgres://ada@host/db", "postgres://ada@host/db"],
+  ["sqlite:./a:b@c.db", "sqlite:./a:b@c.db"],
+])("%s is shown as %s (SA3)", (address, shown) => expect(showAddress(address)).toBe(shown));
+
+test("a config's relative path is its own; a caller's is the caller's (SA2)", () => {
+  const config = { path: "/project/perdure.config.ts", config: { store: "sqlite:./x.db" } };
+  const choose = (given?: string) => chooseStore({ given, env: {}, config });
+  expect(choose()).toEqual({ kind: "address", address: "sqlite:/project/x.db" });
+  expect(choose("sqlite:./x.db")).toEqual({ kind: "address", address: "sqlite:./x.db" });
+});
+
+test("an address is told from a file's name", () => {
+  expect(["sqlite:a", "postgres://h/d"].every(looksLikeAddress)).toBe(true);
+  expect(["a.history", "./a:b", "C:\\a.history"].some(looksLikeAddress)).toBe(false);
+});

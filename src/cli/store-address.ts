@@ -1,0 +1,74 @@
+// Which store a command is about, and how its address is shown.
+//   SA1. An argument or `--store` comes first, then PERDURE_STORE, then the config.
+//   SA2. A relative path is the caller's, except in the config: there it is relative to the config file.
+//   SA3. A password is never shown.
+
+import { existsSync } from "node:fs";
+import { dirname, isAbsolute, resolve } from "node:path";
+import type { Provider } from "../core/provider/provider.ts";
+import type { LoadedConfig } from "./config-file.ts";
+import { CliError } from "./exit-codes.ts";
+
+const SQLITE = "sqlite:";
+
+export type StoreSource =
+  | { readonly kind: "address"; readonly address: string }
+  | { readonly kind: "function"; readonly open: () => Provider | Promise<Provider> };
+
+export function chooseStore(options: {
+  readonly given: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+  readonly config: LoadedConfig | undefined;
+}): StoreSource {
+  const { given, env, config } = options;
+  if (given !== undefined) return { kind: "address", address: given };
+  const fromEnvironment = env["PERDURE_STORE"];
+  if (fromEnvironment !== undefined && fromEnvironment !== "") {
+    return { kind: "address", address: fromEnvironment };
+  }
+  const store = config?.config.store;
+  if (typeof store === "function") return { kind: "function", open: store };
+  if (config !== undefined && store !== undefined) {
+    return { kind: "address", address: relativeTo(dirname(config.path), store) };
+  }
+  const message =
+    "Which store? Give --store sqlite:./orders.db, set PERDURE_STORE, or set store in perdure.config.ts.";
+  throw new CliError("USAGE", message);
+}
+
+/** Whether a word on the command line is a store's address. */
+export function looksLikeAddress(word: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:/.test(word);
+}
+
+/** The file of a SQLite store; undefined for any other, and in memory. */
+export function sqliteFile(address: string): string | undefined {
+  if (!address.startsWith(SQLITE)) return undefined;
+  const path = address.slice(SQLITE.length);
+  return path === ":memory:" ? undefined : path;
+}
+
+/** A store that is only looked at is not made. */
+export function mustExist(address: string): void {
+  const file = sqliteFile(address);
+  if (file === undefined || existsSync(file)) return;
+  const message = `There is no store at ${resolve(file)}. A worker makes it, or: perdure migrate --store ${address}`;
+  throw new CliError("STORE_MISSING", message);
+}
+
+export function showSource(source: StoreSource): string {
+  return source.kind === "address" ? showAddress(source.address) : "the store of the config";
+}
+
+/** Without its password. */
+export function showAddress(address: string): string {
+  return address
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#:@]*):[^/?#]*@/, "$1:***@")
+    .replace(/([?&](?:password|sslpassword)=)[^&#]*/gi, "$1***");
+}
+
+function relativeTo(directory: string, address: string): string {
+  const file = sqliteFile(address);
+  if (file === undefined || isAbsolute(file)) return address;
+  return `${SQLITE}${resolve(directory, file)}`;
+}

@@ -1,0 +1,20 @@
+// The command line of `perdure worker` in a process of its own, from that of the command that starts it.
+
+import type { Call } from "../define-command.ts";
+
+export interface WorkerLine {
+  readonly grace: string;
+  readonly verbose?: true;
+}
+
+export function workerArgs({ args, options }: Call<WorkerLine>): readonly string[] {
+  const { store, config, json, grace, verbose } = options;
+  return [
+    ...args,
+    ...(store === undefined ? [] : ["--store", store]),
+    ...(config === undefined ? [] : config === false ? ["--no-config"] : ["--config", config]),
+    ...(json === true ? ["--json"] : []),
+    ...(verbose === true ? ["--verbose"] : []),
+    ...["--grace", grace],
+  ];
+}

@@ -1,0 +1,258 @@
+// Commands that change one instance: start, raise, cancel, terminate, pause, resume, retry, unblock, restart, fork.
+
+import { describe, expect, test } from "vitest";
+import { activity, orchestration, Perdure, type Handle } from "../../src/index.ts";
+import { Project, runOnTerminal, until } from "./support.ts";
+
+const CONFIG = `
+  import { activity, defineConfig, orchestration } from "perdure";
+  const positive = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value) =>
+        value > 0 ? { value } : { issues: [{ message: "is more than 0" }] },
+    },
+  };
+  const charge = activity("charge", async (cents) => cents * 2);
+  const fail = activity("fail", async () => { throw new Error("bank says no"); });
+  export default defineConfig({
+    register: [
+      orchestration("pay", async (ctx, cents) => ctx.run(charge, cents), { input: positive }),
+      orchestration("fail", async (ctx) => ctx.run(fail, null)),
+      charge,
+      fail,
+    ],
+  });
+`;
+const wait = orchestration("wait", async (ctx, input: unknown) => {
+  const data = await ctx.event("go");
+  return { input, data };
+});
+
+/** A store that a runtime of the test's own works on. */
+async function running(): Promise<{ project: Project; perdure: Perdure }> {
+  const project = new Project();
+  const perdure = await Perdure.open(`sqlite:${project.file}`, {
+    register: [wait],
+    runtime: { log: () => undefined },
+  });
+  return { project, perdure };
+}
+
+describe("perdure start", () => {
+  test("prints the id alone, so that a script can take it", async () => {
+    const { project, perdure } = await running();
+    const { code, stdout } = await project.run("start wait");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^[0-9a-f]{32}\n$/);
+    const json = await project.run(["start", "wait", "--id", "a b", "--json"]);
+    expect(json.json()).toEqual({ id: "a b" });
+    await perdure.close({ graceMs: 0 });
+  });
+
+  test("takes input as it stands, from a file and from standard input", async () => {
+    const { project, perdure } = await running();
+    project.write("input.json", '{"from":"file"}');
+    await project.run(["start", "wait", "--id", "a", "--input", '{"from":"line"}']);
+    await project.run("start wait --id b --input @input.json");
+    await project.run("start wait --id c --input -", { input: '{"from":"stdin"}' });
+    await project.run(["start", "wait", "--id", "d", "--input", '{"$perdure":["~d",0]}']);
+    const inputs: unknown[] = [];
+    for (const id of ["a", "b", "c", "d"]) {
+      const handle: Handle = perdure.client.get(id);
+      await handle.raise("go");
+      inputs.push(((await handle.result()) as { input: unknown }).input);
+    }
+    const from = (where: string) => ({ from: where });
+    expect(inputs).toEqual([from("line"), from("file"), from("stdin"), new Date(0)]);
+    await perdure.close();
+  });
+
+  test("has the library's options", async () => {
+    const { project, perdure } = await running();
+    const args = ["start", "wait", "--id", "a", "--delay", "1h", "--priority", "1"];
+    args.push("--attribute", "customer=a=b", "--event", "go=[1,2]", "--event", "stop");
+    args.push("--of-version", "1.0.0", "--request-id", "r1");
+    expect(await project.run(args)).toMatchObject({ code: 0 });
+    expect(await project.run(args)).toMatchObject({ code: 0 }); // the same request
+    const handle = perdure.client.get("a");
+    expect(await handle.describe()).toMatchObject({
+      status: "pending",
+      priority: 1,
+      version: "1.0.0",
+      attributes: { customer: "a=b" },
+    });
+    expect(await handle.unread()).toEqual([
+      { name: "go", data: [1, 2] },
+      { name: "stop", data: undefined },
+    ]);
+    const again = await project.run("start wait --id a --on-conflict useExisting");
+    expect(again).toMatchObject({ code: 0 });
+    const taken = await project.run("start wait --id a");
+    expect(taken).toMatchObject({ code: 4 });
+    expect(taken.stderr).toContain("INSTANCE_EXISTS");
+    await perdure.close({ graceMs: 0 });
+  });
+
+  test("bad JSON, a bad file and bad options are told, and nothing is started", async () => {
+    const { project, perdure } = await running();
+    const attempts: [string[], RegExp][] = [
+      [["start", "wait", "--input", "ada"], /--input is not JSON: .*quotes of its own: '"ada"'/],
+      [["start", "wait", "--input", "{"], /--input is not JSON/],
+      [["start", "wait", "--input", "@nothing.json"], /ENOENT/],
+      [["start", "wait", "--on-conflict", "replace"], /one of fail, useExisting/],
+      [["start", "wait", "--delay", "soon"], /is not a duration/],
+      [["start", "wait", "--at", "soon"], /date such as/],
+      [["start", "wait", "--priority", "9"], /at most 5/],
+      [["start", "wait", "--event", "go={"], /--event is name=json/],
+      [["start", "wait", "--id", "a::b"], /::/],
+      [["start"], /missing required argument 'name'/],
+    ];
+    for (const [args, message] of attempts) {
+      const env = { PERDURE_STORE: `sqlite:${project.file}` };
+      const { code, stdout, stderr } = await runOnTerminal(args, { cwd: project.folder, env });
+      expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: "" });
+      expect(stderr).toMatch(message);
+    }
+    const stdin = await project.run("start wait --input -", { input: "no" });
+    expect(stdin).toMatchObject({ code: 2 });
+    expect(stdin.stderr).toContain("Standard input, for --input, is not JSON");
+    expect(await perdure.client.count()).toBe(0);
+    await perdure.close();
+  });
+
+  test("--wait prints the result, or why there is none, and exits with 6, 7 or 130", async () => {
+    const project = new Project({ "perdure.config.ts": CONFIG });
+    const worker = project.start("worker");
+    await worker.says(/worker ready/);
+    const good = await project.run("start pay --input 5 --wait");
+    expect(good).toMatchObject({ code: 0, stdout: "10\n", stderr: "" });
+    const json = await project.run("start pay --input 5 --wait --json");
+    expect(json.json()).toMatchObject({ status: "completed", output: 10 });
+    const bad = await project.run("start fail --wait --id f");
+    expect(bad).toMatchObject({ code: 6, stdout: "" });
+    expect(bad.stderr).toMatch(/✗ f failed: ActivityError: bank says no\n.*perdure\.config\.ts/s);
+    const never = await project.run("start nobody --wait --timeout 100ms");
+    expect(never).toMatchObject({ code: 7, stdout: "" });
+    const waiting = project.start("start nobody --wait --id n");
+    const client = await project.client();
+    await until(() => client.get("n").exists());
+    waiting.kill("SIGINT");
+    expect(await waiting.ended).toBe(130);
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toBe(0);
+  });
+
+  test("an input that the config's schema refuses is not started", async () => {
+    const project = new Project({ "perdure.config.ts": CONFIG });
+    await project.run("migrate");
+    const { code, stderr } = await project.run("start pay --input -5");
+    expect(code).toBe(2);
+    expect(stderr).toContain("is more than 0");
+    expect(await (await project.client()).count()).toBe(0);
+  });
+});
+
+test("perdure raise sends an event once, also to an instance that is to come", async () => {
+  const { project, perdure } = await running();
+  const handle = await perdure.client.start(wait, 1, { id: "a" });
+  const raise = ["raise", "a", "go", "--data", '{"by":"ada"}', "--request-id", "r1"];
+  expect(await project.run(raise)).toMatchObject({ code: 0, stdout: "✓ go sent to a\n" });
+  expect(await handle.result()).toEqual({ input: 1, data: { by: "ada" } });
+  expect(await project.run("raise a go")).toMatchObject({ code: 4 }); // it has ended
+  expect(await project.run("raise b go")).toMatchObject({ code: 3 });
+  expect((await project.run("raise b go --keep --json")).json()).toEqual({ id: "b", event: "go" });
+  const later = await perdure.client.start(wait, 2, { id: "b" });
+  expect(await later.result()).toMatchObject({ input: 2 });
+  await perdure.close();
+});
+
+test("cancel, pause, resume and terminate do as they say, and say why", async () => {
+  const { project, perdure } = await running();
+  const handle = await perdure.client.start(wait, 1, { id: "a" });
+  const paused = await project.run(["pause", "a", "--reason", "lunch", "--by", "ada"]);
+  expect(paused).toMatchObject({ code: 0, stdout: "✓ a paused\n" });
+  const info = await handle.describe();
+  expect(info).toMatchObject({ status: "paused", paused: { reason: "lunch", by: "ada" } });
+  expect(await project.run("resume a --json")).toMatchObject({ code: 0 });
+  expect(await handle.describe()).not.toHaveProperty("paused");
+  const asked = await project.run("cancel a");
+  expect(asked).toMatchObject({ code: 9, stdout: "" });
+  expect(asked.stderr).toMatch(/no terminal to ask on: say --yes/);
+  const cancelled = await project.run("cancel a --yes --reason enough --json");
+  expect(cancelled.json()).toEqual({
+    action: "cancel",
+    count: 1,
+    done: 1,
+    skipped: 0,
+    refused: [],
+  });
+  await expect(handle.result()).rejects.toMatchObject({ message: "canceled: enough" });
+  const late = await project.run("terminate a --yes --json");
+  expect(late.code).toBe(4);
+  expect(late.json()).toMatchObject({ done: 0, refused: [{ id: "a", code: "INSTANCE_FINISHED" }] });
+  await perdure.client.start(wait, 1, { id: "b" });
+  expect(await project.run("terminate b -y")).toMatchObject({ code: 0 });
+  expect(await perdure.client.get("b").describe()).toMatchObject({ status: "terminated" });
+  await perdure.close();
+});
+
+test("restart and fork begin anew, from the beginning or from the middle", async () => {
+  const { project, perdure } = await running();
+  const handle = await perdure.client.start(wait, 1, { id: "a" });
+  expect(await project.run("restart a")).toMatchObject({ code: 4 }); // it has not ended
+  await handle.raise("go", "first");
+  await handle.result();
+  expect(await project.run("restart a")).toMatchObject({ code: 0, stdout: "✓ a restarted\n" });
+  expect(await handle.describe()).toMatchObject({ execution: 2 });
+  const fork = await project.run("fork a --before 3 --execution 1 --as copy --json");
+  expect(fork.json()).toEqual({ id: "copy", source: "a", beforeSequence: 3 });
+  await perdure.client.get("copy").raise("go", "second");
+  expect(await perdure.client.get("copy").result()).toEqual({ input: 1, data: "second" });
+  expect(await project.run("fork a --before 99")).toMatchObject({ code: 2 });
+  expect(await project.run("fork a --before 3 --as copy")).toMatchObject({ code: 4 });
+  expect((await project.run("fork a")).stderr).toContain("--before");
+  await perdure.close({ graceMs: 0 });
+});
+
+describe("perdure retry", () => {
+  const gate = { closed: true };
+  const bill = activity("bill", async () => {
+    if (gate.closed) throw new Error("closed");
+    return "paid";
+  });
+  const billing = orchestration("billing", async (ctx) => ctx.run(bill, null));
+
+  test("unblocks what is blocked, restarts what failed, refuses the rest", async () => {
+    const project = new Project();
+    const perdure = await Perdure.open(`sqlite:${project.file}`, {
+      register: [billing, bill, foreign],
+      runtime: { log: () => undefined },
+    });
+    const failed = await perdure.client.start(billing, undefined, { id: "failed" });
+    await failed.result().catch(() => undefined);
+    const blocked = await perdure.client.start(foreign, undefined, { id: "blocked" });
+    await until(async () => (await blocked.describe()).blocked !== undefined);
+
+    gate.closed = false;
+    const both = await project.run("retry --all --yes --json");
+    expect(both).toMatchObject({ code: 0 });
+    expect(both.json()).toMatchObject({ action: "retry", count: 2, done: 2 });
+    expect(await failed.result()).toBe("paid");
+    expect(await failed.describe()).toMatchObject({ execution: 2 });
+    await until(async () => tries >= 2); // its code had another turn
+
+    const nothing = await project.run("retry failed");
+    expect(nothing).toMatchObject({ code: 4 });
+    expect(nothing.stderr).toContain("It is completed and not blocked");
+    expect(await project.run("unblock nobody")).toMatchObject({ code: 3 });
+    await perdure.close({ graceMs: 0 });
+  });
+
+  let tries = 0;
+  const foreign = orchestration("foreign", async () => {
+    tries++;
+    await new Promise(() => undefined);
+  });
+});

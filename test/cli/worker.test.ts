@@ -1,0 +1,207 @@
+// perdure worker, dev, ui and init: code that runs, is killed, is replaced, is told to leave.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Project, until, type Background } from "./support.ts";
+
+/** Says what it does in its result, and takes as long as it is told. */
+const CONFIG = `
+import { activity, defineConfig, orchestration } from "perdure";
+const work = activity("work", async (ms: number, { signal }) => {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  return process.pid;
+});
+const steps = orchestration("steps", async (ctx, count: number) => {
+  const pids: number[] = [];
+  for (let step = 0; step < count; step++) pids.push(await ctx.run(work, 50));
+  return pids;
+});
+const slow = orchestration("slow", async (ctx, ms: number) => ctx.run(work, ms));
+export default defineConfig({ register: [steps, slow, work] });
+`;
+
+/** The worker processes, by what they say of themselves. */
+const readyPids = (worker: Background): number[] =>
+  [...worker.stdout().matchAll(/worker ready.*"pid":(\d+)/g)].map(([, pid]) => Number(pid));
+
+describe("perdure worker", () => {
+  test("two processes: one is killed, its work goes on, it is replaced, all leave when told", async () => {
+    const project = new Project({ "perdure.config.ts": CONFIG });
+    const worker = project.start("worker --processes 2 --json");
+    await worker.says(/worker ready/, 2);
+    const client = await project.client();
+    const handles = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => client.start("steps", 20, { id: `s-${index}` })),
+    );
+    const [victim = 0, other = 0] = readyPids(worker);
+    process.kill(victim, "SIGKILL");
+    await worker.says(/"a worker process ended and is replaced"/);
+    const results = await Promise.all(handles.map((handle) => handle.result({ timeout: "40s" })));
+    expect(results.map((pids) => (pids as number[]).length)).toEqual(Array(8).fill(20));
+    await worker.says(/worker ready/, 3);
+    const nodes = (await client.runtimes()).map(({ pid }) => pid);
+    expect(nodes.toSorted()).toEqual([other, readyPids(worker)[2]].toSorted());
+
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toBe(0);
+    expect(await client.runtimes()).toEqual([]); // said goodbye
+    const lines = worker
+      .stdout()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(lines[0]).toEqual({
+      time: expect.stringMatching(/Z$/),
+      level: "info",
+      message: "worker ready",
+      pid: expect.any(Number),
+      fields: expect.objectContaining({ orchestrations: 2, activities: 1 }),
+    });
+  });
+
+  test("lets what runs finish within its grace, and hands back what takes longer", async () => {
+    const project = new Project({ "perdure.config.ts": CONFIG });
+    const client = await project.client();
+    const first = project.start("worker --grace 20s");
+    await first.says(/info {2}worker ready/);
+    const quick = await client.start("slow", 600);
+    await until(async () => (await client.metrics()).runningTasks === 1);
+    first.kill("SIGINT");
+    expect(await first.ended).toBe(0);
+
+    const second = project.start("worker --grace 100ms");
+    await second.says(/worker ready/);
+    expect(await quick.result()).toBe(first.pid); // it was not run again
+    const long = await client.start("slow", 60_000);
+    await until(async () => (await client.metrics()).runningTasks === 1);
+    const began = performance.now();
+    second.kill("SIGTERM");
+    expect(await second.ended).toBe(0);
+    expect(performance.now() - began).toBeLessThan(8_000);
+    expect(await long.describe()).toMatchObject({ status: "running" });
+    expect((await client.metrics()).runningTasks).toBe(0);
+  });
+
+  test("a config that cannot work ends it, and its processes, with its code", async () => {
+    const empty = new Project({ "perdure.config.ts": "export default { register: [] };" });
+    const nothing = await empty.run("worker");
+    expect(nothing).toMatchObject({ code: 2 });
+    expect(nothing.stderr).toContain("registers nothing");
+    const twice = `
+      import { defineConfig, orchestration } from "perdure";
+      const one = () => orchestration("same", async () => 1);
+      export default defineConfig({ register: [one(), one()], runtime: {} });`;
+    const broken = new Project({ "perdure.config.ts": twice });
+    const several = await broken.run("worker --processes 2");
+    expect(several).toMatchObject({ code: 2 });
+    expect(several.stderr).toContain('orchestration "same" 1.0.0 is defined twice');
+    expect(await new Project().run("worker")).toMatchObject({ code: 2 });
+    const memory = new Project({ "perdure.config.ts": CONFIG });
+    const shared = await memory.run("worker sqlite::memory: --processes 2");
+    expect(shared).toMatchObject({ code: 2 });
+    expect(shared.stderr).toContain("A store in memory belongs to one process");
+  });
+
+  test("none of its processes outlives a supervisor that is killed", async () => {
+    const project = new Project({ "perdure.config.ts": CONFIG });
+    const worker = project.start("worker --processes 2 --grace 100ms");
+    await worker.says(/worker ready/, 2);
+    const client = await project.client();
+    expect(await client.runtimes()).toHaveLength(2);
+    worker.kill("SIGKILL");
+    await worker.ended;
+    await until(async () => (await client.runtimes()).length === 0); // they said goodbye
+  });
+});
+
+describe("perdure init", () => {
+  test("makes a project that runs, and overwrites nothing", async () => {
+    const project = new Project();
+    const env = { PERDURE_STORE: "" };
+    const made = await project.run("init --json", { env });
+    expect(made.json()).toEqual({
+      store: "sqlite:./perdure.db",
+      files: ["perdure.config.ts", "orchestrations/hello.ts"],
+    });
+    const before = readFileSync(join(project.folder, "perdure.config.ts"), "utf8");
+    const again = await project.run("init --js", { env });
+    expect(again).toMatchObject({ code: 4, stdout: "" });
+    expect(again.stderr).toContain("perdure.config.ts exists already");
+    expect(readFileSync(join(project.folder, "perdure.config.ts"), "utf8")).toBe(before);
+
+    const worker = project.start("worker", { env });
+    await worker.says(/worker ready/);
+    const start = ["start", "hello", "--id", "h", "--input", '"ada"', "--event", 'answer="hi"'];
+    const { code, stdout } = await project.run([...start, "--wait", "--json"], { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ output: { greeting: "Hello, ada!", answer: "hi" } });
+    worker.kill("SIGTERM");
+    await worker.ended;
+  });
+
+  test("writes .mts where files are CommonJS, and JavaScript on request", async () => {
+    const common = new Project();
+    common.write("package.json", '{"name":"old","type":"commonjs"}');
+    const first = await common.run("init");
+    expect(first.stdout).toMatch(/✓ perdure\.config\.mts\n✓ orchestrations\/hello\.mts\n/);
+    expect(first.stdout).toContain("npm install perdure");
+    await common.run("migrate", { env: { PERDURE_STORE: "" } });
+    expect(await common.run("check", { env: { PERDURE_STORE: "" } })).toMatchObject({ code: 0 });
+    const script = new Project();
+    expect((await script.run("init --js")).stdout).toContain("✓ perdure.config.mjs\n");
+    await script.run("migrate", { env: { PERDURE_STORE: "" } });
+    expect(await script.run("check", { env: { PERDURE_STORE: "" } })).toMatchObject({ code: 0 });
+  });
+});
+
+test("perdure ui serves the API on this machine, and ends when told", async () => {
+  const project = new Project();
+  await project.run("migrate");
+  await (await project.client()).start("nobody", undefined, { id: "a" });
+  const ui = project.start("ui --port 0 --json");
+  const [line = ""] = await ui.says(/^\{.*\}\n/);
+  const { url, addresses, token } = JSON.parse(line) as Record<string, string>;
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(addresses).toContain("127.0.0.1");
+  expect((await fetch(`${url}/api/v1/instances`)).status).toBe(401);
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${url}/api/v1/instances`, { headers });
+  expect(await answer.json()).toMatchObject({ items: [{ id: "a" }] });
+  const taken = await project.run(`ui --port ${new URL(url ?? "").port}`);
+  expect(taken).toMatchObject({ code: 2 });
+  expect(taken.stderr).toContain("The port is taken");
+  expect(await project.run("ui --host 0.0.0.0 --port 0")).toMatchObject({ code: 2 });
+  ui.kill("SIGINT");
+  expect(await ui.ended).toBe(0);
+});
+
+test("perdure dev runs the worker with the dashboard, and reloads what changes", async () => {
+  const config = `
+    import { defineConfig } from "perdure";
+    import { answer } from "./answer.ts";
+    export default defineConfig({ register: [answer] });`;
+  const answer = (text: string) => `
+    import { orchestration } from "perdure";
+    export const answer = orchestration("answer", async () => ${text});`;
+  const project = new Project({ "perdure.config.ts": config, "answer.ts": answer("1") });
+  const dev = project.start("dev --port 0");
+  await dev.says(/dashboard url=http:\/\/127\.0\.0\.1:\d+\/#token=/);
+  await dev.says(/worker ready/);
+  const client = await project.client();
+  const result = async (): Promise<unknown> => (await client.start("answer")).result();
+  expect(await result()).toBe(1);
+  project.write("answer.ts", answer("2"));
+  await dev.says(/answer\.ts changed: reloading/);
+  await dev.says(/worker ready/, 2);
+  expect(await result()).toBe(2);
+  project.write("answer.ts", answer("(")); // a mistake
+  await dev.says(/cannot be loaded/);
+  await dev.says(/the worker ended; the next change/);
+  project.write("answer.ts", answer("3"));
+  await dev.says(/worker ready/, 3);
+  expect(await result()).toBe(3);
+  dev.kill("SIGTERM");
+  expect(await dev.ended).toBe(0);
+  expect(await client.runtimes()).toEqual([]);
+});
