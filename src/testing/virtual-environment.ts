@@ -9,6 +9,8 @@
 //       TIMER_MAX_MS (E3), so that code that forgets it fails in a test and not after 25 days.
 
 import { TIMER_MAX_MS, type Environment, type TimerHandle } from "../core/environment.ts";
+import { hexOf, seededNumbers } from "./seeded-numbers.ts";
+import { popFirst, pushTimer, type HeapTimer } from "./timer-heap.ts";
 
 export interface VirtualEnvironmentOptions {
   /** Whole number; what `random` and `randomHex` follow from. Default 1. */
@@ -17,9 +19,7 @@ export interface VirtualEnvironmentOptions {
   readonly startAt?: number;
 }
 
-interface Timer {
-  readonly due: number;
-  readonly order: number;
+interface Timer extends HeapTimer {
   readonly fn: () => void;
   cancelled: boolean;
 }
@@ -32,6 +32,7 @@ const QUIET_ROUNDS = 5;
 
 const hostSetImmediate = setImmediate;
 
+/** Time that passes when a test says so, and chance that follows from a seed. */
 export class VirtualEnvironment implements Environment {
   #monotonic = MONOTONIC_START;
   /** Wall time minus monotonic time. */
@@ -45,7 +46,7 @@ export class VirtualEnvironment implements Environment {
 
   constructor(options: VirtualEnvironmentOptions = {}) {
     this.#skew = (options.startAt ?? START_AT_DEFAULT) - MONOTONIC_START;
-    this.#draw = sfc32(options.seed ?? 1);
+    this.#draw = seededNumbers(options.seed ?? 1);
   }
 
   now(): number {
@@ -60,7 +61,7 @@ export class VirtualEnvironment implements Environment {
     if (Number.isNaN(delayMs)) throw new RangeError("a timer's delay is not a number");
     const due = this.#monotonic + Math.min(Math.max(Math.ceil(delayMs), 0), TIMER_MAX_MS);
     const timer: Timer = { due, order: this.#nextOrder++, fn, cancelled: false };
-    push(this.#timers, timer);
+    pushTimer(this.#timers, timer);
     return {
       cancel: () => {
         timer.cancelled = true;
@@ -82,9 +83,7 @@ export class VirtualEnvironment implements Environment {
   }
 
   randomHex(bytes: number): string {
-    let hex = "";
-    for (let i = 0; i < bytes; i++) hex += (this.#draw() >>> 24).toString(16).padStart(2, "0");
-    return hex;
+    return hexOf(this.#draw, bytes);
   }
 
   /** How many callbacks of `immediate` have not run yet. */
@@ -117,7 +116,7 @@ export class VirtualEnvironment implements Environment {
       const target = this.#monotonic + ms;
       await this.settle();
       for (let next = this.#next(); next !== undefined && next.due <= target; next = this.#next()) {
-        pop(this.#timers);
+        popFirst(this.#timers);
         this.#monotonic = next.due;
         next.fn();
         await this.settle();
@@ -134,69 +133,7 @@ export class VirtualEnvironment implements Environment {
   }
 
   #next(): Timer | undefined {
-    while (this.#timers[0]?.cancelled === true) pop(this.#timers);
+    while (this.#timers[0]?.cancelled === true) popFirst(this.#timers);
     return this.#timers[0];
   }
-}
-
-function before(a: Timer, b: Timer): boolean {
-  return a.due < b.due || (a.due === b.due && a.order < b.order);
-}
-
-/** A binary heap: no timer comes before the one at half its index. */
-function push(heap: Timer[], timer: Timer): void {
-  let index = heap.length;
-  heap.push(timer);
-  while (index > 0) {
-    const parentIndex = (index - 1) >> 1;
-    const parent = heap[parentIndex];
-    if (parent === undefined || !before(timer, parent)) break;
-    heap[index] = parent;
-    index = parentIndex;
-  }
-  heap[index] = timer;
-}
-
-function pop(heap: Timer[]): void {
-  const last = heap.pop();
-  if (last === undefined || heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    let childIndex = 2 * index + 1;
-    let child = heap[childIndex];
-    const right = heap[childIndex + 1];
-    if (child !== undefined && right !== undefined && before(right, child)) {
-      child = right;
-      childIndex += 1;
-    }
-    if (child === undefined || !before(child, last)) break;
-    heap[index] = child;
-    index = childIndex;
-  }
-  heap[index] = last;
-}
-
-/** Chris Doty-Humphrey's small fast counter, 32 bits a draw, its state spread from the seed by splitmix. */
-function sfc32(seed: number): () => number {
-  let mix = seed | 0;
-  const spread = (): number => {
-    mix = (mix + 0x9e3779b9) | 0;
-    let z = Math.imul(mix ^ (mix >>> 16), 0x21f0aaad);
-    z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-    return z ^ (z >>> 15);
-  };
-  let a = spread();
-  let b = spread();
-  let c = spread();
-  let counter = 1;
-  const draw = (): number => {
-    const sum = (a + b + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = (((c << 21) | (c >>> 11)) + sum) | 0;
-    return sum >>> 0;
-  };
-  for (let i = 0; i < 12; i++) draw();
-  return draw;
 }

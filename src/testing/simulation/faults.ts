@@ -1,0 +1,141 @@
+// Faults: what may go wrong in a run, as data, so that a run can be repeated without one of them.
+//   FA1. Swarm: a seed switches a random part of them on, at rates of its own. A fault that never meets another
+//        hides the bugs that need both apart, or one without the other.
+
+import type { Chance } from "./chance.ts";
+import { NO_FAULTS, type NetworkFaults } from "./network.ts";
+
+export const FAULT_KINDS = [
+  "failBefore", // a call fails and was not carried out
+  "failAfter", // a call fails and was carried out: nobody knows
+  "slow", // a call or its answer takes longer than a lease
+  "news", // wake-ups are lost, doubled or late
+  "crash", // a process dies, anywhere in its code
+  "pause", // a process stands still, and goes on as if nothing had happened
+  "clock", // the store's clock jumps; processes' clocks are wrong
+  "storeDown", // the store refuses everything for a while
+  "diskFull", // the store refuses writes for a while
+  "deploy", // processes are replaced, one after the other, by others with newer code
+  "poison", // an activity ends its process whenever it runs
+  "damage", // a row of a history is damaged, and later repaired
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** Something that happens at a moment. Slots number the processes, workers first. */
+export type FaultEvent =
+  | {
+      readonly kind: "crash";
+      readonly atMs: number;
+      readonly slot: number;
+      /** How many callbacks it still runs: anywhere in the middle of its work. */
+      readonly steps: number;
+      readonly backAfterMs: number;
+    }
+  | { readonly kind: "pause"; readonly atMs: number; readonly slot: number; readonly forMs: number }
+  | { readonly kind: "clock"; readonly atMs: number; readonly jumpMs: number }
+  | {
+      readonly kind: "skew";
+      readonly atMs: number;
+      readonly slot: number;
+      readonly wallMs: number;
+      /** How wrong its copy of the store's clock is. */
+      readonly copyMs: number;
+    }
+  | { readonly kind: "storeDown" | "diskFull"; readonly atMs: number; readonly forMs: number }
+  | {
+      readonly kind: "deploy";
+      readonly atMs: number;
+      readonly slot: number;
+      readonly graceMs: number;
+    }
+  | { readonly kind: "damage"; readonly atMs: number; readonly pick: number };
+
+export interface FaultPlan {
+  readonly kinds: readonly FaultKind[];
+  readonly network: NetworkFaults;
+  readonly events: readonly FaultEvent[];
+}
+
+export interface FaultFrame {
+  /** The measure of everything that takes time: beats, leases, faults. */
+  readonly unitMs: number;
+  /** Faults happen before. */
+  readonly untilMs: number;
+  readonly workers: number;
+  readonly clients: number;
+}
+
+export function drawFaults(
+  chance: Chance,
+  kinds: readonly FaultKind[],
+  frame: FaultFrame,
+): FaultPlan {
+  const has = (kind: FaultKind): boolean => kinds.includes(kind);
+  return {
+    kinds,
+    network: drawNetwork(chance, has, frame),
+    events: [...drawEvents(chance, has, frame)].sort((a, b) => a.atMs - b.atMs),
+  };
+}
+
+function drawNetwork(
+  chance: Chance,
+  has: (kind: FaultKind) => boolean,
+  { unitMs }: FaultFrame,
+): NetworkFaults {
+  const rate = (kind: FaultKind, most: number): number => {
+    const drawn = chance.random() * most; // drawn either way: one kind less changes no other
+    return has(kind) ? drawn : 0;
+  };
+  return {
+    failBefore: rate("failBefore", 0.1),
+    failAfter: rate("failAfter", 0.1),
+    slow: rate("slow", 0.05),
+    slowMs: chance.between(1, 8) * unitMs,
+    newsLost: rate("news", 1),
+    newsDoubled: rate("news", 0.5),
+    newsLate: rate("news", 0.5),
+    latencyMs: chance.pick([0, NO_FAULTS.latencyMs, 20, Math.floor(unitMs / 10)]),
+  };
+}
+
+function* drawEvents(
+  chance: Chance,
+  has: (kind: FaultKind) => boolean,
+  frame: FaultFrame,
+): Iterable<FaultEvent> {
+  const { unitMs, untilMs, workers, clients } = frame;
+  const at = (): number => chance.below(untilMs);
+  const upTo = (units: number): number => chance.below(units * unitMs);
+  const times = (kind: FaultKind, most: number): number => {
+    const count = chance.between(1, most);
+    return has(kind) ? count : 0;
+  };
+  for (let i = times("crash", 6); i > 0; i--) {
+    const slot = chance.below(workers + clients);
+    const steps = chance.below(chance.pick([3, 40, 400]));
+    yield { kind: "crash", atMs: at(), slot, steps, backAfterMs: upTo(8) };
+  }
+  for (let i = times("pause", 4); i > 0; i--) {
+    yield { kind: "pause", atMs: at(), slot: chance.below(workers + clients), forMs: upTo(20) };
+  }
+  for (let i = times("clock", 3); i > 0; i--) {
+    const jumpMs = chance.pick([-1, 1]) * upTo(chance.pick([1, 6, 60]));
+    yield { kind: "clock", atMs: at(), jumpMs };
+    const wallMs = chance.between(-3_600_000, 3_600_000);
+    const copyMs = chance.between(-10, 10);
+    yield { kind: "skew", atMs: at(), slot: chance.below(workers + clients), wallMs, copyMs };
+  }
+  for (const kind of ["storeDown", "diskFull"] as const) {
+    for (let i = times(kind, 2); i > 0; i--) yield { kind, atMs: at(), forMs: upTo(10) };
+  }
+  if (has("deploy")) {
+    const from = at();
+    for (let slot = 0; slot < workers; slot++) {
+      yield { kind: "deploy", atMs: from + slot * upTo(3), slot, graceMs: upTo(2) };
+    }
+  }
+  for (let i = times("damage", 2); i > 0; i--) {
+    yield { kind: "damage", atMs: at(), pick: chance.below(1_000) };
+  }
+}

@@ -1,0 +1,136 @@
+// The inspector: looks at the store after every call that changed it, and says what must not be.
+//   IN1. It reads past the network, between two calls: what it sees is what is stored.
+//   IN2. An instance is looked at when a call touched it, by name or as a parent, a child or a lease.
+
+import { isTerminalStatus } from "../../core/provider/instances.ts";
+import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
+import { isRead, type Carried } from "./calls.ts";
+import {
+  appendOnly,
+  denseNumbers,
+  matchedCompletions,
+  noLateResult,
+  oneEnd,
+  stableText,
+} from "./invariants/history.ts";
+import { LeaseModel } from "./invariants/lease-model.ts";
+import { SentEvents } from "./invariants/messages.ts";
+import { liveReasons } from "./invariants/reasons.ts";
+import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
+import { statusFollows } from "./invariants/status.ts";
+import { DueTimes } from "./invariants/timers.ts";
+import type { SimulatedStore } from "./simulated-store.ts";
+import type { InvariantNumber } from "./violation.ts";
+
+type Look = (now: InstanceSnapshot, before: InstanceSnapshot | null) => string[];
+const LOOKS: readonly (readonly [InvariantNumber, Look])[] = [
+  ["I1", denseNumbers],
+  ["I2", matchedCompletions],
+  ["I3", oneEnd],
+  ["I4", appendOnly],
+  ["I12", stableText],
+  ["I13", statusFollows],
+  ["I15", noLateResult],
+];
+
+export class Inspector {
+  readonly leases = new LeaseModel();
+  readonly snapshots: Snapshots;
+  readonly #store: SimulatedStore;
+  readonly #sent = new SentEvents();
+  readonly #dueTimes = new DueTimes();
+  readonly #report: (invariant: InvariantNumber, what: string) => void;
+  /** Events that were committed by turns. */
+  events = 0;
+
+  constructor(
+    store: SimulatedStore,
+    report: (invariant: InvariantNumber, what: string) => void,
+  ) {
+    this.#store = store;
+    this.#report = report;
+    this.snapshots = new Snapshots(store.provider);
+    store.watchers.push((call) => this.#see(call));
+  }
+
+  async #see(call: Carried): Promise<void> {
+    const touched = this.#touched(call);
+    for (const what of this.leases.see(call)) {
+      this.#report(what.startsWith("5") ? "I5" : "I6", what.slice(3));
+    }
+    for (const what of this.#dueTimes.see(call)) this.#report("I10", what);
+    this.#sent.see(call, (key) => this.snapshots.idOf(key));
+    if (isRead(call.method)) return;
+    for (const id of touched) await this.look(id);
+  }
+
+  /** Looks at one instance now. */
+  async look(id: string): Promise<void> {
+    const before = this.snapshots.last(id);
+    const now = await this.snapshots.take(id);
+    if (now === null) {
+      if (before !== null) this.#report("I4", `${id} is gone`);
+      return;
+    }
+    for (const [number, look] of LOOKS) {
+      for (const what of look(now, before)) this.#report(number, `${id}: ${what}`);
+    }
+    for (const what of this.#sent.check(now)) {
+      this.#report(what.startsWith("7") ? "I7" : "I9", `${id}: ${what.slice(3)}`);
+    }
+    for (const what of await liveReasons(now, this.#store.provider)) {
+      this.#report("I8", `${id}: ${what}`);
+    }
+    if (isTerminalStatus(now.record.status)) this.leases.forget(now.record.key);
+  }
+
+  #touched(call: Carried): ReadonlySet<string> {
+    const ids = new Set<string>();
+    if (call.method === "commit") {
+      for (const [i, item] of call.args[0].entries()) this.#touchedBy(item, call.result[i], ids);
+    } else if (call.method === "leaseInstances") {
+      for (const { key, id } of call.result.instances) this.snapshots.know(key, id);
+    } else if (call.method === "expireRuntime" || call.method === "removeRuntime") {
+      const owner = call.method === "removeRuntime" ? call.args[0] : call.args[0].id;
+      for (const [key, lease] of this.leases.instanceLeases) {
+        if (lease.owner === owner) this.#add(key, ids);
+      }
+    }
+    return ids;
+  }
+
+  #touchedBy(item: CommitItem, result: CommitResult | undefined, ids: Set<string>): void {
+    switch (item.kind) {
+      case "turn":
+        this.#add(item.key, ids);
+        for (const { id } of item.starts) ids.add(id);
+        for (const { to } of item.sends) ids.add(to.id);
+        if (result?.kind === "committed" && item.row !== null) {
+          this.events += item.row.last - item.row.first + 1;
+        }
+        return;
+      case "start":
+        if (result?.kind === "started") this.snapshots.know(result.key, item.id);
+        ids.add(item.id);
+        return;
+      case "completion":
+      case "retry":
+      case "releaseTask":
+        return this.#add(item.task.key, ids);
+      case "block":
+      case "releaseInstance":
+      case "stepOutcome":
+        return this.#add(item.key, ids);
+      case "fork":
+        ids.add(item.instance.id);
+        return;
+      default:
+        ids.add(item.id);
+    }
+  }
+
+  #add(key: number, ids: Set<string>): void {
+    const id = this.snapshots.idOf(key);
+    if (id !== undefined) ids.add(id);
+  }
+}

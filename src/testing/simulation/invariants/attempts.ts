@@ -1,0 +1,93 @@
+// 16 and 19. What the ledger says was run, against what the histories and leases say.
+//   16. An attempt counts when its code was entered and failed, or its owner died: the number that an outcome
+//       records is exactly that, and nothing has an outcome that never ran.
+//   19. Nothing runs without a lease, nor twice under one: every run beyond the first has its reason.
+//   And nothing ran that no history asked for: no effect precedes its cause (I13).
+
+import type { HistoryEvent } from "../../../core/history-events.ts";
+import type { Ledger, RunEntry } from "../ledger.ts";
+import { taskKey, type LeaseModel, type TaskStory } from "./lease-model.ts";
+
+/** One execution, as it is in the end. */
+export interface EndedExecution {
+  readonly id: string;
+  readonly key: number;
+  readonly execution: number;
+  readonly events: readonly HistoryEvent[];
+}
+
+export function attemptFaults(
+  executions: readonly EndedExecution[],
+  ledger: Ledger,
+  model: LeaseModel,
+): string[] {
+  const found: string[] = [];
+  const asked = new Set<string>();
+  for (const { id, key, execution, events } of executions) {
+    const [started] = events;
+    if (started?.kind !== "OrchestrationStarted") continue;
+    for (const event of events) {
+      if (event.kind !== "ActivityScheduled" && event.kind !== "StepScheduled") continue;
+      const call = `${started.runId}:${execution}:${event.sequence}`;
+      asked.add(call);
+      const runs = ledger.runsOf(call);
+      const where = `${event.name} of ${id}#${execution}/${event.sequence}`;
+      const story = model.stories.get(taskKey({ key, execution, sequence: event.sequence }));
+      const outcome = events.find((each) => "attempts" in each && each.scheduled === event.sequence);
+      if (event.kind === "ActivityScheduled") {
+        found.push(...activityFaults(where, runs, story, outcome));
+      } else found.push(...stepFaults(where, runs, outcome));
+    }
+  }
+  for (const run of ledger.runs) {
+    if (asked.has(run.key)) continue;
+    found.push(`19: ${run.kind} ${run.name} of ${run.instance} ran, and no history asked for it`);
+  }
+  return found;
+}
+
+function activityFaults(
+  where: string,
+  runs: readonly RunEntry[],
+  story: TaskStory | undefined,
+  outcome: HistoryEvent | undefined,
+): string[] {
+  const { grants = 0, retries = 0, deaths = 0 } = story ?? {};
+  const found: string[] = [];
+  if (runs.length > grants) {
+    found.push(`19: ${where} ran ${runs.length} times under ${grants} leases`);
+  }
+  if (runs.length < retries) found.push(`16: ${where} failed ${retries} times in ${runs.length} runs`);
+  const failed = outcome?.kind === "ActivityFailed" ? outcome : null;
+  const isDeadline = failed !== null && failed.attempts === 0;
+  if (outcome === undefined || !("attempts" in outcome) || isDeadline) return found;
+  const isPoison = failed?.failure.category === "poison";
+  const expected = retries + deaths + (isPoison ? 0 : 1);
+  if (outcome.attempts !== expected) {
+    found.push(
+      `16: ${where} records ${outcome.attempts} attempts; ${retries} failed and ${deaths} died before`,
+    );
+  }
+  const isOwnEnd = failed === null || failed.failure.category === "application";
+  if (!isPoison && isOwnEnd && !runs.some(({ end }) => end !== null || isTimeout(failed))) {
+    found.push(`16: ${where} has an outcome, and no run of it ended`);
+  }
+  return found;
+}
+
+/** A run that was cut off by its time need not have ended. */
+function isTimeout(failed: Extract<HistoryEvent, { kind: "ActivityFailed" }> | null): boolean {
+  return failed?.failure.kind === "timeout";
+}
+
+function stepFaults(
+  where: string,
+  runs: readonly RunEntry[],
+  outcome: HistoryEvent | undefined,
+): string[] {
+  if (outcome?.kind !== "StepCompleted" && outcome?.kind !== "StepFailed") return [];
+  if (runs.length === 0) return []; // its code does not enter itself into the ledger
+  return runs.length >= outcome.attempts
+    ? []
+    : [`16: ${where} records ${outcome.attempts} attempts of ${runs.length} runs`];
+}

@@ -1,0 +1,45 @@
+// 17. What could run does not wait: once nothing goes wrong any more, whatever is due is taken within a bounded
+// time, whoever held it before. A lease that nobody works under is found the same way.
+
+import { isTerminalStatus } from "../../../core/provider/instances.ts";
+import type { World } from "../world.ts";
+
+export async function overdueWork(
+  world: World,
+  options: { readonly calmAt: number; readonly patienceMs: number },
+): Promise<string[]> {
+  const { calmAt, patienceMs } = options;
+  const now = world.store.now();
+  const quietSince = Math.max(calmAt, world.lastDeathAt); // poison goes on after calm
+  const isOver = (since: number): boolean => now - Math.max(since, quietSince) > patienceMs;
+  return [...dueInstances(world, now, isOver), ...idleLeases(world, isOver)];
+}
+
+function dueInstances(world: World, now: number, isOver: (since: number) => boolean): string[] {
+  const { snapshots } = world.inspector;
+  return snapshots.ids.flatMap((id) => {
+    const snapshot = snapshots.last(id);
+    if (snapshot === null) return [];
+    const { record, inbox } = snapshot;
+    if (isTerminalStatus(record.status) || record.paused !== null || record.blocked !== null) return [];
+    const due = inbox.find(({ visibleAt }) => visibleAt <= now && isOver(visibleAt));
+    if (due === undefined) return [];
+    const holder = record.owner === null ? "nobody holds it" : `${record.owner} holds it`;
+    return [`${id} has been due (${due.kind}) for ${now - due.visibleAt} ms; ${holder}`];
+  });
+}
+
+/** Tasks that somebody holds and nobody runs. */
+function idleLeases(world: World, isOver: (since: number) => boolean): string[] {
+  const { inspector, ledger } = world;
+  return inspector.leases.taskLeases.flatMap(({ address, lease }) => {
+    if (!isOver(lease.since)) return [];
+    const id = inspector.snapshots.idOf(address.key);
+    const record = id === undefined ? undefined : inspector.snapshots.last(id)?.record;
+    if (record === undefined) return [];
+    const runs = ledger.runsOf(`${record.runId}:${address.execution}:${address.sequence}`);
+    if (runs.some(({ end, at }) => end === null && at >= lease.sinceMs)) return [];
+    const name = `task ${record.id}/${address.sequence}`;
+    return [`${name} is leased to ${lease.owner}, and nobody runs it`];
+  });
+}

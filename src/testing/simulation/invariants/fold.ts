@@ -1,0 +1,94 @@
+// A history, folded: what is open, how it ended, and what its visible state is.
+//   FO1. Written apart from the replay core, from what the events mean; it must not share the core's mistakes.
+
+import type {
+  ActivityScheduled,
+  ChildScheduled,
+  EventKind,
+  HistoryEvent,
+  StepScheduled,
+  TimerCreated,
+} from "../../../core/history-events.ts";
+
+type Asked = ActivityScheduled | StepScheduled | TimerCreated | ChildScheduled;
+export type OpenCall = Asked & { readonly sequence: number };
+
+/** What may answer what. A wait is answered by a message, which names no wait. */
+export const ANSWERS: Readonly<Partial<Record<EventKind, EventKind>>> = {
+  ActivityCompleted: "ActivityScheduled",
+  ActivityFailed: "ActivityScheduled",
+  ActivityCancelRequested: "ActivityScheduled",
+  StepCompleted: "StepScheduled",
+  StepFailed: "StepScheduled",
+  StepCancelRequested: "StepScheduled",
+  TimerFired: "TimerCreated",
+  TimerCancelled: "TimerCreated",
+  EventSubscriptionCancelled: "EventSubscribed",
+  ChildCompleted: "ChildScheduled",
+  ChildFailed: "ChildScheduled",
+  ChildCancelRequested: "ChildScheduled",
+};
+const TERMINAL: readonly EventKind[] = [
+  "OrchestrationCompleted",
+  "OrchestrationFailed",
+  "OrchestrationContinuedAsNew",
+];
+
+export function isTerminalKind(kind: EventKind): boolean {
+  return TERMINAL.includes(kind);
+}
+
+/** Calls without an outcome, in the order in which they were made. */
+export function openCalls(events: readonly HistoryEvent[]): readonly OpenCall[] {
+  const open = new Map<number, OpenCall>();
+  for (const event of events) {
+    switch (event.kind) {
+      case "ActivityScheduled":
+      case "StepScheduled":
+      case "TimerCreated":
+      case "ChildScheduled":
+        open.set(event.sequence, event);
+        break;
+      default:
+        if ("scheduled" in event && ANSWERS[event.kind] !== undefined) open.delete(event.scheduled);
+    }
+  }
+  return [...open.values()];
+}
+
+export interface VisibleState {
+  readonly status: string | null;
+  readonly keyValues: ReadonlyMap<string, string>;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export function visibleState(events: readonly HistoryEvent[]): VisibleState {
+  let status: string | null = null;
+  const keyValues = new Map<string, string>();
+  const attributes: Record<string, string> = {};
+  for (const event of events) {
+    if (event.kind === "OrchestrationStarted") {
+      status = event.status ?? null;
+      for (const [key, value] of event.keyValues ?? []) keyValues.set(key, value);
+      Object.assign(attributes, event.attributes ?? {});
+    } else if (event.kind === "StatusSet") status = event.status;
+    else if (event.kind === "KeyValueSet") keyValues.set(event.key, event.value);
+    else if (event.kind === "KeyValueCleared") {
+      if (event.key === undefined) keyValues.clear();
+      else keyValues.delete(event.key);
+    } else if (event.kind === "AttributesSet") {
+      for (const [name, value] of Object.entries(event.attributes)) {
+        if (value === null) delete attributes[name];
+        else attributes[name] = value;
+      }
+    }
+  }
+  return { status, keyValues, attributes };
+}
+
+/** Ended by somebody who did not run its code: an operator, or a cancel of what could not run. */
+export function isEndedFromOutside(events: readonly HistoryEvent[]): boolean {
+  const last = events.at(-1);
+  if (last?.kind !== "OrchestrationFailed") return false;
+  return last.outcome === "terminated" || last.failure.category === "configuration";
+}

@@ -1,0 +1,251 @@
+// 5 and 6. Who may write, worked out from the calls alone, beside the store.
+//   5. A lease is given only while no other one holds: the one before was given back, ended by its time, or its
+//      owner was declared dead.
+//   6. Nothing is written under a token that was replaced (expiry alone does not replace one, I2).
+//   The model also counts what became of every task, for 16 and 19.
+
+import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
+import type { TaskAddress, TaskClaim } from "../../../core/provider/tasks.ts";
+import type { Carried } from "../calls.ts";
+
+interface Lease {
+  readonly owner: string;
+  readonly token: number;
+  until: number | null;
+  /** By the store's clock, and since the beginning of the run. */
+  readonly since: number;
+  readonly sinceMs: number;
+}
+export interface TaskStory {
+  readonly address: TaskAddress;
+  readonly name: string;
+  /** Times that it was leased, at birth or later. */
+  grants: number;
+  /** Attempts that failed and are to be repeated. */
+  retries: number;
+  /** Leases that ended with their owner, or by their time. */
+  deaths: number;
+  releases: number;
+}
+
+export class LeaseModel {
+  readonly #instances = new Map<number, Lease>();
+  readonly #tasks = new Map<string, Lease>();
+  readonly #stories = new Map<string, TaskStory>();
+  /** The newest execution of each instance. */
+  readonly #lives = new Map<number, number>();
+  #found: string[] = [];
+
+  get stories(): ReadonlyMap<string, TaskStory> {
+    return this.#stories;
+  }
+  /** Leases of tasks, with the time since which they hold. */
+  get taskLeases(): readonly { readonly address: TaskAddress; readonly lease: Lease }[] {
+    return [...this.#tasks].flatMap(([key, lease]) => {
+      const address = this.#stories.get(key)?.address;
+      return address === undefined ? [] : [{ address, lease }];
+    });
+  }
+  get instanceLeases(): ReadonlyMap<number, Lease> {
+    return this.#instances;
+  }
+
+  /** What is wrong with a call that was carried out, in sentences. */
+  see(call: Carried): string[] {
+    this.#found = [];
+    switch (call.method) {
+      case "commit":
+        for (const [i, item] of call.args[0].entries()) this.#commit(item, call.result[i], call);
+        break;
+      case "leaseInstances": {
+        const { owner, leaseMs } = call.args[0];
+        for (const { key, id, token, fresh } of call.result.instances) {
+          const held = this.#instances.get(key);
+          if (!fresh && (held?.owner !== owner || held.token !== token)) {
+            this.#found.push(`5: ${call.by} is told that it holds ${id}, which it does not`);
+          }
+          if (fresh) this.#give(this.#instances, key, `instance ${id}`, owner, token, leaseMs, call);
+        }
+        break;
+      }
+      case "leaseTasks": {
+        const { owner, leaseMs } = call.args[0];
+        for (const task of call.result.tasks) {
+          const key = taskKey(task);
+          const story = this.#story(task, task.name);
+          const held = this.#tasks.get(key);
+          if (held?.token === task.token) continue; // the answer to its first call was lost
+          if (held !== undefined) story.deaths++;
+          story.grants++;
+          const what = `task ${task.name} of ${task.instanceId}/${task.sequence}`;
+          this.#give(this.#tasks, key, what, owner, task.token, leaseMs, call);
+        }
+        break;
+      }
+      case "renewInstances": {
+        const [leases, leaseMs] = call.args;
+        const kept = leases.filter(({ key }) => !call.result.includes(key));
+        for (const { key, token } of kept) {
+          this.#renew(this.#instances.get(key), token, call.now + leaseMs, `instance ${key}`);
+        }
+        break;
+      }
+      case "renewTasks": {
+        const [claims, leaseMs] = call.args;
+        const lost = new Set(call.result.map(taskKey));
+        for (const claim of claims.filter((each) => !lost.has(taskKey(each)))) {
+          const key = taskKey(claim);
+          this.#renew(this.#tasks.get(key), claim.token, call.now + leaseMs, `task ${key}`);
+        }
+        break;
+      }
+      case "expireRuntime":
+        if (call.result.expired) this.#free(call.args[0].id, true);
+        break;
+      case "removeRuntime":
+        this.#free(call.args[0], false);
+        break;
+      default:
+    }
+    return this.#found;
+  }
+
+  #give<K>(
+    leases: Map<K, Lease>,
+    key: K,
+    what: string,
+    owner: string,
+    token: number,
+    leaseMs: number | undefined,
+    { now, atMs: sinceMs, by }: Carried,
+  ): void {
+    const held = leases.get(key);
+    if (held?.owner === owner && held.token === token) return; // the answer to its first call was lost
+    if (held !== undefined && (held.until === null || held.until > now)) {
+      this.#found.push(`5: ${what} is given to ${by} while ${held.owner} holds it`);
+    }
+    const until = leaseMs === undefined ? null : now + leaseMs;
+    leases.set(key, { owner, token, until, since: now, sinceMs });
+  }
+
+  #renew(lease: Lease | undefined, token: number, until: number, what: string): void {
+    if (lease?.token !== token) this.#found.push(`6: a lease that is gone was renewed: ${what}`);
+    else if (lease.until !== null) lease.until = until;
+  }
+
+  #free(owner: string, isDeath: boolean): void {
+    for (const [key, lease] of this.#instances) {
+      if (lease.owner === owner) this.#instances.delete(key);
+    }
+    for (const [key, lease] of this.#tasks) {
+      if (lease.owner !== owner) continue;
+      this.#tasks.delete(key);
+      const story = this.#stories.get(key);
+      if (story === undefined) continue;
+      if (isDeath) story.deaths++;
+      else story.releases++;
+    }
+  }
+
+  #commit(item: CommitItem, result: CommitResult | undefined, { now, atMs }: Carried): void {
+    if (result === undefined || result.kind === "refused" || result.kind === "error") return;
+    switch (item.kind) {
+      case "turn":
+        return this.#turn(item, now, atMs);
+      case "start": {
+        if (result.kind !== "started") return;
+        const { key } = result;
+        // A repeated request is told of its first outcome again.
+        if ((this.#lives.get(key) ?? 0) >= result.execution) return;
+        this.#lives.set(key, result.execution);
+        this.#forget(key);
+        if (result.leased === null || item.lease === null) return;
+        const { owner, token, leaseMs } = item.lease;
+        const until = leaseMs === undefined ? null : now + leaseMs;
+        this.#instances.set(key, { owner, token, until, since: now, sinceMs: atMs });
+        return;
+      }
+      case "completion":
+        return void this.#takeTask(item.task, "an outcome");
+      case "retry": {
+        const story = this.#takeTask(item.task, "a retry");
+        if (story !== null && item.died === true) story.deaths++;
+        else if (story !== null) story.retries++;
+        return;
+      }
+      case "releaseTask": {
+        const story = this.#takeTask(item.task, "a release");
+        if (story !== null) story.releases++;
+        return;
+      }
+      case "stepOutcome":
+        return this.#must(item.key, item.token, "a step's outcome");
+      case "block":
+      case "releaseInstance":
+        this.#must(item.key, item.token, item.kind);
+        this.#instances.delete(item.key);
+        return;
+      default:
+    }
+  }
+
+  #turn(item: TurnItem, now: number, sinceMs: number): void {
+    const { key, execution } = item;
+    this.#must(key, item.token, `a turn (${item.row?.first ?? "no events"})`);
+    for (const claim of item.finished) this.#takeTask(claim, "a turn");
+    for (const { sequence, name, lease } of item.tasks) {
+      const address = { key, execution, sequence };
+      const story = this.#story(address, name);
+      if (lease === null) continue;
+      story.grants++;
+      const until = lease.leaseMs === undefined ? null : now + lease.leaseMs;
+      const { owner, token } = lease;
+      this.#tasks.set(taskKey(address), { owner, token, until, since: now, sinceMs });
+    }
+    for (const sequence of item.cancelledTasks) this.#tasks.delete(taskKey({ key, execution, sequence }));
+    if (item.change.kind === "continued") this.#lives.set(key, execution + 1);
+    if (item.change.kind !== "none") this.#forgetTasks(key);
+    if (item.change.kind === "ended" || item.release) this.#instances.delete(key);
+  }
+
+  /** The instance was ended from outside, or begins anew. */
+  forget(key: number): void {
+    this.#forget(key);
+  }
+  #forget(key: number): void {
+    this.#instances.delete(key);
+    this.#forgetTasks(key);
+  }
+  #forgetTasks(instance: number): void {
+    for (const key of this.#tasks.keys()) if (key.startsWith(`${instance}:`)) this.#tasks.delete(key);
+  }
+
+  #takeTask(claim: TaskClaim, what: string): TaskStory | null {
+    const key = taskKey(claim);
+    if (this.#tasks.get(key)?.token !== claim.token) {
+      this.#found.push(`6: ${what} of task ${key} was written under a token that was replaced`);
+    }
+    this.#tasks.delete(key);
+    return this.#stories.get(key) ?? null;
+  }
+
+  #must(key: number, token: number, what: string): void {
+    if (this.#instances.get(key)?.token === token) return;
+    this.#found.push(`6: ${what} of instance ${key} was written under a token that was replaced`);
+  }
+
+  #story(address: TaskAddress, name: string): TaskStory {
+    const { key, execution, sequence } = address;
+    const id = taskKey(address);
+    let story = this.#stories.get(id);
+    if (story === undefined) {
+      story = { address: { key, execution, sequence }, name, grants: 0, retries: 0, deaths: 0, releases: 0 };
+      this.#stories.set(id, story);
+    }
+    return story;
+  }
+}
+
+export function taskKey({ key, execution, sequence }: TaskAddress): string {
+  return `${key}:${execution}:${sequence}`;
+}

@@ -1,0 +1,92 @@
+// 7 and 9. Events that were sent: none is lost, none is there twice, and each name keeps its order.
+//   7. An accepted send is in the inbox or in the history of its instance, once; `continueAsNew` puts back what was
+//      not read.
+//   9. Within one execution the messages of one name are received in the order in which they were accepted.
+
+import { decodeRow } from "../../../core/history-row.ts";
+import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
+import type { Carried } from "../calls.ts";
+import type { InstanceSnapshot } from "./snapshot.ts";
+
+interface Sent {
+  readonly name: string;
+  /** The how-manieth that was accepted. */
+  readonly order: number;
+}
+
+export class SentEvents {
+  /** By instance, then by request id. */
+  readonly #sent = new Map<string, Map<string, Sent>>();
+  /** Request ids that became history, and were not put back by the end of an execution. */
+  readonly #taken = new Map<string, Set<string>>();
+  /** The newest execution that a start began. */
+  readonly #lives = new Map<string, number>();
+  #accepted = 0;
+
+  see(call: Carried, idOf: (key: number) => string | undefined): void {
+    if (call.method !== "commit") return;
+    for (const [i, item] of call.args[0].entries()) this.#item(item, call.result[i], idOf);
+  }
+
+  #item(
+    item: CommitItem,
+    result: CommitResult | undefined,
+    idOf: (key: number) => string | undefined,
+  ): void {
+    if (item.kind === "send" && result?.kind === "done") {
+      const sent = this.#sent.get(item.id) ?? new Map<string, Sent>();
+      this.#sent.set(item.id, sent);
+      if (!sent.has(item.requestId)) {
+        sent.set(item.requestId, { name: item.name, order: this.#accepted++ });
+      }
+    } else if (item.kind === "start" && result?.kind === "started") {
+      if ((this.#lives.get(item.id) ?? 1) >= result.execution) return;
+      this.#lives.set(item.id, result.execution);
+      this.#sent.delete(item.id); // a new life begins with an empty mailbox (I11)
+      this.#taken.delete(item.id);
+    } else if (item.kind === "turn" && result?.kind === "committed") {
+      this.#turn(item, idOf(item.key) ?? "");
+    }
+  }
+
+  #turn({ row, change }: TurnItem, id: string): void {
+    const taken = this.#taken.get(id) ?? new Set<string>();
+    this.#taken.set(id, taken);
+    if (row?.data.includes('"EventReceived"') === true) {
+      for (const event of decodeRow(row)) {
+        if (event.kind === "EventReceived" && event.key !== undefined) taken.add(event.key);
+      }
+    }
+    if (change.kind !== "continued") return;
+    for (const { key } of change.unread) if (key !== null) taken.delete(key);
+  }
+
+  /** To be called for every instance that a call touched. */
+  check({ record, events, inbox }: InstanceSnapshot): string[] {
+    const sent = this.#sent.get(record.id);
+    if (sent === undefined) return [];
+    const taken = this.#taken.get(record.id);
+    const found: string[] = [];
+    const here = new Set<string>();
+    const last = new Map<string, number>();
+    for (const event of events) {
+      if (event.kind !== "EventReceived" || event.key === undefined) continue;
+      if (here.has(event.key)) found.push(`7: ${event.name} ${event.key} was received twice`);
+      here.add(event.key);
+      const order = sent.get(event.key)?.order ?? -1;
+      if (order < (last.get(event.name) ?? -1)) {
+        found.push(`9: ${event.name} ${event.key} was received after one that was sent later`);
+      }
+      last.set(event.name, order);
+    }
+    for (const { kind, key } of inbox) {
+      if (kind !== "event" || key === null) continue;
+      if (here.has(key)) found.push(`7: event ${key} is in the history and in the inbox`);
+      here.add(key);
+    }
+    for (const [key, { name }] of sent) {
+      if (!here.has(key) && taken?.has(key) !== true) found.push(`7: ${name} ${key} was accepted and is gone`);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,60 @@
+// 10. No timer is handed out before its time by the store's clock: at the earliest when that clock first read so.
+//   A step's retries have one number and a time each; every one of them is kept.
+
+import type { CommitResult } from "../../../core/provider/commit.ts";
+import type { Message } from "../../../core/provider/messages.ts";
+import type { Carried } from "../calls.ts";
+
+export class DueTimes {
+  readonly #due = new Map<string, Set<number>>();
+  /** The clock may go back; what was due once stays due. */
+  #latest = -Infinity;
+
+  see(call: Carried): string[] {
+    this.#latest = Math.max(this.#latest, call.now);
+    switch (call.method) {
+      case "commit":
+        this.#note(call.args[0], call.result, call.now);
+        return call.result.flatMap((result, i) => {
+          const item = call.args[0][i];
+          return item?.kind === "turn" ? this.#handed(item.key, dueOf(result)) : [];
+        });
+      case "leaseInstances":
+        return call.result.instances.flatMap(({ key, messages }) => this.#handed(key, messages));
+      case "takeMessages":
+        return [...call.result].flatMap(([key, messages]) => this.#handed(key, messages));
+      default:
+        return [];
+    }
+  }
+
+  #note(
+    items: Extract<Carried, { method: "commit" }>["args"][0],
+    results: readonly CommitResult[],
+    now: number,
+  ): void {
+    for (const [i, item] of items.entries()) {
+      if (item.kind !== "turn" || results[i]?.kind !== "committed") continue;
+      for (const { kind, sequence, delayMs, dueAt } of item.timers) {
+        const due = Math.ceil(dueAt ?? now + (delayMs ?? 0));
+        const name = `${item.key}:${item.execution}:${kind}:${sequence}`;
+        this.#due.set(name, (this.#due.get(name) ?? new Set()).add(due));
+      }
+    }
+  }
+
+  #handed(key: number, messages: readonly Message[]): string[] {
+    return messages.flatMap(({ kind, execution, sequence, visibleAt }) => {
+      const due = this.#due.get(`${key}:${execution}:${kind}:${sequence}`);
+      if (due === undefined) return [];
+      const what = `${kind} ${sequence} of instance ${key}`;
+      if (!due.has(visibleAt)) return [`${what} is due at ${visibleAt}, not at ${[...due].join()}`];
+      const early = visibleAt - this.#latest;
+      return early > 0 ? [`${what} is handed out ${early} ms early`] : [];
+    });
+  }
+}
+
+function dueOf(result: CommitResult): readonly Message[] {
+  return result.kind === "committed" ? result.due : [];
+}

@@ -1,0 +1,48 @@
+// The ledger: what was acknowledged and what user code did, kept outside of the system under test.
+//   LE1. Nothing of a dead process is entered: whatever its code still does, nobody is there to see it.
+//   LE2. An entry is made before the code that it is about runs, and its end when that code has ended.
+
+export interface RunEntry {
+  readonly kind: "activity" | "step";
+  readonly name: string;
+  readonly instance: string;
+  /** The idempotency key: one a call. */
+  readonly key: string;
+  readonly attempt: number;
+  readonly process: string;
+  readonly at: number;
+  /** How its code ended; null: not yet, or its process died. */
+  end: "completed" | "failed" | null;
+}
+
+/** Something that a client was told is done. */
+export interface Acknowledged {
+  readonly kind: "start" | "raise" | "cancel" | "terminate" | "pause" | "resume" | "restart";
+  readonly id: string;
+  /** The request id, where there is one. */
+  readonly request: string | null;
+  readonly at: number;
+}
+
+export class Ledger {
+  readonly runs: RunEntry[] = [];
+  readonly acknowledged: Acknowledged[] = [];
+  readonly #byKey = new Map<string, RunEntry[]>();
+
+  enter(entry: Omit<RunEntry, "end">): RunEntry {
+    const run: RunEntry = { ...entry, end: null };
+    this.runs.push(run);
+    const known = this.#byKey.get(run.key);
+    if (known === undefined) this.#byKey.set(run.key, [run]);
+    else known.push(run);
+    return run;
+  }
+
+  acknowledge(entry: Acknowledged): void {
+    this.acknowledged.push(entry);
+  }
+
+  runsOf(key: string): readonly RunEntry[] {
+    return this.#byKey.get(key) ?? [];
+  }
+}

@@ -1,0 +1,88 @@
+// The operator: looks after blocked instances, as a person would, and says which blocks should not be there.
+//   OP1. A damaged history blocks its instance, and nothing else does: it is unblocked when the row is repaired.
+//   OP2. Three deaths over one instance set it aside; whoever finds that some died lets it try again.
+//   OP3. A divergence is in order only while code of two deployments runs, if the workload says so; nobody unblocks
+//        it: the right code finds it by itself.
+
+import type { BlockReason } from "../../core/block.ts";
+import { isTerminalStatus } from "../../core/provider/instances.ts";
+import type { Machine } from "./machine.ts";
+import type { Storm } from "./storm.ts";
+import type { Play } from "./workload.ts";
+import type { World } from "./world.ts";
+
+const DEATHS_TO_SET_ASIDE = 3;
+
+export class Operator {
+  readonly #world: World;
+  readonly #storm: Storm;
+  readonly #play: Play;
+
+  constructor(world: World, storm: Storm, play: Play) {
+    this.#world = world;
+    this.#storm = storm;
+    this.#play = play;
+  }
+
+  /** Looks again and again, on that machine, for as long as it lives. */
+  async watch(machine: Machine): Promise<void> {
+    const everyMs = 6 * this.#world.scenario.unitMs;
+    for (;;) {
+      await machine.sleep(everyMs);
+      await this.#look(machine);
+    }
+  }
+
+  async #look(machine: Machine): Promise<void> {
+    const { snapshots } = this.#world.inspector;
+    for (const id of snapshots.ids) {
+      const record = snapshots.last(id)?.record;
+      if (record === undefined || record.blocked === null) continue;
+      if (isTerminalStatus(record.status)) continue;
+      const { code, message } = JSON.parse(record.blocked) as BlockReason;
+      const verdict = this.#judge(id, code, message);
+      if (verdict === "unblock") {
+        await machine.client
+          .get(id)
+          .unblock()
+          .catch(() => undefined); // it ended meanwhile
+      }
+    }
+  }
+
+  #judge(id: string, code: BlockReason["code"], message: string): "unblock" | "wait" {
+    const record = this.#world.inspector.snapshots.last(id)?.record;
+    if (record === undefined) return "wait";
+    switch (code) {
+      case "HISTORY_CORRUPT":
+        if (!this.#storm.damaged.has(id)) this.#wrong(id, message);
+        return this.#storm.isCalm ? "unblock" : "wait";
+      case "QUARANTINE":
+        if (message.startsWith("Internal error") || this.#deaths() < DEATHS_TO_SET_ASIDE) {
+          this.#wrong(id, message);
+        }
+        return "unblock";
+      default:
+        if (this.#play.mayBlock?.(record, code) !== true) this.#wrong(id, `${code} ${message}`);
+        return "wait";
+    }
+  }
+
+  /** Processes that died, or stood still for so long that they were taken for dead. */
+  #deaths(): number {
+    const paused = [...this.#world.landed.keys()].filter((name) => name.startsWith("pause"));
+    const slow = [...this.#world.landed.keys()].filter((name) => name.startsWith("slow"));
+    return this.#world.corpses.length + paused.length + slow.length + this.#clockJumps();
+  }
+  #clockJumps(): number {
+    return this.#storm.backwardMs > 0 || [...this.#world.landed.keys()].some(isJump) ? 3 : 0;
+  }
+
+  #wrong(id: string, message: string): void {
+    this.#world.report("blocked", `${id}: ${message}`);
+  }
+}
+
+function isJump(name: string): boolean {
+  return name.startsWith("clock");
+}

@@ -1,0 +1,188 @@
+// What a program comes to, worked out without running it.
+
+import type { Opponent, Program, WorkNode } from "./program.ts";
+
+export type Expected =
+  | { readonly kind: "exactly"; readonly value: unknown }
+  | { readonly kind: "list"; readonly items: readonly Expected[] }
+  /** Which one, only the run can say. */
+  | { readonly kind: "oneOf"; readonly options: readonly Expected[] }
+  | { readonly kind: "anything" }
+  /** It throws. */
+  | { readonly kind: "throws" };
+
+export interface ExpectedFrame {
+  /** Whether deaths of processes may make an innocent activity poison. */
+  readonly mayPoison: boolean;
+  /** Whether a process that stood still may find that the time of what it runs is over. */
+  readonly mayStall: boolean;
+  /** Results of operations that are somebody else's. */
+  readonly extra: (name: string, data: unknown) => Expected;
+}
+
+/** The value of work: what makes a result that nobody could have guessed. */
+export function mix(salt: number): number {
+  return Math.imul(salt ^ (salt >>> 7), 0x45d9f3b) & 0x7fffffff;
+}
+
+/** Whether no attempt of it ever succeeds. */
+export function failsForGood({ fails, attempts, style }: WorkNode): boolean {
+  return fails >= attempts || (style === "nonRetryable" && fails > 0);
+}
+
+export const THROWN = "thrown";
+export const DROPPED = "dropped";
+/** The value of what should have been cancelled, if it ended first. */
+export const OUTLIVED = "outlived";
+export const POISONED = ["failed", "poison"] as const;
+
+export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
+  const of = (part: Program): Expected => expectedOf(part, frame);
+  const ofQuiet = (part: Program): Expected => quiet(of(part));
+  switch (program.op) {
+    case "work": {
+      const why = program.style === "timeout" ? "timeout" : "application";
+      const failed = exactly(["failed", why]);
+      if (failsForGood(program)) return orPoison(failed, frame);
+      const value = exactly(mix(program.salt));
+      const mayMissItsTime = why === "timeout" && program.fails > 0 && frame.mayStall;
+      return orPoison(mayMissItsTime ? oneOf(value, failed) : value, frame);
+    }
+    case "step":
+      return exactly(
+        program.fails >= program.attempts ? ["failed", "application"] : mix(program.salt),
+      );
+    case "poison":
+      return exactly(POISONED);
+    case "deadline":
+      return orPoison(oneOf(exactly(mix(program.salt)), exactly(["failed", "timeout"])), frame);
+    case "sleep":
+      return exactly("slept");
+    case "events":
+      return exactly(Array.from({ length: program.count }, (_, index) => index));
+    case "state":
+      return exactly([program.value, true]);
+    case "chance":
+    case "version":
+      return { kind: "anything" };
+    case "patched":
+      return orPoison(oneOf(exactly(mix(program.salt)), exactly(mix(program.salt + 1))), frame);
+    case "throw":
+      return { kind: "throws" };
+    case "child": {
+      const body = of(program.body);
+      return mapThrow(body, exactly(["child failed"]));
+    }
+    case "detached":
+      return exactly("started");
+    case "dropped":
+      return orOutlived(exactly(DROPPED), program.against, frame);
+    case "beaten":
+      return orOutlived(of(program.winner), program.loser, frame);
+    case "shield":
+      return of(program.body);
+    case "sequence":
+      return { kind: "list", items: program.parts.map(ofQuiet) };
+    case "all":
+      return joined(program.parts.map(of), (items) => ({ kind: "list", items }));
+    case "allSettled":
+      return { kind: "list", items: program.parts.map(ofQuiet) };
+    case "race":
+      return oneOf(...program.parts.map((part, index) => indexed(index, of(part))));
+    case "any": {
+      const parts = program.parts.map(of);
+      const won = parts.filter((part) => !alwaysThrows(part)).map(withoutThrow);
+      if (parts.some((part) => !mayThrow(part))) return oneOf(...won);
+      return oneOf(...won, { kind: "throws" });
+    }
+    case "extra":
+      return frame.extra(program.name, program.data);
+  }
+}
+
+/** A part whose errors are caught by whoever runs it. */
+function quiet(expected: Expected): Expected {
+  return mapThrow(expected, exactly(THROWN));
+}
+
+function joined(items: readonly Expected[], join: (items: Expected[]) => Expected): Expected {
+  if (items.some(alwaysThrows)) return { kind: "throws" };
+  const value = join(items.map(withoutThrow));
+  return items.some(mayThrow) ? oneOf(value, { kind: "throws" }) : value;
+}
+
+function indexed(index: number, expected: Expected): Expected {
+  if (alwaysThrows(expected)) return expected;
+  const value: Expected = { kind: "list", items: [exactly(index), withoutThrow(expected)] };
+  return mayThrow(expected) ? oneOf(value, { kind: "throws" }) : value;
+}
+
+function alwaysThrows(expected: Expected): boolean {
+  if (expected.kind === "oneOf") return expected.options.every(alwaysThrows);
+  return expected.kind === "throws";
+}
+export function mayThrow(expected: Expected): boolean {
+  if (expected.kind === "oneOf") return expected.options.some(mayThrow);
+  return expected.kind === "throws";
+}
+function withoutThrow(expected: Expected): Expected {
+  if (expected.kind !== "oneOf") return expected;
+  return oneOf(...expected.options.filter((option) => option.kind !== "throws").map(withoutThrow));
+}
+function mapThrow(expected: Expected, instead: Expected): Expected {
+  if (expected.kind === "throws") return instead;
+  if (expected.kind !== "oneOf") return expected;
+  return oneOf(...expected.options.map((option) => mapThrow(option, instead)));
+}
+
+function orPoison(expected: Expected, { mayPoison }: ExpectedFrame): Expected {
+  return mayPoison ? oneOf(expected, exactly(POISONED)) : expected;
+}
+
+function orOutlived(expected: Expected, opponent: Opponent, frame: ExpectedFrame): Expected {
+  if (opponent !== "long") return expected;
+  const thrown: readonly Expected[] = frame.mayPoison ? [{ kind: "throws" }] : [];
+  return oneOf(expected, exactly(OUTLIVED), ...thrown);
+}
+
+export function exactly(value: unknown): Expected {
+  return { kind: "exactly", value };
+}
+export function oneOf(...options: readonly Expected[]): Expected {
+  return { kind: "oneOf", options };
+}
+
+/** Whether a value is what was expected; a program that threw has none. */
+export function matches(expected: Expected, actual: { readonly value: unknown } | "threw"): boolean {
+  switch (expected.kind) {
+    case "throws":
+      return actual === "threw";
+    case "oneOf":
+      return expected.options.some((option) => matches(option, actual));
+    case "anything":
+      return actual !== "threw";
+    case "exactly":
+      return actual !== "threw" && JSON.stringify(actual.value) === JSON.stringify(expected.value);
+    case "list": {
+      if (actual === "threw" || !Array.isArray(actual.value)) return false;
+      const values: readonly unknown[] = actual.value;
+      if (values.length !== expected.items.length) return false;
+      return expected.items.every((item, index) => matches(item, { value: values[index] }));
+    }
+  }
+}
+
+export function shown(expected: Expected): string {
+  switch (expected.kind) {
+    case "exactly":
+      return JSON.stringify(expected.value) ?? "undefined";
+    case "list":
+      return `[${expected.items.map(shown).join(", ")}]`;
+    case "oneOf":
+      return `(${expected.options.map(shown).join(" | ")})`;
+    case "anything":
+      return "…";
+    case "throws":
+      return "an error";
+  }
+}

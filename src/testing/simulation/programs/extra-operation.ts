@@ -1,0 +1,19 @@
+// An extra operation: something that programs do and this folder does not know, such as running a flow.
+
+import type { OrchestrationContext } from "../../../core/context-types.ts";
+import type { Registrable } from "../../../runtime/registry.ts";
+import type { Chance } from "../chance.ts";
+import type { SimulatedProcess } from "../machine.ts";
+import type { Expected } from "./expected.ts";
+
+export interface ExtraOperation {
+  readonly name: string;
+  /** What this occurrence of it is about, as data. */
+  draw(chance: Chance): unknown;
+  /** What a process registers for it. */
+  register(process: SimulatedProcess): readonly Registrable[];
+  run(ctx: OrchestrationContext, data: unknown): Promise<unknown>;
+  expected(data: unknown): Expected;
+  /** How long it takes at most by itself. */
+  longestMs(data: unknown): number;
+}

@@ -1,0 +1,315 @@
+// The orchestrations and activities that run programs.
+//   PI1. Failures of work are caught where it is called, cancellations never: whatever is cancelled unwinds.
+//   PI2. Everything waits in simulated time, on the process that runs it.
+
+import { activity, orchestration } from "../../../core/definitions.ts";
+import type { OrchestrationContext } from "../../../core/context-types.ts";
+import { isPerdureError } from "../../../core/errors.ts";
+import { NonRetryableError, RetryAfterError } from "../../../core/retry-errors.ts";
+import { TaskError } from "../../../core/task-errors.ts";
+import type { Registrable } from "../../../runtime/registry.ts";
+import type { SimulatedProcess } from "../machine.ts";
+import { DROPPED, failsForGood, mix, OUTLIVED, THROWN } from "./expected.ts";
+import type { ExtraOperation } from "./extra-operation.ts";
+import type { Opponent, Program, WorkNode } from "./program.ts";
+
+/** What a root instance is started with; the rest is carried from execution to execution. */
+export interface RootInput {
+  readonly rounds: readonly Program[];
+  /** Work that is undone, last first, when the instance fails or is cancelled. */
+  readonly undo: readonly number[];
+  readonly end: "return" | "throw";
+  readonly done?: readonly unknown[];
+}
+export const VERSIONS = ["1.0.0", "2.0.0"] as const;
+export const ROOT = "root";
+export const PART = "part";
+
+export interface StageOptions {
+  readonly process: SimulatedProcess;
+  readonly unitMs: number;
+  readonly extras: readonly ExtraOperation[];
+  /** Enters a step into the ledger. */
+  readonly recordStep: <T>(
+    entry: { name: string; instance: string; key: string; attempt: number },
+    run: () => Promise<T>,
+  ) => Promise<T>;
+}
+
+/** What a process registers: the first deployment knows the first version, later ones both. */
+export function definitions(options: StageOptions): readonly Registrable[] {
+  const stage = new Stage(options);
+  const versions = VERSIONS.slice(0, options.process.generation);
+  return [
+    ...stage.activities(),
+    ...versions.flatMap((version) => [
+      orchestration(PART, (ctx, body: Program) => stage.run(ctx, body), { version }),
+      orchestration(ROOT, (ctx, input: RootInput) => stage.runRoot(ctx, input), { version }),
+    ]),
+    ...options.extras.flatMap((extra) => extra.register(options.process)),
+  ];
+}
+
+class Stage {
+  readonly #o: StageOptions;
+  readonly #extras: ReadonlyMap<string, ExtraOperation>;
+
+  constructor(options: StageOptions) {
+    this.#o = options;
+    this.#extras = new Map(options.extras.map((extra) => [extra.name, extra]));
+  }
+
+  activities(): readonly Registrable[] {
+    const { process, unitMs } = this.#o;
+    const work = activity("work", async (node: WorkNode, context) => {
+      const { attempt, signal } = context;
+      const fails = failsForGood(node) || attempt <= node.fails; // a death counts as an attempt too
+      if (node.tells) {
+        context.heartbeat(attempt);
+        context.progress(node.salt);
+      }
+      const isPatient = node.salt % 2 === 0; // the others ignore that they are cancelled
+      const ms = fails && node.style === "timeout" ? 1_000 * unitMs : node.ms;
+      await (isPatient ? Promise.race([process.sleep(ms), aborted(signal)]) : process.sleep(ms));
+      if (!fails) return mix(node.salt);
+      if (node.style === "nonRetryable") throw new NonRetryableError("scripted");
+      if (node.style === "retryAfter") throw new RetryAfterError(unitMs, "scripted");
+      throw new Error(`scripted: attempt ${attempt}`);
+    });
+    const lasting = (name: string, units: number): Registrable =>
+      activity(name, async (_: unknown, { signal }) => {
+        await Promise.race([process.sleep(units * unitMs), aborted(signal)]);
+        return OUTLIVED;
+      });
+    const undo = activity("undo", async (salt: number) => {
+      await process.sleep(salt % 100);
+      return salt;
+    });
+    const poison = activity("poison", async () => {
+      await process.sleep(1);
+      return process.crash();
+    });
+    return [work, lasting("endless", 100_000), lasting("long", 60), undo, poison];
+  }
+
+  async runRoot(ctx: OrchestrationContext<RootInput>, input: RootInput): Promise<unknown> {
+    const { rounds, undo, end, done = [] } = input;
+    const [round, ...later] = rounds;
+    for (const salt of undo) ctx.defer(() => ctx.run("undo", salt));
+    if (round === undefined) return done;
+    const values = [...done, await this.#quiet(ctx, round)];
+    if (later.length > 0) return ctx.continueAsNew({ ...input, rounds: later, done: values });
+    if (end === "throw") throw new Error(THROWN);
+    return values;
+  }
+
+  async #quiet(ctx: OrchestrationContext, program: Program): Promise<unknown> {
+    try {
+      return await this.run(ctx, program);
+    } catch (error) {
+      if (isPerdureError(error, "CANCELLED")) throw error;
+      return THROWN;
+    }
+  }
+
+  async run(ctx: OrchestrationContext, program: Program): Promise<unknown> {
+    switch (program.op) {
+      case "work": {
+        const { fails, attempts, style, tagged, session, priority } = program;
+        return failureAsValue(
+          ctx.run("work", program, {
+            retry: { maxAttempts: attempts, backoff: { kind: "fixed", base: 100 } },
+            ...(style === "timeout" && fails > 0 ? { timeout: 4 * this.#o.unitMs } : {}),
+            ...(tagged ? { tags: "special" } : {}),
+            ...(session === null ? {} : { session }),
+            ...(priority === null ? {} : { priority }),
+          }),
+        );
+      }
+      case "step":
+        return failureAsValue(this.#step(ctx, program));
+      case "poison":
+        return failureAsValue(ctx.run("poison"));
+      case "deadline": {
+        const plain = plainWork(program.salt, program.ms);
+        return failureAsValue(ctx.run("work", plain, { scheduleToClose: program.closeMs }));
+      }
+      case "sleep":
+        await ctx.sleep(program.ms);
+        return "slept";
+      case "events":
+        return this.#events(ctx, program);
+      case "state":
+        return state(ctx, program.key, program.value);
+      case "chance": {
+        const drawn = [ctx.uuid(), ctx.random(), ctx.now().getTime()];
+        await ctx.sleep(0);
+        return [...drawn, ctx.uuid(), ctx.info.historyLength];
+      }
+      case "version":
+        return ctx.info.version;
+      case "patched":
+        return this.#patched(ctx, program.salt);
+      case "throw":
+        await ctx.sleep(program.ms);
+        throw new Error(THROWN);
+      case "child":
+        return this.#child(ctx, program);
+      case "detached":
+        ctx.startDetached(PART, program.body, { id: program.id });
+        return "started";
+      case "dropped":
+        return this.#dropped(ctx, program);
+      case "beaten":
+        return this.#beaten(ctx, program);
+      case "shield":
+        return ctx.shield(() => this.run(ctx, program.body));
+      case "sequence": {
+        const values: unknown[] = [];
+        for (const part of program.parts) values.push(await this.#quiet(ctx, part));
+        return values;
+      }
+      case "all":
+        return ctx.all(this.#branches(ctx, program.parts));
+      case "allSettled": {
+        const settled = await ctx.allSettled(this.#branches(ctx, program.parts));
+        return settled.map((each) => {
+          if (each.status === "fulfilled") return each.value;
+          if (isPerdureError(each.reason, "CANCELLED")) throw each.reason;
+          return THROWN;
+        });
+      }
+      case "race": {
+        const { index, value } = await ctx.race(this.#branches(ctx, program.parts));
+        return [index, value];
+      }
+      case "any":
+        return ctx.any(this.#branches(ctx, program.parts));
+      case "extra": {
+        const extra = this.#extras.get(program.name);
+        if (extra === undefined) throw new Error(`There is no operation "${program.name}".`);
+        return extra.run(ctx, program.data);
+      }
+    }
+  }
+
+  #branches(ctx: OrchestrationContext, parts: readonly Program[]): (() => Promise<unknown>)[] {
+    return parts.map((part) => () => this.run(ctx, part));
+  }
+
+  #step(ctx: OrchestrationContext, node: Extract<Program, { op: "step" }>): Promise<unknown> {
+    const { process, recordStep } = this.#o;
+    const instance = ctx.info.instanceId;
+    return ctx.step(
+      `step-${node.salt}`,
+      ({ attempt, idempotencyKey: key }) =>
+        recordStep({ name: `step-${node.salt}`, instance, key, attempt }, async () => {
+          await process.sleep(node.ms);
+          if (attempt <= node.fails) throw new Error(`scripted: attempt ${attempt}`);
+          return mix(node.salt);
+        }),
+      { retry: { maxAttempts: node.attempts, backoff: { kind: "fixed", base: 100 } } },
+    );
+  }
+
+  async #events(
+    ctx: OrchestrationContext,
+    { name, count, style }: Extract<Program, { op: "events" }>,
+  ): Promise<readonly unknown[]> {
+    const values: unknown[] = [];
+    if (style === "wait") {
+      while (values.length < count) values.push(await ctx.event(name));
+      return values;
+    }
+    for await (const value of ctx.events(name)) {
+      values.push(value);
+      if (values.length === count) break;
+    }
+    return values;
+  }
+
+  async #patched(ctx: OrchestrationContext, salt: number): Promise<unknown> {
+    const isNew = this.#o.process.generation > 1 && ctx.patched(`patch-${salt}`);
+    return failureAsValue(ctx.run("work", plainWork(isNew ? salt + 1 : salt, 1)));
+  }
+
+  async #child(
+    ctx: OrchestrationContext,
+    { body, id, abandon }: Extract<Program, { op: "child" }>,
+  ): Promise<unknown> {
+    try {
+      return await ctx.call(PART, body, {
+        ...(id === null ? {} : { id }),
+        ...(abandon ? { onParentClose: "abandon" } : {}),
+      });
+    } catch (error) {
+      if (error instanceof TaskError) return ["child failed"];
+      throw error;
+    }
+  }
+
+  async #dropped(
+    ctx: OrchestrationContext,
+    { body, ms, against }: Extract<Program, { op: "dropped" }>,
+  ): Promise<unknown> {
+    const block = ctx.scope(async () => {
+      await this.#quiet(ctx, body);
+      return this.#against(ctx, against);
+    });
+    block.catch(() => undefined); // awaited below, or its instance is cancelled
+    await ctx.sleep(ms);
+    block.cancel(DROPPED);
+    try {
+      return await block;
+    } catch (error) {
+      if (isPerdureError(error, "CANCELLED") && error.message.includes(DROPPED)) return DROPPED;
+      throw error;
+    }
+  }
+
+  async #beaten(
+    ctx: OrchestrationContext,
+    { winner, loser }: Extract<Program, { op: "beaten" }>,
+  ): Promise<unknown> {
+    const opponent = (): Promise<unknown> => this.#against(ctx, loser);
+    const { value } = await ctx.race([() => this.run(ctx, winner), opponent]);
+    return value;
+  }
+
+  #against(ctx: OrchestrationContext, opponent: Opponent): Promise<unknown> {
+    if (opponent === "timer") return ctx.sleep(100_000 * this.#o.unitMs);
+    return opponent === "event" ? ctx.event("never") : ctx.run(opponent);
+  }
+}
+
+function plainWork(salt: number, ms: number): Partial<WorkNode> {
+  return { op: "work", salt, ms, fails: 0, attempts: 1, tells: false };
+}
+
+function state(ctx: OrchestrationContext, key: string, value: number): unknown {
+  ctx.kv.set(key, value);
+  const read = ctx.kv.get(key);
+  ctx.setStatus({ key, value });
+  ctx.setAttributes({ [key]: String(value) });
+  ctx.kv.delete(key);
+  const isGone = ctx.kv.get(key) === undefined;
+  ctx.kv.set(key, value + 1);
+  return [read, isGone];
+}
+
+async function failureAsValue(task: Promise<unknown>): Promise<unknown> {
+  try {
+    return await task;
+  } catch (error) {
+    if (error instanceof TaskError) return ["failed", error.kind];
+    throw error;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = (): void => reject(new Error("aborted"));
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+  });
+}

@@ -1,0 +1,93 @@
+// The workload of random programs: several jobs, each a program of its own with a result that is worked out.
+
+import type { Workload } from "../workload.ts";
+import { Machine } from "../machine.ts";
+import type { ExpectedFrame } from "./expected.ts";
+import type { ExtraOperation } from "./extra-operation.ts";
+import { definitions } from "./interpreter.ts";
+import { drawJob, JobScript, smallerJobs, type Job } from "./jobs.ts";
+import { judgeJob } from "./judge.ts";
+import { partsOf, type Program } from "./program.ts";
+
+export interface ProgramsPlan {
+  readonly jobs: readonly Job[];
+}
+
+const JOBS_MIN = 3;
+const JOBS_MAX = 9;
+
+export function programs(
+  options: { readonly extras?: readonly ExtraOperation[] } = {},
+): Workload<ProgramsPlan> {
+  const { extras = [] } = options;
+  const extra = (name: string): ExtraOperation => {
+    const found = extras.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`There is no operation "${name}".`);
+    return found;
+  };
+  return {
+    name: "programs",
+    plan(chance, frame) {
+      const count = chance.between(JOBS_MIN, JOBS_MAX);
+      const job = (_: unknown, index: number): Job =>
+        drawJob(chance.of(`job ${index}`), `job-${index + 1}`, frame, extras);
+      return { jobs: Array.from({ length: count }, job) };
+    },
+    *smaller({ jobs }) {
+      for (const index of jobs.keys()) {
+        if (jobs.length > 1) yield { jobs: jobs.toSpliced(index, 1) };
+      }
+      for (const [index, job] of jobs.entries()) {
+        for (const smaller of smallerJobs(job)) yield { jobs: jobs.with(index, smaller) };
+      }
+    },
+    begin({ plan, unitMs, faults }) {
+      const scripts = new Map(plan.jobs.map((job) => [job, new JobScript(job)]));
+      const isMixed = faults.kinds.includes("deploy");
+      const frame: ExpectedFrame = {
+        mayPoison: faults.kinds.includes("poison"),
+        mayStall: faults.kinds.includes("pause"),
+        extra: (name, data) => extra(name).expected(data),
+      };
+      return {
+        scripts: [...scripts].map(([job, script]) => ({
+          name: job.id,
+          slot: job.slot,
+          run: (hand) => script.run(hand),
+        })),
+        register: (process) =>
+          definitions({
+            process,
+            unitMs,
+            extras,
+            recordStep: (entry, run) =>
+              process instanceof Machine
+                ? process.record({ kind: "step", ...entry }, run)
+                : new Promise<never>(() => undefined),
+          }),
+        longestMs: Math.max(...plan.jobs.map((job) => jobMs(job, unitMs, extra))),
+        mayBlock: (_, code) => code === "NONDETERMINISM" && isMixed,
+        judge(end) {
+          for (const [job, script] of scripts) judgeJob(job, script, end, frame);
+        },
+      };
+    },
+  };
+}
+
+function jobMs(job: Job, unitMs: number, extra: (name: string) => ExtraOperation): number {
+  const own = job.input.rounds.reduce((sum, round) => sum + programMs(round, unitMs, extra), 0);
+  const last = Math.max(job.startAtMs, ...job.controls.map(({ atMs }) => atMs));
+  return (own + last + (job.delayMs ?? 0)) * (job.restarts ? 2 : 1);
+}
+
+/** Everything one after the other. */
+function programMs(program: Program, unitMs: number, extra: (name: string) => ExtraOperation): number {
+  const parts = partsOf(program).reduce((sum, part) => sum + programMs(part, unitMs, extra), 0);
+  if (program.op === "poison") return 200 * unitMs;
+  if (program.op === "extra") return extra(program.name).longestMs(program.data);
+  const isLong = "against" in program || "loser" in program;
+  const own = isLong ? 60 * unitMs : "ms" in program ? program.ms : 0;
+  const again = "fails" in program ? program.fails + 1 : 1;
+  return parts + again * (own + 5 * unitMs);
+}

@@ -1,0 +1,230 @@
+// One run: a world is opened, the storm blows, calm comes, everything must end, and everything is checked.
+//   SI1. Faults happen until calm. From then on everything that should end ends, within a bounded time; what does
+//        not is stuck, and counts as lost.
+//   SI2. In the end every process stops in good order and must leave nothing behind: no lease, no timer, no work.
+//   SI3. The same scenario gives the same trace, bit for bit.
+
+import { Client } from "../../client/client.ts";
+import { isTerminalStatus } from "../../core/provider/instances.ts";
+import { auditEnd, readEnd } from "./end-audit.ts";
+import { overdueWork } from "./invariants/fairness.ts";
+import { watchHostRejections } from "./host-rejections.ts";
+import { Operator } from "./operator.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Sabotage } from "./simulated-store.ts";
+import { Storm } from "./storm.ts";
+import type { Violation } from "./violation.ts";
+import { handOf, type Play, type Script, type Workload } from "./workload.ts";
+import { text, World, type Slot } from "./world.ts";
+
+export interface RunOptions {
+  /** Keeps the trace's lines. */
+  readonly trace?: boolean;
+  readonly sabotage?: Sabotage | undefined;
+}
+export interface RunResult {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  /** The same for every run of one scenario. */
+  readonly hash: string;
+  readonly trace: readonly string[];
+  readonly statistics: RunStatistics;
+}
+export interface RunStatistics {
+  readonly steps: number;
+  readonly virtualMs: number;
+  readonly instances: number;
+  readonly events: number;
+  readonly runs: number;
+  readonly acknowledged: number;
+  /** Faults that hit something, by kind and target. */
+  readonly landed: ReadonlyMap<string, number>;
+}
+
+const STEPS_MAX = 500_000;
+
+export async function runScenario<Plan>(
+  workload: Workload<Plan>,
+  scenario: Scenario<Plan>,
+  options: RunOptions = {},
+): Promise<RunResult> {
+  const play = workload.begin(scenario);
+  const simulation = await Simulation.open(scenario, play, options);
+  return simulation.run();
+}
+
+class Simulation {
+  readonly #world: World;
+  readonly #play: Play;
+  readonly #storm: Storm;
+  readonly #done = new Set<Script>();
+  readonly #driver: Slot;
+
+  static async open(scenario: Scenario, play: Play, options: RunOptions): Promise<Simulation> {
+    const simulations: Simulation[] = [];
+    const world = await World.open({
+      scenario,
+      keepsTrace: options.trace ?? false,
+      sabotage: options.sabotage,
+      register: (process) => play.register(process),
+      onUp: (slot) => simulations[0]?.up(slot),
+    });
+    const simulation = new Simulation(world, play);
+    simulations.push(simulation);
+    return simulation;
+  }
+
+  private constructor(world: World, play: Play) {
+    this.#world = world;
+    this.#play = play;
+    this.#storm = new Storm(world);
+    const driver = world.slots.at(-1);
+    if (driver === undefined) throw new Error("a world has a driver");
+    this.#driver = driver;
+  }
+
+  async run(): Promise<RunResult> {
+    const { timeline, trace, violations, inspector, ledger, landed } = this.#world;
+    const unwatch = watchHostRejections((reason) =>
+      this.#world.report("I20", `unhandled rejection: ${text(reason)}`),
+    );
+    try {
+      const life = this.#live();
+      const outcome = await timeline.run(life, STEPS_MAX);
+      if (outcome === "endless") this.#world.report("endless", `${timeline.steps} steps, no end`);
+      else await life;
+      const { steps, now: virtualMs } = timeline;
+      trace.end();
+      await this.#audit();
+      return {
+        seed: this.#world.scenario.seed,
+        violations,
+        hash: trace.hash,
+        trace: trace.lines,
+        statistics: {
+          steps,
+          virtualMs,
+          instances: inspector.snapshots.ids.length,
+          events: inspector.events,
+          runs: ledger.runs.length,
+          acknowledged: ledger.acknowledged.length,
+          landed,
+        },
+      };
+    } finally {
+      await this.#bury();
+      unwatch();
+    }
+  }
+
+  /** A process is up: it runs its scripts, those that its predecessor did not end included. */
+  up(slot: Slot): void {
+    const { machine } = slot;
+    if (machine === null) return;
+    const hand = handOf(machine, this.#world.ledger, () => this.#world.timeline.now);
+    for (const script of this.#play.scripts) {
+      const isIts = script.slot === "driver" ? slot === this.#driver : script.slot === slot.index;
+      if (!isIts || this.#done.has(script)) continue;
+      script.run(hand).then(
+        () => this.#done.add(script),
+        (error: unknown) => {
+          if (!machine.isAlive) return; // what is told to the dead counts for nothing
+          this.#done.add(script);
+          this.#world.report("check", `${script.name}: ${text(error)}`);
+        },
+      );
+    }
+    if (slot === this.#driver) {
+      void new Operator(this.#world, this.#storm, this.#play).watch(machine);
+    }
+  }
+
+  async #live(): Promise<void> {
+    const { timeline, slots, scenario } = this.#world;
+    for (const slot of slots) this.#world.boot(slot);
+    await timeline.sleep(scenario.calmAtMs);
+    this.#storm.calm();
+    await this.#untilOver();
+    await this.#stopAll();
+  }
+
+  async #untilOver(): Promise<void> {
+    const { timeline, scenario, store } = this.#world;
+    const calmAt = store.now();
+    const patienceMs = 20 * scenario.unitMs + 10_000 + this.#storm.backwardMs;
+    const limitMs =
+      timeline.now + 100 * scenario.unitMs + 2 * patienceMs + 2 * this.#play.longestMs;
+    for (;;) {
+      const open = await this.#openInstances();
+      const waiting = this.#play.scripts.filter((script) => !this.#done.has(script));
+      if (open.length === 0 && waiting.length === 0) return;
+      const overdue = await overdueWork(this.#world, { calmAt, patienceMs });
+      for (const what of overdue) this.#world.report("I17", what);
+      if (overdue.length > 0 || timeline.now > limitMs) {
+        for (const id of open) this.#world.report("stuck", await this.#whyOpen(id));
+        for (const { name } of waiting) this.#world.report("stuck", `the script ${name}`);
+        return;
+      }
+      await timeline.sleep(2 * scenario.unitMs);
+    }
+  }
+
+  async #openInstances(): Promise<readonly string[]> {
+    const { inspector } = this.#world;
+    const open: string[] = [];
+    for (const id of inspector.snapshots.ids) {
+      const known = inspector.snapshots.last(id)?.record;
+      if (known !== undefined && isTerminalStatus(known.status)) continue;
+      await inspector.look(id); // somebody else's end may have ended it
+      const record = inspector.snapshots.last(id)?.record;
+      if (record === undefined || isTerminalStatus(record.status)) continue;
+      if (this.#play.mayWait?.(record) !== true) open.push(id);
+    }
+    return open;
+  }
+
+  async #whyOpen(id: string): Promise<string> {
+    const client = new Client(this.#world.store.provider);
+    const { status, blocked, waitingFor } = await client.get(id).describe();
+    const why = blocked === undefined ? JSON.stringify(waitingFor) : `blocked: ${blocked.message}`;
+    return `${id} is ${status}, waiting for ${why}`;
+  }
+
+  /** Everybody ends in good order, and has nothing left to do then. */
+  async #stopAll(): Promise<void> {
+    const { alive, timeline, scenario } = this.#world;
+    this.#world.close();
+    for (const { options, machine } of this.#world.slots) if (options === null) machine?.exit();
+    // One that was stopping before had its trouble with the store.
+    const workers = alive.filter(({ runtime, isStopping }) => runtime !== null && !isStopping);
+    await Promise.all(workers.map((machine) => machine.stop(4 * scenario.unitMs)));
+    await timeline.sleep(4_000); // what was on its way, and commits that nobody waits for
+    for (const machine of workers) {
+      const { timers, ready } = machine.loop;
+      if (timers + ready.length > 0) {
+        this.#world.report("I20", `${machine.name} stopped and has ${timers} timers left`);
+      }
+      if (machine.runtime !== null) this.#world.stopped.add(machine.runtime.id);
+      machine.exit();
+    }
+  }
+
+  async #audit(): Promise<void> {
+    const end = await readEnd(this.#world);
+    await auditEnd(this.#world, this.#play, end);
+    await this.#play.judge({
+      instances: end,
+      ledger: this.#world.ledger,
+      client: new Client(this.#world.store.provider),
+      report: (what) => this.#world.report("I18", what),
+    });
+  }
+
+  async #bury(): Promise<void> {
+    const { timeline, corpses, slots, store } = this.#world;
+    const left = slots.flatMap(({ machine }) => (machine?.isAlive === true ? machine : []));
+    for (const machine of left) machine.die();
+    for (const machine of corpses) await timeline.run(machine.bury(), STEPS_MAX);
+    await store.close();
+  }
+}

@@ -1,0 +1,111 @@
+// The storm: carries out the faults of a scenario, each at its moment, and calms everything down in the end.
+
+import type { FaultEvent } from "./faults.ts";
+import { isTerminalStatus } from "../../core/provider/instances.ts";
+import type { Slot, World } from "./world.ts";
+
+export class Storm {
+  readonly #world: World;
+  /** Instances whose history was damaged. */
+  readonly damaged = new Set<string>();
+  /** By how much the store's clock went back, all together. */
+  backwardMs = 0;
+  isCalm = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    for (const event of world.scenario.faults.events) {
+      world.timeline.after(event.atMs, () => {
+        if (!this.isCalm) this.#strike(event);
+      });
+    }
+  }
+
+  #strike(event: FaultEvent): void {
+    const { timeline, network, store, scenario } = this.#world;
+    const slot = "slot" in event ? this.#world.slots[event.slot] : undefined;
+    const machine = slot?.machine ?? null;
+    switch (event.kind) {
+      case "crash":
+        if (machine === null) return;
+        machine.loop.doom = {
+          left: event.steps,
+          strike: () => {
+            this.#world.land("crash", machine.name);
+            this.#world.backAfterMs = event.backAfterMs;
+            machine.die();
+            this.#world.backAfterMs = 2 * scenario.unitMs;
+          },
+        };
+        return;
+      case "pause":
+        if (machine === null) return;
+        this.#world.land("pause", machine.name);
+        timeline.pause(machine.loop);
+        timeline.after(event.forMs, () => {
+          this.#world.trace.note(machine.name, "goes on");
+          timeline.resume(machine.loop);
+        });
+        return;
+      case "clock":
+        this.#world.land("clock", `${event.jumpMs} ms`);
+        store.jumpClock(event.jumpMs);
+        if (event.jumpMs < 0) this.backwardMs -= event.jumpMs;
+        return;
+      case "skew":
+        if (machine === null) return;
+        this.#world.land("skew", machine.name);
+        machine.environment.skew(event.wallMs);
+        machine.line.clockErrorMs = event.copyMs;
+        return;
+      case "storeDown":
+        network.isStoreDown = true;
+        timeline.after(event.forMs, () => void (network.isStoreDown = false));
+        return;
+      case "diskFull":
+        network.isDiskFull = true;
+        timeline.after(event.forMs, () => void (network.isDiskFull = false));
+        return;
+      case "deploy":
+        if (slot !== undefined) this.#deploy(slot, event.graceMs);
+        return;
+      case "damage":
+        return this.#damage(event.pick);
+    }
+  }
+
+  #deploy(slot: Slot, graceMs: number): void {
+    this.#world.land("deploy", slot.name);
+    void this.#world.deploy(slot, graceMs);
+  }
+
+  /** Cuts a row of an instance that is not at its end. */
+  #damage(pick: number): void {
+    const { inspector, store } = this.#world;
+    const live = inspector.snapshots.ids.filter((id) => {
+      const snapshot = inspector.snapshots.last(id);
+      return snapshot !== null && !isTerminalStatus(snapshot.record.status) && snapshot.rows.length > 0;
+    });
+    const id = live[pick % Math.max(live.length, 1)];
+    const snapshot = id === undefined ? null : inspector.snapshots.last(id);
+    const row = snapshot?.rows[pick % snapshot.rows.length];
+    if (id === undefined || snapshot === null || row === undefined) return;
+    this.#world.land("damage", `${id} ${row.first}–${row.last}`);
+    this.damaged.add(id);
+    store.damage(snapshot.record, row.first, row.data.slice(0, row.data.length >> 1));
+  }
+
+  /** From now on nothing goes wrong. */
+  calm(): void {
+    const { timeline, network, store, slots, trace } = this.#world;
+    this.isCalm = true;
+    trace.note("~", "calm");
+    network.calm();
+    store.repair();
+    for (const { machine } of slots) {
+      if (machine === null) continue;
+      machine.loop.doom = null;
+      timeline.resume(machine.loop);
+    }
+  }
+}
