@@ -1,0 +1,162 @@
+// Takes the pictures of the dashboard that the docs show: `npm run screenshots` writes docs/images/.
+// A real browser on a real server with real work, as in test/ui; half a minute of it, so that the charts have a past.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser, openPage } from "../test/ui/support/browser.ts";
+import { approval, checkout, fulfil, keeper, payout, poster } from "../test/ui/support/shop.ts";
+import { block, openWorld, until, waitsForEvent, type World } from "../test/ui/support/world.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const FOLDER = join(ROOT, "docs", "images");
+const WORK_MS = 30_000;
+const BYTES_MAX = 100_000;
+const QUALITY = 0.9;
+const WIDE = { width: 1280, height: 820 };
+const PHONE = { width: 390, height: 780 };
+
+type Theme = "light" | "dark";
+interface Picture {
+  readonly name: string;
+  readonly place: string;
+  readonly themes: readonly Theme[];
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** Waited for before the picture is taken, and whatever else has to be done. */
+  readonly ready: (page: Page) => Promise<void>;
+}
+
+const PICTURES: readonly Picture[] = [
+  {
+    name: "dashboard-overview",
+    place: "/",
+    themes: ["light", "dark"],
+    ready: (page) => page.locator(".chart-canvas canvas").nth(1).waitFor(),
+  },
+  {
+    name: "dashboard-instances",
+    place: "/instances?root=true",
+    themes: ["light"],
+    ready: (page) => page.getByRole("row").nth(8).waitFor(),
+  },
+  {
+    name: "dashboard-timeline",
+    place: "/instances/order-7",
+    themes: ["light", "dark"],
+    ready: async (page) => {
+      await page.getByRole("button", { name: /^invoice, completed/ }).waitFor();
+      await page.locator(".gantt-rows").click({ position: { x: 640, y: 90 } });
+      await page.mouse.move(0, 0);
+      await page.locator(".moment-state .value-brief").waitFor();
+    },
+  },
+  {
+    name: "dashboard-flow",
+    place: "/instances/checkout-1?tab=flow",
+    themes: ["light", "dark"],
+    viewport: { width: 1280, height: 1240 },
+    ready: async (page) => {
+      await page.getByRole("button", { name: /^approval, wait, waiting/ }).waitFor();
+      await page.getByRole("button", { name: "Zoom out" }).click();
+    },
+  },
+  {
+    name: "dashboard-blocked",
+    place: "/instances/drift-1",
+    themes: ["light"],
+    ready: (page) => page.getByText("− History holds").waitFor(),
+  },
+  {
+    name: "dashboard-phone",
+    place: "/instances/order-7",
+    themes: ["dark"],
+    viewport: PHONE,
+    ready: (page) => page.getByRole("button", { name: /^invoice, completed/ }).waitFor(),
+  },
+];
+
+await using world = await openWorld({ limits: { sampleMs: 500, perSecond: 1_000, burst: 2_000 } });
+await work(world);
+await using browser = await openBrowser();
+mkdirSync(FOLDER, { recursive: true });
+for (const picture of PICTURES) {
+  for (const theme of picture.themes) await take(browser, picture, theme);
+}
+
+async function take(from: Browser, picture: Picture, theme: Theme): Promise<void> {
+  await using watched = await openPage(from, "about:blank", {
+    colorScheme: theme,
+    viewport: picture.viewport ?? WIDE,
+    reducedMotion: "reduce",
+  });
+  const { page } = watched;
+  await page.route("**/api/v1/**", async (route) => {
+    if (route.request().url().endsWith("/changes")) return route.continue();
+    const response = await route.fetch();
+    const body = (await response.text())
+      .replaceAll(pathToFileURL(ROOT).href, "file:///app")
+      .replaceAll("/test/ui/support/", "/src/"); // where an application has its code
+    return route.fulfill({ response, body });
+  });
+  await page.goto(world.enter());
+  await page.locator(".shell").waitFor();
+  await page.evaluate(`location.hash = ${JSON.stringify(`#${picture.place}`)}`);
+  await picture.ready(page);
+  const path = join(FOLDER, `${picture.name}-${theme}.webp`);
+  const bytes = await webp(from, await page.screenshot({ animations: "disabled" }));
+  if (bytes.length > BYTES_MAX) throw new Error(`${path} has more than ${BYTES_MAX} bytes.`);
+  writeFileSync(path, bytes);
+  console.log(`${path.slice(ROOT.length + 1)}  ${Math.round(bytes.length / 1_000)} kB`);
+}
+
+/** The package carries the docs: a third of the bytes, and no difference to be seen. The browser can do it. */
+async function webp(by: Browser, png: Buffer): Promise<Buffer> {
+  const page = await by.newPage();
+  const address: unknown = await page.evaluate(`(async () => {
+    const image = new Image();
+    image.src = "data:image/png;base64,${png.toString("base64")}";
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = image.width;
+    canvas.height = image.height;
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    return canvas.toDataURL("image/webp", ${QUALITY});
+  })()`);
+  await page.close();
+  return Buffer.from(String(address).replace(/^data:image\/webp;base64,/, ""), "base64");
+}
+
+/** Orders that come and go, and one of everything that can be seen. */
+async function work(of: World): Promise<void> {
+  const { perdure } = of;
+  const { client } = perdure;
+  const lines = ["chair", "table", "lamp", "sofa"];
+  await block(of);
+  await client.start(poster, "page", { id: "poster-1" });
+  const failed = await client.start(payout, "DE89 3704", { id: "payout-1" });
+  await failed.result().catch(() => undefined);
+  await client.start(keeper, { note: "kept" }, { id: "keeper-1" });
+  await client.start(checkout, { id: "k", customer: "c-3", lines }, { id: "checkout-1" });
+  const end = performance.now() + WORK_MS;
+  for (let n = 1; performance.now() < end; n++) {
+    const order = {
+      id: `o-${n}`,
+      customer: `c-${n % 7}`,
+      lines: lines.slice(0, 1 + (n % 4)),
+      refusals: n % 3,
+    };
+    const id = `order-${n}`;
+    const handle = await client.start(fulfil, order, { id });
+    if (n % 9 !== 0) {
+      void until(perdure, id, waitsForEvent)
+        .then(() => pause(40))
+        .then(() => handle.raise(approval, { by: n % 2 === 0 ? "ada" : "otto" }));
+    }
+    await pause(90 + 60 * Math.sin(n / 12));
+  }
+  await client.get("order-18").pause({ reason: "stock-taking", by: "otto" });
+  await client.get("order-27").cancel({ reason: "customer called", by: "ada" });
+  await pause(1_500); // for the last samples
+}

@@ -1,0 +1,122 @@
+// The overview, the queues and the runtimes, and the way in.
+
+import { expect, test } from "vitest";
+import { openBrowser, openPage } from "./support/browser.ts";
+import { useScene } from "./support/scene.ts";
+import { fulfil, payout, poster, quick } from "./support/shop.ts";
+import { block, until, waitsForEvent } from "./support/world.ts";
+
+const order = { id: "o", customer: "c-7", lines: ["chair"] };
+
+const scene = useScene({}, async (world) => {
+  const { client } = world.perdure;
+  await block(world);
+  await client.start(fulfil, order, { id: "order-1" });
+  await client.start(poster, "page", { id: "poster-1" });
+  for (const n of [1, 2, 3]) await (await client.start(quick, n, { id: `quick-${n}` })).result();
+  const failed = await client.start(payout, "DE89", { id: "payout-1" });
+  await failed.result().catch(() => undefined);
+  await until(world.perdure, "order-1", waitsForEvent);
+});
+
+test("the overview counts instances by status, and each count leads to its list", async () => {
+  const { page, troubles } = await scene.show("/");
+  const tile = (status: string) => page.locator(`.tile[data-status=${status}]`);
+  await expect.poll(() => tile("completed").textContent()).toBe("completed3");
+  expect(await tile("failed").textContent()).toBe("failed1");
+  expect(await tile("running").textContent()).toBe("running3");
+  expect(await tile("blocked").textContent()).toBe("blocked1");
+  await tile("failed").click();
+  await page.getByRole("row", { name: "payout-1, failed, payout" }).waitFor();
+  expect(page.url()).toMatch(/#\/instances\?status=failed$/);
+  expect(await page.getByRole("row").count()).toBe(1);
+  expect(troubles).toEqual([]);
+});
+
+test("the overview names what is blocked and what waits for nobody", async () => {
+  const { page } = await scene.show("/");
+  const attention = page.getByRole("region", { name: "Needs attention" });
+  await attention.getByText("drift-1 is blocked: NONDETERMINISM").waitFor();
+  await attention.getByText("activity render [gpu] waits for nobody").waitFor();
+  await attention.getByText('no live runtime registers activity "render"').waitFor();
+  await attention.getByRole("link", { name: "drift-1" }).click();
+  await page.getByRole("heading", { level: 1, name: "drift-1" }).waitFor();
+});
+
+test("the overview draws throughput, latency and queues over time, and says the same in words", async () => {
+  const { page, troubles } = await scene.show("/");
+  const charts = page.getByRole("region", { name: "How it went lately" });
+  for (const title of ["Throughput", "Latency, from start to end", "Work in the queue"]) {
+    await charts.getByRole("img", { name: new RegExp(`^${title}: `) }).waitFor();
+  }
+  await expect.poll(() => charts.locator("canvas").count()).toBe(4);
+  const depths = page.getByRole("table", { name: "Waiting tasks by tags and priority" });
+  const row = depths.getByRole("row", { name: /gpu/ });
+  expect(await row.getByRole("cell").allTextContents()).toEqual(["1", "0", "0", "0", "0", "0"]);
+  await page.getByRole("region", { name: "1 runtime alive" }).waitFor();
+  expect(troubles).toEqual([]);
+});
+
+test("the overview follows what happens, without being asked", async () => {
+  const { page } = await scene.show("/");
+  const completed = page.locator(".tile[data-status=completed] .tile-count");
+  await completed.waitFor();
+  const before = Number(await completed.textContent());
+  await (await scene.world.perdure.client.start(quick, 9)).result();
+  await expect.poll(() => completed.textContent(), { timeout: 20_000 }).toBe(String(before + 1));
+  expect(await page.locator(".live").first().textContent()).toBe("Live");
+});
+
+test("the queues tell tags, priority, depth and who takes them", async () => {
+  const { page, troubles } = await scene.show("/queues");
+  const row = page.getByRole("row", { name: /render/ });
+  await row.waitFor();
+  const cells = await row.getByRole("cell").allTextContents();
+  expect(cells.slice(0, 6)).toEqual(["render", "gpu", "1", "1", "0", "0"]);
+  expect(cells[7]).toBe('nobody: no live runtime registers activity "render"');
+  expect(troubles).toEqual([]);
+});
+
+test("the runtimes tell what they register and hold", async () => {
+  const { page, troubles } = await scene.show("/runtimes");
+  await page.getByText("1 runtime alive").waitFor();
+  await page.getByRole("region", { name: "Waits for nobody" }).waitFor();
+  await page.getByText(/^\d+ orchestrations$/).click();
+  await page.getByText("fulfil 1.0.0").waitFor();
+  await page.getByText(/^checkout 1\.0\.0\+[0-9a-f]{8}$/).waitFor();
+  expect(troubles).toEqual([]);
+});
+
+test("a wrong token is refused in words, a right one lets in, and logging out ends it", async () => {
+  await using browser = await openBrowser();
+  const { url } = scene.world.listening;
+  const { page, troubles } = await openPage(browser, `${url}/#/queues`);
+  const token = page.getByLabel("Token");
+  await token.fill("pdr_wrong");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("UNAUTHENTICATED").waitFor();
+  await token.fill(scene.world.tokens.viewer);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByText("vera · viewer").waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByLabel("Token").waitFor();
+  // The browser itself tells of each answer 401.
+  expect(troubles.filter((trouble) => !trouble.includes("401 (Unauthorized)"))).toEqual([]);
+});
+
+test("a token in the address is taken out of it before anything is shown", async () => {
+  const { page } = await scene.show("/");
+  expect(page.url()).not.toContain("token");
+  await page.goBack().catch(() => null);
+  expect(page.url()).not.toContain("token");
+});
+
+test("an address that means nothing says so", async () => {
+  const { page } = await scene.show("/nowhere");
+  await page.getByText("There is no such page").waitFor();
+  await page.evaluate(`location.hash = "#/instances/nobody"`);
+  await page.getByText('There is no instance "nobody"').waitFor();
+});

@@ -1,0 +1,145 @@
+// S14 to S16: what users store is text on every page, and the page asks nobody but its own server.
+
+import { expect, test } from "vitest";
+import { activity, orchestration, Perdure } from "../../src/index.ts";
+import { HOSTILE, HOSTILE_IDS } from "./support/hostile.ts";
+import { useScene } from "./support/scene.ts";
+import { until, waitsForEvent } from "./support/world.ts";
+
+const evil = HOSTILE[1] ?? "";
+
+/** Puts a hostile string wherever a user can put one. */
+const hostile = orchestration(`hostile ${evil}`, async (ctx, text: string) => {
+  ctx.setStatus({ [text]: text, list: [text] });
+  ctx.kv.set("key", { [text]: text });
+  ctx.setAttributes({ attribute: text.slice(0, 60) });
+  await ctx.step(`step ${evil}`, () => text);
+  await ctx.all([
+    ctx.event(`event ${evil}`, { details: text }),
+    ctx.run(`activity ${evil}`, text, { tags: [`tag ${evil}`] }),
+    ctx.sleep("1d"),
+  ]);
+});
+const throwing = orchestration("throwing", async (_ctx, text: string) => {
+  throw Object.assign(new Error(text, { cause: new Error(`cause ${text}`) }), {
+    name: text,
+    [text]: text,
+  });
+});
+const returning = orchestration("returning", async (_ctx, text: string) => ({ [text]: [text] }));
+const harmless = activity("harmless", async () => undefined);
+
+const held: { runtime?: Perdure } = {};
+const scene = useScene(
+  { limits: { sampleMs: 100, perSecond: 10_000, burst: 20_000 } },
+  async ({ perdure }) => {
+    held.runtime = await Perdure.open(perdure.provider, {
+      register: [hostile, throwing, returning, harmless],
+      runtime: { log: () => undefined, workerNodeId: `node ${evil}` },
+    });
+    const { client } = held.runtime;
+    await Promise.all(
+      HOSTILE_IDS.map((text, index) =>
+        client.start(index % 2 === 0 ? returning : throwing, text, { id: text }),
+      ),
+    );
+    await Promise.all(
+      HOSTILE.map((text, index) => client.start(hostile, text, { id: `hostile-${index}` })),
+    );
+    for (const index of HOSTILE.keys()) await until(perdure, `hostile-${index}`, waitsForEvent);
+    await client.get("hostile-0").pause({ reason: evil, by: evil });
+    await client.get("hostile-1").cancel({ reason: evil, by: evil });
+  },
+);
+
+test("there are more than sixty hostile strings", () => {
+  expect(new Set(HOSTILE).size).toBeGreaterThan(60);
+});
+
+test("no page runs, asks or shows anything of what hostile strings say", async () => {
+  const { page, troubles } = await scene.show("/");
+  const places = [
+    "/",
+    "/queues",
+    "/runtimes",
+    "/instances",
+    "/instances?name=throwing",
+    `/instances?id=${encodeURIComponent(evil)}&attribute=${encodeURIComponent(`x=${evil}`)}&name=${encodeURIComponent(evil)}`,
+    `/${encodeURIComponent(evil)}`,
+    `/instances/${encodeURIComponent(`${evil} nobody`)}`,
+  ];
+  for (const place of places) {
+    await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
+    await page.getByRole("heading", { level: 1 }).or(page.locator(".empty")).first().waitFor();
+    await page.waitForLoadState("networkidle").catch(() => undefined);
+  }
+  expect(await page.evaluate("globalThis.__ran")).toBeUndefined();
+  // The browser itself tells of the answer 404 for nobody's instance.
+  expect(troubles.filter((trouble) => !trouble.includes("404 (Not Found)"))).toEqual([]);
+});
+
+test("no part of an instance's page does, whichever of the strings it holds", async () => {
+  const { page, troubles } = await scene.show("/");
+  const tabs = ["timeline", "history", "payload", "state", "family"];
+  for (const [index, text] of HOSTILE.entries()) {
+    const tab = tabs[index % tabs.length];
+    await page.evaluate(`location.hash = "#/instances/hostile-${index}?tab=${tab}&event=5"`);
+    await page.getByRole("heading", { level: 1, name: `hostile-${index}` }).waitFor();
+    await page.getByRole("tabpanel").waitFor();
+    if (tab === "state") {
+      const status = page.getByRole("region", { name: "Custom status" });
+      await status
+        .getByText(JSON.stringify(text))
+        .first()
+        .or(status.getByRole("link"))
+        .first()
+        .waitFor();
+    }
+  }
+  expect(await page.evaluate("globalThis.__ran")).toBeUndefined();
+  expect(troubles).toEqual([]);
+});
+
+test("an id that is hostile is shown as it is, and its page works", async () => {
+  const { page, troubles } = await scene.show("/");
+  for (const id of HOSTILE_IDS) {
+    await page.evaluate(
+      `location.hash = "#/instances/" + encodeURIComponent(${JSON.stringify(id)})`,
+    );
+    await expect.poll(() => page.getByRole("heading", { level: 1 }).textContent()).toBe(id);
+    await page.locator(".instance-head .badge").first().waitFor();
+  }
+  expect(await page.evaluate("globalThis.__ran")).toBeUndefined();
+  expect(troubles).toEqual([]);
+});
+
+test("only addresses of http and https become links, and those tell their target nothing", async () => {
+  const { page } = await scene.show("/");
+  const links: { href: string | null; rel: string | null }[] = [];
+  for (const index of HOSTILE.keys()) {
+    await page.evaluate(`location.hash = "#/instances/hostile-${index}?tab=state"`);
+    await page.getByRole("heading", { level: 1, name: `hostile-${index}` }).waitFor();
+    await page.getByRole("region", { name: "Custom status" }).locator(".value").waitFor();
+    links.push(
+      ...(await page
+        .locator(".value a")
+        .evaluateAll((all) =>
+          all.map((one) => ({ href: one.getAttribute("href"), rel: one.getAttribute("rel") })),
+        )),
+    );
+  }
+  expect(links.length).toBeGreaterThan(0);
+  for (const { href, rel } of links) {
+    expect(href).toMatch(/^https?:\/\//);
+    expect(rel).toBe("noopener noreferrer");
+  }
+});
+
+test("the policy is as strict as it was meant, and nothing on the pages needs more", async () => {
+  const { listening } = scene.world;
+  const response = await fetch(listening.url, { headers: { Accept: "text/html" } });
+  expect(response.headers.get("content-security-policy")).toContain("default-src 'self'");
+  expect(response.headers.get("content-security-policy")).not.toMatch(/unsafe|\*|https?:/);
+  expect(await response.text()).not.toMatch(/<script>|<style|style=|onload=/);
+  await held.runtime?.close({ graceMs: 0 });
+});

@@ -1,0 +1,45 @@
+// The dashboard as it is now, built once for all test files and again when its sources have changed.
+
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { projectRoot } from "../../support/source-files.ts";
+import { exclusively } from "./exclusively.ts";
+
+const run = promisify(execFile);
+const VITE = join(projectRoot, "node_modules", "vite", "bin", "vite.js");
+const UI = join(projectRoot, "ui");
+const CACHE = join(projectRoot, "node_modules", ".cache", "perdure-ui");
+
+/** The folder to serve. */
+export async function builtUi(): Promise<string> {
+  const folder = join(CACHE, fingerprint());
+  if (existsSync(folder)) return folder;
+  return exclusively("ui-build", async () => {
+    if (existsSync(folder)) return folder;
+    rmSync(CACHE, { recursive: true, force: true });
+    mkdirSync(CACHE, { recursive: true });
+    const outDir = `${folder}.part`;
+    // As `npm run build -w ui` does it; the test run's own NODE_ENV would make it a development build.
+    const env = { ...process.env, NODE_ENV: "production" };
+    await run(process.execPath, [VITE, "build", "--logLevel", "warn", "--outDir", outDir], {
+      cwd: UI,
+      env,
+    });
+    renameSync(outDir, folder);
+    return folder;
+  });
+}
+
+/** Of everything that goes into the bundle. */
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  const own = ["src/**/*.*", "public/*", "index.html", "vite.config.ts", "package.json"];
+  const files = globSync(own, { cwd: UI }).map((file) => join(UI, file));
+  for (const file of [...files.sort(), join(projectRoot, "src/flow/paths.ts")]) {
+    hash.update(file).update(readFileSync(file));
+  }
+  return hash.digest("hex").slice(0, 16);
+}

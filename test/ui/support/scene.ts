@@ -1,0 +1,50 @@
+// What every file of these tests has: a browser, a world, and pages in it, all closed at the end.
+
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+import type { ListenOptions, Role } from "../../../src/server/index.ts";
+import { openBrowser, openPage, type Watched } from "./browser.ts";
+import { openWorld, type World } from "./world.ts";
+
+export interface Scene {
+  readonly world: World;
+  /** A page at this place (`/instances?status=failed`), logged in. */
+  show(place: string, options?: ShowOptions): Promise<Watched>;
+}
+export interface ShowOptions extends BrowserContextOptions {
+  readonly role?: Role;
+}
+
+export function useScene(
+  options: Partial<ListenOptions> = {},
+  prepare: (world: World) => Promise<void> = async () => undefined,
+): Scene {
+  const held: { browser?: Browser; world?: World } = {};
+  beforeAll(async () => {
+    held.browser = await openBrowser();
+    held.world = await openWorld(options);
+    await prepare(held.world);
+  });
+  afterAll(async () => {
+    await held.browser?.close();
+    await held.world?.[Symbol.asyncDispose]();
+  });
+  const opened = (): { browser: Browser; world: World } => {
+    const { browser, world } = held;
+    if (browser === undefined || world === undefined) throw new Error("The scene is not open yet.");
+    return { browser, world };
+  };
+  return {
+    get world() {
+      return opened().world;
+    },
+    async show(place, { role = "admin", ...contextOptions } = {}) {
+      const { browser, world } = opened();
+      const watched = await openPage(browser, world.enter(role), contextOptions);
+      onTestFinished(() => watched[Symbol.asyncDispose]());
+      await watched.page.locator(".shell").waitFor();
+      await watched.page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
+      return watched;
+    },
+  };
+}

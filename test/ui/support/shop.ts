@@ -1,0 +1,134 @@
+// A shop whose work the dashboard shows: something of everything that an instance page has to draw.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { activity, event, flow, orchestration } from "../../../src/index.ts";
+import { again, done } from "../../../src/flow/index.ts";
+
+export interface Order {
+  readonly id: string;
+  readonly customer: string;
+  readonly lines: readonly string[];
+  /** How often the bank refuses before it pays. */
+  readonly refusals?: number;
+}
+export interface Approval {
+  readonly by: string;
+}
+
+export const approval = event<Approval>("approval");
+export const go = event<unknown>("go");
+
+export const charge = activity(
+  "charge",
+  async (order: Order, { attempt }) => {
+    await pause(30);
+    if (attempt <= (order.refusals ?? 0)) throw new Error("the bank is busy");
+    return { receipt: `r-${order.id}`, amount: order.lines.length * 12.5, at: new Date(0) };
+  },
+  { retry: { maxAttempts: 5, backoff: { kind: "fixed", base: 40 } } },
+);
+export const ship = activity("ship", async (line: string) => {
+  await pause(20 + line.length * 5);
+  return `parcel of ${line}`;
+});
+export const render = activity("render", async (page: string) => page, {
+  tags: ["gpu"],
+  priority: 1,
+});
+
+export const invoice = orchestration("invoice", async (ctx, order: Order) => {
+  await ctx.step("number", () => 4711);
+  return `invoice of ${order.id}`;
+});
+
+/** Charges, waits for an approval or two days, ships every line, writes an invoice. */
+export const fulfil = orchestration("fulfil", async (ctx, order: Order) => {
+  ctx.setAttributes({ customer: order.customer });
+  ctx.setStatus({ phase: "charging" });
+  const receipt = await ctx.run(charge, order);
+  ctx.kv.set("receipt", receipt);
+  ctx.setStatus({ phase: "waiting for approval", amount: receipt.amount });
+  const first = await ctx.race({ approval: ctx.event(approval), late: ctx.sleep("2d") });
+  if (first.key === "late") return { status: "expired" as const };
+  ctx.setStatus({ phase: "shipping", approvedBy: first.value.by });
+  const parcels = await ctx.all(order.lines.map((line) => ctx.run(ship, line)));
+  const document = await ctx.call(invoice, order);
+  return { status: "shipped" as const, parcels, document };
+});
+
+/** Fails, with a cause that has a cause. */
+export const payout = orchestration("payout", async (_ctx, account: string) => {
+  const socket = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:443"), {
+    code: "ECONNREFUSED",
+  });
+  const bank = new Error("the bank did not answer", { cause: socket });
+  throw new Error(`payout to ${account} failed`, { cause: bank });
+});
+
+/** Waits for an activity that nobody takes. */
+export const poster = orchestration("poster", async (ctx, page: string) => ctx.run(render, page));
+
+/** Waits for an event, with a payload that it keeps. */
+export const keeper = orchestration("keeper", async (ctx, input: unknown) => {
+  ctx.setStatus(input);
+  ctx.kv.set("input", input);
+  return ctx.event(go);
+});
+
+/** Goes on as a new execution, so many times. */
+export const rounds = orchestration("rounds", async (ctx, left: number): Promise<unknown> => {
+  await ctx.step("round", () => left);
+  return left === 0 ? ctx.event(go) : ctx.continueAsNew(left - 1);
+});
+
+/** Ends at once. */
+export const quick = orchestration("quick", async (_ctx, n: number) => n);
+
+/** Two programs of one name: what the second asks for is not what the first wrote. */
+export const driftBefore = orchestration("drift", async (ctx, order: Order) => {
+  await ctx.event(go);
+  return ctx.run(ship, order.id);
+});
+export const driftAfter = orchestration("drift", async (ctx, order: Order) => {
+  await ctx.run(charge, order);
+  return ctx.event(go);
+});
+
+export const checkout = flow<Order>("checkout")
+  .then(charge)
+  .fork({
+    mail: (f) => f.then("send", async ({ receipt }) => `mail about ${receipt}`),
+    stock: (f) =>
+      f
+        .then("lines", async () => ["chair", "table", "lamp"])
+        .map(
+          "each",
+          (lines) => lines,
+          (g) => g.then("reserve", async (line) => line.length),
+          { concurrency: 2 },
+        ),
+  })
+  .route("size", ({ stock }) => (stock.length > 2 ? "large" : "small"), {
+    large: (f) => f.then("truck", async ({ stock }) => stock.length),
+    small: (f) => f.then("bike", async ({ stock }) => stock.length),
+  })
+  .loop("refine", (f) => f.then("round", async (n) => (n < 5 ? again(n + 1) : done(n))), {
+    maxIterations: 10,
+    onMax: "exitWithLast",
+  })
+  .waitFor(approval, { timeout: "2d", onTimeout: "continue" })
+  .then("thank", async (answer) => (answer === null ? "nobody" : answer.by))
+  .build();
+
+export const SHOP = [
+  fulfil,
+  payout,
+  poster,
+  keeper,
+  rounds,
+  quick,
+  invoice,
+  checkout,
+  charge,
+  ship,
+] as const;

@@ -1,0 +1,22 @@
+// Who is logged in, and what they may do.
+//   SE1. What the server allows is decided there; here it is only shown, so that nobody is led to a refusal.
+
+import { createContext, useContext } from "react";
+import type { Role, Session } from "./types.ts";
+
+export const SessionContext = createContext<Session | null>(null);
+
+const RANKS: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 };
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error("A page is shown to nobody.");
+  return session;
+}
+
+/** Why the caller may not do what needs this role; null: it may. */
+export function whyNot(session: Session, needed: Role): string | null {
+  if (session.readOnly) return "The server is read-only.";
+  if (RANKS[session.role] >= RANKS[needed]) return null;
+  return `This needs the role ${needed}; yours is ${session.role}.`;
+}

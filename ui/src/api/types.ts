@@ -1,0 +1,80 @@
+// What the server sends, by the server's own schemas: types alone, so that nothing of it is in the bundle.
+
+import type * as v from "valibot";
+import type { bulkAnswer } from "../../../src/server/schemas/bulk.ts";
+import type { Role } from "../../../src/server/roles.ts";
+import type { ending } from "../../../src/server/schemas/failure.ts";
+import type {
+  historyEvent,
+  historyPage,
+  mark,
+  span,
+  timeline,
+} from "../../../src/server/schemas/history.ts";
+import type {
+  block,
+  execution,
+  instance,
+  statistics,
+  summary,
+  waiting,
+} from "../../../src/server/schemas/instance.ts";
+import type {
+  metrics,
+  overview,
+  queue,
+  runtime,
+  sample,
+  unclaimed,
+} from "../../../src/server/schemas/store.ts";
+
+export type { CauseShape, FailureShape } from "../../../src/server/schemas/failure.ts";
+export type { TreeShape } from "../../../src/server/schemas/instance.ts";
+export type { Role };
+
+/** The schema of attributes takes anything in and judges it; what comes out is texts by name. */
+type WithAttributes<Shape> = Omit<Shape, "attributes"> & {
+  readonly attributes: Readonly<Record<string, string>>;
+};
+
+export type Instance = WithAttributes<v.InferInput<typeof instance>>;
+export type InstanceSummary = WithAttributes<v.InferInput<typeof summary>>;
+export interface InstancePage {
+  readonly items: readonly InstanceSummary[];
+  readonly cursor?: string;
+}
+export type Status = InstanceSummary["status"];
+export type Waiting = v.InferInput<typeof waiting>;
+export type Block = v.InferInput<typeof block>;
+export type Sketch = NonNullable<Block["recorded"]>;
+export type Ending = v.InferInput<typeof ending>;
+export type Execution = v.InferInput<typeof execution>;
+export type Statistics = v.InferInput<typeof statistics>;
+
+export type HistoryEvent = v.InferInput<typeof historyEvent>;
+export type HistoryPage = v.InferInput<typeof historyPage>;
+export type Timeline = v.InferInput<typeof timeline>;
+export type Span = v.InferInput<typeof span>;
+export type Mark = v.InferInput<typeof mark>;
+
+export type Overview = v.InferInput<typeof overview>;
+export type Metrics = v.InferInput<typeof metrics>;
+export type Queue = v.InferInput<typeof queue>;
+export type Runtime = v.InferInput<typeof runtime>;
+export type Sample = v.InferInput<typeof sample>;
+export type Unclaimed = v.InferInput<typeof unclaimed>;
+
+export type BulkAnswer = v.InferInput<typeof bulkAnswer>;
+export interface Session {
+  readonly name: string;
+  readonly role: Role;
+  readonly readOnly: boolean;
+}
+export interface UnreadEvent {
+  readonly name: string;
+  readonly data?: unknown;
+}
+export interface KeyValue {
+  readonly key: string;
+  readonly value?: unknown;
+}

@@ -1,0 +1,62 @@
+// The buttons for what can be done now.
+
+import { useState, type ReactElement } from "react";
+import { useSession, whyNot } from "../api/session.ts";
+import type { Instance, Role } from "../api/types.ts";
+import { ActionDialog } from "./action-dialog.tsx";
+import { ACTIONS, isEnded, type Action } from "./actions.ts";
+import { DeleteDialog } from "./delete-dialog.tsx";
+import { ForkDialog } from "./fork-dialog.tsx";
+import { RaiseDialog } from "./raise-dialog.tsx";
+
+type Open = Action | "raise" | "fork" | "delete" | null;
+
+export function ActionBar({
+  instance,
+  onDone,
+}: {
+  readonly instance: Instance;
+  readonly onDone: () => void;
+}): ReactElement {
+  const session = useSession();
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  const button = (title: string, what: Open, role: Role, kind?: string): ReactElement => {
+    const refusal = whyNot(session, role);
+    return (
+      <button
+        key={title}
+        type="button"
+        className="button"
+        data-kind={kind}
+        disabled={refusal !== null}
+        title={refusal ?? undefined}
+        onClick={() => setOpen(what)}
+      >
+        {title}
+      </button>
+    );
+  };
+  const refusal = whyNot(session, "operator");
+  return (
+    <div className="row" role="toolbar" aria-label="Actions">
+      {isEnded(instance) ? null : button("Raise event", "raise", "operator", "primary")}
+      {ACTIONS.filter(({ isOpen }) => isOpen(instance)).map((action) =>
+        button(action.title, action, action.role, action.isDangerous ? "danger" : undefined),
+      )}
+      {button("Fork", "fork", "operator")}
+      {button("Delete", "delete", "admin", "danger")}
+      {refusal === null ? null : <span className="hint">{refusal}</span>}
+      {typeof open === "object" && open !== null ? (
+        <ActionDialog action={open} instance={instance} onDone={onDone} onClose={close} />
+      ) : null}
+      {open === "raise" ? (
+        <RaiseDialog instance={instance} onDone={onDone} onClose={close} />
+      ) : null}
+      {open === "fork" ? (
+        <ForkDialog id={instance.id} execution={instance.execution} onClose={close} />
+      ) : null}
+      {open === "delete" ? <DeleteDialog instance={instance} onClose={close} /> : null}
+    </div>
+  );
+}

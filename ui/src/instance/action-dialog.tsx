@@ -1,0 +1,50 @@
+// Asks before an action, and for its reason where it has one.
+
+import { useState, type ReactElement } from "react";
+import type { Instance } from "../api/types.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { toast } from "../parts/toasts.tsx";
+import type { Action } from "./actions.ts";
+
+export function ActionDialog({
+  action,
+  instance,
+  onDone,
+  onClose,
+}: {
+  readonly action: Action;
+  readonly instance: Instance;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}): ReactElement {
+  const [reason, setReason] = useState("");
+  const { title, does, hasReason, isDangerous, done } = action;
+  const run = async (): Promise<void> => {
+    await action.run(instance, reason.trim() === "" ? {} : { reason: reason.trim() });
+    toast(done);
+    onDone();
+  };
+  return (
+    <Dialog
+      title={`${title} ${instance.id}?`}
+      confirm={title}
+      tone={isDangerous === true ? "danger-fill" : "primary"}
+      onConfirm={run}
+      onClose={onClose}
+    >
+      <p>{does}</p>
+      {hasReason === true ? (
+        <label className="field">
+          <span>Reason</span>
+          <input
+            className="input"
+            autoFocus
+            maxLength={4_096}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </label>
+      ) : null}
+    </Dialog>
+  );
+}

@@ -1,0 +1,79 @@
+// Why an instance cannot go on. A divergence is shown side by side: what history holds, what the code asked for.
+
+import type { ReactElement } from "react";
+import type { Block } from "../api/types.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Panel } from "../parts/panel.tsx";
+import { TimeAgo } from "../parts/time-ago.tsx";
+import { addressTo, usePlace } from "../router/hash-location.ts";
+import { diffOf } from "./block-diff.ts";
+
+export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
+  const { code, message, since, by, sequence, source } = block;
+  const { path } = usePlace();
+  const lines = diffOf(block);
+  return (
+    <Panel
+      title={
+        <span className="row">
+          <Icon name="lock" /> Blocked: {code}
+        </span>
+      }
+      tone="blocked"
+      tools={
+        <span className="muted">
+          <TimeAgo at={since} />, found by <span className="mono wrap">{by}</span>
+        </span>
+      }
+    >
+      <div className="stack">
+        <p className="wrap">{message}</p>
+        {lines === null ? null : (
+          <div className="table-scroll">
+            <table className="table diff">
+              <caption className="visually-hidden">
+                What history holds and what the code asked for
+              </caption>
+              <thead>
+                <tr>
+                  <th scope="col">
+                    {sequence === undefined ? null : (
+                      <a
+                        href={addressTo(
+                          path,
+                          new URLSearchParams({ tab: "history", event: String(sequence) }),
+                        )}
+                      >
+                        Event {sequence}
+                      </a>
+                    )}
+                  </th>
+                  <th scope="col">− History holds</th>
+                  <th scope="col">+ The code asked for</th>
+                </tr>
+              </thead>
+              <tbody>
+                {lines.map(({ name, recorded, requested, isSame }) => (
+                  <tr key={name} data-same={isSame}>
+                    <th scope="row">{name}</th>
+                    <td className="mono diff-old">{recorded ?? <Nothing />}</td>
+                    <td className="mono diff-new">{requested ?? <Nothing />}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {source === undefined ? null : (
+          <p>
+            Asked for at <code className="wrap">{source}</code>
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Nothing(): ReactElement {
+  return <span className="faint">nothing</span>;
+}

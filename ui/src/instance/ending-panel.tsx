@@ -1,0 +1,27 @@
+// How an instance ended, when that was not by completing.
+
+import type { ReactElement } from "react";
+import type { Ending } from "../api/types.ts";
+import { Panel } from "../parts/panel.tsx";
+import { FailureView } from "../values/failure-view.tsx";
+
+const WORDS: Readonly<Record<Ending["kind"], string>> = {
+  failed: "Failed",
+  cancelled: "Cancelled",
+  terminated: "Terminated",
+};
+
+export function EndingPanel({ ending }: { readonly ending: Ending }): ReactElement {
+  const { kind, failure, compensationFailures = [] } = ending;
+  return (
+    <Panel title={WORDS[kind]} tone={kind === "failed" ? "danger" : "warn"}>
+      <FailureView failure={failure} />
+      {compensationFailures.map((each, index) => (
+        <div key={index} className="failure-cause">
+          <h3>A compensation failed as well</h3>
+          <FailureView failure={each} />
+        </div>
+      ))}
+    </Panel>
+  );
+}

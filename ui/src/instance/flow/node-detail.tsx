@@ -1,0 +1,71 @@
+// One node: every time it ran, each with what it was asked and what it answered.
+
+import { useState, type ReactElement } from "react";
+import { definitionPath } from "../../../../src/flow/paths.ts";
+import type { Span } from "../../api/types.ts";
+import { plural } from "../../parts/format.ts";
+import { Panel } from "../../parts/panel.tsx";
+import { addressTo, usePlace } from "../../router/hash-location.ts";
+import { NodeTable } from "./node-table.tsx";
+
+const SHOWN = 50;
+
+export function NodeDetail({
+  id,
+  execution,
+  path,
+  spans,
+  onClose,
+}: {
+  readonly id: string;
+  readonly execution: number;
+  readonly path: string;
+  readonly spans: readonly Span[];
+  readonly onClose: () => void;
+}): ReactElement {
+  const { query } = usePlace();
+  const [limit, setLimit] = useState(SHOWN);
+  const own = spans.filter(({ node }) => {
+    if (node === undefined) return false;
+    const at = definitionPath(node);
+    return at === path || at.replace(/\.(key|items|defer)$/, "") === path;
+  });
+  const timeline = new URLSearchParams({ tab: "timeline" });
+  if (query.has("execution")) timeline.set("execution", String(execution));
+  return (
+    <Panel
+      title={
+        <>
+          Node <span className="mono wrap">{path}</span>
+        </>
+      }
+      isFlush
+      tools={
+        <>
+          <a href={addressTo(["instances", id], timeline)}>Timeline</a>
+          <button type="button" className="button" data-size="small" onClick={onClose}>
+            Close
+          </button>
+        </>
+      }
+    >
+      {own.length === 0 ? (
+        <p className="panel-body muted">It has not run.</p>
+      ) : (
+        <NodeTable spans={own.slice(0, limit)} />
+      )}
+      {own.length <= limit ? null : (
+        <p className="panel-body">
+          <button
+            type="button"
+            className="button"
+            data-size="small"
+            onClick={() => setLimit(limit * 10)}
+          >
+            {plural(own.length - limit, "more", "more")}
+          </button>
+        </p>
+      )}
+    </Panel>
+  );
+}

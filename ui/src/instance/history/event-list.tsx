@@ -1,0 +1,95 @@
+// The events as rows that open. Only those on the screen are in the document.
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, type ReactElement } from "react";
+import type { HistoryEvent } from "../../api/types.ts";
+import { EventRow } from "./event-row.tsx";
+
+const ROW = 36;
+
+export function EventList({
+  id,
+  execution,
+  count,
+  eventAt,
+  bySequence,
+  opened,
+  onOpen,
+  onFork,
+  onRange,
+}: {
+  readonly id: string;
+  readonly execution: number;
+  readonly count: number;
+  /** Undefined: it is on its way. */
+  readonly eventAt: (index: number) => HistoryEvent | undefined;
+  readonly bySequence: (sequence: number) => HistoryEvent | undefined;
+  /** The sequence number of the open one. */
+  readonly opened: number;
+  readonly onOpen: (sequence: number | null) => void;
+  readonly onFork: (sequence: number) => void;
+  /** Told which sequence numbers are on the screen. */
+  readonly onRange?: (range: { first: number; last: number }) => void;
+}): ReactElement {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 15,
+  });
+  const items = virtual.getVirtualItems();
+  const first = (items[0]?.index ?? 0) + 1;
+  const last = (items.at(-1)?.index ?? 0) + 1;
+  const tellRange = useRef(onRange);
+  useEffect(() => {
+    tellRange.current = onRange;
+  });
+  useEffect(() => tellRange.current?.({ first, last }), [first, last, count]);
+  // An address that names an event leads to it, once.
+  const shownFirst = useRef(false);
+  useEffect(() => {
+    if (shownFirst.current) return;
+    shownFirst.current = true;
+    if (Number.isInteger(opened) && onRange !== undefined) {
+      virtual.scrollToIndex(opened - 1, { align: "center" });
+    }
+  }, [virtual, opened, onRange]);
+  return (
+    <div ref={scroller} className="events" role="list" aria-label="Events">
+      <div className="events-rows" style={{ height: virtual.getTotalSize() }}>
+        {items.map(({ index, key, start }) => {
+          const event = eventAt(index);
+          return (
+            <div
+              key={key}
+              ref={virtual.measureElement}
+              role="listitem"
+              aria-posinset={index + 1}
+              aria-setsize={count}
+              data-index={index}
+              className="event"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {event === undefined ? (
+                <div className="event-row faint">
+                  <span className="event-number">{index + 1}</span>…
+                </div>
+              ) : (
+                <EventRow
+                  id={id}
+                  execution={execution}
+                  event={event}
+                  asked={event.scheduled === undefined ? undefined : bySequence(event.scheduled)}
+                  isOpen={event.sequence === opened}
+                  onOpen={onOpen}
+                  onFork={onFork}
+                />
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

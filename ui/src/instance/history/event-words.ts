@@ -1,0 +1,62 @@
+// History events in words.
+
+import type { HistoryEvent } from "../../api/types.ts";
+
+/** "ActivityScheduled" as "Activity scheduled". */
+export function kindWords(kind: string): string {
+  const words = kind.replace(/([a-z])([A-Z])/g, "$1 $2").split(" ");
+  return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
+}
+
+/** What it is about: a name, a key, whose outcome it is. `asked` is the event that asked for it, if it is known. */
+export function aboutOf(event: HistoryEvent, asked: HistoryEvent | undefined): string {
+  const { kind, name, node, key, change, scheduled, reason, id, attempts, attempt, outcome } =
+    event;
+  const of = asked?.node ?? asked?.name;
+  const parts = [
+    node ?? name,
+    node !== undefined && name !== undefined && name !== node ? `(${name})` : undefined,
+    kind === "EventReceived" ? undefined : key, // there it is the sender's own
+    change,
+    id,
+    of,
+    scheduled === undefined ? undefined : `of event ${scheduled}`,
+    outcome,
+    attempt === undefined ? undefined : `attempt ${attempt}`,
+    attempts === undefined || attempts < 2 ? undefined : `${attempts} attempts`,
+    reason,
+  ];
+  return parts.filter((part) => part !== undefined).join(" · ");
+}
+
+export type EventTone = "good" | "bad" | "asked" | "state" | "plain";
+
+export function toneOf(kind: string): EventTone {
+  if (/(Failed|Cancelled|CancelRequested)$/.test(kind)) return "bad";
+  if (/(Completed|Fired|Received)$/.test(kind)) return "good";
+  if (/(Scheduled|Created|Subscribed|DetachedStarted)$/.test(kind)) return "asked";
+  if (/^(Status|KeyValue|Attributes|Patch)/.test(kind)) return "state";
+  return "plain";
+}
+
+/** The payloads that an event may have, in the order in which they are shown. */
+export const PAYLOADS = ["input", "output", "data", "value", "status", "details", "state"] as const;
+
+export function payloadsOf(
+  event: HistoryEvent,
+): readonly { readonly name: string; readonly value: unknown }[] {
+  return PAYLOADS.flatMap((name) =>
+    name in event && event[name] !== undefined ? [{ name, value: event[name] }] : [],
+  );
+}
+
+export const GROUPS: Readonly<Record<string, RegExp>> = {
+  activities: /^Activity/,
+  steps: /^Step/,
+  timers: /^Timer/,
+  events: /^Event/,
+  children: /^(Child|Detached)/,
+  state: /^(Status|KeyValue|Attributes|Patch)/,
+  orchestration: /^Orchestration/,
+  failures: /Failed$/,
+};

@@ -1,0 +1,40 @@
+// A history that is loaded where one looks.
+//   HP1. Sequence numbers are dense from 1, so that the place of every event is known before it is there.
+
+import type { HistoryEvent } from "../../api/types.ts";
+
+/** Events by sequence number, sparse. */
+export type Events = ReadonlyMap<number, HistoryEvent>;
+
+export const PAGE = 200;
+
+/** The pages, by the number of the event before their first, that the range needs and that are not there. */
+export function missingPages(
+  events: Events,
+  range: { readonly first: number; readonly last: number },
+): readonly number[] {
+  const pages: number[] = [];
+  const start = Math.floor((range.first - 1) / PAGE) * PAGE;
+  for (let after = start; after < range.last; after += PAGE) {
+    const from = Math.max(after + 1, range.first);
+    const to = Math.min(after + PAGE, range.last);
+    for (let sequence = from; sequence <= to; sequence++) {
+      if (events.has(sequence)) continue;
+      pages.push(sequence === from ? after : sequence - 1);
+      break;
+    }
+  }
+  return pages;
+}
+
+export function withEvents(events: Events, added: readonly HistoryEvent[]): Events {
+  const next = new Map(events);
+  for (const event of added) next.set(event.sequence, event);
+  return next;
+}
+
+/** Whether the text stands anywhere in the event. */
+export function matches(event: HistoryEvent, text: string, kinds: RegExp | null): boolean {
+  if (kinds !== null && !kinds.test(event.kind)) return false;
+  return text === "" || JSON.stringify(event).toLowerCase().includes(text);
+}

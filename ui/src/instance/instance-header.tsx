@@ -1,0 +1,81 @@
+// Which instance it is, and how it stands.
+
+import type { ReactElement } from "react";
+import type { Instance } from "../api/types.ts";
+import { AttributeTags } from "../parts/attribute-tags.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Elapsed } from "../parts/elapsed.tsx";
+import { Fact } from "../parts/fact.tsx";
+import { formatDateTime } from "../parts/format.ts";
+import { Icon } from "../parts/icon.tsx";
+import { InstanceLink } from "../parts/instance-link.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { TimeAgo } from "../parts/time-ago.tsx";
+import { addressTo } from "../router/hash-location.ts";
+import { shortVersion } from "../instances/instance-row.tsx";
+
+export function InstanceHeader({ instance }: { readonly instance: Instance }): ReactElement {
+  const { id, name, version, status, blocked, parent, attributes, paused, cancelled } = instance;
+  return (
+    <header className="instance-head">
+      <p className="crumbs">
+        <a href={addressTo(["instances"])}>Instances</a> ›{" "}
+        <a href={addressTo(["instances"], new URLSearchParams({ name }))}>{name}</a>
+        {parent === undefined ? null : (
+          <>
+            {" "}
+            › child of <InstanceLink id={parent.id} />
+          </>
+        )}
+      </p>
+      <div className="row">
+        <h1 className="mono wrap">{id}</h1>
+        <CopyButton text={id} label="Copy the id" />
+        <StatusBadge status={status} />
+        {blocked === undefined ? null : <StatusBadge status="blocked" />}
+      </div>
+      <dl className="facts">
+        <Fact name="Orchestration">
+          {name} <span className="faint">{shortVersion(version)}</span>
+        </Fact>
+        <Fact name="Created">
+          <span title={formatDateTime(instance.createdAt)}>
+            <TimeAgo at={instance.createdAt} />
+          </span>
+        </Fact>
+        <Fact name="Last change">
+          <TimeAgo at={instance.updatedAt} />
+        </Fact>
+        <Fact name={instance.completedAt === undefined ? "Age" : "Took"}>
+          <Elapsed from={instance.createdAt} to={instance.completedAt} />
+        </Fact>
+        <Fact name="Execution">{instance.execution}</Fact>
+        <Fact name="Priority">{instance.priority}</Fact>
+      </dl>
+      <AttributeTags attributes={attributes} />
+      {paused === undefined ? null : (
+        <p className="note" data-tone="warn">
+          <Icon name="pause" />
+          <span className="grow">
+            Paused <TimeAgo at={paused.at} />
+            {paused.by === undefined ? "" : ` by ${paused.by}`}: {paused.reason}
+          </span>
+        </p>
+      )}
+      {cancelled === undefined ? null : (
+        <p className="note" data-tone="warn">
+          <Icon name="minus" />
+          <span className="grow">
+            Cancelled{cancelled.by === undefined ? "" : ` by ${cancelled.by}`}: {cancelled.reason}
+          </span>
+        </p>
+      )}
+      {instance.unclaimed === undefined ? null : (
+        <p className="note" data-tone="warn">
+          <Icon name="warning" />
+          <span className="grow">It waits for nobody: {instance.unclaimed}</span>
+        </p>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,89 @@
+// The parts of an instance that are looked at one at a time; which one is in the address.
+
+import { lazy, Suspense, type ReactElement } from "react";
+import type { Execution, Instance } from "../api/types.ts";
+import { formatCount } from "../parts/format.ts";
+import { Loading } from "../parts/loading.tsx";
+import { TabPanel, Tabs } from "../parts/tabs.tsx";
+import { setQuery, usePlace } from "../router/hash-location.ts";
+import { ExecutionPicker } from "./execution-picker.tsx";
+import { FamilyTab } from "./family-tab.tsx";
+import { HistoryTab } from "./history/history-tab.tsx";
+import { PayloadTab } from "./payload-tab.tsx";
+import { StateTab } from "./state-tab.tsx";
+import { TimelineTab } from "./timeline/timeline-tab.tsx";
+
+const FlowTab = lazy(async () => ({ default: (await import("./flow/flow-tab.tsx")).FlowTab }));
+
+const TITLES = {
+  timeline: "Timeline",
+  flow: "Flow",
+  history: "History",
+  payload: "Input and output",
+  state: "State",
+  family: "Family",
+} as const;
+type TabId = keyof typeof TITLES;
+
+export function InstanceTabs({
+  instance,
+  executions,
+}: {
+  readonly instance: Instance;
+  readonly executions: readonly Execution[] | undefined;
+}): ReactElement {
+  const place = usePlace();
+  const isFlow = isFlowVersion(instance.version);
+  const ids = (Object.keys(TITLES) as TabId[]).filter((id) => id !== "flow" || isFlow);
+  const selected = ids.find((id) => id === place.query.get("tab")) ?? "timeline";
+  const number = Number(place.query.get("execution") ?? instance.execution);
+  const execution = executions?.find((each) => each.execution === number);
+  const events = execution?.events;
+  return (
+    <section className="stack" aria-label="Details">
+      <div className="tab-line">
+        <Tabs
+          label="Details"
+          selected={selected}
+          onSelect={(tab) =>
+            setQuery({ tab: tab === "timeline" ? null : tab, event: null, q: null, kind: null })
+          }
+          tabs={ids.map((id) => ({
+            id,
+            title:
+              id === "history" && events !== undefined ? (
+                <>
+                  {TITLES[id]} <span className="faint">{formatCount(events)}</span>
+                </>
+              ) : (
+                TITLES[id]
+              ),
+          }))}
+        />
+        <ExecutionPicker executions={executions} selected={number} />
+      </div>
+      <TabPanel id={selected}>
+        <Suspense fallback={<Loading />}>
+          {selected === "timeline" ? (
+            <TimelineTab key={number} instance={instance} execution={number} />
+          ) : selected === "flow" ? (
+            <FlowTab key={number} instance={instance} execution={number} />
+          ) : selected === "history" ? (
+            <HistoryTab key={number} id={instance.id} execution={number} events={events} />
+          ) : selected === "payload" ? (
+            <PayloadTab instance={instance} execution={number} />
+          ) : selected === "state" ? (
+            <StateTab instance={instance} />
+          ) : (
+            <FamilyTab instance={instance} executions={executions} />
+          )}
+        </Suspense>
+      </TabPanel>
+    </section>
+  );
+}
+
+/** A flow's version ends in the hash of its structure. */
+function isFlowVersion(version: string | undefined): boolean {
+  return /\+[0-9a-f]{64}$/.test(version ?? "");
+}

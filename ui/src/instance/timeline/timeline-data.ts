@@ -1,0 +1,53 @@
+// The spans and marks of an execution, gathered page by page and kept up to date.
+//   TD1. What is closed never changes: an update asks for what begins at the oldest open span.
+
+import type { Mark, Span, Timeline } from "../../api/types.ts";
+
+export interface TimelineData {
+  /** By sequence. */
+  readonly spans: readonly Span[];
+  readonly marks: readonly Mark[];
+  /** Events that they were worked out from. */
+  readonly events: number;
+}
+
+export const NO_TIMELINE: TimelineData = { spans: [], marks: [], events: 0 };
+
+/** What is after `after` is replaced by the page. */
+export function withPage(data: TimelineData, after: number, page: Timeline): TimelineData {
+  const keeps = ({ sequence }: { readonly sequence: number }): boolean => sequence <= after;
+  return {
+    spans: [...data.spans.filter(keeps), ...page.spans],
+    marks: [...data.marks.filter(keeps), ...page.marks],
+    events: page.events,
+  };
+}
+
+/** From where an update has to begin. */
+export function changedAfter({ spans, marks }: TimelineData): number {
+  const open = spans.find(({ outcome }) => outcome === "open");
+  if (open !== undefined) return open.sequence - 1;
+  return Math.max(spans.at(-1)?.sequence ?? 0, marks.at(-1)?.sequence ?? 0);
+}
+
+/** When it began and ended; an open end goes on until now. */
+export function extentOf(
+  { spans, marks }: TimelineData,
+  now: number,
+): { readonly from: number; readonly to: number } | null {
+  let from = Infinity;
+  let to = -Infinity;
+  let isOpen = false;
+  for (const span of spans) {
+    from = Math.min(from, Date.parse(span.from));
+    to = Math.max(to, Date.parse(span.to ?? span.from));
+    isOpen ||= span.outcome === "open";
+  }
+  for (const { at } of marks) {
+    from = Math.min(from, Date.parse(at));
+    to = Math.max(to, Date.parse(at));
+  }
+  if (from === Infinity) return null;
+  if (isOpen) to = Math.max(to, now);
+  return { from, to: Math.max(to, from + 1) };
+}

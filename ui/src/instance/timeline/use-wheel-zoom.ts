@@ -1,0 +1,25 @@
+// Zooming with the wheel while Ctrl or Cmd is held, and by pinching, which browsers tell as the same.
+
+import { useEffect, useRef, type RefObject } from "react";
+
+export function useWheelZoom(
+  element: RefObject<HTMLElement | null>,
+  onZoom: (clientX: number, factor: number) => void,
+): void {
+  const latest = useRef(onZoom);
+  useEffect(() => {
+    latest.current = onZoom;
+  });
+  useEffect(() => {
+    const target = element.current;
+    if (target === null) return undefined;
+    const turn = (event: WheelEvent): void => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      latest.current(event.clientX, Math.exp(event.deltaY / 300));
+    };
+    // React's own listeners are passive here and could not keep the page from zooming.
+    target.addEventListener("wheel", turn, { passive: false });
+    return () => target.removeEventListener("wheel", turn);
+  }, [element]);
+}

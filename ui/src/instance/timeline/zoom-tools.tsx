@@ -1,0 +1,72 @@
+// What the timeline shows, in numbers, and buttons for its zoom.
+
+import type { ReactElement } from "react";
+import { formatDuration, plural } from "../../parts/format.ts";
+import type { TimelineData } from "./timeline-data.ts";
+import { zoomed, type View } from "./view.ts";
+
+const KINDS = ["activity", "step", "timer", "event", "child"] as const;
+
+export function ZoomTools({
+  view,
+  whole,
+  isWhole,
+  isLoading,
+  data,
+  onView,
+}: {
+  readonly view: View;
+  readonly whole: View;
+  readonly isWhole: boolean;
+  readonly isLoading: boolean;
+  readonly data: TimelineData;
+  readonly onView: (view: View | null) => void;
+}): ReactElement {
+  const middle = (view.from + view.to) / 2;
+  const zoom = (factor: number): void => onView(zoomed(view, whole, factor, middle));
+  return (
+    <div className="timeline-tools">
+      <span className="muted" role="status">
+        {plural(data.spans.length, "span")} over {formatDuration(whole.to - whole.from)}
+        {isLoading ? ", more on the way" : ""}
+      </span>
+      <ul className="timeline-keys">
+        {KINDS.map((kind) => (
+          <li key={kind}>
+            <span className="bar-key" data-kind={kind} /> {kind}
+          </li>
+        ))}
+      </ul>
+      <span className="row">
+        <span className="faint">{isWhole ? "" : formatDuration(view.to - view.from)}</span>
+        <button
+          type="button"
+          className="button"
+          data-size="small"
+          aria-label="Zoom out"
+          onClick={() => zoom(2)}
+        >
+          −
+        </button>
+        <button
+          type="button"
+          className="button"
+          data-size="small"
+          aria-label="Zoom in"
+          onClick={() => zoom(0.5)}
+        >
+          +
+        </button>
+        <button
+          type="button"
+          className="button"
+          data-size="small"
+          disabled={isWhole}
+          onClick={() => onView(null)}
+        >
+          Whole
+        </button>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,164 @@
+// What the instance waits for. An event can be raised right here.
+
+import { useState, type ReactElement } from "react";
+import { useSession, whyNot } from "../api/session.ts";
+import type { Instance, Waiting } from "../api/types.ts";
+import { formatDateTime, plural } from "../parts/format.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { InstanceLink } from "../parts/instance-link.tsx";
+import { Panel } from "../parts/panel.tsx";
+import { TimeAgo } from "../parts/time-ago.tsx";
+import { ValueBrief } from "../values/value-view.tsx";
+import { isEnded } from "./actions.ts";
+import { RaiseDialog } from "./raise-dialog.tsx";
+
+const SHOWN_FIRST = 10;
+export const KIND_ICONS: Readonly<Record<Waiting["kind"], IconName>> = {
+  timer: "clock",
+  event: "bell",
+  activity: "bolt",
+  step: "step",
+  child: "child",
+};
+
+export function WaitingPanel({
+  instance,
+  onDone,
+}: {
+  readonly instance: Instance;
+  readonly onDone: () => void;
+}): ReactElement | null {
+  const [limit, setLimit] = useState(SHOWN_FIRST);
+  const [raising, setRaising] = useState<string | null>(null);
+  const refusal = whyNot(useSession(), "operator");
+  const { waitingFor } = instance;
+  if (isEnded(instance)) return null;
+  return (
+    <Panel title="Waiting for" isFlush>
+      {waitingFor.length === 0 ? (
+        <p className="panel-body muted">
+          Nothing: {instance.status === "pending" ? "its first turn" : "its next turn"} has not run
+          yet.
+        </p>
+      ) : (
+        <ul className="waits">
+          {waitingFor.slice(0, limit).map((wait) => (
+            <li key={wait.sequence}>
+              <Icon name={KIND_ICONS[wait.kind]} />
+              <div className="grow">
+                <Words wait={wait} />
+                {wait.node === undefined ? null : (
+                  <span className="faint"> at node {wait.node}</span>
+                )}
+              </div>
+              {wait.kind === "event" ? (
+                <button
+                  type="button"
+                  className="button"
+                  data-size="small"
+                  disabled={refusal !== null}
+                  title={refusal ?? undefined}
+                  onClick={() => setRaising(wait.name)}
+                >
+                  Raise {wait.name}
+                </button>
+              ) : null}
+            </li>
+          ))}
+          {waitingFor.length <= limit ? null : (
+            <li>
+              <button
+                type="button"
+                className="button"
+                data-size="small"
+                onClick={() => setLimit(limit * 10)}
+              >
+                {plural(waitingFor.length - limit, "more", "more")}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+      {raising === null ? null : (
+        <RaiseDialog
+          instance={instance}
+          name={raising}
+          onDone={onDone}
+          onClose={() => setRaising(null)}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function Words({ wait }: { readonly wait: Waiting }): ReactElement {
+  switch (wait.kind) {
+    case "timer":
+      return (
+        <>
+          a timer, due <TimeAgo at={wait.due} />{" "}
+          <span className="faint">{formatDateTime(wait.due)}</span>
+        </>
+      );
+    case "event":
+      return (
+        <>
+          event <strong className="wrap">{wait.name}</strong>
+          {wait.details === undefined ? null : (
+            <>
+              {" "}
+              <ValueBrief value={wait.details} />
+            </>
+          )}
+        </>
+      );
+    case "activity":
+      return <ActivityWords wait={wait} />;
+    case "step":
+      return (
+        <>
+          step <strong className="wrap">{wait.name}</strong>, attempt {wait.attempt}
+        </>
+      );
+    case "child":
+      return (
+        <>
+          child <strong className="wrap">{wait.name}</strong> <InstanceLink id={wait.id} />
+        </>
+      );
+  }
+}
+
+function ActivityWords({
+  wait,
+}: {
+  readonly wait: Waiting & { readonly kind: "activity" };
+}): ReactElement {
+  const { name, attempt, worker, unclaimed, lastError, availableAt, progress } = wait;
+  return (
+    <>
+      activity <strong className="wrap">{name}</strong>, attempt {attempt}
+      {worker !== undefined ? (
+        <span className="muted">
+          {" "}
+          running on <span className="mono wrap">{worker}</span>
+        </span>
+      ) : availableAt === undefined ? null : (
+        <span className="muted">
+          {" "}
+          {Date.parse(availableAt) > Date.now() ? "next attempt" : "in the queue since"}{" "}
+          <TimeAgo at={availableAt} />
+        </span>
+      )}
+      {progress === undefined ? null : (
+        <p>
+          Progress: <ValueBrief value={progress} />
+        </p>
+      )}
+      {lastError === undefined ? null : <p className="list-trouble wrap">Last: {lastError}</p>}
+      {unclaimed === undefined ? null : (
+        <p className="list-trouble wrap">Nobody takes it: {unclaimed}</p>
+      )}
+    </>
+  );
+}

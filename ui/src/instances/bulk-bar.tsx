@@ -1,0 +1,87 @@
+// What to do with what is selected.
+
+import { useState, type ReactElement } from "react";
+import { useSession, whyNot } from "../api/session.ts";
+import { plural } from "../parts/format.ts";
+import { BULK_ACTIONS, type BulkAction } from "./bulk-actions.ts";
+import { BulkDialog } from "./bulk-dialog.tsx";
+import type { Filter } from "./filter.ts";
+import { NO_SELECTION, SELECTED_MAX, type Selection } from "./selection.ts";
+
+export function BulkBar({
+  filter,
+  count,
+  selection,
+  onSelect,
+  onDone,
+}: {
+  readonly filter: Filter;
+  readonly count: number | undefined;
+  readonly selection: Selection;
+  readonly onSelect: (update: (before: Selection) => Selection) => void;
+  readonly onDone: () => void;
+}): ReactElement {
+  const session = useSession();
+  const [action, setAction] = useState<BulkAction | null>(null);
+  const isAll = selection.kind === "all";
+  const chosen = selection.kind === "all" ? (count ?? 0) : selection.ids.size;
+  const meant = selection.kind === "all" ? filter : { ids: [...selection.ids] };
+  return (
+    <div className="bulk-bar" role="toolbar" aria-label="Bulk actions">
+      <label className="row">
+        <input
+          type="checkbox"
+          className="checkbox"
+          checked={isAll}
+          disabled={count === undefined || count === 0}
+          onChange={() => onSelect(() => (isAll ? NO_SELECTION : { kind: "all" }))}
+        />
+        {chosen === 0 ? "Select all that match" : `${plural(chosen, "instance")} selected`}
+      </label>
+      {chosen === 0 ? null : (
+        <>
+          {BULK_ACTIONS.map((each) => {
+            const refusal = whyNot(session, each.role);
+            return (
+              <button
+                key={each.id}
+                type="button"
+                className="button"
+                data-size="small"
+                data-kind={each.isDangerous ? "danger" : undefined}
+                disabled={refusal !== null}
+                title={refusal ?? each.does}
+                onClick={() => setAction(each)}
+              >
+                {each.title}
+              </button>
+            );
+          })}
+          <button
+            type="button"
+            className="button"
+            data-kind="quiet"
+            data-size="small"
+            onClick={() => onSelect(() => NO_SELECTION)}
+          >
+            Select none
+          </button>
+          {selection.kind === "ids" && chosen >= SELECTED_MAX ? (
+            <span className="hint">No more than {SELECTED_MAX} at a time by hand.</span>
+          ) : null}
+        </>
+      )}
+      {action === null ? null : (
+        <BulkDialog
+          action={action}
+          filter={meant}
+          onClose={() => setAction(null)}
+          onDone={() => {
+            onSelect(() => NO_SELECTION);
+            onDone();
+          }}
+        />
+      )}
+    </div>
+  );
+}

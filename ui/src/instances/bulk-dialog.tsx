@@ -1,0 +1,83 @@
+// Asks before something is done to many instances: first it counts what it would be done to.
+
+import { useState, type ReactElement } from "react";
+import { instances } from "../api/endpoints.ts";
+import type { BulkAnswer } from "../api/types.ts";
+import { useLoaded } from "../api/use-loaded.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { formatCount, plural } from "../parts/format.ts";
+import { ProblemNote } from "../parts/problem-note.tsx";
+import { toast } from "../parts/toasts.tsx";
+import type { BulkAction } from "./bulk-actions.ts";
+import type { Filter } from "./filter.ts";
+
+/** As many as the server takes at once by default. */
+const AT_ONCE = 10_000;
+
+export function BulkDialog({
+  action,
+  filter,
+  onClose,
+  onDone,
+}: {
+  readonly action: BulkAction;
+  readonly filter: Filter;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): ReactElement {
+  const [reason, setReason] = useState("");
+  const dry = useLoaded(`dry ${action.id} ${JSON.stringify(filter)}`, () =>
+    instances.bulk(action.id, { filter, dryRun: true }),
+  );
+  const matched = dry.isLoading ? undefined : dry.data?.matched;
+  const run = async (): Promise<void> => {
+    const why = action.hasReason && reason.trim() !== "" ? { reason: reason.trim() } : {};
+    const answer = await instances.bulk(action.id, { filter, limit: AT_ONCE, ...why });
+    toast(said(action, answer), answer.refusedCount > 0 ? "danger" : "good");
+    onDone();
+  };
+  return (
+    <Dialog
+      title={`${action.title} ${matched === undefined ? "…" : plural(matched, "instance")}?`}
+      confirm={matched === undefined ? action.title : `${action.title} ${formatCount(matched)}`}
+      tone={action.isDangerous ? "danger-fill" : "primary"}
+      isReady={matched !== undefined && matched > 0}
+      onConfirm={run}
+      onClose={onClose}
+    >
+      <p>{action.does}</p>
+      {matched === undefined ? (
+        <p className="muted" role="status">
+          Counting…
+        </p>
+      ) : (
+        <p className="muted" role="status">
+          {matched === 0
+            ? "None of what is selected is in a state in which this can be done."
+            : `It can be done to ${formatCount(matched)} of what is selected.`}
+          {matched > AT_ONCE ? ` The oldest ${formatCount(AT_ONCE)} first; then repeat it.` : ""}
+        </p>
+      )}
+      {dry.problem === undefined ? null : <ProblemNote problem={dry.problem} />}
+      {action.hasReason ? (
+        <label className="field">
+          <span>Reason</span>
+          <input
+            className="input"
+            value={reason}
+            maxLength={4_096}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </label>
+      ) : null}
+    </Dialog>
+  );
+}
+
+function said(action: BulkAction, { applied, refusedCount, refused }: BulkAnswer): string {
+  const done = `${action.title}: done to ${plural(applied, "instance")}.`;
+  if (refusedCount === 0) return done;
+  const [first] = refused;
+  const why = first === undefined ? "" : ` The first, ${first.id}: ${first.message}`;
+  return `${done} ${plural(refusedCount, "instance")} refused.${why}`;
+}

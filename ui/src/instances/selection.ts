@@ -1,0 +1,21 @@
+// What is selected for a bulk action: some ids, or everything that the filter finds.
+
+/** As many as one request may name. */
+export const SELECTED_MAX = 1_000;
+
+export type Selection =
+  { readonly kind: "ids"; readonly ids: ReadonlySet<string> } | { readonly kind: "all" };
+
+export const NO_SELECTION: Selection = { kind: "ids", ids: new Set() };
+
+export function isSelected(selection: Selection, id: string): boolean {
+  return selection.kind === "all" || selection.ids.has(id);
+}
+
+/** With the id or without it; from "everything" one cannot take one away, so that begins anew. */
+export function toggled(selection: Selection, id: string): Selection {
+  if (selection.kind === "all") return { kind: "ids", ids: new Set([id]) };
+  const ids = new Set(selection.ids);
+  if (!ids.delete(id) && ids.size < SELECTED_MAX) ids.add(id);
+  return { kind: "ids", ids };
+}

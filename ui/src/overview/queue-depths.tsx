@@ -1,0 +1,66 @@
+// How deep the queues are, by tags and priority.
+
+import type { ReactElement } from "react";
+import type { Queue } from "../api/types.ts";
+import { Empty } from "../parts/empty.tsx";
+import { formatCount, plural } from "../parts/format.ts";
+import { Panel } from "../parts/panel.tsx";
+import { addressTo } from "../router/hash-location.ts";
+import { depthsOf, PRIORITIES } from "./depths.ts";
+
+export function QueueDepths({
+  queues,
+  kinds,
+}: {
+  readonly queues: readonly Queue[];
+  readonly kinds: number;
+}): ReactElement {
+  const depths = depthsOf(queues);
+  const deepest = Math.max(1, ...depths.flatMap(({ waiting }) => waiting));
+  return (
+    <Panel
+      title="Queue depth"
+      isFlush
+      tools={<a href={addressTo(["queues"])}>{plural(kinds, "queue")}</a>}
+    >
+      {depths.length === 0 ? (
+        <Empty title="No task waits or runs" />
+      ) : (
+        <div className="table-scroll">
+          <table className="table depths">
+            <caption className="visually-hidden">Waiting tasks by tags and priority</caption>
+            <thead>
+              <tr>
+                <th scope="col">Tags</th>
+                {PRIORITIES.map((priority) => (
+                  <th key={priority} scope="col" className="number">
+                    P{priority}
+                  </th>
+                ))}
+                <th scope="col" className="number">
+                  Running
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {depths.map(({ tags, waiting, running }) => (
+                <tr key={tags}>
+                  <th scope="row">
+                    <span className="tag">{tags}</span>
+                  </th>
+                  {waiting.map((count, index) => (
+                    <td key={index} className="number depth">
+                      <meter min={0} max={deepest} value={count} aria-hidden="true" />
+                      {formatCount(count)}
+                    </td>
+                  ))}
+                  <td className="number">{formatCount(running)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,63 @@
+// A chart over time: the drawing is a canvas, what it says stands beside it as text.
+
+import { lazy, Suspense, useState, type ReactElement } from "react";
+import { useIsDark } from "../shell/theme.ts";
+import type { Series } from "./chart-canvas.tsx";
+import { formatClock } from "./format.ts";
+
+const ChartCanvas = lazy(async () => ({
+  default: (await import("./chart-canvas.tsx")).ChartCanvas,
+}));
+
+export function Chart({
+  title,
+  times,
+  series,
+  format,
+}: {
+  readonly title: string;
+  /** Milliseconds. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+}): ReactElement {
+  const [pointed, setPointed] = useState<number | null>(null);
+  const isDark = useIsDark();
+  const time = pointed === null ? undefined : times[pointed];
+  const textOf = (values: Series["values"]): string => {
+    const value = pointed === null ? values.findLast((each) => each !== null) : values[pointed];
+    return value === null || value === undefined ? "–" : format(value);
+  };
+  const said = series.map(({ label, values }) => `${label} ${textOf(values)}`);
+  return (
+    <figure className="panel chart">
+      <figcaption className="chart-head">
+        <h2>{title}</h2>
+        <span className="faint">{time === undefined ? "" : formatClock(time)}</span>
+      </figcaption>
+      <ul className="chart-legend">
+        {series.map(({ label, color, values }) => (
+          <li key={label}>
+            <span className="chart-key" style={{ background: `var(--${color})` }} />
+            {label} <strong>{textOf(values)}</strong>
+          </li>
+        ))}
+      </ul>
+      <div className="chart-box" role="img" aria-label={`${title}: ${said.join(", ")}`}>
+        {times.length < 2 ? (
+          <p className="chart-none">Two samples make a line; the first are on their way.</p>
+        ) : (
+          <Suspense fallback={null}>
+            <ChartCanvas
+              key={isDark ? "dark" : "light"}
+              times={times}
+              series={series}
+              format={format}
+              onPoint={setPointed}
+            />
+          </Suspense>
+        )}
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,18 @@
+// One fact of a list of facts.
+
+import type { ReactElement, ReactNode } from "react";
+
+export function Fact({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: ReactNode;
+}): ReactElement {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

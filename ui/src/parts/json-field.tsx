@@ -1,0 +1,47 @@
+// A field for a value, written as JSON. Empty means: no value.
+
+import { useId, type ReactElement } from "react";
+
+export type ParsedJson =
+  | { readonly kind: "none" }
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "wrong"; readonly why: string };
+
+export function parseJson(text: string): ParsedJson {
+  if (text.trim() === "") return { kind: "none" };
+  try {
+    return { kind: "value", value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { kind: "wrong", why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+export function JsonField({
+  label,
+  text,
+  onText,
+}: {
+  readonly label: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}): ReactElement {
+  const parsed = parseJson(text);
+  const hintId = useId();
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <textarea
+        className="input"
+        value={text}
+        spellCheck={false}
+        placeholder='JSON, such as {"by": "ada"}'
+        aria-invalid={parsed.kind === "wrong"}
+        aria-describedby={hintId}
+        onChange={(event) => onText(event.target.value)}
+      />
+      <span id={hintId} className="hint" data-tone={parsed.kind === "wrong" ? "danger" : undefined}>
+        {parsed.kind === "wrong" ? parsed.why : "JSON; leave it empty for no value."}
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,29 @@
+// Work that waits and that no live runtime can take.
+
+import type { ReactElement } from "react";
+import type { Unclaimed } from "../api/types.ts";
+import { Panel } from "../parts/panel.tsx";
+import { TimeAgo } from "../parts/time-ago.tsx";
+
+export function Uncovered({
+  unclaimed,
+}: {
+  readonly unclaimed: readonly Unclaimed[];
+}): ReactElement | null {
+  if (unclaimed.length === 0) return null;
+  return (
+    <Panel title="Waits for nobody" tone="warn" isFlush>
+      <ul className="attention">
+        {unclaimed.map((work) => (
+          <li key={JSON.stringify(work)}>
+            <div className="grow">
+              {work.kind} <span className="mono wrap">{work.name}</span>
+              <p className="muted attention-text">{work.reason}</p>
+            </div>
+            <TimeAgo at={work.since} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

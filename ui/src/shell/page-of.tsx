@@ -1,0 +1,56 @@
+// Which page an address means. Pages other than the first are fetched when they are first opened.
+
+import { lazy, Suspense, type ReactElement } from "react";
+import { Empty } from "../parts/empty.tsx";
+import { Loading } from "../parts/loading.tsx";
+import { OverviewPage } from "../overview/overview-page.tsx";
+import { addressTo } from "../router/hash-location.ts";
+import { ErrorBoundary } from "./error-boundary.tsx";
+
+const InstancesPage = lazy(async () => ({
+  default: (await import("../instances/instances-page.tsx")).InstancesPage,
+}));
+const InstancePage = lazy(async () => ({
+  default: (await import("../instance/instance-page.tsx")).InstancePage,
+}));
+const QueuesPage = lazy(async () => ({
+  default: (await import("../queues/queues-page.tsx")).QueuesPage,
+}));
+const RuntimesPage = lazy(async () => ({
+  default: (await import("../runtimes/runtimes-page.tsx")).RuntimesPage,
+}));
+
+export function PageOf({ path }: { readonly path: readonly string[] }): ReactElement {
+  return (
+    <ErrorBoundary key={path.join("/")}>
+      <Suspense fallback={<Loading />}>{pageOf(path)}</Suspense>
+    </ErrorBoundary>
+  );
+}
+
+function pageOf([first = "", second, ...more]: readonly string[]): ReactElement {
+  if (more.length > 0) return <NoPage />;
+  if (first === "instances" && second !== undefined)
+    return <InstancePage key={second} id={second} />;
+  if (second !== undefined) return <NoPage />;
+  switch (first) {
+    case "":
+      return <OverviewPage />;
+    case "instances":
+      return <InstancesPage />;
+    case "queues":
+      return <QueuesPage />;
+    case "runtimes":
+      return <RuntimesPage />;
+    default:
+      return <NoPage />;
+  }
+}
+
+function NoPage(): ReactElement {
+  return (
+    <Empty icon="search" title="There is no such page">
+      <a href={addressTo([])}>Go to the overview</a>
+    </Empty>
+  );
+}

@@ -1,0 +1,45 @@
+// The frame around every page: navigation, keys, messages. A new page gets the focus, so that readers and keyboards
+// begin where the news is.
+
+import { useEffect, useRef, useState, useCallback, type ReactElement } from "react";
+import { Toasts } from "../parts/toasts.tsx";
+import { usePlace } from "../router/hash-location.ts";
+import { Navigation } from "./navigation.tsx";
+import { PageOf } from "./page-of.tsx";
+import { ShortcutHelp } from "./shortcut-help.tsx";
+import { useShortcuts } from "./shortcuts.ts";
+
+export function Shell({ onLogout }: { readonly onLogout: () => void }): ReactElement {
+  const { path } = usePlace();
+  const [isHelpOpen, setIsHelpOpen] = useState(false);
+  const showHelp = useCallback(() => setIsHelpOpen(true), []);
+  useShortcuts(showHelp);
+  const page = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  const pageKey = path.join("/");
+  useEffect(() => {
+    if (isFirst.current) isFirst.current = false;
+    else page.current?.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [pageKey]);
+  return (
+    <div className="shell">
+      <a
+        className="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          page.current?.focus();
+        }}
+      >
+        Skip to the page
+      </a>
+      <Navigation onHelp={showHelp} onLogout={onLogout} />
+      <main ref={page} className="page" tabIndex={-1}>
+        <PageOf path={path} />
+      </main>
+      <Toasts />
+      {isHelpOpen ? <ShortcutHelp onClose={() => setIsHelpOpen(false)} /> : null}
+    </div>
+  );
+}
