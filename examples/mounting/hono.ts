@@ -1,0 +1,11 @@
+// Hono speaks Request and Response itself. The same line serves Bun, Deno and SvelteKit in their own words.
+
+import { Hono } from "hono";
+import type { FetchHandler } from "./handler.ts";
+
+export function mountHono(handler: FetchHandler): Hono {
+  const app = new Hono();
+  app.get("/", (context) => context.text("orders are under /orders"));
+  app.all("/orders/*", (context) => handler(context.req.raw));
+  return app;
+}

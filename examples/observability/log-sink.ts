@@ -1,0 +1,19 @@
+// Log lines as JSON, one a line, as log collectors read them.
+
+import type { LogLevel, LogSink } from "../../src/index.ts";
+
+const ORDER: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
+
+/** Lines from a level on. `write` gets one line at a time, without its end. */
+export function jsonLines(write: (line: string) => void, from: LogLevel = "info"): LogSink {
+  return (level, message, fields) => {
+    if (ORDER.indexOf(level) < ORDER.indexOf(from)) return;
+    write(JSON.stringify({ level, message, ...fields }, readable));
+  };
+}
+
+/** An error has no enumerable properties; JSON would make `{}` of it. */
+function readable(_key: string, value: unknown): unknown {
+  if (value instanceof Error) return { name: value.name, message: value.message };
+  return typeof value === "bigint" ? String(value) : value;
+}

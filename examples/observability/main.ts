@@ -1,0 +1,34 @@
+// node examples/observability/main.ts [FILE]: logs, a watched status, spans, figures and a health check.
+
+import { Perdure } from "../../src/index.ts";
+import { importRows, nightly } from "./nightly.ts";
+import { jsonLines } from "./log-sink.ts";
+import { complaints, metricsPage } from "./metrics-page.ts";
+import { collectTraces } from "./traces.ts";
+
+const traces = collectTraces();
+
+await using perdure = await Perdure.open(`sqlite:${process.argv[2] ?? ":memory:"}`, {
+  register: [nightly, importRows],
+  runtime: { log: jsonLines((line) => console.log(line)), telemetry: traces.telemetry },
+});
+const { client } = perdure;
+
+const handle = await client.start(nightly, ["customers", "orders"], { id: "nightly-1" });
+for await (const { status, customStatus } of handle.watch()) {
+  if (status === "completed") console.log("watched to the end:", customStatus);
+}
+
+console.log("spans:", traces.summary());
+
+// An orchestration that nobody registers: what goes wrong most often, and how it shows.
+await client.start("forgotten", null, { id: "forgotten-1" });
+
+const page = await metricsPage(perdure);
+console.log(
+  page
+    .split("\n")
+    .filter((line) => /instances\{|unclaimed/.test(line))
+    .join("\n"),
+);
+console.log("health:", complaints(await client.metrics()));

@@ -1,0 +1,47 @@
+// Delays and time-outs: of one attempt, of a call with all its attempts, of a whole part of the work.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { activity, ActivityError, orchestration } from "../../src/index.ts";
+
+export interface Source {
+  readonly name: string;
+  /** How long each attempt takes, one number an attempt; the last one is repeated. */
+  readonly answersAfterMs: readonly number[];
+}
+
+/** Slow at times. It hands its signal on, so that a time-out really ends it. */
+export const ask = activity("ask", async (source: Source, { attempt, signal }) => {
+  const ms = source.answersAfterMs[attempt - 1] ?? source.answersAfterMs.at(-1) ?? 0;
+  await pause(ms, undefined, { signal });
+  return `${source.name} answered at attempt ${attempt}`;
+});
+
+/** One attempt may take 200 ms, and there are three of them. */
+export const patient = orchestration("patient", (ctx, source: Source) =>
+  ctx.run(ask, source, { timeout: "200ms", retry: { maxAttempts: 3, backoff: { base: 10 } } }),
+);
+
+/** The whole call may take half a second, waiting and attempts included. */
+export const strict = orchestration("strict", async (ctx, source: Source) => {
+  try {
+    return await ctx.run(ask, source, { scheduleToClose: "500ms", retry: 100 });
+  } catch (error) {
+    if (error instanceof ActivityError && error.kind === "timeout") return `no ${source.name}`;
+    throw error;
+  }
+});
+
+/** A deadline for several things together: what has answered by then counts. */
+export const bounded = orchestration("bounded", async (ctx, sources: readonly Source[]) => {
+  const answers: string[] = [];
+  await ctx.race({
+    everything: () =>
+      ctx.all(
+        sources.map((source) => async () => {
+          answers.push(await ctx.run(ask, source));
+        }),
+      ),
+    deadline: ctx.sleep("1s"),
+  });
+  return answers;
+});
