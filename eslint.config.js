@@ -15,7 +15,7 @@ export default defineConfig(
     },
   },
   {
-    files: ["**/*.ts"],
+    files: ["**/*.ts", "**/*.tsx"],
     plugins: { "@typescript-eslint": tseslint.plugin, "import-x": importX },
     languageOptions: {
       parser: tseslint.parser,
@@ -23,9 +23,9 @@ export default defineConfig(
     },
     settings: {
       // Without these two the plugin neither parses nor follows a `.ts` file, and finds no cycle.
-      "import-x/extensions": [".ts"],
-      "import-x/parsers": { "@typescript-eslint/parser": [".ts"] },
-      "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".js"] })],
+      "import-x/extensions": [".ts", ".tsx"],
+      "import-x/parsers": { "@typescript-eslint/parser": [".ts", ".tsx"] },
+      "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".tsx", ".js"] })],
     },
     rules: {
       "@typescript-eslint/await-thenable": "error",
@@ -43,6 +43,30 @@ export default defineConfig(
         { considerDefaultExhaustiveForUnions: true },
       ],
       "import-x/no-cycle": "error",
+    },
+  },
+  {
+    // What users store is text on every page: nothing that would make markup or code of it is written here (S14).
+    files: ["ui/**/*.ts", "ui/**/*.tsx"],
+    rules: {
+      "no-eval": "error",
+      "no-implied-eval": "error",
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "Identifier[name=/^(innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|srcdoc|srcDoc)$/]",
+          message: "Text goes into the page as text.",
+        },
+        {
+          selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
+          message: "Text goes into the page as text.",
+        },
+        {
+          selector: "MemberExpression[object.name='document'][property.name=/^write(ln)?$/]",
+          message: "Text goes into the page as text.",
+        },
+      ],
     },
   },
   {

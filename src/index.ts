@@ -1,4 +1,6 @@
 // Perdure's public surface: what `import … from "perdure"` offers.
+import "./node-version.ts";
+
 export { Perdure, type OpenOptions } from "./perdure.ts";
 export { defineConfig, type PerdureConfig } from "./config.ts";
 export type {

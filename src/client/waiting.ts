@@ -30,7 +30,8 @@ export async function waitUntil<T>(
       const found = await look(until);
       if (found !== null) return found;
       if (until <= environment.monotonic()) {
-        throw new PerdureError("TIMEOUT", `${what} within ${formatDuration(timeoutMs)}.`);
+        const message = `${what} within ${formatDuration(timeoutMs)}; describe() says what it waits for.`;
+        throw new PerdureError("TIMEOUT", message);
       }
       await change.woken;
     } finally {

@@ -48,7 +48,7 @@ export function nondeterminism(options: {
     code: "NONDETERMINISM",
     message:
       `nondeterministic: event ${sequence} of the history is ${held}, but the code asked for ${asked}${at}. ` +
-      `Deploy the code that wrote this history, or keep old paths behind a new version.`,
+      `Deploy the code that wrote this history, or put the change behind ctx.patched("…") or a new version.`,
     sequence,
     recorded,
     requested,

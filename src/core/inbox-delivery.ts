@@ -59,7 +59,8 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
     }
     case "stepRetry": {
       const step = openOf(run, message, "step");
-      if (step?.kind === "step") step.dueAt = 0;
+      // An attempt that was entered before its message came leaves it behind: the next one's time is another.
+      if (step?.kind === "step" && step.dueAt <= message.visibleAt) step.dueAt = 0;
       return null;
     }
     case "cancelTimeout":

@@ -67,6 +67,7 @@ export interface FigureSource {
   store(): Promise<StoreFigures>;
 }
 
+/** Who is told what the engine does: `perdure/otel` makes one. It changes no outcome. */
 export interface Telemetry {
   /** Runs a client's start; `fn` is given the trace context to write with it. */
   start<T>(span: StartSpan, fn: (traceParent: string | undefined) => Promise<T>): Promise<T>;

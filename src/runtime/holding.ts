@@ -60,7 +60,7 @@ export class Holding {
   }
   dropKey(key: number): void {
     const held = this.cache.byKey(key);
-    if (held !== undefined) this.drop(held);
+    if (held !== undefined) this.letGo(held);
   }
 
   /** The store has its lease back already. */

@@ -121,7 +121,8 @@ export class Instances {
       // Leased to us by a call whose answer was lost: given back, so that it is leased again with its history.
       return this.#holding.release(leased);
     }
-    if (known !== undefined) this.#holding.drop(known);
+    // Its commit gave it back, or somebody took it over; the answer that says so is still on its way.
+    if (known !== undefined) this.#holding.letGo(known);
     const definition = this.#o.registry.orchestration(leased.name, leased.version);
     if (definition === undefined) return this.#holding.release(leased);
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
@@ -200,7 +201,7 @@ export class Instances {
 
   #finish(turn: FinishedTurn): void {
     const { held, run } = turn;
-    if (!this.#cache.has(held)) return;
+    if (!this.#cache.has(held)) return this.#holding.toInbox(turn.outcomes); // dropped meanwhile (IN2)
     if (turn.bug !== undefined) return this.#blocker.bug(turn);
     if (run.blocked !== null) return this.#blocker.turnBlocked(turn, run.blocked);
     const { events, effects, logs } = run.takeTurn();

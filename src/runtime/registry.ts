@@ -7,6 +7,7 @@ import type { Activity, Orchestration } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
 import { showValue } from "../core/ids.ts";
 import { compareVersions, parseVersion } from "../core/semver.ts";
+import { toldFlows, type ToldFlow } from "../core/told-flows.ts";
 import { REPLAY_VERSION, targetText, type ReplayVersions } from "../core/targets.ts";
 
 export type Registrable = Activity<never, unknown> | Orchestration<never, unknown>;
@@ -100,6 +101,11 @@ export class Registry {
       }
     }
     return targets;
+  }
+
+  /** Flows with their definitions, for whoever looks. */
+  get flows(): readonly ToldFlow[] {
+    return toldFlows([...this.#orchestrations.values()].flat());
   }
 
   list(): { activities: readonly string[]; orchestrations: Record<string, readonly string[]> } {

@@ -31,7 +31,7 @@ import { Renewal } from "./renewal.ts";
 import { Sessions } from "./sessions.ts";
 import { SafetyNet } from "./safety-net.ts";
 import { RuntimeStats } from "./stats.ts";
-import { storeTrouble } from "./store-trouble.ts";
+import { StoreTrouble } from "./store-trouble.ts";
 import { watchRejections } from "./rejections.ts";
 import type { RuntimeWiring } from "./wiring.ts";
 import { WorkIntake } from "./work-intake.ts";
@@ -92,7 +92,8 @@ export class Runtime {
       entering,
     });
     const { codec, log, limits } = this.#options;
-    this.#trouble = storeTrouble({ environment, log, stats: this.#stats });
+    const storeTrouble = new StoreTrouble({ environment, log, stats: this.#stats });
+    this.#trouble = storeTrouble.tell;
     this.#sessions = new Sessions({
       runtimeId: this.id,
       provider,
@@ -198,7 +199,7 @@ export class Runtime {
         process: ownIdentity(),
         hostname: hostname(),
       },
-      registered: work,
+      registered: { ...work, flows: this.#registry.flows },
       beatMs: this.#options.beatMs,
       staleMs: this.#options.staleMs,
       stallMs: this.#options.stallMs,
@@ -214,7 +215,10 @@ export class Runtime {
       beat: () => this.#liveness.beat(),
       peek: () => provider.peek({ owner: this.id }),
       tidy: (now) => this.#tidy(now),
-      found: (peek) => this.#found(peek),
+      found: (peek) => {
+        storeTrouble.answered();
+        return this.#found(peek);
+      },
       trouble: this.#trouble,
     });
   }

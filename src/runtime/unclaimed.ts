@@ -11,8 +11,8 @@ import type { Provider } from "../core/provider/provider.ts";
 import type { RuntimeRecord } from "../core/provider/runtimes.ts";
 import type { UnregisteredFailures } from "./unregistered.ts";
 
-const LOOK_MS = 10_000;
-const PATIENCE_MS = 10_000;
+const LOOK_MS = 5_000;
+const PATIENCE_MS = 5_000;
 const REPEAT_MS = 300_000;
 const KINDS_MAX = 100;
 

@@ -2,11 +2,12 @@
 //   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5).
 //   B2. An unblock leaves nothing that is held against the instance, and wakes it: its block may have been found
 //       after everything it was told had been taken.
+//   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
 import type { StatementSync } from "node:sqlite";
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
-import { text } from "./columns.ts";
+import { integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Instances } from "./instances.ts";
@@ -31,7 +32,7 @@ export class Blocks {
           WHEN instr(blocked_by, ?4) THEN blocked_by
           ELSE rtrim(blocked_by, ']') || ',' || ?4 || ']'
         END
-      WHERE key = ?1 AND lease_token = ?2 RETURNING id`);
+      WHERE key = ?1 AND lease_token = ?2 RETURNING id, execution, steps_open`);
     // A lease that is being tried right now still counts as one (N4).
     this.#unblock = connection.prepare(`
       UPDATE instances SET blocked = NULL, blocked_by = NULL, updated_at = ?,
@@ -42,7 +43,12 @@ export class Blocks {
   block({ key, token, reason, by }: BlockItem, { now, news }: Transaction): SimpleResult {
     const row = this.#block.get(key, token, reason, JSON.stringify(by), now);
     if (row === undefined) return LEASE_LOST;
-    news.changed(text(row, "id"));
+    const id = text(row, "id");
+    news.changed(id);
+    if (integer(row, "steps_open") === 1) {
+      this.#inbox.insertWake(key, integer(row, "execution"), now);
+      news.due(id);
+    }
     return DONE;
   }
 

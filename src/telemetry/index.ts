@@ -7,6 +7,7 @@ import { Spans } from "./spans.ts";
 
 export type { Telemetry } from "../core/telemetry.ts";
 
+/** Which tracer and meter are told; null switches one of them off. */
 export interface OpenTelemetryOptions {
   /** Default: `trace.getTracer("perdure")`; null: no spans. */
   readonly tracer?: Tracer | null;

@@ -9,6 +9,7 @@ export const KINDS = [
   "family",
   "rounds",
   "stubborn",
+  "flow",
 ] as const;
 export type JobKind = (typeof KINDS)[number];
 
@@ -28,7 +29,11 @@ export const EVENTS_OF: Readonly<Record<JobKind, number>> = {
   family: 0,
   rounds: 3,
   stubborn: 0,
+  flow: 1,
 };
+
+/** How often the flow's loop goes round: more than one execution's worth of events. */
+export const FLOW_ROUNDS = 6;
 
 /** A job out of one number, for whoever can only hand over a number. */
 export function jobOf(seed: number): Job {
@@ -63,6 +68,10 @@ export function resultOf(kind: JobKind, job: Job): unknown {
       return { heard: events(job), value: chain(seed, 3) };
     case "stubborn":
       return { value: mix(mix(seed, 0), 1), refused: "no such thing" };
+    case "flow": {
+      const begun = sum([0, 1, 2, 3].map((salt) => mix(seed, salt)));
+      return { heard: eventOf(job, 0), value: chain(begun, FLOW_ROUNDS) };
+    }
   }
 }
 

@@ -11,17 +11,18 @@ import {
   type OrchestrationContext,
   type StepContext,
 } from "../../src/index.ts";
+import { definedFlow } from "./flow.ts";
 import { mix, type Job, type JobKind } from "./jobs.ts";
 import type { RunLine, RunLog } from "./run-log.ts";
 
-interface Work extends Job {
+export interface Work extends Job {
   readonly salt: number;
 }
 interface Round extends Job {
   readonly value: number;
   readonly heard: readonly number[];
 }
-type Entry = Omit<RunLine, "what" | "pid">;
+export type Entry = Omit<RunLine, "what" | "pid">;
 
 export const news = event<number>("news");
 const QUICK = { kind: "fixed", base: 10 } as const;
@@ -120,6 +121,8 @@ export function defineAll(log: RunLog | null) {
     return { value: await ctx.run(work, { seed: first, salt: 1, ms }), refused: refused.message };
   });
 
+  const flow = definedFlow(work, logged);
+
   const byKind: Readonly<Record<JobKind, Orchestration<Job, unknown>>> = {
     linear,
     parallel,
@@ -129,6 +132,7 @@ export function defineAll(log: RunLog | null) {
     family,
     rounds,
     stubborn,
+    flow,
   };
   return { byKind, register: [work, flaky, refuse, ...Object.values(byKind)] };
 }

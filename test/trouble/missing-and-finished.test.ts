@@ -151,7 +151,9 @@ describe("waiting for a result", () => {
     await environment.advance(1);
     const error = await refused;
     expect(error.code).toBe("TIMEOUT");
-    expect(error.message).toBe('Instance "slow" did not end within 30s.');
+    expect(error.message).toBe(
+      'Instance "slow" did not end within 30s; describe() says what it waits for.',
+    );
     await handle.raise(approval, "late");
     expect(await handle.result()).toBe("late");
   });
@@ -161,7 +163,9 @@ describe("waiting for a result", () => {
     const handle = await client.start(waiting, undefined, { id: "slow" });
     const refused = refusalOf(handle.result({ timeout: 1_500 }));
     await environment.advance(1_500);
-    expect((await refused).message).toBe('Instance "slow" did not end within 1.5s.');
+    expect((await refused).message).toBe(
+      'Instance "slow" did not end within 1.5s; describe() says what it waits for.',
+    );
   });
 
   test("of 0 looks once", async () => {

@@ -13,6 +13,7 @@ import type { CommitResult, SendItem, SimpleResult, StartItem, StepOutcomeItem }
 export type Transacted =
   SimpleResult | { readonly kind: "rolledBack"; readonly why?: PerdureError };
 
+/** The part of a provider that shares transactions with its user. */
 export interface TransactionStore {
   /** Whether a step's function must be synchronous, because the database is. */
   readonly transactions: "synchronous" | "asynchronous";

@@ -1,0 +1,86 @@
+// The API reference as Markdown: one page a subpath, and one that lists them.
+//   Each name has its doc comment and its declaration; a change of either is a change of a file that is checked in,
+//   so that nobody changes the surface without seeing it.
+
+import prettier from "prettier";
+import type { ApiItem, ApiKind, ApiModule } from "./model.ts";
+
+export interface ApiPage {
+  /** Relative to the project's root. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export const API_INDEX = "docs/api-reference.md";
+export const API_FOLDER = "docs/api";
+const NOTE =
+  "<!-- Made by `npm run api:update` from the source: change the doc comments there. -->";
+const CONTRACT = "src/core/provider/";
+
+const SECTIONS: Readonly<Record<ApiKind, string>> = {
+  function: "Functions",
+  class: "Classes",
+  constant: "Constants",
+  type: "Types",
+};
+
+export async function apiPages(modules: readonly ApiModule[]): Promise<ApiPage[]> {
+  const pages = modules.map((module) => ({ path: pathOf(module), text: modulePage(module) }));
+  pages.push({ path: API_INDEX, text: indexPage(modules) });
+  return Promise.all(
+    pages.map(async ({ path, text }) => {
+      const formatted = await prettier.format(text, { parser: "markdown", printWidth: 100 });
+      return { path, text: formatted };
+    }),
+  );
+}
+
+function pathOf({ name }: ApiModule): string {
+  return `${API_FOLDER}/${name.replaceAll("/", "-")}.md`;
+}
+
+function indexPage(modules: readonly ApiModule[]): string {
+  const rows = modules.map((module) => {
+    const link = pathOf(module).replace("docs/", "");
+    return `| [\`${module.name}\`](${link}) | ${firstSentence(module.doc)} | ${module.items.length} |`;
+  });
+  return [
+    NOTE,
+    "# API reference",
+    "Every exported name, with its type. The other pages say how they are used; this one is made from the source.",
+    ["| import from | what it is | names |", "| --- | --- | --- |", ...rows].join("\n"),
+  ].join("\n\n");
+}
+
+function modulePage(module: ApiModule): string {
+  const parts = [NOTE, `# \`${module.name}\``, firstSentence(module.doc)];
+  const own = module.items.filter(({ source }) => !source.startsWith(CONTRACT));
+  for (const [kind, title] of Object.entries(SECTIONS)) {
+    const items = own.filter((item) => item.kind === kind);
+    if (items.length > 0) parts.push(`## ${title}`, ...items.map(itemPart));
+  }
+  const contract = module.items.filter(({ source }) => source.startsWith(CONTRACT));
+  if (contract.length > 0) {
+    const what = "For those who [write a provider](../providers.md). Nobody else needs these.";
+    parts.push("## The storage contract", what, ...contract.map(itemPart));
+  }
+  return parts.join("\n\n");
+}
+
+function itemPart({ name, doc, signature }: ApiItem): string {
+  const reason = "<!-- ignore: a declaration, made from the source -->";
+  return [`### \`${name}\``, escaped(doc), reason, `\`\`\`ts ignore\n${signature}\n\`\`\``].join(
+    "\n\n",
+  );
+}
+
+/** A doc comment is Markdown, but an angle bracket in it is one. */
+function escaped(doc: string): string {
+  return doc.replaceAll(/`[^`]*`|</g, (found) => (found === "<" ? "&lt;" : found));
+}
+
+/** What the entry file is: without its name, and without what it says to those who work on it. */
+function firstSentence(doc: string): string {
+  const [sentence = ""] = /^.*?\.(?=\s|$)/.exec(doc.replace(/^perdure\/\S+: /, "")) ?? [];
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

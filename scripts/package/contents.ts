@@ -1,0 +1,47 @@
+// What is in the package: all that package.json promises, nothing that is only for us, no more than 3 MB.
+
+import type { Packed } from "./pack.ts";
+
+export const UNPACKED_BYTES_MAX = 3_000_000;
+
+const ALLOWED = [
+  /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|SECURITY\.md|llms\.txt)$/,
+  /^docs\/[\w/-]+\.(md|png|svg|webp)$/,
+  /^dist\/(?!site\/)[\w./-]+\.(js|js\.map|d\.ts|sql|json|html|css|svg|woff2|ico|png)$/,
+];
+const FORBIDDEN = [
+  /\.test\./,
+  /\.ts\.map$/,
+  /(^|\/)(test|bench|demo|scripts)\//,
+  /tsconfig/,
+  /\.db$/,
+];
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly bin: Readonly<Record<string, string>>;
+}
+
+export function contentProblems({ files, unpackedBytes }: Packed, manifest: Manifest): string[] {
+  const paths = new Set(files.map(({ path }) => path));
+  const unwanted = [...paths].filter(
+    (path) =>
+      !ALLOWED.some((pattern) => pattern.test(path)) ||
+      FORBIDDEN.some((pattern) => pattern.test(path)),
+  );
+  const missing = promised(manifest).filter((path) => !paths.has(path));
+  return [
+    ...unwanted.map((path) => `${path} does not belong into the package`),
+    ...missing.map((path) => `${path} is promised by package.json and missing`),
+    ...(unpackedBytes > UNPACKED_BYTES_MAX
+      ? [`unpacked it has ${unpackedBytes} bytes, more than ${UNPACKED_BYTES_MAX}`]
+      : []),
+  ];
+}
+
+function promised({ exports, bin }: Manifest): string[] {
+  const targets = Object.values(exports).flatMap((target) =>
+    typeof target === "string" ? [target] : Object.values(target),
+  );
+  return [...targets, ...Object.values(bin)].map((target) => target.replace(/^\.\//, ""));
+}

@@ -1,0 +1,41 @@
+// node scripts/test-package.ts: is what would be published whole, small, and usable by a stranger?
+// It builds and packs a copy, judges the tarball, installs it into empty projects and runs hello world in each.
+
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { checkerProblems } from "./package/checkers.ts";
+import { contentProblems, UNPACKED_BYTES_MAX } from "./package/contents.ts";
+import { pack } from "./package/pack.ts";
+import { importTime, projectProblems } from "./package/projects.ts";
+
+const IMPORT_MS_GOAL = 60;
+const root = join(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Parameters<
+  typeof contentProblems
+>[1];
+
+const packed = await pack(root);
+try {
+  const { files, packedBytes, unpackedBytes, folder, tarball } = packed;
+  const size = `${kilobytes(unpackedBytes)} unpacked (at most ${kilobytes(UNPACKED_BYTES_MAX)})`;
+  console.log(`${files.length} files, ${kilobytes(packedBytes)} packed, ${size}`);
+  const problems = [
+    ...contentProblems(packed, manifest),
+    ...(await checkerProblems(packed)),
+    ...(await projectProblems(root, folder, tarball)),
+  ];
+  for (const specifier of ["perdure", "perdure/sqlite"]) {
+    const { wallMs, cpuMs } = await importTime(folder, specifier);
+    const figures = `${wallMs.toFixed(0)} ms, ${cpuMs.toFixed(0)} ms of the processor`;
+    console.log(`import "${specifier}": ${figures} (goal: ${IMPORT_MS_GOAL} ms)`);
+  }
+  for (const problem of problems) console.error(`✗ ${problem}`);
+  if (problems.length === 0) console.log("ESM, CommonJS and TypeScript projects run hello world");
+  else process.exitCode = 1;
+} finally {
+  rmSync(packed.folder, { recursive: true, force: true });
+}
+
+function kilobytes(bytes: number): string {
+  return `${Math.round(bytes / 1_000).toLocaleString("en")} kB`;
+}

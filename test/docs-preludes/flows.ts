@@ -1,0 +1,25 @@
+// What blocks about flows take for granted: the order example, a client, and the package's names.
+
+import { activity, again, done, event, Flow, flow, runFlow, type Client } from "perdure";
+
+interface Order {
+  readonly id: string;
+  readonly kind: "card" | "bank";
+  readonly lines: readonly string[];
+}
+
+const charge = activity("charge", async (order: Order) => ({ order, receipt: `r-${order.id}` }));
+const approval = event<{ readonly by: string }>("approval");
+const order = flow<Order>("order")
+  .then(charge)
+  .fork({
+    mail: (f) => f.then("send", ({ order: { id } }) => `mail to ${id}`),
+    stock: (f) =>
+      f.map(
+        "each",
+        ({ order: { lines } }) => lines,
+        (g) => g.then("ship", (line) => `shipped ${line}`),
+      ),
+  })
+  .build();
+declare const client: Client;

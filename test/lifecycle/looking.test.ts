@@ -1,0 +1,56 @@
+// Looking at an instance from outside: a part of its history, a watch that ends, and who ended it.
+
+import { expect, test } from "vitest";
+import { open, untilWaiting, worker } from "./support.ts";
+
+test("history gives a part: the events behind one, and at most so many", async () => {
+  const perdure = await open();
+  const handle = await perdure.client.start(worker, 3, { id: "w" });
+  await untilWaiting(perdure, "w");
+  const all = await handle.history();
+  expect(all.length).toBeGreaterThan(5);
+  expect(await handle.history({ after: 2 })).toEqual(all.slice(2));
+  expect(await handle.history({ after: 1, limit: 3 })).toEqual(all.slice(1, 4));
+  expect(await handle.history({ limit: 1 })).toEqual(all.slice(0, 1));
+  expect(await handle.history({ after: all.length })).toEqual([]);
+  expect(await handle.history({ limit: 0 })).toEqual([]);
+  for (const options of [{ after: -1 }, { after: 0.5 }, { limit: -1 }, { limit: NaN }]) {
+    await expect(handle.history(options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  }
+});
+
+test("a watcher of an instance in which nothing happens leaves with its signal", async () => {
+  const { client } = await open();
+  const handle = await client.start("nobody-registers-this", undefined, { id: "n" });
+  const leaving = new AbortController();
+  const states = handle.watch({ signal: leaving.signal });
+  expect((await states.next()).value).toMatchObject({ status: "pending" });
+  const next = states.next();
+  leaving.abort(new Error("enough seen"));
+  await expect(next).rejects.toThrow("enough seen");
+  expect((await states.next()).done).toBe(true);
+  await expect(handle.watch({ signal: leaving.signal }).next()).rejects.toThrow("enough seen");
+});
+
+test("waiting for a key ends with its signal, and says in time that it did not come", async () => {
+  const { client } = await open();
+  const { kv } = await client.start("nobody-registers-this", undefined, { id: "n" });
+  const signal = AbortSignal.abort(new Error("enough waited"));
+  await expect(kv.waitFor("k", { signal })).rejects.toThrow("enough waited");
+  await expect(kv.waitFor("k", { timeout: 0 })).rejects.toMatchObject({ code: "TIMEOUT" });
+  await expect(client.get("none").kv.waitFor("k")).rejects.toMatchObject({
+    code: "INSTANCE_NOT_FOUND",
+  });
+});
+
+test("who terminated an instance stands in its error", async () => {
+  const perdure = await open();
+  const handle = await perdure.client.start(worker, 3, { id: "w" });
+  await untilWaiting(perdure, "w");
+  await handle.terminate({ reason: "enough", by: "ada" });
+  await expect(handle.result()).rejects.toMatchObject({
+    kind: "terminated",
+    message: "terminated: enough",
+    cause: { by: "ada" },
+  });
+});
