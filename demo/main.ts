@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Perdure } from "../src/index.ts";
 import { auditOrder } from "./audit.ts";
+import { leaveOpen, openDashboard } from "./dashboard.ts";
 import { defineFulfilment } from "./fulfilment.ts";
 import { activitiesOf, makeOrders } from "./orders.ts";
 import { report } from "./report.ts";
@@ -32,13 +33,15 @@ process.once("exit", () => {
   void worker?.kill();
   rmSync(folder, { recursive: true, force: true });
 });
-process.once("SIGINT", () => process.exit(130));
+const interrupted = (): never => process.exit(130);
+process.once("SIGINT", interrupted);
 process.stdout.once("error", () => process.exit()); // nobody looks any more, as behind `| head`
 
 screen.plain(
   paint("bold", `\n  ${ORDERS} orders on one SQLite file, and a worker that dies ${KILLS} times\n`),
 );
 const perdure = await Perdure.open(`sqlite:${store}`, { autoStart: false }); // here only to start and look
+const dashboard = await openDashboard(perdure, screen);
 const orders = await startOrders();
 const watch = new Watch(orders, screen);
 worker = startWorker();
@@ -49,8 +52,10 @@ const happened = readEffects(effects);
 const audits = await Promise.all(
   orders.map(({ order, handle }) => auditOrder(order, handle, happened)),
 );
-await perdure.close();
 process.exitCode = report(screen, audits, kills) ? 0 : 1;
+process.off("SIGINT", interrupted);
+await leaveOpen(dashboard, screen);
+await perdure.close();
 
 async function startOrders(): Promise<readonly WatchedOrder[]> {
   const { fulfil } = defineFulfilment(() => undefined);

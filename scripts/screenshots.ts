@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "..");
 const FOLDER = join(ROOT, "docs", "images");
 const WORK_MS = 30_000;
 const BYTES_MAX = 100_000;
-const QUALITY = 0.9;
+const QUALITY = 0.82;
 const WIDE = { width: 1280, height: 820 };
 const PHONE = { width: 390, height: 780 };
 

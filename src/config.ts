@@ -5,7 +5,6 @@ import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./runtime/registry.ts";
 
 /** The settings of a project, as `perdure.config.ts` gives them. */
-/** What `perdure.config.ts` holds. */
 export interface PerdureConfig {
   /**
    * The store: an address such as `sqlite:./orders.db`, relative to the config file; or a function that opens one.

@@ -33,7 +33,7 @@ test("tsconfig.json knows the package by the names that package.json exports", (
   expect(config.compilerOptions.paths).toEqual(fromExports);
 });
 
-test("only the server and the command line have runtime dependencies (decision 0011)", () => {
+test("only the server and the command line have runtime dependencies (decision 0012)", () => {
   const { dependencies = {} } = read<Manifest>("package.json");
   expect(Object.keys(dependencies).toSorted()).toEqual([
     "@hono/node-server",

@@ -71,6 +71,13 @@ export class Renderer {
       if (typeof href === "string") token?.attrSet("href", this.#link(page, href));
       return self.renderToken(tokens, index, options);
     };
+    rules["image"] = (tokens, index, options, _environment, self) => {
+      const token = tokens[index];
+      const source = token?.attrGet("src");
+      if (typeof source === "string") token?.attrSet("src", imageAddress(page, source));
+      if (token !== undefined) token.attrSet("alt", plainText(token.children ?? []));
+      return self.renderToken(tokens, index, options);
+    };
     rules["table_open"] = () => '<div class="table"><table>\n';
     rules["table_close"] = () => "</table></div>\n";
     return { html: markdown.render(page.text), headings };
@@ -110,6 +117,12 @@ export class Renderer {
     }
     return `${posix.relative(posix.dirname(page.url), url)}${hash}`;
   }
+}
+
+/** Images are copied from docs/images/ to images/. */
+function imageAddress(page: SourcePage, source: string): string {
+  const path = posix.join(posix.dirname(page.path), source);
+  return posix.relative(posix.dirname(page.url), path.replace(/^docs\//, ""));
 }
 
 function plainText(tokens: readonly { readonly type: string; readonly content: string }[]): string {

@@ -50,7 +50,8 @@ export class KeptMessages {
     );
     this.#handOver = connection.prepare(`
       WITH taken AS (
-        DELETE FROM @kept AS k USING ${NEWBORN_FROM} WHERE ${probe("k.id", "t.id")}
+        DELETE FROM @kept AS k USING ${NEWBORN_FROM}
+        WHERE ${probe("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- there is any at all
         RETURNING k.number, k.key, k.name, k.data, i.key AS instance, i.priority,
           ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
           k.created_at > i.created_at - ${KEPT_MS} AS lives

@@ -63,8 +63,7 @@ export function formatRecorded(recorded: RecordedHistory): string {
   return JSON.stringify({ format: FORMAT, ...recorded });
 }
 
-/** Reads what `formatRecorded` wrote. */
-/** The history that a line of `perdure history --export` holds. */
+/** Reads what `formatRecorded`, or a line of `perdure history --export`, wrote. */
 export function parseRecorded(text: string): RecordedHistory {
   let parsed: unknown;
   try {

@@ -3,25 +3,24 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Flow, type Handle } from "../../src/index.ts";
+import type { Handle } from "../../src/index.ts";
 import { World, type Definitions } from "../scenarios/support/world.ts";
 import { seedFromEnvironment, wholeNumber } from "../kill/chance.ts";
 import {
-  behave,
-  child,
-  definitionOf,
+  childOf,
   digest,
+  flowOf,
   PAYLOAD,
   plain,
   randomFlows,
   reference,
   type Outcome,
+  VIRTUAL,
   type RandomFlow,
 } from "./random-trees.ts";
 
 const BATCH = 50;
-const TREES =
-  wholeNumber("PERDURE_TREES") ?? (process.env["PERDURE_FULL"] === undefined ? 2_000 : 10_000);
+const TREES = wholeNumber("PERDURE_TREES") ?? defaultTrees();
 const SEED = seedFromEnvironment();
 
 test(`${TREES} random trees give what they must`, { timeout: 600_000 }, async () => {
@@ -40,10 +39,14 @@ async function runBatch(
   troubles: readonly number[],
   isCold: boolean,
 ): Promise<void> {
-  const built = flows.map((each, index) => flowOf(`tree${index}`, each));
+  const built = flows.map((each, index) => flowOf(`tree${index}`, each, VIRTUAL));
   const t = new World({ mode: "random", modeOptions: isCold ? { stickyCacheMax: 0 } : {} });
   try {
-    await t.open({ store: "memory", register: [...built, child] as Definitions, runtime: {} });
+    await t.open({
+      store: "memory",
+      register: [...built, childOf(VIRTUAL)] as Definitions,
+      runtime: {},
+    });
     const handles: Handle[] = [];
     for (const [index, each] of built.entries()) {
       const { signals } = reference(each.definition.nodes, flows[index]?.input);
@@ -93,48 +96,17 @@ async function disturb(t: World, how: number): Promise<void> {
   }
 }
 
-function flowOf(name: string, random: RandomFlow): Flow<unknown, unknown> {
-  const definition = definitionOf(name, random);
-  const functions = new Proxy({} as Record<string, (input: never) => unknown>, {
-    // Whatever path is asked for has a function: its behaviour follows from the path.
-    get: (_, path) => functionAt(String(path)),
-    ownKeys: () => pathsOf(definition.nodes),
-    getOwnPropertyDescriptor: (_, path) => ({
-      enumerable: true,
-      configurable: true,
-      value: functionAt(String(path)),
-    }),
-  });
-  return Flow.fromDefinition(definition, functions);
-}
-
-function functionAt(
-  path: string,
-): (input: never, context: { readonly attempt: number }) => unknown {
-  return (input, { attempt }) => {
-    // A flaky step's first attempt fails, whatever it would give.
-    if (path.endsWith("-flaky") && attempt === 1) throw new Error("flaky");
-    return behave(path, input);
-  };
-}
-
-function pathsOf(nodes: unknown): string[] {
-  // The same walk as the flow's own: through its list of what has to be there.
-  try {
-    Flow.fromDefinition({ format: 1, name: "x", version: "1.0.0", nodes }, {});
-    return [];
-  } catch (error) {
-    return [...String(error).matchAll(/there is no function for "([^"]+)"/g)].map(
-      ([, path]) => path ?? "",
-    );
-  }
-}
-
 async function outcomeOf(t: World, id: string): Promise<Outcome | string> {
   const info = await t.client.get(id).describe();
   if (info.status === "completed") return { value: plain(info.output) };
   if (info.status === "failed") return "failed";
   return `${info.status} ${info.blocked?.message ?? ""} ${JSON.stringify(info.waitingFor)}`;
+}
+
+/** Two thousand where nobody waits for them. */
+function defaultTrees(): number {
+  if (process.env["PERDURE_FULL"] !== undefined) return 10_000;
+  return process.env["CI"] === undefined ? 500 : 2_000;
 }
 
 test("the reference tells values apart", () => {

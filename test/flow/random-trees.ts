@@ -3,7 +3,7 @@
 //   Which of two parallel failures comes first is the engine's business: a failure is a failure here, by no name.
 
 import fc from "fast-check";
-import { orchestration } from "../../src/index.ts";
+import { Flow, orchestration } from "../../src/index.ts";
 import {
   again,
   done,
@@ -38,12 +38,16 @@ export interface Level {
   readonly nodes: readonly Tree[];
 }
 
-const RETRY = {
-  maxAttempts: 3,
-  backoff: { kind: "fixed", baseMs: 50, factor: 2, maxMs: 50, jitter: 0 },
-  onTimeout: true,
-  nonRetryable: [],
-} as const;
+/** How long things take: hours where time is virtual, moments where it is not. */
+export interface Times {
+  /** Divides the length of a delay. */
+  readonly faster: number;
+  readonly waitMs: number;
+  readonly backoffMs: number;
+  readonly childMs: number;
+}
+export const VIRTUAL: Times = { faster: 1, waitMs: 3_600_000, backoffMs: 50, childMs: 1_000 };
+export const REAL: Times = { faster: 2_000, waitMs: 100, backoffMs: 5, childMs: 5 };
 
 // ── trees ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -115,30 +119,34 @@ export const randomFlows: fc.Arbitrary<RandomFlow> = fc.record({
 // ── definitions ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The definition of a tree; nodes are numbered, and a loop's body ends in a step called "end". */
-export function definitionOf(name: string, { level, compactAfter }: RandomFlow): FlowDefinition {
+function definitionOf(
+  name: string,
+  { level, compactAfter }: RandomFlow,
+  times: Times,
+): FlowDefinition {
   const compact = compactAfter === null ? {} : { compactAfter };
-  return { format: 1, name, version: "1.0.0", ...compact, nodes: nodesOf(level, false) };
+  return { format: 1, name, version: "1.0.0", ...compact, nodes: nodesOf(level, false, times) };
 }
 
-function nodesOf({ caught, nodes }: Level, isLoop: boolean): FlowNode[] {
-  const made = nodes.map((tree, index) => nodeOf(tree, `n${index}`));
+function nodesOf({ caught, nodes }: Level, isLoop: boolean, times: Times): FlowNode[] {
+  const made = nodes.map((tree, index) => nodeOf(tree, `n${index}`, times));
   const watched = caught === null ? [] : made.splice(0, Math.min(caught.count, made.length));
-  const handler = caught?.handler.map((tree, index) => nodeOf(tree, `h${index}`)) ?? [];
+  const handler = caught?.handler.map((tree, index) => nodeOf(tree, `h${index}`, times)) ?? [];
   const first: FlowNode[] =
     watched.length === 0 ? [] : [{ kind: "catch", id: "catch", nodes: watched, handler }];
   return [...first, ...made, ...(isLoop ? [{ kind: "task" as const, id: "end" }] : [])];
 }
 
-function nodeOf(tree: Tree, id: string): FlowNode {
+function nodeOf(tree: Tree, id: string, times: Times): FlowNode {
   const key = (index: number): string => `k${index}`;
   const keyed = (list: readonly Level[]) =>
-    list.map((level, index) => ({ key: key(index), nodes: nodesOf(level, false) }));
+    list.map((level, index) => ({ key: key(index), nodes: nodesOf(level, false, times) }));
   switch (tree.k) {
     case "task":
       return {
         kind: "task",
         id: tree.flaky ? `${id}-flaky` : id,
-        ...(tree.flaky ? { options: { retry: RETRY } } : {}),
+        ...(tree.flaky ? { options: { retry: retryOf(times.backoffMs) } } : {}),
         ...(tree.defer ? { defer: {} } : {}),
       };
     case "fork":
@@ -155,7 +163,7 @@ function nodeOf(tree: Tree, id: string): FlowNode {
         items: {},
         concurrency: tree.concurrency,
         ...(tree.settle ? { onError: "settle" } : {}),
-        nodes: nodesOf(tree.body, false),
+        nodes: nodesOf(tree.body, false, times),
       };
     case "route":
       return {
@@ -163,7 +171,7 @@ function nodeOf(tree: Tree, id: string): FlowNode {
         id,
         key: {},
         cases: keyed(tree.cases),
-        ...(tree.otherwise === null ? {} : { otherwise: nodesOf(tree.otherwise, false) }),
+        ...(tree.otherwise === null ? {} : { otherwise: nodesOf(tree.otherwise, false, times) }),
         ...(tree.envelope ? { envelope: true } : {}),
       };
     case "loop":
@@ -172,23 +180,61 @@ function nodeOf(tree: Tree, id: string): FlowNode {
         id,
         maxIterations: tree.max,
         onMax: tree.exit ? "exitWithLast" : "fail",
-        nodes: nodesOf(tree.body, true),
+        nodes: nodesOf(tree.body, true, times),
       };
     case "delay":
-      return { kind: "delay", id, delayMs: tree.ms };
+      return { kind: "delay", id, delayMs: Math.ceil(tree.ms / times.faster) };
     case "wait":
       return {
         kind: "wait",
         id,
         signal: tree.sent ? "sent" : "silent",
-        timeoutMs: 3_600_000,
+        timeoutMs: times.waitMs,
         ...(tree.goesOn ? { onTimeout: "continue" } : {}),
       };
     case "call":
-      return { kind: "call", id, flow: "inner", nodes: nodesOf(tree.body, false) };
+      return { kind: "call", id, flow: "inner", nodes: nodesOf(tree.body, false, times) };
     case "child":
       return { kind: "child", id, orchestration: "child" };
   }
+}
+
+function retryOf(baseMs: number) {
+  return {
+    maxAttempts: 3,
+    backoff: { kind: "fixed", baseMs, factor: 2, maxMs: baseMs, jitter: 0 },
+    onTimeout: true,
+    nonRetryable: [],
+  } as const;
+}
+
+/** The flow of a random tree, with the functions that it needs. */
+export function flowOf(name: string, random: RandomFlow, times: Times): Flow<unknown, unknown> {
+  const definition = definitionOf(name, random, times);
+  const paths = missingIn(definition);
+  return Flow.fromDefinition(
+    definition,
+    Object.fromEntries(paths.map((path) => [path, functionAt(path)])),
+  );
+}
+
+/** What `fromDefinition` asks for. */
+function missingIn(definition: FlowDefinition): string[] {
+  try {
+    Flow.fromDefinition(definition, {});
+    return [];
+  } catch (error) {
+    const found = String(error).matchAll(/there is no function for "([^"]+)"/g);
+    return [...found].map(([, path]) => path ?? "");
+  }
+}
+
+function functionAt(path: string): (input: never, ctx: { readonly attempt: number }) => unknown {
+  return (input, { attempt }) => {
+    // A flaky step's first attempt fails, whatever it would give.
+    if (path.endsWith("-flaky") && attempt === 1) throw new Error("flaky");
+    return behave(path, input);
+  };
 }
 
 // ── behaviour ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -214,7 +260,7 @@ export function plain(value: unknown): unknown {
 }
 
 /** What the function at a path of the definition does with an input. Throws where it fails. */
-export function behave(path: string, input: unknown): unknown {
+function behave(path: string, input: unknown): unknown {
   const chance = digest([path, input]);
   if (path.endsWith(".defer")) return "undone";
   if (path.endsWith(".items"))
@@ -225,10 +271,12 @@ export function behave(path: string, input: unknown): unknown {
   return chance % 2 === 0 ? chance % 100 : { v: chance % 100 };
 }
 
-export const child = orchestration("child", async (ctx, input: unknown) => {
-  await ctx.sleep("1s");
-  return behaveAsChild(input);
-});
+export function childOf({ childMs }: Times) {
+  return orchestration("child", async (ctx, input: unknown) => {
+    await ctx.sleep(childMs);
+    return behaveAsChild(input);
+  });
+}
 function behaveAsChild(input: unknown): unknown {
   const chance = digest(["child", input]);
   if (chance % 7 === 0) throw new Error("the child fails");

@@ -14,64 +14,101 @@ export interface Minimized<Plan> {
   readonly tried: number;
 }
 
-const TRIES_MAX = 2_000;
+const TRIES_MAX_DEFAULT = 1_000;
+
+export interface MinimizeOptions extends RunOptions {
+  /** Default 1,000. */
+  readonly triesMax?: number;
+  readonly onSmaller?: (tried: number, what: string) => void;
+}
 
 export async function minimize<Plan>(
   workload: Workload<Plan>,
   failing: Scenario<Plan>,
-  options: RunOptions & { readonly onSmaller?: (tried: number, what: string) => void } = {},
+  options: MinimizeOptions = {},
 ): Promise<Minimized<Plan>> {
+  const { triesMax = TRIES_MAX_DEFAULT } = options;
   let scenario = failing;
   let result = await runScenario(workload, scenario, options);
   const invariant = result.violations[0]?.invariant;
   let tried = 1;
   if (invariant === undefined) return { scenario, result, tried };
-  for (let isSmaller = true; isSmaller && tried < TRIES_MAX;) {
+  for (let isSmaller = true; isSmaller;) {
     isSmaller = false;
-    for (const [what, candidate] of smallerScenarios(workload, scenario)) {
-      if (++tried > TRIES_MAX) break;
-      const found = await runScenario(workload, candidate, options);
-      if (!found.violations.some((violation) => violation.invariant === invariant)) continue;
-      options.onSmaller?.(tried, what);
-      scenario = candidate;
-      result = found;
-      isSmaller = true;
-      break;
+    for (const phase of PHASES) {
+      // After a success the candidates have moved up by one: the next one stands where this one stood.
+      for (let position = 0; ;) {
+        const candidate = at(phase(workload, scenario), position);
+        if (candidate === undefined || tried >= triesMax) break;
+        tried++;
+        const [what, smaller] = candidate;
+        const found = await runScenario(workload, smaller, options);
+        if (found.violations.some((violation) => violation.invariant === invariant)) {
+          options.onSmaller?.(tried, what);
+          scenario = smaller;
+          result = found;
+          isSmaller = true;
+        } else position++;
+      }
     }
   }
   return { scenario, result, tried };
 }
 
+function at<T>(candidates: Iterable<T>, position: number): T | undefined {
+  let index = 0;
+  for (const candidate of candidates) if (index++ === position) return candidate;
+  return undefined;
+}
+
 type Candidate<Plan> = readonly [what: string, scenario: Scenario<Plan>];
 
+type Phase = <Plan>(
+  workload: Workload<Plan>,
+  scenario: Scenario<Plan>,
+) => Iterable<Candidate<Plan>>;
+
 /** The most drastic first. */
-function* smallerScenarios<Plan>(
+const PHASES: readonly Phase[] = [smallerPlans, fewerEvents, calmerNetworks, fewerWorkers];
+
+function* smallerPlans<Plan>(
   workload: Workload<Plan>,
   scenario: Scenario<Plan>,
 ): Iterable<Candidate<Plan>> {
-  const { faults, plan, workers } = scenario;
-  const { events, network } = faults;
-  const withEvents = (left: typeof events): Scenario<Plan> => ({
-    ...scenario,
-    faults: { ...faults, events: left },
-  });
-  if (events.length > 1) {
-    const half = events.length >> 1;
-    yield ["half of the events", withEvents(events.slice(0, half))];
-    yield ["the other half", withEvents(events.slice(half))];
+  for (const plan of workload.smaller?.(scenario.plan) ?? []) {
+    yield ["a smaller plan", { ...scenario, plan }];
   }
-  for (const index of events.keys()) {
-    yield [`without event ${index}`, withEvents(events.toSpliced(index, 1))];
+}
+
+function* fewerEvents<Plan>(
+  _: Workload<Plan>,
+  scenario: Scenario<Plan>,
+): Iterable<Candidate<Plan>> {
+  const { faults } = scenario;
+  for (const [index, event] of faults.events.entries()) {
+    const events = faults.events.toSpliced(index, 1);
+    yield [`without the ${event.kind} at ${event.atMs}`, { ...scenario, faults: { ...faults, events } }];
   }
+}
+
+function* calmerNetworks<Plan>(
+  _: Workload<Plan>,
+  scenario: Scenario<Plan>,
+): Iterable<Candidate<Plan>> {
+  const { faults } = scenario;
   for (const name of Object.keys(NO_FAULTS) as (keyof NetworkFaults)[]) {
-    if (network[name] === NO_FAULTS[name]) continue;
-    const calmer = { ...network, [name]: NO_FAULTS[name] };
-    yield [`without ${name}`, { ...scenario, faults: { ...faults, network: calmer } }];
+    if (faults.network[name] === NO_FAULTS[name]) continue;
+    const network = { ...faults.network, [name]: NO_FAULTS[name] };
+    yield [`without ${name}`, { ...scenario, faults: { ...faults, network } }];
   }
-  for (const smaller of workload.smaller?.(plan) ?? []) {
-    yield ["a smaller plan", { ...scenario, plan: smaller }];
-  }
-  if (workers.length > 1 && events.length === 0) {
-    yield ["one worker less", { ...scenario, workers: workers.slice(0, -1) }];
-  }
+}
+
+/** Slots number the workers first: without one of them an event would hit somebody else. */
+function* fewerWorkers<Plan>(
+  _: Workload<Plan>,
+  scenario: Scenario<Plan>,
+): Iterable<Candidate<Plan>> {
+  const { workers, faults } = scenario;
+  if (workers.length < 2 || faults.events.some((event) => "slot" in event)) return;
+  yield ["one worker less", { ...scenario, workers: workers.slice(0, -1) }];
 }

@@ -22,6 +22,16 @@ import { useRowHeight } from "./use-row-height.ts";
 import { useRows } from "./use-rows.ts";
 
 const OVERSCAN = 12;
+/** What the columns hold; readers hear it in each row's own name. */
+const HEADS = {
+  check: "",
+  status: "Status",
+  id: "Id",
+  name: "Orchestration",
+  more: "Details",
+  time: "Created",
+  elapsed: "Took",
+} as const;
 /** Rows from the end at which more are asked for. */
 const AHEAD = 40;
 
@@ -107,48 +117,57 @@ export function InstanceList({
   return (
     <>
       {problem === undefined ? null : <ProblemNote problem={problem} retry={refresh} />}
-      <div
-        ref={scroller}
-        className="panel list"
-        role="grid"
-        aria-label="Instances"
-        aria-rowcount={total ?? -1}
-        onKeyDown={press}
-      >
-        {items.length === 0 ? (
-          <Empty title={isFiltered ? "No instance matches" : "There are no instances yet"}>
-            {isFiltered ? "Take something out of the filter." : "Start one, and it appears here."}
-          </Empty>
-        ) : (
-          <div className="list-rows" style={{ height: virtual.getTotalSize() }}>
-            {shown.map(({ index, start }) => {
-              const item = items[index];
-              if (item === undefined) return null;
-              return (
-                <InstanceRow
-                  key={item.id}
-                  item={item}
-                  index={index}
-                  top={start}
-                  height={rowHeight}
-                  isActive={index === active}
-                  isSelected={isSelected(selection, item.id)}
-                  onToggle={toggle}
-                  onFocus={setActive}
-                />
-              );
-            })}
-          </div>
-        )}
-        <p className="list-foot" role="status">
-          {isLoadingMore
-            ? "Loading more…"
-            : rows.cursor === undefined
-              ? items.length > 20
-                ? "That is all."
-                : ""
-              : `${formatCount(items.length)} loaded; scroll for more.`}
-        </p>
+      <div className="panel list-box">
+        <div className="list-head" aria-hidden="true">
+          {(Object.keys(HEADS) as (keyof typeof HEADS)[]).map((head) => (
+            <span key={head} className={`list-${head}`}>
+              {HEADS[head]}
+            </span>
+          ))}
+        </div>
+        <div
+          ref={scroller}
+          className="list"
+          role="grid"
+          aria-label="Instances"
+          aria-rowcount={total ?? -1}
+          onKeyDown={press}
+        >
+          {items.length === 0 ? (
+            <Empty title={isFiltered ? "No instance matches" : "There are no instances yet"}>
+              {isFiltered ? "Take something out of the filter." : "Start one, and it appears here."}
+            </Empty>
+          ) : (
+            <div className="list-rows" style={{ height: virtual.getTotalSize() }}>
+              {shown.map(({ index, start }) => {
+                const item = items[index];
+                if (item === undefined) return null;
+                return (
+                  <InstanceRow
+                    key={item.id}
+                    item={item}
+                    index={index}
+                    top={start}
+                    height={rowHeight}
+                    isActive={index === active}
+                    isSelected={isSelected(selection, item.id)}
+                    onToggle={toggle}
+                    onFocus={setActive}
+                  />
+                );
+              })}
+            </div>
+          )}
+          <p className="list-foot" role="status">
+            {isLoadingMore
+              ? "Loading more…"
+              : rows.cursor === undefined
+                ? items.length > 20
+                  ? "That is all."
+                  : ""
+                : `${formatCount(items.length)} loaded; scroll for more.`}
+          </p>
+        </div>
       </div>
     </>
   );

@@ -1,0 +1,33 @@
+// The dashboard beside the demo, so that the deaths and the recovery can be watched.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Perdure } from "../src/index.ts";
+import { serve, type Listening } from "../src/server/index.ts";
+import { paint, type Screen } from "./screen.ts";
+
+const BUILT = join(import.meta.dirname, "..", "dist", "ui", "index.html");
+
+/** Prints its address. It can look and not touch: the demo's own kills are enough. */
+export async function openDashboard({ client }: Perdure, screen: Screen): Promise<Listening> {
+  const listening = await serve(client, {
+    port: 0,
+    readOnly: true,
+    limits: { sampleMs: 500 },
+    log: () => undefined,
+  });
+  const address = `${listening.url}/#token=${listening.token ?? ""}`;
+  screen.plain(`  ${paint("bold", "dashboard")}  ${paint("cyan", address)}`);
+  if (!existsSync(BUILT)) screen.plain(paint("dim", "             (npm run build -w ui makes it)"));
+  screen.plain();
+  return listening;
+}
+
+/** On a terminal somebody may still be looking: it stays until Ctrl+C. */
+export async function leaveOpen(listening: Listening, screen: Screen): Promise<void> {
+  if (process.stdout.isTTY === true) {
+    screen.plain(paint("dim", "\n  The dashboard stays open; Ctrl+C ends it."));
+    await new Promise((resolve) => process.once("SIGINT", resolve));
+  }
+  await listening.close();
+}
