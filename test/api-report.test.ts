@@ -14,7 +14,7 @@ test("the API reference is the source's; `npm run api:update` writes it", () => 
   const onDisk = (path: string): string | null =>
     existsSync(join(projectRoot, path)) ? readFileSync(join(projectRoot, path), "utf8") : null;
   for (const { path, text } of pages) expect(onDisk(path), path).toBe(text);
-  const written = pages.map(({ path }) => path).filter((path) => path.startsWith(API_FOLDER));
+  const written = pages.map(({ path }) => path).filter((path) => path.startsWith(`${API_FOLDER}/`));
   expect(globSync(`${API_FOLDER}/*`, { cwd: projectRoot }).sort()).toEqual(written.sort());
 });
 

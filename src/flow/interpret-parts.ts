@@ -72,7 +72,7 @@ export async function runLoop(
   { levels }: Prepared,
   { frame, path }: Place,
 ): Promise<unknown> {
-  const own = (frame.inner = { iteration: 0, level: begin(frame.value) }) as LoopFrame;
+  const own = (frame.inner ??= { iteration: 0, level: begin(frame.value) }) as LoopFrame;
   for (;;) {
     if (run.compaction.isDue) await run.compaction.pass(path);
     const ended = await run.level(levels[0] ?? [], own.level, roundPrefix(path, own.iteration));

@@ -57,6 +57,7 @@ import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
 import { Store } from "./store.ts";
 
+/** How a PostgreSQL store is opened. */
 export interface PostgresOptions {
   readonly environment?: Environment;
   /** Where the tables are. Default "perdure". */
@@ -87,6 +88,7 @@ const DEFAULTS = {
   answerMs: 30_000,
 } as const;
 
+/** A store in PostgreSQL, for many processes on many machines. */
 export class PostgresProvider implements Provider {
   readonly name = "postgres";
   readonly durability: string;

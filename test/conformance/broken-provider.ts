@@ -151,6 +151,12 @@ export const leasesWhatOthersHold: Breakage = (real) => ({
   },
 });
 
+/** Takes a request that is made again for a new one. */
+export const forgetsLostAnswers: Breakage = (real) => ({
+  leaseInstances: (request) => real.leaseInstances({ ...request, again: false }),
+  leaseTasks: (request) => real.leaseTasks({ ...request, again: false }),
+});
+
 export const losesSuspicion: Breakage = (real) => ({
   async leaseInstances(request) {
     const { instances, ...rest } = await real.leaseInstances({ ...request, allowSuspect: true });

@@ -14,6 +14,7 @@ import {
   changingTurns,
   dropsNeighboursOfRefused,
   filtersNamesAfterLimit,
+  forgetsLostAnswers,
   ignoresLastEvent,
   ignoresTokens,
   leasesWhatOthersHold,
@@ -122,6 +123,12 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
     what: "leases what another runtime holds",
     breakage: leasesWhatOthersHold,
     caughtBy: "instance leases: an instance is leased to one runtime at a time",
+  },
+  {
+    what: "takes a request that is made again for a new one",
+    breakage: forgetsLostAnswers,
+    caughtBy:
+      "lost answers: a lease of instances that is asked for again hands over the same, as fresh",
   },
   {
     what: "filters names after the limit",

@@ -91,7 +91,8 @@ async function replays(
 function onlooker(world: World): SimulatedProcess {
   const generation = Math.max(...world.slots.map((slot) => slot.generation));
   const never = (): Promise<never> => new Promise<never>(() => undefined);
-  return { name: "replay", generation, sleep: never, crash: never };
+  const { unitMs } = world.scenario;
+  return { name: "replay", generation, unitMs, sleep: never, crash: never };
 }
 
 async function leftovers(world: World): Promise<void> {

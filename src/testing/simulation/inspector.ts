@@ -20,7 +20,7 @@ import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
 import { statusFollows } from "./invariants/status.ts";
 import { DueTimes } from "./invariants/timers.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
-import type { InvariantNumber } from "./violation.ts";
+import type { InvariantNumber, OtherFault } from "./violation.ts";
 
 type Look = (now: InstanceSnapshot, before: InstanceSnapshot | null) => string[];
 const LOOKS: readonly (readonly [InvariantNumber, Look])[] = [
@@ -39,13 +39,13 @@ export class Inspector {
   readonly #store: SimulatedStore;
   readonly #sent = new SentEvents();
   readonly #dueTimes = new DueTimes();
-  readonly #report: (invariant: InvariantNumber, what: string) => void;
+  readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** Events that were committed by turns. */
   events = 0;
 
   constructor(
     store: SimulatedStore,
-    report: (invariant: InvariantNumber, what: string) => void,
+    report: (invariant: InvariantNumber | OtherFault, what: string) => void,
   ) {
     this.#store = store;
     this.#report = report;
@@ -61,7 +61,23 @@ export class Inspector {
     for (const what of this.#dueTimes.see(call)) this.#report("I10", what);
     this.#sent.see(call, (key) => this.snapshots.idOf(key));
     if (isRead(call.method)) return;
+    if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
+  }
+
+  /** No turn is committed while its instance is paused (semantics 20). */
+  #seePaused(items: readonly CommitItem[], results: readonly CommitResult[]): void {
+    const lifted = new Set<string>();
+    for (const [i, item] of items.entries()) {
+      if (item.kind !== "turn") {
+        if ("id" in item) lifted.add(item.id); // it may have been resumed, cancelled or begun anew before
+        continue;
+      }
+      const id = this.snapshots.idOf(item.key);
+      if (id === undefined || lifted.has(id) || results[i]?.kind !== "committed") continue;
+      const paused = this.snapshots.last(id)?.record.paused ?? null;
+      if (paused !== null) this.#report("paused", `${id} made a turn`);
+    }
   }
 
   /** Looks at one instance now. */

@@ -23,6 +23,8 @@ export interface SimulatedProcess {
   readonly name: string;
   /** The deployment that it belongs to: 1, and after a rolling deploy 2. */
   readonly generation: number;
+  /** The measure of everything that takes time in this run: a beat; leases and faults are some of them. */
+  readonly unitMs: number;
   /** Waits in simulated time; never returns if the process dies meanwhile. */
   sleep(ms: number): Promise<void>;
   /** Ends the process at once, as a fault of the code would. */
@@ -32,6 +34,7 @@ export interface SimulatedProcess {
 export interface MachineOptions {
   readonly name: string;
   readonly generation: number;
+  readonly unitMs: number;
   readonly timeline: Timeline;
   readonly store: SimulatedStore;
   readonly network: Network;
@@ -44,6 +47,7 @@ export interface MachineOptions {
 export class Machine implements SimulatedProcess {
   readonly name: string;
   readonly generation: number;
+  readonly unitMs: number;
   readonly loop: Loop;
   readonly environment: ProcessEnvironment;
   readonly line: Line;
@@ -59,6 +63,7 @@ export class Machine implements SimulatedProcess {
     this.#o = options;
     this.name = name;
     this.generation = generation;
+    this.unitMs = options.unitMs;
     this.loop = timeline.addLoop(name);
     this.environment = new ProcessEnvironment({ timeline, loop: this.loop, chance });
     const { loop, environment } = this;

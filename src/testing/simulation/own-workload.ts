@@ -15,6 +15,8 @@ export interface Driving {
   readonly client: Client;
   /** Random numbers that follow from the seed. */
   readonly chance: Chance;
+  /** The measure of everything that takes time in this run; faults go on for 24 of them. */
+  readonly unitMs: number;
   /** Waits in simulated time. */
   sleep(ms: number): Promise<void>;
 }
@@ -46,7 +48,7 @@ export function workloadOf(own: OwnWorkload): Workload<null> {
   return {
     name: own.name ?? "own",
     plan: () => null,
-    begin({ seed }) {
+    begin({ seed, unitMs }) {
       return {
         register: own.register,
         longestMs: own.longestMs ?? LONGEST_DEFAULT_MS,
@@ -58,6 +60,7 @@ export function workloadOf(own: OwnWorkload): Workload<null> {
               own.drive({
                 client,
                 chance: new Chance(seed, "driver"),
+                unitMs,
                 sleep: (ms) => process.sleep(ms),
               }),
           },

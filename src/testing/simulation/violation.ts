@@ -33,4 +33,11 @@ export const INVARIANTS = {
 } as const;
 export type InvariantNumber = keyof typeof INVARIANTS;
 /** What is no invariant of the programme but ends a run as well. */
-export type OtherFault = "lost" | "stuck" | "endless" | "infrastructure" | "blocked" | "check";
+export type OtherFault =
+  | "lost" // acknowledged, and nowhere
+  | "stuck" // not at its end, long after everything went right again
+  | "endless" // something spins
+  | "infrastructure" // an instance was ended by a fault that was none of its own (P6)
+  | "blocked" // for no reason
+  | "paused" // a turn was committed although nobody had resumed its instance (semantics 20)
+  | "check" // what the workload itself says

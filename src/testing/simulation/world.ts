@@ -154,6 +154,7 @@ export class World {
     const machine = new Machine({
       name,
       generation: slot.generation,
+      unitMs: this.scenario.unitMs,
       timeline: this.timeline,
       store: this.store,
       network: this.network,
