@@ -386,7 +386,7 @@ describe("what is registered", () => {
 });
 
 describe("Perdure.open", () => {
-  test.each(["", "orders.db", "postgres://localhost/x", "file:orders.db", "SQLITE:x.db"])(
+  test.each(["", "orders.db", "mysql://localhost/x", "file:orders.db", "SQLITE:x.db"])(
     "refuses the address %o and shows what one looks like",
     async (address) => {
       const error = await refusalOf(Perdure.open(address));
