@@ -41,7 +41,11 @@ const PROJECTS: readonly Project[] = [
     file: "main.ts",
     typed: true,
     code: `import { activity, orchestration, Perdure, type Handle } from "perdure";
+import type * as flows from "perdure/flow";
+import type * as server from "perdure/server";
 import { SqliteProvider } from "perdure/sqlite";
+import type * as testing from "perdure/testing";
+export type Others = [flows.FlowDefinition, server.ServerOptions, testing.VirtualEnvironment];
 const greet = activity("greet", async (name: string) => \`Hello, \${name}\`);
 const hello = orchestration("hello", async (ctx, name: string) => ctx.run(greet, name));
 await using provider = { store: await SqliteProvider.open(":memory:"), async [Symbol.asyncDispose]() { await this.store.close(); } };

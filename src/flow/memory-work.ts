@@ -39,7 +39,9 @@ export class MemoryWork {
   readonly #invoke: (context: MemoryContext) => unknown;
   readonly #contextOf: (attempt: number, controller: AbortController) => MemoryContext;
   readonly #onOutcome: (outcome: WorkOutcome) => void;
-  #timers: TimerHandle[] = [];
+  /** The end of this attempt's time, or the beginning of the next one. */
+  #timer: TimerHandle | null = null;
+  #beatTimer: TimerHandle | null = null;
   #controller = new AbortController();
   #isOver = false;
   #lastHeartbeat: unknown = undefined;
@@ -84,7 +86,9 @@ export class MemoryWork {
     const controller = new AbortController();
     this.#controller = controller;
     const { timeoutMs } = this.#options;
-    if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.#late(attempt, "activity"));
+    if (timeoutMs !== undefined) {
+      this.#timer = this.#after(timeoutMs, () => this.#late(attempt, "activity"));
+    }
     this.#beat(attempt, controller);
     const context = this.#contextOf(attempt, controller);
     void this.#enter(context).then((settle) => {
@@ -118,8 +122,9 @@ export class MemoryWork {
   #beat(attempt: number, controller: AbortController): void {
     const { heartbeatTimeoutMs } = this.#options;
     if (heartbeatTimeoutMs === undefined || this.#controller !== controller) return;
-    this.#stopTimers("beat");
-    this.#after(heartbeatTimeoutMs, () => this.#late(attempt, "activity heartbeat"), "beat");
+    this.#beatTimer?.cancel();
+    const silent = (): void => this.#late(attempt, "activity heartbeat");
+    this.#beatTimer = this.#after(heartbeatTimeoutMs, silent);
   }
 
   #late(attempt: number, what: string): void {
@@ -131,35 +136,29 @@ export class MemoryWork {
       message,
       retryable: true,
     };
-    const controller = this.#controller;
-    this.#controller = new AbortController(); // what the old one does from here on is ignored (MW2)
-    controller.abort(new PerdureError("TIMEOUT", message));
+    const attemptUnderWay = this.#controller;
     this.#failed(attempt, failure, null);
+    attemptUnderWay.abort(new PerdureError("TIMEOUT", message));
   }
 
   #failed(attempts: number, failure: Failure, delayMs: number | null): void {
     this.#stopTimers();
+    this.#controller = new AbortController(); // what the attempt does from here on is ignored (MW2)
     const policy = this.#options.retry ?? normalizeRetry(undefined);
     if (!shouldRetry({ policy, failures: attempts, failure })) {
       this.#end();
       return this.#onOutcome({ kind: "failed", failure, attempts });
     }
     const after = delayMs ?? retryDelay(policy, attempts, this.#host.random);
-    this.#after(after, () => this.#attempt(attempts + 1));
+    this.#timer = this.#after(after, () => this.#attempt(attempts + 1));
   }
 
-  readonly #labels = new WeakMap<TimerHandle, string>();
-  #after(delayMs: number, fn: () => void, label = ""): void {
-    const timer = this.#host.wheel.schedule(this.#host.monotonic() + delayMs, fn);
-    this.#labels.set(timer, label);
-    this.#timers.push(timer);
+  #after(delayMs: number, fn: () => void): TimerHandle {
+    return this.#host.wheel.schedule(this.#host.monotonic() + delayMs, fn);
   }
-  #stopTimers(label?: string): void {
-    const stopped = this.#timers.filter(
-      (timer) => label === undefined || this.#labels.get(timer) === label,
-    );
-    for (const timer of stopped) timer.cancel();
-    this.#timers = this.#timers.filter((timer) => !stopped.includes(timer));
+  #stopTimers(): void {
+    this.#timer?.cancel();
+    this.#beatTimer?.cancel();
   }
   #end(): void {
     this.#isOver = true;

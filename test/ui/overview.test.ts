@@ -1,7 +1,12 @@
 // The overview, the queues and the runtimes, and the way in.
 
-import { expect, test } from "vitest";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { expect, onTestFinished, test } from "vitest";
+import { createToken, perdureServer } from "../../src/server/index.ts";
 import { openBrowser, openPage } from "./support/browser.ts";
+import { builtUi } from "./support/built-ui.ts";
 import { useScene } from "./support/scene.ts";
 import { fulfil, payout, poster, quick } from "./support/shop.ts";
 import { block, until, waitsForEvent } from "./support/world.ts";
@@ -112,6 +117,32 @@ test("a token in the address is taken out of it before anything is shown", async
   expect(page.url()).not.toContain("token");
   await page.goBack().catch(() => null);
   expect(page.url()).not.toContain("token");
+});
+
+test("mounted in an application it works below its path, with and without a slash at the end", async () => {
+  const { token, entry } = createToken({ name: "mia", role: "viewer" });
+  await using mounted = perdureServer(scene.world.perdure.client, {
+    ui: await builtUi(),
+    tokens: [entry],
+    log: () => undefined,
+  });
+  const app = new Hono().route("/ops/perdure", mounted);
+  const node = createAdaptorServer({ fetch: app.fetch });
+  await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void node.close());
+  const { port } = node.address() as AddressInfo; // it listens on a port
+  await using browser = await openBrowser();
+  for (const path of ["/ops/perdure", "/ops/perdure/"]) {
+    const address = `http://127.0.0.1:${port}${path}#token=${token}`;
+    await using watched = await openPage(browser, address);
+    const { page, troubles } = watched;
+    await page.locator(".tile[data-status=failed]").click();
+    await page.getByRole("row", { name: "payout-1, failed, payout" }).waitFor();
+    expect(page.url()).toMatch(/\/ops\/perdure\/#\/instances\?status=failed$/);
+    await page.reload();
+    await page.getByRole("row", { name: "payout-1, failed, payout" }).waitFor();
+    expect(troubles).toEqual([]);
+  }
 });
 
 test("an address that means nothing says so", async () => {

@@ -46,6 +46,18 @@ export const blocked: ContractSubject = {
       },
     },
     {
+      title: "a block over open steps leaves word for others: no message tells of steps (5, V3)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.turn(held, { events: [eventText()], stepsOpen: true });
+        const { key, token } = held;
+        await setup.commit({ kind: "block", key, token, reason: REASON, by: ALPHA });
+        expect(await setup.inboxKinds(key)).toEqual(["wake"]);
+        await setup.leaseNothing(ALPHA);
+        await setup.leaseOnly("a", BETA);
+      },
+    },
+    {
       title: "a block under another token is refused and blocks nothing",
       async run(setup) {
         const held = await setup.hold("a");

@@ -8,7 +8,9 @@ import type { Carried } from "./calls.ts";
 export function callText(call: Carried): string | null {
   switch (call.method) {
     case "commit":
-      return call.args[0].map((item, i) => `${itemText(item)} ${resultText(call.result[i])}`).join("; ");
+      return call.args[0]
+        .map((item, i) => `${itemText(item)} ${resultText(call.result[i])}`)
+        .join("; ");
     case "leaseInstances": {
       const taken = call.result.instances.map(
         ({ id, fresh, messages, lastEvent }) =>

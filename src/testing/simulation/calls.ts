@@ -4,9 +4,11 @@ import { PerdureError } from "../../core/errors.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 
 type Functions = {
-  [Name in keyof Provider as Provider[Name] extends (...args: never[]) => Promise<unknown>
-    ? Name
-    : never]: Provider[Name];
+  [
+    Name in keyof Provider as Provider[Name] extends (...args: never[]) => Promise<unknown>
+      ? Name
+      : never
+  ]: Provider[Name];
 };
 /** The methods that ask the store. */
 export type Method = Exclude<keyof Functions, "close">;

@@ -59,8 +59,12 @@ function lostAcknowledgements(world: World, end: ReadonlyMap<string, EndedInstan
 function infrastructureFaults(world: World, end: ReadonlyMap<string, EndedInstance>): void {
   for (const [id, { executions }] of end) {
     const last = [...executions.values()].at(-1)?.at(-1);
-    if (last?.kind !== "OrchestrationFailed" || last.failure.category !== "infrastructure") continue;
-    world.report("infrastructure", `${id} was ended by ${last.failure.name}: ${last.failure.message}`);
+    if (last?.kind !== "OrchestrationFailed" || last.failure.category !== "infrastructure")
+      continue;
+    world.report(
+      "infrastructure",
+      `${id} was ended by ${last.failure.name}: ${last.failure.message}`,
+    );
   }
 }
 

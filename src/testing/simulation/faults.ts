@@ -111,9 +111,9 @@ function* drawEvents(
     const count = chance.between(1, most);
     return has(kind) ? count : 0;
   };
-  for (let i = times("crash", 6); i > 0; i--) {
+  for (let i = times("crash", 8); i > 0; i--) {
     const slot = chance.below(workers + clients);
-    const steps = chance.below(chance.pick([3, 40, 400]));
+    const steps = chance.below(chance.pick([3, 30, 120]));
     yield { kind: "crash", atMs: at(), slot, steps, backAfterMs: upTo(8) };
   }
   for (let i = times("pause", 4); i > 0; i--) {

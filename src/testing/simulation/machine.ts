@@ -42,6 +42,8 @@ export interface MachineOptions {
   readonly ledger: Ledger;
   readonly log: LogSink;
   readonly onCrash: (machine: Machine) => void;
+  /** Its own code is about to end it. */
+  readonly onOwnCrash: (machine: Machine) => void;
 }
 
 export class Machine implements SimulatedProcess {
@@ -79,6 +81,7 @@ export class Machine implements SimulatedProcess {
     new Promise((resolve) => void this.#o.timeline.after(ms, resolve, this.loop, false));
 
   readonly crash = (): Promise<never> => {
+    if (this.#isAlive) this.#o.onOwnCrash(this);
     this.die();
     return new Promise<never>(() => undefined);
   };

@@ -87,7 +87,10 @@ function* fewerEvents<Plan>(
   const { faults } = scenario;
   for (const [index, event] of faults.events.entries()) {
     const events = faults.events.toSpliced(index, 1);
-    yield [`without the ${event.kind} at ${event.atMs}`, { ...scenario, faults: { ...faults, events } }];
+    yield [
+      `without the ${event.kind} at ${event.atMs}`,
+      { ...scenario, faults: { ...faults, events } },
+    ];
   }
 }
 

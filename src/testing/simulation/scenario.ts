@@ -37,8 +37,9 @@ export interface PlanFrame {
 /** Units until faults stop. */
 const STORMY_UNITS = 24;
 const POISON_DEATHS = 3;
-/** The share of seeds in which nothing goes wrong at all. */
+/** The share of seeds in which nothing goes wrong at all, and the least that does in the others. */
 const FINE_WEATHER = 0.03;
+const KINDS_MIN = 3;
 
 export function drawScenario<Plan>(
   seed: number,
@@ -56,8 +57,7 @@ export function drawScenario<Plan>(
   const calmAtMs = STORMY_UNITS * unitMs;
   const swarm = chance.of("swarm");
   const allowed = options.faults ?? FAULT_KINDS;
-  const share = swarm.likely(FINE_WEATHER) ? 0 : swarm.pick([0.2, 0.3, 0.5, 0.7]);
-  const kinds = FAULT_KINDS.filter((kind) => swarm.likely(share) && allowed.includes(kind));
+  const kinds = drawKinds(swarm, allowed);
   const workerCount = frame.between(1, 4);
   const clients = frame.between(1, 3);
   const common: PlainOptions = {
@@ -70,7 +70,13 @@ export function drawScenario<Plan>(
     ...drawOwn(chance.of(`worker ${slot}`), slot),
     ...options.runtime,
   }));
-  const plan = options.plan(chance.of("plan"), { unitMs, calmAtMs, clients, workers, faults: kinds });
+  const plan = options.plan(chance.of("plan"), {
+    unitMs,
+    calmAtMs,
+    clients,
+    workers,
+    faults: kinds,
+  });
   const faults = drawFaults(chance.of("faults"), kinds, {
     unitMs,
     untilMs: calmAtMs,
@@ -78,6 +84,15 @@ export function drawScenario<Plan>(
     clients,
   });
   return { seed, unitMs, workers, clients, faults, calmAtMs, plan };
+}
+
+/** Some of those allowed, or in fine weather none; in the order of the table. */
+function drawKinds(chance: Chance, allowed: readonly FaultKind[]): readonly FaultKind[] {
+  if (chance.likely(FINE_WEATHER)) return [];
+  const share = chance.pick([0.2, 0.3, 0.5, 0.7]);
+  const drawn = new Set(chance.some(FAULT_KINDS, share));
+  while (drawn.size < KINDS_MIN) drawn.add(chance.pick(FAULT_KINDS));
+  return FAULT_KINDS.filter((kind) => drawn.has(kind) && allowed.includes(kind));
 }
 
 function drawOptions(chance: Chance, unitMs: number): PlainOptions {

@@ -84,7 +84,9 @@ export class Storm {
     const { inspector, store } = this.#world;
     const live = inspector.snapshots.ids.filter((id) => {
       const snapshot = inspector.snapshots.last(id);
-      return snapshot !== null && !isTerminalStatus(snapshot.record.status) && snapshot.rows.length > 0;
+      return (
+        snapshot !== null && !isTerminalStatus(snapshot.record.status) && snapshot.rows.length > 0
+      );
     });
     const id = live[pick % Math.max(live.length, 1)];
     const snapshot = id === undefined ? null : inspector.snapshots.last(id);

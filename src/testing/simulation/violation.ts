@@ -40,4 +40,4 @@ export type OtherFault =
   | "infrastructure" // an instance was ended by a fault that was none of its own (P6)
   | "blocked" // for no reason
   | "paused" // a turn was committed although nobody had resumed its instance (semantics 20)
-  | "check" // what the workload itself says
+  | "check"; // what the workload itself says

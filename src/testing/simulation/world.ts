@@ -162,6 +162,7 @@ export class World {
       ledger: this.ledger,
       log: (level, message, fields) => this.#log(name, level, message, fields),
       onCrash: (dead) => this.#crashed(slot, dead),
+      onOwnCrash: (dying) => this.land("poison", dying.name),
     });
     slot.machine = machine;
     this.trace.note(name, `boots${slot.options === null ? "" : ` generation ${slot.generation}`}`);
@@ -208,7 +209,10 @@ export class World {
 
   #log(who: string, level: LogLevel, message: string, fields: Readonly<Record<string, unknown>>) {
     const instance = fields["instance"];
-    this.trace.note(who, `${level}: ${message}${typeof instance === "string" ? ` [${instance}]` : ""}`);
+    this.trace.note(
+      who,
+      `${level}: ${message}${typeof instance === "string" ? ` [${instance}]` : ""}`,
+    );
     if (message.includes("failed inside the engine")) {
       this.report("I20", `${message}: ${text(fields["error"])}`);
     }

@@ -85,7 +85,6 @@ const SHAPES = [
 export const HOSTILE: readonly string[] = [...MARKUP, ...BREAKOUTS, ...ADDRESSES, ...SHAPES];
 /** Without control characters, which ids may not have. */
 export const HOSTILE_IDS: readonly string[] = HOSTILE.filter(
-  // eslint-disable-next-line no-control-regex -- these are the ones that ids refuse
   (text) =>
     !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text) && Buffer.byteLength(text) <= 200,
 );

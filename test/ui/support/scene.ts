@@ -6,6 +6,9 @@ import type { ListenOptions, Role } from "../../../src/server/index.ts";
 import { openBrowser, openPage, type Watched } from "./browser.ts";
 import { openWorld, type World } from "./world.ts";
 
+/** A hundred thousand instances take a while. */
+const PREPARE_MS = 300_000;
+
 export interface Scene {
   readonly world: World;
   /** A page at this place (`/instances?status=failed`), logged in. */
@@ -24,7 +27,7 @@ export function useScene(
     held.browser = await openBrowser();
     held.world = await openWorld(options);
     await prepare(held.world);
-  });
+  }, PREPARE_MS);
   afterAll(async () => {
     await held.browser?.close();
     await held.world?.[Symbol.asyncDispose]();

@@ -19,7 +19,7 @@ export function useChanges(
     const run = (): void => {
       timer = undefined;
       last = performance.now();
-      
+      latest.current.act();
     };
     const stop = onChange((change) => {
       if (timer !== undefined || !latest.current.isOfInterest(change)) return;

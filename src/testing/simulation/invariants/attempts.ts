@@ -33,7 +33,9 @@ export function attemptFaults(
       const runs = ledger.runsOf(call);
       const where = `${event.name} of ${id}#${execution}/${event.sequence}`;
       const story = model.stories.get(taskKey({ key, execution, sequence: event.sequence }));
-      const outcome = events.find((each) => "attempts" in each && each.scheduled === event.sequence);
+      const outcome = events.find(
+        (each) => "attempts" in each && each.scheduled === event.sequence,
+      );
       if (event.kind === "ActivityScheduled") {
         found.push(...activityFaults(where, runs, story, outcome));
       } else found.push(...stepFaults(where, runs, outcome));
@@ -57,7 +59,8 @@ function activityFaults(
   if (runs.length > grants) {
     found.push(`19: ${where} ran ${runs.length} times under ${grants} leases`);
   }
-  if (runs.length < retries) found.push(`16: ${where} failed ${retries} times in ${runs.length} runs`);
+  if (runs.length < retries)
+    found.push(`16: ${where} failed ${retries} times in ${runs.length} runs`);
   const failed = outcome?.kind === "ActivityFailed" ? outcome : null;
   const isDeadline = failed !== null && failed.attempts === 0;
   if (outcome === undefined || !("attempts" in outcome) || isDeadline) return found;

@@ -26,7 +26,9 @@ export function childFaults(
           ? child.status === "completed" && child.output === event.output
           : child.status === event.outcome;
       if (!isSame) {
-        found.push(`${id}#${execution}/${scheduled} was told ${event.kind}; ${call.id} is ${child.status}`);
+        found.push(
+          `${id}#${execution}/${scheduled} was told ${event.kind}; ${call.id} is ${child.status}`,
+        );
       }
     }
     for (const [scheduled, times] of told) {

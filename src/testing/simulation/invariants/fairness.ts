@@ -21,7 +21,8 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
     const snapshot = snapshots.last(id);
     if (snapshot === null) return [];
     const { record, inbox } = snapshot;
-    if (isTerminalStatus(record.status) || record.paused !== null || record.blocked !== null) return [];
+    if (isTerminalStatus(record.status) || record.paused !== null || record.blocked !== null)
+      return [];
     const due = inbox.find(({ visibleAt }) => visibleAt <= now && isOver(visibleAt));
     if (due === undefined) return [];
     const holder = record.owner === null ? "nobody holds it" : `${record.owner} holds it`;

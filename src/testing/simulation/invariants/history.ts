@@ -29,7 +29,9 @@ export function matchedCompletions({ events }: InstanceSnapshot): string[] {
     const asked = events[scheduled - 1]?.kind;
     const expected = kind === "StepAttemptFailed" ? "StepScheduled" : ANSWERS[kind];
     if (scheduled >= sequence || asked !== expected) {
-      found.push(`event ${sequence} (${kind}) answers ${scheduled}, which is ${asked ?? "nothing"}`);
+      found.push(
+        `event ${sequence} (${kind}) answers ${scheduled}, which is ${asked ?? "nothing"}`,
+      );
     }
     const earlier = answered.get(scheduled);
     if (earlier !== undefined) found.push(`${scheduled} has ${earlier} and ${sequence} ${kind}`);

@@ -64,7 +64,8 @@ export class LeaseModel {
           if (!fresh && (held?.owner !== owner || held.token !== token)) {
             this.#found.push(`5: ${call.by} is told that it holds ${id}, which it does not`);
           }
-          if (fresh) this.#give(this.#instances, key, `instance ${id}`, owner, token, leaseMs, call);
+          if (fresh)
+            this.#give(this.#instances, key, `instance ${id}`, owner, token, leaseMs, call);
         }
         break;
       }
@@ -202,7 +203,8 @@ export class LeaseModel {
       const { owner, token } = lease;
       this.#tasks.set(taskKey(address), { owner, token, until, since: now, sinceMs });
     }
-    for (const sequence of item.cancelledTasks) this.#tasks.delete(taskKey({ key, execution, sequence }));
+    for (const sequence of item.cancelledTasks)
+      this.#tasks.delete(taskKey({ key, execution, sequence }));
     if (item.change.kind === "continued") this.#lives.set(key, execution + 1);
     if (item.change.kind !== "none") this.#forgetTasks(key);
     if (item.change.kind === "ended" || item.release) this.#instances.delete(key);
@@ -217,7 +219,8 @@ export class LeaseModel {
     this.#forgetTasks(key);
   }
   #forgetTasks(instance: number): void {
-    for (const key of this.#tasks.keys()) if (key.startsWith(`${instance}:`)) this.#tasks.delete(key);
+    for (const key of this.#tasks.keys())
+      if (key.startsWith(`${instance}:`)) this.#tasks.delete(key);
   }
 
   #takeTask(claim: TaskClaim, what: string): TaskStory | null {
@@ -239,7 +242,14 @@ export class LeaseModel {
     const id = taskKey(address);
     let story = this.#stories.get(id);
     if (story === undefined) {
-      story = { address: { key, execution, sequence }, name, grants: 0, retries: 0, deaths: 0, releases: 0 };
+      story = {
+        address: { key, execution, sequence },
+        name,
+        grants: 0,
+        retries: 0,
+        deaths: 0,
+        releases: 0,
+      };
       this.#stories.set(id, story);
     }
     return story;

@@ -85,7 +85,8 @@ export class SentEvents {
       here.add(key);
     }
     for (const [key, { name }] of sent) {
-      if (!here.has(key) && taken?.has(key) !== true) found.push(`7: ${name} ${key} was accepted and is gone`);
+      if (!here.has(key) && taken?.has(key) !== true)
+        found.push(`7: ${name} ${key} was accepted and is gone`);
     }
     return found;
   }

@@ -69,7 +69,8 @@ async function replay(replayable: Replayable, isCutOff: boolean): Promise<string
 
 /** Without the end, and without the cancels that came with it. */
 function withoutEnd(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
-  const isEnding = ({ kind }: HistoryEvent): boolean => isTerminalKind(kind) || CANCELS.includes(kind);
+  const isEnding = ({ kind }: HistoryEvent): boolean =>
+    isTerminalKind(kind) || CANCELS.includes(kind);
   return events.slice(0, events.findLastIndex((event) => !isEnding(event)) + 1);
 }
 

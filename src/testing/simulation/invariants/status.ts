@@ -9,7 +9,9 @@ export function statusFollows(now: InstanceSnapshot): string[] {
   if (events.length === 0) {
     // Between two executions it goes on; before the first it has not begun.
     const isFit = record.status === (record.execution === 1 ? "pending" : record.status);
-    return isFit && !isTerminalStatus(record.status) ? [] : [`without history it is ${record.status}`];
+    return isFit && !isTerminalStatus(record.status)
+      ? []
+      : [`without history it is ${record.status}`];
   }
   return [...ending(now), ...state(now), ...version(now)];
 }

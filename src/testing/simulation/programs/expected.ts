@@ -153,7 +153,10 @@ export function oneOf(...options: readonly Expected[]): Expected {
 }
 
 /** Whether a value is what was expected; a program that threw has none. */
-export function matches(expected: Expected, actual: { readonly value: unknown } | "threw"): boolean {
+export function matches(
+  expected: Expected,
+  actual: { readonly value: unknown } | "threw",
+): boolean {
   switch (expected.kind) {
     case "throws":
       return actual === "threw";

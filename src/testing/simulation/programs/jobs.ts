@@ -202,7 +202,8 @@ export function* smallerJobs(job: Job): Iterable<Job> {
   };
   for (const [index, round] of input.rounds.entries()) {
     if (input.rounds.length > 1) yield withRounds(input.rounds.toSpliced(index, 1));
-    for (const smaller of smallerPrograms(round)) yield withRounds(input.rounds.with(index, smaller));
+    for (const smaller of smallerPrograms(round))
+      yield withRounds(input.rounds.with(index, smaller));
   }
   const others = controls.filter(({ kind }) => kind === "raise");
   if (others.length < controls.length) yield { ...job, controls: others };

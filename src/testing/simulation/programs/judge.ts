@@ -4,7 +4,14 @@ import { defaultCodec } from "../../../core/codec.ts";
 import type { HistoryEvent } from "../../../core/history-events.ts";
 import { openCalls } from "../invariants/fold.ts";
 import type { EndedInstance, EndOfRun } from "../workload.ts";
-import { expectedOf, matches, mayThrow, shown, type Expected, type ExpectedFrame } from "./expected.ts";
+import {
+  expectedOf,
+  matches,
+  mayThrow,
+  shown,
+  type Expected,
+  type ExpectedFrame,
+} from "./expected.ts";
 import type { Job, JobScript } from "./jobs.ts";
 import { partsOf, type Program } from "./program.ts";
 
@@ -23,14 +30,11 @@ export function judgeJob(job: Job, script: JobScript, end: EndOfRun, frame: Expe
   judgeDetached(job, instance, end, frame);
 }
 
-function judgeResult(
-  job: Job,
-  instance: EndedInstance,
-  end: EndOfRun,
-  frame: ExpectedFrame,
-): void {
+function judgeResult(job: Job, instance: EndedInstance, end: EndOfRun, frame: ExpectedFrame): void {
   const { record } = instance;
-  const rounds = job.input.rounds.map((round) => expectedOf({ op: "sequence", parts: [round] }, frame));
+  const rounds = job.input.rounds.map((round) =>
+    expectedOf({ op: "sequence", parts: [round] }, frame),
+  );
   const items = rounds.flatMap((round) => (round.kind === "list" ? round.items : []));
   const expected: Expected =
     job.input.end === "throw" ? { kind: "throws" } : { kind: "list", items };
@@ -63,7 +67,8 @@ function judgeUndone(job: Job, { executions }: EndedInstance, end: EndOfRun): vo
 
 function isCancelledAtOnce(events: readonly HistoryEvent[]): boolean {
   return events.every(
-    ({ kind }) => !kind.endsWith("Scheduled") && kind !== "TimerCreated" && kind !== "EventSubscribed",
+    ({ kind }) =>
+      !kind.endsWith("Scheduled") && kind !== "TimerCreated" && kind !== "EventSubscribed",
   );
 }
 
@@ -71,7 +76,9 @@ function isCancelledAtOnce(events: readonly HistoryEvent[]): boolean {
 function wasStoppedInVain(job: Job, script: JobScript, { executions }: EndedInstance): boolean {
   if (script.refused.has("cancel") || script.refused.has("terminate")) return true;
   const events = [...executions.values()].flat();
-  return !events.some(({ kind }) => kind === "OrchestrationCancelRequested") && job.controls.length > 0;
+  return (
+    !events.some(({ kind }) => kind === "OrchestrationCancelRequested") && job.controls.length > 0
+  );
 }
 
 /** What a job started and let go comes to its own result. */
@@ -96,7 +103,9 @@ function judgeDetached(
     const { status, output, error } = instance.record;
     const expected = expectedOf(body, frame);
     const actual =
-      status === "completed" ? { value: defaultCodec.decode(output ?? "null") } : ("threw" as const);
+      status === "completed"
+        ? { value: defaultCodec.decode(output ?? "null") }
+        : ("threw" as const);
     if (status === "failed" && !mayThrow(expected)) end.report(`${id} failed: ${error}`);
     else if (status !== "completed" && status !== "failed") end.report(`${id} is ${status}`);
     else if (!matches(expected, actual)) {

@@ -38,7 +38,12 @@ export type Program =
   /** An activity that ends its process whenever it runs. */
   | { readonly op: "poison"; readonly salt: number }
   /** An activity with a last moment, which it may miss. */
-  | { readonly op: "deadline"; readonly salt: number; readonly ms: number; readonly closeMs: number }
+  | {
+      readonly op: "deadline";
+      readonly salt: number;
+      readonly ms: number;
+      readonly closeMs: number;
+    }
   | { readonly op: "sleep"; readonly ms: number }
   /** Takes so many events of a name of its own, which clients raise. */
   | {
@@ -54,7 +59,12 @@ export type Program =
   /** Does one thing in the first deployment's code and another in the next one's. */
   | { readonly op: "patched"; readonly salt: number }
   | { readonly op: "throw"; readonly ms: number }
-  | { readonly op: "child"; readonly body: Program; readonly id: string | null; readonly abandon: boolean }
+  | {
+      readonly op: "child";
+      readonly body: Program;
+      readonly id: string | null;
+      readonly abandon: boolean;
+    }
   | { readonly op: "detached"; readonly id: string; readonly body: Program }
   /** A block that is cancelled after a while, before its work ends by itself. */
   | {

@@ -82,7 +82,11 @@ function jobMs(job: Job, unitMs: number, extra: (name: string) => ExtraOperation
 }
 
 /** Everything one after the other. */
-function programMs(program: Program, unitMs: number, extra: (name: string) => ExtraOperation): number {
+function programMs(
+  program: Program,
+  unitMs: number,
+  extra: (name: string) => ExtraOperation,
+): number {
   const parts = partsOf(program).reduce((sum, part) => sum + programMs(part, unitMs, extra), 0);
   if (program.op === "poison") return 200 * unitMs;
   if (program.op === "extra") return extra(program.name).longestMs(program.data);

@@ -1,0 +1,183 @@
+// Bugs that the simulation found, each told once more without it. The corpus holds the scenarios themselves.
+
+import { expect, test } from "vitest";
+import { activity, orchestration, Perdure, type Provider } from "../../src/index.ts";
+import type { CommitItem } from "../../src/core/provider/index.ts";
+import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
+import { wrapProvider } from "../trouble/wrapped-provider.ts";
+
+const QUIET = { log: () => undefined, beatMs: 1_000, pollIntervalMs: 1_000 } as const;
+
+async function openStore(): Promise<{ environment: VirtualEnvironment; store: Provider }> {
+  const environment = new VirtualEnvironment();
+  return { environment, store: await SqliteProvider.open(":memory:", { environment }) };
+}
+
+test("a step's outcome that comes while its execution ends is not given to the next one", async () => {
+  const { environment, store } = await openStore();
+  const gate = Promise.withResolvers<string>();
+  const provider = wrapProvider(store, {
+    async commit(items) {
+      const results = await store.commit(items);
+      if (!items.some(continues)) return results;
+      gate.resolve("the ended one's"); // its commit is on its way back while the step ends
+      await pass(environment, 10);
+      return results;
+    },
+  });
+  const rounds = orchestration("rounds", async (ctx, round: number): Promise<unknown> => {
+    if (round > 0) return ctx.step("later", () => "its own");
+    void ctx.step("slow", () => gate.promise);
+    await ctx.sleep(1_000);
+    return ctx.continueAsNew(1);
+  });
+  const perdure = await Perdure.open(provider, { register: [rounds], runtime: QUIET });
+  const handle = await perdure.client.start(rounds, 0);
+  await environment.advance(5_000);
+  expect(await handle.result({ timeout: 0 })).toBe("its own");
+  const kinds = (await handle.history()).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "StepCompleted")).toHaveLength(1);
+  await perdure.close();
+  await store.close();
+});
+
+test("a runtime that stopped while its beat was on its way is not registered again", async () => {
+  const { environment, store } = await openStore();
+  const gate = Promise.withResolvers<void>();
+  const provider = wrapProvider(store, {
+    async beat(id) {
+      await gate.promise;
+      return store.beat(id);
+    },
+  });
+  const perdure = await Perdure.open(provider, { register: [], runtime: QUIET });
+  await environment.advance(1_500);
+  await perdure.close();
+  gate.resolve();
+  await environment.settle();
+  expect(await store.listRuntimes()).toEqual([]);
+  await store.close();
+});
+
+test("a damaged history that a shadow replay meets blocks its instance, and the process lives", async () => {
+  const { environment, store } = await openStore();
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const provider = wrapProvider(store, {
+    readHistory: async (address) =>
+      (await store.readHistory(address)).map((row) => ({ ...row, data: row.data.slice(0, 9) })),
+  });
+  const waiting = orchestration("waiting", async (ctx) => ctx.event("never"));
+  const runtime = { ...QUIET, shadowReplay: "always" } as const;
+  const perdure = await Perdure.open(provider, { register: [waiting], runtime });
+  const handle = await perdure.client.start(waiting);
+  await environment.settle();
+  expect((await handle.describe()).blocked).toMatchObject({ code: "HISTORY_CORRUPT" });
+  expect(unhandled).toEqual([]);
+  process.off("unhandledRejection", note);
+  await perdure.close();
+  await store.close();
+});
+
+test("a step's attempt waits for its own time, not for that of one before", async () => {
+  const { environment, store } = await openStore();
+  const times: number[] = [];
+  let isFirst = true;
+  const provider = wrapProvider(store, {
+    async commit(items) {
+      const results = await store.commit(items);
+      const holds = isFirst && items.some((item) => says(item, "StepAttemptFailed"));
+      if (!holds) return results;
+      isFirst = false;
+      // Longer than the pause: the next attempt is entered at once, and the word of the pause stays behind.
+      await pass(environment, 2_500);
+      return results;
+    },
+  });
+  const steps = orchestration("steps", async (ctx) =>
+    ctx.step(
+      "stubborn",
+      ({ attempt }) => {
+        times.push(environment.now());
+        if (attempt < 3) throw new Error("not yet");
+        return attempt;
+      },
+      { retry: { maxAttempts: 3, backoff: { kind: "fixed", base: 2_000 } } },
+    ),
+  );
+  const perdure = await Perdure.open(provider, { register: [steps], runtime: QUIET });
+  const handle = await perdure.client.start(steps);
+  await environment.advance(20_000);
+  expect(await handle.result({ timeout: 0 })).toBe(3);
+  const [, second = 0, third = 0] = times;
+  expect(third - second).toBeGreaterThanOrEqual(2_000);
+  await perdure.close();
+  await store.close();
+});
+
+test("an activity's outcome survives a lease whose answer overtakes that of the commit before", async () => {
+  const work = activity("work", async (ms: number) => ms);
+  const { environment, store } = await openStore();
+  let held = 0;
+  const provider = wrapProvider(store, {
+    async commit(items) {
+      const results = await store.commit(items);
+      // A turn that lets go is on its way back while the next lease is already here.
+      if (items.some((item) => item.kind === "turn" && item.release) && held++ < 3) {
+        await pass(environment, 3_000);
+      }
+      return results;
+    },
+  });
+  const slow = activity("slow", async (ms: number) => {
+    await pass(environment, ms);
+    return ms;
+  });
+  const all = orchestration("all", async (ctx) =>
+    ctx.all([ctx.run(slow, 500), ctx.run(work, 0), ctx.sleep(5_000)]),
+  );
+  const runtime = { ...QUIET, stickyCacheMax: 0 };
+  const perdure = await Perdure.open(provider, { register: [all, work, slow], runtime });
+  const handle = await perdure.client.start(all);
+  await environment.advance(60_000);
+  expect(await handle.result({ timeout: 0 })).toEqual([500, 0, undefined]);
+  await perdure.close();
+  await store.close();
+});
+
+test("a process whose copy of the store's clock is fast does not spin until a timer is due", async () => {
+  const { environment, store } = await openStore();
+  let asked = 0;
+  const provider = wrapProvider(store, {
+    now: () => store.now() + 20,
+    leaseInstances(request) {
+      if (++asked > 500) throw new Error("it spins"); // and would for ever, since time stands still
+      return store.leaseInstances(request);
+    },
+  });
+  const sleeper = orchestration("sleeper", async (ctx) => void (await ctx.sleep(1_000)));
+  const runtime = { ...QUIET, stickyCacheMax: 0 };
+  const perdure = await Perdure.open(provider, { register: [sleeper], runtime });
+  const handle = await perdure.client.start(sleeper);
+  await environment.advance(500);
+  await perdure.client.start(sleeper); // somebody asks, and is told when the first one is due
+  await environment.advance(2_000);
+  expect(await handle.result({ timeout: 0 })).toBeUndefined();
+  expect(asked).toBeLessThan(60);
+  await perdure.close();
+  await store.close();
+});
+
+function continues(item: CommitItem): boolean {
+  return item.kind === "turn" && item.change.kind === "continued";
+}
+
+function says(item: CommitItem, kind: string): boolean {
+  return item.kind === "turn" && item.row?.data.includes(`"${kind}"`) === true;
+}
+
+async function pass(environment: VirtualEnvironment, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => void environment.setTimer(ms, resolve));
+}
