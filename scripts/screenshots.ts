@@ -55,7 +55,7 @@ const PICTURES: readonly Picture[] = [
   {
     name: "dashboard-flow",
     place: "/instances/checkout-1?tab=flow",
-    themes: ["light", "dark"],
+    themes: ["light"],
     viewport: { width: 1280, height: 1240 },
     ready: async (page) => {
       await page.getByRole("button", { name: /^approval, wait, waiting/ }).waitFor();

@@ -4,7 +4,7 @@
 //       as it is; `read`, `send` and whatever else is not asked for reasons throw PerdureErrors (S3).
 //   N2. A write holds its writer's lock and passes the bar (bar.ts). One whose connection is lost leaves a doubt,
 //       which is cleared before the next.
-//   N3. An idle connection that breaks is the pool's affair, and no event of the process.
+//   N3. A connection that breaks is told to whoever waits for its answer, and is no event of the process.
 //   N4. Statements name their tables as `@instances`; here they get their schema.
 
 import type pg from "pg";
@@ -72,7 +72,6 @@ export class Connection {
     this.schema = options.schema;
     this.clock = new StoreClock(options.environment);
     this.#bar = new Bar(options.environment, options.schema);
-    pool.on("error", ignore); // N3
   }
 
   prepare(sql: string): Statement {
@@ -264,7 +263,7 @@ export class Connection {
   async #on<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     this.assertOpen();
     const client = await this.#pool.connect();
-    client.on("error", ignore); // the work hears of it by itself
+    client.on("error", ignore); // N3
     let spoiled = false;
     try {
       return await work(client);

@@ -35,12 +35,13 @@ export class Store {
     const driver = await loadDriver();
     const config = isPool(target) ? null : { ...DEFAULTS, ...configOf(target) };
     const pool = isPool(target) ? target : new driver.Pool({ max: options.poolSize, ...config });
-    pool.on("error", ignore);
+    pool.on("error", ignore); // an idle connection that breaks is replaced when it is needed
     try {
       if (isPool(target)) refuseUnfit(target, options);
       return await Store.#check(pool, config, options, driver.Client);
     } catch (error) {
-      if (config !== null) await pool.end().catch(ignore);
+      if (config === null) pool.off("error", ignore);
+      else await pool.end().catch(ignore);
       throw toOpenError(error);
     }
   }

@@ -48,7 +48,7 @@ const NEW_TASKS = new ColumnArrays({
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
 const CLAIMS = new ColumnArrays(CLAIM);
-const OUTCOMES = new ColumnArrays({ ...CLAIM, outcome: "text" });
+const OUTCOMES = new ColumnArrays({ ...CLAIM, index: "bigint", outcome: "text" });
 const RETRIES = new ColumnArrays({
   ...CLAIM,
   delay: "bigint",
@@ -96,13 +96,13 @@ export class Tasks {
     this.#complete = connection.prepare(`
       WITH gone AS (
         DELETE FROM @tasks AS t USING ${OUTCOMES.from("c")} WHERE ${IS_CLAIMED}
-        RETURNING c.n, t.instance, t.execution, t.sequence, c.outcome, c.session_claim,
+        RETURNING c.n, c.index, t.instance, t.execution, t.sequence, c.outcome, c.session_claim,
           c.session_token
       ), bumped AS (${bumpOf("gone")}), put AS (
         INSERT INTO @inbox (${INBOX_COLUMNS})
         SELECT ${OF_INSTANCE}, (SELECT @clock()), g.execution, g.sequence, 'activity', NULL,
           'a:' || g.execution || ':' || g.sequence, g.outcome
-        FROM gone AS g JOIN @instances AS i ON ${probe("i.key", "g.instance")} ORDER BY g.n ${ON_SAME_KEY}
+        FROM gone AS g JOIN @instances AS i ON ${probe("i.key", "g.instance")} ORDER BY g.index ${ON_SAME_KEY} -- as they were given, not as they are locked
       )
       SELECT g.n, i.id, i.lease_owner, ${TARGET} AS target
       FROM gone AS g LEFT JOIN @instances AS i ON ${probe("i.key", "g.instance")}`);

@@ -181,6 +181,25 @@ export const groupCommit: ContractSubject = {
       },
     },
     {
+      title: "completions and sends of one group are received in its order (P7)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const lease = { owner: ALPHA, token: 77 };
+        const tasks = [];
+        for (let i = 0; i < 3; i++) tasks.push(claimOf(await setup.schedule(held, { lease }), 77));
+        const completions = tasks.map((task): CommitItem => {
+          return { kind: "completion", task, outcome: outcomeText(task.sequence) };
+        });
+        const sends = ["z", "a", "m"].map((data) => sendItem({ id: "a", data }));
+        await setup.provider.commit([...completions.toReversed(), ...sends]);
+        const due = await setup.due(held);
+        const sequences = due.flatMap(({ sequence }) => sequence ?? []);
+        expect(sequences).toEqual(tasks.map(({ sequence }) => sequence).toReversed());
+        const datas = due.filter(({ kind }) => kind === "event").map(({ data }) => data);
+        expect(datas).toEqual(["z", "a", "m"]);
+      },
+    },
+    {
       title: "a group of many hundreds is written whole",
       async run(setup) {
         const items = Array.from({ length: 600 }, (_, i) => startItem({ id: `n${i % 500}` }));

@@ -4,6 +4,7 @@
 
 import { hexOf, seededNumbers } from "../seeded-numbers.ts";
 
+/** Random numbers that follow from a seed, a stream a subject. */
 export class Chance {
   readonly seed: number;
   readonly #subject: string;

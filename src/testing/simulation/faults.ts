@@ -5,6 +5,7 @@
 import type { Chance } from "./chance.ts";
 import { NO_FAULTS, type NetworkFaults } from "./network.ts";
 
+/** Everything that may go wrong. */
 export const FAULT_KINDS = [
   "failBefore", // a call fails and was not carried out
   "failAfter", // a call fails and was carried out: nobody knows
@@ -19,6 +20,7 @@ export const FAULT_KINDS = [
   "poison", // an activity ends its process whenever it runs
   "damage", // a row of a history is damaged, and later repaired
 ] as const;
+/** One of them. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** Something that happens at a moment. Slots number the processes, workers first. */
@@ -50,6 +52,7 @@ export type FaultEvent =
     }
   | { readonly kind: "damage"; readonly atMs: number; readonly pick: number };
 
+/** The faults of one run. */
 export interface FaultPlan {
   readonly kinds: readonly FaultKind[];
   readonly network: NetworkFaults;

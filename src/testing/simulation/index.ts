@@ -1,15 +1,15 @@
 // Simulation: a whole system on one thread, with everything going wrong, again and again by seed.
-export { Chance } from "./chance.ts";
+export type { Chance } from "./chance.ts";
 export { FAULT_KINDS, type FaultEvent, type FaultKind, type FaultPlan } from "./faults.ts";
 export type { Acknowledged, Ledger, RunEntry } from "./ledger.ts";
 export type { SimulatedProcess } from "./machine.ts";
-export { minimize, type Minimized } from "./minimize.ts";
-export { NO_FAULTS, type NetworkFaults } from "./network.ts";
+export { minimize, type Minimized, type MinimizeOptions } from "./minimize.ts";
+export type { NetworkFaults } from "./network.ts";
 export { workloadOf, type Checking, type Driving, type OwnWorkload } from "./own-workload.ts";
 export type { Expected } from "./programs/expected.ts";
 export type { ExtraOperation } from "./programs/extra-operation.ts";
 export { programs, type ProgramsPlan } from "./programs/programs.ts";
-export { drawScenario, type PlainOptions, type PlanFrame, type Scenario } from "./scenario.ts";
+export type { PlainOptions, PlanFrame, Scenario } from "./scenario.ts";
 export {
   scenarioOf,
   simulate,

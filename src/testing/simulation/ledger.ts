@@ -2,6 +2,7 @@
 //   LE1. Nothing of a dead process is entered: whatever its code still does, nobody is there to see it.
 //   LE2. An entry is made before the code that it is about runs, and its end when that code has ended.
 
+/** One run of an activity or a step. */
 export interface RunEntry {
   readonly kind: "activity" | "step";
   readonly name: string;
@@ -24,6 +25,7 @@ export interface Acknowledged {
   readonly at: number;
 }
 
+/** What was acknowledged and what user code did. */
 export class Ledger {
   readonly runs: RunEntry[] = [];
   readonly acknowledged: Acknowledged[] = [];

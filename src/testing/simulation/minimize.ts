@@ -7,6 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import { runScenario, type RunOptions, type RunResult } from "./simulation.ts";
 import type { Workload } from "./workload.ts";
 
+/** The smallest scenario that was found to fail in the same way. */
 export interface Minimized<Plan> {
   readonly scenario: Scenario<Plan>;
   readonly result: RunResult;
@@ -16,12 +17,14 @@ export interface Minimized<Plan> {
 
 const TRIES_MAX_DEFAULT = 1_000;
 
+/** How long to look, and whom to tell. */
 export interface MinimizeOptions extends RunOptions {
   /** Default 1,000. */
   readonly triesMax?: number;
   readonly onSmaller?: (tried: number, what: string) => void;
 }
 
+/** Takes away from a failing scenario for as long as it fails in the same way. */
 export async function minimize<Plan>(
   workload: Workload<Plan>,
   failing: Scenario<Plan>,

@@ -26,6 +26,7 @@ export interface NetworkFaults {
   readonly latencyMs: number;
 }
 
+/** A network in calm weather. */
 export const NO_FAULTS: NetworkFaults = {
   failBefore: 0,
   failAfter: 0,

@@ -28,6 +28,7 @@ export interface Checking {
   readonly runs: Ledger["runs"];
 }
 
+/** Orchestrations, a driver and a check of your own. */
 export interface OwnWorkload {
   readonly name?: string;
   /** What a process registers; called for every process that starts. Activities wait with `process.sleep`. */

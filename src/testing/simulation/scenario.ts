@@ -12,6 +12,7 @@ export type PlainOptions = Omit<
   "log" | "codec" | "executor" | "guards" | "retention" | "unregistered"
 >;
 
+/** One run, as data. */
 export interface Scenario<Plan = unknown> {
   readonly seed: number;
   /** The measure of everything that takes time. */

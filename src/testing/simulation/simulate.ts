@@ -10,6 +10,7 @@ import { runScenario, type RunResult } from "./simulation.ts";
 import type { Violation } from "./violation.ts";
 import type { Workload } from "./workload.ts";
 
+/** What to run, and how much of it. */
 export interface SimulateOptions<Plan = unknown> {
   readonly workload: Workload<Plan>;
   /** How many seeds. */
@@ -31,10 +32,12 @@ export interface SimulateOptions<Plan = unknown> {
   readonly onRun?: (result: RunResult) => void;
 }
 
+/** A seed that fails, and how. */
 export interface FailedSeed {
   readonly seed: number;
   readonly violations: readonly Violation[];
 }
+/** What was done, and what was found. */
 export interface SimulationReport {
   readonly seeds: number;
   readonly failures: readonly FailedSeed[];
@@ -76,6 +79,7 @@ export async function simulate<Plan>(options: SimulateOptions<Plan>): Promise<Si
   return tally.report();
 }
 
+/** The scenario of a seed. */
 export function scenarioOf<Plan>(
   seed: number,
   options: Pick<SimulateOptions<Plan>, "workload" | "faults" | "runtime">,

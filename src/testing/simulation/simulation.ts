@@ -17,11 +17,13 @@ import type { Violation } from "./violation.ts";
 import { handOf, type Play, type Script, type Workload } from "./workload.ts";
 import { text, World, type Slot } from "./world.ts";
 
+/** Of one run. */
 export interface RunOptions {
   /** Keeps the trace's lines. */
   readonly trace?: boolean;
   readonly sabotage?: Sabotage | undefined;
 }
+/** What one run came to. */
 export interface RunResult {
   readonly seed: number;
   readonly violations: readonly Violation[];
@@ -30,6 +32,7 @@ export interface RunResult {
   readonly trace: readonly string[];
   readonly statistics: RunStatistics;
 }
+/** What one run did. */
 export interface RunStatistics {
   readonly steps: number;
   readonly virtualMs: number;
@@ -43,6 +46,7 @@ export interface RunStatistics {
 
 const STEPS_MAX = 500_000;
 
+/** Runs a scenario to its end and checks everything. */
 export async function runScenario<Plan>(
   workload: Workload<Plan>,
   scenario: Scenario<Plan>,

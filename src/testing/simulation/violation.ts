@@ -1,5 +1,6 @@
 // A violation: something that must never be, and was.
 
+/** Something that must never be, and was. */
 export interface Violation {
   /** The number of an invariant of the programme ("I1" to "I20"), or a word. */
   readonly invariant: string;
@@ -31,6 +32,7 @@ export const INVARIANTS = {
   I19: "Every run of an activity beyond the first has its reason.",
   I20: "No rejection is unhandled, nothing is thrown past the engine, no timer or lease is left.",
 } as const;
+/** The number of an invariant. */
 export type InvariantNumber = keyof typeof INVARIANTS;
 /** What is no invariant of the programme but ends a run as well. */
 export type OtherFault =

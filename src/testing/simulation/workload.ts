@@ -13,6 +13,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Machine, SimulatedProcess } from "./machine.ts";
 import type { PlanFrame, Scenario } from "./scenario.ts";
 
+/** What the processes run, what clients ask for, and what must come out of it. */
 export interface Workload<Plan = unknown> {
   readonly name: string;
   plan(chance: Chance, frame: PlanFrame): Plan;
@@ -30,6 +31,7 @@ export interface Hand {
   /** Milliseconds since the beginning of the run. */
   readonly elapsedMs: () => number;
 }
+/** What one client does. */
 export interface Script {
   readonly name: string;
   /** Which process runs it; "driver": one that never dies. */
@@ -38,6 +40,7 @@ export interface Script {
   run(hand: Hand): Promise<void>;
 }
 
+/** An instance as it is in the end. */
 export interface EndedInstance {
   readonly record: InstanceRecord;
   /** By execution. */
@@ -52,6 +55,7 @@ export interface EndOfRun {
   report(what: string): void;
 }
 
+/** One run of a workload. */
 export interface Play {
   readonly scripts: readonly Script[];
   register(process: SimulatedProcess): readonly Registrable[];

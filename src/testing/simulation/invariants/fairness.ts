@@ -12,7 +12,19 @@ export async function overdueWork(
   const now = world.store.now();
   const quietSince = Math.max(calmAt, world.lastDeathAt); // poison goes on after calm
   const isOver = (since: number): boolean => now - Math.max(since, quietSince) > patienceMs;
-  return [...dueInstances(world, now, isOver), ...idleLeases(world, isOver)];
+  const tasks = await waitingTasks(world, isOver);
+  return [...dueInstances(world, now, isOver), ...idleLeases(world, isOver), ...tasks];
+}
+
+/** Tasks that nobody takes although nobody runs anything. */
+async function waitingTasks(world: World, isOver: (since: number) => boolean): Promise<string[]> {
+  const alive = new Set(world.alive.map(({ name }) => name));
+  if (world.ledger.runs.some(({ end, process }) => end === null && alive.has(process))) return [];
+  const waiting = await world.store.provider.readWaiting();
+  return waiting.flatMap((kind) => {
+    if (kind.kind !== "task" || !isOver(kind.oldestAt)) return [];
+    return [`a task ${kind.name} waits (${kind.tags.join()}), and nobody has anything to do`];
+  });
 }
 
 function dueInstances(world: World, now: number, isOver: (since: number) => boolean): string[] {

@@ -2,6 +2,7 @@
 
 import type { Opponent, Program, WorkNode } from "./program.ts";
 
+/** What a program comes to. */
 export type Expected =
   | { readonly kind: "exactly"; readonly value: unknown }
   | { readonly kind: "list"; readonly items: readonly Expected[] }

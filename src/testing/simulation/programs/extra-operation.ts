@@ -6,6 +6,7 @@ import type { Chance } from "../chance.ts";
 import type { SimulatedProcess } from "../machine.ts";
 import type { Expected } from "./expected.ts";
 
+/** An operation of your own among those of the random programs. */
 export interface ExtraOperation {
   readonly name: string;
   /** What this occurrence of it is about, as data. */

@@ -5,10 +5,13 @@ import { Machine } from "../machine.ts";
 import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions } from "./interpreter.ts";
-import { drawJob, JobScript, smallerJobs, type Job } from "./jobs.ts";
+import { drawJob } from "./draw-job.ts";
+import { JobScript } from "./job-script.ts";
+import { smallerJobs, type Job } from "./jobs.ts";
 import { judgeJob } from "./judge.ts";
 import { partsOf, type Program } from "./program.ts";
 
+/** The jobs of one run. */
 export interface ProgramsPlan {
   readonly jobs: readonly Job[];
 }
@@ -16,6 +19,7 @@ export interface ProgramsPlan {
 const JOBS_MIN = 3;
 const JOBS_MAX = 9;
 
+/** Random programs with results that are worked out: the workload that Perdure is tested with. */
 export function programs(
   options: { readonly extras?: readonly ExtraOperation[] } = {},
 ): Workload<ProgramsPlan> {

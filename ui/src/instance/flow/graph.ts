@@ -146,9 +146,7 @@ class Drawing implements Graph {
     entries: readonly Exit[],
   ): readonly Exit[] {
     const isLoop = node.kind === "loop";
-    const hint = isLoop
-      ? `at most ${node.maxIterations} rounds`
-      : `every item, ${node.concurrency} at a time`;
+    const hint = isLoop ? `at most ${node.maxIterations} rounds` : `${node.concurrency} at a time`;
     const frame = this.#frame(isLoop ? "again and again" : "for every item", path, spot);
     const inside: Spot = { prefix: `${path}/`, frame };
     const head = this.box({ kind: node.kind, title: node.id, hint, path }, inside, entries);

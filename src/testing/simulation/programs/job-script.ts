@@ -1,0 +1,140 @@
+// A job's script: what its client does, from wherever it was left.
+//   JO1. Every call carries a request id of its own, so that a client that died can be followed by another that
+//        asks the same again.
+//   JO2. A call that was acknowledged is in the ledger, and is not made again.
+
+import { isPerdureError } from "../../../core/errors.ts";
+import { OrchestrationError } from "../../../core/outcome-errors.ts";
+import type { Hand } from "../workload.ts";
+import { ROOT } from "./interpreter.ts";
+import type { Control, Job } from "./jobs.ts";
+
+type Raise = Extract<Control, { kind: "raise" }>;
+
+export class JobScript {
+  readonly #job: Job;
+  /** How many of its calls were acknowledged. */
+  #done = 0;
+  /** Calls that came too late for an instance that had ended. */
+  readonly refused = new Set<Control["kind"]>();
+
+  constructor(job: Job) {
+    this.#job = job;
+  }
+
+  async run(hand: Hand): Promise<void> {
+    const { controls, startsTwice, awaits, restarts, startAtMs } = this.#job;
+    const { kept, started } = this.#ahead;
+    const calls = [
+      ...kept.map((raise) => ({ atMs: 0, call: () => this.#raise(hand, raise, "keep") })),
+      { atMs: startAtMs, call: () => this.#start(hand) },
+      ...(startsTwice === null ? [] : [{ atMs: 0, call: () => this.#startAgain(hand) }]),
+      ...controls.flatMap((control) => {
+        if (control.kind === "raise" && (kept.includes(control) || started.includes(control)))
+          return [];
+        const atMs = Math.max(control.atMs, startAtMs);
+        return [{ atMs, call: () => this.#control(hand, control) }];
+      }),
+      ...(awaits ? [{ atMs: 0, call: () => this.#await(hand) }] : []),
+      ...(restarts ? [{ atMs: 0, call: () => this.#restart(hand) }] : []),
+    ];
+    for (const { atMs, call } of calls.slice(this.#done)) {
+      const waitMs = atMs - hand.elapsedMs();
+      if (waitMs > 0) await hand.process.sleep(waitMs);
+      await call();
+      this.#done++;
+    }
+  }
+
+  /** The events that are there before its code is. */
+  get #ahead(): { readonly kept: readonly Raise[]; readonly started: readonly Raise[] } {
+    const { ahead, controls } = this.#job;
+    const raises = controls.filter((control) => control.kind === "raise");
+    const first = raises.slice(0, ahead?.count ?? 0);
+    return ahead?.how === "kept" ? { kept: first, started: [] } : { kept: [], started: first };
+  }
+
+  async #start(hand: Hand): Promise<void> {
+    const { id, input, delayMs, priority, version } = this.#job;
+    await hand.client.start(ROOT, input, {
+      id,
+      priority,
+      requestId: `${id}.start`,
+      events: this.#ahead.started.map(({ name, value }) => ({ name, data: value })),
+      ...(version === null ? {} : { version }),
+      ...(delayMs === null ? {} : { delay: delayMs }),
+    });
+    hand.ledger.acknowledge({ kind: "start", id, request: `${id}.start`, at: hand.elapsedMs() });
+  }
+
+  /** Whoever starts it once more is told that it is there. */
+  async #startAgain(hand: Hand): Promise<void> {
+    const { id, input, startsTwice } = this.#job;
+    if (startsTwice === "useExisting") {
+      await hand.client.start(ROOT, input, { id, onConflict: "useExisting" });
+      return;
+    }
+    const code = await hand.client.start(ROOT, input, { id }).then(
+      () => null,
+      (error: unknown) => (isPerdureError(error) ? error.code : String(error)),
+    );
+    if (code !== "INSTANCE_EXISTS") throw new Error(`a second start of ${id} was told ${code}`);
+  }
+
+  async #control(hand: Hand, control: Control): Promise<void> {
+    const { id } = this.#job;
+    const handle = hand.client.get(id);
+    try {
+      if (control.kind === "raise") return await this.#raise(hand, control, "fail");
+      if (control.kind === "cancel") await handle.cancel("the job says so");
+      else await handle[control.kind]();
+    } catch (error) {
+      // It may have come to its end before; whether it should have, its result tells.
+      if (!isPerdureError(error, "INSTANCE_FINISHED")) throw error;
+      this.refused.add(control.kind);
+      return;
+    }
+    hand.ledger.acknowledge({ kind: control.kind, id, request: null, at: hand.elapsedMs() });
+  }
+
+  async #raise(hand: Hand, raise: Raise, ifMissing: "fail" | "keep"): Promise<void> {
+    const { id } = this.#job;
+    const { name, value } = raise;
+    const requestId = `${name}.${value}`;
+    await hand.client.raise(id, name, value, { requestId, ifMissing });
+    hand.ledger.acknowledge({ kind: "raise", id, request: requestId, at: hand.elapsedMs() });
+    // Asked once more under the same id, it is the same event.
+    if (value % 2 === 1) await hand.client.raise(id, name, value, { requestId, ifMissing });
+  }
+
+  async #await(hand: Hand): Promise<void> {
+    try {
+      await hand.client.get(this.#job.id).result();
+    } catch (error) {
+      if (!(error instanceof OrchestrationError)) throw error;
+    }
+  }
+
+  /** Waits for the end, then begins anew; a repetition of the call finds that it has. */
+  async #restart(hand: Hand): Promise<void> {
+    const { id } = this.#job;
+    for (;;) {
+      const { status, execution } = await hand.client.get(id).describe();
+      if (execution > this.#job.input.rounds.length) return;
+      const isOver = status === "completed" || status === "failed";
+      if (isOver) break;
+      await hand.process.sleep(10_000);
+    }
+    for (;;) {
+      try {
+        await hand.client.get(id).restart();
+        break;
+      } catch (error) {
+        // Its input is in its history: while that is damaged nobody can begin it anew.
+        if (!isPerdureError(error, "HISTORY_CORRUPT")) throw error;
+        await hand.process.sleep(10_000);
+      }
+    }
+    hand.ledger.acknowledge({ kind: "restart", id, request: null, at: hand.elapsedMs() });
+  }
+}
