@@ -204,6 +204,7 @@ export class Instances {
     if (!this.#cache.has(held)) return this.#holding.toInbox(turn.outcomes); // dropped meanwhile (IN2)
     if (turn.bug !== undefined) return this.#blocker.bug(turn);
     if (run.blocked !== null) return this.#blocker.turnBlocked(turn, run.blocked);
+    if (!run.isOver) this.#passOn(turn);
     const { events, effects, logs } = run.takeTurn();
     if (events.length === 0 && turn.consumed.length === 0) {
       this.#holding.setState(held, "idle");
@@ -242,6 +243,15 @@ export class Instances {
         this.#blocker.unwritable(turn, error);
       },
     );
+  }
+
+  /**
+   * Outcomes of calls that this run does not have open. It cancelled them, and their tasks are gone; or somebody took
+   * the instance over and made them, and will find them in the inbox (semantics 4a).
+   */
+  #passOn({ outcomes, delivered }: FinishedTurn): void {
+    if (outcomes.length === delivered.length) return;
+    this.#holding.toInbox(outcomes.filter((outcome) => !delivered.includes(outcome)));
   }
 
   #birthLeases(): BirthLeases {

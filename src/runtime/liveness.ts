@@ -39,6 +39,8 @@ export class Liveness {
   /** When the main loop's own beat last went through; only without a heart. */
   #beatAt = 0;
   readonly #staleMs: number;
+  /** Counts them, so that a beat's answer can be told from one about an earlier row. */
+  #registrations = 0;
   #stopped = false;
 
   constructor(options: LivenessOptions) {
@@ -62,6 +64,7 @@ export class Liveness {
     const { provider, registration, registered, environment } = this.#o;
     const text = JSON.stringify({ ...registered, staleMs: this.#staleMs });
     await provider.registerRuntime({ ...registration, registered: text });
+    this.#registrations++;
     this.#steadySince = environment.monotonic();
     this.#beatAt = this.#steadySince;
   }
@@ -71,6 +74,7 @@ export class Liveness {
     const { provider, registration, environment } = this.#o;
     const heart = this.#heart;
     heart?.turned();
+    const asked = this.#registrations;
     let lost: boolean;
     if (heart === null) {
       try {
@@ -86,10 +90,14 @@ export class Liveness {
       lost = heart.lost() && !(await provider.beat(registration.id));
     }
     if (!lost || this.#stopped) return; // who says goodbye takes its own row away
+    if (asked !== this.#registrations) return; // a late answer, about a row that was replaced since
+    this.#registrations++;
     this.#o.log("error", "declared dead by another runtime: everything here was given up", {
       runtime: registration.id,
     });
     this.#o.onLost();
+    // What the store may have given us meanwhile is not known here any more: nobody would work on it (LV2).
+    await provider.removeRuntime(registration.id);
     await this.#register();
     if (this.#stopped) await provider.removeRuntime(registration.id);
   }

@@ -1,7 +1,7 @@
 // Bugs that the simulation found, each told once more without it. The corpus holds the scenarios themselves.
 
 import { expect, test } from "vitest";
-import { activity, orchestration, Perdure, type Provider } from "../../src/index.ts";
+import { activity, orchestration, Perdure, PerdureError, type Provider } from "../../src/index.ts";
 import type { CommitItem } from "../../src/core/provider/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
@@ -166,6 +166,64 @@ test("a process whose copy of the store's clock is fast does not spin until a ti
   await environment.advance(2_000);
   expect(await handle.result({ timeout: 0 })).toBeUndefined();
   expect(asked).toBeLessThan(60);
+  await perdure.close();
+  await store.close();
+});
+
+test("an outcome that a stale copy of its instance knows nothing of reaches the one who made the call", async () => {
+  const { environment, store } = await openStore();
+  const state = { isCut: false };
+  const unlessCut = <T>(call: () => Promise<T>): Promise<T> =>
+    state.isCut ? Promise.reject(new PerdureError("STORE_UNAVAILABLE", "cut off")) : call();
+  // It goes on to take tasks and to commit, and hears nothing about its instances.
+  const provider = wrapProvider(store, {
+    leaseInstances: (request) => unlessCut(() => store.leaseInstances(request)),
+    takeMessages: (keys, max) => unlessCut(() => store.takeMessages(keys, max)),
+    renewInstances: (leases, ms) => unlessCut(() => store.renewInstances(leases, ms)),
+  });
+  const work = activity("work", async () => "done");
+  const late = orchestration("late", async (ctx) => {
+    await ctx.sleep(5_000);
+    return ctx.run(work);
+  });
+  const runtime = { ...QUIET, instanceLeaseMs: 1_000, stickyIdleMs: 600_000 };
+  const first = await Perdure.open(provider, { register: [late, work], runtime });
+  const handle = await first.client.start(late);
+  await environment.settle();
+  state.isCut = true;
+  const second = await Perdure.open(wrapProvider(store, {}), { register: [late], runtime });
+  await environment.advance(20_000);
+  expect(await handle.result({ timeout: 0 })).toBe("done");
+  await first.close({ graceMs: 0 });
+  await second.close();
+  await store.close();
+});
+
+test("a beat's answer about a row that was replaced since gives nothing up", async () => {
+  const { environment, store } = await openStore();
+  const gate = Promise.withResolvers<void>();
+  let beats = 0;
+  const provider = wrapProvider(store, {
+    async beat(id) {
+      const isFirst = ++beats === 1;
+      const isThere = await store.beat(id);
+      if (isFirst) await gate.promise; // it said no; the answer comes late
+      return isThere;
+    },
+  });
+  const slow = activity("slow", async () => {
+    await pass(environment, 10_000);
+    return "done";
+  });
+  const one = orchestration("one", async (ctx) => ctx.run(slow));
+  const perdure = await Perdure.open(provider, { register: [one, slow], runtime: QUIET });
+  await store.expireRuntime({ id: perdure.runtime.id, staleMs: null });
+  await environment.advance(3_500); // another beat was told so too, and the runtime registered anew
+  const handle = await perdure.client.start(one);
+  await environment.advance(1_000);
+  gate.resolve();
+  await environment.advance(30_000);
+  expect(await handle.result({ timeout: 0 })).toBe("done");
   await perdure.close();
   await store.close();
 });

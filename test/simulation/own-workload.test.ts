@@ -39,7 +39,7 @@ function transfers(isIdempotent: boolean): OwnWorkload {
 }
 
 test("money is debited once with an idempotency key, whatever goes wrong", async () => {
-  const report = await simulate({ workload: workloadOf(transfers(true)), seeds: 15 });
+  const report = await simulate({ workload: workloadOf(transfers(true)), seeds: 25 });
   expect(report.failures).toEqual([]);
   expect(report.landed.get("crash") ?? 0).toBeGreaterThan(0);
 });

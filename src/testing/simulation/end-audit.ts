@@ -6,6 +6,7 @@ import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { attemptFaults, type EndedExecution } from "./invariants/attempts.ts";
 import { childFaults } from "./invariants/children.ts";
 import { replayFault } from "./invariants/replay.ts";
+import { earlyAttempts } from "./invariants/timers.ts";
 import type { SimulatedProcess } from "./machine.ts";
 import type { EndedInstance, Play } from "./workload.ts";
 import type { World } from "./world.ts";
@@ -38,6 +39,10 @@ export async function auditEnd(
   );
   for (const what of attemptFaults(executions, ledger, inspector.leases)) {
     world.report(what.startsWith("16") ? "I16" : "I19", what.slice(4));
+  }
+  // A clock that went back makes early what was not.
+  if (!world.scenario.faults.kinds.includes("clock")) {
+    for (const what of earlyAttempts(executions, ledger)) world.report("I10", what);
   }
   for (const what of childFaults(executions, (id) => inspector.snapshots.last(id))) {
     world.report("I14", what);

@@ -13,6 +13,7 @@ export const FAULT_KINDS = [
   "news", // wake-ups are lost, doubled or late
   "crash", // a process dies, anywhere in its code
   "pause", // a process stands still, and goes on as if nothing had happened
+  "partition", // what a process and the store send each other is held up, and arrives all the same
   "clock", // the store's clock jumps; processes' clocks are wrong
   "storeDown", // the store refuses everything for a while
   "diskFull", // the store refuses writes for a while
@@ -33,7 +34,19 @@ export type FaultEvent =
       readonly steps: number;
       readonly backAfterMs: number;
     }
-  | { readonly kind: "pause"; readonly atMs: number; readonly slot: number; readonly forMs: number }
+  | {
+      readonly kind: "pause";
+      readonly atMs: number;
+      readonly slot: number;
+      readonly steps: number;
+      readonly forMs: number;
+    }
+  | {
+      readonly kind: "partition";
+      readonly atMs: number;
+      readonly slot: number;
+      readonly forMs: number;
+    }
   | { readonly kind: "clock"; readonly atMs: number; readonly jumpMs: number }
   | {
       readonly kind: "skew";
@@ -114,28 +127,31 @@ function* drawEvents(
     const count = chance.between(1, most);
     return has(kind) ? count : 0;
   };
+  const slot = (): number => chance.below(workers + clients);
+  const steps = (): number => chance.below(chance.pick([3, 30, 120]));
   for (let i = times("crash", 8); i > 0; i--) {
-    const slot = chance.below(workers + clients);
-    const steps = chance.below(chance.pick([3, 30, 120]));
-    yield { kind: "crash", atMs: at(), slot, steps, backAfterMs: upTo(8) };
+    yield { kind: "crash", atMs: at(), slot: slot(), steps: steps(), backAfterMs: upTo(8) };
   }
-  for (let i = times("pause", 4); i > 0; i--) {
-    yield { kind: "pause", atMs: at(), slot: chance.below(workers + clients), forMs: upTo(20) };
+  for (let i = times("pause", 6); i > 0; i--) {
+    yield { kind: "pause", atMs: at(), slot: slot(), steps: steps(), forMs: upTo(20) };
+  }
+  for (let i = times("partition", 6); i > 0; i--) {
+    yield { kind: "partition", atMs: at(), slot: slot(), forMs: upTo(12) };
   }
   for (let i = times("clock", 3); i > 0; i--) {
     const jumpMs = chance.pick([-1, 1]) * upTo(chance.pick([1, 6, 60]));
     yield { kind: "clock", atMs: at(), jumpMs };
     const wallMs = chance.between(-3_600_000, 3_600_000);
     const copyMs = chance.between(-10, 10);
-    yield { kind: "skew", atMs: at(), slot: chance.below(workers + clients), wallMs, copyMs };
+    yield { kind: "skew", atMs: at(), slot: slot(), wallMs, copyMs };
   }
   for (const kind of ["storeDown", "diskFull"] as const) {
     for (let i = times(kind, 2); i > 0; i--) yield { kind, atMs: at(), forMs: upTo(10) };
   }
   if (has("deploy")) {
     const from = at();
-    for (let slot = 0; slot < workers; slot++) {
-      yield { kind: "deploy", atMs: from + slot * upTo(3), slot, graceMs: upTo(2) };
+    for (let worker = 0; worker < workers; worker++) {
+      yield { kind: "deploy", atMs: from + worker * upTo(3), slot: worker, graceMs: upTo(2) };
     }
   }
   for (let i = times("damage", 2); i > 0; i--) {

@@ -42,6 +42,8 @@ export class Inspector {
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** Events that were committed by turns. */
   events = 0;
+  /** How often each instance was paused. */
+  readonly pauses = new Map<string, number>();
 
   constructor(
     store: SimulatedStore,
@@ -139,6 +141,10 @@ export class Inspector {
         return this.#add(item.key, ids);
       case "fork":
         ids.add(item.instance.id);
+        return;
+      case "pause":
+        this.pauses.set(item.id, (this.pauses.get(item.id) ?? 0) + 1);
+        ids.add(item.id);
         return;
       default:
         ids.add(item.id);

@@ -11,9 +11,14 @@ export interface RunEntry {
   readonly key: string;
   readonly attempt: number;
   readonly process: string;
+  /** Since the beginning of the run. */
   readonly at: number;
+  /** The same moment by the store's clock. */
+  readonly storeAt: number;
   /** How its code ended; null: not yet, or its process died. */
   end: "completed" | "failed" | null;
+  /** Set with `end`. */
+  endedAt: number | null;
 }
 
 /** Something that a client was told is done. */
@@ -31,8 +36,8 @@ export class Ledger {
   readonly acknowledged: Acknowledged[] = [];
   readonly #byKey = new Map<string, RunEntry[]>();
 
-  enter(entry: Omit<RunEntry, "end">): RunEntry {
-    const run: RunEntry = { ...entry, end: null };
+  enter(entry: Omit<RunEntry, "end" | "endedAt">): RunEntry {
+    const run: RunEntry = { ...entry, end: null, endedAt: null };
     this.runs.push(run);
     const known = this.#byKey.get(run.key);
     if (known === undefined) this.#byKey.set(run.key, [run]);

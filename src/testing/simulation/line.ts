@@ -25,6 +25,8 @@ export class Line {
   readonly provider: Provider;
   /** By how much this process's copy of the store's clock is wrong. */
   clockErrorMs = 0;
+  /** Until then whatever it sends, or is sent, is held up; by the timeline. */
+  cutUntilMs = 0;
   readonly #o: LineOptions;
   readonly #listeners = new Set<NewsListener>();
   #state: "open" | "severed" | "buried" = "open";

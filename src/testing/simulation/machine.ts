@@ -156,14 +156,17 @@ export class Machine implements SimulatedProcess {
 
   /** Enters a run into the ledger, and how it ended (LE1, LE2). */
   async record<T>(
-    entry: Omit<RunEntry, "end" | "process" | "at">,
+    entry: Pick<RunEntry, "kind" | "name" | "instance" | "key" | "attempt">,
     run: () => T | Promise<T>,
   ): Promise<T> {
     if (!this.#isAlive) return new Promise<never>(() => undefined);
-    const { ledger, timeline } = this.#o;
-    const noted = ledger.enter({ ...entry, process: this.name, at: timeline.now });
+    const { ledger, timeline, store } = this.#o;
+    const moment = { at: timeline.now, storeAt: store.now() };
+    const noted = ledger.enter({ ...entry, ...moment, process: this.name });
     const over = (end: RunEntry["end"]): void => {
-      if (this.#isAlive) noted.end = end;
+      if (!this.#isAlive) return;
+      noted.end = end;
+      noted.endedAt = timeline.now;
     };
     try {
       const value = await run();

@@ -99,7 +99,7 @@ export class Network {
         (error: unknown) => this.#travel(line, () => reject(error as Error)),
       );
     };
-    this.#o.timeline.after(this.#way(fate.slowCall), arrives);
+    this.#o.timeline.after(this.#wayOf(line, fate.slowCall), arrives);
     return promise;
   }
 
@@ -132,7 +132,12 @@ export class Network {
   /** An answer to a process that died arrives at nobody. */
   #travel(line: Line, deliver: () => void, slow = false): void {
     const { timeline } = this.#o;
-    timeline.after(this.#way(slow), () => timeline.post(line.loop, deliver));
+    timeline.after(this.#wayOf(line, slow), () => timeline.post(line.loop, deliver));
+  }
+
+  /** As long as the way takes, or until the process is no longer cut off. */
+  #wayOf(line: Line, slow: boolean): number {
+    return Math.max(this.#way(slow), line.cutUntilMs - this.#o.timeline.now);
   }
 
   #way(slow: boolean): number {

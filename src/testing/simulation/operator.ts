@@ -3,6 +3,7 @@
 //   OP2. Three deaths over one instance set it aside; whoever finds that some died lets it try again.
 //   OP3. A divergence is in order only while code of two deployments runs, if the workload says so; nobody unblocks
 //        it: the right code finds it by itself.
+//   OP4. Whoever finds an instance paused that its own client has long resumed, resumes it again.
 
 import type { BlockReason } from "../../core/block.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
@@ -37,17 +38,20 @@ export class Operator {
     const { snapshots } = this.#world.inspector;
     for (const id of snapshots.ids) {
       const record = snapshots.last(id)?.record;
-      if (record === undefined || record.blocked === null) continue;
-      if (isTerminalStatus(record.status)) continue;
+      if (record === undefined || isTerminalStatus(record.status)) continue;
+      if (record.paused !== null && this.#isPausedByGhost(id)) {
+        await quietly(machine.client.get(id).resume());
+      }
+      if (record.blocked === null) continue;
       const { code, message } = JSON.parse(record.blocked) as BlockReason;
       const verdict = this.#judge(id, code, message);
-      if (verdict === "unblock") {
-        await machine.client
-          .get(id)
-          .unblock()
-          .catch(() => undefined); // it ended meanwhile
-      }
+      if (verdict === "unblock") await quietly(machine.client.get(id).unblock());
     }
+  }
+
+  /** A pause that a dead client had sent arrived after its successor had paused and resumed (NW2). */
+  #isPausedByGhost(id: string): boolean {
+    return this.#storm.isCalm && (this.#world.inspector.pauses.get(id) ?? 0) > 1;
   }
 
   #judge(id: string, code: BlockReason["code"], message: string): "unblock" | "wait" {
@@ -71,8 +75,8 @@ export class Operator {
   /** Processes that died, or stood still for so long that they were taken for dead. */
   #deaths(): number {
     const paused = [...this.#world.landed.keys()].filter((name) => name.startsWith("pause"));
-    const slow = [...this.#world.landed.keys()].filter((name) => name.startsWith("slow"));
-    return this.#world.corpses.length + paused.length + slow.length + this.#clockJumps();
+    const late = [...this.#world.landed.keys()].filter(isLate);
+    return this.#world.corpses.length + paused.length + late.length + this.#clockJumps();
   }
   #clockJumps(): number {
     return this.#storm.backwardMs > 0 || [...this.#world.landed.keys()].some(isJump) ? 3 : 0;
@@ -81,6 +85,15 @@ export class Operator {
   #wrong(id: string, message: string): void {
     this.#world.report("blocked", `${id}: ${message}`);
   }
+}
+
+/** It may have ended meanwhile. */
+async function quietly(work: Promise<void>): Promise<void> {
+  await work.catch(() => undefined);
+}
+
+function isLate(name: string): boolean {
+  return name.startsWith("slow") || name.startsWith("partition");
 }
 
 function isJump(name: string): boolean {

@@ -59,7 +59,7 @@ export function drawScenario<Plan>(
   const swarm = chance.of("swarm");
   const allowed = options.faults ?? FAULT_KINDS;
   const kinds = drawKinds(swarm, allowed);
-  const workerCount = frame.between(1, 4);
+  const workerCount = frame.pick([1, 2, 2, 3, 3, 4]);
   const clients = frame.between(1, 3);
   const common: PlainOptions = {
     ...drawOptions(chance.of("options"), unitMs),
@@ -91,9 +91,9 @@ export function drawScenario<Plan>(
 function drawKinds(chance: Chance, allowed: readonly FaultKind[]): readonly FaultKind[] {
   if (chance.likely(FINE_WEATHER)) return [];
   const share = chance.pick([0.2, 0.3, 0.5, 0.7]);
-  const drawn = new Set(chance.some(FAULT_KINDS, share));
-  while (drawn.size < KINDS_MIN) drawn.add(chance.pick(FAULT_KINDS));
-  return FAULT_KINDS.filter((kind) => drawn.has(kind) && allowed.includes(kind));
+  const drawn = new Set(chance.some(allowed, share));
+  while (drawn.size < Math.min(KINDS_MIN, allowed.length)) drawn.add(chance.pick(allowed));
+  return FAULT_KINDS.filter((kind) => drawn.has(kind));
 }
 
 function drawOptions(chance: Chance, unitMs: number): PlainOptions {

@@ -155,7 +155,7 @@ class Simulation {
   async #untilOver(): Promise<void> {
     const { timeline, scenario, store } = this.#world;
     const calmAt = store.now();
-    const patienceMs = 20 * scenario.unitMs + 10_000 + this.#storm.backwardMs;
+    const patienceMs = 30 * scenario.unitMs + 10_000 + this.#storm.backwardMs;
     const limitMs =
       timeline.now + 100 * scenario.unitMs + 2 * patienceMs + 2 * this.#play.longestMs;
     for (;;) {

@@ -2,6 +2,7 @@
 
 import type { FaultEvent } from "./faults.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
+import type { Machine } from "./machine.ts";
 import type { Slot, World } from "./world.ts";
 
 export class Storm {
@@ -40,12 +41,12 @@ export class Storm {
         return;
       case "pause":
         if (machine === null) return;
-        this.#world.land("pause", machine.name);
-        timeline.pause(machine.loop);
-        timeline.after(event.forMs, () => {
-          this.#world.trace.note(machine.name, "goes on");
-          timeline.resume(machine.loop);
-        });
+        machine.loop.doom = { left: event.steps, strike: () => this.#pause(machine, event.forMs) };
+        return;
+      case "partition":
+        if (machine === null) return;
+        this.#world.land("partition", machine.name);
+        machine.line.cutUntilMs = timeline.now + event.forMs;
         return;
       case "clock":
         this.#world.land("clock", `${event.jumpMs} ms`);
@@ -72,6 +73,16 @@ export class Storm {
       case "damage":
         return this.#damage(event.pick);
     }
+  }
+
+  #pause(machine: Machine, forMs: number): void {
+    const { timeline, trace } = this.#world;
+    this.#world.land("pause", machine.name);
+    timeline.pause(machine.loop);
+    timeline.after(forMs, () => {
+      trace.note(machine.name, "goes on");
+      timeline.resume(machine.loop);
+    });
   }
 
   #deploy(slot: Slot, graceMs: number): void {
@@ -107,6 +118,7 @@ export class Storm {
     for (const { machine } of slots) {
       if (machine === null) continue;
       machine.loop.doom = null;
+      machine.line.cutUntilMs = 0;
       timeline.resume(machine.loop);
     }
   }

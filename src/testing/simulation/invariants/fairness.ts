@@ -13,7 +13,8 @@ export async function overdueWork(
   const quietSince = Math.max(calmAt, world.lastDeathAt); // poison goes on after calm
   const isOver = (since: number): boolean => now - Math.max(since, quietSince) > patienceMs;
   const tasks = await waitingTasks(world, isOver);
-  return [...dueInstances(world, now, isOver), ...idleLeases(world, isOver), ...tasks];
+  const idle = idleLeases(world, isOver, world.timeline.now - patienceMs);
+  return [...dueInstances(world, now, isOver), ...idle, ...tasks];
 }
 
 /** Tasks that nobody takes although nobody runs anything. */
@@ -42,8 +43,8 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
   });
 }
 
-/** Tasks that somebody holds and nobody runs. */
-function idleLeases(world: World, isOver: (since: number) => boolean): string[] {
+/** Tasks that somebody holds and nobody has run for long. */
+function idleLeases(world: World, isOver: (since: number) => boolean, longAgoMs: number): string[] {
   const { inspector, ledger } = world;
   return inspector.leases.taskLeases.flatMap(({ address, lease }) => {
     if (!isOver(lease.since)) return [];
@@ -51,7 +52,10 @@ function idleLeases(world: World, isOver: (since: number) => boolean): string[] 
     const record = id === undefined ? undefined : inspector.snapshots.last(id)?.record;
     if (record === undefined) return [];
     const runs = ledger.runsOf(`${record.runId}:${address.execution}:${address.sequence}`);
-    if (runs.some(({ end, at }) => end === null && at >= lease.sinceMs)) return [];
+    const isBusy = runs.some(
+      ({ at, endedAt }) => at >= lease.sinceMs && (endedAt === null || endedAt > longAgoMs),
+    );
+    if (isBusy) return [];
     const name = `task ${record.id}/${address.sequence}`;
     return [`${name} is leased to ${lease.owner}, and nobody runs it`];
   });

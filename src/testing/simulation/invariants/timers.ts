@@ -4,6 +4,30 @@
 import type { CommitResult } from "../../../core/provider/commit.ts";
 import type { Message } from "../../../core/provider/messages.ts";
 import type { Carried } from "../calls.ts";
+import type { Ledger } from "../ledger.ts";
+import type { EndedExecution } from "./attempts.ts";
+
+/** A copy of the store's clock may be this wrong. */
+const COPY_ERROR_MS = 10;
+
+/** No attempt of a step is entered before the pause after the one before is over. */
+export function earlyAttempts(executions: readonly EndedExecution[], ledger: Ledger): string[] {
+  return executions.flatMap(({ id, execution, events }) => {
+    const [started] = events;
+    if (started?.kind !== "OrchestrationStarted") return [];
+    return events.flatMap((event) => {
+      if (event.kind !== "StepAttemptFailed") return [];
+      const { scheduled, attempt, due } = event;
+      const runs = ledger.runsOf(`${started.runId}:${execution}:${scheduled}`);
+      const early = runs.filter(
+        (run) => run.attempt === attempt + 1 && run.storeAt < due - COPY_ERROR_MS,
+      );
+      return early.map(
+        ({ storeAt }) => `step ${id}#${execution}/${scheduled} is tried ${due - storeAt} ms early`,
+      );
+    });
+  });
+}
 
 export class DueTimes {
   readonly #due = new Map<string, Set<number>>();

@@ -16,7 +16,7 @@ const AWAIT_UNIT_MAX_MS = 5_000;
 /** Faults by which a task may lose its owner again and again: it is then tried alone, and must come to an end. */
 const MAY_ROB: readonly FaultKind[] = [
   ...(["crash", "poison", "pause", "clock", "slow", "storeDown", "diskFull"] as const),
-  ...(["failBefore", "failAfter", "deploy"] as const),
+  ...(["failBefore", "failAfter", "deploy", "partition"] as const),
 ];
 
 export function drawJob(

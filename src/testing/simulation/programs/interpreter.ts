@@ -198,7 +198,7 @@ class Stage {
   }
 
   #step(ctx: OrchestrationContext, node: Extract<Program, { op: "step" }>): Promise<unknown> {
-    const { process, recordStep } = this.#o;
+    const { process, recordStep, unitMs } = this.#o;
     const instance = ctx.info.instanceId;
     return ctx.step(
       `step-${node.salt}`,
@@ -208,7 +208,7 @@ class Stage {
           if (attempt <= node.fails) throw new Error(`scripted: attempt ${attempt}`);
           return mix(node.salt);
         }),
-      { retry: { maxAttempts: node.attempts, backoff: { kind: "fixed", base: 100 } } },
+      { retry: { maxAttempts: node.attempts, backoff: { kind: "fixed", base: unitMs / 2 } } },
     );
   }
 

@@ -69,7 +69,8 @@ export function programs(
                 ? process.record({ kind: "step", ...entry }, run)
                 : new Promise<never>(() => undefined),
           }),
-        longestMs: Math.max(...plan.jobs.map((job) => jobMs(job, unitMs, extra))),
+        // One after the other, where there is a single slot for all of them.
+        longestMs: plan.jobs.reduce((sum, job) => sum + jobMs(job, unitMs, extra), 0),
         mayBlock: (_, code) => code === "NONDETERMINISM" && isMixed,
         judge(end) {
           for (const [job, script] of scripts) judgeJob(job, script, end, frame);

@@ -1,4 +1,5 @@
-// The simulation on a fixed range of seeds: what has to hold at every commit. `npm run simulate` runs others.
+// The simulation on a fixed range of seeds: what has to hold at every commit, 2,000 of them in four files that run side
+// by side. `npm run simulate` runs others.
 
 import { describe, expect, test } from "vitest";
 import {
@@ -7,17 +8,23 @@ import {
   simulate,
   type FailedSeed,
   type SimulationReport,
-} from "../../src/testing/simulation/index.ts";
+} from "../../../src/testing/simulation/index.ts";
 
-const CHUNKS = 4;
-const SEEDS_PER_CHUNK = process.env["PERDURE_FULL"] === undefined ? 30 : 500;
+const CHUNKS = 5;
+const SEEDS_PER_CHUNK = process.env["PERDURE_FULL"] === undefined ? 100 : 1_000;
 const TIMEOUT_MS = SEEDS_PER_CHUNK * 2_000;
 
-describe(`the invariants hold on ${CHUNKS * SEEDS_PER_CHUNK} seeds`, () => {
+export function describeSeeds(part: number): void {
+  const first = 1 + part * CHUNKS * SEEDS_PER_CHUNK;
+  const title = `the invariants hold on ${CHUNKS * SEEDS_PER_CHUNK} seeds from ${first}`;
+  describe(title, () => testSeeds(first));
+}
+
+function testSeeds(first: number): void {
   const reports: SimulationReport[] = [];
 
   for (let chunk = 0; chunk < CHUNKS; chunk++) {
-    const firstSeed = 1 + chunk * SEEDS_PER_CHUNK;
+    const firstSeed = first + chunk * SEEDS_PER_CHUNK;
     const title = `seeds ${firstSeed} to ${firstSeed + SEEDS_PER_CHUNK - 1}`;
     test(title, { timeout: TIMEOUT_MS }, async () => {
       const report = await simulate({
@@ -42,7 +49,7 @@ describe(`the invariants hold on ${CHUNKS * SEEDS_PER_CHUNK} seeds`, () => {
     const expected = FAULT_KINDS.flatMap((kind) => (kind === "news" ? NEWS : kind));
     expect(expected.filter((kind) => !landed.has(kind))).toEqual([]);
   });
-});
+}
 
 const NEWS = ["newsLost", "newsDoubled", "newsLate"];
 

@@ -1,0 +1,178 @@
+// The simulation is shown to fail: stores that are broken on purpose must be found, each within a few seeds.
+
+import { expect, test } from "vitest";
+import type { CommitItem, Provider, TurnItem } from "../../src/core/provider/index.ts";
+import {
+  FAULT_KINDS,
+  programs,
+  simulate,
+  type FaultKind,
+  type Sabotage,
+} from "../../src/testing/simulation/index.ts";
+
+const SEEDS_MAX = 120;
+
+type FaultKinds = readonly FaultKind[];
+/** What is broken, which invariants may say so, and the faults that it takes where not all will do. */
+const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], FaultKinds?]>> = {
+  // Only somebody who was taken for dead and goes on writes under an old token.
+  "a turn is committed without a look at its token and its last event": [
+    hasNoFence,
+    ["I6", "I4", "I2", "I1", "blocked"],
+    ["pause", "partition"],
+  ],
+  "the task of an outcome that a turn carries stays": [
+    changingTurns((turn) => ({ ...turn, finished: [] })),
+    ["I2", "I16", "I19", "I20", "I13", "blocked"],
+  ],
+  "a wake-up is lost and nobody looks": [isDeaf, ["I17", "stuck"]],
+  "timers are half a second early": [
+    changingTurns((turn) => ({
+      ...turn,
+      timers: turn.timers.map((timer) =>
+        timer.delayMs === undefined ? timer : { ...timer, delayMs: timer.delayMs - 500 },
+      ),
+    })),
+    ["I10"],
+  ],
+  "a start is acknowledged and not written": [forgetsStarts, ["lost", "I18", "check"]],
+  "continueAsNew puts back only one unread message": [
+    changingTurns((turn) =>
+      turn.change.kind === "continued"
+        ? { ...turn, change: { ...turn.change, unread: turn.change.unread.slice(0, 1) } }
+        : turn,
+    ),
+    ["I7", "stuck", "I18"],
+  ],
+  "a paused instance makes turns": [forgetsPauses, ["paused", "I13", "I18"]],
+  "what a turn tells other instances is dropped": [
+    changingTurns((turn) => ({ ...turn, sends: [] })),
+    ["I8"],
+  ],
+  "of several new tasks only the first is written": [
+    changingTurns((turn) => ({ ...turn, tasks: turn.tasks.slice(0, 1) })),
+    ["I8"],
+  ],
+  "a death of a process is not held against its tasks": [countsNoDeaths, ["I16", "stuck"]],
+};
+
+test.each(Object.entries(SABOTAGES))(
+  "it is found when %s",
+  { timeout: 180_000 },
+  async (_, [sabotage, invariants, faults = FAULT_KINDS]) => {
+    const report = await simulate({
+      workload: programs(),
+      seeds: SEEDS_MAX,
+      sabotage,
+      faults,
+      repeatEvery: 0,
+      stopAtFailure: true,
+    });
+    const found = report.failures[0]?.violations.map(({ invariant }) => invariant) ?? [];
+    expect(found.length).toBeGreaterThan(0);
+    expect(invariants).toContain(found.find((invariant) => invariants.includes(invariant)));
+  },
+);
+
+function changingItems(change: (item: CommitItem) => CommitItem): Sabotage {
+  return (real) => ({ commit: (items) => real.commit(items.map(change)) });
+}
+
+function changingTurns(change: (turn: TurnItem) => TurnItem): Sabotage {
+  return changingItems((item) => (item.kind === "turn" ? change(item) : item));
+}
+
+/** Takes every turn for one of the holder's, computed from whatever is the last event now. */
+function hasNoFence(real: Provider): Partial<Provider> {
+  const tokens = new Map<number, number>();
+  const lives = new Map<number, { execution: number; last: number }>();
+  const rebased = (item: CommitItem): CommitItem => {
+    if (item.kind !== "turn") return item;
+    const token = tokens.get(item.key) ?? item.token;
+    const life = lives.get(item.key);
+    if (life?.execution !== item.execution) return { ...item, token };
+    const length = item.row === null ? 0 : item.row.last - item.row.first + 1;
+    const place = { first: life.last + 1, last: life.last + length };
+    return {
+      ...item,
+      token,
+      lastEvent: life.last,
+      row: item.row === null ? null : { ...item.row, ...place },
+    };
+  };
+  return {
+    async leaseInstances(request) {
+      const leased = await real.leaseInstances(request);
+      for (const { key, token } of leased.instances) tokens.set(key, token);
+      return leased;
+    },
+    async commit(items) {
+      const asked = items.map(rebased);
+      const results = await real.commit(asked);
+      for (const [i, result] of results.entries()) {
+        const item = asked[i];
+        if (item?.kind === "turn" && result.kind === "committed") {
+          const last = item.row?.last ?? item.lastEvent;
+          lives.set(item.key, { execution: item.execution, last });
+        }
+        if (item?.kind !== "start" || result.kind !== "started" || item.lease === null) continue;
+        tokens.set(result.key, item.lease.token);
+      }
+      return results;
+    },
+  };
+}
+
+/** Tells nobody anything, and a look finds nothing. */
+function isDeaf(real: Provider): Partial<Provider> {
+  return {
+    subscribe: () => () => undefined,
+    peek: async (request) => ({ ...(await real.peek(request)), instances: false, tasks: false }),
+    leaseInstances: async (request) => ({ ...(await real.leaseInstances(request)), nextAt: null }),
+  };
+}
+
+function forgetsStarts(real: Provider): Partial<Provider> {
+  let starts = 0;
+  return {
+    async commit(items) {
+      const isForgotten = (item: CommitItem): boolean =>
+        item.kind === "start" && ++starts % 4 === 0;
+      const kept = items.map((item) => (isForgotten(item) ? null : item));
+      const results = [...(await real.commit(kept.filter((item) => item !== null)))];
+      return kept.map((item) => {
+        const result = item === null ? undefined : results.shift();
+        return result ?? { kind: "started", key: 1_000_000, execution: 1, leased: null };
+      });
+    },
+  };
+}
+
+function forgetsPauses(real: Provider): Partial<Provider> {
+  return {
+    async commit(items) {
+      const results = await real.commit(items);
+      const refused = items.filter((item, i) => {
+        const result = results[i];
+        return item.kind === "turn" && result?.kind === "refused" && result.code === "PAUSED";
+      });
+      if (refused.length === 0) return results;
+      return results.map((result) =>
+        result.kind === "refused" && result.code === "PAUSED"
+          ? { kind: "committed", due: [] }
+          : result,
+      );
+    },
+  };
+}
+
+function countsNoDeaths(real: Provider): Partial<Provider> {
+  return {
+    async expireRuntime(request) {
+      const runtimes = await real.listRuntimes();
+      const isThere = runtimes.some(({ id }) => id === request.id);
+      if (isThere) await real.removeRuntime(request.id);
+      return { expired: isThere, instances: 0, tasks: 0 };
+    },
+  };
+}
