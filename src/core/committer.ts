@@ -6,6 +6,8 @@
 //   GC4. A caller's promise resolves after the commit that holds its item has returned (I13).
 //   GC5. An item that somebody outside keeps from being written is sent again by itself, beside the groups: nobody
 //        waits with it (semantics 32).
+//   GC6. The next group is on its way before the answers of the last are worked on: the store and this process work
+//        at the same time.
 
 import type { Environment } from "./environment.ts";
 import { PerdureError } from "./errors.ts";
@@ -102,10 +104,11 @@ export class Committer {
     }
   }
 
-  /** Commits what is waiting now rather than at the next macrotask. */
-  flush(): void {
-    if (this.#busy || this.#queue.length === 0) return;
+  /** Commits what is waiting now rather than at the next macrotask. False: nothing is, or a commit is under way. */
+  flush(): boolean {
+    if (this.#busy || this.#queue.length === 0) return false;
     void this.#commitGroups();
+    return true;
   }
 
   /** Whether nothing is waiting or under way. */
@@ -133,13 +136,19 @@ export class Committer {
 
   async #commitGroups(): Promise<void> {
     this.#busy = true;
-    try {
-      const group = this.#queue.splice(0, GROUP_MAX);
-      for (const pending of await this.#commit(group)) void this.#commitAlone(pending);
-    } finally {
+    const group = this.#queue.splice(0, GROUP_MAX);
+    let isOver = false;
+    const over = (): boolean => {
+      if (isOver) return false;
+      isOver = true;
       this.#busy = false;
+      return this.flush();
+    };
+    try {
+      for (const pending of await this.#commit(group, over)) void this.#commitAlone(pending);
+    } finally {
+      over();
     }
-    if (this.#queue.length > 0) this.#schedule();
   }
 
   /** GC5 */
@@ -157,12 +166,19 @@ export class Committer {
     this.#alone -= 1;
   }
 
-  /** Those that somebody outside keeps from being written are handed back. */
-  async #commit(group: readonly Pending[]): Promise<readonly Pending[]> {
+  /**
+   * Those that somebody outside keeps from being written are handed back. `over` is called before anybody is told, and says
+   * whether another group left.
+   */
+  async #commit(
+    group: readonly Pending[],
+    over: () => boolean = () => false,
+  ): Promise<readonly Pending[]> {
     let waiting = group;
     for (let attempt = 0; waiting.length > 0; attempt++) {
       try {
         const results = await this.#write(waiting);
+        if (over()) await this.#nextMacrotask(); // GC6: it needs some to find its way out
         const busy = answer(waiting, results);
         if (this.#turnWatchers.size > 0) this.#tellTurns(waiting, results);
         return busy;
@@ -230,6 +246,10 @@ export class Committer {
       }
     }
     return unwritten;
+  }
+
+  #nextMacrotask(): Promise<void> {
+    return new Promise((resolve) => this.#environment.immediate(resolve));
   }
 
   #backOff(attempt: number): Promise<void> {
