@@ -1,9 +1,9 @@
 // Builds the documentation into a folder of plain files: HTML, one style sheet, one small script, images.
 
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { readContents, type Section } from "./contents.ts";
-import { Renderer } from "./render.ts";
+import { COPIED, Renderer } from "./render.ts";
 import { readPages, titleOf, type SourcePage } from "./sources.ts";
 import { frame, navigation } from "./template.ts";
 
@@ -16,7 +16,6 @@ export interface BuiltSite {
 }
 
 const ASSETS = ["style.css", "theme.js"];
-const IMAGES = "docs/images";
 
 export async function buildSite(root: string, folder: string): Promise<BuiltSite> {
   const pages = readPages(root);
@@ -32,8 +31,8 @@ export async function buildSite(root: string, folder: string): Promise<BuiltSite
     write(join(folder, page.url), html);
   }
   for (const asset of ASSETS) copyFileSync(join(import.meta.dirname, asset), join(folder, asset));
-  if (existsSync(join(root, IMAGES))) {
-    cpSync(join(root, IMAGES), join(folder, "images"), { recursive: true });
+  for (const path of COPIED.filter((each) => existsSync(join(root, each)))) {
+    cpSync(join(root, path), join(folder, posix.basename(path)), { recursive: true });
   }
   return {
     pages: pages.map(({ url }) => url),

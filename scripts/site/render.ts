@@ -21,6 +21,8 @@ const LANGUAGES = ["typescript", "javascript", "shellscript", "json", "sql", "ht
 const THEMES = { light: "github-light", dark: "github-dark" } as const;
 /** Where a link leads that is no page: nowhere within the site. */
 const EXTERNAL = /^[a-z]+:/i;
+/** Folders whose files go into the site as they are. */
+export const COPIED = ["docs/images", "docs/grafana"];
 
 export class Renderer {
   readonly problems: string[] = [];
@@ -74,7 +76,7 @@ export class Renderer {
     rules["image"] = (tokens, index, options, _environment, self) => {
       const token = tokens[index];
       const source = token?.attrGet("src");
-      if (typeof source === "string") token?.attrSet("src", imageAddress(page, source));
+      if (typeof source === "string") token?.attrSet("src", copiedAddress(page, source));
       if (token !== undefined) token.attrSet("alt", plainText(token.children ?? []));
       return self.renderToken(tokens, index, options);
     };
@@ -109,7 +111,10 @@ export class Renderer {
     const [target = "", anchor] = href.split("#");
     const hash = anchor === undefined ? "" : `#${anchor}`;
     if (target === "") return hash;
-    const path = posix.join(posix.dirname(page.path), target).replace(/\/$/, "");
+    if (COPIED.some((folder) => inDocs(page, target).startsWith(`${folder}/`))) {
+      return copiedAddress(page, target);
+    }
+    const path = inDocs(page, target).replace(/\/$/, "");
     const url = this.#urls.get(path) ?? this.#urls.get(`${path}/README.md`);
     if (url === undefined) {
       this.problems.push(`${page.path}: ${href} leads to no page`);
@@ -119,10 +124,13 @@ export class Renderer {
   }
 }
 
-/** Images are copied from docs/images/ to images/. */
-function imageAddress(page: SourcePage, source: string): string {
-  const path = posix.join(posix.dirname(page.path), source);
-  return posix.relative(posix.dirname(page.url), path.replace(/^docs\//, ""));
+function inDocs(page: SourcePage, target: string): string {
+  return posix.join(posix.dirname(page.path), target);
+}
+
+/** From docs/images/ to images/. */
+function copiedAddress(page: SourcePage, source: string): string {
+  return posix.relative(posix.dirname(page.url), inDocs(page, source).replace(/^docs\//, ""));
 }
 
 function plainText(tokens: readonly { readonly type: string; readonly content: string }[]): string {
