@@ -6,8 +6,8 @@
 //   GC4. A caller's promise resolves after the commit that holds its item has returned (I13).
 //   GC5. An item that somebody outside keeps from being written is sent again by itself, beside the groups: nobody
 //        waits with it (semantics 32).
-//   GC6. The next group is on its way before the answers of the last are worked on: the store and this process work
-//        at the same time.
+//   GC6. To a store elsewhere the next group is on its way before the answers of the last are worked on: the store and
+//        this process work at the same time. Answers keep the order of their groups.
 
 import type { Environment } from "./environment.ts";
 import { PerdureError } from "./errors.ts";
@@ -70,6 +70,8 @@ export class Committer {
   #queue: Pending[] = [];
   #scheduled = false;
   #busy = false;
+  /** Until when the answers of the last group wait; null: nobody's do. */
+  #telling: Promise<void> | null = null;
   /** How many items are sent again by themselves. */
   #alone = 0;
   #closed = false;
@@ -142,7 +144,9 @@ export class Committer {
       if (isOver) return false;
       isOver = true;
       this.#busy = false;
-      return this.flush();
+      if (this.#provider.isRemote === true) return this.flush();
+      if (this.#queue.length > 0) this.#schedule();
+      return false;
     };
     try {
       for (const pending of await this.#commit(group, over)) void this.#commitAlone(pending);
@@ -178,7 +182,7 @@ export class Committer {
     for (let attempt = 0; waiting.length > 0; attempt++) {
       try {
         const results = await this.#write(waiting);
-        if (over()) await this.#nextMacrotask(); // GC6: it needs some to find its way out
+        await this.#letNextOut(over);
         const busy = answer(waiting, results);
         if (this.#turnWatchers.size > 0) this.#tellTurns(waiting, results);
         return busy;
@@ -248,8 +252,17 @@ export class Committer {
     return unwritten;
   }
 
-  #nextMacrotask(): Promise<void> {
-    return new Promise((resolve) => this.#environment.immediate(resolve));
+  /** GC6: the next group needs a macrotask to find its way out; and whoever was written before is told before. */
+  async #letNextOut(over: () => boolean): Promise<void> {
+    const before = this.#telling;
+    if (over()) {
+      const waits = new Promise<void>((resolve) => this.#environment.immediate(resolve));
+      this.#telling = Promise.all([before, waits]).then(() => undefined);
+      await this.#telling;
+    } else if (before !== null) {
+      await before;
+      if (this.#telling === before) this.#telling = null;
+    }
   }
 
   #backOff(attempt: number): Promise<void> {

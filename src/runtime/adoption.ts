@@ -19,7 +19,8 @@ export interface AdoptionOptions {
 
 export class Adoption implements StartAdopter {
   readonly #o: AdoptionOptions;
-  #expected = 0;
+  /** Tokens of starts whose answers are still to come. */
+  readonly #expected = new Set<number>();
 
   constructor(options: AdoptionOptions) {
     this.#o = options;
@@ -30,14 +31,20 @@ export class Adoption implements StartAdopter {
       this.#o.onDelayed(item.delayMs ?? (item.dueAt ?? 0) - this.#o.storeNow());
       return null;
     }
-    if (this.#o.room() <= this.#expected) return null;
+    if (this.#o.room() <= this.#expected.size) return null;
     if (this.#o.registry.orchestration(item.name, item.version) === undefined) return null;
-    this.#expected++;
-    return this.#o.newLease();
+    const lease = this.#o.newLease();
+    this.#expected.add(lease.token);
+    return lease;
+  }
+
+  /** Whether this is the lease of a start whose answer is still to come. */
+  isExpected(token: number): boolean {
+    return this.#expected.has(token);
   }
 
   settled(item: StartItem, result: StartResult): void {
-    this.#expected--;
+    if (item.lease !== null) this.#expected.delete(item.lease.token);
     if (result.kind !== "started" || result.leased === null || item.lease === null) return;
     this.#o.take({
       key: result.key,

@@ -12,6 +12,7 @@ test("the next group is on its way before anybody hears of the last, and never t
   const seen: string[] = [];
   let underWay = 0;
   const wrapped = wrapProvider(provider, {
+    isRemote: true,
     async commit(items) {
       underWay += 1;
       seen.push(`${items.length} sent, ${underWay} under way`);
@@ -30,4 +31,18 @@ test("the next group is on its way before anybody hears of the last, and never t
   });
   await Promise.all(started);
   expect(seen).toEqual(["256 sent, 1 under way", "44 sent, 1 under way", "the first is answered"]);
+});
+
+test("answers keep the order of their groups, however quickly the second comes", async () => {
+  const { provider } = await virtualStore();
+  const wrapped = wrapProvider(provider, { isRemote: true });
+  const nothing = orchestration("nothing", () => Promise.resolve());
+  const client = new Client(wrapped);
+  const told: number[] = [];
+  const started = Array.from({ length: 3 * STARTS }, async (_, index) => {
+    await client.start(nothing, undefined, { id: `start-${index}` });
+    told.push(index);
+  });
+  await Promise.all(started);
+  expect(told).toEqual(told.toSorted((a, b) => a - b));
 });

@@ -29,6 +29,7 @@ import type {
 } from "./runtimes.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { TransactionStore } from "./transactions.ts";
+import type { TransferStore } from "./transfer.ts";
 import type {
   LeasedTasks,
   LeaseTasksRequest,
@@ -101,6 +102,11 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
   removeRuntime(runtimeId: string): Promise<void>;
   /** A heart that beats beside the main loop; absent where the provider offers none. */
   startHeart?(options: HeartOptions): Heart;
+
+  /** Whether a commit is carried out elsewhere, while this process can do something else. */
+  readonly isRemote?: boolean;
+  /** Lets the whole store move to another one; absent where it cannot. */
+  readonly transfer?: TransferStore;
 
   /** Calls back about commits of this process at once and about those of others as soon as they are noticed. */
   subscribe(listener: NewsListener): () => void;

@@ -65,6 +65,7 @@ export class Line {
   #member(store: Provider, name: string | symbol): unknown {
     const { environment, network } = this.#o;
     if (name === "environment") return environment;
+    if (name === "isRemote") return true;
     if (name === "now") return () => this.#o.store.now() + this.clockErrorMs;
     if (name === "subscribe") return (listener: NewsListener) => this.#subscribe(listener);
     const member: unknown = Reflect.get(store, name, store);
