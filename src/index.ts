@@ -3,6 +3,15 @@ import "./node-version.ts";
 
 export { Perdure, type OpenOptions } from "./perdure.ts";
 export { defineConfig, type PerdureConfig } from "./config.ts";
+export {
+  moveStore,
+  unmarkStore,
+  type MoveOptions,
+  type MoveProgress,
+  type MoveResult,
+} from "./move-store.ts";
+export { planMove, type MovePlan } from "./move-plan.ts";
+export type { TableSum } from "./client/move-check.ts";
 export type {
   InstanceList,
   InstanceSummary,

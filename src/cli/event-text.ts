@@ -1,6 +1,8 @@
 // A history event in one line.
 
 import type { Codec } from "../core/codec.ts";
+import type { Failure } from "../core/failure.ts";
+import { readableFailure } from "../core/failure-seal.ts";
 import { isCommand, isTerminal, type HistoryEvent } from "../core/history-events.ts";
 import { bold, cyan, dim, green, red, type Screen, type Styled } from "./screen.ts";
 import { showSpan } from "./times.ts";
@@ -18,8 +20,13 @@ export function tellEvent(
     kindOf(event),
     ...[nameOf(event), ofOf(event)].filter((text) => text !== "").map((text) => ` ${text}`),
     dim(payloadOf(event, codec)),
-    "failure" in event ? red(` ${event.failure.name}: ${event.failure.message}`) : "",
+    "failure" in event ? red(failureText(event.failure, codec)) : "",
   );
+}
+
+function failureText(failure: Failure, codec: Codec): string {
+  const { name, message } = readableFailure(failure, codec);
+  return ` ${name}: ${message}`;
 }
 
 function kindOf(event: HistoryEvent): Styled {

@@ -27,7 +27,8 @@ export function tellInstance(screen: Screen, info: InstanceInfo, now: number): v
   if (paused !== undefined) fact("paused", yellow(because(paused)), ` ${moment(paused.at)}`);
   if (cancelled !== undefined) fact("cancelled", yellow(because(cancelled)));
   if (info.unclaimed !== undefined) fact("waits", yellow(info.unclaimed));
-  if (info.status === "completed") fact("output", showValue(info.output, 2_000));
+  if (info.unreadable !== undefined) fact("unreadable", yellow(info.unreadable));
+  else if (info.status === "completed") fact("output", showValue(info.output, 2_000));
   if (info.error !== undefined) tellEnding(screen, info.id, info.error);
   if (blocked !== undefined) {
     screen.line(bold("Blocked"), dim(` ${moment(blocked.since)}, found by ${blocked.by}`));

@@ -23,8 +23,8 @@ export class Progress {
     this.#total = total;
   }
 
-  step(): void {
-    this.#done++;
+  step(count = 1): void {
+    this.#done += count;
     const now = performance.now();
     if (!this.#screen.isTerminal || now - this.#drawnAt < EVERY_MS) return;
     this.#drawnAt = now;

@@ -1,82 +1,42 @@
 // What a check of histories found, gathered: instances that break in one way are told once.
 
-import type { BlockReason } from "../core/block.ts";
-import type { RecordedHistory } from "../runtime/recorded-history.ts";
+import type { BrokenHistory, ReplayedHistory, ReplayReport } from "../testing/replay-histories.ts";
 import { tellBlock } from "./block-text.ts";
 import { plural } from "./plural.ts";
 import { bold, dim, green, red, yellow, type Screen } from "./screen.ts";
 
 const IDS_SHOWN = 5;
 
-/** Which history, and where it came from. */
-export interface Checked {
-  readonly id: string;
-  readonly name: string;
-  readonly version?: string;
-  readonly execution: number;
-  /** The file that it was read from; absent: the store. */
-  readonly file?: string;
-}
-export interface Broken extends Checked {
-  readonly events: number;
-  readonly reason: BlockReason;
-}
-
-export class ReplayReport {
-  readonly broken: Broken[] = [];
-  /** Nobody registers their version: they would wait. */
-  readonly unregistered: Checked[] = [];
-  ok = 0;
-
-  get checked(): number {
-    return this.ok + this.broken.length + this.unregistered.length;
+export function tellReport(
+  screen: Screen,
+  { checked, ok, broken, unregistered }: ReplayReport,
+): void {
+  for (const [first, ...others] of groups(broken, wayOf)) {
+    const all = [first, ...others];
+    screen.line(red("✗ "), bold(titleOf(first)), ` would be blocked: ${idsOf(all)}`);
+    tellBlock(screen, first.reason);
   }
-
-  toJson(): object {
-    const { checked, ok, broken, unregistered } = this;
-    return { checked, ok, broken, unregistered };
+  for (const [first, ...others] of groups(unregistered, titleOf)) {
+    screen.line(yellow("! "), bold(titleOf(first)), ` would wait: ${idsOf([first, ...others])}`);
+    screen.line(dim("    the config does not register it"));
   }
-
-  tell(screen: Screen): void {
-    for (const [first, ...others] of groups(this.broken, wayOf)) {
-      const all = [first, ...others];
-      screen.line(red("✗ "), bold(titleOf(first)), ` would be blocked: ${idsOf(all)}`);
-      tellBlock(screen, first.reason);
-    }
-    for (const [first, ...others] of groups(this.unregistered, titleOf)) {
-      screen.line(yellow("! "), bold(titleOf(first)), ` would wait: ${idsOf([first, ...others])}`);
-      screen.line(dim("    the config does not register it"));
-    }
-    const { checked, ok } = this;
-    const line = `${plural(checked, "history", "histories")} checked, ${ok} ok`;
-    if (ok === checked) screen.line(green("✓ "), line);
-    else screen.line(dim(line));
-  }
+  const line = `${plural(checked, "history", "histories")} checked, ${ok} ok`;
+  if (ok === checked) screen.line(green("✓ "), line);
+  else screen.line(dim(line));
 }
 
-export function checkedOf(recorded: RecordedHistory, file: string | undefined): Checked {
-  const { id, name, version, execution } = recorded;
-  return {
-    id,
-    name,
-    ...(version === null ? {} : { version }),
-    execution,
-    ...(file === undefined ? {} : { file }),
-  };
-}
-
-function titleOf({ name, version = "" }: Checked): string {
+function titleOf({ name, version = "" }: ReplayedHistory): string {
   return `${name} ${version}`.trim();
 }
 
-function idsOf(all: readonly Checked[]): string {
+function idsOf(all: readonly ReplayedHistory[]): string {
   const shown = all.slice(0, IDS_SHOWN).map(({ id }) => id);
   const more = all.length > shown.length ? ` and ${all.length - shown.length} more` : "";
   return shown.join(", ") + more;
 }
 
 /** The same change breaks many instances in the same place. */
-function wayOf(broken: Broken): string {
+function wayOf(broken: BrokenHistory): string {
   const { sequence, recorded, requested, source, code } = broken.reason;
   const kinds = [recorded?.kind, recorded?.name, requested?.kind, requested?.name];
   return JSON.stringify([titleOf(broken), code, sequence, ...kinds, source]);

@@ -68,7 +68,10 @@ export interface StartOptions {
   readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
   /** A repeated call with the same id returns the first one's outcome. */
   readonly requestId?: string;
-  /** A transaction of yours on the store's own database: the instance exists when you commit it. */
+  /**
+   * A transaction of yours on the store's own database: the instance exists when you commit it. A `DatabaseSync` on
+   * SQLite; on PostgreSQL a client of `pg` or what an adapter makes (`fromDrizzle`, `fromKysely`, `fromPrisma`).
+   */
   readonly tx?: object;
 }
 /** Which past a fork copies, and its id. */

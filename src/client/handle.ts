@@ -1,6 +1,8 @@
 // A handle: one instance, from the outside.
 //   HD1. Nothing is assumed about who runs the instance: every call goes to the store.
 //   HD2. `result` follows continueAsNew and restart unless an execution is named.
+//   HD3. What `describe` tells is of one moment, that of the instance's row: history only grows, so what was appended
+//        since is left out. Of a task that is gone since, nothing more is known than that it was waited for.
 
 import type { EventDef } from "../core/definitions.ts";
 import type { Duration } from "../core/duration.ts";
@@ -8,7 +10,12 @@ import { isPerdureError, PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { parseName, parseRequestId } from "../core/ids.ts";
-import type { InstanceRecord, InstanceStatistics, TaskRecord } from "../core/provider/index.ts";
+import {
+  isTerminalStatus,
+  type InstanceRecord,
+  type InstanceStatistics,
+  type TaskRecord,
+} from "../core/provider/index.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
@@ -41,7 +48,7 @@ export interface RaiseOptions {
   readonly requestId?: string;
   /** "keep": a message for an id that does not exist yet waits for its start. Default "fail". */
   readonly ifMissing?: "fail" | "keep";
-  /** A transaction of yours on the store's own database: the event is raised when you commit it. */
+  /** A transaction of yours on the store's own database, as for `start`: the event is raised when you commit it. */
   readonly tx?: object;
 }
 type RaiseArguments<Raised> = unknown extends Raised
@@ -102,12 +109,14 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   async #describe(record: InstanceRecord, known?: readonly TaskRecord[]): Promise<InstanceInfo> {
     const address = { key: record.key, execution: record.execution };
+    if (isTerminalStatus(record.status)) {
+      return instanceInfo(record, [], this.#store.codec);
+    }
     const rows = await this.#store.read((provider) => provider.readHistory(address));
     const tasks = known ?? (await this.#store.read((provider) => provider.readTasks(address)));
-    const ended = outcomeOf(record, this.#store.codec) !== null;
-    if (ended) return instanceInfo(record, [], this.#store.codec);
     const nobody = await unclaimedOf(this.#store, record, tasks);
-    const open = waitingFor(readableEvents(rows), tasks, this.#store.codec).map((wait) => {
+    const events = readableEvents(rows).slice(0, record.lastEvent); // HD3
+    const open = waitingFor(events, tasks, this.#store.codec).map((wait) => {
       const unclaimed = nobody.get(wait.sequence);
       return wait.kind === "activity" && unclaimed !== undefined ? { ...wait, unclaimed } : wait;
     });

@@ -2,8 +2,10 @@
 
 import type { BlockReason } from "../core/block.ts";
 import type { Codec } from "../core/codec.ts";
+import type { Failure } from "../core/failure.ts";
+import { readableFailure } from "../core/failure-seal.ts";
 import type { HistoryEvent, OfNode, OrchestrationCancelRequested } from "../core/history-events.ts";
-import type { InstanceRecord, TaskRecord } from "../core/provider/index.ts";
+import { isTerminalStatus, type InstanceRecord, type TaskRecord } from "../core/provider/index.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { OrchestrationError } from "../core/outcome-errors.ts";
 
@@ -59,6 +61,8 @@ export interface InstanceInfo {
   readonly customStatusVersion: number;
   readonly output?: unknown;
   readonly error?: OrchestrationError;
+  /** Why its status, output or error cannot be read, such as for want of a key; what cannot is left out. */
+  readonly unreadable?: string;
   readonly blocked?: BlockReason & { readonly since: Date; readonly by: string };
   readonly parent?: { readonly id: string; readonly sequence: number };
   readonly attributes: Readonly<Record<string, string>>;
@@ -78,18 +82,22 @@ export function instanceInfo(
   waitingFor: readonly WaitingFor[],
   codec: Codec,
 ): InstanceInfo {
-  const outcome = outcomeOf(record, codec);
-  const { parent } = record;
+  const { parent, customStatus } = record;
+  const ending = told(() => outcomeOf(record, codec));
+  const status = told(() => (customStatus === null ? undefined : codec.decode(customStatus)));
+  const outcome = ending.value;
+  const unreadable = ending.why ?? status.why;
   return {
     id: record.id,
     name: record.name,
     version: record.version ?? undefined,
-    status: record.paused !== null && outcome === null ? "paused" : record.status,
+    status: record.paused !== null && !isTerminalStatus(record.status) ? "paused" : record.status,
     execution: record.execution,
-    ...(record.customStatus === null ? {} : { customStatus: codec.decode(record.customStatus) }),
+    ...(customStatus === null || "why" in status ? {} : { customStatus: status.value }),
     customStatusVersion: record.customStatusVersion,
     ...(outcome?.kind === "value" ? { output: outcome.value } : {}),
     ...(outcome?.kind === "error" ? { error: outcome.error } : {}),
+    ...(unreadable === undefined ? {} : { unreadable }),
     ...(record.blocked === null ? {} : { blocked: blockOf(record.blocked) }),
     ...(parent === null ? {} : { parent: { id: parent.id, sequence: parent.sequence } }),
     attributes: record.attributes,
@@ -101,6 +109,18 @@ export function instanceInfo(
     updatedAt: new Date(record.updatedAt),
     ...(record.completedAt === null ? {} : { completedAt: new Date(record.completedAt) }),
   };
+}
+
+type Told<T> =
+  { readonly value: T; readonly why?: never } | { readonly value?: never; readonly why: string };
+
+/** Who looks at many is not to be kept from all of them by a value that cannot be read. */
+function told<T>(read: () => T): Told<T> {
+  try {
+    return { value: read() };
+  } catch (error) {
+    return { why: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 function blockOf(text: string): BlockReason & { since: Date; by: string } {
@@ -163,8 +183,9 @@ export function waitingFor(
         if (kept > 0 && since !== "now") unread.set(name, kept - 1);
         else {
           waits.push({ sequence, name });
-          const shown = details === undefined ? {} : { details: codec.decode(details) };
-          open.set(sequence, { kind: "event", sequence, name, ...shown });
+          const shown = details === undefined ? undefined : told(() => codec.decode(details));
+          const its = shown === undefined || "why" in shown ? {} : { details: shown.value };
+          open.set(sequence, { kind: "event", sequence, name, ...its });
         }
         break;
       }
@@ -191,19 +212,20 @@ function activityWait(
   codec: Codec,
 ): WaitingFor {
   const { lastFailure = null, owner = null, progress = null } = row ?? {};
+  const shown = progress === null ? undefined : told(() => codec.decode(progress));
   return {
     kind: "activity",
     sequence,
     name,
     attempt: (row?.attempt ?? 0) + 1,
-    ...(lastFailure === null ? {} : { lastError: messageOf(lastFailure) }),
+    ...(lastFailure === null ? {} : { lastError: messageOf(lastFailure, codec) }),
     ...(row === undefined ? {} : { availableAt: new Date(row.availableAt) }),
     ...(owner === null ? {} : { worker: owner }),
-    ...(progress === null ? {} : { progress: codec.decode(progress) }),
+    ...(shown === undefined || "why" in shown ? {} : { progress: shown.value }),
   };
 }
 
-function messageOf(failure: string): string {
-  const parsed = JSON.parse(failure) as { message?: string }; // a Failure, written by the engine
-  return parsed.message ?? failure;
+function messageOf(failure: string, codec: Codec): string {
+  const stored = JSON.parse(failure) as Failure; // written by the engine
+  return readableFailure(stored, codec).message;
 }

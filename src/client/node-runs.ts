@@ -3,7 +3,7 @@
 //        what a fork or a loop gives is worked out by the interpreter and not written down (node-values.ts).
 
 import type { Codec } from "../core/codec.ts";
-import { fromFailure, type Failure } from "../core/failure.ts";
+import { fromFailure, openFailure, type Failure } from "../core/failure.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { Mailbox } from "../core/mailbox.ts";
 import { ActivityError, ChildError } from "../core/task-errors.ts";
@@ -111,7 +111,8 @@ export function isMeant(path: string, asked: string): boolean {
 }
 
 /** What whoever waits for a run's result is told. */
-export function failureOf(run: NodeRun, failure: Failure, codec: Codec): Error {
+export function failureOf(run: NodeRun, stored: Failure, codec: Codec): Error {
+  const failure = openFailure(stored, codec);
   const init = { attempts: run.attempts ?? 1, failure, cause: fromFailure(failure, codec) };
   const error =
     run.kind === "child" ? new ChildError(run.name, init) : new ActivityError(run.name, init);

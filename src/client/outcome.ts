@@ -2,7 +2,7 @@
 
 import type { Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
-import { fromFailure } from "../core/failure.ts";
+import { fromFailure, openFailure } from "../core/failure.ts";
 import type { EventBody, OrchestrationFailed } from "../core/history-events.ts";
 import { OrchestrationError } from "../core/outcome-errors.ts";
 import { isTerminalStatus, type InstanceRecord } from "../core/provider/index.ts";
@@ -32,10 +32,11 @@ export function outcomeOfEvent(body: EventBody, codec: Codec): Outcome | null {
 }
 
 export function orchestrationError(failed: OrchestrationFailed, codec: Codec): OrchestrationError {
+  const opened = openFailure(failed.failure, codec);
   const error = new OrchestrationError({
     kind: failed.outcome,
-    failure: failed.failure,
-    cause: fromFailure(failed.failure, codec),
+    failure: opened,
+    cause: fromFailure(opened, codec),
   });
   if (failed.compensationFailures === undefined) return error;
   const compensationErrors = failed.compensationFailures.map((failure) =>

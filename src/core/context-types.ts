@@ -109,8 +109,8 @@ export interface OrchestrationContext<I = unknown> {
   step<O>(name: string, fn: (s: StepContext) => O | Promise<O>, options?: StepOptions): Task<O>;
   /**
    * Statements of yours and the step's own checkpoint in one transaction: both or neither, exactly once. `tx` is a
-   * `DatabaseSync` on SQLite, where the function is synchronous; PostgreSQL shares none yet. It may run more than
-   * once; it commits once.
+   * `DatabaseSync` on SQLite, where the function is synchronous, and a client of `pg` on PostgreSQL. It may run more
+   * than once; it commits once.
    */
   tx<O, Transaction = unknown>(
     name: string,

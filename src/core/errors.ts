@@ -35,7 +35,12 @@ export const ERROR_CODES = {
   SCHEMA_NEWER: "The store was written by a newer version of Perdure than this one.",
   STORE_INVALID: "The store is not a Perdure store, or is not set up as durability needs it.",
   STORE_UNAVAILABLE: "The store did not answer, or refused for a reason that passes; try again.",
+  STORE_MOVED: "The store was moved to another, or is being moved; nothing is written to it.",
+  STORE_IN_USE: "Runtimes are alive on the store, or another move is under way; nothing was moved.",
+  STORE_NOT_EMPTY: "The store to move to holds something else than an unfinished copy of this one.",
+  COPY_MISMATCH: "What was read back from the target of a move is not what the source holds.",
   HISTORY_CORRUPT: "Stored data cannot be decoded; it was left as it is.",
+  KEY_MISSING: "The codec lacks the key that a stored value was encrypted with.",
   SHUTTING_DOWN: "The runtime is shutting down and takes no new work.",
 } as const;
 

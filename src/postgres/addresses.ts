@@ -38,6 +38,11 @@ export class Addresses {
     return p.length === 0 ? news : { ...news, progressed: p };
   }
 
+  /** Whether what has arrived is for a runtime here to take. */
+  concerns({ a = [] }: Told): boolean {
+    return a.some(([, target, owner]) => this.#mayTake(target, owner));
+  }
+
   #mayTake(target: string, owner: string | null): boolean {
     if (owner !== null) return this.#owners.has(owner);
     return this.#owners.values().some(({ targets }) => targets === null || targets.has(target));

@@ -7,6 +7,9 @@
 //   B3. Row locks could not do this: a call that has not reached its rows yet holds none. Nor could looking for the
 //       lost backend: behind a pooler or after a fail-over nobody knows which it was.
 
+//   B4. A user's transaction may look at the store as it stood before the bar was lowered (REPEATABLE READ). There the
+//       check is an insert of the bar's own row, which PostgreSQL refuses to who cannot see the one that is there.
+
 import type { Environment } from "../core/environment.ts";
 import { Statement, type Value } from "./pipeline.ts";
 
@@ -17,6 +20,7 @@ export class Bar {
   /** The lock's name, and the writer's. */
   readonly writer: string;
   readonly #check: Statement;
+  readonly #checkOld: Statement;
   readonly #lock: Statement;
   readonly #lower: Statement;
   #epoch = 0;
@@ -28,6 +32,11 @@ export class Bar {
     this.#check = new Statement(`
       SELECT ${schema}.clock() AS now, (
         SELECT ${schema}.refuse('barred') FROM ${schema}.barred WHERE writer = $1 AND epoch > $2)`);
+    this.#checkOld = new Statement(`
+      INSERT INTO ${schema}.barred (writer, epoch, at)
+      SELECT $1::text, $2::bigint, ${schema}.clock()
+      WHERE current_setting('transaction_isolation') <> 'read committed'
+      ON CONFLICT (writer) DO NOTHING`);
     this.#lock = new Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
     this.#lower = new Statement(`
       WITH old AS (DELETE FROM ${schema}.barred WHERE at < ${schema}.clock() - ${KEEP_MS})
@@ -38,6 +47,11 @@ export class Bar {
   /** To be run under the writer's lock, by every write; tells the time besides. */
   get check(): readonly [Statement, readonly Value[]] {
     return [this.#check, [this.writer, this.#epoch]];
+  }
+
+  /** The same for a transaction that the user has begun (B4). */
+  get checkOld(): readonly [Statement, readonly Value[]] {
+    return [this.#checkOld, [this.writer, this.#epoch]];
   }
 
   /** A connection was lost with a write on it. */

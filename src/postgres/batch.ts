@@ -2,9 +2,12 @@
 //   BA1. Kind by kind, in an order in which nobody waits for somebody who waits for him: starts, which may wait for
 //        an id, while nothing is locked; then all instances that are written to, in the order of their keys; then
 //        tasks, in the order of theirs.
-//   BA2. What an item cannot be answered in this way is left over: it has written nothing, and is done by itself.
+//   BA2. Written at once, a batch is refused where something has to be done first: what has arrived for a receiver is
+//        brought to it, a fence is judged, a cancel ends its receiver. Stepwise, somebody has seen to that.
+//   BA3. What an item cannot be answered in this way is left over: it has written nothing, and is done by itself.
 
 import type { CommitResult, SendItem, StartItem, TurnItem } from "../core/provider/commit.ts";
+import type { Arrivals } from "./arrivals.ts";
 import type { Instances } from "./instances.ts";
 import type { InstanceLeases } from "./leases.ts";
 import type { NewsDraft } from "./news.ts";
@@ -14,9 +17,10 @@ import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
 import type { Tasks } from "./tasks.ts";
-import type { TurnOptions, Turns } from "./turn.ts";
+import type { Turns } from "./turn.ts";
 
 export interface BatchWriters {
+  readonly arrivals: Arrivals;
   readonly instances: Instances;
   readonly starts: Starts;
   readonly turns: Turns;
@@ -37,9 +41,9 @@ export function writeBatch(
   pipeline: Pipeline,
   items: readonly EverydayItem[],
   news: NewsDraft,
-  { writers, ...options }: TurnOptions & { readonly writers: BatchWriters },
+  { writers, stepwise }: { readonly writers: BatchWriters; readonly stepwise: boolean },
 ): () => BatchResults {
-  const { instances, starts, turns, tasks, sends, stepOutcomes, leases } = writers;
+  const { instances, starts, turns, tasks, sends, stepOutcomes, leases, arrivals } = writers;
   const readers: (() => (readonly [EverydayItem, CommitResult | null])[])[] = [];
   const of = <K extends Kind>(kind: K): OfKind<K>[] =>
     items.filter((item): item is OfKind<K> => item.kind === kind);
@@ -54,7 +58,11 @@ export function writeBatch(
   const turnItems = of("turn");
   write(of("start"), (list: readonly StartItem[]) => starts.start(pipeline, list, news));
   instances.lock(pipeline, touchedBy(items, turnItems));
-  const tellTurns = turnItems.length === 0 ? null : turns.write(pipeline, turnItems, news, options);
+  if (!stepwise) arrivals.refuse(pipeline, receiversIn(items));
+  const tellTurns =
+    turnItems.length === 0
+      ? null
+      : turns.write(pipeline, turnItems, news, { cancelsApart: stepwise });
   write(of("completion"), (list) => tasks.complete(pipeline, list, news));
   write(of("retry"), (list) => tasks.retry(pipeline, list, news));
   write(of("releaseTask"), (list) => tasks.release(pipeline, list, news));
@@ -66,6 +74,16 @@ export function writeBatch(
     tellTurns?.();
     return new Map(readers.flatMap((read) => read()));
   };
+}
+
+/** Whom something may have arrived for: it comes before what they are sent now, or start with (AR3). */
+export function receiversIn(items: readonly EverydayItem[]): string[] {
+  const ids = items.flatMap((item) => {
+    if (item.kind === "start" || item.kind === "send") return [item.id];
+    if (item.kind !== "turn") return [];
+    return item.sends.flatMap(({ kind, to }) => (kind === "event" ? [to.id] : []));
+  });
+  return [...new Set(ids)];
 }
 
 /** Whose rows have to be locked at once. Turns alone lock their own by what they write, in the same order. */

@@ -8,6 +8,8 @@ import type { Environment } from "../core/environment.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 
 const SAMPLE_MS = 30_000;
+/** C3 */
+const OWN_LOCK_MS = 30_000;
 
 export class StoreClock {
   readonly #environment: Environment;
@@ -31,6 +33,11 @@ export class StoreClock {
   /** The time that a transaction is to take for the store's; empty: the server's own. */
   get given(): string {
     return this.#isOwn ? String(this.now()) : "";
+  }
+
+  /** How long the server lets a statement wait for a lock: its time, of which another clock knows nothing. */
+  lockMs(wanted: number): number {
+    return this.#isOwn ? OWN_LOCK_MS : wanted;
   }
 
   /** The store said what time it is, some time between `askedAt` and now on the monotonic clock. */

@@ -85,3 +85,20 @@ export function texts(values: readonly (string | number | boolean | null)[]): Bu
   }
   return buffer;
 }
+
+/** The same list as text, for whoever can send nothing else. */
+export function literalOf(list: Buffer): string {
+  const parts: string[] = [];
+  for (let at = HEADER_BYTES; at < list.length;) {
+    const length = list.readInt32BE(at);
+    at += 4;
+    if (length === NULL_LENGTH) {
+      parts.push("NULL");
+      continue;
+    }
+    const value = list.toString("utf8", at, at + length);
+    parts.push(`"${value.replaceAll(/["\\]/g, "\\$&")}"`);
+    at += length;
+  }
+  return `{${parts.join(",")}}`;
+}

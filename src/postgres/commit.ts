@@ -9,7 +9,7 @@
 
 import type { PerdureError } from "../core/errors.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
-import { writeBatch, type BatchResults, type BatchWriters } from "./batch.ts";
+import { receiversIn, writeBatch, type BatchResults, type BatchWriters } from "./batch.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Connection, Statements } from "./connection.ts";
 import type { Endings } from "./ending.ts";
@@ -90,7 +90,7 @@ export class GroupCommit {
   async #atOnce(items: readonly EverydayItem[], lockMs: number): Promise<BatchResults | null> {
     const news = new NewsDraft();
     const pipeline = new Pipeline();
-    const options = { writers: this.#writers, cancelsApart: false };
+    const options = { writers: this.#writers, stepwise: false };
     const read = writeBatch(pipeline, items, news, options);
     try {
       await this.#connection.write(pipeline, { owners: ownersIn(items), lockMs });
@@ -148,13 +148,14 @@ export class GroupCommit {
     news: NewsDraft,
     results: Map<CommitItem, CommitResult>,
   ): Promise<void> {
-    const { turns, endings } = this.#writers;
+    const { turns, endings, arrivals } = this.#writers;
+    await arrivals.bring(statements, receiversIn(items), news);
     const turnItems = items.filter((item) => item.kind === "turn");
     const refused = await turns.judge(statements, turnItems);
     for (const [item, result] of refused) results.set(item, result);
     const passed = items.filter((item) => item.kind !== "turn" || !refused.has(item));
     const pipeline = new Pipeline();
-    const options = { writers: this.#writers, cancelsApart: true };
+    const options = { writers: this.#writers, stepwise: true };
     const read = writeBatch(pipeline, passed, news, options);
     await statements.all(pipeline);
     for (const cancel of cancelsOf(turnItems.filter((item) => !refused.has(item)))) {

@@ -16,7 +16,7 @@ import { texts } from "./column-arrays.ts";
 import { integer, only, type Row } from "./columns.ts";
 import { isLost, isSpoiled, toPerdureError } from "./errors.ts";
 import { Pipeline, Statement, type RunOptions, type Value } from "./pipeline.ts";
-import { LOOK_SETTINGS, SURVEY_SETTINGS, WRITE_SETTINGS } from "./settings.ts";
+import { END_SETTINGS, LOOK_SETTINGS, SURVEY_SETTINGS, WRITE_SETTINGS } from "./settings.ts";
 
 export interface ConnectionOptions extends RunOptions {
   readonly environment: Environment;
@@ -50,6 +50,7 @@ const ROLLBACK = new Statement("ROLLBACK");
 const LOOK = new Statement(LOOK_SETTINGS);
 const SURVEY = new Statement(SURVEY_SETTINGS);
 const WRITE = new Statement(WRITE_SETTINGS);
+const END = new Statement(END_SETTINGS);
 const SHARE = new Statement(
   "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name",
 );
@@ -167,6 +168,27 @@ export class Connection {
     });
   }
 
+  /**
+   * Ends a transaction that is not of our making with statements of ours and its COMMIT, in one round trip. The
+   * writer's lock is held for no longer than that, however long the transaction was open.
+   */
+  async finish(client: pg.ClientBase, pipeline: Pipeline): Promise<void> {
+    await this.#clear();
+    const whole = new Pipeline();
+    whole.add(END, [this.clock.given, LOCK_MS, this.#options.commit]);
+    whole.add(SHARE, [texts([this.#bar.writer])]);
+    whole.add(...this.#bar.check);
+    whole.add(...this.#bar.checkOld);
+    whole.join(pipeline);
+    whole.add(COMMIT);
+    try {
+      await whole.run(client, { ...this.#options, prepare: false });
+    } catch (error) {
+      if (isLost(error)) this.#bar.doubt();
+      throw error;
+    }
+  }
+
   /** A transaction during which nobody gives a lease to that runtime. */
   async transactWithout<T>(
     owner: string,
@@ -200,7 +222,7 @@ export class Connection {
 
   #begin(pipeline: Pipeline, { owners = [], lockMs = LOCK_MS }: WriteOptions) {
     pipeline.add(BEGIN);
-    pipeline.add(WRITE, [this.clock.given, lockMs, this.#options.commit]);
+    pipeline.add(WRITE, [this.clock.given, this.clock.lockMs(lockMs), this.#options.commit]);
     const locks = owners.map((owner) => this.#lockOf(owner)).toSorted();
     pipeline.add(SHARE, [texts([this.#bar.writer, ...locks])]);
     return pipeline.add(...this.#bar.check);

@@ -10,6 +10,7 @@
 
 import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
 import { AGEING_MS } from "./ageing.ts";
+import { anyIn, type Arrivals } from "./arrivals.ts";
 import { ColumnArrays, texts } from "./column-arrays.ts";
 import { flag, integer, integerOrNull, only, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -59,9 +60,13 @@ export interface Line {
   /** Held by the caller already. */
   readonly held: readonly number[];
   readonly shares: readonly Share[];
+  /** Who was found free, and is to be taken if he is still first in line then. */
+  readonly free: readonly number[];
   /** A suspect, or leases that ended over open steps: by their keys. */
   readonly named: readonly number[];
   readonly more: boolean;
+  /** Something has arrived that is in no inbox yet. */
+  readonly arrived: boolean;
   /** When the next message for one of the targets becomes visible that is not yet. */
   readonly nextAt: number | null;
 }
@@ -76,14 +81,16 @@ interface Head {
 
 export class DueInstances {
   readonly #connection: Connection;
+  readonly #arrivals: Arrivals;
   readonly #heads: Statement;
   readonly #stranded: Statement;
   readonly #nextAt: Statement;
   readonly #takeShares: Statement;
   readonly #takeNamed: Statement;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, arrivals: Arrivals) {
     this.#connection = connection;
+    this.#arrivals = arrivals;
     const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $2)";
     this.#heads = connection.prepare(`
       ${CUTS}
@@ -142,11 +149,13 @@ export class DueInstances {
     const heads = pipeline.add(this.#heads, [...asked, allowSuspect, limit + 1]);
     const stranded = pipeline.add(this.#stranded, [...asked, limit + 1]);
     const next = pipeline.add(this.#nextAt, [names]);
+    const arrived = this.#arrivals.look(pipeline);
     await this.#connection.look(pipeline);
     const nextAt = integerOrNull(only(next.rows), "at");
     return {
       ...choose([...heads.rows.map(toHead), ...stranded.rows.map(toStranded)], request),
       nextAt,
+      arrived: anyIn(arrived.rows),
     };
   }
 
@@ -177,7 +186,7 @@ function toStranded(row: Row): Head {
 function choose(
   heads: readonly Head[],
   { limit, allowSuspect }: LeaseInstancesRequest,
-): Omit<Line, "nextAt"> {
+): Omit<Line, "nextAt" | "arrived"> {
   const seen = new Set<number>();
   const held: number[] = [];
   const free: Head[] = [];
@@ -187,7 +196,7 @@ function choose(
     const { key, isHeld, isSuspect } = head;
     if (seen.has(key)) continue;
     seen.add(key);
-    if (alone !== null) return { held: [], shares: [], named: [alone], more: true };
+    if (alone !== null) return { held: [], ...named(alone), more: true };
     if (!isHeld && isSuspect) {
       if (allowSuspect && free.length === 0) alone = key;
       suspectWaits ||= allowSuspect;
@@ -198,12 +207,16 @@ function choose(
     else free.push(head);
   }
   if (alone !== null) {
-    return { held: [], shares: [], named: [alone], more: held.length > 0 };
+    return { held: [], ...named(alone), more: held.length > 0 };
   }
   return { held, ...shareOut(free), more: suspectWaits };
 }
 
-function shareOut(heads: readonly Head[]): Pick<Line, "shares" | "named"> {
+function named(key: number): Pick<Line, "shares" | "named" | "free"> {
+  return { shares: [], named: [key], free: [key] };
+}
+
+function shareOut(heads: readonly Head[]): Pick<Line, "shares" | "named" | "free"> {
   const shares = new Map<string, Share>();
   const named: number[] = [];
   for (const { key, cut } of heads) {
@@ -214,5 +227,5 @@ function shareOut(heads: readonly Head[]): Pick<Line, "shares" | "named"> {
     const id = JSON.stringify([cut.target, cut.priority]);
     shares.set(id, { ...cut, share: (shares.get(id)?.share ?? 0) + 1 });
   }
-  return { shares: [...shares.values()], named };
+  return { shares: [...shares.values()], named, free: heads.map(({ key }) => key) };
 }

@@ -8,6 +8,8 @@ import { PerdureError } from "../core/errors.ts";
 
 /** Raised by `refuse` in the schema: what was asked for cannot be done in this way. */
 const REFUSED = "PD001";
+/** Raised by the triggers of a frozen store (freeze.ts). */
+export const MOVED = "PD002";
 
 /** What passes. Two characters stand for a whole class. */
 const PASSING: ReadonlySet<string> = new Set([
@@ -23,12 +25,16 @@ const PASSING: ReadonlySet<string> = new Set([
   "58", // an error of the system around it
 ]);
 /** What one item brings about, by what it holds. */
-const OF_ITEM: ReadonlySet<string> = new Set(["22", "23", "54"]);
+const OF_ITEM: ReadonlySet<string> = new Set(["22", "23", "54", MOVED]);
+/** What a user's own statements bring about that are committed with ours. */
+const OF_USER: ReadonlySet<string> = new Set(["22", "23", "42", "44", "54", "P0"]);
+/** What passes for us, and not for a user who asked for it: his time-outs, his plans, his statements' names. */
+const ASKED_FOR: ReadonlySet<string> = new Set(["0A000", "25006", "26000", "55P03", "57014"]);
 const BUSY: ReadonlySet<string> = new Set(["55P03", "40001", "40P01"]);
 /** After these the connection is of no more use, though it answers. */
 const SPOILED: ReadonlySet<string> = new Set(["26000", "0A000"]);
 
-function sqlState(error: unknown): string | undefined {
+export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   const { code } = error;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("E")
@@ -56,6 +62,16 @@ export function concernsItem(error: unknown): boolean {
   return isOf(OF_ITEM, error);
 }
 
+/** Whether a transaction cannot be committed because of what the user did in it. */
+export function isUsersFault(error: unknown): boolean {
+  return isOf(OF_USER, error);
+}
+
+/** Whether a user's statement failed through nobody's fault, and may succeed when it is run again. */
+export function passesFor(error: unknown): boolean {
+  return isOf(PASSING, error) && !isOf(ASKED_FOR, error);
+}
+
 /** Whether the connection is gone, and with it what became of the call (E2). */
 export function isLost(error: unknown): boolean {
   if (error instanceof PerdureError) return false;
@@ -72,6 +88,9 @@ export function isSpoiled(error: unknown): boolean {
 
 export function toPerdureError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
+  if (sqlState(error) === MOVED && error instanceof Error) {
+    return new PerdureError("STORE_MOVED", error.message, { cause: error });
+  }
   const said = saidBy(error);
   if (isOf(PASSING, error) || isRefused(error) || isOfNetwork(error)) {
     return new PerdureError("STORE_UNAVAILABLE", `PostgreSQL cannot do it now: ${said}.`, {

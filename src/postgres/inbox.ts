@@ -4,7 +4,7 @@
 //       the engine's are made by rule, a sender's are whatever he likes.
 //   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
 //   I4. Who writes to an inbox holds its instance's row, or takes away a task of it: so nothing is written to an
-//       instance that ends at the same moment.
+//       instance that ends at the same moment. A user's transaction, which may do neither, writes arrivals instead.
 
 import type { KeptMessage, Message, NewTimer, TimerReference } from "../core/provider/messages.ts";
 import { ColumnArrays, plain } from "./column-arrays.ts";

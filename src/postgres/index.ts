@@ -4,3 +4,14 @@ export { PostgresProvider, type PostgresOptions } from "./provider.ts";
 export type { PostgresTarget } from "./location.ts";
 export type { Migrate } from "./migrations.ts";
 export type { Durability } from "./settings.ts";
+export {
+  asPool,
+  fromDrizzle,
+  fromKysely,
+  fromPrisma,
+  type DrizzleTransaction,
+  type KyselyTransaction,
+  type LentPool,
+  type PostgresTransaction,
+  type PrismaTransaction,
+} from "./adapters.ts";

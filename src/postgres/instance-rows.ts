@@ -43,6 +43,11 @@ export interface InstanceHead {
   readonly parent: ParentLink | null;
 }
 
+/** Null: there is no such instance. */
+export function toStatus(row: Row): InstanceStatus | null {
+  return row["status"] === null ? null : word(row, "status", STATUSES);
+}
+
 export function toHead(row: Row | undefined): InstanceHead | null {
   if (row === undefined) return null;
   return {

@@ -17,7 +17,7 @@ import type { Pipeline, Statement, Value } from "./pipeline.ts";
 import { DONE, LIMIT_EXCEEDED } from "./results.ts";
 import { probe } from "./probing.ts";
 
-const KEPT_MAX = 1_000;
+export const KEPT_MAX = 1_000;
 const KEPT_MS = 7 * 86_400_000;
 
 export class KeptMessages {
@@ -45,9 +45,12 @@ export class KeptMessages {
       SELECT 1 FROM @kept
       WHERE id = $1 AND key = $2 AND created_at > (SELECT @clock()) - ${KEPT_MS}`);
     this.#count = connection.prepare("SELECT count(*) AS kept FROM @kept WHERE id = $1");
-    this.#deleteOld = connection.prepare(
-      `DELETE FROM @kept WHERE created_at <= (SELECT @clock()) - ${KEPT_MS}`,
-    );
+    // Those that a start is taking over, in a transaction that may last, go with that.
+    this.#deleteOld = connection.prepare(`
+      DELETE FROM @kept AS k USING (
+        SELECT o.number FROM @kept AS o WHERE o.created_at <= (SELECT @clock()) - ${KEPT_MS}
+        FOR UPDATE SKIP LOCKED
+      ) AS old WHERE ${probe("k.number", "old.number")}`);
     this.#handOver = connection.prepare(`
       WITH taken AS (
         DELETE FROM @kept AS k USING ${NEWBORN_FROM}

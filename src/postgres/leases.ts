@@ -5,6 +5,8 @@
 //   L3. An orderly release holds nothing against the instance (N4).
 //   L4. What a request took is known by its token: asked again, because its answer was lost, it hands over the same.
 //   L5. Whoever was found due by a message that its last owner consumed meanwhile is given back at once, unharmed.
+//       Whoever takes his place in line, free since he was found, does not push another out of it: there is more then.
+//   L6. What users' transactions have sent is brought into the inboxes first: whoever hears of nothing finds it here.
 
 import type { ReleaseInstanceItem, SimpleResult } from "../core/provider/commit.ts";
 import type {
@@ -13,6 +15,7 @@ import type {
   LeaseInstancesRequest,
 } from "../core/provider/instances.ts";
 import { AGEING_MS } from "./ageing.ts";
+import type { Arrivals } from "./arrivals.ts";
 import { ColumnArrays, plain } from "./column-arrays.ts";
 import { flag, integer, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection } from "./connection.ts";
@@ -41,6 +44,7 @@ export class InstanceLeases {
   readonly #connection: Connection;
   readonly #inbox: Inbox;
   readonly #notifier: Notifier;
+  readonly #arrivals: Arrivals;
   readonly #dueInstances: DueInstances;
   readonly #countTaken: Statement;
   readonly #giveBack: Statement;
@@ -51,11 +55,15 @@ export class InstanceLeases {
   readonly #renew: Statement;
   readonly #release: Statement;
 
-  constructor(connection: Connection, inbox: Inbox, notifier: Notifier) {
+  constructor(
+    connection: Connection,
+    parts: { readonly inbox: Inbox; readonly notifier: Notifier; readonly arrivals: Arrivals },
+  ) {
     this.#connection = connection;
-    this.#inbox = inbox;
-    this.#notifier = notifier;
-    this.#dueInstances = new DueInstances(connection);
+    this.#inbox = parts.inbox;
+    this.#notifier = parts.notifier;
+    this.#arrivals = parts.arrivals;
+    this.#dueInstances = new DueInstances(connection, parts.arrivals);
     this.#countTaken = connection.prepare(
       `SELECT count(*) AS taken FROM @instances AS i WHERE ${IS_TAKEN}`,
     );
@@ -110,7 +118,10 @@ export class InstanceLeases {
       const isFree = request.again === true || shares.length + named.length > 0;
       if (!isFree && held.length === 0) return { instances: [], more, nextAt };
       const instances = isFree ? await this.#take(request, line) : await this.#news(request, held);
-      if (instances.length > 0 || round === ROUNDS) return { instances, more, nextAt };
+      if (instances.length === 0 && round < ROUNDS) continue;
+      const taken = new Set(instances.map(({ key }) => key));
+      const isLeft = line.free.some((key) => !taken.has(key)); // or somebody else has it
+      return { instances, more: more || isLeft, nextAt };
     }
   }
 
@@ -151,6 +162,9 @@ export class InstanceLeases {
       const rows = await this.#connection.read(this.#countTaken, [owner, token]);
       if (integer(rows[0] ?? {}, "taken") > 0) return ALREADY;
     }
+    const line = await this.#dueInstances.find(request);
+    if (!line.arrived) return line;
+    await this.#arrivals.bringAll(); // L6
     return this.#dueInstances.find(request);
   }
 
@@ -177,7 +191,8 @@ export class InstanceLeases {
         history: historyByKey.get(key) ?? [],
       };
     });
-    return [...readNews(), ...inLine(taken)];
+    const keys = new Set(taken.map(({ key }) => key)); // held when found, let go, and taken anew
+    return [...readNews().filter(({ key }) => !keys.has(key)), ...inLine(taken)];
   }
 
   async #news(request: LeaseInstancesRequest, held: readonly number[]): Promise<LeasedInstance[]> {
@@ -214,7 +229,15 @@ function inLine(taken: LeasedInstance[]): LeasedInstance[] {
   return taken.sort((a, b) => (rank(a) === rank(b) ? a.key - b.key : rank(a) - rank(b)));
 }
 
-const ALREADY: Line = { held: [], shares: [], named: [], more: true, nextAt: null };
+const ALREADY: Line = {
+  held: [],
+  shares: [],
+  free: [],
+  named: [],
+  more: true,
+  nextAt: null,
+  arrived: false,
+};
 
 function toLeased(row: Row): Omit<LeasedInstance, "fresh" | "messages" | "history"> {
   return {

@@ -16,6 +16,8 @@ export interface Told {
   readonly d?: readonly (readonly [string, string, string | null])[];
   /** Ids of what changed, or lost a task that somebody may be running. */
   readonly c?: readonly string[];
+  /** As `d`: whose arrivals are to be brought into their inboxes (arrivals.ts). */
+  readonly a?: readonly (readonly [string, string, string | null])[];
   readonly p?: readonly string[];
   /** Names of tasks that wait in the queue. */
   readonly t?: readonly string[];
@@ -26,6 +28,7 @@ export const ANY_TASK = "";
 
 export class NewsDraft {
   readonly #due = new Map<string, Due>();
+  readonly #arrived = new Map<string, Due>();
   readonly #changed = new Set<string>();
   readonly #progressed = new Set<string>();
   readonly #tasks = new Set<string>();
@@ -33,6 +36,11 @@ export class NewsDraft {
 
   due(instanceId: string, due: Due): void {
     this.#due.set(instanceId, due);
+  }
+
+  /** Something waits to be brought into its inbox. */
+  arrived(instanceId: string, due: Due): void {
+    this.#arrived.set(instanceId, due);
   }
 
   changed(instanceId: string): void {
@@ -55,12 +63,13 @@ export class NewsDraft {
 
   get isEmpty(): boolean {
     const ids = this.#due.size + this.#changed.size + this.#progressed.size + this.#withdrawn.size;
-    return ids + this.#tasks.size === 0;
+    return ids + this.#arrived.size + this.#tasks.size === 0;
   }
 
   /** Takes over what another one says. */
   join(other: NewsDraft): void {
     for (const [id, due] of other.#due) this.#due.set(id, due);
+    for (const [id, due] of other.#arrived) this.#arrived.set(id, due);
     for (const id of other.#changed) this.#changed.add(id);
     for (const id of other.#progressed) this.#progressed.add(id);
     for (const name of other.#tasks) this.#tasks.add(name);
@@ -78,13 +87,19 @@ export class NewsDraft {
   }
 
   toTold(): Told {
-    const due = [...this.#due].map(([id, { target, owner }]) => [id, target, owner] as const);
+    const due = addressed(this.#due);
+    const arrived = addressed(this.#arrived);
     const changed = [...this.#changed.union(this.#withdrawn)];
     return {
       ...(due.length === 0 ? {} : { d: due }),
+      ...(arrived.length === 0 ? {} : { a: arrived }),
       ...(changed.length === 0 ? {} : { c: changed }),
       ...(this.#progressed.size === 0 ? {} : { p: [...this.#progressed] }),
       ...(this.#tasks.size === 0 ? {} : { t: [...this.#tasks] }),
     };
   }
+}
+
+function addressed(due: ReadonlyMap<string, Due>): (readonly [string, string, string | null])[] {
+  return [...due].map(([id, { target, owner }]) => [id, target, owner] as const);
 }

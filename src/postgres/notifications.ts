@@ -3,6 +3,7 @@
 //   W2. Other processes are told by NOTIFY behind the commit, in no transaction of ours: a NOTIFY within one would
 //       make all commits of the server wait for each other. One is on its way at a time; what comes meanwhile goes
 //       with the next. It is a hint, and who misses it polls.
+//        A user's transaction says within what it will have brought about: nobody else is there when it commits.
 //   W3. Beats and plain turns tell nothing, so that one process's work does not wake another for nothing.
 
 import { createHash } from "node:crypto";
@@ -10,13 +11,16 @@ import type { News, NewsListener } from "../core/provider/notifications.ts";
 import { Addresses } from "./addresses.ts";
 import { told, type Connection, type Statements, type WriteOptions } from "./connection.ts";
 import { Listener, type ListenerOptions } from "./listener.ts";
+import type { Lent } from "./lent.ts";
 import { NewsDraft, type Told } from "./news.ts";
 import { Pipeline, Statement } from "./pipeline.ts";
 
 /** PostgreSQL takes less than 8,000 bytes. */
 const PAYLOAD_BYTES_MAX = 7_900;
 const ELSEWHERE: News = { due: [], changed: [], tasks: false, elsewhere: true };
-const NOTIFY = new Statement("SELECT pg_notify($1, $2)");
+const NOTIFY = new Statement("SELECT pg_notify($1, $2)::text AS told");
+/** The sender of what users' transactions tell: it is news to everybody, this process included. */
+const NOBODY = "tx";
 
 /** Null in both: something happened, and it is too much to say what. */
 type Payload = { readonly from: string; readonly told: Told | null };
@@ -27,6 +31,7 @@ export class Notifier {
   readonly #sender: string;
   readonly #listeners = new Set<NewsListener>();
   readonly #addresses = new Addresses();
+  #onArrivals: () => void = () => {};
   #listener: Listener | null = null;
   #outgoing: NewsDraft | null = null;
   #sending = false;
@@ -51,6 +56,11 @@ export class Notifier {
     this.#listener = listener;
   }
 
+  /** Calls back when something has arrived that a runtime here could take (arrivals.ts). */
+  whenArrived(bring: () => void): void {
+    this.#onArrivals = bring;
+  }
+
   subscribe(listener: NewsListener): () => void {
     this.#connection.assertOpen();
     const entry: NewsListener = (news) => listener(news); // the same function may be given twice
@@ -71,6 +81,13 @@ export class Notifier {
     if (this.#outgoing === null) this.#outgoing = draft;
     else this.#outgoing.join(draft);
     if (!this.#sending) void this.#send();
+  }
+
+  /** Within a user's transaction: what he commits, he tells. */
+  async publishWithin(lent: Lent, draft: NewsDraft): Promise<void> {
+    if (draft.isEmpty || this.#listener === null) return;
+    const payload = payloadOf({ from: NOBODY, told: draft.toTold() });
+    await lent.ask(NOTIFY, [this.#channel, payload]);
   }
 
   /** A write with news of its own, which go out when it has committed. `work` answers with what reads the result. */
@@ -135,6 +152,7 @@ export class Notifier {
   #hear(payload: string): void {
     const message = toPayload(payload);
     if (message === null || message.from === this.#sender) return;
+    if (message.told !== null && this.#addresses.concerns(message.told)) this.#onArrivals();
     const news = message.told === null ? ELSEWHERE : this.#addresses.read(message.told);
     if (news !== null) this.#tell(news);
   }

@@ -1,5 +1,6 @@
 // Parts: one object a subject, each with its own statements, put together once a connection.
 
+import { Arrivals } from "./arrivals.ts";
 import { Births } from "./births.ts";
 import { Blocks } from "./blocks.ts";
 import { GroupCommit } from "./commit.ts";
@@ -27,13 +28,16 @@ import { Sends } from "./send.ts";
 import { Sessions } from "./sessions.ts";
 import { Settlement } from "./settle.ts";
 import { Starts } from "./start.ts";
+import { StartsWithin } from "./start-within.ts";
 import { State } from "./state.ts";
 import { Statistics } from "./statistics.ts";
 import { StepOutcomes } from "./step-outcomes.ts";
+import { StepTransactions, type StepConnections } from "./step-transactions.ts";
 import { TaskHolds } from "./task-holds.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { TaskTakes } from "./task-takes.ts";
 import { Tasks } from "./tasks.ts";
+import { SharedTransactions } from "./transactions.ts";
 import { TurnEnds } from "./turn-ends.ts";
 import { Turns } from "./turn.ts";
 import { WaitingReport } from "./waiting.ts";
@@ -60,9 +64,11 @@ export interface Parts {
   readonly queues: Queues;
   readonly waiting: WaitingReport;
   readonly statistics: Statistics;
+  readonly arrivals: Arrivals;
+  readonly transactions: SharedTransactions;
 }
 
-export function assemble(connection: Connection): Parts {
+export function assemble(connection: Connection, forSteps: StepConnections): Parts {
   const inbox = new Inbox(connection);
   const history = new History(connection);
   const instances = new Instances(connection);
@@ -74,15 +80,16 @@ export function assemble(connection: Connection): Parts {
   const deliveries = new Deliveries(connection);
   const pauses = new Pauses(connection, instances, inbox);
   const blocks = new Blocks(connection, instances, inbox);
-  const stepOutcomes = new StepOutcomes(connection, inbox);
+  const stepOutcomes = new StepOutcomes(connection, inbox, history);
   const sessions = new Sessions(connection, notifier);
   const runtimes = new Runtimes(connection, { inbox, notifier, sessions });
-  const leases = new InstanceLeases(connection, inbox, notifier);
   const tasks = new Tasks(connection, sessions);
   const holds = new TaskHolds(connection, notifier);
   const takes = new TaskTakes(connection, sessions, runtimes);
   const endings = new Endings({ instances, inbox, tasks, history, deliveries, pauses });
   const sends = new Sends(connection, kept);
+  const arrivals = new Arrivals(connection, { instances, sends, notifier });
+  const leases = new InstanceLeases(connection, { inbox, notifier, arrivals });
   const met = { births, instances, inbox, requests, endings, runtimes, keyValues };
   const starts = new Starts(connection, met);
   const forks = new Forks(connection, { births, history, inbox, keyValues });
@@ -90,8 +97,12 @@ export function assemble(connection: Connection): Parts {
   const ends = new TurnEnds(connection, inbox, tasks);
   const turned = { inbox, tasks, holds, history, starts, deliveries, state, ends };
   const turns = new Turns(connection, turned);
-  const batch = { instances, starts, turns, tasks, sends, stepOutcomes, leases };
+  const batch = { instances, starts, turns, tasks, sends, stepOutcomes, leases, arrivals };
   const writers = { ...batch, endings, pauses, blocks, forks };
+  const startsWithin = new StartsWithin(connection, births);
+  const stepped = { instances, stepOutcomes, notifier };
+  const steps = new StepTransactions(connection, forSteps, stepped);
+  const shared = { arrivals, startsWithin, notifier, steps };
   const settled = { instances, inbox, holds, requests, kept, stepOutcomes };
   return {
     inbox,
@@ -114,5 +125,7 @@ export function assemble(connection: Connection): Parts {
     queues: new Queues(connection),
     waiting: new WaitingReport(connection),
     statistics: new Statistics(connection),
+    arrivals,
+    transactions: new SharedTransactions(connection, shared),
   };
 }

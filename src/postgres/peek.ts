@@ -51,7 +51,8 @@ export class Peeks {
       SELECT news.instances, news.tasks, @clock() AS now, ${RUNTIME_COLUMNS} FROM (
         SELECT
           EXISTS (SELECT 1 FROM inbox_cuts AS c WHERE ${IS_DUE})
-            OR EXISTS (SELECT 1 FROM @instances AS i WHERE ${IS_STRANDED}) AS instances,
+            OR EXISTS (SELECT 1 FROM @instances AS i WHERE ${IS_STRANDED})
+            OR EXISTS (SELECT 1 FROM @arrivals) AS instances,
           EXISTS (SELECT 1 FROM task_cuts AS c WHERE ${isWaiting(PLAIN)})
             OR EXISTS (SELECT 1 FROM session_cuts AS c WHERE ${isWaiting(OF_SESSIONS)})
             OR EXISTS (SELECT 1 FROM @tasks AS t WHERE ${IS_OVERDUE}) AS tasks

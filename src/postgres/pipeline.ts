@@ -31,7 +31,7 @@ export class Answer {
   count = 0;
 }
 
-interface Step {
+export interface Step {
   readonly statement: Statement;
   readonly values: readonly (string | Buffer | null)[];
   readonly answer: Answer;
@@ -65,6 +65,11 @@ export class Pipeline implements pg.Submittable {
 
   get isEmpty(): boolean {
     return this.#steps.length === 0;
+  }
+
+  /** For whoever runs them one by one; he fills the answers. */
+  get steps(): readonly Step[] {
+    return this.#steps;
   }
 
   /** Sends it; resolves when everything is answered and the connection is ready for more. */

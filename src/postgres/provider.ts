@@ -4,6 +4,7 @@
 
 import { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
+import { PerdureError } from "../core/errors.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import type {
   DeleteResult,
@@ -18,7 +19,13 @@ import type {
   StoreMetrics,
   WaitingRecord,
 } from "../core/provider/admin.ts";
-import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type {
+  CommitItem,
+  CommitResult,
+  SendItem,
+  StartItem,
+  StepOutcomeItem,
+} from "../core/provider/commit.ts";
 import type {
   ExecutionRecord,
   InstanceRecord,
@@ -48,6 +55,8 @@ import type {
   TaskHeartbeat,
   TaskRecord,
 } from "../core/provider/tasks.ts";
+import type { TransferStore } from "../core/provider/transfer.ts";
+import type { Transacted } from "../core/provider/transactions.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { Connection } from "./connection.ts";
 import { startHeart, type RunningHeart } from "./heart.ts";
@@ -56,6 +65,7 @@ import type { Migrate } from "./migrations.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
 import { Store } from "./store.ts";
+import { Transfer } from "./transfer.ts";
 
 /** How a PostgreSQL store is opened. */
 export interface PostgresOptions {
@@ -75,6 +85,8 @@ export interface PostgresOptions {
   readonly prepare?: boolean;
   /** Connections of the pool, unless it is the caller's own. Default 10. */
   readonly poolSize?: number;
+  /** How many steps of `ctx.tx` are under way at once, each on a connection of its own besides. Default 5. */
+  readonly transactionPoolSize?: number;
   /** An answer that takes longer than this counts as lost, and its connection with it. Default 30,000. */
   readonly answerMs?: number;
 }
@@ -85,16 +97,20 @@ const DEFAULTS = {
   durability: "full",
   notifications: true,
   poolSize: 10,
+  transactionPoolSize: 5,
   answerMs: 30_000,
 } as const;
 
 /** A store in PostgreSQL, for many processes on many machines. */
 export class PostgresProvider implements Provider {
   readonly name = "postgres";
+  readonly transactions = "asynchronous";
   readonly durability: string;
   readonly environment: Environment;
+  readonly isRemote = true;
   /** Absent where a thread could not connect by itself, or would have another clock. */
   readonly startHeart?: (options: HeartOptions) => Heart;
+  readonly transfer: TransferStore;
   readonly #store: Store;
   readonly #connection: Connection;
   readonly #hearts = new Set<RunningHeart>();
@@ -133,7 +149,11 @@ export class PostgresProvider implements Provider {
     this.durability = describeDurability(durability, store.commit);
     this.#store = store;
     this.#connection = connection;
-    this.#parts = assemble(connection);
+    this.#parts = assemble(connection, store.forSteps);
+    const { arrivals, notifier } = this.#parts;
+    // A hint like any other: who cannot follow it finds by polling what has arrived.
+    notifier.whenArrived(() => void arrivals.bringAll().catch(() => undefined));
+    this.transfer = new Transfer(connection, this.#parts.arrivals);
     const { config } = store;
     if (config !== null && environment === systemEnvironment && isCloneable(config)) {
       this.startHeart = (options) => this.#startHeart({ ...options, config, schema, environment });
@@ -218,7 +238,8 @@ export class PostgresProvider implements Provider {
     return this.#parts.holds.read(address);
   }
 
-  readInbox(key: number): Promise<readonly Message[]> {
+  async readInbox(key: number): Promise<readonly Message[]> {
+    await this.#parts.arrivals.settle();
     return this.#parts.inbox.read(key);
   }
 
@@ -294,6 +315,19 @@ export class PostgresProvider implements Provider {
     return this.#parts.runtimes.remove(runtimeId);
   }
 
+  writeWithin(
+    transaction: unknown,
+    items: readonly (StartItem | SendItem)[],
+  ): Promise<readonly CommitResult[]> {
+    return this.#parts.transactions.writeWithin(transaction, items);
+  }
+
+  transact(
+    work: (transaction: unknown) => StepOutcomeItem | null | Promise<StepOutcomeItem | null>,
+  ): Promise<Transacted> {
+    return this.#parts.transactions.transact(work);
+  }
+
   subscribe(listener: NewsListener): () => void {
     return this.#parts.notifier.subscribe(listener);
   }
@@ -318,6 +352,11 @@ export class PostgresProvider implements Provider {
 async function openStore(target: PostgresTarget, options: PostgresOptions) {
   const settings = { ...DEFAULTS, ...options };
   const schema = quoteSchema(settings.schema);
+  const { transactionPoolSize: steps } = settings;
+  if (!Number.isInteger(steps) || steps < 1) {
+    const message = `transactionPoolSize is a whole number from 1 on, not ${String(steps)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
   const store = await Store.open(target, { ...settings, name: settings.schema, schema });
   return { store, settings, schema };
 }

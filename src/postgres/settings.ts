@@ -71,6 +71,10 @@ export const LOOK_SETTINGS = `${SURVEY_SETTINGS}, ${PLANNING.join(", ")}`;
 export const WRITE_SETTINGS = `
   ${LOOK_SETTINGS}, set_config('lock_timeout', $2, true), set_config('synchronous_commit', $3, true)`;
 
+/** Of a transaction that a user's statements have been run in, before it ends. Parameters as above. */
+export const END_SETTINGS = `
+  ${SURVEY_SETTINGS}, set_config('lock_timeout', $2, true), set_config('synchronous_commit', $3, true)`;
+
 function unfit(why: string): PerdureError {
   return new PerdureError("STORE_INVALID", `The PostgreSQL server cannot hold a store: ${why}.`);
 }

@@ -84,7 +84,7 @@ export class Settlement {
       case "block":
         return (await this.#instances.peekByKey(item.key))?.blocked === item.reason ? DONE : null;
       case "stepOutcome":
-        return (await this.#stepOutcomes.isWaiting(item)) ? DONE : null;
+        return (await this.#stepOutcomes.isWritten(item)) ? DONE : null;
       case "pause":
         return (await this.#instances.peek(item.id))?.paused === item.info ? DONE : null;
       case "resume":

@@ -251,7 +251,7 @@ function refusalOf(policy: ConflictPolicy, existing: InstanceHead): Refusal | nu
   return null;
 }
 
-function toBirth(item: StartItem): Birth {
+export function toBirth(item: StartItem): Birth {
   const { lease, events, requestId, delayMs, dueAt } = item;
   return {
     instance: item,
@@ -263,6 +263,6 @@ function toBirth(item: StartItem): Birth {
   };
 }
 
-function targetOf({ name, version }: NewInstance): string {
+export function targetOf({ name, version }: NewInstance): string {
   return version === null ? name : `${name}@${version}`;
 }

@@ -1,18 +1,27 @@
 // Step outcomes: what an inline step came to, when its turn could not be committed (semantics 19a).
 //   S1. Whoever ran the step holds the instance: its token is compared, a pause is not.
 //   S2. One outcome a step waits at a time; a second one changes nothing (B3).
+//   S3. An outcome whose commit was lost may have been taken by a turn before anybody asks what became of it: it is in
+//       the inbox or, behind that, in history, and nowhere else.
 
+import { decodeRow, type HistoryRow } from "../core/history-row.ts";
+import type { HistoryEvent } from "../core/history-events.ts";
+import { isPerdureError } from "../core/errors.ts";
 import type { SimpleResult, StepOutcomeItem } from "../core/provider/commit.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
+import type { History } from "./history.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
 import { DONE, LEASE_LOST } from "./results.ts";
 import { dueOf, type ReadResults } from "./tasks.ts";
-import { probe } from "./probing.ts";
+import { none, probe } from "./probing.ts";
+
+/** What a transaction is refused with whose step is not its runner's any more. */
+export const FENCED = "a step is fenced off";
 
 const OUTCOMES = new ColumnArrays({
   instance: "bigint",
@@ -27,12 +36,19 @@ const IS_HELD = `${probe("i.key", "t.instance")} AND i.lease_token = t.token AND
 export class StepOutcomes {
   readonly #connection: Connection;
   readonly #inbox: Inbox;
+  readonly #history: History;
   readonly #put: Statement;
   readonly #selectHeld: Statement;
+  readonly #refuse: Statement;
 
-  constructor(connection: Connection, inbox: Inbox) {
+  constructor(connection: Connection, inbox: Inbox, history: History) {
     this.#connection = connection;
     this.#inbox = inbox;
+    this.#history = history;
+    this.#refuse = connection.prepare(`
+      SELECT @refuse('${FENCED}') WHERE ${none(`
+        FROM @instances AS i
+        WHERE i.key = $1::bigint AND i.lease_token = $2::bigint AND i.execution = $3::bigint`)}`);
     this.#put = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
       SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'step', NULL, t.key, t.outcome
@@ -58,14 +74,39 @@ export class StepOutcomes {
     };
   }
 
-  /** Whether that outcome waits in the inbox. */
-  async isWaiting(item: StepOutcomeItem): Promise<boolean> {
+  /** As `record`, of one, in a transaction that is not to be committed without it. */
+  recordOrRefuse(pipeline: Pipeline, item: StepOutcomeItem, news: NewsDraft): () => void {
+    const read = this.record(pipeline, [item], news);
+    pipeline.add(this.#refuse, [item.key, item.token, item.execution]);
+    return () => void read();
+  }
+
+  /** Whether that outcome waits in the inbox, or a turn has taken it into history since (S3). */
+  async isWritten(item: StepOutcomeItem): Promise<boolean> {
     const message = { instance: item.key, kind: "step", key: stepKey(item) } as const;
     const reading = { run: this.#connection.read.bind(this.#connection) };
-    return (await this.#inbox.find(reading, message))?.data === item.outcome;
+    const waiting = await this.#inbox.find(reading, message);
+    if (waiting !== null) return waiting.data === item.outcome;
+    const rows = await this.#history.read(item.key, item.execution);
+    return rows.some((row) => eventsIn(row).some((event) => isEndOf(event, item)));
   }
 }
 
 function stepKey({ execution, sequence }: StepOutcomeItem): string {
   return `s:${execution}:${sequence}`;
+}
+
+/** None, where a row cannot be read: nobody can tell then. */
+function eventsIn(row: HistoryRow): readonly HistoryEvent[] {
+  try {
+    return decodeRow(row);
+  } catch (error) {
+    if (isPerdureError(error, "HISTORY_CORRUPT")) return [];
+    throw error;
+  }
+}
+
+function isEndOf(event: HistoryEvent, { sequence }: StepOutcomeItem): boolean {
+  const isEnd = event.kind === "StepCompleted" || event.kind === "StepFailed";
+  return isEnd && event.scheduled === sequence;
 }

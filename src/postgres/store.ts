@@ -2,12 +2,14 @@
 //   S1. What is not ours, too old or not durable enough is refused before the first write (P1).
 //   S2. A pool of the user's own is his to close; a connection to listen on is borrowed from it.
 //   S3. `pg` is loaded when a store is opened, so that who has none is told how to get it.
+//   S4. Users' functions run on a pool of their own, made for the first of them; on a user's pool they get half of it.
 
 import type pg from "pg";
 import { PerdureError } from "../core/errors.ts";
 import { toOpenError } from "./errors.ts";
 import { configOf, isPool, type PostgresTarget } from "./location.ts";
 import { migrate, type Migrate } from "./migrations.ts";
+import type { StepConnections } from "./step-transactions.ts";
 import { chooseCommit, SHOW_SETTINGS, type Durability } from "./settings.ts";
 
 export interface StoreOptions {
@@ -17,6 +19,8 @@ export interface StoreOptions {
   readonly migrate: Migrate;
   readonly durability: Durability;
   readonly poolSize: number;
+  /** Connections for users' functions (step-transactions.ts). */
+  readonly transactionPoolSize: number;
   readonly notifications: boolean;
 }
 
@@ -29,18 +33,21 @@ export class Store {
   readonly commit: string;
   /** What further connections are made from; null: only the user's pool knows. */
   readonly config: pg.ClientConfig | null;
+  /** S4 */
+  readonly forSteps: StepConnections;
   readonly #Client: typeof pg.Client;
+  #stepPool: pg.Pool | null = null;
 
   static async open(target: PostgresTarget, options: StoreOptions): Promise<Store> {
     const driver = await loadDriver();
     const config = isPool(target) ? null : { ...DEFAULTS, ...configOf(target) };
     const pool = isPool(target) ? target : new driver.Pool({ max: options.poolSize, ...config });
-    pool.on("error", ignore); // an idle connection that breaks is replaced when it is needed
+    hush(pool);
     try {
       if (isPool(target)) refuseUnfit(target, options);
-      return await Store.#check(pool, config, options, driver.Client);
+      return await Store.#check(pool, config, options, driver);
     } catch (error) {
-      if (config === null) pool.off("error", ignore);
+      if (config === null) unhush(pool);
       else await pool.end().catch(ignore);
       throw toOpenError(error);
     }
@@ -50,7 +57,7 @@ export class Store {
     pool: pg.Pool,
     config: pg.ClientConfig | null,
     options: StoreOptions,
-    Client: typeof pg.Client,
+    driver: typeof pg,
   ): Promise<Store> {
     const client = await pool.connect();
     client.on("error", ignore);
@@ -60,7 +67,7 @@ export class Store {
       const commit = chooseCommit(rows, options.durability);
       await migrate(client, { ...options, how: options.migrate });
       broken = false;
-      return new Store({ pool, commit, config, Client });
+      return new Store({ pool, commit, config, driver, options });
     } finally {
       client.off("error", ignore);
       client.release(broken);
@@ -71,12 +78,26 @@ export class Store {
     readonly pool: pg.Pool;
     readonly commit: string;
     readonly config: pg.ClientConfig | null;
-    readonly Client: typeof pg.Client;
+    readonly driver: typeof pg;
+    readonly options: StoreOptions;
   }) {
-    this.pool = parts.pool;
+    const { pool, config, driver, options } = parts;
+    this.pool = pool;
     this.commit = parts.commit;
-    this.config = parts.config;
-    this.#Client = parts.Client;
+    this.config = config;
+    this.#Client = driver.Client;
+    const max = options.transactionPoolSize;
+    if (config === null) {
+      const half = Math.floor((pool.options.max - (options.notifications ? 1 : 0)) / 2);
+      this.forSteps = { count: Math.max(1, Math.min(max, half)), connect: () => pool.connect() };
+      return;
+    }
+    const make = (): pg.Pool => {
+      const made = new driver.Pool({ ...config, max, application_name: "perdure transactions" });
+      hush(made);
+      return made;
+    };
+    this.forSteps = { count: max, connect: () => (this.#stepPool ??= make()).connect() };
   }
 
   /** A connection to listen on. */
@@ -97,7 +118,7 @@ export class Store {
   /** S2. Whatever still hangs on a connection is not waited for longer than this. */
   async close(): Promise<void> {
     if (this.config === null) {
-      this.pool.off("error", ignore);
+      unhush(this.pool);
       return;
     }
     let timer: NodeJS.Timeout | undefined;
@@ -105,7 +126,9 @@ export class Store {
       timer = setTimeout(resolve, CONNECT_MS);
       timer.unref();
     });
-    await Promise.race([this.pool.end().catch(ignore), late]);
+    const pools = this.#stepPool === null ? [this.pool] : [this.pool, this.#stepPool];
+    const ends = pools.map((pool) => pool.end().catch(ignore));
+    await Promise.race([Promise.all(ends), late]);
     clearTimeout(timer);
   }
 }
@@ -115,6 +138,22 @@ const DEFAULTS: pg.ClientConfig = {
   connectionTimeoutMillis: CONNECT_MS,
   keepAlive: true,
 };
+
+/**
+ * A connection that breaks is replaced when it is needed. A new one may break with the very bytes that say that it is
+ * ready, when the pool has taken its ear off and whoever asked for it has not heard that it is there.
+ */
+function hush(pool: pg.Pool): void {
+  pool.on("error", ignore);
+  pool.on("connect", hushClient);
+}
+function unhush(pool: pg.Pool): void {
+  pool.off("error", ignore);
+  pool.off("connect", hushClient);
+}
+function hushClient(client: pg.PoolClient): void {
+  client.on("error", ignore);
+}
 
 /** S3 */
 async function loadDriver(): Promise<typeof pg> {

@@ -63,7 +63,8 @@ class Work {
   }
 
   enter(transaction: unknown): StepOutcomeItem | null | Promise<StepOutcomeItem | null> {
-    const { frame, fn, provider } = this.#o;
+    const { frame, fn, provider, isOver } = this.#o;
+    if (isOver()) return null; // it waited for a connection until nobody wanted it any more
     let value: unknown;
     try {
       value = asyncContext.run(frame, () => fn(transaction));

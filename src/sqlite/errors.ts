@@ -27,6 +27,9 @@ const PASSING: ReadonlySet<number> = new Set([
   PROTOCOL,
 ]);
 
+/** What the triggers of a frozen store say first (freeze.ts). */
+export const MOVED = "perdure store moved: ";
+
 /** The primary result code of an error that SQLite raised; undefined for any other. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined;
@@ -49,6 +52,9 @@ export function toPerdureError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
   const code = resultCode(error);
   const said = error instanceof Error ? error.message : String(error);
+  if (said.startsWith(MOVED)) {
+    return new PerdureError("STORE_MOVED", said.slice(MOVED.length), { cause: error });
+  }
   if (code !== undefined && PASSING.has(code)) {
     return new PerdureError("STORE_UNAVAILABLE", `SQLite cannot do it now: ${said}.`, {
       cause: error,

@@ -50,6 +50,7 @@ import type {
   TaskRecord,
 } from "../core/provider/tasks.ts";
 import type { Transacted, TransactionStore } from "../core/provider/transactions.ts";
+import type { TransferStore } from "../core/provider/transfer.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { Connection } from "./connection.ts";
 import { startHeart, type RunningHeart } from "./heart.ts";
@@ -58,6 +59,7 @@ import type { Migrate } from "./migrations.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
 import { SharedTransactions } from "./transactions.ts";
+import { Transfer } from "./transfer.ts";
 
 /** How a SQLite store is opened. */
 export interface SqliteOptions {
@@ -79,6 +81,7 @@ export class SqliteProvider implements Provider {
   readonly environment: Environment;
   /** Absent where a thread would have nothing to open, or another clock. */
   readonly startHeart?: (options: HeartOptions) => Heart;
+  readonly transfer: TransferStore;
   readonly #connection: Connection;
   readonly #hearts = new Set<RunningHeart>();
   readonly #parts: Parts;
@@ -110,6 +113,7 @@ export class SqliteProvider implements Provider {
       this.startHeart = (options) => this.#startHeart(path, options);
     }
     this.#parts = assemble(connection);
+    this.transfer = new Transfer(connection);
     this.#shared = new SharedTransactions(connection, this.#parts);
   }
 

@@ -50,7 +50,9 @@ export class SharedTransactions {
       const news = new NewsDraft();
       const at = { now: connection.now(), news };
       const results = items.map((item) =>
-        item.kind === "start" ? parts.starts.start(item, at) : parts.sends.send(item, at),
+        item.kind === "start"
+          ? parts.starts.start({ ...item, lease: null }, at) // TX1
+          : parts.sends.send(item, at),
       );
       parts.notifier.prepare(news); // raises the counter inside the user's transaction (X3)
       return results;

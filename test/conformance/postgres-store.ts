@@ -1,61 +1,54 @@
 // Stores for the suite: PostgreSQL in a schema of its own, with hands to write behind its back.
 
 import pg from "pg";
-import { PostgresProvider } from "../../src/postgres/index.ts";
 import type {
   ContractOptions,
   OpenProvider,
   Tampering,
 } from "../../src/testing/conformance/index.ts";
-import { dropSchema, freshSchema, postgres } from "../support/postgres.ts";
+import { postgres } from "../support/postgres.ts";
+import { giveBackSchema, openOnPool, takeSchema } from "../support/postgres-stores.ts";
 
 export const IN_POSTGRES: ContractOptions = {
-  offers: ["reopen", "corruptHistory", "corruptMessage", "corruptTask", "setNextIds"],
+  offers: [
+    "reopen",
+    "begin",
+    "concurrentWrites",
+    "corruptHistory",
+    "corruptMessage",
+    "corruptTask",
+    "setNextIds",
+  ],
 };
 
-/**
- * All stores of this process share a pool, and schemas that are wiped between two: statements are planned once, which
- * would otherwise be most of what the suite does.
- */
-const wiped: string[] = [];
-let pool: Promise<pg.Pool> | null = null;
-
 export const openInPostgres: OpenProvider = async ({ environment }) => {
-  pool ??= postgres().then(({ url }) => new pg.Pool({ connectionString: url, max: 12 }));
-  const shared = await pool;
-  const schema = wiped.pop() ?? freshSchema();
-  const open = () => PostgresProvider.open(shared, { environment, schema });
+  const schema = takeSchema();
+  const open = () => openOnPool(schema, { environment });
   const provider = await open();
+  const clients: pg.Client[] = [];
   return {
     provider,
     reopen: open,
+    async begin() {
+      const client = new pg.Client((await postgres()).url);
+      await client.connect();
+      clients.push(client);
+      await client.query("BEGIN");
+      return {
+        transaction: client,
+        commit: async () => void (await client.query("COMMIT")),
+        rollback: async () => void (await client.query("ROLLBACK")),
+      };
+    },
+    concurrentWrites: true,
     tamper: tampering(schema),
     async cleanup() {
+      for (const client of clients) await client.end();
       await provider.close();
-      await wipe(schema);
-      wiped.push(schema);
+      await giveBackSchema(schema);
     },
   };
 };
-
-/** Takes away the schemas that were used, and lets the process end. */
-export async function closePostgres(): Promise<void> {
-  for (const schema of wiped.splice(0)) await dropSchema(schema);
-  await (await pool)?.end();
-}
-
-async function wipe(schema: string): Promise<void> {
-  const { query } = await postgres();
-  const tables = await query(
-    `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r' AND relname <> 'meta'`,
-    [schema],
-  );
-  const deletes = tables.map(({ relname }) => `DELETE FROM ${schema}.${String(relname)}`);
-  const numbers = ["instance_keys", "message_ids"].map(
-    (name) => `ALTER SEQUENCE ${schema}.${name} RESTART`,
-  );
-  await query([...deletes, ...numbers].join("; "));
-}
 
 function tampering(schema: string): Required<Tampering> {
   const change = async (sql: string, ...values: (string | number)[]): Promise<void> => {

@@ -13,7 +13,7 @@ import type {
 
 const TAMPERING = ["corruptHistory", "corruptMessage", "corruptTask", "setNextIds"] as const;
 export const IN_MEMORY: ContractOptions = { offers: TAMPERING };
-export const IN_FILE: ContractOptions = { offers: ["reopen", ...TAMPERING] };
+export const IN_FILE: ContractOptions = { offers: ["reopen", "begin", ...TAMPERING] };
 
 export const openInMemory: OpenProvider = async ({ environment }) => {
   const { provider, database } = await openWithDatabase(() =>
@@ -30,14 +30,26 @@ export const openInFile: OpenProvider = async ({ environment }) => {
   const directory = await mkdtemp(join(tmpdir(), "perdure-contract-"));
   const path = join(directory, "store.db");
   const provider = await SqliteProvider.open(path, { environment });
+  const opened: DatabaseSync[] = [];
   return {
     provider,
     reopen: () => SqliteProvider.open(path, { environment }),
+    async begin() {
+      const database = new DatabaseSync(path);
+      opened.push(database);
+      database.exec("BEGIN");
+      return {
+        transaction: database,
+        commit: async () => database.exec("COMMIT"),
+        rollback: async () => database.exec("ROLLBACK"),
+      };
+    },
     tamper: tampering((work) => {
       using database = new DatabaseSync(path);
       work(database);
     }),
     async cleanup() {
+      for (const database of opened) database.close();
       await provider.close();
       await rm(directory, { recursive: true });
     },

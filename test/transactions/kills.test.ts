@@ -4,49 +4,101 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
-import { Client } from "../../src/index.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { Client, type Provider } from "../../src/index.ts";
+import { PostgresProvider } from "../../src/postgres/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { ownSchema } from "../postgres/support.ts";
+import { postgres } from "../support/postgres.ts";
 import { temporaryFolder } from "../trouble/support.ts";
 
-const INSTANCES = 60;
-const KILLS = 6;
+const SMALL = { instances: 20, kills: 3 };
+const LARGE = { instances: 60, kills: 6 };
+const ON_POSTGRES = process.env["PERDURE_FULL"] === "1" ? LARGE : SMALL;
+const TWICE = "SELECT id, n FROM moves GROUP BY id, n HAVING count(*) > 1";
+const BALANCES = "SELECT id, balance FROM accounts ORDER BY id";
 
-test("600 transfers under 6 kills are each made once, and no cent is lost (TX2)", async () => {
+interface Bank {
+  readonly provider: Provider;
+  /** What a worker is told to find it. */
+  readonly place: readonly string[];
+  query(sql: string): Promise<readonly object[]>;
+  moves(): Promise<number>;
+}
+
+async function inSqlite(): Promise<Bank> {
   const path = join(temporaryFolder(), "bank.db");
   const provider = await SqliteProvider.open(path);
-  using database = new DatabaseSync(path);
+  const database = new DatabaseSync(path);
+  onTestFinished(() => database.close());
   database.exec(`
     CREATE TABLE accounts (id TEXT PRIMARY KEY, balance INTEGER NOT NULL) STRICT;
     INSERT INTO accounts VALUES ('from', 10000), ('to', 0);
     CREATE TABLE moves (id TEXT NOT NULL, n INTEGER NOT NULL) STRICT`);
-  const client = new Client(provider);
-  const ids = Array.from({ length: INSTANCES }, (_, n) => `t${n}`);
-  const handles = await Promise.all(ids.map((id) => client.start("transfers", id, { id })));
-  const moves = (): number =>
-    Number(database.prepare("SELECT count(*) AS n FROM moves").get()?.["n"]);
-  let landed = 0;
-  let worker: ChildProcess | null = null;
-  for (let kill = 1; kill <= KILLS; kill++) {
-    worker = fork(join(import.meta.dirname, "worker.ts"), [path], { stdio: "inherit" });
-    await once(worker, "message");
-    const goal = (kill * INSTANCES * 10) / (KILLS + 1);
-    while (moves() < goal) await new Promise((resolve) => setImmediate(resolve));
-    if (worker.kill("SIGKILL")) landed++;
-    await once(worker, "exit");
-  }
-  worker = fork(join(import.meta.dirname, "worker.ts"), [path], { stdio: "inherit" });
-  const results = await Promise.all(handles.map((handle) => handle.result({ timeout: "40s" })));
-  worker.kill("SIGKILL");
-  await once(worker, "exit");
-  await provider.close();
-  expect(landed).toBe(KILLS);
-  expect(results).toEqual(ids);
-  const twice = "SELECT id, n, count(*) AS times FROM moves GROUP BY id, n HAVING times > 1";
-  expect(database.prepare(twice).all()).toEqual([]);
-  expect(moves()).toBe(INSTANCES * 10);
-  expect(database.prepare("SELECT * FROM accounts ORDER BY id").all()).toEqual([
-    { id: "from", balance: 10_000 - INSTANCES * 10 },
-    { id: "to", balance: INSTANCES * 10 },
-  ]);
-});
+  return {
+    provider,
+    place: ["sqlite", path],
+    query: async (sql) => database.prepare(sql).all(),
+    async moves() {
+      return Number(database.prepare("SELECT count(*) AS n FROM moves").get()?.["n"]);
+    },
+  };
+}
+
+async function inPostgres(): Promise<Bank> {
+  const { url, query } = await postgres();
+  const schema = ownSchema();
+  const provider = await PostgresProvider.open(url, { schema, poolSize: 4 });
+  await query(`
+    CREATE TABLE ${schema}.accounts (id text PRIMARY KEY, balance int NOT NULL);
+    INSERT INTO ${schema}.accounts VALUES ('from', 10000), ('to', 0);
+    CREATE TABLE ${schema}.moves (id text NOT NULL, n int NOT NULL)`);
+  const within = (sql: string) => query(sql.replace("FROM ", `FROM ${schema}.`));
+  return {
+    provider,
+    place: ["postgres", url, schema],
+    query: within,
+    async moves() {
+      const [row] = await within("SELECT count(*)::int AS n FROM moves");
+      return Number(row?.["n"]);
+    },
+  };
+}
+
+test.each([["SQLite", LARGE, inSqlite] as const, ["PostgreSQL", ON_POSTGRES, inPostgres] as const])(
+  "transfers on %s whose process is killed again and again are each made once, and no cent is lost (TX2)",
+  async (_, { instances, kills }, open) => {
+    const { provider, place, query, moves } = await open();
+    const client = new Client(provider);
+    const begin = (): ChildProcess => {
+      const worker = fork(join(import.meta.dirname, "worker.ts"), place, { stdio: "inherit" });
+      onTestFinished(() => void worker.kill("SIGKILL"));
+      return worker;
+    };
+    const ids = Array.from({ length: instances }, (_, n) => `t${n}`);
+    const handles = await Promise.all(ids.map((id) => client.start("transfers", id, { id })));
+    let landed = 0;
+    for (let kill = 1; kill <= kills; kill++) {
+      const worker = begin();
+      await once(worker, "message");
+      const goal = (kill * instances * 10) / (kills + 1);
+      while ((await moves()) < goal) await new Promise((resolve) => setImmediate(resolve));
+      if (worker.kill("SIGKILL")) landed++;
+      await once(worker, "exit");
+    }
+    const last = begin();
+    const results = await Promise.all(handles.map((handle) => handle.result({ timeout: "40s" })));
+    last.kill("SIGKILL");
+    await once(last, "exit");
+    await provider.close();
+    expect(landed).toBe(kills);
+    expect(results).toEqual(ids);
+    expect(await query(TWICE)).toEqual([]);
+    expect(await moves()).toBe(instances * 10);
+    expect(await query(BALANCES)).toEqual([
+      { id: "from", balance: 10_000 - instances * 10 },
+      { id: "to", balance: instances * 10 },
+    ]);
+  },
+  120_000, // seven processes have to come up
+);

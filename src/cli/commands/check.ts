@@ -2,22 +2,21 @@
 //   CK1. Read-only: nothing is written to the store, and no activity runs.
 //   CK2. What breaks, and what nobody would run any more, ends with exit code 8.
 
-import { readFileSync } from "node:fs";
 import { isPerdureError } from "../../core/errors.ts";
-import { checkReplay } from "../../runtime/check-replay.ts";
+import { recordHistory } from "../../runtime/recorded-history.ts";
+import { historiesInFile, type FoundHistory } from "../../testing/history-sources.ts";
 import {
-  parseRecorded,
-  recordHistory,
-  type RecordedHistory,
-} from "../../runtime/recorded-history.ts";
-import { Registry } from "../../runtime/registry.ts";
+  replayHistories,
+  type ReplayHistoriesOptions,
+  type ReplayReport,
+} from "../../testing/replay-histories.ts";
 import type { PerdureConfig } from "../../config.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { CliError } from "../exit-codes.ts";
 import { addFilterOptions, filterOf, STATUSES, type FilterOptions } from "../filter-options.ts";
 import { wholeNumber } from "../numbers.ts";
 import { Progress } from "../progress.ts";
-import { checkedOf, ReplayReport } from "../replay-report.ts";
+import { tellReport } from "../replay-report.ts";
 import { pages } from "../selection.ts";
 import { neededConfig, Session } from "../session.ts";
 import { looksLikeAddress } from "../store-address.ts";
@@ -28,7 +27,7 @@ interface CheckOptions extends FilterOptions {
 }
 interface Source {
   readonly count: number;
-  histories(): AsyncIterable<{ readonly recorded: RecordedHistory; readonly file?: string }>;
+  histories(): AsyncIterable<FoundHistory>;
 }
 
 export function addCheck(program: Program): void {
@@ -52,17 +51,15 @@ export function addCheck(program: Program): void {
     async (call) => {
       const { cli, options } = call;
       const { config } = await neededConfig(call);
-      const report = new ReplayReport();
       await using opened = await openSource(call);
       const progress = new Progress(cli.err, "replayed", opened.source.count);
-      const judge = judgeOf(config, report);
-      for await (const { recorded, file } of opened.source.histories()) {
-        await judge(recorded, file);
-        progress.step();
-      }
+      const report = await replayHistories(opened.source.histories(), config.register ?? [], {
+        ...replayOptions(config),
+        onReplayed: () => progress.step(),
+      });
       progress.end();
-      if (options.json === true) cli.out.document(report.toJson());
-      else report.tell(cli.out);
+      if (options.json === true) cli.out.document(jsonOf(report));
+      else tellReport(cli.out, report);
       const isLeft = options.allowUnregistered !== true && report.unregistered.length > 0;
       return report.broken.length > 0 || isLeft ? 8 : 0;
     },
@@ -72,24 +69,19 @@ export function addCheck(program: Program): void {
   addFilterOptions(command);
 }
 
-function judgeOf(
-  { register = [], runtime = {} }: PerdureConfig,
-  report: ReplayReport,
-): (recorded: RecordedHistory, file: string | undefined) => Promise<void> {
+/** The diff is for people: it says what `reason` says. */
+function jsonOf(report: ReplayReport): object {
+  return { ...report, broken: report.broken.map(({ diff: _diff, ...broken }) => broken) };
+}
+
+/** The code is replayed under the options that its runtime will have. */
+function replayOptions({ runtime = {} }: PerdureConfig): ReplayHistoriesOptions {
   const { codec, limits, guards, versions } = runtime;
-  const registry = new Registry(register, versions === undefined ? {} : { versions });
-  const options = {
+  return {
     ...(codec === undefined ? {} : { codec }),
     ...(limits === undefined ? {} : { limits }),
     ...(guards === undefined ? {} : { guards }),
-  };
-  return async (recorded, file) => {
-    const checked = checkedOf(recorded, file);
-    const definition = registry.orchestration(recorded.name, recorded.version);
-    if (definition === undefined) return void report.unregistered.push(checked);
-    const result = await checkReplay(recorded, definition, options);
-    if (result.kind === "ok") report.ok++;
-    else report.broken.push({ ...checked, events: result.events, reason: result.reason });
+    ...(versions === undefined ? {} : { versions }),
   };
 }
 
@@ -129,30 +121,11 @@ async function storeSource({ client, provider }: Session, options: CheckOptions)
 }
 
 function fileSource(files: readonly string[]): Source {
-  const read = files.flatMap((file) => readHistories(file));
+  const read = files.flatMap((file) => historiesInFile(file));
   return {
     count: read.length,
     async *histories() {
       for (const one of read) yield Promise.resolve(one);
     },
   };
-}
-
-function readHistories(file: string): { recorded: RecordedHistory; file: string }[] {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError("USAGE", `${file} cannot be read: ${why}.`, { cause });
-  }
-  return text.split("\n").flatMap((line, index) => {
-    if (line.trim() === "") return [];
-    try {
-      return [{ recorded: parseRecorded(line), file }];
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new CliError("USAGE", `${file}:${index + 1}: ${why}`, { cause });
-    }
-  });
 }

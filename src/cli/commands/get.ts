@@ -40,7 +40,7 @@ export function addGet(program: Program): void {
       const info = await handle.describe();
       const execution = options.execution ?? info.execution;
       const events = options.timeline ? await eventsOf(handle, execution) : [];
-      const timeline = timelineOf(events);
+      const timeline = timelineOf(events, session.codec);
       const tree = options.tree === true ? await handle.tree() : undefined;
       if (options.json === true) {
         cli.out.document({

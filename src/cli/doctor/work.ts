@@ -5,6 +5,7 @@ import type { Client } from "../../client/client.ts";
 import { formatDuration } from "../../core/duration.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeRecord } from "../../core/provider/runtimes.ts";
+import { toldByMark } from "../../core/provider/transfer.ts";
 import { staleMsOf } from "../../runtime/liveness.ts";
 import { isCertainlyGone, ownIdentity } from "../../runtime/process-identity.ts";
 import { plural } from "../plural.ts";
@@ -23,12 +24,19 @@ export async function checkWork(client: Client, provider: Provider): Promise<rea
   const alive = runtimes.length - dead.length;
   const metrics = await client.metrics();
   return [
+    ...(await checkMark(provider)),
     await checkClock(client, runtimes, now),
     checkAlive(alive, metrics),
     await checkLeases(provider, runtimes, dead),
     await checkBlocked(client),
     checkUnclaimed(metrics),
   ];
+}
+
+/** None for a store that takes no part in a move. */
+async function checkMark({ transfer }: Provider): Promise<readonly Finding[]> {
+  const mark = (await transfer?.readMark()) ?? null;
+  return mark === null ? [] : [problem("moved", toldByMark(mark))];
 }
 
 async function checkClock(

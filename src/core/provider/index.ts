@@ -9,6 +9,7 @@ export type * from "./sessions.ts";
 export type * from "./state.ts";
 export type * from "./tasks.ts";
 export type * from "./transactions.ts";
+export type * from "./transfer.ts";
 export {
   isTerminalStatus,
   TERMINAL_STATUSES,

@@ -51,6 +51,7 @@ import { taskRetry } from "./task-retry.ts";
 import { taskSuspects } from "./task-suspects.ts";
 import { taskTags } from "./task-tags.ts";
 import { tasks } from "./tasks.ts";
+import { sharedTransactions } from "./transactions.ts";
 import { terminate } from "./terminate.ts";
 import { timers } from "./timers.ts";
 import { turnAtomicity } from "./turn-atomicity.ts";
@@ -65,7 +66,13 @@ export {
   type ContractOptions,
   type ContractSubject,
 } from "./contract-case.ts";
-export type { Need, OpenedProvider, OpenProvider, Tampering } from "./open-provider.ts";
+export type {
+  Need,
+  OpenedProvider,
+  OpenProvider,
+  OpenTransaction,
+  Tampering,
+} from "./open-provider.ts";
 
 /** Every case of the contract, by subject. */
 export const contractSubjects: readonly ContractSubject[] = [
@@ -121,6 +128,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   queues,
   waiting,
   peeking,
+  sharedTransactions,
 ];
 
 /** Registers the whole contract with Vitest. Every case opens a store of its own. */

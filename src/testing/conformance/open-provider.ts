@@ -13,10 +13,22 @@ export interface OpenedProvider {
   readonly provider: Provider;
   /** Another provider on the same store, as another process would open it; the suite closes it. */
   reopen?(): Promise<Provider>;
+  /** Begins a transaction of a user's own on the store's database, for stores that share them. */
+  begin?(): Promise<OpenTransaction>;
+  /** Whether others may write while such a transaction is open and has written. */
+  readonly concurrentWrites?: true;
   /** Writes to the store behind the provider's back. */
   readonly tamper?: Tampering;
   /** Closes the provider and removes the store. */
   cleanup(): Promise<void>;
+}
+
+/** A user's transaction that is under way. */
+export interface OpenTransaction {
+  /** What `writeWithin` is given. */
+  readonly transaction: unknown;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
 }
 
 /** Ways to do to a store what no provider does. Each is optional. */
@@ -37,8 +49,11 @@ export interface Tampering {
 }
 
 /** What a case may need beyond a provider. */
-export type Need = "reopen" | keyof Tampering;
+export type Need = "reopen" | "begin" | "concurrentWrites" | keyof Tampering;
 
 export function has(opened: OpenedProvider, need: Need): boolean {
-  return need === "reopen" ? opened.reopen !== undefined : opened.tamper?.[need] !== undefined;
+  if (need === "reopen" || need === "begin" || need === "concurrentWrites") {
+    return opened[need] !== undefined;
+  }
+  return opened.tamper?.[need] !== undefined;
 }

@@ -38,7 +38,7 @@ import {
   type TurnFields,
   VERSION,
 } from "./fixture.ts";
-import type { OpenedProvider, Tampering } from "./open-provider.ts";
+import type { OpenedProvider, OpenTransaction, Tampering } from "./open-provider.ts";
 
 type Started = Extract<StartResult, { kind: "started" }>;
 type Committed = Extract<TurnResult, { kind: "committed" }>;
@@ -82,6 +82,12 @@ export class Setup {
   async closeOther(other: Provider): Promise<void> {
     this.#others.splice(this.#others.indexOf(other), 1);
     await other.close();
+  }
+
+  /** A user's transaction; only for cases that need "begin". */
+  async begin(): Promise<OpenTransaction> {
+    if (this.#opened.begin === undefined) throw new Error("this case must say that it needs begin");
+    return this.#opened.begin();
   }
 
   /** Only for cases that say which of them they need. */
