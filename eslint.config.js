@@ -6,7 +6,7 @@ import tseslint from "typescript-eslint";
 import perdure from "./src/eslint-plugin/index.ts";
 
 export default defineConfig(
-  { ignores: ["**/dist/", "**/node_modules/", "coverage/"] },
+  { ignores: ["**/dist/", "**/node_modules/", "coverage/", "bench/peers/adapters/"] },
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   {
     rules: {

@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { WORKLOADS, type Entry } from "./catalogue.ts";
-import { STORES, type Store } from "./subject.ts";
+import { PEERS, type Peer } from "./peers/catalogue.ts";
+import { STORES, type Store, type Subject } from "./subject.ts";
 
 export const USAGE = `npm run bench -- [options]
-  --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances: under 60 s a store
-  --only W2,W4     these workloads
-  --store sqlite   these stores
+  --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances, no W8: under 60 s a store
+  --only W2,W4     these workloads; W8 stands for its four shapes
+  --store sqlite   sqlite, postgres or all (default: all)
   --limit          also the engine-less limit programs, side by side, with the ratio
+  --peers [a,b]    also other engines, all or these, installed in bench/peers and run in turn with ours
   --json FILE      the results as JSON
   --dir DIR        where databases are made (default: the system's temporary directory)`;
 
@@ -18,10 +20,12 @@ const REPETITIONS = 3;
 
 export interface Arguments {
   readonly quick: boolean;
-  readonly limit: boolean;
   readonly help: boolean;
   readonly repetitions: number;
   readonly workloads: readonly Entry[];
+  /** In the order in which they take turns. */
+  readonly subjects: readonly Subject[];
+  readonly peers: readonly Peer[];
   readonly stores: readonly Store[];
   readonly json: string | null;
   readonly directory: string;
@@ -30,29 +34,46 @@ export interface Arguments {
 /** Throws with a sentence that says what is wrong. */
 export function readArguments(words: readonly string[]): Arguments {
   const { values } = parseArgs({
-    args: [...words],
+    args: words.map(withAll),
     options: {
       quick: { type: "boolean", default: false },
       limit: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
       only: { type: "string" },
       store: { type: "string" },
+      peers: { type: "string" },
       json: { type: "string" },
       dir: { type: "string", default: tmpdir() },
     },
   });
-  const { quick, limit, help } = values;
+  const { quick, limit, help, only } = values;
+  const stores = values.store === "all" ? undefined : values.store;
   return {
-    ...{ quick, limit, help },
+    ...{ quick, help },
     repetitions: quick ? 1 : REPETITIONS,
-    workloads: chosen(WORKLOADS, values.only, "workload", (entry) => entry.name),
-    stores: chosen(STORES, values.store, "store", (store) => store),
+    workloads: chosen(WORKLOADS, only, "workload", (entry) => entry.name).filter(
+      ({ slow }) => only !== undefined || !(quick && slow),
+    ),
+    subjects: limit ? ["perdure", "limit"] : ["perdure"],
+    peers: peersOf(values.peers),
+    stores: chosen(STORES, stores, "store", (store) => store),
     json: values.json === undefined ? null : resolve(values.json),
     directory: resolve(values.dir),
   };
 }
 
-/** Those named in the list, or all without one. */
+/** `--peers` alone means all of them. */
+function withAll(word: string, index: number, words: readonly string[]): string {
+  const isAlone = words[index + 1]?.startsWith("--") ?? true;
+  return word === "--peers" && isAlone ? "--peers=all" : word;
+}
+
+function peersOf(list: string | undefined): readonly Peer[] {
+  if (list === undefined) return [];
+  return chosen(PEERS, list === "all" ? undefined : list, "peer", (peer) => peer.name);
+}
+
+/** Those named in the list, or all without one. `W8` names all whose name is `W8-…`. */
 function chosen<T>(
   all: readonly T[],
   list: string | undefined,
@@ -62,9 +83,11 @@ function chosen<T>(
   if (list === undefined) return all;
   const names = list.split(",").map((name) => name.trim().toLowerCase());
   const known = all.map(nameOf);
-  const unknown = names.find((name) => !known.some((one) => one.toLowerCase() === name));
+  const isNamed = (one: string, name: string): boolean =>
+    one.toLowerCase() === name || one.toLowerCase().startsWith(`${name}-`);
+  const unknown = names.find((name) => !known.some((one) => isNamed(one, name)));
   if (unknown !== undefined) {
     throw new Error(`There is no ${what} "${unknown}"; there are ${known.join(", ")}.`);
   }
-  return all.filter((one) => names.includes(nameOf(one).toLowerCase()));
+  return all.filter((one) => names.some((name) => isNamed(nameOf(one), name)));
 }

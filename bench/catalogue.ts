@@ -1,54 +1,75 @@
 // The workloads, in the order in which they run.
-//   Owns: names, titles, and on which stores they run.  Does not own: goals (goals.ts).
-//   A workload `Wx` is `workloads/wx.ts`; its limit, where it has one, is `limit/wx.ts`.
+//   Owns: names, titles, on which stores they run, and who has a program for them.  Does not own: goals (goals.ts).
+//   A workload `Wx` is `workloads/wx.ts`; its limit, where it has one, is `limit/wx.ts`; each
+//   exports a `Run` as `run`. Peers have theirs in `peers/` (peers/catalogue.ts).
 
-import type { Order, Run, Store, Subject } from "./subject.ts";
+import { join } from "node:path";
+import { peerHas, peerOf, peerProgram } from "./peers/catalogue.ts";
+import { STORES, type Order, type Run, type Store, type Subject } from "./subject.ts";
 
 export interface Entry {
   readonly name: string;
   readonly title: string;
   readonly stores: readonly Store[];
   readonly limit: boolean;
+  /** Left out of a quick run, unless it is asked for by name. */
+  readonly slow: boolean;
 }
 
-const SQLITE: readonly Store[] = ["sqlite"];
+const LIMIT = { limit: true };
+const SLOW = { slow: true };
 
 export const WORKLOADS: readonly Entry[] = [
-  { name: "W1", title: "one instance, n activities in a row", stores: SQLITE, limit: true },
-  { name: "W1s", title: "one instance, n inline steps in a row", stores: SQLITE, limit: true },
-  { name: "W2", title: "500 instances × 5 activities, at once", stores: SQLITE, limit: true },
-  {
-    ...{ name: "W2t", title: "W2 with time-outs and retries set" },
-    ...{ stores: SQLITE, limit: false },
-  },
-  { name: "W2p", title: "W2 over 10 tags × 5 priorities", stores: SQLITE, limit: false },
-  { name: "W2s", title: "W2 on 100 sessions", stores: SQLITE, limit: false },
-  { name: "W2L", title: "n instances × 5 activities, 500 at a time", stores: SQLITE, limit: true },
-  { name: "W2b", title: "n instances × 5 activities, all at once", stores: SQLITE, limit: false },
-  { name: "W3", title: "one instance, n activities in parallel", stores: SQLITE, limit: true },
-  { name: "W4", title: "start → result, one activity, idle system", stores: SQLITE, limit: true },
-  { name: "W5", title: "raise an event → result, idle system", stores: SQLITE, limit: true },
-  { name: "W6", title: "n sleepers; 10,000 more due at one moment", stores: SQLITE, limit: true },
-  {
-    name: "W7",
-    title: "an evicted instance of n events gets one more",
-    stores: SQLITE,
-    limit: true,
-  },
-  { name: "W9", title: "200 instances in flight, SIGKILL", stores: SQLITE, limit: false },
+  entry("W1", "one instance, n activities in a row", LIMIT),
+  entry("W1s", "one instance, n inline steps in a row", LIMIT),
+  entry("W2", "500 instances × 5 activities, at once", LIMIT),
+  entry("W2t", "W2 with time-outs and retries set"),
+  entry("W2p", "W2 over 10 tags × 5 priorities"),
+  entry("W2s", "W2 on 100 sessions"),
+  entry("W2L", "n instances × 5 activities, 500 at a time", LIMIT),
+  entry("W2b", "n instances × 5 activities, all at once"),
+  entry("W2x2", "W2 started by one process, run by two others", { stores: ["postgres"] }),
+  entry("W3", "one instance, n activities in parallel", LIMIT),
+  entry("W4", "start → result, one activity, idle system", LIMIT),
+  entry("W5", "raise an event → result, idle system", LIMIT),
+  entry("W6", "n sleepers; 10,000 more due at one moment", LIMIT),
+  entry("W7", "an evicted instance of n events gets one more", LIMIT),
+  entry("W8-linear", "flows: pickup → no-op → no-op → final", SLOW),
+  entry("W8-fanout", "flows: pickup → 10 branches → join", SLOW),
+  entry("W8-signal-driven", "flows: pickup → wait for a signal → final", SLOW),
+  entry("W8-sleeping-giants", "flows: accept → delay → wake → final", SLOW),
+  entry("W9", "200 instances in flight, SIGKILL"),
 ];
 
+function entry(
+  name: string,
+  title: string,
+  { stores = STORES, limit = false, slow = false }: Partial<Entry> = {},
+): Entry {
+  return { name, title, stores, limit, slow };
+}
+
 /** Whether the subject has a program for it. */
-export function has(entry: Entry, subject: Subject): boolean {
+export function has(entry: Entry, subject: Subject, store: Store): boolean {
+  const peer = peerOf(subject);
+  if (peer !== undefined) return peerHas(peer, subject, entry.name, store);
   return subject === "perdure" || entry.limit;
 }
 
 /** The program for an order. */
-export async function programOf({ workload, subject }: Order): Promise<Run> {
-  const folder = subject === "perdure" ? "workloads" : "limit";
-  const module: unknown = await import(`./${folder}/${workload.toLowerCase()}.ts`);
+export async function programOf(order: Order): Promise<Run> {
+  const { workload, subject } = order;
+  const peer = peerOf(subject);
+  if (peer !== undefined) return peerProgram(peer, order);
+  const file = fileOf(workload, subject);
+  const module: unknown = await import(file);
   if (typeof module === "object" && module !== null && "run" in module) {
     if (typeof module.run === "function") return module.run as Run; // by the rule above
   }
-  throw new Error(`bench/${folder}/${workload.toLowerCase()}.ts exports no run.`);
+  throw new Error(`${file} exports no run.`);
+}
+
+function fileOf(workload: string, subject: Subject): string {
+  const folder = subject === "perdure" ? "workloads" : "limit";
+  return join(import.meta.dirname, folder, `${workload.toLowerCase()}.ts`);
 }

@@ -1,6 +1,6 @@
 // The benchmark command: runs what was asked for, prints the table, writes the JSON file.
 //   C1. Limit and subject take turns, repetition by repetition, so that both meet the same machine.
-//   C2. It fails only when a repetition was wrong, never because of a figure.
+//   C2. It fails only when a repetition was wrong, never because of a figure or a peer.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readArguments, USAGE, type Arguments } from "./arguments.ts";
@@ -8,12 +8,17 @@ import { has, type Entry } from "./catalogue.ts";
 import { goalOf, isReached } from "./goals.ts";
 import { summarize } from "./measure.ts";
 import { readMeta } from "./meta.ts";
+import { peerOf } from "./peers/catalogue.ts";
+import { preparePeers } from "./peers/install.ts";
+import { openPostgres, type Postgres } from "./postgres.ts";
 import { repeat } from "./repetition.ts";
 import type { Order, Reading, Result, Store, Subject } from "./subject.ts";
 import { describeMeta, describeResult, HEADER } from "./table.ts";
 
 process.env["NODE_ENV"] ??= "production";
 const failures: string[] = [];
+/** Peers that could not be installed or run, and why. */
+const absences: string[] = [];
 const chosen = read();
 if (chosen.help) console.log(USAGE);
 else await runAll(chosen);
@@ -22,14 +27,21 @@ process.exitCode = failures.length === 0 ? 0 : 1;
 async function runAll(options: Arguments): Promise<void> {
   const { directory, quick, repetitions } = options;
   mkdirSync(directory, { recursive: true });
-  const meta = await readMeta({ directory, quick, repetitions });
+  const server = options.stores.includes("postgres") ? await openPostgres(directory) : null;
+  const meta = await readMeta({ directory, quick, repetitions }, server);
   console.log(describeMeta(meta));
+  const { subjects: peers, absent } = await preparePeers(options.peers);
+  absences.push(...absent);
+  const subjects = [...options.subjects, ...peers];
   const results: Result[] = [];
   for (const store of options.stores) {
     const begun = performance.now();
     for (const entry of options.workloads) {
       if (!entry.stores.includes(store)) continue;
-      const found = await runWorkload(entry, store, options);
+      const found = await runWorkload(entry, store === "sqlite" ? null : server, {
+        ...options,
+        subjects,
+      });
       results.push(...found);
       print(entry, found);
     }
@@ -38,26 +50,37 @@ async function runAll(options: Arguments): Promise<void> {
     }
   }
   if (options.json !== null) {
-    writeFileSync(options.json, `${JSON.stringify({ meta, results, failures }, null, 2)}\n`);
+    writeFileSync(
+      options.json,
+      `${JSON.stringify({ meta, results, failures, absences }, null, 2)}\n`,
+    );
   }
   conclude(results);
 }
 
-async function runWorkload(entry: Entry, store: Store, options: Arguments): Promise<Result[]> {
-  const asked: Subject[] = options.limit ? ["perdure", "limit"] : ["perdure"];
-  const subjects = asked.filter((subject) => has(entry, subject));
+/** On SQLite where there is no server. */
+async function runWorkload(
+  entry: Entry,
+  server: Postgres | null,
+  options: Arguments,
+): Promise<Result[]> {
+  const store: Store = server === null ? "sqlite" : "postgres";
+  const subjects = options.subjects.filter((subject) => has(entry, subject, store));
   const readings = new Map<Subject, Reading[][]>(subjects.map((subject) => [subject, []]));
   const orderFor = (subject: Subject): Order => {
     const { directory, quick } = options;
-    return { workload: entry.name, subject, setting: { store, directory, quick } };
+    return { workload: entry.name, subject, setting: { store, database: null, directory, quick } };
   };
   for (let repetition = 0; repetition < options.repetitions; repetition++) {
     for (const subject of subjects) {
+      const failedBefore = (readings.get(subject)?.length ?? 0) < repetition;
+      if (failedBefore && peerOf(subject) !== undefined) continue;
       try {
-        readings.get(subject)?.push([...(await repeat(orderFor(subject)))]);
+        readings.get(subject)?.push([...(await repeat(orderFor(subject), server))]);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        failures.push(`${entry.name} ${store} ${subject}: ${message}`);
+        const list = peerOf(subject) === undefined ? failures : absences;
+        list.push(`${entry.name} ${store} ${subject}: ${message}`);
       }
     }
   }
@@ -68,10 +91,10 @@ async function runWorkload(entry: Entry, store: Store, options: Arguments): Prom
 
 function print(entry: Entry, results: readonly Result[]): void {
   console.log(`\n${entry.name}: ${entry.title}`);
-  const ours = results.filter((result) => result.subject === "perdure");
-  if (ours.length === 0) return console.log("FAILED");
+  const shown = results.filter((result) => result.subject !== "limit");
+  if (shown.length === 0) return console.log("FAILED");
   console.log(HEADER);
-  for (const result of ours) console.log(describeResult(result, results));
+  for (const result of shown) console.log(describeResult(result, results));
 }
 
 function conclude(results: readonly Result[]): void {
@@ -80,6 +103,7 @@ function conclude(results: readonly Result[]): void {
     return goal === null ? [] : [isReached(goal, result)];
   });
   console.log(`${judged.filter(Boolean).length} of ${judged.length} goals reached`);
+  for (const absence of absences) console.error(`NOT RUN ${absence.split("\n", 1)[0]}`);
   for (const failure of failures) console.error(`FAILED ${failure}`);
 }
 

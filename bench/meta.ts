@@ -5,7 +5,9 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
+import { PostgresProvider } from "../src/postgres/index.ts";
 import { SqliteProvider } from "../src/sqlite/index.ts";
+import type { Postgres } from "./postgres.ts";
 import { median } from "./statistics.ts";
 
 const SYNCS = 50;
@@ -22,7 +24,10 @@ export interface Meta {
   /** The machine's load when the run began; others' work makes every figure worse. */
   readonly load: number;
   readonly sqlite: string;
+  /** Null where no workload runs on it. */
   readonly postgres: string | null;
+  readonly postgresSettings: Readonly<Record<string, string>> | null;
+  /** In each store's own words, after it has read its settings back. */
   readonly durability: string;
   /** One page written and on the disk. */
   readonly fdatasyncMs: number;
@@ -32,11 +37,10 @@ export interface Meta {
   readonly startedAt: string;
 }
 
-export async function readMeta(run: {
-  readonly directory: string;
-  readonly quick: boolean;
-  readonly repetitions: number;
-}): Promise<Meta> {
+export async function readMeta(
+  run: { readonly directory: string; readonly quick: boolean; readonly repetitions: number },
+  server: Postgres | null,
+): Promise<Meta> {
   return {
     commit: commit(),
     node: process.version,
@@ -47,8 +51,12 @@ export async function readMeta(run: {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     load: loadavg()[0] ?? 0,
     sqlite: process.versions.sqlite ?? "unknown",
-    postgres: null,
-    durability: await durability(run.directory),
+    postgres: server && `${server.version}, ${server.own ? "started for this run" : "as found"}`,
+    postgresSettings: server && server.settings,
+    durability: [
+      `sqlite ${await sqliteDurability(run.directory)}`,
+      ...(server === null ? [] : [`postgres ${await postgresDurability(server)}`]),
+    ].join("; "),
     fdatasyncMs: fdatasyncMs(run.directory),
     ...run,
     startedAt: new Date().toISOString(),
@@ -71,8 +79,18 @@ function commit(): string {
   }
 }
 
-/** In the store's own words, after it has read its settings back. */
-async function durability(directory: string): Promise<string> {
+async function postgresDurability(server: Postgres): Promise<string> {
+  const { url, drop } = await server.freshDatabase();
+  try {
+    const provider = await PostgresProvider.open(url);
+    await provider.close();
+    return provider.durability;
+  } finally {
+    await drop();
+  }
+}
+
+async function sqliteDurability(directory: string): Promise<string> {
   const own = mkdtempSync(join(directory, "perdure-bench-"));
   try {
     const provider = await SqliteProvider.open(join(own, "bench.db"));

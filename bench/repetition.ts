@@ -7,21 +7,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programOf } from "./catalogue.ts";
+import type { Postgres } from "./postgres.ts";
 import type { Answer, Order, Reading } from "./subject.ts";
 
 const ANSWER_MS_MAX = 600_000;
 const END_MS_MAX = 10_000;
+const SCHEMA = "perdure";
 
-/** Runs the order in a process and a directory of its own. */
-export async function repeat(order: Order): Promise<readonly Reading[]> {
+/** Runs the order in a process, a directory and, where there is a server, a database of its own. */
+export async function repeat(order: Order, server: Postgres | null): Promise<readonly Reading[]> {
   const directory = mkdtempSync(join(order.setting.directory, "perdure-bench-"));
+  const fresh = await server?.freshDatabase();
   try {
-    const own: Order = { ...order, setting: { ...order.setting, directory } };
-    const answer = await ask(own);
+    const database = fresh === undefined ? null : { url: fresh.url, schema: SCHEMA };
+    const answer = await ask({ ...order, setting: { ...order.setting, directory, database } });
     if (answer.kind === "failed") throw new Error(answer.message);
     return answer.readings;
   } finally {
     rmSync(directory, { recursive: true, force: true });
+    await fresh?.drop();
   }
 }
 

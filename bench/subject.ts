@@ -9,11 +9,14 @@ export type Metric =
   | "msPerStep"
   | "slopePercent"
   | "stepsPerS"
+  | "flowsPerS"
   | "cpuUsPerStep"
   | "ofW2Percent"
   | "totalMs"
   | "p50Ms"
   | "p99Ms"
+  | "pickupP50Ms"
+  | "resumeP50Ms"
   | "rssMb"
   | "rssTotalMb"
   | "heapMb"
@@ -28,11 +31,21 @@ export type Metric =
   | "lost"
   | "rerun"
   | "rerunRecorded"
+  | "leastSharePercent"
   | "loopP99Ms";
+
+/** A store on PostgreSQL. */
+export interface Database {
+  /** Of a database that was empty when the repetition began. */
+  readonly url: string;
+  readonly schema: string;
+}
 
 /** Where and how large. */
 export interface Setting {
   readonly store: Store;
+  /** Null on SQLite. */
+  readonly database: Database | null;
   /** An empty directory of this repetition's own. */
   readonly directory: string;
   readonly quick: boolean;
@@ -48,7 +61,8 @@ export interface Reading {
 /** A workload's module, in `workloads/` or `limit/`, exports one as `run`. */
 export type Run = (setting: Setting) => Promise<readonly Reading[]>;
 
-export type Subject = "perdure" | "limit";
+/** "perdure", "limit" or a peer's name. */
+export type Subject = string;
 
 /** One repetition, as the parent process asks for it. */
 export interface Order {

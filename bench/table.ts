@@ -5,9 +5,20 @@ import type { Meta } from "./meta.ts";
 import type { Metric, Result } from "./subject.ts";
 
 /** Figures that are better when larger. */
-const RATES: readonly Metric[] = ["stepsPerS", "startsPerS"];
-const WIDTHS = [5, 9, 13, 8, 10, 19, 12, 4, 10, 7];
-const HEADINGS = ["", "store", "metric", "n", "median", "spread", "goal", "", "limit", "ratio"];
+const RATES: readonly Metric[] = ["stepsPerS", "flowsPerS", "startsPerS"];
+const WIDTHS = [26, 8, 17, 8, 10, 19, 12, 4, 10, 7];
+const HEADINGS = [
+  "subject",
+  "store",
+  "metric",
+  "n",
+  "median",
+  "spread",
+  "goal",
+  "",
+  "limit",
+  "ratio",
+];
 const LEFT = [0, 1, 2, 7];
 
 export function describeMeta(meta: Meta): string {
@@ -16,9 +27,16 @@ export function describeMeta(meta: Meta): string {
   return [
     `perdure ${commit} · node ${node} · NODE_ENV=${nodeEnv} · ${meta.platform}`,
     `${cores} cores (${cpu}), ${memoryGb} GB, load ${load.toFixed(2)} at the start${busy}`,
-    `sqlite ${sqlite} · durability ${durability} · fdatasync ${meta.fdatasyncMs} ms in ${meta.directory}`,
+    `sqlite ${sqlite} · postgres ${meta.postgres ?? "not run"}`,
+    `durability: ${durability} · fdatasync ${meta.fdatasyncMs} ms in ${meta.directory}`,
+    ...(meta.postgresSettings === null ? [] : [settings(meta.postgresSettings)]),
     `${meta.repetitions} repetition(s), each in a fresh process on a fresh store; median and spread`,
   ].join("\n");
+}
+
+function settings(of: Readonly<Record<string, string>>): string {
+  const told = Object.entries(of).map(([name, value]) => `${name}=${value}`);
+  return `postgres settings: ${told.join(" ")}`;
 }
 
 export const HEADER = line(HEADINGS);
@@ -26,11 +44,11 @@ export const HEADER = line(HEADINGS);
 /** One line for a figure of ours, with the limit's figure, if there is one among all, beside it. */
 export function describeResult(result: Result, all: readonly Result[]): string {
   const limit = limitOf(result, all);
-  const { workload, store, metric, n, value, spread } = result;
-  const goal = goalOf(result);
+  const { subject, store, metric, n, value, spread } = result;
+  const goal = subject === "perdure" ? goalOf(result) : null;
   const [min, max] = spread;
   return line([
-    ...[workload, store, metric, figure(n), figure(value)],
+    ...[subject, store, metric, figure(n), figure(value)],
     result.repetitions === 1 ? "" : `${figure(min)} … ${figure(max)}`,
     goal === null ? "" : describeGoal(goal),
     goal === null ? "" : isReached(goal, result) ? "yes" : "NO",

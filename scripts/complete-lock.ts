@@ -1,4 +1,5 @@
-// Adds to package-lock.json the optional binaries of the platforms that npm did not install.
+// Adds to package-lock.json the optional binaries of the platforms that npm did not install; to another lock file
+// when it is named: `node scripts/complete-lock.ts bench/peers/package-lock.json`.
 // npm leaves them out of a lock file that it writes from an existing node_modules or an incomplete
 // registry, and `npm ci` then refuses the file. Run it after `npm install` has changed the lock file.
 //   K1. An entry is added, never changed: what npm wrote, with its checksum, is the better one.
@@ -7,7 +8,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const LOCK = join(import.meta.dirname, "../package-lock.json");
+const FILE = process.argv[2] ?? "package-lock.json";
+const LOCK = join(import.meta.dirname, "..", FILE);
 
 interface LockEntry {
   readonly optional?: boolean;
@@ -25,7 +27,7 @@ const sorted = Object.entries({ ...lock.packages, ...added });
 sorted.sort(([a], [b]) => a.localeCompare(b, "en"));
 lock.packages = Object.fromEntries(sorted);
 if (Object.keys(added).length > 0) writeFileSync(LOCK, JSON.stringify(lock, null, 2) + "\n");
-console.log(`${Object.keys(added).length} entries added to package-lock.json`);
+console.log(`${Object.keys(added).length} entries added to ${FILE}`);
 
 function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
   const missing: Record<string, LockEntry> = {};

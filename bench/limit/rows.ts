@@ -2,9 +2,10 @@
 //   L1. Every write here is one that the contract asks for: an instance is a row; a turn is its instance's row, a
 //       history row, the tasks it ends and those it begins, the message it consumed, the timer it sets.
 //   L2. A group is one transaction; what an engine must wait for is a group of its own.
-//   A store's own program of the same shape goes beside `sqlite-rows.ts`.
+//   A store's own program is `<store>-rows.ts`.
 
 import type { Setting } from "../subject.ts";
+import { openPostgresRows } from "./postgres-rows.ts";
 import { openSqliteRows } from "./sqlite-rows.ts";
 
 export interface StartRows {
@@ -43,8 +44,8 @@ export interface Rows {
 export const GROUP_MAX = 256;
 
 export async function withRows<T>(setting: Setting, work: (rows: Rows) => Promise<T>): Promise<T> {
-  if (setting.store !== "sqlite") throw new Error(`No limit program on ${setting.store} yet.`);
-  const rows = openSqliteRows(setting);
+  const { database } = setting;
+  const rows = database === null ? openSqliteRows(setting) : await openPostgresRows(database);
   try {
     return await work(rows);
   } finally {

@@ -6,12 +6,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { applySettings } from "../../src/sqlite/settings.ts";
 import type { Setting } from "../subject.ts";
+import { pairOf } from "./event-pair.ts";
 import { prepareInsert } from "./insert.ts";
 import type { Rows, RowWrite, TurnRows } from "./rows.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../src/sqlite/migrations");
-const PAIR = (at: number, first: number): string =>
-  `{"v":1,"at":${at},"e":[{"kind":"ActivityCompleted","scheduled":${first - 1},"output":"1","attempts":1},{"kind":"ActivityScheduled","name":"increment","input":"1"}]}`;
 
 export function openSqliteRows({ directory }: Setting): Rows {
   const path = join(directory, "limit.db");
@@ -68,7 +67,7 @@ export function openSqliteRows({ directory }: Setting): Rows {
     const last = first + 1;
     const { changes } = (write.ended === true ? end : advance).run(last, now, key);
     if (changes !== 1) throw new Error(`Instance ${key} has no row to advance.`);
-    insertHistory.run(key, first, last, PAIR(now, first));
+    insertHistory.run(key, first, last, pairOf(now, first));
     if (write.consumed !== undefined) deleteMessage.run(write.consumed);
     for (const sequence of write.finished ?? []) finish(key, sequence);
     for (const sequence of write.begun ?? []) insertTask.run(key, sequence, now);

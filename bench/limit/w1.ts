@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert";
 import { cpuOf, timeMs } from "../measure.ts";
-import { ROW_LENGTHS, ROW_STEPS, ROW_WARM_UP_STEPS } from "../sizes.ts";
+import { ROW_WARM_UP_STEPS, rowLengths, rowSteps } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
 import { stepOf, withRows, type RowWrite } from "./rows.ts";
@@ -27,13 +27,14 @@ export function measureInARow(
     await count(ROW_WARM_UP_STEPS);
     const readings: Reading[] = [];
     const cpuUs = await cpuOf(async () => {
-      for (const { n, times } of ROW_LENGTHS) {
+      for (const { n, times } of rowLengths(setting)) {
         const perStep: number[] = [];
         for (let i = 0; i < times; i++) perStep.push(await count(n));
         readings.push({ metric: "msPerStep", value: median(perStep), n });
       }
     });
     assert.equal(await rows.ended(), key);
-    return [...readings, { metric: "cpuUsPerStep", value: cpuUs / ROW_STEPS, n: ROW_STEPS }];
+    const steps = rowSteps(setting);
+    return [...readings, { metric: "cpuUsPerStep", value: cpuUs / steps, n: steps }];
   });
 }

@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert";
 import { timeMs } from "../measure.ts";
-import { SAMPLES, WARM_UP_SAMPLES } from "../sizes.ts";
+import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
 import { measureLatency } from "../workloads/latency.ts";
 import { withRows } from "./rows.ts";
@@ -10,7 +10,7 @@ import { withRows } from "./rows.ts";
 export const run: Run = (setting) =>
   withRows(setting, async (rows) => {
     let key = 0;
-    const readings = await measureLatency(async () => {
+    const readings = await measureLatency(setting, async () => {
       const message = ++key;
       await rows.commit([{ kind: "start", key }]);
       await rows.commit([{ kind: "turn", key, first: 1 }]);
@@ -19,6 +19,7 @@ export const run: Run = (setting) =>
         await rows.commit([{ kind: "turn", key, first: 3, consumed: message, ended: true }]);
       });
     });
-    assert.equal(await rows.ended(), SAMPLES + WARM_UP_SAMPLES);
+    const { n, warmUp } = samples(setting);
+    assert.equal(await rows.ended(), n + warmUp);
     return readings;
   });

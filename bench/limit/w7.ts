@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert";
 import { timeMs } from "../measure.ts";
-import { HISTORY_LENGTHS, historiesEach } from "../sizes.ts";
+import { historiesEach, historyLengths } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
 import { commitAll, stepOf, withRows } from "./rows.ts";
@@ -23,9 +23,10 @@ export const run: Run = (setting) =>
         await rows.commit([{ kind: "turn", key, first, consumed: message, ended: true }]);
       });
     };
-    await wake(HISTORY_LENGTHS[0]);
+    const lengths = historyLengths(setting);
+    await wake(Math.min(...lengths));
     const readings: Reading[] = [];
-    for (const n of HISTORY_LENGTHS) {
+    for (const n of lengths) {
       const times: number[] = [];
       for (let i = 0; i < historiesEach(setting); i++) times.push(await wake(n));
       readings.push({ metric: "replayMs", value: median(times), n });

@@ -87,7 +87,7 @@ export async function measureRounds(
 ): Promise<readonly Reading[]> {
   return withPerdure(setting, { register: [subject, increment] }, async (perdure) => {
     const { stepsPerS, cpuUsPerStep, loopP99Ms, instances } = await rounds(perdure, subject);
-    assertUntroubled(perdure, instances);
+    await assertUntroubled(perdure, instances);
     assert.equal(perdure.runtime.stats().activities.completed, instances * STEPS);
     return [
       { metric: "stepsPerS", value: stepsPerS, n: AT_ONCE },

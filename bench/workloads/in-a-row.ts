@@ -1,11 +1,11 @@
 // One instance that does n things in a row: what W1 and W1s share.
-//   The slope: the time between each step and the next, over 10,000 steps; the median of every 100 in a row; the
-//   least-squares line through those 100 medians; by how many percent of their mean the line ends above its start.
+//   The slope: the time between each step and the next, over the longest row; the median of every 100 in a row; the
+//   least-squares line through those medians; by how many percent of their mean the line ends above its start.
 
 import { strict as assert } from "node:assert";
 import type { Activity, Orchestration } from "../../src/index.ts";
 import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
-import { ROW_LENGTHS, ROW_STEPS, ROW_WARM_UP_STEPS } from "../sizes.ts";
+import { ROW_WARM_UP_STEPS, rowLengths, rowSteps } from "../sizes.ts";
 import { bucketMedians, fitLine, mean, median } from "../statistics.ts";
 import type { Reading, Setting } from "../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
@@ -39,7 +39,7 @@ export async function measureInARow(
     await count(ROW_WARM_UP_STEPS);
     const readings: Reading[] = [];
     const work = async (): Promise<void> => {
-      for (const { n, times } of ROW_LENGTHS) {
+      for (const { n, times } of rowLengths(setting)) {
         const perStep: number[] = [];
         for (let i = 0; i < times; i++) perStep.push(await count(n));
         readings.push({ metric: "msPerStep", value: median(perStep), n });
@@ -47,10 +47,11 @@ export async function measureInARow(
     };
     const { value: cpuUs, loopP99Ms } = await withLoopDelay(() => cpuOf(work));
     const n = stamps.length;
-    assertUntroubled(perdure, instances);
+    const steps = rowSteps(setting);
+    await assertUntroubled(perdure, instances);
     return [
       ...readings,
-      { metric: "cpuUsPerStep", value: cpuUs / ROW_STEPS, n: ROW_STEPS },
+      { metric: "cpuUsPerStep", value: cpuUs / steps, n: steps },
       { metric: "slopePercent", value: slopePercent(stamps), n },
       { metric: "loopP99Ms", value: loopP99Ms, n },
     ];

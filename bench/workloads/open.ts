@@ -1,9 +1,12 @@
 // Opening what is measured: the store of a setting, and Perdure on it with default options.
 
 import { strict as assert } from "node:assert";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Perdure, type OpenOptions, type Provider } from "../../src/index.ts";
+import { PostgresProvider } from "../../src/postgres/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { until } from "../measure.ts";
 import type { Setting } from "../subject.ts";
 
 /** Only what is worth a person's look goes out beside the figures. */
@@ -13,9 +16,17 @@ const QUIET: OpenOptions["runtime"] = {
   },
 };
 
-export async function openProvider({ store, directory }: Setting): Promise<Provider> {
-  assert.equal(store, "sqlite", "PostgreSQL has no provider yet");
-  return SqliteProvider.open(join(directory, "bench.db"));
+export function openProvider({ directory, database }: Setting): Promise<Provider> {
+  if (database === null) return SqliteProvider.open(join(directory, "bench.db"));
+  return PostgresProvider.open(database.url, { schema: database.schema });
+}
+
+/** Another store of the same kind, for a workload that needs more than one. */
+export function within(setting: Setting, name: string): Setting {
+  const directory = join(setting.directory, name);
+  mkdirSync(directory);
+  const { database } = setting;
+  return { ...setting, directory, database: database && { ...database, schema: name } };
 }
 
 /** Opens, works, closes; what is left open keeps the process alive and is found out (R1). */
@@ -40,8 +51,11 @@ export async function withPerdure<T>(
 }
 
 /** Nothing failed, nothing was refused, nothing was run twice: what a run without trouble looks like. */
-export function assertUntroubled(perdure: Perdure, instances: number): void {
-  const stats = perdure.runtime.stats();
+export async function assertUntroubled({ runtime }: Perdure, instances: number): Promise<void> {
+  // A result can be read as soon as it is stored, before the runtime that stored it has counted it.
+  const counted = (): boolean => runtime.stats().orchestrationsCompleted >= instances;
+  await until("the runtime has counted every instance", counted);
+  const stats = runtime.stats();
   assert.equal(stats.orchestrationsCompleted, instances, "every instance has completed");
   assert.equal(stats.refusedTurns, 0, "no turn was refused");
   assert.equal(stats.providerErrors, 0, "the store had no trouble");

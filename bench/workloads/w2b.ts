@@ -16,7 +16,7 @@ export const run: Run = (setting) => {
       ms = await timeMs(() => startAtOnce(perdure, five, n));
     };
     const { value: cpuUs, loopP99Ms } = await withLoopDelay(() => cpuOf(work));
-    assertUntroubled(perdure, w2.instances + n);
+    await assertUntroubled(perdure, w2.instances + n);
     assert.equal(perdure.runtime.stats().activities.completed, (w2.instances + n) * STEPS);
     const stepsPerS = ((n * STEPS) / ms) * 1_000;
     return [

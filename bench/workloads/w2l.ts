@@ -24,7 +24,7 @@ export const run: Run = (setting) => {
     const before = await settledMemory();
     const rest = await withLoopDelay(() => flow((n * 3) / 4));
     const after = await settledMemory();
-    assertUntroubled(perdure, w2.instances + n);
+    await assertUntroubled(perdure, w2.instances + n);
     assert.equal(perdure.runtime.stats().activities.completed, (w2.instances + n) * STEPS);
     const stepsPerS = ((n * STEPS) / (first.value + rest.value)) * 1_000;
     return [

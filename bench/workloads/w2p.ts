@@ -12,7 +12,7 @@ export const run: Run = (setting) =>
     async (perdure) => {
       const plain = await rounds(perdure, five);
       const routed = await rounds(perdure, routedFive);
-      assertUntroubled(perdure, plain.instances + routed.instances);
+      await assertUntroubled(perdure, plain.instances + routed.instances);
       return [
         { metric: "stepsPerS", value: routed.stepsPerS, n: AT_ONCE },
         { metric: "ofW2Percent", value: (100 * routed.stepsPerS) / plain.stepsPerS, n: AT_ONCE },

@@ -12,7 +12,7 @@ export const run: Run = (setting) =>
     async (perdure) => {
       const plain = await rounds(perdure, five);
       const bound = await rounds(perdure, sessionFive);
-      assertUntroubled(perdure, plain.instances + bound.instances);
+      await assertUntroubled(perdure, plain.instances + bound.instances);
       return [
         { metric: "stepsPerS", value: bound.stepsPerS, n: AT_ONCE },
         { metric: "ofW2Percent", value: (100 * bound.stepsPerS) / plain.stepsPerS, n: AT_ONCE },

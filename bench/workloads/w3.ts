@@ -36,7 +36,7 @@ export const run: Run = (setting) =>
       }
       return found;
     });
-    assertUntroubled(perdure, instances);
+    await assertUntroubled(perdure, instances);
     assert.equal(perdure.runtime.stats().activities.completed, activities);
     return [...readings, { metric: "loopP99Ms", value: loopP99Ms, n: WIDTHS[1].n }];
   });

@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert";
 import { activity, orchestration } from "../../src/index.ts";
 import { timeMs } from "../measure.ts";
-import { SAMPLES, WARM_UP_SAMPLES } from "../sizes.ts";
+import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
 import { measureLatency } from "./latency.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
@@ -13,12 +13,13 @@ const once = orchestration("once", (ctx, value: number) => ctx.run(increment, va
 
 export const run: Run = (setting) =>
   withPerdure(setting, { register: [once, increment] }, async (perdure) => {
-    const readings = await measureLatency((i) =>
+    const readings = await measureLatency(setting, (i) =>
       timeMs(async () => {
         const handle = await perdure.client.start(once, i);
         assert.equal(await handle.result(), i + 1);
       }),
     );
-    assertUntroubled(perdure, SAMPLES + WARM_UP_SAMPLES);
+    const { n, warmUp } = samples(setting);
+    await assertUntroubled(perdure, n + warmUp);
     return readings;
   });

@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert";
 import { event, orchestration } from "../../src/index.ts";
 import { timeMs, until } from "../measure.ts";
-import { SAMPLES, WARM_UP_SAMPLES } from "../sizes.ts";
+import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
 import { measureLatency } from "./latency.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
@@ -13,7 +13,7 @@ const waiter = orchestration("waiter", (ctx, _: undefined) => ctx.event(go));
 
 export const run: Run = (setting) =>
   withPerdure(setting, { register: [waiter] }, async (perdure) => {
-    const readings = await measureLatency(async (i) => {
+    const readings = await measureLatency(setting, async (i) => {
       const handle = await perdure.client.start(waiter);
       const waits = async (): Promise<boolean> => (await handle.describe()).waitingFor.length === 1;
       await until("the instance waits for its event", waits, { everyMs: 1 });
@@ -22,6 +22,7 @@ export const run: Run = (setting) =>
         assert.equal(await handle.result(), i);
       });
     });
-    assertUntroubled(perdure, SAMPLES + WARM_UP_SAMPLES);
+    const { n, warmUp } = samples(setting);
+    await assertUntroubled(perdure, n + warmUp);
     return readings;
   });

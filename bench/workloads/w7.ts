@@ -7,7 +7,7 @@ import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { event, orchestration, type Perdure } from "../../src/index.ts";
 import { forEachOf, timeMs, until, withLoopDelay } from "../measure.ts";
-import { AT_ONCE, HISTORY_LENGTHS, HISTORY_LONGEST, historiesEach, STEPS } from "../sizes.ts";
+import { AT_ONCE, historiesEach, historyLengths, STEPS } from "../sizes.ts";
 import { fitLine, median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
 import { five, increment } from "./five-steps.ts";
@@ -33,8 +33,10 @@ interface Sample {
 export const run: Run = async (setting) => {
   const each = historiesEach(setting);
   const warmUps = samples("warm-up", WARM_UP_EVENTS, WARM_UPS);
-  const quiet = HISTORY_LENGTHS.flatMap((events) => samples("quiet", events, each));
-  const busy = samples("busy", HISTORY_LONGEST, each);
+  const lengths = historyLengths(setting);
+  const longest = Math.max(...lengths);
+  const quiet = lengths.flatMap((events) => samples("quiet", events, each));
+  const busy = samples("busy", longest, each);
   const register = [long, five, increment];
   await withPerdure(setting, { register }, (perdure) =>
     write(perdure, [...warmUps, ...quiet, ...busy]),
@@ -54,7 +56,7 @@ export const run: Run = async (setting) => {
       }),
     );
     assert.equal(perdure.runtime.stats().refusedTurns, 0, "no turn was refused");
-    const readings = HISTORY_LENGTHS.map((n): Reading => {
+    const readings = lengths.map((n): Reading => {
       const times = points.filter(([events]) => events === n).map(([, ms]) => ms);
       return { metric: "replayMs", value: median(times), n };
     });
@@ -63,10 +65,10 @@ export const run: Run = async (setting) => {
       {
         metric: "r2",
         value: fitLine(readings.map(({ n, value }) => [n, value])).r2,
-        n: HISTORY_LONGEST,
+        n: longest,
       },
-      { metric: "replayBusyMs", value: busyMs, n: HISTORY_LONGEST },
-      { metric: "loopP99Ms", value: loopP99Ms, n: HISTORY_LONGEST },
+      { metric: "replayBusyMs", value: busyMs, n: longest },
+      { metric: "loopP99Ms", value: loopP99Ms, n: longest },
     ];
   });
 };

@@ -24,8 +24,9 @@ export function entered(setting: Setting): readonly Entered[] {
   });
 }
 
-/** The store as the killed process left it, beside the one that goes on. */
+/** The store as the killed process left it: a file that is opened is changed, so a copy of it; tables are not. */
 export function snapshot(setting: Setting): Setting {
+  if (setting.store !== "sqlite") return setting;
   const directory = join(setting.directory, "snapshot");
   mkdirSync(directory);
   for (const file of ["bench.db", "bench.db-wal"]) {

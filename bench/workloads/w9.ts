@@ -4,11 +4,10 @@
 
 import { strict as assert } from "node:assert";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { until } from "../measure.ts";
 import type { Run, Setting } from "../subject.ts";
+import { within } from "./open.ts";
 import { account, entered, recorded, snapshot, type Account } from "./w9-ledger.ts";
 import { INSTANCES, startWorker, STEPS, type Worker } from "./w9-worker.ts";
 
@@ -78,10 +77,4 @@ async function letGo({ process }: Worker): Promise<void> {
   const ended = once(process, "exit");
   process.disconnect();
   await ended;
-}
-
-function within(setting: Setting, name: string): Setting {
-  const directory = join(setting.directory, name);
-  mkdirSync(directory);
-  return { ...setting, directory };
 }

@@ -1,0 +1,65 @@
+// Installing the peers, and telling which of them are there.
+//   I1. They are installed as their lock file says, into this folder alone: nothing of the package depends on them.
+//   I2. One that cannot be installed or loaded is named with the reason; the others run.
+
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Subject } from "../subject.ts";
+import { subjectsOf, type Peer } from "./catalogue.ts";
+
+const FOLDER = import.meta.dirname;
+/** Says which lock file was installed from; inside, so that it is gone with what it tells of. */
+const STAMP = join(FOLDER, "node_modules", ".installed");
+
+/** No package needs its install script here, and one would tell its maker about the machine. */
+const WORDS = ["ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fund"];
+
+/** The subjects that can be run, and a sentence for each peer that cannot. */
+export async function preparePeers(
+  peers: readonly Peer[],
+): Promise<{ readonly subjects: readonly Subject[]; readonly absent: readonly string[] }> {
+  if (peers.length === 0) return { subjects: [], absent: [] };
+  const trouble = await install();
+  const subjects: Subject[] = [];
+  const absent: string[] = [];
+  for (const peer of peers) {
+    const version = versionOf(peer.package);
+    const reason = version === null ? (trouble ?? `${peer.package} is missing`) : lacking(peer);
+    if (reason === null) subjects.push(...subjectsOf(peer));
+    else absent.push(`${peer.name}: ${reason}`);
+    console.log(`${peer.name}: ${peer.package} ${version ?? "not installed"}`);
+  }
+  return { subjects, absent };
+}
+
+/** What went wrong, or null. */
+async function install(): Promise<string | null> {
+  const lock = readFileSync(join(FOLDER, "package-lock.json"));
+  const wanted = createHash("sha256").update(lock).digest("hex");
+  if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === wanted) return null;
+  console.log("installing the peers in bench/peers, which takes minutes …");
+  try {
+    await promisify(execFile)("npm", WORDS, { cwd: FOLDER });
+    writeFileSync(STAMP, wanted);
+    return null;
+  } catch (error) {
+    const { stderr = "" } = error as { readonly stderr?: string };
+    const said = stderr.split("\n").find((line) => line.startsWith("npm error"));
+    return `npm ci failed: ${said ?? String(error)}`;
+  }
+}
+
+/** What it needs besides its packages and has not got. */
+function lacking({ name, variable }: Peer): string | null {
+  if (variable === undefined || (process.env[variable] ?? "") !== "") return null;
+  return `${variable} is not set; bench/peers/adapters/${name}.ts says to what`;
+}
+
+function versionOf(name: string): string | null {
+  const file = join(FOLDER, "node_modules", name, "package.json");
+  if (!existsSync(file)) return null;
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

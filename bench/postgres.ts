@@ -1,0 +1,69 @@
+// The PostgreSQL server of a run: one for all repetitions, each with an empty database of its own.
+//   P1. Its data are new and on the disk that is asked for; it is durable: `fsync=on`, `synchronous_commit=on`.
+//   P2. `DATABASE_URL` names another server instead; its settings are read back and told, never changed.
+//   P3. What a repetition leaves behind is gone before the next: its database dropped, every page written out.
+
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { serverAt, startServer, type Server } from "../test/support/postgres.ts";
+
+/** What a figure depends on, in the server's own words; besides what is set here, a server's defaults. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "256MB",
+  max_wal_size: "4GB", // no checkpoint in the middle of a repetition
+  checkpoint_timeout: "30min",
+  max_connections: "200",
+  log_min_messages: "fatal",
+};
+const TOLD = [...Object.keys(SETTINGS), "autovacuum", "wal_level", "wal_sync_method", "jit"].filter(
+  (name) => name !== "listen_addresses" && name !== "log_min_messages",
+);
+
+/** 42501: only some roles may ask for a checkpoint. */
+const NOT_ALLOWED = "42501";
+
+export interface Postgres {
+  readonly version: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Whether it was started for this run. */
+  readonly own: boolean;
+  /** An empty database, and its end. */
+  freshDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }>;
+}
+
+export async function openPostgres(directory: string): Promise<Postgres> {
+  const given = process.env["DATABASE_URL"] ?? "";
+  const server = given === "" ? await startServer(directory, SETTINGS) : serverAt(given, null);
+  const rows = await server.query(
+    "SELECT name, current_setting(name) AS value FROM pg_settings WHERE name = ANY($1) ORDER BY name",
+    [[...TOLD, "server_version"]],
+  );
+  const { server_version: version = "unknown", ...settings } = Object.fromEntries(
+    rows.map(({ name, value }) => [String(name), String(value)]),
+  );
+  return { version, settings, own: given === "", freshDatabase: () => freshDatabase(server) };
+}
+
+async function freshDatabase(server: Server): ReturnType<Postgres["freshDatabase"]> {
+  const name = `perdure_bench_${randomBytes(6).toString("hex")}`;
+  await server.query(`CREATE DATABASE ${name}`);
+  await checkpoint(server);
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: async () => void (await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+  };
+}
+
+async function checkpoint(server: Server): Promise<void> {
+  try {
+    await server.query("CHECKPOINT");
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && error.code === NOT_ALLOWED)) throw error;
+  }
+}
