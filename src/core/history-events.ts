@@ -316,6 +316,14 @@ const DELIVERY_KINDS: Readonly<Record<DeliveryBody["kind"], true>> = {
   ChildFailed: true,
 };
 
+/** Every kind of event there is. */
+export const EVENT_KINDS: readonly EventKind[] = [
+  ...(Object.keys(COMMAND_KINDS) as CommandBody["kind"][]),
+  ...(Object.keys(DELIVERY_KINDS) as DeliveryBody["kind"][]),
+  ...(Object.keys(TERMINAL_KINDS) as TerminalBody["kind"][]),
+  "PatchMarked",
+];
+
 export function isCommand(body: EventBody): body is CommandBody {
   return Object.hasOwn(COMMAND_KINDS, body.kind);
 }

@@ -54,6 +54,11 @@ export type Call = {
 /** A call that the store carried out: by whom, when by its own clock, and how long after the beginning. */
 export type Carried = Call & { readonly by: string; readonly now: number; readonly atMs: number };
 
+/** Without a stack: nobody reads those of faults that were meant, and to take them costs more than the call. */
 export function unavailable(method: string, why: string): PerdureError {
-  return new PerdureError("STORE_UNAVAILABLE", `${method}: ${why} (simulated)`);
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const error = new PerdureError("STORE_UNAVAILABLE", `${method}: ${why} (simulated)`);
+  Error.stackTraceLimit = stackTraceLimit;
+  return error;
 }

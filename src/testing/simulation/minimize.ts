@@ -1,10 +1,12 @@
 // Minimizing: from a scenario that fails to a small one that fails in the same way.
-//   MI1. "The same way" is the first violation's invariant; what it says may differ.
+//   MI1. "The same way" is the first violation's invariant and what it says, but for numbers and names: otherwise
+//        the search slips from the bug to a scenario that cannot end by itself, such as one without its deploy.
 //   MI2. A step is kept if the smaller scenario still fails; the scenario only shrinks, so the search ends.
 
 import { NO_FAULTS, type NetworkFaults } from "./network.ts";
 import type { Scenario } from "./scenario.ts";
 import { runScenario, type RunOptions, type RunResult } from "./simulation.ts";
+import type { Violation } from "./violation.ts";
 import type { Workload } from "./workload.ts";
 
 /** The smallest scenario that was found to fail in the same way. */
@@ -33,9 +35,10 @@ export async function minimize<Plan>(
   const { triesMax = TRIES_MAX_DEFAULT } = options;
   let scenario = failing;
   let result = await runScenario(workload, scenario, options);
-  const invariant = result.violations[0]?.invariant;
+  const [first] = result.violations;
   let tried = 1;
-  if (invariant === undefined) return { scenario, result, tried };
+  if (first === undefined) return { scenario, result, tried };
+  const sought = shapeOf(first);
   for (let isSmaller = true; isSmaller;) {
     isSmaller = false;
     for (const phase of PHASES) {
@@ -46,7 +49,7 @@ export async function minimize<Plan>(
         tried++;
         const [what, smaller] = candidate;
         const found = await runScenario(workload, smaller, options);
-        if (found.violations.some((violation) => violation.invariant === invariant)) {
+        if (found.violations.some((violation) => shapeOf(violation) === sought)) {
           options.onSmaller?.(tried, what);
           scenario = smaller;
           result = found;
@@ -56,6 +59,12 @@ export async function minimize<Plan>(
     }
   }
   return { scenario, result, tried };
+}
+
+/** MI1 */
+function shapeOf({ invariant, what }: Violation): string {
+  const shape = what.replaceAll(/\bjob-[\w.:]+|\b[0-9a-f]{16}\b|\bw\d+\.\d+\b|\d+/g, "#");
+  return `${invariant} ${shape}`;
 }
 
 function at<T>(candidates: Iterable<T>, position: number): T | undefined {

@@ -201,8 +201,18 @@ class Simulation {
     for (const { options, machine } of this.#world.slots) if (options === null) machine?.exit();
     // One that was stopping before had its trouble with the store.
     const workers = alive.filter(({ runtime, isStopping }) => runtime !== null && !isStopping);
-    await Promise.all(workers.map((machine) => machine.stop(4 * scenario.unitMs)));
+    const stoppedAt = new Map<string, number>();
+    await Promise.all(
+      workers.map(async (machine) => {
+        await machine.stop(4 * scenario.unitMs);
+        stoppedAt.set(machine.name, timeline.now);
+      }),
+    );
     await timeline.sleep(4_000); // what was on its way, and commits that nobody waits for
+    for (const { process, at, name, key } of this.#world.ledger.runs) {
+      if (at <= (stoppedAt.get(process) ?? Infinity)) continue;
+      this.#world.report("I20", `${process} stopped and began ${name} of ${key}`);
+    }
     for (const machine of workers) {
       const { timers, ready } = machine.loop;
       if (timers + ready.length > 0) {

@@ -180,11 +180,16 @@ export class Timeline {
     });
   }
 
+  /** One callback. Moving time and handing over timers runs nobody's code: no macrotask of the host's is spent on it. */
   #step(): void {
     const doomed = this.#doomed();
     if (doomed !== null) return doomed.strike();
-    const group = this.#group ?? this.#choose();
-    if (group === null) return;
+    let group = this.#group;
+    while (group === null) {
+      const chosen = this.#choose();
+      if (chosen === "called" || chosen === "still") return;
+      if (chosen !== "moved") group = chosen;
+    }
     const callback = group.callbacks[group.next++];
     if (group.next >= group.callbacks.length) this.#group = null;
     if (callback !== undefined) this.#call(group.loop, callback);
@@ -200,29 +205,37 @@ export class Timeline {
     return null;
   }
 
-  /** Whose turn it is; a timer of the world is called at once. */
-  #choose(): Group | null {
+  /** Whose turn it is; a timer of the world is called at once. "moved": nothing was called yet. */
+  #choose(): Group | "called" | "moved" | "still" {
     const first = this.#firstTimer();
-    const candidates = this.#loops.filter(
-      (loop) => loop.state === "running" && loop.ready.length > 0,
-    );
+    let ready = 0;
+    for (const loop of this.#loops) if (isReady(loop)) ready++;
     const timerIsDue = first !== undefined && first.due <= this.#now;
-    const count = candidates.length + (timerIsDue ? 1 : 0);
+    const count = ready + (timerIsDue ? 1 : 0);
     if (count === 0) {
-      if (first === undefined) this.#isStill = true;
-      else this.#now = first.due;
-      return null;
+      if (first === undefined) {
+        this.#isStill = true;
+        return "still";
+      }
+      this.#now = first.due;
+      return "moved";
     }
     const choice = count === 1 ? 0 : this.#o.chance.below(count);
-    const loop = candidates[choice];
     this.#o.onStep(this.#now * 16 + choice);
-    if (loop === undefined) {
-      if (first !== undefined) this.#fire(first);
-      return null;
+    if (choice >= ready) return first === undefined ? "moved" : this.#fire(first);
+    return (this.#group = this.#groupOf(choice));
+  }
+
+  /** All that the how-manieth ready loop has ready. */
+  #groupOf(choice: number): Group {
+    let left = choice;
+    for (const loop of this.#loops) {
+      if (!isReady(loop) || left-- > 0) continue;
+      const callbacks = loop.ready;
+      loop.ready = [];
+      return { loop, callbacks, next: 0 };
     }
-    const callbacks = loop.ready;
-    loop.ready = [];
-    return (this.#group = { loop, callbacks, next: 0 });
+    throw new RangeError(`fewer than ${choice + 1} loops are ready`);
   }
 
   #firstTimer(): Timer | undefined {
@@ -234,14 +247,18 @@ export class Timeline {
     }
   }
 
-  #fire(timer: Timer): void {
+  #fire(timer: Timer): "called" | "moved" {
     popFirst(this.#timers);
     timer.state = "over";
     const { loop, fn, isCounted } = timer;
-    if (loop === null) return this.#call(null, fn);
+    if (loop === null) {
+      this.#call(null, fn);
+      return "called";
+    }
     if (isCounted) loop.timers--;
     if (loop.state === "paused") loop.late.push(fn);
     else loop.ready.push(fn);
+    return "moved";
   }
 
   #call(loop: Loop | null, callback: Callback): void {
@@ -256,4 +273,8 @@ export class Timeline {
       this.#o.onUncaught(loop, error);
     }
   }
+}
+
+function isReady(loop: Loop): boolean {
+  return loop.state === "running" && loop.ready.length > 0;
 }

@@ -30,7 +30,7 @@ export const INVARIANTS = {
   I17: "What could run does not wait while somebody could run it.",
   I18: "A program comes to the result that was worked out for it.",
   I19: "Every run of an activity beyond the first has its reason.",
-  I20: "No rejection is unhandled, nothing is thrown past the engine, no timer or lease is left.",
+  I20: "No rejection is unhandled, nothing is thrown past the engine, nothing is left or begins after a goodbye.",
 } as const;
 /** The number of an invariant. */
 export type InvariantNumber = keyof typeof INVARIANTS;

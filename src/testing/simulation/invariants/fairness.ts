@@ -12,15 +12,26 @@ export async function overdueWork(
   const now = world.store.now();
   const quietSince = Math.max(calmAt, world.lastDeathAt); // poison goes on after calm
   const isOver = (since: number): boolean => now - Math.max(since, quietSince) > patienceMs;
-  const tasks = await waitingTasks(world, isOver);
-  const idle = idleLeases(world, isOver, world.timeline.now - patienceMs);
+  const longAgoMs = world.timeline.now - patienceMs;
+  const tasks = await waitingTasks(world, isOver, longAgoMs);
+  const idle = idleLeases(world, isOver, longAgoMs);
   return [...dueInstances(world, now, isOver), ...idle, ...tasks];
 }
 
-/** Tasks that nobody takes although nobody runs anything. */
-async function waitingTasks(world: World, isOver: (since: number) => boolean): Promise<string[]> {
+/**
+ * Tasks that nobody takes although nobody has run anything for long. One moment without a run says nothing: a place
+ * may have become free just now, and its next task be on its way.
+ */
+async function waitingTasks(
+  world: World,
+  isOver: (since: number) => boolean,
+  longAgoMs: number,
+): Promise<string[]> {
   const alive = new Set(world.alive.map(({ name }) => name));
-  if (world.ledger.runs.some(({ end, process }) => end === null && alive.has(process))) return [];
+  const isBusy = world.ledger.runs.some(
+    ({ endedAt, process }) => alive.has(process) && (endedAt === null || endedAt > longAgoMs),
+  );
+  if (isBusy) return [];
   const waiting = await world.store.provider.readWaiting();
   return waiting.flatMap((kind) => {
     if (kind.kind !== "task" || !isOver(kind.oldestAt)) return [];

@@ -1,0 +1,167 @@
+// Providers with faults, and the two loops that are built on them: both must find what is wrong.
+
+import { describe, expect, test } from "vitest";
+import { activity, event, orchestration, type Provider } from "../../index.ts";
+import { SqliteProvider } from "../../sqlite/index.ts";
+import {
+  crashEverywhere,
+  durableWrites,
+  failEveryCall,
+  faultAt,
+  faultyProvider,
+  VirtualEnvironment,
+  type FaultPlan,
+} from "../index.ts";
+
+const work = activity("work", async (value: number) => value * 2);
+const approval = event<string>("approval");
+const main = orchestration("main", async (ctx, value: number) => {
+  const doubled = await ctx.run(work, value);
+  await ctx.sleep("1h");
+  ctx.setStatus("half way");
+  const by = await ctx.event(approval);
+  return [await ctx.step("last", () => doubled + 1), by];
+});
+const register = [main, work];
+
+async function faulty(plan: FaultPlan) {
+  const environment = new VirtualEnvironment();
+  const store = await SqliteProvider.open(":memory:", { environment });
+  return { environment, store, ...{ line: faultyProvider(store, plan) } };
+}
+const PAUSE = { kind: "pause", id: "nobody", info: "{}" } as const;
+
+describe("a provider with faults", () => {
+  test("fails the call that is named, before or after it was carried out, and no other", async () => {
+    const { line, store } = await faulty(
+      faultAt(2, { kind: "fail", when: "after" }, ({ method }) => method === "countInstances"),
+    );
+    expect(await line.provider.countInstances({})).toBe(0);
+    await expect(line.provider.countInstances({})).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+    });
+    expect(await line.provider.countInstances({})).toBe(0);
+    expect(line.calls).toBe(3);
+    await store.close();
+  });
+
+  test("delays an answer by the store's own clock", async () => {
+    const { line, store, environment } = await faulty(
+      faultAt(1, { kind: "delay", when: "after", ms: 5_000 }),
+    );
+    let answered = false;
+    const call = line.provider.countInstances({}).then(() => (answered = true));
+    await environment.advance(4_999);
+    expect(answered).toBe(false);
+    await environment.advance(1);
+    await call;
+    await store.close();
+  });
+
+  test("answers nothing after a crash, tells no news, and fails everything when buried", async () => {
+    const { line, store, environment } = await faulty(
+      faultAt(1, { kind: "crash", when: "before" }, durableWrites),
+    );
+    const heard: unknown[] = [];
+    line.provider.subscribe((news) => heard.push(news));
+    const outcomes: string[] = [];
+    const note = (call: Promise<unknown>): void =>
+      void call.then(
+        () => outcomes.push("answered"),
+        () => outcomes.push("failed"),
+      );
+    note(line.provider.commit([PAUSE]));
+    note(line.provider.countInstances({}));
+    await line.crashed;
+    await store.commit([PAUSE]);
+    await environment.settle();
+    expect({ outcomes, heard }).toEqual({ outcomes: [], heard: [] });
+    line.bury();
+    await environment.settle();
+    expect(outcomes).toEqual(["failed", "failed"]);
+    await store.close();
+  });
+
+  test("loses wake-ups by plan", async () => {
+    const { line, store, environment } = await faulty({ news: () => false });
+    const heard: unknown[] = [];
+    line.provider.subscribe((news) => heard.push(news));
+    await line.provider.commit([PAUSE]);
+    await environment.settle();
+    expect(heard).toEqual([]);
+    expect("startHeart" in line.provider).toBe(false); // it would beat for the dead
+    await store.close();
+  });
+});
+
+describe("crashEverywhere", () => {
+  test("finds the same outcome after every write, and names the writes", async () => {
+    const report = await crashEverywhere(main, 21, {
+      register,
+      when: "both",
+      scenario: (t, handle) => t.raiseAt(handle, approval, "ada", "2h"),
+      check: (t) => expect(t.calls(work).length).toBeLessThanOrEqual(2),
+    });
+    expect(report.writes.length).toBeGreaterThan(5);
+    expect(report.runs).toBe(2 * report.writes.length + 1);
+    expect(report.writes.join("\n")).toContain('commit of the start of "crash-everywhere"');
+    expect(report.writes.join("\n")).toMatch(/a turn \(ActivityCompleted 3, TimerCreated 4\)/);
+  });
+
+  test("names the write after which an outcome that hangs on memory differs", async () => {
+    let remembered = 0;
+    const counting = activity("work", async () => ++remembered);
+    const forgetful = orchestration("forgetful", async (ctx) => {
+      await ctx.run(counting);
+      await ctx.sleep("1s");
+      return remembered;
+    });
+    const running = crashEverywhere(forgetful, undefined, {
+      register: [forgetful, counting],
+      when: "both",
+      prepare: () => void (remembered = 0),
+    });
+    await expect(running).rejects.toThrow(
+      /After a crash before write \d+, .*: the outcome differs: without a crash \{ value: 1 \}, with it \{ value: 2 \}/,
+    );
+  });
+});
+
+describe("failEveryCall", () => {
+  const scenario = (store?: (provider: Provider) => Provider) => ({
+    name: "main",
+    options: () => ({
+      register,
+      ...(store === undefined
+        ? {}
+        : {
+            store: async (environment: Provider["environment"]) =>
+              store(await SqliteProvider.open(":memory:", { environment })),
+          }),
+    }),
+    run: async (t: Parameters<Parameters<typeof failEveryCall>[0]["run"]>[0]) => {
+      const handle = await t.start(main, 4);
+      t.raiseAt(handle, approval, "ada", "2h");
+      return handle.result();
+    },
+  });
+
+  test("goes on until no call is left", async () => {
+    const { calls, runs } = await failEveryCall(scenario(), { faults: ["kill"] });
+    expect(runs).toBe(calls + 2); // one without a fault, and one that was not reached
+  });
+
+  test("finds a store that does not know what it has written", async () => {
+    const forgetful = (provider: Provider): Provider =>
+      new Proxy(provider, {
+        get(target, name) {
+          if (name === "settle") return () => Promise.resolve(null);
+          const member: unknown = Reflect.get(target, name, target);
+          return typeof member === "function" ? (member.bind(target) as unknown) : member;
+        },
+      });
+    await expect(
+      failEveryCall(scenario(forgetful), { faults: ["commitThenDrop"] }),
+    ).rejects.toThrow(/main: commitThenDrop at call \d+/);
+  });
+});

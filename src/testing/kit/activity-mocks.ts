@@ -1,0 +1,158 @@
+// Activities under test: who stands in for them, and what was asked of them.
+//   AM1. Every run of an activity is noted, in the order in which they were entered, mocked or not.
+//   AM2. A stand-in takes effect with the next run, whatever runtime enters it; none is forgotten by a deploy.
+//   AM3. Schemas are checked around a stand-in as around the activity itself.
+//   AM4. Activities run in this process, whatever their executor says: elsewhere nobody could stand in for them.
+
+import type { ActivityContext } from "../../core/activity-context.ts";
+import type { Activity } from "../../core/definitions.ts";
+import { PerdureError } from "../../core/errors.ts";
+import type { Registrable } from "../../runtime/registry.ts";
+import type { BusyWork } from "./busy-work.ts";
+
+/** Stands in for an activity's function. */
+export type MockFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
+/** One outcome of a sequence: a value, an error that is thrown, or a function that is called. */
+export type MockOutcome<I, O> = O | Error | MockFunction<I, O>;
+
+/** One run of an activity. */
+export interface ActivityCall<I = unknown, O = unknown> {
+  readonly input: I;
+  readonly attempt: number;
+  readonly instanceId: string;
+  /** The same for all attempts at one call. */
+  readonly idempotencyKey: string;
+  /** When it was entered, by the test's clock. */
+  readonly at: Date;
+  /** How it ended; undefined while it runs, and for ever if its process died meanwhile. */
+  readonly outcome:
+    | { readonly kind: "value"; readonly value: O }
+    | { readonly kind: "error"; readonly error: unknown }
+    | undefined;
+}
+
+type Handler = (input: unknown, ctx: ActivityContext) => unknown;
+type Call = { -readonly [Key in keyof ActivityCall]: ActivityCall[Key] };
+/** An activity, or its name. */
+export type ActivityReference = Activity<never, unknown> | string;
+
+export class ActivityMocks {
+  readonly #busy: BusyWork;
+  readonly #now: () => number;
+  readonly #wrapped = new WeakMap<Activity<never, unknown>, Activity<never, unknown>>();
+  readonly #known = new Set<string>();
+  readonly #standIns = new Map<string, Handler>();
+  /** Outcomes of the next runs, before any stand-in's. */
+  readonly #next = new Map<string, Handler[]>();
+  readonly #calls = new Map<string, Call[]>();
+
+  constructor(busy: BusyWork, now: () => number) {
+    this.#busy = busy;
+    this.#now = now;
+  }
+
+  /** What a runtime registers in place of these. */
+  wrap(register: readonly Registrable[]): readonly Registrable[] {
+    return register.map((definition) => {
+      if (definition.kind === "activity") return this.#wrap(definition);
+      if (definition.activities === undefined) return definition;
+      const activities = definition.activities.map((each) => this.#wrap(each));
+      return { ...definition, activities };
+    });
+  }
+
+  mock(activity: ActivityReference, fn: Handler): void {
+    this.#standIns.set(this.#nameOf(activity), fn);
+  }
+  unmock(activity: ActivityReference): void {
+    const name = this.#nameOf(activity);
+    this.#standIns.delete(name);
+    this.#next.delete(name);
+  }
+  /** The outcome of the next run, and of that one alone; several are taken in order. */
+  once(activity: ActivityReference, fn: Handler): void {
+    const name = this.#nameOf(activity);
+    this.#next.set(name, [...(this.#next.get(name) ?? []), fn]);
+  }
+
+  calls(activity: ActivityReference): readonly ActivityCall[] {
+    return [...(this.#calls.get(this.#nameOf(activity)) ?? [])];
+  }
+  /** By idempotency key, how often each call of any activity was entered. */
+  runs(): ReadonlyMap<string, number> {
+    const runs = new Map<string, number>();
+    for (const { idempotencyKey: key } of [...this.#calls.values()].flat()) {
+      runs.set(key, (runs.get(key) ?? 0) + 1);
+    }
+    return runs;
+  }
+  /** Whether the function is still at it, as far as this process knows. */
+  isRunning(instanceId: string, name: string): boolean {
+    const calls = this.#calls.get(name) ?? [];
+    return calls.some((call) => call.outcome === undefined && call.instanceId === instanceId);
+  }
+
+  #nameOf(activity: ActivityReference): string {
+    const name = typeof activity === "string" ? activity : activity.name;
+    if (this.#known.has(name)) return name;
+    const known = [...this.#known].map((each) => `"${each}"`).join(", ") || "none";
+    const message = `Activity "${name}" is not registered here; register it. Registered: ${known}.`;
+    throw new PerdureError("NOT_REGISTERED", message);
+  }
+
+  #wrap(definition: Activity<never, unknown>): Activity<never, unknown> {
+    const known = this.#wrapped.get(definition);
+    if (known !== undefined) return known;
+    const { name } = definition;
+    // The definition's types tie its function to its own input.
+    const own = definition.handler as Handler;
+    const handler: Handler = (input, context) => this.#enter(name, own, input, context);
+    const wrapped: Activity<never, unknown> = {
+      ...definition,
+      defaults: { ...definition.defaults, executor: "process" },
+      handler,
+    };
+    this.#known.add(name);
+    this.#wrapped.set(definition, wrapped);
+    return wrapped;
+  }
+
+  #enter(name: string, own: Handler, input: unknown, context: ActivityContext): unknown {
+    const { attempt, idempotencyKey, info } = context;
+    const call: Call = {
+      input,
+      attempt,
+      instanceId: info.instanceId,
+      idempotencyKey,
+      at: new Date(this.#now()),
+      outcome: undefined,
+    };
+    const calls = this.#calls.get(name) ?? [];
+    this.#calls.set(name, calls);
+    calls.push(call);
+    const fn = this.#next.get(name)?.shift() ?? this.#standIns.get(name) ?? own;
+    return this.#busy.run(async () => {
+      try {
+        const value = await fn(input, context);
+        call.outcome = { kind: "value", value };
+        return value;
+      } catch (error) {
+        call.outcome = { kind: "error", error };
+        throw error;
+      }
+    });
+  }
+}
+
+/** One outcome after the other; the last one stays. */
+export function inSequence(outcomes: readonly unknown[]): Handler {
+  if (outcomes.length === 0) {
+    throw new PerdureError("INVALID_ARGUMENT", "A sequence of outcomes has at least one.");
+  }
+  let at = 0;
+  return (input, context) => {
+    const outcome = outcomes[Math.min(at++, outcomes.length - 1)];
+    if (outcome instanceof Error) throw outcome;
+    return typeof outcome === "function" ? (outcome as Handler)(input, context) : outcome;
+  };
+}

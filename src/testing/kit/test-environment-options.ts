@@ -1,0 +1,34 @@
+// What a test environment may be told, and what it tells.
+
+import type { Environment } from "../../core/environment.ts";
+import type { LogLevel } from "../../core/log.ts";
+import type { Provider } from "../../core/provider/provider.ts";
+import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { Registrable } from "../../runtime/registry.ts";
+import type { FaultObserver } from "../faults/fault-injecting-provider.ts";
+import type { FaultPlan } from "../faults/fault-plan.ts";
+
+/** What a test environment may be told. */
+export interface TestEnvironmentOptions {
+  /** Orchestrations, flows and activities, as for `Perdure.open`. */
+  readonly register: readonly Registrable[];
+  readonly runtime?: RuntimeOptions;
+  /** Whether awaiting a result lets time pass. Default true. */
+  readonly autoSkip?: boolean;
+  /** What every random number follows from. Default 1. */
+  readonly seed?: number;
+  /** The time at the beginning. Default 2026-01-01T00:00:00Z. */
+  readonly startAt?: Date;
+  /** How long virtual time waits, in real time, for an activity or a step that does real I/O. Default 2,000. */
+  readonly patienceMs?: number;
+  /** The store to run on; it is closed with the environment. Default: SQLite in memory. */
+  readonly store?: (environment: Environment) => Promise<Provider>;
+  /** What goes wrong between the runtime and the store. Default: nothing. */
+  readonly faults?: FaultPlan & { readonly observer?: FaultObserver };
+}
+/** A line of the runtime's log, or of `ctx.log`. */
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}

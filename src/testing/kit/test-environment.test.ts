@@ -1,0 +1,275 @@
+// The kit as its users meet it: time that skips, mocks, scripts, crashes and deploys.
+
+import { describe, expect, test } from "vitest";
+import {
+  activity,
+  ActivityError,
+  event,
+  flow,
+  NonRetryableError,
+  orchestration,
+  OrchestrationError,
+} from "../../index.ts";
+import { TestEnvironment } from "../index.ts";
+
+const charge = activity("charge", async (cents: number) => `r-${cents}`);
+const remind = activity("remind", async (who: string) => `reminded ${who}`);
+const paid = event<number>("paid");
+const approval = event<{ by: string }>("approval");
+
+const dunning = orchestration("dunning", async (ctx, who: string) => {
+  for (let reminders = 0; reminders < 3; reminders++) {
+    const first = await ctx.race({ paid: ctx.event(paid), late: ctx.sleep("30d") });
+    if (first.key === "paid") return { cents: first.value, reminders };
+    await ctx.run(remind, who);
+  }
+  return { cents: 0, reminders: 3 };
+});
+const pay = orchestration("pay", async (ctx, cents: number) => {
+  ctx.setStatus("charging");
+  const receipt = await ctx.run(charge, cents, { retry: 3 });
+  ctx.kv.set("receipt", receipt);
+  ctx.setStatus("waiting");
+  const { by } = await ctx.event(approval);
+  return `${receipt} by ${by}`;
+});
+const register = [dunning, pay, remind, charge];
+
+describe("time", () => {
+  test("passes by itself while a result is awaited, and stops where the result came", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const handle = await env.start(dunning, "ada");
+    expect(await handle.result()).toEqual({ cents: 0, reminders: 3 });
+    expect(env.now).toEqual(new Date("2026-04-01T00:00:00Z")); // three times 30 days
+    expect(env.calls(remind).map(({ at }) => at.toISOString().slice(0, 10))).toEqual([
+      "2026-01-31",
+      "2026-03-02",
+      "2026-04-01",
+    ]);
+  });
+
+  test("passes by hand, with everything that comes due on the way in its order", async () => {
+    await using env = await TestEnvironment.create({ register, autoSkip: false });
+    const handle = await env.start(dunning, "ada");
+    await env.advance("48h");
+    expect(env.calls(remind)).toEqual([]);
+    expect(await env.waitingFor(handle)).toMatchObject([{ name: "paid" }, { kind: "timer" }]);
+    await env.advance("29d");
+    expect(env.calls(remind)).toMatchObject([{ input: "ada", at: new Date("2026-01-31") }]);
+    await handle.raise(paid, 5);
+    await env.settle();
+    expect(await handle.result()).toEqual({ cents: 5, reminders: 1 });
+  });
+
+  test("is scripted: what is raised at a moment arrives at that moment", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const handle = await env.start(pay, 500);
+    env.raiseAt(handle, approval, { by: "ada" }, "2h");
+    expect(await handle.result()).toBe("r-500 by ada");
+    expect(env.now).toEqual(new Date("2026-01-01T02:00:00Z"));
+  });
+
+  test("is scripted with the event's schema: what breaks it fails the test", async () => {
+    const validate = (value: unknown) =>
+      typeof value === "number" ? { value: value * 100 } : { issues: [{ message: "no number" }] };
+    const priced = event("priced", { "~standard": { version: 1, vendor: "test", validate } });
+    const main = orchestration("main", async (ctx) => ctx.event(priced));
+    await using env = await TestEnvironment.create({ register: [main] });
+    const handle = await env.start(main);
+    env.raiseAt(handle, priced, "free", "1h");
+    env.raiseAt(handle, priced, 5, "2h");
+    await expect(handle.result()).rejects.toThrow("no number");
+    expect(await handle.result()).toBe(500);
+  });
+
+  test("waits for a scripted action, and throws what it threw", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const handle = await env.start(pay, 500);
+    env.at("1h", async (client) => {
+      await client.get(handle.id).raise(approval, { by: "bo" });
+      throw new Error("the script is wrong");
+    });
+    await expect(handle.result()).rejects.toThrow("the script is wrong");
+    expect(await handle.result()).toBe("r-500 by bo");
+  });
+
+  test("stands still while an activity does something real", async () => {
+    const real = activity("real", () => new Promise<string>((end) => setTimeout(end, 40, "done")));
+    const main = orchestration("main", async (ctx) => {
+      const first = await ctx.race({ real: ctx.run(real), late: ctx.sleep("1s") });
+      const step = await ctx.step("also", () => new Promise((end) => setTimeout(end, 20, 7)));
+      return [first.key, step];
+    });
+    await using env = await TestEnvironment.create({ register: [main, real] });
+    const handle = await env.start(main);
+    expect(await handle.result()).toEqual(["real", 7]);
+    expect(env.now).toEqual(new Date("2026-01-01"));
+  });
+
+  test("of two results awaited together passes once", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const [a, b] = [await env.start(dunning, "a"), await env.start(dunning, "b")];
+    const results = await Promise.all([a.result(), b.result()]);
+    expect(results.map(({ reminders }) => reminders)).toEqual([3, 3]);
+    expect(env.now).toEqual(new Date("2026-04-01"));
+  });
+
+  test("passes no further than a result's own time-out", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const handle = await env.start(dunning, "ada");
+    await expect(handle.result({ timeout: "1d" })).rejects.toMatchObject({ code: "TIMEOUT" });
+    expect(env.now).toEqual(new Date("2026-01-02"));
+  });
+});
+
+describe("a result that never comes is told at once", () => {
+  test("an event that nothing raises is named", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const handle = await env.start(pay, 500);
+    await expect(handle.result()).rejects.toThrow(
+      'Instance "pay-1" of pay 1.0.0 would wait for ever: it waits for event "approval": nothing scripted will raise it.',
+    );
+    await expect(handle.result()).rejects.toMatchObject({ code: "TIMEOUT" });
+  });
+
+  test("a child's wait is named through its parent", async () => {
+    const parent = orchestration("parent", async (ctx) => ctx.call(pay, 1, { id: "kid" }));
+    await using env = await TestEnvironment.create({ register: [...register, parent] });
+    const handle = await env.start(parent);
+    await expect(handle.result()).rejects.toThrow(
+      'it waits for child "kid", and there it waits for event "approval"',
+    );
+  });
+
+  test("an activity that nobody registers, and one that does not end", async () => {
+    await using env = await TestEnvironment.create({ register: [pay] });
+    const handle = await env.start(pay, 500);
+    await expect(handle.result()).rejects.toThrow('it waits for activity "charge": ');
+    await using other = await TestEnvironment.create({ register });
+    other.hangOnce(charge);
+    const hung = await other.start(pay, 500);
+    await expect(hung.result()).rejects.toThrow("whose function does not end and has no time-out");
+  });
+
+  test("a pause and a block", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const paused = await env.start(dunning, "ada");
+    await paused.pause("holidays");
+    await expect(paused.result()).rejects.toThrow("it is paused (holidays)");
+    const handle = await env.start(pay, 1);
+    await env.settle();
+    await env.deploy([orchestration("pay", async (ctx) => ctx.sleep("1s")), charge]);
+    await handle.raise(approval, { by: "x" });
+    await expect(handle.result()).rejects.toThrow("it is blocked: nondeterministic: event 2");
+  });
+});
+
+describe("mocks", () => {
+  test("a function stands in, and what it was asked is kept", async () => {
+    await using env = await TestEnvironment.create({ register });
+    env.mock(charge, (cents) => `fake-${cents}`);
+    const handle = await env.start(pay, 7);
+    await handle.raise(approval, { by: "ada" });
+    expect(await handle.result()).toBe("fake-7 by ada");
+    expect(env.calls(charge)).toMatchObject([
+      { input: 7, attempt: 1, instanceId: "pay-1", outcome: { kind: "value", value: "fake-7" } },
+    ]);
+    expect(await env.status(handle)).toBe("waiting");
+    expect(await env.keyValues(handle)).toEqual({ receipt: "fake-7" });
+  });
+
+  test("a sequence gives one outcome after the other; the last one stays", async () => {
+    await using env = await TestEnvironment.create({ register });
+    env.mock(charge, [new Error("declined"), "second", () => "later"]);
+    const receipts: string[] = [];
+    for (const cents of [1, 2, 3]) {
+      const handle = await env.start(pay, cents);
+      await handle.raise(approval, { by: "x" });
+      receipts.push(await handle.result());
+    }
+    expect(receipts).toEqual(["second by x", "later by x", "later by x"]);
+    expect(env.calls(charge).map(({ attempt }) => attempt)).toEqual([1, 2, 1, 1]);
+  });
+
+  test("a failure once is retried, one for good is the orchestration's", async () => {
+    await using env = await TestEnvironment.create({ register });
+    env.failTimes(charge, 2);
+    const handle = await env.start(pay, 7);
+    await handle.raise(approval, { by: "ada" });
+    expect(await handle.result()).toBe("r-7 by ada");
+    expect(env.calls(charge)).toHaveLength(3);
+    env.failOnce(charge, new NonRetryableError("stolen"));
+    const error = await (await env.start(pay, 8)).result().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(OrchestrationError);
+    expect(error).toMatchObject({ cause: { name: ActivityError.name, message: "stolen" } });
+  });
+
+  test("an activity that hangs is ended by its time-out", async () => {
+    const slow = activity("slow", () => "value", { timeout: "5m", retry: 2 });
+    const main = orchestration("main", async (ctx) => ctx.run(slow));
+    await using env = await TestEnvironment.create({ register: [main, slow] });
+    env.hangOnce(slow);
+    expect(await (await env.start(main)).result()).toBe("value");
+    expect(env.now.getTime()).toBeGreaterThanOrEqual(Date.UTC(2026, 0, 1, 0, 5));
+  });
+
+  test("an activity sleeps on the test's clock", async () => {
+    await using env = await TestEnvironment.create({ register });
+    env.mock(charge, async () => {
+      await env.sleep("3h");
+      return "slow";
+    });
+    const handle = await env.start(pay, 7);
+    await handle.raise(approval, { by: "ada" });
+    expect(await handle.result()).toBe("slow by ada");
+    expect(env.now).toEqual(new Date("2026-01-01T03:00:00Z"));
+  });
+
+  test("an activity that is not registered cannot be mocked", async () => {
+    await using env = await TestEnvironment.create({ register: [pay] });
+    expect(() => env.mock(charge, () => "x")).toThrow('Activity "charge" is not registered here');
+  });
+
+  test("a flow's activities are mocked like any other", async () => {
+    const order = flow<number>("order").then(charge).delay("cool", "1h").build();
+    await using env = await TestEnvironment.create({ register: [order] });
+    env.mock(charge, () => "mocked");
+    const handle = await env.start(order, 5);
+    expect(await handle.result()).toBe("mocked");
+    expect(env.now).toEqual(new Date("2026-01-01T01:00:00Z"));
+  });
+});
+
+describe("processes", () => {
+  test("a restart, a crash and a deploy lose nothing", async () => {
+    await using env = await TestEnvironment.create({ register });
+    const handle = await env.start(pay, 500);
+    await env.restartRuntime();
+    await env.crash();
+    await env.deploy(register);
+    await handle.raise(approval, { by: "ada" });
+    expect(await handle.result()).toBe("r-500 by ada");
+    expect(env.calls(charge)).toHaveLength(1);
+    expect((await env.history(handle)).map(({ kind }) => kind)).toContain("EventReceived");
+  });
+
+  test("an activity whose process dies runs again, under the same key", async () => {
+    await using env = await TestEnvironment.create({ register });
+    env.hangOnce(charge);
+    const handle = await env.start(pay, 500);
+    await env.settle();
+    await env.crash();
+    await handle.raise(approval, { by: "ada" });
+    expect(await handle.result()).toBe("r-500 by ada");
+    const keys = env.calls(charge).map(({ idempotencyKey }) => idempotencyKey);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  test("the log is kept", async () => {
+    const main = orchestration("main", async (ctx) => ctx.log.info("here"));
+    await using env = await TestEnvironment.create({ register: [main] });
+    await (await env.start(main)).result();
+    expect(env.logs).toMatchObject([{ level: "info", message: "here" }]);
+  });
+});

@@ -1,0 +1,39 @@
+// The same loop on PostgreSQL. The commit tier takes one scenario and some of its calls; PERDURE_FULL all of both.
+
+import { afterAll, expect, test } from "vitest";
+import type { Environment, Provider } from "../../src/index.ts";
+import { failEveryCall } from "../../src/testing/index.ts";
+import { closePool, giveBackSchema, openOnPool, takeSchema } from "../support/postgres-stores.ts";
+import { scenariosOn } from "./scenarios.ts";
+
+const IS_FULL = process.env["PERDURE_FULL"] === "1";
+const STRIDE = IS_FULL ? 1 : 7;
+afterAll(closePool);
+
+/** Its schema goes back when the provider is closed. */
+async function store(environment: Environment): Promise<Provider> {
+  const schema = takeSchema();
+  const provider = await openOnPool(schema, { environment });
+  const close = async (): Promise<void> => {
+    await provider.close();
+    await giveBackSchema(schema);
+  };
+  return new Proxy<Provider>(provider, {
+    get(target, name) {
+      if (name === "close") return close;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+    },
+  });
+}
+
+for (const scenario of scenariosOn(store).slice(0, IS_FULL ? undefined : 1)) {
+  test(
+    `${scenario.name} end the same whichever call fails, in whatever way`,
+    { timeout: 600_000 },
+    async () => {
+      const { runs } = await failEveryCall(scenario, { stride: STRIDE });
+      expect(runs).toBeGreaterThan(10);
+    },
+  );
+}

@@ -1,0 +1,155 @@
+// The core of what users do, each as a scenario whose outcome nothing may change.
+//   FS1. An activity's own count of its runs is part of no outcome: a crash may add one (P3).
+
+import { activity, event, flow, orchestration, type Client, type Handle } from "../../src/index.ts";
+import type { FailureScenario, TestEnvironmentOptions } from "../../src/testing/index.ts";
+
+type Store = TestEnvironmentOptions["store"];
+
+const work = activity("work", async (value: number) => value * 2);
+const flaky = activity("flaky", async (value: number, { attempt }) => {
+  if (attempt < 3) throw new Error(`attempt ${attempt} fails`);
+  return value + 1;
+});
+const said = event<number>("said");
+
+const activities = orchestration("activities", async (ctx, from: number) => {
+  const retry = { maxAttempts: 5, backoff: { kind: "fixed", base: "1s" } } as const;
+  const first = await ctx.run(flaky, from, { retry });
+  const both = await ctx.all([ctx.run(work, first), ctx.run(work, first + 1)]);
+  ctx.setStatus({ both });
+  ctx.kv.set("sum", both[0] + both[1]);
+  return both;
+});
+const timers = orchestration("timers", async (ctx) => {
+  await ctx.sleep("1h");
+  const { key } = await ctx.race({ short: ctx.sleep("1m"), long: ctx.sleep("2d") });
+  return [key, await ctx.run(work, 1)];
+});
+const events = orchestration("events", async (ctx) => {
+  const heard: number[] = [];
+  while (heard.length < 3) heard.push(await ctx.event(said));
+  return heard;
+});
+const child = orchestration("child", async (ctx, value: number) => {
+  if (value < 0) throw new Error("below zero");
+  return ctx.run(work, value);
+});
+const children = orchestration("children", async (ctx) => {
+  ctx.startDetached(child, 50, { id: "detached" });
+  const values = await ctx.all([ctx.call(child, 1), ctx.call(child, 2, { id: "named" })]);
+  const failed = await ctx.call(child, -1).catch((error: unknown) => String(error));
+  return [...values, failed];
+});
+const rounds = orchestration(
+  "rounds",
+  async (ctx, round: { n: number; sum: number }): Promise<number> => {
+    const sum = round.sum + (await ctx.run(work, round.n)) + (await ctx.event(said));
+    return round.n === 3 ? sum : ctx.continueAsNew({ n: round.n + 1, sum });
+  },
+);
+const undo = activity("undo", async (what: string) => what);
+const cancelled = orchestration("cancelled", async (ctx) => {
+  ctx.defer(() => ctx.run(undo, "hotel"));
+  ctx.defer(() => ctx.run(undo, "flight"));
+  await ctx.run(work, 1);
+  await ctx.all([ctx.sleep("9d"), ctx.call(events, undefined, { id: "waiting-child" })]);
+});
+const steps = orchestration("steps", async (ctx) => {
+  const one = await ctx.step("one", () => 1);
+  const two = await ctx.step(
+    "two",
+    ({ attempt }) => {
+      if (attempt === 1) throw new Error("not at once");
+      return one + 1;
+    },
+    { retry: { maxAttempts: 4, backoff: { kind: "fixed", base: "2s" } } },
+  );
+  const beside = await ctx.all([ctx.step("a", () => 10), ctx.step("b", () => 20)]);
+  return [one, two, ...beside, await ctx.run(work, two)];
+});
+const order = flow<number>("order")
+  .then(work)
+  .fork({ mail: (f) => f.then("mail", (value) => value + 1), stock: (f) => f.then(work) })
+  .delay("cool", "5m")
+  .then("merge", ({ mail, stock }) => mail + stock)
+  .waitFor(said, { timeout: "2d", onTimeout: "fail" })
+  .build();
+
+/** Raises one after the other, each under an id of its own, so that a repetition changes nothing. */
+async function say(client: Client, id: string, ...values: readonly number[]): Promise<void> {
+  for (const value of values) {
+    await client.get(id).raise(said, value, { requestId: `said-${value}` });
+  }
+}
+const failure = (handle: Handle): Promise<unknown> =>
+  handle.result().then(
+    () => "completed",
+    (error: unknown) => String(error),
+  );
+
+/** One a feature; the same on every store. */
+export function scenariosOn(store?: Store): readonly FailureScenario[] {
+  const options = (register: TestEnvironmentOptions["register"]) => (): TestEnvironmentOptions => ({
+    register,
+    ...(store === undefined ? {} : { store }),
+  });
+  return [
+    {
+      name: "activities with retries",
+      options: options([activities, work, flaky]),
+      run: async (t) => (await t.start(activities, 5)).result(),
+    },
+    {
+      name: "timers",
+      options: options([timers, work]),
+      run: async (t) => (await t.start(timers)).result(),
+    },
+    {
+      name: "events",
+      options: options([events]),
+      async run(t) {
+        const handle = await t.start(events, undefined, { events: [{ name: "said", data: 1 }] });
+        t.at("1m", (client) => say(client, handle.id, 2, 3));
+        return handle.result();
+      },
+    },
+    {
+      name: "children",
+      options: options([children, child, work]),
+      run: async (t) => (await t.start(children)).result(),
+    },
+    {
+      name: "continue as new",
+      options: options([rounds, work]),
+      async run(t) {
+        const handle = await t.start(rounds, { n: 1, sum: 0 });
+        t.at("1m", (client) => say(client, handle.id, 100, 200, 300));
+        return handle.result();
+      },
+    },
+    {
+      name: "cancel with compensation",
+      options: options([cancelled, events, work, undo]),
+      async run(t) {
+        const handle = await t.start(cancelled);
+        t.at("1h", (client) => client.get(handle.id).cancel("changed my mind"));
+        return failure(handle);
+      },
+    },
+    {
+      name: "steps",
+      options: options([steps, work]),
+      run: async (t) => (await t.start(steps)).result(),
+    },
+    {
+      name: "flow",
+      options: options([order, work]),
+      async run(t) {
+        const handle = await t.start(order, 3);
+        t.at("1h", (client) => say(client, handle.id, 7));
+        return handle.result();
+      },
+    },
+  ];
+}

@@ -1,0 +1,28 @@
+// Replays every recorded history with the code of today and prints what breaks; run under any language and time zone.
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { replayHistories } from "../../src/testing/index.ts";
+import { PROGRAMS } from "./programs.ts";
+
+/** The folders of recorded versions. */
+export const VERSIONS: readonly string[] = readdirSync(import.meta.dirname, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => join(import.meta.dirname, name));
+
+/** What of the recorded histories does not replay any more, as lines of text, and how many there are. */
+export async function replayAll(): Promise<{ histories: number; broken: readonly string[] }> {
+  const register = [...new Set(PROGRAMS.flatMap((program) => program.register))];
+  const report = await replayHistories(VERSIONS, register);
+  const broken = report.broken.map(({ file, id, diff }) => [`${file} ${id}`, ...diff].join("\n"));
+  const strays = report.unregistered.map(({ file, id, name }) => `${file} ${id}: no ${name}`);
+  return { histories: report.checked, broken: [...broken, ...strays] };
+}
+
+if (import.meta.main) {
+  const host = {
+    zone: new Date(0).getTimezoneOffset(),
+    locale: Intl.DateTimeFormat().resolvedOptions().locale,
+  };
+  console.log(JSON.stringify({ ...(await replayAll()), ...host }));
+}
