@@ -1,38 +1,42 @@
-// The driver: starts jobs and raises their events through a client of its own, and remembers what was acknowledged.
-//   D1. The ledger holds a start or a raise once its promise resolved, and never before: what it holds must
+// The driver: starts jobs, raises their events and cancels some, through a client of its own, and logs what was
+// acknowledged.
+//   D1. The log holds a start or a raise once its promise resolved, and never before: what it holds must
 //       survive everything (P1, P4).
-//   D2. A raise waits for the one before it, so that the order of the ledger is the order of receipt (P7).
+//   D2. A raise waits for the one before it, so that the order of the log is the order of receipt (P7).
 //   D3. Some calls are made twice with one request id, as by a caller who did not hear the answer.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Client, Handle } from "../../src/index.ts";
+import { isPerdureError, type Client, type Handle } from "../../src/index.ts";
+import type { AckLog, Outcome } from "./ack-log.ts";
 import { chanceOf, type Chance } from "./chance.ts";
-import { EVENTS_OF, eventOf, jobOf, KINDS, type Job, type JobKind } from "./jobs.ts";
+import {
+  CANCELLED_KIND,
+  EVENTS_OF,
+  eventOf,
+  jobOf,
+  KINDS,
+  type Job,
+  type JobKind,
+} from "./jobs.ts";
 import { defineAll, news } from "./orchestrations.ts";
 
 const REPEATED = 0.2;
-
-export interface StartedJob {
-  readonly kind: JobKind;
-  readonly job: Job;
-  /** What was raised and acknowledged, in order. */
-  readonly raised: number[];
-  /** Its result, or what kept it from having one. */
-  outcome: { readonly value: unknown } | { readonly error: unknown } | null;
-}
+/** The longest pause before an event or a cancel. */
+const PAUSE_MS_MAX = 60;
 
 export class Driver {
-  /** By instance id, acknowledged. */
-  readonly ledger = new Map<string, StartedJob>();
   readonly #client: Client;
+  readonly #log: AckLog;
   readonly #seed: number;
   readonly #byKind = defineAll(null).byKind;
   #count = 0;
+  #finished = 0;
   #isOver = false;
   readonly #givenUp = new AbortController();
 
-  constructor(client: Client, seed: number) {
+  constructor(client: Client, log: AckLog, seed: number) {
     this.#client = client;
+    this.#log = log;
     this.#seed = seed;
   }
 
@@ -44,12 +48,12 @@ export class Driver {
   /** No further job is started, and those under way have this long. */
   finish(withinMs: number): void {
     this.#isOver = true;
-    const stuck = new Error(`It has not ended ${withinMs} ms after the last kill.`);
-    setTimeout(() => this.#givenUp.abort(stuck), withinMs).unref();
+    setTimeout(() => this.#givenUp.abort(), withinMs).unref();
   }
 
+  /** Jobs that have an outcome. */
   get finished(): number {
-    return [...this.ledger.values()].filter(({ outcome }) => outcome !== null).length;
+    return this.#finished;
   }
 
   async #lane(): Promise<void> {
@@ -61,28 +65,36 @@ export class Driver {
   }
 
   async #runJob(kind: JobKind, id: string, chance: Chance): Promise<void> {
-    const job = jobOf(chance.between(0, 2 ** 30));
-    const started: StartedJob = { kind, job, raised: [], outcome: null };
+    const seed = chance.between(0, 2 ** 30);
+    const job = jobOf(seed);
     const start = (): Promise<Handle> =>
       this.#client.start(this.#byKind[kind], job, { id, requestId: `start-${id}` });
     const handle = await start();
-    this.ledger.set(id, started);
+    await this.#log.append({ what: "start", id, kind, seed });
     if (chance.happens(REPEATED)) await start();
     for (let index = 0; index < EVENTS_OF[kind]; index++) {
-      await pause(chance.between(0, 60));
-      await this.#raise(handle, started, index, chance);
+      await pause(chance.between(0, PAUSE_MS_MAX));
+      await this.#raise(handle, job, index, chance);
     }
-    started.outcome = await handle.result({ signal: this.#givenUp.signal }).then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
+    if (kind === CANCELLED_KIND) {
+      await pause(chance.between(0, PAUSE_MS_MAX));
+      await handle.cancel("the driver wants it so");
+      await this.#log.append({ what: "cancel", id });
+    }
+    const outcome = await handle.result({ signal: this.#givenUp.signal }).then(
+      (value): Outcome => ({ value }),
+      (error: unknown): Outcome => ({ error: isPerdureError(error) ? error.code : String(error) }),
     );
+    if (this.#givenUp.signal.aborted) return; // nothing was acknowledged; it is stuck
+    await this.#log.append({ what: "result", id, outcome });
+    this.#finished++;
   }
 
-  async #raise(handle: Handle, started: StartedJob, index: number, chance: Chance): Promise<void> {
-    const said = eventOf(started.job, index);
+  async #raise(handle: Handle, job: Job, index: number, chance: Chance): Promise<void> {
+    const said = eventOf(job, index);
     const raise = (): Promise<void> => handle.raise(news, said, { requestId: `raise-${index}` });
     await raise();
-    started.raised.push(said);
+    await this.#log.append({ what: "raise", id: handle.id, said });
     if (chance.happens(REPEATED)) await raise();
   }
 }

@@ -7,14 +7,17 @@ import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { RuntimeOptions } from "../../src/index.ts";
 
-const STARTUP_MS = 30_000;
+const STARTUP_MS = 60_000;
 
 export interface WorkerOptions {
   readonly program: URL;
+  /** Its first argument: a file or an address, as the program wants it. */
   readonly store: string;
   readonly log: string;
   readonly runtime?: RuntimeOptions;
   readonly extra?: readonly string[];
+  /** It loads what it needs and waits for `go`; only then its time to be ready begins. */
+  readonly isSpare?: boolean;
 }
 
 export class WorkerProcess {
@@ -24,25 +27,27 @@ export class WorkerProcess {
   readonly #gone = Promise.withResolvers<void>();
   #killed = false;
   #isReady = false;
+  #begun = 0;
+  #late: NodeJS.Timeout | undefined;
 
-  constructor({ program, store, log, runtime = {}, extra = [] }: WorkerOptions) {
+  constructor({ program, store, log, runtime = {}, extra = [], isSpare = false }: WorkerOptions) {
     const args = [store, log, JSON.stringify(runtime), ...extra];
     const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
     // A process that dies young should not spend its life on compiling.
-    const env = { ...process.env, NODE_COMPILE_CACHE: `${store}-compiled` };
+    const env = { ...process.env, NODE_COMPILE_CACHE: `${log}-compiled` };
     this.#child = fork(program, args, { execArgv: [], stdio: [...stdio], env });
     this.pid = this.#child.pid ?? 0;
     this.#ready.promise.catch(() => undefined); // for whoever waits; nobody has to
-    const late = setTimeout(() => {
-      this.#ready.reject(new Error(`Worker ${this.pid} was not ready in ${STARTUP_MS} ms.`));
-    }, STARTUP_MS);
-    this.#child.once("message", () => {
-      clearTimeout(late);
+    if (!isSpare) this.#expectReady();
+    this.#child.on("message", (message) => {
+      if (message === "begin") this.#begun++;
+      if (message !== "ready") return;
+      clearTimeout(this.#late);
       this.#isReady = true;
       this.#ready.resolve();
     });
     this.#child.once("exit", () => {
-      clearTimeout(late);
+      clearTimeout(this.#late);
       if (this.#killed) this.#ready.resolve();
       else this.#ready.reject(this.#endedByItself());
       this.#gone.resolve();
@@ -55,6 +60,10 @@ export class WorkerProcess {
   }
   get isReady(): boolean {
     return this.#isReady;
+  }
+  /** How many pieces of work it has said to have begun (run-log.ts). */
+  get begun(): number {
+    return this.#begun;
   }
 
   /** SIGKILL: no clean-up, no last words. */
@@ -79,6 +88,16 @@ export class WorkerProcess {
   }
   say(message: string): void {
     this.#child.send(message);
+  }
+  /** Begins the life of a spare. */
+  go(): void {
+    this.#expectReady();
+    this.say("go");
+  }
+
+  #expectReady(): void {
+    const late = new Error(`Worker ${this.pid} was not ready in ${STARTUP_MS} ms.`);
+    this.#late = setTimeout(() => this.#ready.reject(late), STARTUP_MS);
   }
 
   #endedByItself(): Error {

@@ -1,7 +1,7 @@
 // The audit of a history: whether it could have been written by one process that never died (I4, P3, P5).
-// Faults are sentences; a sound history has none.
 
 import type { HistoryEvent } from "../../src/index.ts";
+import type { Fault } from "./faults.ts";
 
 const OUTCOMES: Readonly<Record<string, readonly string[]>> = {
   ActivityScheduled: ["ActivityCompleted", "ActivityFailed", "ActivityCancelRequested"],
@@ -15,29 +15,30 @@ const NEEDS_OUTCOME = ["ActivityScheduled", "StepScheduled", "TimerCreated", "Ch
 const TERMINAL = ["OrchestrationCompleted", "OrchestrationFailed", "OrchestrationContinuedAsNew"];
 
 /** Of one ended execution. */
-export function historyFaults(events: readonly HistoryEvent[]): string[] {
+export function historyFaults(events: readonly HistoryEvent[]): Fault[] {
   return [...frameFaults(events), ...outcomeFaults(events), ...timeFaults(events)];
 }
 
-function frameFaults(events: readonly HistoryEvent[]): string[] {
-  const faults: string[] = [];
+function frameFaults(events: readonly HistoryEvent[]): Fault[] {
+  const faults: Fault[] = [];
   events.forEach((event, index) => {
     const place = `${event.sequence} ${event.kind}`;
-    if (event.sequence !== index + 1) faults.push(`${place} stands at place ${index + 1}`);
-    if ((event.kind === "OrchestrationStarted") !== (index === 0)) {
-      faults.push(index === 0 ? `it begins with ${place}` : `it starts again at ${place}`);
+    if (event.sequence !== index + 1) {
+      faults.push(unsound(`${place} stands at place ${index + 1}`));
     }
-    if (TERMINAL.includes(event.kind) !== (index === events.length - 1)) {
-      faults.push(
-        TERMINAL.includes(event.kind) ? `${place} is not the end` : `${place} is the end`,
-      );
-    }
+    const starts = event.kind === "OrchestrationStarted";
+    if (starts && index > 0) faults.push(duplicated(`it starts again at ${place}`));
+    if (!starts && index === 0) faults.push(unsound(`it begins with ${place}`));
+    const ends = TERMINAL.includes(event.kind);
+    const isLast = index === events.length - 1;
+    if (ends && !isLast) faults.push(duplicated(`${place} is an end and not the last`));
+    if (!ends && isLast) faults.push(unsound(`${place} is the last and no end`));
   });
   return faults;
 }
 
-function outcomeFaults(events: readonly HistoryEvent[]): string[] {
-  const faults: string[] = [];
+function outcomeFaults(events: readonly HistoryEvent[]): Fault[] {
+  const faults: Fault[] = [];
   const outcomes = new Map<number, string>();
   const attempts = new Map<number, number>();
   for (const event of events) {
@@ -46,35 +47,47 @@ function outcomeFaults(events: readonly HistoryEvent[]): string[] {
     const asked = events[scheduled - 1];
     const place = `${event.sequence} ${kind}`;
     if (asked === undefined || scheduled >= event.sequence) {
-      faults.push(`${place} is about ${scheduled}, which does not come before it`);
+      faults.push(unsound(`${place} is about ${scheduled}, which does not come before it`));
     } else if (kind === "StepAttemptFailed") {
       const last = attempts.get(scheduled) ?? 0;
-      if (event.attempt !== last + 1)
-        faults.push(`${place} is attempt ${event.attempt} after ${last}`);
+      if (event.attempt !== last + 1) {
+        faults.push(duplicated(`${place} is attempt ${event.attempt} after ${last}`));
+      }
       attempts.set(scheduled, event.attempt);
     } else if (OUTCOMES[asked.kind]?.includes(kind) !== true) {
-      faults.push(`${place} is about ${scheduled}, which is ${asked.kind}`);
+      faults.push(unsound(`${place} is about ${scheduled}, which is ${asked.kind}`));
     } else if (outcomes.has(scheduled)) {
-      faults.push(`${place} is a second outcome of ${scheduled} after ${outcomes.get(scheduled)}`);
+      const first = outcomes.get(scheduled);
+      faults.push(duplicated(`${place} is a second outcome of ${scheduled} after ${first}`));
     } else outcomes.set(scheduled, kind);
   }
   for (const { kind, sequence } of events) {
     if (!NEEDS_OUTCOME.includes(kind) || outcomes.has(sequence)) continue;
-    faults.push(`${sequence} ${kind} has no outcome`);
+    faults.push(unsound(`${sequence} ${kind} has no outcome`));
   }
   return faults;
 }
 
-function timeFaults(events: readonly HistoryEvent[]): string[] {
-  const faults: string[] = [];
+function timeFaults(events: readonly HistoryEvent[]): Fault[] {
+  const faults: Fault[] = [];
   events.forEach((event, index) => {
     const place = `${event.sequence} ${event.kind}`;
     const before = events[index - 1];
-    if (before !== undefined && event.at < before.at) faults.push(`${place} goes back in time`);
+    if (before !== undefined && event.at < before.at) {
+      faults.push(unsound(`${place} goes back in time`));
+    }
     if (event.kind !== "TimerFired") return;
     const timer = events[event.scheduled - 1];
     if (timer?.kind !== "TimerCreated" || event.at >= timer.due) return;
-    faults.push(`${place} is ${timer.due - event.at} ms early`);
+    faults.push(unsound(`${place} is ${timer.due - event.at} ms early`));
   });
   return faults;
+}
+
+function unsound(what: string): Fault {
+  return { kind: "unsound", what };
+}
+
+function duplicated(what: string): Fault {
+  return { kind: "duplicated", what };
 }

@@ -1,5 +1,7 @@
 // Jobs: the inputs of the orchestrations under test and, worked out beside the engine, their right results.
 
+import type { Outcome } from "./ack-log.ts";
+
 export const KINDS = [
   "linear",
   "parallel",
@@ -10,6 +12,7 @@ export const KINDS = [
   "rounds",
   "stubborn",
   "flow",
+  "doomed",
 ] as const;
 export type JobKind = (typeof KINDS)[number];
 
@@ -30,14 +33,18 @@ export const EVENTS_OF: Readonly<Record<JobKind, number>> = {
   rounds: 3,
   stubborn: 0,
   flow: 1,
+  doomed: 0,
 };
+
+/** Its driver cancels a job of that kind, which would otherwise wait for ever. */
+export const CANCELLED_KIND: JobKind = "doomed";
 
 /** How often the flow's loop goes round: more than one execution's worth of events. */
 export const FLOW_ROUNDS = 6;
 
 /** A job out of one number, for whoever can only hand over a number. */
 export function jobOf(seed: number): Job {
-  return { seed, ms: 5 + (seed % 7) * 6 };
+  return { seed, ms: 5 + (seed % 7) * 8 };
 }
 
 export function eventOf(job: Job, index: number): number {
@@ -49,7 +56,12 @@ export function mix(value: number, salt: number): number {
   return (Math.imul(value ^ (salt + 0x9e3779b9), 0x85ebca6b) >>> 7) + salt;
 }
 
-export function resultOf(kind: JobKind, job: Job): unknown {
+/** What a job of that kind comes to: a value, or the code of an error. */
+export function outcomeOf(kind: JobKind, job: Job): Outcome {
+  return kind === CANCELLED_KIND ? { error: "CANCELLED" } : { value: resultOf(kind, job) };
+}
+
+function resultOf(kind: JobKind, job: Job): unknown {
   const { seed } = job;
   switch (kind) {
     case "linear":
@@ -72,6 +84,8 @@ export function resultOf(kind: JobKind, job: Job): unknown {
       const begun = sum([0, 1, 2, 3].map((salt) => mix(seed, salt)));
       return { heard: eventOf(job, 0), value: chain(begun, FLOW_ROUNDS) };
     }
+    case "doomed":
+      return undefined;
   }
 }
 

@@ -1,29 +1,38 @@
 // The killer: keeps worker processes running and kills them, one after the other, at moments drawn by lot.
 //   K1. Most die at work; some before they are ready, in the middle of opening, taking over or registering; some
 //       together with everybody else, so that nobody is left to take over.
+//   K2. A life is measured in work begun, not in time, and its end is drawn within what follows: a slow machine makes a
+//       run longer and no less hard. One that finds no work dies idle.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { chanceOf } from "./chance.ts";
-import type { WorkerProcess } from "./fleet.ts";
+import { until, type WorkerProcess } from "./fleet.ts";
 
 const DIES_EARLY = 0.1;
-const EARLY_MS_MAX = 300;
-const DIES_TOGETHER = 0.1;
-const LIFE_MS_MIN = 5;
-const LIFE_MS_MAX = 700;
+const EARLY_MS_MAX = 80;
+const DIES_TOGETHER = 0.05;
+const LAST_MS_MAX = 20;
+const IDLE_MS_MAX = 1_500;
 
 export interface KillerOptions {
-  readonly kills: number;
+  /** Asked before each life, with the kills so far. */
+  readonly isEnough: (kills: number) => boolean;
   /** Worker processes at a time. */
   readonly workers: number;
   readonly seed: number;
+  /** The most pieces of work that one begins in its life. */
+  readonly lifeMax: number;
+  /** A process that was told to begin. */
   readonly spawn: () => WorkerProcess;
+  readonly onKill?: (killed: Killed, kills: number) => void;
 }
 
 export interface Killed {
   readonly pid: number;
-  /** Whether it had begun to take work. */
-  readonly atWork: boolean;
+  /** Whether it had said that it takes work. */
+  readonly wasReady: boolean;
+  /** By the host's wall clock. */
+  readonly at: number;
 }
 
 /** Resolves after the last kill, with nobody left alive. */
@@ -33,20 +42,25 @@ export async function killWorkers(options: KillerOptions): Promise<readonly Kill
 
   async function kill(worker: WorkerProcess): Promise<void> {
     if (!alive.delete(worker)) return; // somebody else was faster
-    killed.push({ pid: worker.pid, atWork: worker.isReady });
+    const victim: Killed = { pid: worker.pid, wasReady: worker.isReady, at: Date.now() };
+    killed.push(victim);
     await worker.kill();
+    options.onKill?.(victim, killed.length);
   }
 
   async function slot(number: number): Promise<void> {
     const chance = chanceOf(options.seed * 31 + number);
-    while (killed.length < options.kills) {
+    while (!options.isEnough(killed.length)) {
+      const goal = chance.between(1, options.lifeMax);
       const worker = options.spawn();
       alive.add(worker);
       if (chance.happens(DIES_EARLY)) {
         await pause(chance.between(0, EARLY_MS_MAX));
       } else {
         await worker.ready;
-        await pause(chance.between(LIFE_MS_MIN, LIFE_MS_MAX));
+        const isOver = (): boolean => worker.begun >= goal || !alive.has(worker);
+        await until("enough work", isOver, IDLE_MS_MAX).catch(() => undefined);
+        await pause(chance.between(0, LAST_MS_MAX));
       }
       const doomed = chance.happens(DIES_TOGETHER) ? [...alive] : [worker];
       await Promise.all(doomed.map(kill));

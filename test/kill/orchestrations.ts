@@ -22,7 +22,7 @@ interface Round extends Job {
   readonly value: number;
   readonly heard: readonly number[];
 }
-export type Entry = Omit<RunLine, "what" | "pid">;
+export type Entry = Omit<RunLine, "what" | "pid" | "at">;
 
 export const news = event<number>("news");
 const QUICK = { kind: "fixed", base: 10 } as const;
@@ -121,6 +121,17 @@ export function defineAll(log: RunLog | null) {
     return { value: await ctx.run(work, { seed: first, salt: 1, ms }), refused: refused.message };
   });
 
+  const waits = orchestration("waits", async (ctx, { seed, ms }: Job) => {
+    await ctx.run(work, { seed, salt: 0, ms });
+    await ctx.sleep("1h");
+  });
+  const doomed = orchestration("doomed", async (ctx, { seed, ms }: Job) => {
+    ctx.defer(async () => void (await ctx.run(work, { seed, salt: 1, ms })));
+    const child = ctx.call(waits, { seed, ms });
+    await ctx.run(work, { seed, salt: 0, ms });
+    await ctx.all([child, ctx.event(news)]);
+  });
+
   const flow = definedFlow(work, logged);
 
   const byKind: Readonly<Record<JobKind, Orchestration<Job, unknown>>> = {
@@ -133,6 +144,7 @@ export function defineAll(log: RunLog | null) {
     rounds,
     stubborn,
     flow,
+    doomed,
   };
-  return { byKind, register: [work, flaky, refuse, ...Object.values(byKind)] };
+  return { byKind, register: [work, flaky, refuse, waits, ...Object.values(byKind)] };
 }

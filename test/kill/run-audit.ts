@@ -4,6 +4,7 @@
 //   A3. No attempt of an activity was entered twice: whoever runs it anew after a death is the next attempt.
 
 import type { HistoryEvent } from "../../src/index.ts";
+import type { Fault } from "./faults.ts";
 import type { RunLine } from "./run-log.ts";
 
 /** One call of an activity or a step, as its history has it. */
@@ -36,11 +37,13 @@ export function callsOf(
   });
 }
 
-export function runFaults(calls: readonly Call[], lines: readonly RunLine[]): string[] {
-  const faults: string[] = [];
+export function runFaults(calls: readonly Call[], lines: readonly RunLine[]): Fault[] {
+  const faults: Fault[] = [];
   const byKey = new Map(calls.map((call) => [call.key, call]));
   const runs = Map.groupBy(lines, (line) => line.key);
-  if (byKey.size !== calls.length) faults.push("two calls share a key");
+  if (byKey.size !== calls.length) {
+    faults.push({ kind: "duplicated", what: "two calls share a key" });
+  }
   for (const [key, ran] of runs) {
     const call = byKey.get(key);
     const strange = ran.find(
@@ -48,7 +51,8 @@ export function runFaults(calls: readonly Call[], lines: readonly RunLine[]): st
         kind !== call?.kind || name !== call.name || instance !== call.instance,
     );
     if (strange === undefined) continue;
-    faults.push(`${strange.kind} ${strange.name} of ${strange.instance} ran, never asked: ${key}`);
+    const run = `${strange.kind} ${strange.name} of ${strange.instance} (${key})`;
+    faults.push({ kind: "unsound", what: `${run} ran, and nobody had asked for it` });
   }
   for (const call of calls) {
     const ran = runs.get(call.key) ?? [];
@@ -56,10 +60,11 @@ export function runFaults(calls: readonly Call[], lines: readonly RunLine[]): st
     const begun = ran.filter((line) => line.what === "begin").map((line) => line.attempt);
     const ended = ran.filter((line) => line.what === "end").map((line) => line.attempt);
     if (call.recorded !== null && !ended.includes(call.recorded)) {
-      faults.push(`${what} has the outcome of attempt ${call.recorded}; ended: ${ended.join()}`);
+      const attempts = `has the outcome of attempt ${call.recorded}; ended: ${ended.join()}`;
+      faults.push({ kind: "unsound", what: `${what} ${attempts}` });
     }
     if (call.kind === "activity" && new Set(begun).size !== begun.length) {
-      faults.push(`${what} was entered as attempt ${begun.join()}`);
+      faults.push({ kind: "duplicated", what: `${what} was entered as ${begun.join()}` });
     }
   }
   return faults;

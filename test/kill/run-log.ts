@@ -3,6 +3,7 @@
 //       and a killed process leaves whole lines behind.
 //   G2. A line is written before the fact can have a consequence: "begin" before the work, "end" before its
 //       result is handed to the engine, "ack" after the engine's promise resolved.
+//   G3. A parent hears of every "begin", so that it can choose its moment.
 
 import { openSync, readFileSync, writeSync } from "node:fs";
 
@@ -15,6 +16,8 @@ export interface RunLine {
   readonly key: string;
   readonly attempt: number;
   readonly pid: number;
+  /** By the host's wall clock. */
+  readonly at: number;
 }
 /** A start by a worker's own client returned. */
 export interface AckLine {
@@ -22,6 +25,7 @@ export interface AckLine {
   readonly instance: string;
   readonly job: number;
   readonly pid: number;
+  readonly at: number;
 }
 /** What the engine logs, kept for whoever has to find out why a run failed. */
 export interface EngineLine {
@@ -30,10 +34,11 @@ export interface EngineLine {
   readonly message: string;
   readonly fields: unknown;
   readonly pid: number;
+  readonly at: number;
 }
 export type LogLine = RunLine | AckLine | EngineLine;
 
-type WithoutPid<Line> = Line extends LogLine ? Omit<Line, "pid"> : never;
+type Unsigned<Line> = Line extends LogLine ? Omit<Line, "pid" | "at"> : never;
 
 export class RunLog {
   readonly #file: number;
@@ -42,8 +47,10 @@ export class RunLog {
     this.#file = openSync(path, "a");
   }
 
-  append(line: WithoutPid<LogLine>): void {
-    writeSync(this.#file, `${JSON.stringify({ ...line, pid: process.pid })}\n`);
+  append(line: Unsigned<LogLine>): void {
+    const signed = { ...line, pid: process.pid, at: Date.now() };
+    writeSync(this.#file, `${JSON.stringify(signed)}\n`);
+    if (line.what === "begin") process.send?.("begin");
   }
 }
 

@@ -4,14 +4,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { Client, type Handle, type HistoryEvent, type RuntimeOptions } from "../../src/index.ts";
-import { SqliteProvider } from "../../src/sqlite/index.ts";
+import {
+  Client,
+  type Handle,
+  type HistoryEvent,
+  type Provider,
+  type RuntimeOptions,
+} from "../../src/index.ts";
+import { TEST_STORE } from "../support/test-store.ts";
 import { until, WorkerProcess } from "./fleet.ts";
 import { runFaults } from "./run-audit.ts";
 import { isRun, readLog, type EngineLine, type RunLine } from "./run-log.ts";
 import { auditStore } from "./store-audit.ts";
+import { openAddress } from "./store-address.ts";
+import { storeUnderTest, type StoreUnderTest } from "./stores.ts";
 
 /** Instances in the middle of an activity or a step. */
 export const HELD = ["activity-0", "step-0", "step-1", "step-2"];
@@ -21,17 +28,20 @@ const DEADLINE_MS = 15_000;
 
 export class Scene implements AsyncDisposable {
   readonly #folder: string;
-  readonly #provider: SqliteProvider;
+  readonly #store: StoreUnderTest;
+  readonly #provider: Provider;
   readonly #client: Client;
   readonly #workers = new Set<WorkerProcess>();
 
   static async set(): Promise<Scene> {
     const folder = mkdtempSync(join(tmpdir(), "perdure-takeover-"));
-    return new Scene(folder, await SqliteProvider.open(join(folder, "store.db")));
+    const store = await storeUnderTest(TEST_STORE, folder);
+    return new Scene(folder, store, await openAddress(store.address));
   }
 
-  private constructor(folder: string, provider: SqliteProvider) {
+  private constructor(folder: string, store: StoreUnderTest, provider: Provider) {
     this.#folder = folder;
+    this.#store = store;
     this.#provider = provider;
     this.#client = new Client(provider);
   }
@@ -39,13 +49,14 @@ export class Scene implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#killAll();
     await this.#provider.close();
+    await this.#store[Symbol.asyncDispose]();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
   async enter(name: string, runtime: RuntimeOptions): Promise<WorkerProcess> {
     const program = new URL("./takeover-worker.ts", import.meta.url);
     const worker = new WorkerProcess({
-      ...{ program, store: this.#store, log: this.#log, runtime },
+      ...{ program, store: this.#store.address, log: this.#log, runtime },
       extra: [name],
     });
     this.#workers.add(worker);
@@ -80,17 +91,12 @@ export class Scene implements AsyncDisposable {
     writeFileSync(this.#gate, "");
   }
 
-  /** A process that stands still inside a transaction holds SQLite's write lock, and nobody can take over. */
+  /** A process that stands still inside a transaction holds what it locked, and nobody can take over. */
   async stopBetweenWrites(worker: WorkerProcess): Promise<void> {
     for (;;) {
       await worker.stop();
-      using database = new DatabaseSync(this.#store, { timeout: 0 });
-      try {
-        database.exec("BEGIN IMMEDIATE; ROLLBACK");
-        return;
-      } catch {
-        worker.resume();
-      }
+      if (await this.#store.isFree()) return;
+      worker.resume();
     }
   }
 
@@ -138,9 +144,6 @@ export class Scene implements AsyncDisposable {
     expect([...faults, ...runFaults(logged, this.#runs())]).toEqual([]);
   }
 
-  get #store(): string {
-    return join(this.#folder, "store.db");
-  }
   get #gate(): string {
     return join(this.#folder, "gate");
   }

@@ -1,5 +1,5 @@
 // A worker process whose work waits for a word: what it has begun stays begun for as long as a test wants.
-//   Arguments: the store's file, the run log, the runtime's options as JSON, its name.
+//   Arguments: the store's address, the run log, the runtime's options as JSON, its name.
 //   Its parent says "open": everything held goes on, and nothing is held from then on;
 //   or "block <file>": the same once that file exists, and until then its main loop stands still, so that what
 //   it held is finished before it can hear of anything else;
@@ -16,6 +16,7 @@ import {
   type StepContext,
 } from "../../src/index.ts";
 import { RunLog, type RunLine } from "./run-log.ts";
+import { openAddress } from "./store-address.ts";
 
 const [store = "", logPath = "", options = "{}", worker = ""] = process.argv.slice(2);
 process.on("disconnect", () => process.exit());
@@ -26,7 +27,7 @@ const gate = Promise.withResolvers<void>();
 const keepAlive = setInterval(() => undefined, 60_000);
 
 /** Answers with the name of the process that did it. */
-async function held(entry: Omit<RunLine, "what" | "pid">): Promise<string> {
+async function held(entry: Omit<RunLine, "what" | "pid" | "at">): Promise<string> {
   log.append({ what: "begin", ...entry });
   await gate.promise;
   log.append({ what: "end", ...entry });
@@ -62,7 +63,7 @@ const runtime: RuntimeOptions = {
   log: (level, message, fields) => log.append({ what: "engine", level, message, fields }),
 };
 const register = [hold, quick, holdsActivity, holdsStep, waits, sleeps];
-const { client } = await Perdure.open(`sqlite:${store}`, { register, runtime });
+const { client } = await Perdure.open(await openAddress(store), { register, runtime });
 
 process.on("message", (message) => {
   const [verb, id = "", ms] = String(message).split(" ");

@@ -1,15 +1,17 @@
 // A worker process under test: takes work until it is killed, and starts a few jobs of its own.
-//   Arguments: the store's file, the run log, the runtime's options as JSON, how many jobs it starts itself,
+//   Arguments: the store's address, the run log, the runtime's options as JSON, how many jobs it starts itself,
 //   and a number that no other worker has.
-//   It says "ready" to its parent once it takes work, and does not outlive it.
+//   It loads everything, waits for its parent's "go", says "ready" once it takes work, and does not outlive its parent.
 
+import { once } from "node:events";
 import { flushCompileCache } from "node:module";
 import { Perdure, type RuntimeOptions } from "../../src/index.ts";
 import { jobOf } from "./jobs.ts";
 import { defineAll } from "./orchestrations.ts";
 import { RunLog } from "./run-log.ts";
+import { loadProvider } from "./store-address.ts";
 
-const [store = "", logPath = "", options = "{}", ownJobs = "0", number = "0"] =
+const [address = "", logPath = "", options = "{}", ownJobs = "0", number = "0"] =
   process.argv.slice(2);
 process.on("disconnect", () => process.exit());
 
@@ -22,9 +24,12 @@ const runtime: RuntimeOptions = {
     log.append({ what: "engine", level, message, fields });
   },
 };
-const { client } = await Perdure.open(`sqlite:${store}`, { register, runtime });
-process.send?.("ready");
+const open = await loadProvider(address);
 flushCompileCache(); // written at exit, which it will not see
+await once(process, "message");
+
+const { client } = await Perdure.open(await open(), { register, runtime });
+process.send?.("ready");
 
 // Started here, an instance is born in the hands of this very process, which may die at any moment.
 for (let count = 0; count < Number(ownJobs); count++) {

@@ -1,0 +1,173 @@
+// The chaos command: real processes on real stores, killed at moments drawn by lot, and the audit of what they leave.
+
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+import { bankEmptiness, describeBank, runBank } from "../test/kill/bank/bank-run.ts";
+import { describeKills, emptiness } from "../test/kill/kill-report.ts";
+import { runKills } from "../test/kill/kill-run.ts";
+import { STORE_KINDS, type StoreKind } from "../test/kill/stores.ts";
+import { describeOutages, outageEmptiness } from "../test/postgres/outages/report.ts";
+import { runOutages } from "../test/postgres/outages/run.ts";
+
+const USAGE = `npm run chaos -- --kills N --store sqlite|postgres   kills of worker processes (default 1,000, on both)
+npm run chaos -- --bank N --store sqlite|postgres    N transfers of a bank under kills
+npm run chaos -- --outages N --cuts M                 outages of PostgreSQL, and connections cut at a COMMIT
+--seed N      the choices of an earlier run; their timing is the machine's
+--workers N   processes at a time (default 4)
+--json FILE   the report, as JSON`;
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: "string" },
+    bank: { type: "string" },
+    outages: { type: "string" },
+    cuts: { type: "string" },
+    store: { type: "string" },
+    seed: { type: "string" },
+    workers: { type: "string", default: "4" },
+    json: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+/** One programme on one store. */
+interface Part {
+  readonly report: object;
+  readonly text: string;
+  readonly trials: number;
+  readonly faults: number;
+  readonly emptiness: readonly string[];
+}
+
+if (values.help) console.log(USAGE);
+else await main();
+
+async function main(): Promise<void> {
+  const stores = chosenStores(values.store);
+  const seed = values.seed === undefined ? newSeed() : whole(values.seed, "seed");
+  const workers = whole(values.workers, "workers");
+  const { kills, bank } = values;
+  const outages = whole(values.outages ?? "0", "outages");
+  const cuts = whole(values.cuts ?? "0", "cuts");
+  const isByDefault = kills === undefined && bank === undefined && outages + cuts === 0;
+  const killed = isByDefault ? 1_000 : whole(kills ?? "0", "kills");
+  const host = hostFacts();
+  console.log(`${host.commit}, Node ${host.node}, ${host.processors} × ${host.processor}`);
+  const parts: Part[] = [];
+  for (const store of stores) {
+    if (killed > 0) parts.push(await kill(store, { kills: killed, seed, workers }));
+    if (bank !== undefined) {
+      parts.push(await transfer(store, { transfers: whole(bank, "bank"), seed, workers }));
+    }
+  }
+  if (outages + cuts > 0) parts.push(await disturb({ outages, cuts, seed, workers }));
+  if (values.json !== undefined) {
+    const document = {
+      host,
+      seed,
+      parts: parts.map(({ report, emptiness: why }) => ({ ...report, doesNotCount: why })),
+    };
+    writeFileSync(values.json, `${JSON.stringify(document, null, 1)}\n`);
+  }
+  if (parts.some((part) => part.faults + part.emptiness.length > 0)) process.exitCode = 1;
+}
+
+async function kill(
+  store: StoreKind,
+  options: { readonly kills: number; readonly seed: number; readonly workers: number },
+): Promise<Part> {
+  const report = await runKills({
+    store,
+    ...options,
+    onKill: (done) => {
+      if (done % 100 === 0) console.error(`${store}: ${done} kills`);
+    },
+  });
+  return told({
+    report: { programme: "kills", ...report },
+    text: describeKills(report),
+    trials: report.kills,
+    faults: report.faults.length,
+    emptiness: emptiness(report, options.kills),
+  });
+}
+
+async function transfer(
+  store: StoreKind,
+  options: { readonly transfers: number; readonly seed: number; readonly workers: number },
+): Promise<Part> {
+  const report = await runBank({ store, ...options });
+  return told({
+    report: { programme: "bank", ...report },
+    text: describeBank(report),
+    trials: report.transfers,
+    faults: report.faults.length,
+    emptiness: bankEmptiness(report),
+  });
+}
+
+async function disturb(options: Parameters<typeof runOutages>[0]): Promise<Part> {
+  const report = await runOutages({
+    ...options,
+    onOutage: (_, done) => {
+      if (done % 100 === 0) console.error(`postgres: ${done} outages`);
+    },
+  });
+  return told({
+    report: { programme: "outages", ...report },
+    text: describeOutages(report),
+    trials: report.outages.length + report.cuts.before + report.cuts.after,
+    faults: report.faults.length,
+    emptiness: outageEmptiness(report, options),
+  });
+}
+
+function told(part: Part): Part {
+  console.log(part.text);
+  for (const why of part.emptiness) console.log(`  It does not count: ${why}.`);
+  if (part.faults === 0 && part.emptiness.length === 0) {
+    const percent = (300 / part.trials).toPrecision(2);
+    console.log(
+      `  No fault in ${part.trials}: by the rule of three at most ${percent} % of them would show one (95 %).`,
+    );
+  }
+  return part;
+}
+
+function hostFacts() {
+  const git = (...args: readonly string[]): string =>
+    execFileSync("git", [...args], { encoding: "utf8", cwd: import.meta.dirname }).trim();
+  const isChanged = git("status", "--porcelain") !== "";
+  const [processor] = cpus();
+  return {
+    commit: `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`,
+    node: process.versions.node,
+    processor: processor?.model ?? "unknown",
+    processors: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    at: new Date().toISOString(),
+  };
+}
+
+function chosenStores(text: string | undefined): readonly StoreKind[] {
+  if (text === undefined) return STORE_KINDS;
+  const found = STORE_KINDS.find((kind) => kind === text);
+  return found === undefined ? fail(`--store is sqlite or postgres, not ${text}.`) : [found];
+}
+
+function newSeed(): number {
+  return Math.floor(Math.random() * 2 ** 31);
+}
+
+function whole(text: string, what: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  return fail(`--${what} takes a whole number, not ${text}.`);
+}
+
+function fail(why: string): never {
+  console.error(`${why}\n${USAGE}`);
+  return process.exit(2);
+}

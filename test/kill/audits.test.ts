@@ -1,0 +1,79 @@
+// The audits see what they are for: each is shown a fault of its kind.
+
+import { expect, test } from "vitest";
+import type { HistoryEvent } from "../../src/index.ts";
+import { lostFaults } from "./ack-audit.ts";
+import type { Acknowledged, Outcome } from "./ack-log.ts";
+import { historyFaults } from "./history-audit.ts";
+import { jobOf, outcomeOf } from "./jobs.ts";
+import { runFaults, type Call } from "./run-audit.ts";
+import type { RunLine } from "./run-log.ts";
+
+const right = outcomeOf("linear", jobOf(7));
+const acknowledged: readonly Acknowledged[] = [
+  { what: "start", id: "a", kind: "linear", seed: 7 },
+  { what: "result", id: "a", outcome: right },
+];
+const audited = (stored: ReadonlyMap<string, Outcome>, lines = acknowledged): string[] =>
+  lostFaults({ acknowledged: lines, own: [], stored }).map(({ kind }) => kind);
+
+test("an acknowledged instance that is gone, or has another value, is lost", () => {
+  expect(audited(new Map([["a", right]]))).toEqual([]);
+  expect(audited(new Map())).toEqual(["lost"]);
+  expect(audited(new Map([["a", { value: 1 }]]))).toEqual(["lost"]);
+  expect(audited(new Map([["a", { error: "failed" }]]))).toEqual(["lost"]);
+});
+
+test("a raise that a job ended without is lost", () => {
+  const job = jobOf(7);
+  const outcome = outcomeOf("mailbox", job);
+  const lines: readonly Acknowledged[] = [
+    { what: "start", id: "m", kind: "mailbox", seed: 7 },
+    { what: "raise", id: "m", said: 1 },
+    { what: "result", id: "m", outcome },
+  ];
+  expect(audited(new Map([["m", outcome]]), lines)).toEqual(["lost"]);
+});
+
+/** Only what the audit reads of an event. */
+const events = (...kinds: readonly (readonly [kind: string, scheduled?: number])[]) =>
+  kinds.map(([kind, scheduled], index) => ({
+    ...{ kind, sequence: index + 1, at: index },
+    ...(scheduled === undefined ? {} : { scheduled }),
+  })) as unknown as readonly HistoryEvent[];
+
+test("a second outcome, a second end and a second start are duplicated", () => {
+  const kindsOf = (history: readonly HistoryEvent[]): string[] =>
+    historyFaults(history).map(({ kind }) => kind);
+  const begun = [
+    ["OrchestrationStarted"],
+    ["ActivityScheduled"],
+    ["ActivityCompleted", 2],
+  ] as const;
+  expect(kindsOf(events(...begun, ["OrchestrationCompleted"]))).toEqual([]);
+  expect(kindsOf(events(...begun, ["ActivityCompleted", 2], ["OrchestrationCompleted"]))).toEqual([
+    "duplicated",
+  ]);
+  expect(kindsOf(events(...begun, ["OrchestrationCompleted"], ["OrchestrationCompleted"]))).toEqual(
+    ["duplicated"],
+  );
+  expect(kindsOf(events(...begun, ["OrchestrationStarted"], ["OrchestrationCompleted"]))).toEqual([
+    "duplicated",
+  ]);
+  expect(kindsOf(events(...begun))).toEqual(["unsound"]);
+});
+
+test("work that nobody asked for, and an attempt that was entered twice, are found", () => {
+  const call: Call = { key: "k", kind: "activity", name: "work", instance: "a", recorded: 1 };
+  const line: RunLine = {
+    ...{ what: "begin", kind: "activity", name: "work", instance: "a", key: "k" },
+    ...{ attempt: 1, pid: 1, at: 0 },
+  };
+  const end: RunLine = { ...line, what: "end" };
+  const kindsOf = (calls: readonly Call[], lines: readonly RunLine[]): string[] =>
+    runFaults(calls, lines).map(({ kind }) => kind);
+  expect(kindsOf([call], [line, end])).toEqual([]);
+  expect(kindsOf([call], [line, line, end])).toEqual(["duplicated"]);
+  expect(kindsOf([call], [line])).toEqual(["unsound"]); // an outcome of a run that never ended
+  expect(kindsOf([], [line, end])).toEqual(["unsound"]);
+});

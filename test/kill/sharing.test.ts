@@ -1,0 +1,80 @@
+// Two processes on one store share what there is to do: each does some, and nothing is done twice.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Client, type RuntimeOptions } from "../../src/index.ts";
+import { TEST_STORE } from "../support/test-store.ts";
+import { WorkerProcess } from "./fleet.ts";
+import { jobOf, outcomeOf } from "./jobs.ts";
+import { defineAll } from "./orchestrations.ts";
+import { runFaults } from "./run-audit.ts";
+import { isRun, readLog, type RunLine } from "./run-log.ts";
+import { openAddress } from "./store-address.ts";
+import { auditStore } from "./store-audit.ts";
+import { storeUnderTest } from "./stores.ts";
+
+const INSTANCES = process.env["PERDURE_FULL"] === "1" ? 3_000 : 200;
+const LINKS = 4;
+const DEADLINE_MS = 120_000;
+/** Less than there is to do, so that one alone does not take it all before the other looks. */
+const MODEST: RuntimeOptions = { leaseBatch: 16, activityConcurrency: 8 };
+
+test(
+  `two processes share ${INSTANCES} instances, and run no part of any twice or side by side`,
+  { timeout: 2 * DEADLINE_MS },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-sharing-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    await using store = await storeUnderTest(TEST_STORE, folder);
+    const log = join(folder, "runs.log");
+    const provider = await openAddress(store.address);
+    onTestFinished(() => provider.close());
+    const client = new Client(provider);
+    const program = new URL("./worker.ts", import.meta.url);
+    const begin = (number: number): WorkerProcess => {
+      const extra = ["0", String(number)];
+      return new WorkerProcess({ program, store: store.address, log, runtime: MODEST, extra });
+    };
+    const workers = [begin(0), begin(1)];
+    onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.kill()))));
+    for (const worker of workers) worker.say("go");
+    await Promise.all(workers.map(({ ready }) => ready));
+
+    const { linear } = defineAll(null).byKind;
+    const numbers = Array.from({ length: INSTANCES }, (_, number) => number);
+    // Started by who runs nothing: each is there for whoever takes it.
+    const handles = await Promise.all(
+      numbers.map((number) => client.start(linear, jobOf(number), { id: `linear-${number}` })),
+    );
+    const values = await Promise.all(
+      handles.map(async (handle) => ({ value: await handle.result({ timeout: DEADLINE_MS }) })),
+    );
+    expect(values).toEqual(numbers.map((number) => outcomeOf("linear", jobOf(number))));
+    await Promise.all(workers.map((worker) => worker.kill()));
+
+    const { faults, calls } = await auditStore(store);
+    const runs = readLog(log).filter(isRun);
+    expect([...faults, ...runFaults(calls, runs)]).toEqual([]);
+    const begun = runs.filter(({ what }) => what === "begin");
+    expect(begun).toHaveLength(INSTANCES * LINKS);
+    expect(sideBySide(runs)).toEqual([]);
+    const shares = workers.map(({ pid }) => begun.filter((line) => line.pid === pid).length);
+    console.log(`${TEST_STORE}: the two did ${shares.join(" and ")} of ${begun.length}`);
+    for (const share of shares) expect(share).toBeGreaterThan(begun.length / 20);
+  },
+);
+
+/** Instances of which something began before the last had ended; lines are in the order in which they were written. */
+function sideBySide(runs: readonly RunLine[]): readonly string[] {
+  const open = new Set<string>();
+  return runs.flatMap(({ what, instance }) => {
+    if (what === "end") open.delete(instance);
+    if (what === "end" || !open.has(instance)) {
+      if (what === "begin") open.add(instance);
+      return [];
+    }
+    return [instance];
+  });
+}

@@ -1,0 +1,90 @@
+// The stores under test, and what can be asked of them behind the engine's back.
+//   U1. Disposing of a store takes it away, unless somebody said that it is to stay for whoever has to look.
+
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { dropSchema, freshSchema, postgres } from "../support/postgres.ts";
+import { SQLITE } from "./store-address.ts";
+
+export const STORE_KINDS = ["sqlite", "postgres"] as const;
+export type StoreKind = (typeof STORE_KINDS)[number];
+
+export interface StoreUnderTest extends AsyncDisposable {
+  readonly kind: StoreKind;
+  readonly address: string;
+  /** Name and version of the database. */
+  readonly database: string;
+  /** The first column of a statement, as text. A table is written with an @ before its name. */
+  column(sql: string): Promise<readonly string[]>;
+  /** Whether nobody is in the middle of a transaction. */
+  isFree(): Promise<boolean>;
+  /** What is wrong with the database itself; nothing, as far as it can say. */
+  damage(): Promise<readonly string[]>;
+  keep(): void;
+}
+
+/** A new one: a file of that name in the folder, or a schema of its own. */
+export async function storeUnderTest(
+  kind: StoreKind,
+  folder: string,
+  name = "store",
+): Promise<StoreUnderTest> {
+  return kind === "sqlite" ? sqliteStore(join(folder, `${name}.db`)) : postgresStore();
+}
+
+export function sqliteStore(path: string): StoreUnderTest {
+  const column = (sql: string): string[] => {
+    using database = new DatabaseSync(path, { timeout: 5_000 });
+    const rows = database.prepare(sql.replaceAll("@", "")).all();
+    return rows.map((row) => String(Object.values(row)[0]));
+  };
+  let kept = false;
+  return {
+    kind: "sqlite",
+    address: `${SQLITE}${path}`,
+    database: `SQLite ${process.versions.sqlite ?? "of unknown version"}`,
+    column: async (sql) => column(sql),
+    async isFree() {
+      using database = new DatabaseSync(path, { timeout: 0 });
+      try {
+        database.exec("BEGIN IMMEDIATE; ROLLBACK");
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    damage: async () => column("PRAGMA integrity_check").filter((line) => line !== "ok"),
+    keep: () => (kept = true),
+    async [Symbol.asyncDispose]() {
+      if (!kept) for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+    },
+  };
+}
+
+async function postgresStore(): Promise<StoreUnderTest> {
+  const { url, query } = await postgres();
+  const schema = freshSchema();
+  const address = new URL(url);
+  address.hash = schema;
+  let kept = false;
+  const [version] = await query("SHOW server_version");
+  return {
+    kind: "postgres",
+    address: address.href,
+    database: `PostgreSQL ${String(version?.["server_version"])}`,
+    async column(sql) {
+      const rows = await query(sql.replaceAll("@", `${schema}.`));
+      return rows.map((row) => String(Object.values(row)[0]));
+    },
+    async isFree() {
+      const open = `SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'`;
+      return (await query(open)).length === 0;
+    },
+    damage: async () => [],
+    keep: () => (kept = true),
+    async [Symbol.asyncDispose]() {
+      if (!kept) await dropSchema(schema);
+    },
+  };
+}
