@@ -9,7 +9,7 @@ import { STORES, type Store, type Subject } from "./subject.ts";
 
 export const USAGE = `npm run bench -- [options]
   --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances, no W8: under 60 s a store
-  --only W2,W4     these workloads; W8 stands for its four shapes
+  --only W2,W4     these workloads; W8 stands for all its shapes
   --store sqlite   sqlite, postgres or all (default: all)
   --limit          also the engine-less limit programs, side by side, with the ratio
   --peers [a,b]    also other engines, all or these, installed in bench/peers and run in turn with ours

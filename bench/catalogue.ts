@@ -35,6 +35,7 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W6", "n sleepers; 10,000 more due at one moment", LIMIT),
   entry("W7", "an evicted instance of n events gets one more", LIMIT),
   entry("W8-linear", "flows: pickup → no-op → no-op → final", SLOW),
+  entry("W8-flood", "the same, submitted faster than done", SLOW),
   entry("W8-fanout", "flows: pickup → 10 branches → join", SLOW),
   entry("W8-signal-driven", "flows: pickup → wait for a signal → final", SLOW),
   entry("W8-sleeping-giants", "flows: accept → delay → wake → final", SLOW),

@@ -75,15 +75,17 @@ export interface ShapeSize {
 export function shapeSize(shape: Shape, { quick }: Setting): ShapeSize {
   return quick ? { ...SHAPES[shape], ...CI_SHAPES[shape] } : SHAPES[shape];
 }
-export type Shape = "linear" | "fanout" | "signal-driven" | "sleeping-giants";
+export type Shape = "linear" | "flood" | "fanout" | "signal-driven" | "sleeping-giants";
 const SHAPES: Readonly<Record<Shape, ShapeSize>> = {
-  linear: { flows: 20_000, warmUp: 1_000, submitters: 256 }, // a fifth of theirs
+  linear: { flows: 5_000, warmUp: 1_000, submitters: 32 }, // as in the figure that is published of it
+  flood: { flows: 20_000, warmUp: 1_000, submitters: 256 }, // a fifth of theirs
   fanout: { flows: 10_000, warmUp: 500, submitters: 128 },
   "signal-driven": { flows: 10_000, warmUp: 500, submitters: 128 },
   "sleeping-giants": { flows: 50_000, warmUp: 500, submitters: 512 }, // a tenth of theirs
 };
 const CI_SHAPES: Readonly<Record<Shape, Partial<ShapeSize>>> = {
-  linear: { flows: 5_000, submitters: 32 },
+  linear: {},
+  flood: { flows: 5_000 },
   fanout: { flows: 500, submitters: 32 },
   "signal-driven": { flows: 1_000, submitters: 32 },
   "sleeping-giants": { flows: 1_000, submitters: 32 },

@@ -1,6 +1,7 @@
 // W8, `linear`: pickup → no-op → no-op → final; four steps in a row.
 
 import { flow } from "../../src/index.ts";
+import type { Shape } from "../sizes.ts";
 import type { Run } from "../subject.ts";
 import { measureShape, newWatch, next, type Payload } from "./shapes.ts";
 
@@ -16,8 +17,13 @@ const linear = flow<Payload>("linear")
   .then("final", next)
   .build();
 
-export const run: Run = (setting) =>
-  measureShape(setting, {
-    ...{ shape: "linear", flow: linear, watch, transitions: 4 },
-    expected: (id) => ({ id, counter: 4 }),
-  });
+/** In the sizes of that shape. */
+export function linearAs(shape: Shape): Run {
+  return (setting) =>
+    measureShape(setting, {
+      ...{ shape, flow: linear, watch, transitions: 4 },
+      expected: (id) => ({ id, counter: 4 }),
+    });
+}
+
+export const run = linearAs("linear");

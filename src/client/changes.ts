@@ -1,11 +1,13 @@
 // Waiting for an instance to change: pushed by the provider's news, with a slow look as the safety net.
 //   CH1. A wait that began before the change is woken by it; nothing polls while there is news.
 //   CH2. With nobody waiting nothing is subscribed and no timer runs.
+//   CH3. The slow look costs a thousand reads a second at most, however many wait.
 
 import type { Environment, TimerHandle } from "../core/environment.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 
+/** Of each who waits; and with thousands of them, one millisecond for each (CH3). */
 const SAFETY_MS = 1_000;
 
 export class Changes {
@@ -43,7 +45,8 @@ export class Changes {
 
   #begin(): void {
     this.#unsubscribe ??= this.#provider.subscribe((news) => this.#hear(news));
-    this.#timer ??= this.#environment.setTimer(SAFETY_MS, () => {
+    const delayMs = Math.max(SAFETY_MS, this.#waiting.size);
+    this.#timer ??= this.#environment.setTimer(delayMs, () => {
       this.#timer = null;
       this.#wakeAll();
       if (this.#waiting.size > 0) this.#begin();

@@ -136,7 +136,7 @@ const DEFAULTS = {
   stepConcurrency: 100,
   leaseBatch: 256,
   pollIntervalMs: 1_000,
-  stickyCacheMax: 1_000,
+  stickyCacheMax: 10_000,
   stickyCacheBytesMax: 256 * 1024 * 1024,
   stickyIdleMs: 10_000,
   attemptsMax: 10,

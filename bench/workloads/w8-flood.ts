@@ -1,0 +1,5 @@
+// W8, `linear` submitted faster than it is done: thousands are under way at a time.
+
+import { linearAs } from "./w8-linear.ts";
+
+export const run = linearAs("flood");
