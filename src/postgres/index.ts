@@ -2,6 +2,7 @@
 
 export { PostgresProvider, type PostgresOptions } from "./provider.ts";
 export type { PostgresTarget } from "./location.ts";
+export type { ServerInspection } from "./inspection.ts";
 export type { Migrate } from "./migrations.ts";
 export type { Durability } from "./settings.ts";
 export {

@@ -11,6 +11,7 @@ import { Endings } from "./ending.ts";
 import { Forks } from "./fork.ts";
 import { History } from "./history.ts";
 import { Inbox } from "./inbox.ts";
+import { Inspections } from "./inspection.ts";
 import { Instances } from "./instances.ts";
 import { KeptMessages } from "./kept.ts";
 import { KeyValues } from "./key-values.ts";
@@ -64,6 +65,7 @@ export interface Parts {
   readonly queues: Queues;
   readonly waiting: WaitingReport;
   readonly statistics: Statistics;
+  readonly inspections: Inspections;
   readonly arrivals: Arrivals;
   readonly transactions: SharedTransactions;
 }
@@ -125,6 +127,7 @@ export function assemble(connection: Connection, forSteps: StepConnections): Par
     queues: new Queues(connection),
     waiting: new WaitingReport(connection),
     statistics: new Statistics(connection),
+    inspections: new Inspections(connection),
     arrivals,
     transactions: new SharedTransactions(connection, shared),
   };

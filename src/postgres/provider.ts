@@ -60,6 +60,7 @@ import type { Transacted } from "../core/provider/transactions.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { Connection } from "./connection.ts";
 import { startHeart, type RunningHeart } from "./heart.ts";
+import type { ServerInspection } from "./inspection.ts";
 import { quoteSchema, type PostgresTarget } from "./location.ts";
 import type { Migrate } from "./migrations.ts";
 import { assemble, type Parts } from "./parts.ts";
@@ -158,6 +159,14 @@ export class PostgresProvider implements Provider {
     if (config !== null && environment === systemEnvironment && isCloneable(config)) {
       this.startHeart = (options) => this.#startHeart({ ...options, config, schema, environment });
     }
+  }
+
+  /** How the server is set up, for a check-up such as `perdure doctor`. Needs no right beyond the store's own. */
+  inspect(): Promise<ServerInspection> {
+    const { pool, config, forSteps } = this.#store;
+    // On a pool of our own: besides it those of steps, the listener's and the heart's.
+    const others = config === null ? 0 : forSteps.count + 2;
+    return this.#parts.inspections.inspect(pool.options.max + others);
   }
 
   now(): number {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { event, flow, Perdure } from "../../src/index.ts";
 import { again, done } from "../../src/flow/index.ts";
 import { scenario } from "../scenarios/support/scenario.ts";
+import { freshStore } from "../support/test-store.ts";
 
 const go = event<string>("go");
 
@@ -44,7 +45,7 @@ scenario("a long loop runs in short executions and carries its value", () => {
 
 test("the default is past 1,000 events", async () => {
   const count = counter("count");
-  await using perdure = await Perdure.open("sqlite::memory:", { register: [count] });
+  await using perdure = await Perdure.open(await freshStore(), { register: [count] });
   const handle = await perdure.client.start(count, 1_200, { id: "i" });
   expect(await handle.result()).toBe(1_200);
   const executions = await handle.executions();

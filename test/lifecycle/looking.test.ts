@@ -1,7 +1,9 @@
 // Looking at an instance from outside: a part of its history, a watch that ends, and who ended it.
 
-import { expect, test } from "vitest";
-import { open, untilWaiting, worker } from "./support.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { Perdure } from "../../src/index.ts";
+import { freshStore } from "../support/test-store.ts";
+import { double, go, open, untilWaiting, worker } from "./support.ts";
 
 test("history gives a part: the events behind one, and at most so many", async () => {
   const perdure = await open();
@@ -53,4 +55,26 @@ test("who terminated an instance stands in its error", async () => {
     message: "terminated: enough",
     cause: { by: "ada" },
   });
+});
+
+test("what describe tells is of one moment, though the instance goes on while the store is read", async () => {
+  const provider = await freshStore();
+  const perdure = await Perdure.open(provider, {
+    register: [worker, double],
+    runtime: { log: () => undefined },
+  });
+  onTestFinished(() => perdure.close({ graceMs: 0 }));
+  const handle = await perdure.client.start(worker, 1, { id: "w" });
+  await untilWaiting(perdure, "w");
+  const before = await handle.describe();
+  const readInstance = provider.readInstance.bind(provider);
+  provider.readInstance = async (id) => {
+    const record = await readInstance(id);
+    provider.readInstance = readInstance;
+    await handle.raise(go, "on");
+    await handle.result(); // the instance has ended, and the row that was read does not say so
+    return record;
+  };
+  expect(await handle.describe()).toEqual(before);
+  expect(await handle.describe()).toMatchObject({ status: "completed", waitingFor: [] });
 });

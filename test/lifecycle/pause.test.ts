@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { activity, orchestration, Perdure } from "../../src/index.ts";
-import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { freshStore } from "../support/test-store.ts";
 import { go, open, untilWaiting, worker } from "./support.ts";
 
 test("a paused instance takes nothing; messages wait in order and are read after resume", async () => {
@@ -30,7 +30,7 @@ test("an activity under way when its instance is paused finishes once, and its r
     return gate.promise;
   });
   const one = orchestration("one", async (ctx) => ctx.run(slow));
-  const perdure = await Perdure.open("sqlite::memory:", {
+  const perdure = await Perdure.open(await freshStore(), {
     register: [one, slow],
     runtime: { log: () => undefined },
   });
@@ -87,14 +87,13 @@ test("pause and resume of a missing or ended instance are refused", async () => 
 });
 
 test("unblock lets the runtime that found the block try again", async () => {
-  const provider = await SqliteProvider.open(":memory:");
   let foreign: Promise<unknown> = new Promise(() => undefined);
   const odd = orchestration("odd", async (ctx) => {
     await foreign;
     await ctx.sleep(1);
     return "through";
   });
-  const perdure = await Perdure.open(provider, {
+  const perdure = await Perdure.open(await freshStore(), {
     register: [odd],
     runtime: { log: () => undefined },
   });
@@ -105,5 +104,4 @@ test("unblock lets the runtime that found the block try again", async () => {
   await handle.unblock();
   expect(await handle.result()).toBe("through");
   await perdure.close();
-  await provider.close();
 });

@@ -1,4 +1,4 @@
-// A store in memory, a runtime and a client, closed with the test; and orchestrations the tests share.
+// A store, a runtime and a client, closed with the test; and orchestrations the tests share.
 
 import { onTestFinished } from "vitest";
 import {
@@ -9,6 +9,7 @@ import {
   type Orchestration,
   type RuntimeOptions,
 } from "../../src/index.ts";
+import { freshStore } from "../support/test-store.ts";
 
 export const go = event<string>("go");
 
@@ -30,7 +31,7 @@ export async function open(
   register: readonly Orchestration<never, unknown>[] = [],
   runtime: RuntimeOptions = {},
 ): Promise<Perdure> {
-  const perdure = await Perdure.open("sqlite::memory:", {
+  const perdure = await Perdure.open(await freshStore(), {
     register: [worker, double, ...register],
     runtime: { log: () => undefined, shadowReplay: "always", ...runtime },
   });

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { activity, Client, orchestration, Perdure, type PerdureError } from "../../src/index.ts";
+import { freshStore } from "../support/test-store.ts";
 import { refusalOf, virtualStore, virtualWorld } from "../trouble/support.ts";
 
 const limits = { payloadBytesMax: 100 };
@@ -159,6 +160,6 @@ test.each<[string, unknown]>([
   ["no object", 5],
 ])("limits with %s are refused when the runtime or client is made", async (_, given) => {
   const bad = { limits: given as never };
-  const opened = Perdure.open("sqlite::memory:", { runtime: bad });
+  const opened = Perdure.open(await freshStore(), { runtime: bad });
   await expect(opened).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

@@ -1,11 +1,8 @@
 // What docs/operations.md says of backups: they are made while a runtime works, and what they hold goes on.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { backup, DatabaseSync } from "node:sqlite";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { activity, event, orchestration, Perdure } from "../../src/index.ts";
+import { activity, event, orchestration, Perdure, type Provider } from "../../src/index.ts";
+import { newPlace, type Place } from "../support/test-store.ts";
 
 const go = event("go");
 
@@ -25,26 +22,24 @@ function definitions() {
 }
 
 test("a backup of a live store goes on where it was, under the same idempotency keys", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "perdure-backup-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const [file, copy] = [join(folder, "orders.db"), join(folder, "backup.db")];
+  const source = newPlace("file");
+  onTestFinished(() => source.remove());
 
   const first = definitions();
-  const original = await Perdure.open(`sqlite:${file}`, {
+  const original = await Perdure.open(await opened(source), {
     register: first.register,
     runtime: { beatMs: 50, staleMs: 200 },
   });
   const handle = await original.client.start(first.pay, undefined, { id: "pay-1" });
   for await (const { customStatus } of handle.watch()) if (customStatus === "waiting") break;
-  const source = new DatabaseSync(file, { readOnly: true });
-  await backup(source, copy);
-  source.close();
+  const copy = await source.backUp();
+  onTestFinished(() => copy.remove());
   await handle.raise(go);
   expect(await handle.result()).toBe(3);
   await original.close();
 
   const second = definitions();
-  await using restored = await Perdure.open(`sqlite:${copy}`, {
+  await using restored = await Perdure.open(await opened(copy), {
     register: second.register,
     // The copy holds the first runtime as alive: it is waited for, and no longer than this.
     runtime: { beatMs: 50, staleMs: 200, pollIntervalMs: 100, log: () => undefined },
@@ -55,3 +50,9 @@ test("a backup of a live store goes on where it was, under the same idempotency 
   expect(await again.result()).toBe(3);
   expect(second.keys).toEqual(first.keys.filter((key) => key.startsWith("2 ")));
 });
+
+async function opened(place: Place): Promise<Provider> {
+  const provider = await place.open();
+  onTestFinished(() => provider.close());
+  return provider;
+}

@@ -1,5 +1,6 @@
 // Connections that break, are refused or may not write: callers are told to try again, and everything goes on.
 
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { activity, orchestration } from "../../src/index.ts";
@@ -45,6 +46,22 @@ describe("connections that the server ends", () => {
         () => false,
       ),
     );
+  });
+
+  test("with the bytes that say that they are ready are no event of the process either", async () => {
+    const { url, arm } = await endingProxy();
+    const store = await openStore({ target: url, poolSize: 1, notifications: false });
+    await store.commit([startItem({ id: "a" })]);
+    const ended = arm();
+    const codes = new Set<unknown>();
+    await until("the store answers", () =>
+      store.readInstance("a").then(
+        (found) => found?.id === "a",
+        (error: { code?: unknown }) => !codes.add(error.code),
+      ),
+    );
+    await ended;
+    expect([...codes]).toEqual(["STORE_UNAVAILABLE"]);
   });
 
   test("in the midst of work cost nothing: every instance comes to its end, once", async () => {
@@ -171,3 +188,58 @@ test("a store that is closed says so, and its connections are gone", async () =>
     return rows.length === 0;
   });
 });
+
+/** Ends the connections there are and, once armed, the next one with the same bytes that say that it is ready. */
+async function endingProxy(): Promise<{
+  readonly url: string;
+  /** Resolves when it has ended one. */
+  readonly arm: () => Promise<void>;
+}> {
+  const target = new URL((await postgres()).url);
+  const open = new Set<Socket>();
+  let armed: (() => void) | null = null;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket.on("error", () => undefined).on("close", () => open.delete(socket));
+    }
+    let isNew = true;
+    client.pipe(upstream);
+    upstream.on("close", () => client.destroy());
+    upstream.on("data", (data) => {
+      if (!isNew || !data.includes(READY)) return void client.write(data);
+      isNew = false;
+      if (armed === null) return void client.write(data);
+      armed();
+      armed = null;
+      client.end(Buffer.concat([data, FATAL]));
+      upstream.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const endAll = (): void => open.forEach((socket) => socket.destroy());
+  onTestFinished(() => {
+    server.close();
+    endAll();
+  });
+  const { port } = server.address() as AddressInfo;
+  const arm = (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    armed = resolve;
+    endAll();
+    return promise;
+  };
+  return { url: await urlWith((url) => (url.port = String(port))), arm };
+}
+
+/** ReadyForQuery, outside a transaction. */
+const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
+/** ErrorResponse: FATAL 57P01. */
+const FATAL = errorResponse("SFATAL\0VFATAL\0C57P01\0Mended by the test\0\0");
+
+function errorResponse(fields: string): Buffer {
+  const head = Buffer.alloc(5, "E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, Buffer.from(fields, "latin1")]);
+}

@@ -4,8 +4,8 @@
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { Statement } from "../../src/postgres/pipeline.ts";
 import { postgres } from "../support/postgres.ts";
+import { callLength, isCommit, startLength } from "./protocol.ts";
 
 /**
  * `before`: the call never reaches the server. `after`: it does, and the answer is lost. `late`: the connection is
@@ -20,10 +20,6 @@ export interface CuttingProxy {
   /** Lets the call that came too late reach the server; resolves with what the server said to it. */
   deliverLate(): Promise<string>;
 }
-
-const SYNC = "S".charCodeAt(0);
-/** A COMMIT is parsed once on a connection; from then on it goes by its name. */
-const COMMITS = ["COMMIT", new Statement("COMMIT").name];
 
 export async function cuttingProxy(): Promise<CuttingProxy> {
   const target = new URL((await postgres()).url);
@@ -55,8 +51,7 @@ export async function cuttingProxy(): Promise<CuttingProxy> {
         const call = Buffer.from(waiting.subarray(0, length));
         waiting = waiting.subarray(length);
         hasStarted = true;
-        const isCommit = COMMITS.some((text) => call.includes(text));
-        if (plan === null || !isCommit || plan.passing-- > 0) {
+        if (plan === null || !isCommit(call) || plan.passing-- > 0) {
           upstream.write(call);
           continue;
         }
@@ -101,25 +96,4 @@ export async function cuttingProxy(): Promise<CuttingProxy> {
         late.server.write(late.call);
       }),
   };
-}
-
-/** How long the message is that opens a connection; null: it is not all there. */
-function startLength(buffer: Buffer): number | null {
-  if (buffer.length < 4) return null;
-  const length = buffer.readInt32BE(0);
-  return buffer.length < length ? null : length;
-}
-
-/** How many bytes it is to the end of the call; before the first one, messages are calls of their own. */
-function callLength(buffer: Buffer): number | null {
-  let at = 0;
-  while (buffer.length - at >= 5) {
-    const type = buffer[at];
-    const end = at + 1 + buffer.readInt32BE(at + 1);
-    if (end > buffer.length) return null;
-    // Parse, Bind, Describe, Execute and Close go on until a Sync; everything else stands alone.
-    if (type === SYNC || !"PBDEC".includes(String.fromCharCode(type ?? 0))) return end;
-    at = end;
-  }
-  return null;
 }

@@ -5,7 +5,9 @@ import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Perdure } from "../../src/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
+import { quoteSchema } from "../../src/postgres/location.ts";
 import { startItem } from "../../src/testing/conformance/fixture.ts";
+import { SQL_TEXTS } from "../server/corpora.ts";
 import { dropSchema, freshSchema, postgres } from "../support/postgres.ts";
 import { openStore, ownSchema, urlWith } from "./support.ts";
 
@@ -39,6 +41,29 @@ describe("the schema", () => {
       });
     },
   );
+
+  test("S18: of hostile names each is refused, or is that very name and one identifier to PostgreSQL", async () => {
+    const { query } = await postgres();
+    let refused = 0;
+    for (const name of [
+      ...SQL_TEXTS,
+      ...SQL_TEXTS.map((text) => `"${text}"."x`),
+      'a"."b',
+      '""',
+      "\\",
+    ]) {
+      let quoted: string;
+      try {
+        quoted = quoteSchema(name);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+        refused++;
+        continue;
+      }
+      expect(await query("SELECT parse_ident($1) AS parts", [quoted])).toEqual([{ parts: [name] }]);
+    }
+    expect(refused).toBeGreaterThan(0);
+  });
 
   test("two schemas in one database are two stores", async () => {
     const [one, two] = [await openStore(), await openStore()];

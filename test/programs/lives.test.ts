@@ -1,8 +1,9 @@
 // Programs that live for a while: events, executions, cancels, retries, versions, status, logs.
 
-import { appendFileSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import {
   activity,
   ActivityError,
@@ -12,7 +13,7 @@ import {
   type LogSink,
   type RuntimeOptions,
 } from "../../src/index.ts";
-import { failureOf, isWaitingFor, newStore, open, state } from "./support.ts";
+import { failureOf, isWaitingFor, open, state } from "./support.ts";
 
 const double = activity("double", async (n: number) => n * 2);
 const approval = event<{ by: string }>("approval");
@@ -198,8 +199,9 @@ test("settings sent while it works are taken over between two rounds", async () 
 });
 
 test("log lines of orchestrations and activities go where the sink puts them, each once", async () => {
-  const store = newStore();
-  const file = join(dirname(store), "lines.log");
+  const folder = mkdtempSync(join(tmpdir(), "perdure-lines-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "lines.log");
   const sink: LogSink = (level, message, fields) =>
     appendFileSync(file, `${level} ${message} ${String(fields["instance"])}\n`);
   const work = activity("work", async (_: undefined, { log }) => log.warn("working"));
@@ -208,7 +210,7 @@ test("log lines of orchestrations and activities go where the sink puts them, ea
     await ctx.run(work);
     ctx.log.error("ended");
   });
-  const { client } = await open([main, work], { store, runtime: { log: sink, stickyCacheMax: 0 } });
+  const { client } = await open([main, work], { runtime: { log: sink, stickyCacheMax: 0 } });
   await (await client.start(main, undefined, { id: "i" })).result();
   expect(readFileSync(file, "utf8").split("\n").filter(Boolean)).toEqual([
     "info begun i",

@@ -1,28 +1,28 @@
-// What every program begins with: a SQLite file of its own, opened as users open one, and closed with the test.
+// What every program begins with: a store of its own on disk, opened with a runtime, and closed with the test.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { Perdure, type Handle, type InstanceInfo, type OpenOptions } from "../../src/index.ts";
+import { newPlace, type Place } from "../support/test-store.ts";
 
 const PATIENCE_MS = 30_000;
 
-/** The path of a store that is not there yet. */
-export function newStore(): string {
-  const folder = mkdtempSync(join(tmpdir(), "perdure-program-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, "store.db");
+/** A place with no store in it yet. */
+export function newStore(): Place {
+  const place = newPlace("file");
+  onTestFinished(() => place.remove());
+  return place;
 }
 
 /** Opens a store, a new one unless another is named; log lines are kept to oneself. */
 export async function open(
   register: OpenOptions["register"],
-  options: Omit<OpenOptions, "register"> & { readonly store?: string } = {},
+  options: Omit<OpenOptions, "register"> & { readonly store?: Place } = {},
 ): Promise<Perdure> {
   const { store = newStore(), runtime, ...rest } = options;
-  const perdure = await Perdure.open(`sqlite:${store}`, {
+  const provider = await store.open();
+  onTestFinished(() => provider.close());
+  const perdure = await Perdure.open(provider, {
     ...rest,
     ...(register === undefined ? {} : { register }),
     runtime: { log: () => undefined, ...runtime },

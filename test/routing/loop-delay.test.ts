@@ -1,18 +1,23 @@
 // Activities that hold the main loop: noticed, named, and nothing is lost. In a thread they hold nothing up.
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { WorkFrame } from "../../src/core/async-context.ts";
-import { activity, orchestration, threads, type Environment } from "../../src/index.ts";
+import { activity, Client, orchestration, threads, type Environment } from "../../src/index.ts";
 import { LoopWatch } from "../../src/runtime/loop-watch.ts";
 import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
-import { collectLogs, fileStore, memoryStore, startRuntime, until } from "../trouble/support.ts";
+import { newPlace } from "../support/test-store.ts";
+import { collectLogs, memoryStore, startRuntime, until } from "../trouble/support.ts";
 import { burn, busy } from "./threads/activities.ts";
 
 const ADVICE = "in a thread: executor: threads(...)";
 
 describe("an activity that blocks the loop", () => {
   test("at once is named, and its result is recorded once", async () => {
-    const { provider, client } = await fileStore();
+    const place = newPlace("file");
+    onTestFinished(() => place.remove());
+    const provider = await place.open();
+    onTestFinished(() => provider.close());
+    const client = new Client(provider);
     const logs = collectLogs();
     let runs = 0;
     const hash = activity("hash", (ms: number) => {

@@ -1,9 +1,9 @@
 // Progress: how far an activity is, for whoever watches its instance.
 
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   activity,
+  Client,
   orchestration,
   threads,
   type Handle,
@@ -12,7 +12,8 @@ import {
 } from "../../src/index.ts";
 import { scenario } from "../scenarios/support/scenario.ts";
 import type { World } from "../scenarios/support/world.ts";
-import { fileStore, memoryStore, startRuntime, temporaryFolder } from "../trouble/support.ts";
+import { newPlace } from "../support/test-store.ts";
+import { memoryStore, startRuntime } from "../trouble/support.ts";
 import { reports } from "./threads/activities.ts";
 
 /** What is written of progress, in calls. */
@@ -201,10 +202,16 @@ async function sees(handle: Handle, wanted: unknown): Promise<void> {
   throw new Error("the instance ended before");
 }
 
-test("a watcher in another process on the same file is shown it, too", async () => {
-  const path = join(temporaryFolder(), "store.db");
-  const here = await fileStore(path);
-  const there = await fileStore(path);
+test("a watcher in another process on the same store is shown it, too", async () => {
+  const place = newPlace("file");
+  onTestFinished(() => place.remove());
+  const open = async () => {
+    const provider = await place.open();
+    onTestFinished(() => provider.close());
+    return { provider, client: new Client(provider) };
+  };
+  const here = await open();
+  const there = await open();
   const told = Promise.withResolvers<(value: unknown) => void>();
   const work = activity("work", (_: undefined, { progress, signal }) => {
     told.resolve(progress);

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import { activity, orchestration, Perdure } from "../../src/index.ts";
-import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { freshStore } from "../support/test-store.ts";
 
 test("a task that cannot be decoded ends as ActivityError of kind poison, and is not entered", async () => {
-  const provider = await SqliteProvider.open(":memory:");
+  const provider = await freshStore();
   const lease = provider.leaseTasks.bind(provider);
   provider.leaseTasks = async (request) => {
     const leased = await lease(request);
@@ -28,5 +28,4 @@ test("a task that cannot be decoded ends as ActivityError of kind poison, and is
   expect(await (await perdure.client.start(one)).result({ timeout: "10s" })).toBe("poison");
   expect(entered).toBe(0);
   await perdure.close();
-  await provider.close();
 });

@@ -3,10 +3,13 @@
 
 import { expect } from "vitest";
 import { activity, orchestration, type OrchestrationContext } from "../../src/index.ts";
+import { TEST_STORE } from "../support/test-store.ts";
 import { scenario, type Scenario } from "./support/scenario.ts";
 import type { World } from "./support/world.ts";
 
-const SEEDS = process.env["PERDURE_FULL"] === undefined ? 8 : 300;
+/** A store behind a socket takes its time. */
+const [SEEDS_SHORT, SEEDS_FULL] = TEST_STORE === "sqlite" ? [8, 300] : [2, 40];
+const SEEDS = process.env["PERDURE_FULL"] === undefined ? SEEDS_SHORT : SEEDS_FULL;
 
 type Program =
   | { readonly op: "run"; readonly ms: number; readonly fails: number; readonly attempts: number }

@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import { activity, orchestration } from "../../src/index.ts";
+import { onlyOn } from "../support/test-store.ts";
 import { scenario } from "./support/scenario.ts";
 
 scenario("a file store that is closed and opened again goes on where it was", (t) => {
@@ -194,14 +195,16 @@ scenario("a shutdown waits for what runs, within its grace", (t) => {
   };
 });
 
-scenario("an in-memory store ends with its process: nothing is found afterwards", () => {
-  const main = orchestration("main", (ctx) => ctx.sleep("1h"));
-  return {
-    register: [main],
-    run: async (t) => {
-      await t.client.start(main, undefined, { id: "i" });
-      await t.settle();
-      expect(t.store.durability).toContain("memory");
-    },
-  };
+onlyOn("sqlite", "a store in memory is one of SQLite's", () => {
+  scenario("an in-memory store ends with its process: nothing is found afterwards", () => {
+    const main = orchestration("main", (ctx) => ctx.sleep("1h"));
+    return {
+      register: [main],
+      run: async (t) => {
+        await t.client.start(main, undefined, { id: "i" });
+        await t.settle();
+        expect(t.store.durability).toContain("memory");
+      },
+    };
+  });
 });

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { activity, isPerdureError, orchestration, Perdure } from "../../src/index.ts";
+import { freshStore } from "../support/test-store.ts";
 import { scenario } from "./support/scenario.ts";
 
 const greet = activity("greet", (name: string) => `Hello, ${name}!`);
@@ -100,12 +101,12 @@ scenario("what a runtime registers can be read", {
 test("duplicates are refused, all together, and the same definition twice is none", async () => {
   const other = activity("greet", () => "other");
   const again = orchestration("hello", async () => "again");
-  const opening = Perdure.open("sqlite::memory:", { register: [greet, hello, other, again] });
+  const opening = Perdure.open(await freshStore(), { register: [greet, hello, other, again] });
   const error = await opening.catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
   expect(String(error)).toContain('activity "greet"');
   expect(String(error)).toContain('orchestration "hello" 1.0.0');
-  await using perdure = await Perdure.open("sqlite::memory:", {
+  await using perdure = await Perdure.open(await freshStore(), {
     register: [greet, greet, hello, hello],
   });
   expect(perdure.runtime.registered().activities).toEqual(["greet"]);
@@ -130,8 +131,8 @@ test("names, versions and options are checked when they are defined", () => {
 });
 
 test("an empty registry is fine; what is no definition is not", async () => {
-  await using perdure = await Perdure.open("sqlite::memory:");
+  await using perdure = await Perdure.open(await freshStore());
   expect(perdure.runtime.registered()).toEqual({ activities: [], orchestrations: {} });
-  const opening = Perdure.open("sqlite::memory:", { register: [{ kind: "event" } as never] });
+  const opening = Perdure.open(await freshStore(), { register: [{ kind: "event" } as never] });
   expect(await opening.catch(codeOf)).toBe("INVALID_ARGUMENT");
 });

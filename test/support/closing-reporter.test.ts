@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { closingLines, type RanModule } from "./closing-reporter.ts";
+import { closingLines, MAIN_PROJECT, type RanModule } from "./closing-reporter.ts";
 
 test("the last line counts tests, not files", () => {
   const modules = [ran("a.test.ts", { passed: 3 }), ran("b.test.ts", { passed: 4, failed: 2 })];
@@ -23,6 +23,11 @@ test("the ten slowest files come first, slowest on top", () => {
   expect(lines.slice(11)).toEqual(["", "0 passed, 0 failed"]);
 });
 
+test("a file of another project is named with it", () => {
+  const lines = closingLines([ran("a.test.ts", { project: "postgres" })], []);
+  expect(lines[1]).toBe("    0.0  a.test.ts (postgres)");
+});
+
 test("a run without files still has its last line", () => {
   expect(closingLines([], [])).toEqual(["0 passed, 0 failed"]);
 });
@@ -33,11 +38,14 @@ interface Ran {
   errors?: number;
   suiteErrors?: number;
   ms?: number;
+  project?: string;
 }
 
-function ran(file: string, { passed = 0, failed = 0, errors = 0, suiteErrors = 0, ms = 0 }: Ran) {
+function ran(file: string, what: Ran) {
+  const { passed = 0, failed = 0, errors = 0, suiteErrors = 0, ms = 0 } = what;
   const module: RanModule = {
     relativeModuleId: file,
+    project: { name: what.project ?? MAIN_PROJECT },
     errors: () => new Array<unknown>(errors).fill("error"),
     diagnostic: () => ({ collectDuration: 0, duration: ms }),
     children: {

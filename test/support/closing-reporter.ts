@@ -7,6 +7,8 @@ import { writeSync } from "node:fs";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 const SLOWEST_MAX = 10;
+/** Its files are named without it. */
+export const MAIN_PROJECT = "all";
 
 export class ClosingReporter implements Reporter {
   #lines: readonly string[] = [];
@@ -26,6 +28,7 @@ export class ClosingReporter implements Reporter {
 /** The part of Vitest's `TestModule` that the closing lines are made of. */
 export interface RanModule {
   readonly relativeModuleId: string;
+  readonly project: { readonly name: string };
   errors(): readonly unknown[];
   diagnostic(): Pick<ReturnType<TestModule["diagnostic"]>, "collectDuration" | "duration">;
   readonly children: {
@@ -53,7 +56,9 @@ export function closingLines(
 function slowestFiles(modules: readonly RanModule[]): string[] {
   const timed = modules.map((module) => {
     const { collectDuration, duration } = module.diagnostic();
-    return { file: module.relativeModuleId, seconds: (collectDuration + duration) / 1_000 };
+    const { name } = module.project;
+    const file = `${module.relativeModuleId}${name === MAIN_PROJECT ? "" : ` (${name})`}`;
+    return { file, seconds: (collectDuration + duration) / 1_000 };
   });
   timed.sort((a, b) => b.seconds - a.seconds);
   const slowest = timed.slice(0, SLOWEST_MAX);

@@ -5,7 +5,15 @@ import { posix } from "node:path";
 import { findImports, type Import, type SourceText } from "./source-scan.ts";
 
 const LAYERS = ["core", "runtime", "client", "flow", "sqlite", "postgres"] as const;
-const SHELLS = ["telemetry", "testing", "server", "cli", "eslint-plugin", "index"] as const;
+const SHELLS = [
+  "encryption",
+  "telemetry",
+  "testing",
+  "server",
+  "cli",
+  "eslint-plugin",
+  "index",
+] as const;
 
 export type Layer = (typeof LAYERS)[number] | (typeof SHELLS)[number];
 type Table<Value> = Readonly<Record<Layer, Value>>;
@@ -18,6 +26,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   flow: ["core"],
   sqlite: ["core"],
   postgres: ["core"],
+  encryption: ["core"],
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
   server: ["core", "client"],
@@ -64,6 +73,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   flow: ["node:crypto"],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
+  encryption: ["node:buffer", "node:crypto"],
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:perf_hooks"],
   testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   server: [...EVERYDAY, "node:http", "node:stream", "node:stream/promises", "node:zlib"],

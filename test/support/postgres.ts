@@ -21,6 +21,15 @@ export interface Server {
   /** Runs a statement as the database's owner. */
   query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
 }
+/** A server of ours, that can be taken away for a while. */
+export interface OwnServer extends Server {
+  /** Ends it as a crash would (`-m immediate`); resolves when it is down. */
+  crash(): Promise<void>;
+  /** Starts it again, on what it left; resolves when it answers. */
+  startAgain(): Promise<void>;
+  /** Stops it and removes its directory, before this process ends. */
+  close(): Promise<void>;
+}
 
 let server: Promise<Server> | null = null;
 
@@ -40,7 +49,7 @@ export async function dropSchema(schema: string): Promise<void> {
   await query(`DROP SCHEMA IF EXISTS "${schema.replaceAll('"', '""')}" CASCADE`);
 }
 
-const SETTINGS: Readonly<Record<string, string>> = {
+export const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "127.0.0.1",
   max_connections: "100",
   fsync: "on",
@@ -52,9 +61,17 @@ const SETTINGS: Readonly<Record<string, string>> = {
 async function start(): Promise<Server> {
   const url = process.env["DATABASE_URL"];
   if (url !== undefined && url !== "") return serverAt(url, null);
+  return startServer(fastDirectory(), SETTINGS);
+}
+
+/** Another server, for who needs other settings or another disk; its life hangs on this process too (PG2). */
+export async function startServer(
+  parent: string,
+  given: Readonly<Record<string, string>>,
+): Promise<OwnServer> {
   const { initdb, postgres: program } = await binaries();
   const owner = unprivileged();
-  const directory = await mkdtemp(join(fastDirectory(), "perdure-postgres-"));
+  const directory = await mkdtemp(join(parent, "perdure-postgres-"));
   if (owner !== null) await chown(directory, owner.uid, owner.gid);
   await chmod(directory, 0o700);
   const data = join(directory, "data");
@@ -64,7 +81,7 @@ async function start(): Promise<Server> {
     { stdio: "ignore", cwd: directory, ...owner },
   );
   const port = await freePort();
-  const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  const settings = Object.entries(given).map(([name, value]) => `-c ${name}=${value}`);
   const command = `"${program}" -D "${data}" -k "${directory}" -p ${port} ${settings.join(" ")}`;
   const child = spawn("sh", ["-c", guarded(command, directory)], {
     stdio: ["pipe", "ignore", "pipe"],
@@ -74,7 +91,23 @@ async function start(): Promise<Server> {
   });
   await ready(child, data);
   letGo(child);
-  return serverAt(`postgres://postgres@127.0.0.1:${port}/postgres`, data);
+  return {
+    ...serverAt(`postgres://postgres@127.0.0.1:${port}/postgres`, data),
+    async crash() {
+      child.stdin.write("crash\n");
+      await gone(join(data, "postmaster.pid"));
+    },
+    async startAgain() {
+      child.stdin.write("start\n");
+      await ready(child, data);
+    },
+    async close() {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.stdin.end();
+      child.ref();
+      await ended;
+    },
+  };
 }
 
 async function freePort(): Promise<number> {
@@ -85,9 +118,27 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** PG2 */
+/** PG2. What it is told line by line is to crash or to start; the end of the lines is the end. */
 function guarded(command: string, directory: string): string {
-  return `${command} & pid=$!; cat >/dev/null; kill -INT $pid 2>/dev/null; wait $pid; rm -rf "${directory}"`;
+  return `
+    run() { ${command} & pid=$!; }
+    run
+    while read -r word; do
+      case $word in
+        crash) kill -QUIT $pid; wait $pid ;;
+        start) run ;;
+      esac
+    done
+    kill -INT $pid 2>/dev/null; wait $pid; rm -rf "${directory}"`;
+}
+
+/** Resolves when the file is not there any more. */
+async function gone(file: string): Promise<void> {
+  for (let round = 0; round < 500; round++) {
+    if (!existsSync(file)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`PostgreSQL did not end: ${file} is still there.`);
 }
 
 /** Resolves when the server answers. */
@@ -111,7 +162,7 @@ function letGo(child: ChildProcess): void {
   }
 }
 
-function serverAt(url: string, directory: string | null): Server {
+export function serverAt(url: string, directory: string | null): Server {
   const pool = new pg.Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
   pool.on("error", () => undefined);
   return {
@@ -153,6 +204,6 @@ function unprivileged(): { readonly uid: number; readonly gid: number } | null {
 }
 
 /** Memory where there is some that is a file system; what a test writes need not outlive it. */
-function fastDirectory(): string {
+export function fastDirectory(): string {
   return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 }

@@ -2,8 +2,16 @@
 // (semantics 13, 17e).
 
 import { describe, expect, test } from "vitest";
-import { activity, Client, orchestration, Perdure, type Runtime } from "../../src/index.ts";
+import {
+  activity,
+  Client,
+  orchestration,
+  Perdure,
+  type Provider,
+  type Runtime,
+} from "../../src/index.ts";
 import { collectLogs, signal, startRuntime, virtualStore, virtualWorld } from "./support.ts";
+import { wrapProvider } from "./wrapped-provider.ts";
 
 /** An activity that is entered, tells it, and ends when it is told to. */
 function gated() {
@@ -86,6 +94,63 @@ describe("a shutdown with a grace", () => {
       { owner: null, attempt: 0, suspect: false },
     ]);
     expect(await provider.listRuntimes()).toEqual([]);
+  });
+});
+
+describe("an answer that comes after the goodbye begins nothing", () => {
+  test("neither the activity that a request took", async () => {
+    const { finish, slow, work, seen } = gated();
+    const { client, environment, provider } = await virtualWorld([work]);
+    const { store, asked, answer } = holding(provider, (gate) => ({
+      leaseTasks: async (request) => gate(await provider.leaseTasks(request), ({ tasks }) => tasks),
+    }));
+    const runtime = await startRuntime(store, [slow]);
+    const handle = await client.start(work, undefined, { id: "a" });
+    await goodbye({ environment, asked, runtime, answer });
+    expect(seen).toEqual([]);
+    expect(await tasksOf(provider, "a")).toMatchObject([{ owner: null, attempt: 0 }]);
+
+    await startRuntime(provider, [slow]);
+    finish.reach("by the second");
+    expect(await handle.result()).toBe("by the second");
+    expect(seen).toHaveLength(1);
+  });
+
+  test("nor the activity that a commit was given", async () => {
+    const { finish, slow, work, seen } = gated();
+    const { client, environment, provider } = await virtualStore();
+    const { store, asked, answer } = holding(provider, (gate) => ({
+      commit: async (items) =>
+        gate(await provider.commit(items), () =>
+          items.flatMap((item) => (item.kind === "turn" ? item.tasks : [])),
+        ),
+    }));
+    const runtime = await startRuntime(store, [work, slow]);
+    const handle = await client.start(work, undefined, { id: "a" });
+    await goodbye({ environment, asked, runtime, answer });
+    expect(seen).toEqual([]);
+
+    await startRuntime(provider, [work, slow]);
+    finish.reach("by the second");
+    expect(await handle.result()).toBe("by the second");
+    expect(seen).toHaveLength(1);
+  });
+
+  test("nor a turn of an instance that a request took", async () => {
+    let begun = 0;
+    const count = orchestration("count", async () => ++begun);
+    const { client, environment, provider } = await virtualStore();
+    const { store, asked, answer } = holding(provider, (gate) => ({
+      leaseInstances: async (request) =>
+        gate(await provider.leaseInstances(request), ({ instances }) => instances),
+    }));
+    const runtime = await startRuntime(store, [count]);
+    const handle = await client.start(count, undefined, { id: "a" });
+    await goodbye({ environment, asked, runtime, answer });
+    expect(begun).toBe(0);
+
+    await startRuntime(provider, [count]);
+    expect(await handle.result()).toBe(1);
   });
 });
 
@@ -267,6 +332,38 @@ function whenDown(runtime: Runtime, options: { readonly graceMs?: number }): { i
   const down = { is: false };
   void runtime.shutdown(options).then(() => (down.is = true));
   return down;
+}
+
+/** A store whose first answer that hands something over is on its way until it is told to come. */
+function holding(provider: Provider, methods: (gate: Gate) => Partial<Provider>) {
+  const asked = signal();
+  const answer = signal();
+  let isFirst = true;
+  const gate: Gate = async (result, handed) => {
+    if (!isFirst || handed(result).length === 0) return result;
+    isFirst = false;
+    asked.reach();
+    await answer.reached;
+    return result;
+  };
+  return { store: wrapProvider(provider, methods(gate)), asked, answer };
+}
+type Gate = <T>(result: T, handed: (result: T) => readonly unknown[]) => Promise<T>;
+
+/** The runtime shuts down while its answer is on its way; then it comes. */
+async function goodbye(scene: {
+  readonly environment: Awaited<ReturnType<typeof virtualStore>>["environment"];
+  readonly asked: { readonly reached: Promise<void> };
+  readonly runtime: Runtime;
+  readonly answer: { readonly reach: () => void };
+}): Promise<void> {
+  const { environment, asked, runtime, answer } = scene;
+  await asked.reached;
+  const down = whenDown(runtime, { graceMs: 0 });
+  await environment.advance(10);
+  expect(down.is).toBe(true);
+  answer.reach();
+  await environment.settle();
 }
 
 async function tasksOf(provider: Awaited<ReturnType<typeof virtualStore>>["provider"], id: string) {

@@ -18,7 +18,8 @@ import {
   type RuntimeOptions,
 } from "../../src/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
-import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
+import { StoreEnvironment } from "../support/store-environment.ts";
+import { freshStore } from "../support/test-store.ts";
 
 export interface LogLine {
   readonly level: LogLevel;
@@ -64,11 +65,10 @@ export async function startRuntime(
   return runtime;
 }
 
-/** In memory, on a virtual clock. */
+/** A store on a virtual clock. */
 export async function virtualStore() {
-  const environment = new VirtualEnvironment();
-  const provider = await SqliteProvider.open(":memory:", { environment });
-  onTestFinished(() => provider.close());
+  const environment = new StoreEnvironment();
+  const provider = await freshStore(environment);
   return { environment, provider, client: new Client(provider) };
 }
 
@@ -87,17 +87,16 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A store in a file, on the real clock. */
+/** A SQLite store in a file, on the real clock. */
 export async function fileStore(path = join(temporaryFolder(), "store.db")) {
   const provider = await SqliteProvider.open(path);
   onTestFinished(() => provider.close());
   return { path, provider, client: new Client(provider) };
 }
 
-/** The same in memory, where no disk sets the pace. */
+/** A store on the real clock, in memory where there is one: no disk sets the pace. */
 export async function memoryStore() {
-  const provider = await SqliteProvider.open(":memory:");
-  onTestFinished(() => provider.close());
+  const provider = await freshStore();
   return { provider, client: new Client(provider) };
 }
 

@@ -4,9 +4,6 @@
 //       modes draw different numbers of lease tokens.
 //   W3. Beats and polls come once an hour: a wake-up that was lost shows as a standstill, not as a delay.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   Perdure,
   type Client,
@@ -20,8 +17,9 @@ import {
   type RuntimeOptions,
 } from "../../../src/index.ts";
 import { parseDuration } from "../../../src/core/duration.ts";
-import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import { VirtualEnvironment } from "../../../src/testing/virtual-environment.ts";
+import { StoreEnvironment } from "../../support/store-environment.ts";
+import { newPlace, type Place } from "../../support/test-store.ts";
 import { Gate } from "./gate.ts";
 import { SeverableProvider } from "./severable-provider.ts";
 import { story } from "./story.ts";
@@ -39,7 +37,7 @@ export interface WorldOptions {
 
 const HOUR_MS = 3_600_000;
 
-class ScenarioEnvironment extends VirtualEnvironment {
+class ScenarioEnvironment extends StoreEnvironment {
   readonly #names = new VirtualEnvironment({ seed: 7 });
   override randomHex(bytes: number): string {
     return this.#names.randomHex(bytes);
@@ -63,7 +61,8 @@ export class World {
   readonly definitions = new Map<string, Definitions[number]>();
   readonly #modeOptions: RuntimeOptions;
   readonly #processes: Process[] = [];
-  #folder: string | null = null;
+  #place: Place | null = null;
+  #reopens = false;
   #store: Provider | null = null;
   #register: Definitions = [];
   #runtime: RuntimeOptions = {};
@@ -142,7 +141,8 @@ export class World {
     register: Definitions;
     runtime: RuntimeOptions;
   }): Promise<void> {
-    if (options.store === "file") this.#folder = mkdtempSync(join(tmpdir(), "perdure-scenario-"));
+    this.#reopens = options.store === "file";
+    this.#place = newPlace(options.store);
     this.#register = options.register;
     this.#runtime = options.runtime;
     await this.#openStore();
@@ -210,9 +210,9 @@ export class World {
     return next;
   }
 
-  /** Closes the store's file and opens it again, with a new process on it. */
+  /** Closes the store and opens it again, with a new process on it. */
   async reopen(register?: Definitions): Promise<Process> {
-    if (this.#folder === null) throw new Error('only a scenario with store: "file" reopens');
+    if (!this.#reopens) throw new Error('only a scenario with store: "file" reopens');
     await this.stop();
     await this.store.close();
     await this.#openStore();
@@ -224,11 +224,11 @@ export class World {
       if (!process.line.isSevered) await process.perdure.close({ graceMs: 0 });
     }
     await this.#store?.close();
-    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    await this.#place?.remove();
   }
 
   async #openStore(): Promise<void> {
-    const path = this.#folder === null ? ":memory:" : join(this.#folder, "store.db");
-    this.#store = await SqliteProvider.open(path, { environment: this.environment });
+    if (this.#place === null) throw new Error("the world was not opened");
+    this.#store = await this.#place.open(this.environment);
   }
 }

@@ -1,0 +1,7 @@
+// What every file of Vitest's project "postgres" begins and ends with.
+
+import { afterAll, inject } from "vitest";
+import { closePool } from "./postgres-stores.ts";
+
+process.env["DATABASE_URL"] = inject("postgresUrl");
+afterAll(closePool);

@@ -1,0 +1,79 @@
+// Stores in PostgreSQL for many tests of one process.
+//   They share a pool, and schemas that are wiped between two tests: statements are planned once, which would
+//   otherwise be most of what the tests do.
+
+import pg from "pg";
+import { PostgresProvider, type PostgresOptions } from "../../src/postgres/index.ts";
+import { dropSchema, freshSchema, postgres } from "./postgres.ts";
+
+const CONNECTIONS_MAX = 12;
+const SEQUENCES = ["instance_keys", "message_ids"];
+
+const wiped: string[] = [];
+let pool: Promise<pg.Pool> | null = null;
+
+/** The name of a schema that is missing or empty. */
+export function takeSchema(): string {
+  return wiped.pop() ?? freshSchema();
+}
+
+/** Nobody uses the schema any more: it is emptied, for the next. */
+export async function giveBackSchema(schema: string): Promise<void> {
+  await wipe(schema);
+  wiped.push(schema);
+}
+
+/** A provider on the process's pool. */
+export async function openOnPool(
+  schema: string,
+  options: Omit<PostgresOptions, "schema"> = {},
+): Promise<PostgresProvider> {
+  pool ??= postgres().then(
+    ({ url }) => new pg.Pool({ connectionString: url, max: CONNECTIONS_MAX }),
+  );
+  return PostgresProvider.open(await pool, { ...options, schema });
+}
+
+/** Takes away the schemas that were used, and lets the process end. */
+export async function closePool(): Promise<void> {
+  for (const schema of wiped.splice(0)) await dropSchema(schema);
+  await (await pool)?.end();
+  pool = null;
+}
+
+/** A schema with what another one holds at one moment, as pg_dump and its restore would make it. */
+export async function copySchema(schema: string): Promise<string> {
+  const copy = freshSchema();
+  const { url, query } = await postgres();
+  await PostgresProvider.migrate(url, { schema: copy });
+  const tables = await tablesOf(schema);
+  const steps = tables.map(
+    (table) => `INSERT INTO ${copy}.${table} SELECT * FROM ${schema}.${table}`,
+  );
+  const numbers = SEQUENCES.map(
+    (name) => `SELECT setval('${copy}.${name}', (SELECT last_value FROM ${schema}.${name}))`,
+  );
+  const snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+  await query([snapshot, ...steps, ...numbers, "COMMIT"].join("; "));
+  return copy;
+}
+
+async function wipe(schema: string): Promise<void> {
+  const { query } = await postgres();
+  const tables = await tablesOf(schema);
+  if (tables.length === 0) return; // it was never opened
+  const deletes = tables.map((table) => `DELETE FROM ${schema}.${table}`);
+  const numbers = SEQUENCES.map((name) => `ALTER SEQUENCE ${schema}.${name} RESTART`);
+  await query([...deletes, ...numbers].join("; "));
+}
+
+/** Those that hold what users put there. */
+async function tablesOf(schema: string): Promise<readonly string[]> {
+  const { query } = await postgres();
+  const rows = await query(
+    `SELECT relname FROM pg_class
+     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'meta'`,
+    [schema],
+  );
+  return rows.map(({ relname }) => String(relname));
+}
