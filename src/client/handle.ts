@@ -34,6 +34,9 @@ import { unclaimedOf } from "./unclaimed.ts";
 import { waitUntil } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
 
+/** How often an instance that goes on all the time is looked at before what was seen last is taken. */
+const LOOKS_MAX = 10;
+
 /** How `handle.result()` waits. */
 export interface ResultOptions {
   readonly timeout?: Duration;
@@ -214,15 +217,26 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** Events that were sent and not read, oldest first; also after the end. */
   async unread(): Promise<readonly { readonly name: string; readonly data: unknown }[]> {
-    const record = await this.#store.record(this.id);
-    const inbox = await this.#store.read((provider) => provider.readInbox(record.key));
-    const rows = await this.#store.read((provider) => provider.readHistory(record));
-    const kept = unreadOf(readableEvents(rows));
-    const waiting = inbox.filter((message) => message.kind === "event");
-    return [...kept, ...waiting].map(({ name, data }) => ({
+    const { waiting, events } = await this.#atOneMoment();
+    return [...unreadOf(events), ...waiting].map(({ name, data }) => ({
       name: name ?? "",
       data: this.#store.codec.decode(data),
     }));
+  }
+
+  /** Events in the inbox and in history; looked at again while turns take them from the one into the other. */
+  async #atOneMoment() {
+    let record = await this.#store.record(this.id);
+    for (let look = 1; ; look++) {
+      const { key, execution, lastEvent } = record;
+      const inbox = await this.#store.read((provider) => provider.readInbox(key));
+      const rows = await this.#store.read((provider) => provider.readHistory({ key, execution }));
+      record = await this.#store.record(this.id);
+      const isSame = record.execution === execution && record.lastEvent === lastEvent;
+      if (!isSame && look < LOOKS_MAX) continue;
+      const waiting = inbox.filter((message) => message.kind === "event");
+      return { waiting, events: readableEvents(rows) };
+    }
   }
 
   /** The instance, its children and theirs. */

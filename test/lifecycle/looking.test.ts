@@ -78,3 +78,27 @@ test("what describe tells is of one moment, though the instance goes on while th
   expect(await handle.describe()).toEqual(before);
   expect(await handle.describe()).toMatchObject({ status: "completed", waitingFor: [] });
 });
+
+test("an event that is read while unread() looks is told neither twice nor as unread", async () => {
+  const provider = await freshStore();
+  const perdure = await Perdure.open(provider, {
+    register: [worker, double],
+    runtime: { log: () => undefined },
+  });
+  onTestFinished(() => perdure.close({ graceMs: 0 }));
+  const handle = await perdure.client.start(worker, 1, { id: "w" });
+  await untilWaiting(perdure, "w");
+  await handle.pause("a look");
+  await handle.raise(go, "on");
+  await handle.raise(go, "and on");
+  expect(await handle.unread()).toHaveLength(2);
+  const readInbox = provider.readInbox.bind(provider);
+  provider.readInbox = async (key) => {
+    const inbox = await readInbox(key);
+    provider.readInbox = readInbox;
+    await handle.resume();
+    await handle.result(); // it has read the first, and the inbox that was read holds both
+    return inbox;
+  };
+  expect(await handle.unread()).toEqual([{ name: "go", data: "and on" }]);
+});
