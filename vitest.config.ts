@@ -27,6 +27,7 @@ export default defineConfig({
     maxWorkers: Math.max(availableParallelism(), 2),
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } }, // a second is little on a busy machine
     retry: 0,
     reporters: ["default", new ClosingReporter()],
     projects: [
