@@ -4,7 +4,12 @@
 import type { EventBody } from "./history-events.ts";
 
 export type BlockCode =
-  "NONDETERMINISM" | "FOREIGN_AWAIT" | "HISTORY_CORRUPT" | "LIMIT_EXCEEDED" | "QUARANTINE";
+  | "NONDETERMINISM"
+  | "FOREIGN_AWAIT"
+  | "HISTORY_CORRUPT"
+  | "KEY_MISSING"
+  | "LIMIT_EXCEEDED"
+  | "QUARANTINE";
 
 /** One side of a divergence. */
 export interface CommandSketch {

@@ -12,12 +12,17 @@ import { encodeTagged } from "./codec-encode.ts";
 import { isPlain } from "./codec-plain.ts";
 import { PerdureError } from "./errors.ts";
 
-/** How values become text and come back. The same value must always give the same text: replay compares texts. */
+/**
+ * How values become text and come back. One value may have many texts, as with encryption: replay compares what
+ * they decode to where the texts differ.
+ */
 export interface Codec {
   /** Throws `VALUE_NOT_SERIALIZABLE`, with `path`, rather than lose anything. */
   encode(value: unknown): string;
-  /** Throws `HISTORY_CORRUPT` for a text that `encode` did not write. */
+  /** Throws `HISTORY_CORRUPT` for a text that `encode` did not write, `KEY_MISSING` for a key it does not have. */
   decode(text: string): unknown;
+  /** Messages, stacks and causes of errors go through the codec as well. Default: they are stored in clear. */
+  readonly sealsFailures?: boolean;
 }
 
 /** The codec that is used unless another is given: it restores exactly, or refuses with the path. */

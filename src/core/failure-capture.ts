@@ -13,6 +13,7 @@ import {
   isEncodedValue,
 } from "./failure-record.ts";
 import * as reading from "./failure-reading.ts";
+import { sealFailure } from "./failure-seal.ts";
 import { NonRetryableError } from "./retry-errors.ts";
 
 export interface FailureOptions {
@@ -25,13 +26,14 @@ export interface FailureOptions {
 
 export function toFailure(thrown: unknown, options: FailureOptions = {}): Failure {
   const capture = new Capture(options.codec ?? defaultCodec);
-  const { category, kind, retryable } = options;
-  return {
+  const { category, kind, retryable, codec } = options;
+  const failure = {
     ...(reading.attempt(() => capture.failure(thrown)) ?? UNREADABLE),
     ...(category !== undefined && { category }),
     ...(kind !== undefined && { kind }),
     ...(retryable !== undefined && { retryable }),
   };
+  return codec?.sealsFailures === true ? sealFailure(failure, codec) : failure;
 }
 
 type Draft = { -readonly [Key in keyof Failure]: Failure[Key] };

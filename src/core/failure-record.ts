@@ -1,10 +1,10 @@
-// Failure: an error as it is stored. Plain JSON, so that a history can be read by anything.
+// Failure: an error as it is stored. Plain JSON, so that a history can be read by anything, unless it is sealed.
 //   F1. A Failure is bounded, whatever was thrown: FAILURE_LIMITS.
-//   F2. `data`, `thrown` and `encoded` are codec texts; all else is readable without the codec.
+//   F2. `data`, `thrown`, `encoded` and `sealed` are codec texts; all else is readable without the codec.
 
 export type FailureCategory = "application" | "infrastructure" | "configuration" | "poison";
 
-/** An error as it is stored: plain JSON, bounded, readable without a codec. */
+/** An error as it is stored: plain JSON, bounded, readable without a codec unless that seals failures. */
 export interface Failure {
   readonly category: FailureCategory;
   /** How it came about, where that was not by a throw in user code. */
@@ -24,6 +24,8 @@ export interface Failure {
   readonly data?: string;
   /** Codec text of what was thrown, if that was no Error. */
   readonly thrown?: string;
+  /** Codec text of message, stack and causes, where the codec seals failures; `message` then says no more than that. */
+  readonly sealed?: string;
 }
 
 /** A cause that is no Error. */

@@ -7,10 +7,12 @@ import { type Codec, defaultCodec } from "./codec.ts";
 import { bareError, defineHidden, defineShown } from "./error-classes.ts";
 import { PerdureError } from "./errors.ts";
 import { type EncodedValue, type Failure, isEncodedValue } from "./failure-record.ts";
+import { openFailure } from "./failure-seal.ts";
 import { OrchestrationError } from "./outcome-errors.ts";
 import { TaskError } from "./task-errors.ts";
 
-export function fromFailure(failure: Failure, codec: Codec = defaultCodec): Error {
+export function fromFailure(stored: Failure, codec: Codec = defaultCodec): Error {
+  const failure = openFailure(stored, codec);
   const error = bareError(failure.type ?? "Error");
   defineHidden(error, "message", failure.message);
   if (error.name !== failure.name) defineHidden(error, "name", failure.name);

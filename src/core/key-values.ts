@@ -6,6 +6,7 @@ import { parseDuration, type Duration } from "./duration.ts";
 import { PerdureError } from "./errors.ts";
 import { parseInstanceReference } from "./ids.ts";
 import { callStep } from "./run-calls.ts";
+import { decodeNow } from "./run-delivery.ts";
 import { clearKeyValues, deleteKeyValue, pruneKeyValues, setKeyValue } from "./run-self.ts";
 import type { Run } from "./run.ts";
 
@@ -16,12 +17,12 @@ export function keyValues(run: Run): KeyValues {
   const members = {
     get: (key: string) => {
       const text = run.state.get(key);
-      return text === undefined ? undefined : run.codec.decode(text);
+      return text === undefined ? undefined : decodeNow(run, text);
     },
     set: (key: string, value: unknown) => setKeyValue(run, key, value),
     delete: (key: string) => deleteKeyValue(run, key),
     clear: () => clearKeyValues(run),
-    entries: () => run.state.entries().map(([key, text]) => [key, run.codec.decode(text)] as const),
+    entries: () => run.state.entries().map(([key, text]) => [key, decodeNow(run, text)] as const),
     get size() {
       return run.state.size;
     },
@@ -47,5 +48,5 @@ function readOther(run: Run, id: string, key: string): Task<unknown> {
   const read: DurableTask<unknown> = callStep(run, { kind: "StepScheduled", name: READ_STEP }, () =>
     readKeyValue(id, key),
   );
-  return read.map((text) => (typeof text === "string" ? run.codec.decode(text) : undefined));
+  return read.map((text) => (typeof text === "string" ? decodeNow(run, text) : undefined));
 }

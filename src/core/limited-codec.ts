@@ -12,5 +12,6 @@ export function limitedCodec(codec: Codec, limits: Limits): Codec {
       return text;
     },
     decode: (text) => codec.decode(text),
+    sealsFailures: codec.sealsFailures === true,
   };
 }

@@ -12,6 +12,7 @@
 import { type Codec, defaultCodec } from "./codec.ts";
 import type { CommandBody, EventBody, TerminalBody } from "./history-events.ts";
 
+/** Throws what the codec throws for a recorded value that it cannot read. */
 export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Codec): boolean {
   switch (asked.kind) {
     case "ActivityScheduled":
@@ -83,12 +84,7 @@ export function sameTerminal(recorded: EventBody, asked: TerminalBody): boolean 
 
 /** Texts that are equal cost one comparison; only what is about to differ is looked into (M3). */
 function sameInput(recorded: string, asked: string, codec: Codec): boolean {
-  if (recorded === asked) return true;
-  try {
-    return comparable(recorded, codec) === comparable(asked, codec);
-  } catch {
-    return false;
-  }
+  return recorded === asked || comparable(recorded, codec) === comparable(asked, codec);
 }
 
 function comparable(text: string, codec: Codec): string {

@@ -39,6 +39,7 @@ import {
   callTimer,
   callTransaction,
 } from "./run-calls.ts";
+import { decodeNow } from "./run-delivery.ts";
 import { runScope, runShield } from "./run-scope.ts";
 import { setAttributes, setStatus } from "./run-self.ts";
 import type { Run } from "./run.ts";
@@ -86,7 +87,7 @@ export function orchestrationContext(run: Run): OrchestrationContext {
     },
     setStatus: (value: unknown) => setStatus(run, value),
     get status() {
-      return run.state.status === null ? undefined : run.codec.decode(run.state.status);
+      return run.state.status === null ? undefined : decodeNow(run, run.state.status);
     },
     kv: keyValues(run),
     setAttributes: (attributes: Readonly<Record<string, string | null>>) =>

@@ -4,8 +4,8 @@
 //   G3. A payload that cannot be decoded blocks the run; it is never handed on half read (semantics 6).
 
 import { asyncContext } from "./async-context.ts";
-import { isPerdureError } from "./errors.ts";
-import { fromFailure } from "./failure.ts";
+import { isPerdureError, PerdureError } from "./errors.ts";
+import { fromFailure, openFailure } from "./failure.ts";
 import type {
   ActivityFailed,
   ChildFailed,
@@ -63,11 +63,12 @@ function taskError(
   task: OpenTask,
   body: ActivityFailed | StepFailed | ChildFailed,
 ): TaskError | null {
-  const { failure } = body;
-  const cause = readable(run, () => fromFailure(failure, run.codec));
-  if (cause === null) return null;
-  const attempts = body.kind === "ChildFailed" ? 1 : body.attempts;
-  const init = { attempts, failure, cause: cause.read };
+  const opened = readable(run, () => {
+    const failure = openFailure(body.failure, run.codec);
+    return { failure, cause: fromFailure(failure, run.codec) };
+  });
+  if (opened === null) return null;
+  const init = { attempts: body.kind === "ChildFailed" ? 1 : body.attempts, ...opened.read };
   switch (body.kind) {
     case "ChildFailed":
       return replayed(new ChildError(task.name, init));
@@ -138,15 +139,29 @@ export function decode(run: Run, text: string): { decoded: unknown } | null {
   return value === null ? null : { decoded: value.read };
 }
 
+/**
+ * For calls that answer at once, from what the instance holds. Where that cannot be read the run is blocked and the
+ * call throws; whatever the code makes of it is recorded nowhere.
+ */
+export function decodeNow(run: Run, text: string): unknown {
+  const value = decode(run, text);
+  if (value === null) throw new PerdureError("HISTORY_CORRUPT", "A value cannot be read.");
+  return value.decoded;
+}
+
 function readable<T>(run: Run, read: () => T): { read: T } | null {
   try {
     return { read: read() };
   } catch (error) {
-    const why = isPerdureError(error) ? error.message : String(error);
-    run.block({
-      code: "HISTORY_CORRUPT",
-      message: `A value in the history cannot be read: ${why}`,
-    });
+    blockUnreadable(run, error);
     return null;
   }
+}
+
+export function blockUnreadable(run: Run, error: unknown): void {
+  const why = isPerdureError(error) ? error.message : String(error);
+  run.block({
+    code: isPerdureError(error, "KEY_MISSING") ? "KEY_MISSING" : "HISTORY_CORRUPT",
+    message: `A value in the history cannot be read: ${why}`,
+  });
 }

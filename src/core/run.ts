@@ -25,11 +25,12 @@ import {
 } from "./history-events.ts";
 import { commandRefusal, DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { Mailbox } from "./mailbox.ts";
-import { sameCommand, sameKindAndName, sameTerminal } from "./match.ts";
+import { sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
 import { cancelLeftovers, dropDeferred } from "./run-cancel.ts";
 import { applyDelivery } from "./run-delivery.ts";
 import { scheduleAnew } from "./run-fork.ts";
+import { isRecordedAs } from "./run-match.ts";
 import type { BufferedLog, Command, RunOptions } from "./run-options.ts";
 import { RunState } from "./run-state.ts";
 import { Scope } from "./scope.ts";
@@ -210,18 +211,14 @@ export class Run {
     if (this.isOver) return null;
     const recorded = this.#next();
     if (recorded !== undefined) {
-      const isCopied = recorded.sequence <= (this.options.copiedUntil ?? 0);
-      const isSame = isCopied
-        ? sameKindAndName(recorded, body)
-        : sameCommand(recorded, body, this.codec);
-      if (!isSame) {
+      if (!isRecordedAs(this, recorded, body)) {
         this.#refuse(body); // it was refused then, and left no trace
         this.#diverge(recorded.sequence, recorded, body);
         return null;
       }
       this.#cursor++;
       this.lastSequence = recorded.sequence;
-      // Same kind: sameCommand compared it.
+      // Same kind: isRecordedAs compared it.
       return { sequence: recorded.sequence, body: recorded as unknown as Body, isNew: false };
     }
     this.#refuse(body);
@@ -251,7 +248,7 @@ export class Run {
   /** Whether the next recorded command is this one. */
   isRecorded(body: CommandBody): boolean {
     const recorded = this.#next();
-    return recorded !== undefined && sameCommand(recorded, body, this.codec);
+    return recorded !== undefined && isRecordedAs(this, recorded, body);
   }
 
   get instanceId(): string {

@@ -9,6 +9,7 @@
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE, FINISHED, LIMIT_EXCEEDED, NOT_FOUND } from "../core/provider/results.ts";
 import { ColumnArrays, texts } from "./column-arrays.ts";
 import { flag, integer, only, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
@@ -22,7 +23,6 @@ import { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline, type Answer, type Statement } from "./pipeline.ts";
 import { probe } from "./probing.ts";
-import { DONE, FINISHED, LIMIT_EXCEEDED, NOT_FOUND } from "./results.ts";
 import type { Sends } from "./send.ts";
 import { dueOf } from "./tasks.ts";
 

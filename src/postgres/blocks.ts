@@ -6,6 +6,7 @@
 
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "../core/provider/results.ts";
 import { flag, integer, text } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { tellDue } from "./delivery.ts";
@@ -13,7 +14,6 @@ import { wakeMessage, type Inbox } from "./inbox.ts";
 import type { Instances } from "./instances.ts";
 import type { NewsDraft } from "./news.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
-import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "./results.ts";
 
 export class Blocks {
   readonly #instances: Instances;

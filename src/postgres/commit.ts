@@ -9,6 +9,7 @@
 
 import type { PerdureError } from "../core/errors.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import { BUSY } from "../core/provider/results.ts";
 import { receiversIn, writeBatch, type BatchResults, type BatchWriters } from "./batch.ts";
 import type { Blocks } from "./blocks.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -19,7 +20,6 @@ import { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import type { Pauses } from "./pause.ts";
 import { Pipeline } from "./pipeline.ts";
-import { BUSY } from "./results.ts";
 import { segmentsOf, type EverydayItem, type RareItem, type Segment } from "./segments.ts";
 import { cancelsOf } from "./turn.ts";
 

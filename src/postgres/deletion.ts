@@ -7,6 +7,7 @@
 
 import type { DeleteResult, Removed } from "../core/provider/admin.ts";
 import { TERMINAL_STATUSES } from "../core/provider/instances.ts";
+import { DELETED } from "../core/provider/outcomes.ts";
 import { plain } from "./column-arrays.ts";
 import { integer, text, type Row } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -15,7 +16,6 @@ import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
-import { DELETED } from "./outcomes.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
 import type { Tasks } from "./tasks.ts";
 import { probe } from "./probing.ts";

@@ -8,8 +8,8 @@
 //   D4. Finding locks nothing. Taking goes by cut and number, past what others take at the same moment, so that many
 //       runtimes that find the same line share it.
 
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
-import { AGEING_MS } from "./ageing.ts";
 import { anyIn, type Arrivals } from "./arrivals.ts";
 import { ColumnArrays, texts } from "./column-arrays.ts";
 import { flag, integer, integerOrNull, only, text, type Row } from "./columns.ts";
@@ -130,6 +130,7 @@ export class DueInstances {
         SELECT x.key FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
           SELECT i.key FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
           WHERE ${OF_CUT} AND ${IS_FIRST} AND ${FREE} AND ${takeable("$4")} AND i.suspicion = 0
+            AND i.lease_owner IS DISTINCT FROM $1 -- what ran out stays the caller's, under its token
           ORDER BY m.visible_at, m.instance LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED
         ) AS x`),
     );

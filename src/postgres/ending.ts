@@ -9,6 +9,8 @@ import { composeRow } from "../core/history-row.ts";
 import type { CancelItem, SimpleResult, TerminateItem } from "../core/provider/commit.ts";
 import { isTerminalStatus, type TerminalStatus } from "../core/provider/instances.ts";
 import type { OutgoingMessage } from "../core/provider/messages.ts";
+import { cancelledBy, childFailed } from "../core/provider/outcomes.ts";
+import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
 import type { Statements } from "./connection.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { History } from "./history.ts";
@@ -16,10 +18,8 @@ import type { Inbox } from "./inbox.ts";
 import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
 import type { NewsDraft } from "./news.ts";
-import { cancelledBy, childFailed } from "./outcomes.ts";
 import type { Pauses } from "./pause.ts";
 import { Pipeline } from "./pipeline.ts";
-import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
 import type { Tasks } from "./tasks.ts";
 
 export interface Ending {

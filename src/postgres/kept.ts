@@ -8,13 +8,13 @@
 //       for him and finds the message, or he waits for the start and finds the instance.
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
+import { DONE, LIMIT_EXCEEDED } from "../core/provider/results.ts";
 import { integer, only } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { INBOX_COLUMNS, ON_SAME_KEY } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
 import { NEWBORN_FROM, VISIBLE_AT } from "./newborn.ts";
 import type { Pipeline, Statement, Value } from "./pipeline.ts";
-import { DONE, LIMIT_EXCEEDED } from "./results.ts";
 import { probe } from "./probing.ts";
 
 export const KEPT_MAX = 1_000;

@@ -8,13 +8,14 @@
 //       Whoever takes his place in line, free since he was found, does not push another out of it: there is more then.
 //   L6. What users' transactions have sent is brought into the inboxes first: whoever hears of nothing finds it here.
 
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type { ReleaseInstanceItem, SimpleResult } from "../core/provider/commit.ts";
 import type {
   LeasedInstance,
   LeasedInstances,
   LeaseInstancesRequest,
 } from "../core/provider/instances.ts";
-import { AGEING_MS } from "./ageing.ts";
+import { DONE, LEASE_LOST } from "../core/provider/results.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { ColumnArrays, plain } from "./column-arrays.ts";
 import { flag, integer, text, textOrNull, type Row } from "./columns.ts";
@@ -27,7 +28,6 @@ import { dueColumns } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
-import { DONE, LEASE_LOST } from "./results.ts";
 import { dueOf, type ReadResults } from "./tasks.ts";
 import { none, probe } from "./probing.ts";
 

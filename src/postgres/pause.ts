@@ -5,6 +5,7 @@
 
 import type { PauseItem, ResumeItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { tellDue } from "./delivery.ts";
 import type { Inbox } from "./inbox.ts";
@@ -12,7 +13,6 @@ import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
 import type { NewsDraft } from "./news.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
-import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
 
 export class Pauses {
   readonly #instances: Instances;

@@ -99,6 +99,10 @@ export class Runtimes {
     return (await statements.run(this.#knows, [id])).length > 0;
   }
 
+  async isThere(id: string): Promise<boolean> {
+    return (await this.#connection.read(this.#knows, [id])).length > 0;
+  }
+
   async beat(id: string): Promise<boolean> {
     const pipeline = new Pipeline();
     const answer = pipeline.add(this.#beat, [id]);

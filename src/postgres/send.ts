@@ -4,6 +4,7 @@
 //   S3. A sender is refused what cannot arrive.
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
+import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { flag, textOrNull } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -12,7 +13,6 @@ import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
 import type { KeptMessages } from "./kept.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
-import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
 import { probe } from "./probing.ts";
 
 const SENDS = new ColumnArrays({ id: "text", request_id: "text", name: "text", data: "text" });

@@ -13,6 +13,7 @@ import type {
   TurnItem,
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE } from "../core/provider/results.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { messagesOf, type Inbox } from "./inbox.ts";
@@ -20,7 +21,6 @@ import type { Instances } from "./instances.ts";
 import type { KeptMessages } from "./kept.ts";
 import { Pipeline, type Statement, type Value } from "./pipeline.ts";
 import type { Requests } from "./requests.ts";
-import { DONE } from "./results.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
 import type { TaskHolds } from "./task-holds.ts";
 

@@ -11,6 +11,7 @@ import type {
   StartResult,
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { childExists, REPLACED_REQUEST } from "../core/provider/outcomes.ts";
 import type { Births, Birth } from "./births.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { integer, only } from "./columns.ts";
@@ -30,7 +31,6 @@ import type { Instances, Lease } from "./instances.ts";
 import type { KeyValues } from "./key-values.ts";
 import { dueColumns } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
-import { childExists, REPLACED_REQUEST } from "./outcomes.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
 import type { Requests } from "./requests.ts";
 import type { Runtimes } from "./runtimes.ts";

@@ -8,6 +8,7 @@ import { decodeRow, type HistoryRow } from "../core/history-row.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { isPerdureError } from "../core/errors.ts";
 import type { SimpleResult, StepOutcomeItem } from "../core/provider/commit.ts";
+import { DONE, LEASE_LOST } from "../core/provider/results.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -16,7 +17,6 @@ import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "./inbox.ts"
 import { TARGET } from "./instance-rows.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
-import { DONE, LEASE_LOST } from "./results.ts";
 import { dueOf, type ReadResults } from "./tasks.ts";
 import { none, probe } from "./probing.ts";
 

@@ -10,6 +10,7 @@
 import type pg from "pg";
 import { PerdureError } from "../core/errors.ts";
 import type { StepOutcomeItem } from "../core/provider/commit.ts";
+import { LEASE_LOST } from "../core/provider/results.ts";
 import type { Transacted } from "../core/provider/transactions.ts";
 import { told, type Connection } from "./connection.ts";
 import { isLost, isRefused, isUsersFault, passesFor, sqlState, toPerdureError } from "./errors.ts";
@@ -17,7 +18,6 @@ import type { Instances } from "./instances.ts";
 import { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline, Statement } from "./pipeline.ts";
-import { LEASE_LOST } from "./results.ts";
 import { Slots } from "./slots.ts";
 import { FENCED, type StepOutcomes } from "./step-outcomes.ts";
 

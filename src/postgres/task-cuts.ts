@@ -5,8 +5,8 @@
 //   TC3. Tasks of all sessions have an index of their own, read in order past those that others hold; it
 //        is looked at only while a new session may be claimed. Those of chosen sessions are read session by session.
 
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type { LeaseTasksRequest, TagFilter } from "../core/provider/tasks.ts";
-import { AGEING_MS } from "./ageing.ts";
 import { texts } from "./column-arrays.ts";
 import { flag, integer, integerOrNull, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";

@@ -58,7 +58,10 @@ export class TaskQueue {
       const { waiting, more, nextAt } = await this.#find(request);
       if (waiting.length === 0) return { tasks: [], more, nextAt };
       const tasks: LeasedTask[] = await this.#takes.take(request, waiting);
-      if (tasks.length > 0 || round === ROUNDS) return { tasks, more, nextAt };
+      if (tasks.length > 0) return { tasks, more, nextAt };
+      // Others took all of it; or nothing is for the caller, because it was declared dead.
+      if (!(await this.#takes.knows(request.owner))) return NOTHING;
+      if (round === ROUNDS) return { tasks, more, nextAt };
     }
   }
 

@@ -4,8 +4,8 @@
 //   TT2. A session is claimed in the transaction that takes its task, before it (SE1).
 //   TT3. What a request took is known by its token: asked again, it is handed over again.
 
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type { LeasedTask, LeaseTasksRequest, SessionClaim } from "../core/provider/tasks.ts";
-import { AGEING_MS } from "./ageing.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { integer, integerOrNull, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
@@ -94,6 +94,11 @@ export class TaskTakes {
         this.#inSessions(statements, request, plain, named),
       ),
     );
+  }
+
+  /** Whether anything may be given to it. */
+  knows(owner: string): Promise<boolean> {
+    return this.#runtimes.isThere(owner);
   }
 
   /** What was taken under this token before. */

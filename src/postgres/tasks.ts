@@ -8,6 +8,7 @@ import type {
   RetryItem,
   SimpleResult,
 } from "../core/provider/commit.ts";
+import { DONE, LEASE_LOST } from "../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim } from "../core/provider/tasks.ts";
 import { ColumnArrays, plain } from "./column-arrays.ts";
 import { text, textOrNull, type Row } from "./columns.ts";
@@ -17,7 +18,6 @@ import { TARGET } from "./instance-rows.ts";
 import { dueColumns, dueTime } from "./messages.ts";
 import type { Due, NewsDraft } from "./news.ts";
 import type { Answer, Pipeline, Statement } from "./pipeline.ts";
-import { DONE, LEASE_LOST } from "./results.ts";
 import { bumpOf, type Sessions } from "./sessions.ts";
 import {
   ADDRESS,

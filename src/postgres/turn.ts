@@ -8,6 +8,7 @@
 
 import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
 import type { OutgoingMessage } from "../core/provider/messages.ts";
+import { LEASE_LOST, PAUSED } from "../core/provider/results.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { flag, integer, text } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -16,7 +17,6 @@ import type { History } from "./history.ts";
 import { messagesOf, timerMessage, wakeMessage, type Inbox } from "./inbox.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
-import { LEASE_LOST, PAUSED } from "./results.ts";
 import type { Starts } from "./start.ts";
 import type { State } from "./state.ts";
 import type { TaskHolds } from "./task-holds.ts";

@@ -20,11 +20,16 @@ export type AttemptResult =
   | { readonly kind: "completed"; readonly output: string }
   | { readonly kind: "failed"; readonly failure: Failure; readonly retryAfterMs: number | null };
 
+/** Its input cannot be read: here, for want of a key, or by anybody. */
+export interface Undecodable {
+  readonly kind: "undecodable";
+  readonly why: string;
+  readonly keyMissing: boolean;
+}
+
 /** How an activity's attempt ended; where it ran elsewhere, also that it did not. */
 export type ActivityResult =
-  | AttemptResult
-  | { readonly kind: "undecodable"; readonly why: string }
-  | { readonly kind: "died"; readonly why: string };
+  AttemptResult | Undecodable | { readonly kind: "died"; readonly why: string };
 
 /** What an attempt is told about itself. */
 export interface AttemptDescription {
@@ -150,6 +155,12 @@ export async function runAttempt(options: {
       retryAfterMs: null,
     };
   }
+}
+
+/** What an attempt came to whose input the codec refuses with this. */
+export function undecodable(error: unknown): Undecodable {
+  const keyMissing = isPerdureError(error, "KEY_MISSING");
+  return { kind: "undecodable", why: String(error), keyMissing };
 }
 
 /** What an attempt came to that threw this. */

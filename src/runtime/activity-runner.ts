@@ -2,6 +2,9 @@
 //   AC1. A slot is held from the reservation (or lease) until the handler has ended or its grace is over.
 //   AC2. The first of {outcome, timeout, cancel, lost lease, shutdown} decides; everything later is ignored.
 //   AC3. An attempt is counted when it failed; one that was handed back is not (semantics 13).
+//   AC4. Once stopped nothing is begun: tasks that still come, with answers to earlier requests, are handed back.
+//   AC5. One whose input is encrypted with a key that is missing here is kept for a while, without a slot, and handed
+//        back: another worker may have the key, and nobody's attempt was made.
 
 import type { WorkFrame } from "../core/async-context.ts";
 import type { Activity } from "../core/definitions.ts";
@@ -18,8 +21,10 @@ import {
   deathFailure,
   runAttempt,
   timeoutFailure,
+  undecodable,
   type ActivityResult,
   type ActivityServices,
+  type Undecodable,
 } from "./activity-run.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 import { activitySpan, AttemptWatch } from "./observation.ts";
@@ -29,6 +34,9 @@ import type { TaskOutcomes } from "./task-outcomes.ts";
 import type { Tellings } from "./tellings.ts";
 import type { PoolJob, Ticket } from "./thread-pool.ts";
 import { executorOf } from "./thread-pools.ts";
+
+/** How long a task is kept whose key is missing, before anybody may take it again. */
+const WITHHOLD_MS = 30_000;
 
 export interface ActivityRunnerOptions extends ActivityServices {
   readonly workerId: string;
@@ -46,7 +54,7 @@ export interface ActivityRunnerOptions extends ActivityServices {
   /** Hands an attempt to threads. */
   readonly toThread: (threads: Threads, job: PoolJob) => Ticket;
   readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
-  readonly outcomes: Pick<TaskOutcomes, "over" | "retry">;
+  readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "unbegun">;
   readonly tellings: Tellings;
   readonly telemetry: Telemetry | null;
   /** Told which sessions have tasks under way. */
@@ -63,7 +71,10 @@ export class ActivityRunner {
   readonly #running = new Map<string, RunningActivity>();
   #reserved = 0;
   #winding = 0;
+  /** Of those that run here (AC5). */
+  #withheld = 0;
   #suspects = 0;
+  #isStopped = false;
   readonly stats = {
     started: 0,
     completed: 0,
@@ -86,11 +97,11 @@ export class ActivityRunner {
   }
 
   get free(): number {
-    const used = this.#running.size + this.#reserved + this.#winding;
+    const used = this.active + this.#reserved + this.#winding;
     return Math.max(this.#options.concurrency - used, 0);
   }
   get active(): number {
-    return this.#running.size;
+    return this.#running.size - this.#withheld;
   }
   /** One suspect at a time (semantics 13). */
   get mayTakeSuspect(): boolean {
@@ -120,8 +131,13 @@ export class ActivityRunner {
     this.#reserved -= count;
   }
 
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   start(task: LeasedTask): void {
     const { attemptsMax, find } = this.#options;
+    if (this.#isStopped) return this.#options.outcomes.unbegun(task);
     if (task.suspect) this.#suspects++;
     if (task.undecodable === true) {
       return this.#poison(task, `poison: the options of activity ${task.name} cannot be read`);
@@ -159,7 +175,7 @@ export class ActivityRunner {
     try {
       input = codec.decode(task.input);
     } catch (error) {
-      return this.#ended(running, { kind: "undecodable", why: String(error) });
+      return this.#ended(running, undecodable(error));
     }
     const its = { lastHeartbeat: task.heartbeat, voice: running };
     const context = new ActivityAttempt(describeAttempt(task, workerId), this.#options, its);
@@ -196,11 +212,31 @@ export class ActivityRunner {
 
   #ended(running: RunningActivity, result: ActivityResult): void {
     if (running.state !== "active") return this.#gone(running);
+    if (result.kind === "undecodable" && result.keyMissing) return this.#withhold(running, result);
     running.watch?.over(result.kind);
     this.#decide(running);
     running.state = "gone";
     this.#report(running, result);
     this.#options.onFree();
+  }
+
+  /** AC5. */
+  #withhold(running: RunningActivity, { kind, why }: Undecodable): void {
+    const { task } = running;
+    const { log, monotonic, outcomes, onFree } = this.#options;
+    log("warn", `activity "${task.name}" waits for a worker that can read its input: ${why}`, {
+      instance: task.instanceId,
+    });
+    this.#withheld++;
+    running.isWithheld = true;
+    running.endsBy(monotonic() + WITHHOLD_MS, () => {
+      running.watch?.over(kind);
+      this.#decide(running);
+      running.state = "gone";
+      outcomes.unbegun(task);
+      this.settled(task);
+    });
+    onFree();
   }
 
   #report({ task, details }: RunningActivity, result: ActivityResult): void {
@@ -315,6 +351,7 @@ export class ActivityRunner {
   #decide(running: RunningActivity): void {
     running.stopTimers();
     this.#running.delete(addressKey(running.task));
+    if (running.isWithheld) this.#withheld--;
     if (running.task.session !== null) this.#options.sessions.leave(running.task.session);
   }
 

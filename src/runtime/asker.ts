@@ -3,8 +3,9 @@
 //   DI1. One request of each kind is in flight; what is asked meanwhile is asked once more afterwards.
 //   DI2. Nothing is taken that there is no room for (I12).
 //   DI3. Errors of the store are retried with back-off for as long as it takes (P6).
+//   DI4. Once stopped nothing is asked and no timer is left, whatever answers still come.
 
-import { backOff } from "../core/committer.ts";
+import { backOffMs } from "../core/committer.ts";
 import type { Environment, TimerHandle } from "../core/environment.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 
@@ -25,6 +26,7 @@ export class Asker {
   #scheduled = false;
   #stopped = false;
   #timer: TimerHandle | null = null;
+  #backOff: TimerHandle | null = null;
   #timerAt = Infinity;
 
   constructor(options: {
@@ -71,6 +73,7 @@ export class Asker {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#backOff?.cancel();
   }
 
   async #askAll(): Promise<void> {
@@ -84,11 +87,19 @@ export class Asker {
         // Not due by the store's clock, whatever our copy of it says: asking at once would only spin.
         if (nextAt !== null) this.wakeIn(Math.max(nextAt - this.#storeNow(), 1));
       } catch (error) {
+        if (this.#stopped) return;
         this.#onError(error);
         this.#wanted = true;
-        await backOff(this.#environment, failures++);
+        await this.#pause(failures++);
       }
     }
     this.#asking = false;
+  }
+
+  #pause(failures: number): Promise<void> {
+    const delayMs = backOffMs(this.#environment, failures);
+    return new Promise((resolve) => {
+      this.#backOff = this.#environment.setTimer(delayMs, resolve);
+    });
   }
 }

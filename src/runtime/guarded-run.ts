@@ -21,5 +21,6 @@ export function unguarded(codec: Codec): Codec {
   return {
     encode: (value) => inRootContext(() => codec.encode(value)),
     decode: (text) => inRootContext(() => codec.decode(text)),
+    sealsFailures: codec.sealsFailures === true,
   };
 }

@@ -6,6 +6,7 @@
 import type { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
+import type { LeasedTask } from "../core/provider/tasks.ts";
 import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import { InstanceCache, isEvictable } from "./instance-cache.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -91,6 +92,13 @@ export class Holding {
       if (task === null) continue;
       const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
       this.#o.committer.submit(item).catch(() => undefined);
+    }
+  }
+
+  /** Tasks that may be leased to us and will not run here; their tokens decide. */
+  handBack(tasks: readonly LeasedTask[]): void {
+    for (const task of tasks) {
+      this.#o.committer.submit({ kind: "releaseTask", task }).catch(() => undefined);
     }
   }
 

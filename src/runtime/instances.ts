@@ -2,6 +2,7 @@
 //   IN1. A turn's effects leave this runtime only after its commit returned (I13): tasks and steps are entered,
 //        log lines written, cancels carried out in `#committed`.
 //   IN2. A refused commit drops the live run; outcomes whose task is still ours go to the inbox (semantics 4a).
+//   IN3. A refused turn may be written, its answer lost, and others gone on from it: its born tasks are handed back.
 
 import { inOrder } from "../core/inbox-delivery.ts";
 import type { BlockReason } from "../core/block.ts";
@@ -52,6 +53,8 @@ export interface InstancesOptions {
   /** What every run of this runtime is made with. */
   readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "limits" | "readKeyValue">;
   readonly mayLeaseAtBirth: () => boolean;
+  /** Whether a lease is that of a start of this process whose answer is still on its way. */
+  readonly isExpected: (token: number) => boolean;
   /** A timer was written that comes due after this many milliseconds. */
   readonly onTimer: (delayMs: number) => void;
   /** Tasks were written for the queue. */
@@ -118,13 +121,14 @@ export class Instances {
     const known = this.#cache.byKey(leased.key);
     if (!leased.fresh) {
       if (known !== undefined) return this.giveMessages(known, leased.messages, stamp);
+      if (this.#o.isExpected(leased.token)) return;
       // Leased to us by a call whose answer was lost: given back, so that it is leased again with its history.
       return this.#holding.release(leased);
     }
     // Its commit gave it back, or somebody took it over; the answer that says so is still on its way.
     if (known !== undefined) this.#holding.letGo(known);
     const definition = this.#o.registry.orchestration(leased.name, leased.version);
-    if (definition === undefined) return this.#holding.release(leased);
+    if (definition === undefined || this.#stopping) return this.#holding.release(leased); // as AC4
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
     if (leased.suspicion >= SUSPICION_MAX) return this.#blocker.quarantine(held, leased.suspicion);
@@ -235,7 +239,7 @@ export class Instances {
           this.#committed({ turn, item, events, logs, due: result.due });
         } else {
           births.takeBack();
-          this.#refused(turn, result.code);
+          this.#refused(turn, item, result.code);
         }
       },
       (error: unknown) => {
@@ -359,13 +363,14 @@ export class Instances {
     if (born.length < item.tasks.length) this.#o.onQueued();
   }
 
-  #refused(turn: FinishedTurn, code: "LEASE_LOST" | "PAUSED"): void {
+  #refused(turn: FinishedTurn, item: TurnItem, code: "LEASE_LOST" | "PAUSED"): void {
     this.#o.stats.refusedTurns++;
     const { held } = turn;
     const outcomes = [...turn.outcomes, ...held.outcomes];
     if (code === "PAUSED") return this.#holding.letGoPaused(held, outcomes);
     this.#holding.drop(held);
     this.#holding.toInbox(outcomes);
+    this.#holding.handBack(bornTasks(held, item)); // IN3
     // Whoever took the lease away may have left a start behind, whose news found the instance held here.
     this.#o.onCalled(held.key);
   }

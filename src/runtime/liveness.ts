@@ -3,6 +3,7 @@
 //        and our own beats went through for a whole stale time without a gap, so that a store that was away for a
 //        while robs nobody.
 //   LV2. A runtime that was declared dead owns nothing any more: it drops everything and registers anew.
+//   LV3. Nothing of it is registered once it has stopped: what was on its way has arrived before the goodbye.
 
 import type { Environment } from "../core/environment.ts";
 import type { LogSink } from "../core/log.ts";
@@ -42,6 +43,8 @@ export class Liveness {
   /** Counts them, so that a beat's answer can be told from one about an earlier row. */
   #registrations = 0;
   #stopped = false;
+  /** The last time that it registered anew, perhaps still under way. */
+  #return: Promise<void> = Promise.resolve();
 
   constructor(options: LivenessOptions) {
     this.#o = options;
@@ -96,10 +99,15 @@ export class Liveness {
       runtime: registration.id,
     });
     this.#o.onLost();
+    this.#return = this.#registerAnew();
+    await this.#return;
+  }
+
+  async #registerAnew(): Promise<void> {
+    const { provider, registration } = this.#o;
     // What the store may have given us meanwhile is not known here any more: nobody would work on it (LV2).
     await provider.removeRuntime(registration.id);
-    await this.#register();
-    if (this.#stopped) await provider.removeRuntime(registration.id);
+    if (!this.#stopped) await this.#register();
   }
 
   /** Frees what dead runtimes hold. */
@@ -141,6 +149,7 @@ export class Liveness {
     this.#stopped = true;
     await this.#heart?.stop();
     this.#heart = null;
+    await this.#return.catch(() => undefined); // whoever beat was told
   }
 }
 

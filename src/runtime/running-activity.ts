@@ -30,6 +30,8 @@ export class RunningActivity implements ActivityVoice {
   details: string | null = null;
   /** active → winding (decided; the handler may still end within its grace) → gone (its slot is free). */
   state: "active" | "winding" | "gone" = "active";
+  /** Its input cannot be read here; it waits to be handed back. */
+  isWithheld = false;
   readonly #o: RunningActivityOptions;
   #timer: TimerHandle | null = null;
   #beatTimer: TimerHandle | null = null;

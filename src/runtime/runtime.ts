@@ -152,6 +152,7 @@ export class Runtime {
         readKeyValue: async (id, key) => (await provider.readKeyValue(id, key))?.value,
       },
       mayLeaseAtBirth: () => !this.#intake.tasksWait,
+      isExpected: (token) => this.#adoption.isExpected(token),
       onTimer: (delayMs) => this.#intake.wakeInstancesIn(delayMs),
       onQueued: () => this.#intake.queued(),
       onFree: () => this.#intake.turnFree(),
@@ -290,7 +291,7 @@ export class Runtime {
       this.#housekeeping.stop();
       for (const cleanup of this.#cleanups.splice(0)) cleanup();
       this.#instances.stop();
-      this.#work.steps.stop();
+      this.#work.stop();
       await this.#quiet(graceMs);
       await this.#work.end();
       this.#instances.holding.dropAll();
@@ -334,6 +335,7 @@ export class Runtime {
 
   async #tidy(now: number): Promise<void> {
     this.#instances.holding.sweep();
+    this.#work.steps.tick();
     this.#housekeeping.tick(now);
     await this.#sessions.tick(now);
   }

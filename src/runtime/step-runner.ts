@@ -2,6 +2,8 @@
 //   SR1. A step is entered after the commit that made its causes durable (17b), and again after a crash.
 //   SR2. At most `concurrency` run at once; the others wait in order.
 //   SR3. An aborted step's late outcome is dropped (17f).
+//   SR4. An attempt whose time has not come is entered when its message says so. It is looked at now and then as
+//        well: whoever took that message may have died, and the store's clock may have gone back since.
 
 import type { WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
@@ -52,6 +54,8 @@ export class StepRunner {
   readonly #options: StepRunnerOptions;
   readonly #running = new Set<RunningStep>();
   readonly #waiting: RunningStep[] = [];
+  /** Instances with an attempt whose time has not come (SR4). */
+  readonly #early = new Set<HeldInstance>();
   #stopped = false;
 
   constructor(options: StepRunnerOptions) {
@@ -71,13 +75,22 @@ export class StepRunner {
 
   /** Enters every open step of the instance that is due and not under way. */
   enterDue(held: HeldInstance): void {
+    this.#early.delete(held);
     for (const task of held.run?.open.values() ?? []) {
       if (task.kind !== "step" || task.entered) continue;
-      if (task.dueAt > this.#options.storeNow()) continue;
+      if (task.dueAt > this.#options.storeNow()) {
+        this.#early.add(held);
+        continue;
+      }
       task.entered = true;
       this.#waiting.push(this.#prepare(held, task));
     }
     this.#next();
+  }
+
+  /** SR4. A busy instance is looked at after its commit. */
+  tick(): void {
+    for (const held of [...this.#early]) if (held.state === "idle") this.enterDue(held);
   }
 
   #prepare(held: HeldInstance, step: OpenStep): RunningStep {
@@ -209,6 +222,7 @@ export class StepRunner {
 
   /** The instance is no longer held here, or its execution ended. */
   abortAll(held: HeldInstance, reason: () => Error): void {
+    this.#early.delete(held);
     if (this.#running.size === 0 && this.#waiting.length === 0) return;
     for (const running of this.#all(held)) this.#drop(running, reason());
   }

@@ -48,6 +48,12 @@ export class TaskOutcomes {
       .finally(() => this.#o.settled(task));
   }
 
+  /** It was not begun, and nothing is held against it. */
+  unbegun(task: LeasedTask): void {
+    // What does not get there goes with the runtime's row.
+    this.#o.committer.submit({ kind: "releaseTask", task }).catch(() => undefined);
+  }
+
   /** Heartbeats first, while the claims hold; then the tasks, then the sessions that they would be taken in. */
   async handBack(tasks: readonly LeasedTask[]): Promise<void> {
     await this.#o.flushHeartbeats();

@@ -15,6 +15,7 @@ import { callActivity } from "./activity-call.ts";
 import {
   ActivityAttempt,
   runAttempt,
+  undecodable,
   type ActivityResult,
   type ActivityServices,
 } from "./activity-run.ts";
@@ -123,7 +124,7 @@ class ActivityServer {
     try {
       input = codec.decode(order.input);
     } catch (error) {
-      return { kind: "undecodable", why: String(error) };
+      return undecodable(error);
     }
     return runAttempt({
       frame: { kind: "activity", name, instanceId: info.instanceId },

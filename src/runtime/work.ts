@@ -131,6 +131,12 @@ export class Work {
     this.#loop.start();
   }
 
+  /** Begins nothing more; what runs may end. */
+  stop(): void {
+    this.activities.stop();
+    this.steps.stop();
+  }
+
   /** The grace is over: what still runs is aborted and handed back. */
   async end(): Promise<void> {
     const reason = new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");

@@ -4,6 +4,9 @@
 //   TL2. What is open when its execution ends was cancelled with it.
 
 import type * as v from "valibot";
+import { defaultCodec, type Codec } from "../core/codec.ts";
+import type { Failure } from "../core/failure.ts";
+import { readableFailure } from "../core/failure-seal.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { isTerminal } from "../core/history-events.ts";
 import { Mailbox } from "../core/mailbox.ts";
@@ -19,8 +22,8 @@ export interface Timeline {
   readonly marks: readonly Mark[];
 }
 
-export function timelineOf(events: readonly HistoryEvent[]): Timeline {
-  const builder = new Builder();
+export function timelineOf(events: readonly HistoryEvent[], codec: Codec = defaultCodec): Timeline {
+  const builder = new Builder(codec);
   for (const event of events) builder.take(event);
   return { spans: [...builder.spans.values()], marks: builder.marks };
 }
@@ -29,6 +32,11 @@ class Builder {
   readonly spans = new Map<number, Span>();
   readonly marks: Mark[] = [];
   readonly #mailbox = new Mailbox<number>();
+  readonly #codec: Codec;
+
+  constructor(codec: Codec) {
+    this.#codec = codec;
+  }
 
   take(event: HistoryEvent): void {
     if (this.#opens(event) || this.#closes(event)) return;
@@ -129,14 +137,18 @@ class Builder {
       outcome,
       endedBy: event.sequence,
       ...("attempts" in event ? { attempts: event.attempts } : {}),
-      ...("failure" in event && outcome === "failed" ? { message: event.failure.message } : {}),
+      ...("failure" in event && outcome === "failed" ? { message: this.#said(event.failure) } : {}),
     });
   }
 
   #retried(event: HistoryEvent & { kind: "StepAttemptFailed" }): void {
     const open = this.spans.get(event.scheduled);
     if (open === undefined) return;
-    const retry = { at: timeText(event.at), message: event.failure.message };
+    const retry = { at: timeText(event.at), message: this.#said(event.failure) };
     this.spans.set(event.scheduled, { ...open, retries: [...(open.retries ?? []), retry] });
+  }
+
+  #said(failure: Failure): string {
+    return readableFailure(failure, this.#codec).message;
   }
 }

@@ -7,12 +7,12 @@
 import type { StatementSync } from "node:sqlite";
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "../core/provider/results.ts";
 import { integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Instances } from "./instances.ts";
 import type { Transaction } from "./news.ts";
-import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "./results.ts";
 
 export class Blocks {
   readonly #instances: Instances;

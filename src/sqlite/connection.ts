@@ -8,7 +8,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import { toOpenError, toPerdureError } from "./errors.ts";
-import { IN_MEMORY, locate } from "./location.ts";
+import { createFile, IN_MEMORY, locate } from "./location.ts";
 import { migrate, refuseForeign, type Migrate } from "./migrations.ts";
 import { patiently, type Patience } from "./patience.ts";
 import { applySettings, type Durability } from "./settings.ts";
@@ -29,6 +29,7 @@ export class Connection {
     const file = locate(path);
     let database: DatabaseSync | undefined;
     try {
+      if (file !== null) createFile(file);
       database = new DatabaseSync(file ?? IN_MEMORY, { timeout: 0 });
       const opened = database;
       await patiently(options, () => {

@@ -6,6 +6,7 @@
 import type { StatementSync } from "node:sqlite";
 import type { DeleteResult, Removed } from "../core/provider/admin.ts";
 import { TERMINAL_STATUSES } from "../core/provider/instances.ts";
+import { DELETED } from "../core/provider/outcomes.ts";
 import { integer, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Endings } from "./ending.ts";
@@ -13,7 +14,6 @@ import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
 import type { Transaction } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
-import { DELETED } from "./outcomes.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** What is kept of an instance beside its row, its inbox and its tasks. */

@@ -7,8 +7,8 @@
 //       the next call, in which it is (semantics 9a).
 
 import type { StatementSync } from "node:sqlite";
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
-import { AGEING_MS } from "./ageing.ts";
 import { integer, integerOrNull, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { nextCut } from "./cuts.ts";

@@ -53,8 +53,8 @@ export class Forks {
     for (const [name, value, updatedAt] of keyValues) {
       this.#keyValues.set(key, { key: name, value, updatedAt: Math.floor(updatedAt) });
     }
-    this.#inbox.insertWake(key, EXECUTION, now);
     this.#kept.handOver({ id: instance.id, key, execution: EXECUTION }, now, now);
+    this.#inbox.insertWake(key, EXECUTION, now);
     news.due(instance.id);
     return { kind: "started", key, execution: EXECUTION, leased: null };
   }

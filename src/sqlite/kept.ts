@@ -7,11 +7,11 @@
 
 import type { StatementSync } from "node:sqlite";
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
+import { DONE, LIMIT_EXCEEDED } from "../core/provider/results.ts";
 import { integer, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Requests } from "./requests.ts";
-import { DONE, LIMIT_EXCEEDED } from "./results.ts";
 
 const KEPT_MAX = 1_000;
 const KEPT_MS = 7 * 86_400_000;

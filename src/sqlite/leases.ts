@@ -12,6 +12,7 @@ import type {
   LeasedInstances,
   LeaseInstancesRequest,
 } from "../core/provider/instances.ts";
+import { DONE, LEASE_LOST } from "../core/provider/results.ts";
 import { changed, integer, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { DueInstances } from "./due-instances.ts";
@@ -19,7 +20,6 @@ import type { History } from "./history.ts";
 import type { Inbox } from "./inbox.ts";
 import { dueTime } from "./messages.ts";
 import type { Transaction } from "./news.ts";
-import { DONE, LEASE_LOST } from "./results.ts";
 import type { Runtimes } from "./runtimes.ts";
 
 const COLUMNS = `

@@ -1,7 +1,17 @@
 // Location: what may be opened, looked at before anything is.
-//   L1. Nothing is created or changed here, and a path that cannot hold a store is named with the reason.
+//   L1. Nothing is created or changed by looking, and a path that cannot hold a store is named with the reason.
+//   L2. A new file is its owner's alone, whatever the umask. SQLite gives -wal and -shm the mode of the file. One that
+//       is there keeps the mode that it has.
 
-import { accessSync, constants, statSync, type Stats } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  openSync,
+  statSync,
+  type Stats,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PerdureError } from "../core/errors.ts";
 
@@ -26,6 +36,24 @@ export function locate(path: string): string | null {
   if (!stats.isFile()) throw unfit(file, "it is not a regular file");
   assertWritable(file, file, "it is not writable");
   return file;
+}
+
+const OWNERS_ALONE = 0o600;
+
+/** Makes the file, empty, if there is none (L2). */
+export function createFile(file: string): void {
+  let handle: number;
+  try {
+    handle = openSync(file, "wx", OWNERS_ALONE);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return;
+    throw error;
+  }
+  try {
+    fchmodSync(handle, OWNERS_ALONE); // a umask may take from the owner too
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** Undefined: there is nothing of that name. */

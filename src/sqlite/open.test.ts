@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -43,6 +51,27 @@ describe("what is opened", () => {
     expect(provider.startHeart).toBeUndefined();
     await provider.close();
   });
+
+  test.each([0o000, 0o022, 0o077])(
+    "S33: a new file and those beside it are its owner's alone, with umask %o; one that is there keeps its mode",
+    async (umask) => {
+      const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+      const [made, given] = [join(folder, "made.db"), join(folder, "given.db")];
+      writeFileSync(given, "");
+      chmodSync(given, 0o640);
+      const before = process.umask(umask);
+      try {
+        const [one, two] = [await SqliteProvider.open(made), await SqliteProvider.open(given)];
+        const files = ["", "-wal", "-shm"];
+        expect(files.map((end) => modeOf(made + end))).toEqual(["600", "600", "600"]);
+        expect(files.map((end) => modeOf(given + end))).toEqual(["640", "640", "640"]);
+        await one.close();
+        await two.close();
+      } finally {
+        process.umask(before);
+      }
+    },
+  );
 
   test("a path that looks like a URI is the name of a file", async () => {
     mkdirSync(join(folder, "file:"));

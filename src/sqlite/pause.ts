@@ -6,12 +6,12 @@
 import type { StatementSync } from "node:sqlite";
 import type { PauseItem, ResumeItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
 import type { Transaction } from "./news.ts";
-import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
 
 export class Pauses {
   readonly #instances: Instances;

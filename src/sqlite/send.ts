@@ -7,13 +7,13 @@
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import type { OutgoingMessage } from "../core/provider/messages.ts";
+import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Endings } from "./ending.ts";
 import type { Instances } from "./instances.ts";
 import type { KeptMessages } from "./kept.ts";
 import type { Transaction } from "./news.ts";
 import type { Requests } from "./requests.ts";
-import { DONE, FINISHED, NOT_FOUND } from "./results.ts";
 
 export class Sends {
   readonly #instances: Instances;

@@ -14,13 +14,13 @@ import type {
   TurnItem,
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { DONE } from "../core/provider/results.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Instances } from "./instances.ts";
 import type { KeptMessages } from "./kept.ts";
 import type { Requests } from "./requests.ts";
-import { DONE } from "./results.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
 import type { Tasks } from "./tasks.ts";
 

@@ -12,6 +12,7 @@ import type {
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
+import { childExists, REPLACED_REQUEST } from "../core/provider/outcomes.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Endings } from "./ending.ts";
 import type { Inbox } from "./inbox.ts";
@@ -21,7 +22,6 @@ import type { Instances, Lease } from "./instances.ts";
 import type { KeptMessages } from "./kept.ts";
 import type { KeyValues } from "./key-values.ts";
 import type { Transaction } from "./news.ts";
-import { childExists, REPLACED_REQUEST } from "./outcomes.ts";
 import type { Requests } from "./requests.ts";
 import type { Runtimes } from "./runtimes.ts";
 

@@ -4,11 +4,11 @@
 
 import type { StatementSync } from "node:sqlite";
 import type { SimpleResult, StepOutcomeItem } from "../core/provider/commit.ts";
+import { DONE, LEASE_LOST } from "../core/provider/results.ts";
 import { text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Transaction } from "./news.ts";
-import { DONE, LEASE_LOST } from "./results.ts";
 
 export class StepOutcomes {
   readonly #inbox: Inbox;

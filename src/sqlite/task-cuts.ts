@@ -7,9 +7,9 @@
 //        is looked at only while a new session may be claimed.
 
 import type { StatementSync } from "node:sqlite";
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type { LeaseTasksRequest } from "../core/provider/tasks.ts";
 import { acceptsTags } from "../core/tags.ts";
-import { AGEING_MS } from "./ageing.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { nextCut } from "./cuts.ts";

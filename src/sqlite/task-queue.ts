@@ -11,6 +11,7 @@
 //   Q6. What a request took is known by its token: asked again, because its answer was lost, it hands over the same.
 
 import type { StatementSync } from "node:sqlite";
+import { AGEING_MS } from "../core/provider/ageing.ts";
 import type {
   LeasedTask,
   LeasedTasks,
@@ -18,7 +19,6 @@ import type {
   SessionClaim,
   SessionRequest,
 } from "../core/provider/tasks.ts";
-import { AGEING_MS } from "./ageing.ts";
 import { integer, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { dueTime } from "./messages.ts";

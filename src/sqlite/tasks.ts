@@ -9,6 +9,7 @@ import type {
   RetryItem,
   SimpleResult,
 } from "../core/provider/commit.ts";
+import { DONE, LEASE_LOST } from "../core/provider/results.ts";
 import type {
   NewTask,
   TaskAddress,
@@ -22,7 +23,6 @@ import type { Inbox } from "./inbox.ts";
 import { dueTime } from "./messages.ts";
 import type { Instances } from "./instances.ts";
 import type { Transaction } from "./news.ts";
-import { DONE, LEASE_LOST } from "./results.ts";
 import type { Sessions } from "./sessions.ts";
 import { RECORD_COLUMNS, tagsText, toTaskRecord } from "./task-rows.ts";
 

@@ -8,6 +8,7 @@
 
 import type { StatementSync } from "node:sqlite";
 import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
+import { LEASE_LOST, PAUSED } from "../core/provider/results.ts";
 import { changed, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { History } from "./history.ts";
@@ -15,7 +16,6 @@ import type { Inbox } from "./inbox.ts";
 import { NEXT_EXECUTION } from "./instances.ts";
 import { startMessage } from "./messages.ts";
 import type { Transaction } from "./news.ts";
-import { LEASE_LOST, PAUSED } from "./results.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { State } from "./state.ts";

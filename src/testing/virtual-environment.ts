@@ -12,6 +12,7 @@ import { TIMER_MAX_MS, type Environment, type TimerHandle } from "../core/enviro
 import { hexOf, seededNumbers } from "./seeded-numbers.ts";
 import { popFirst, pushTimer, type HeapTimer } from "./timer-heap.ts";
 
+/** How a virtual environment begins. */
 export interface VirtualEnvironmentOptions {
   /** Whole number; what `random` and `randomHex` follow from. Default 1. */
   readonly seed?: number;

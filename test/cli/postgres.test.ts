@@ -2,6 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
+import { checkPostgres } from "../../src/cli/doctor/postgres.ts";
+import type { ServerInspection } from "../../src/postgres/index.ts";
 import { postgres } from "../support/postgres.ts";
 import { Project } from "./support.ts";
 
@@ -48,8 +50,55 @@ test("a store is made, worked on, looked at, checked and found in order", async 
   const doctor = await run("doctor --json");
   expect(doctor.json()).toMatchObject({ ok: true });
   expect(doctor.code).toBe(0);
+  const { findings } = doctor.json() as { findings: { check: string; message: string }[] };
+  const told = new Map(findings.map(({ check, message }) => [check, message]));
+  expect(told.get("server-version")).toMatch(/^PostgreSQL \d+\.\d+/);
+  expect(told.get("connections")).toMatch(/^\d+ of \d+ are taken; a process opens up to 17$/);
+  for (const check of ["writable", "fsync", "page-writes", "commit-default", "autovacuum"])
+    expect([check, told.has(check)]).toEqual([check, true]);
   worker.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
+});
+
+test("doctor finds a database that takes no writes, and tells a weaker default that does no harm", async () => {
+  const store = await ownDatabase();
+  const name = new URL(store).pathname.slice(1);
+  const project = new Project();
+  expect(await project.run(`migrate ${store}`)).toMatchObject({ code: 0 });
+  const { query } = await postgres();
+  await query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  await query(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+  const { code, stdout } = await project.run(`doctor ${store}`);
+  expect(stdout).toMatch(/✗ writable +default_transaction_read_only is on/);
+  expect(stdout).toMatch(/✓ commit-default +the server's default is off; each write sets its own/);
+  expect(code).toBe(8);
+});
+
+const FIT: ServerInspection = {
+  version: "18.4",
+  versionNumber: 180_004,
+  fsync: "on",
+  fullPageWrites: "on",
+  synchronousCommit: "on",
+  autovacuum: "on",
+  isStandby: false,
+  isReadOnly: false,
+  connections: { max: 97, used: 20, eachProcess: 17 },
+};
+
+test.each<[string, Partial<ServerInspection>, string]>([
+  ["server-version", { version: "13.2", versionNumber: 130_002 }, "problem"],
+  ["writable", { isStandby: true }, "problem"],
+  ["writable", { isReadOnly: true }, "problem"],
+  ["fsync", { fsync: "off" }, "problem"],
+  ["page-writes", { fullPageWrites: "off" }, "warning"],
+  ["autovacuum", { autovacuum: "off" }, "warning"],
+  ["connections", { connections: { max: 97, used: 90, eachProcess: 17 } }, "warning"],
+  ["connections", { connections: { max: 97, used: 20, eachProcess: 30 } }, "warning"],
+])("doctor judges %s by the server's settings: %j is a %s", (check, wrong, level) => {
+  expect(checkPostgres(FIT, 4).filter((one) => one.level !== "ok")).toEqual([]);
+  const found = checkPostgres({ ...FIT, ...wrong }, 4).filter((one) => one.level !== "ok");
+  expect(found).toMatchObject([{ check, level, hint: expect.any(String) as string }]);
 });
 
 test("a server that is not there is exit code 5, and its password is not shown", async () => {

@@ -1,9 +1,11 @@
 // perdure doctor: whether a store, its settings and its work are in order.
 
 import { isPerdureError } from "../../core/errors.ts";
+import type { Provider } from "../../core/provider/provider.ts";
 import { inspectFile } from "../../sqlite/inspection.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { problem, ok, type Finding, type Level } from "../doctor/finding.ts";
+import { checkPostgres } from "../doctor/postgres.ts";
 import { checkSqlite } from "../doctor/sqlite.ts";
 import { checkWork } from "../doctor/work.ts";
 import { bold, dim, green, red, yellow, type Styled } from "../screen.ts";
@@ -56,12 +58,21 @@ async function examine(
     await using session = await Session.open(call, { given: call.args[0] });
     const { client, provider } = session;
     findings.unshift(ok("store", `${provider.name}, durability ${provider.durability}`));
-    findings.push(...(await checkWork(client, provider)));
+    findings.push(...(await checkServer(provider)), ...(await checkWork(client, provider)));
   } catch (error) {
     if (!isPerdureError(error)) throw error;
     findings.unshift(problem("store", `it cannot be opened: ${error.message} (${error.code})`));
   }
   return findings;
+}
+
+/** Nothing for another store; its code is loaded for one of its own. */
+async function checkServer(provider: Provider): Promise<readonly Finding[]> {
+  if (provider.name !== "postgres") return [];
+  const { PostgresProvider } = await import("../../postgres/index.ts");
+  if (!(provider instanceof PostgresProvider)) return [];
+  const runtimes = await provider.listRuntimes();
+  return checkPostgres(await provider.inspect(), runtimes.length);
 }
 
 const SIGNS: Readonly<Record<Level, Styled>> = {

@@ -1,9 +1,8 @@
 // A worker in a process of its own, seen from its parent.
 
 import { fork, type ChildProcess } from "node:child_process";
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { SUPERVISED } from "../interrupt.ts";
+import { MAIN } from "../main-path.ts";
 
 export interface WorkerExit {
   readonly code: number | null;
@@ -24,9 +23,7 @@ export class WorkerProcess {
   /** `args` are those of `perdure worker`. */
   constructor(args: readonly string[], options: WorkerProcessOptions = {}) {
     const { env = {}, onMessage } = options;
-    // The sources run as they are (.ts), the package as built (.js).
-    const main = new URL(`../main${extname(import.meta.url)}`, import.meta.url);
-    this.#child = fork(fileURLToPath(main), ["worker", ...args], {
+    this.#child = fork(MAIN, ["worker", ...args], {
       env: { ...process.env, ...env, [SUPERVISED]: "1" },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });

@@ -15,10 +15,12 @@ export const TRANSFER_FORMAT = 1;
 
 /** "texts": a list of them. */
 export type CellType = "integer" | "real" | "text" | "flag" | "texts";
+/** One value of a row. */
 export type Cell = number | string | boolean | null | readonly string[];
 /** In the order of its table's columns. */
 export type TransferRow = readonly Cell[];
 
+/** A table as it moves, whatever a store keeps it in. */
 export interface TransferTable {
   readonly name: TransferName;
   /** What orders its rows: by number, texts by their bytes. */
@@ -26,6 +28,7 @@ export interface TransferTable {
   readonly columns: Readonly<Record<string, CellType>>;
 }
 
+/** The names of the tables that move. */
 export type TransferName =
   "instances" | "history" | "kv" | "inbox" | "tasks" | "sessions" | "requests" | "kept";
 
@@ -185,12 +188,14 @@ export interface MoveMark {
   readonly progress: string | null;
 }
 
+/** Which rows of a table are read next. */
 export interface ReadRowsRequest {
   readonly table: TransferTable;
   /** The key of the last row that was read; null: from the first. */
   readonly after: readonly Cell[] | null;
   readonly limit: number;
 }
+/** Rows of a table that are written, and how far the move has come with them. */
 export interface WriteRowsRequest {
   readonly move: string;
   readonly table: TransferTable;
@@ -199,6 +204,7 @@ export interface WriteRowsRequest {
   readonly before: string | null;
   readonly after: string;
 }
+/** What of a copy that is begun again is taken away. */
 export interface ClearRequest {
   readonly move: string;
   /** As above; absent: wherever it stands. */

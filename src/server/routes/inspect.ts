@@ -86,11 +86,11 @@ export const inspectRoutes = [
       limit: v.exactOptional(queryWhole({ min: 1, max: SPANS_MAX })),
     }),
     answer: timeline,
-    run: async ({ services: { client }, params, query }) => {
+    run: async ({ services: { client, codec }, params, query }) => {
       const { after = 0, limit = SPANS_MAX } = query;
       const { handle, number } = await executionOf(client.get(params.id), query.execution);
       const events = await handle.history({ execution: number });
-      const { spans, marks } = timelineOf(events);
+      const { spans, marks } = timelineOf(events, codec);
       const all = [...spans, ...marks]
         .map(({ sequence }) => sequence)
         .filter((sequence) => sequence > after)

@@ -63,6 +63,7 @@ const common = {
   customStatus: v.exactOptional(value),
   customStatusVersion: whole,
   output: v.exactOptional(value),
+  unreadable: v.exactOptional(v.string()),
   blocked: v.exactOptional(block),
   parent: v.exactOptional(v.object({ id: v.string(), sequence: whole })),
   attributes,

@@ -3,12 +3,14 @@
 import { defaultCodec, type Codec } from "../../core/codec.ts";
 import { toFailure, type Failure } from "../../core/failure.ts";
 import { isEncodedValue, type EncodedValue } from "../../core/failure-record.ts";
+import { readableFailure } from "../../core/failure-seal.ts";
 import type { OrchestrationError } from "../../core/outcome-errors.ts";
 import type * as v from "valibot";
 import type { briefEnding, CauseShape, ending, FailureShape } from "../schemas/failure.ts";
 import { payloadToHttp } from "../values.ts";
 
-export function failureToHttp(failure: Failure, codec: Codec): FailureShape {
+export function failureToHttp(stored: Failure, codec: Codec): FailureShape {
+  const failure = readableFailure(stored, codec);
   const { kind, code, type, stack, data, thrown, cause, errors } = failure;
   return {
     name: failure.name,

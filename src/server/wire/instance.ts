@@ -35,7 +35,7 @@ function commonToHttp(
   info: InstanceSummary,
   options: WriteOptions,
 ): Omit<InstanceShape, "error" | "waitingFor" | "unclaimed"> {
-  const { version, blocked, parent, paused, cancelled, completedAt } = info;
+  const { version, unreadable, blocked, parent, paused, cancelled, completedAt } = info;
   return {
     id: info.id,
     name: info.name,
@@ -45,6 +45,7 @@ function commonToHttp(
     ...member("customStatus", toHttp(info.customStatus, options)),
     customStatusVersion: info.customStatusVersion,
     ...member("output", toHttp(info.output, options)),
+    ...(unreadable === undefined ? {} : { unreadable }),
     ...(blocked === undefined ? {} : { blocked: blockToHttp(blocked) }),
     ...(parent === undefined ? {} : { parent }),
     attributes: info.attributes,

@@ -1,6 +1,6 @@
 // Results: the answers that need no more than a word.
 
-import type { BusyResult, SimpleResult, TurnResult } from "../core/provider/commit.ts";
+import type { BusyResult, SimpleResult, TurnResult } from "./commit.ts";
 
 export const DONE = { kind: "done" } as const satisfies SimpleResult;
 export const LEASE_LOST = { kind: "refused", code: "LEASE_LOST" } as const satisfies SimpleResult;

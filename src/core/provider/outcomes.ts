@@ -1,7 +1,7 @@
 // Outcomes: the event texts that the store composes itself, because no runtime's code is there to do it.
 
-import type { Failure } from "../core/failure.ts";
-import type { ChildFailed, OrchestrationFailed } from "../core/history-events.ts";
+import type { Failure } from "../failure.ts";
+import type { ChildFailed, OrchestrationFailed } from "../history-events.ts";
 
 /** How an instance ends that a cancel reaches while its code cannot run. */
 export function cancelledBy(request: string): string {

@@ -1,0 +1,114 @@
+// The encrypting codec by itself: what it takes, what it writes, what it refuses to read.
+
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { defaultCodec } from "../core/codec.ts";
+import { encryptingCodec, type EncryptingCodecOptions } from "./codec.ts";
+
+const [old, young] = [randomBytes(32), randomBytes(32)];
+const codec = encryptingCodec({ keys: { old, young }, current: "young" });
+
+test("a value of any kind comes back, and one value has many texts", () => {
+  const values = [
+    undefined,
+    null,
+    1,
+    "ä🧡",
+    { a: [new Date(0), new Map([[1, 2n]])] },
+    new Error("x"),
+  ];
+  for (const value of values) {
+    const text = codec.encode(value);
+    expect(text).toMatch(/^enc1\.young\.[A-Za-z0-9_-]+$/);
+    expect(codec.encode(value)).not.toBe(text);
+    expect(defaultCodec.encode(codec.decode(text))).toBe(defaultCodec.encode(value));
+  }
+});
+
+test("S31: what an earlier key wrote stays readable, and new texts have the current key", () => {
+  const before = encryptingCodec({ keys: { old: old.toString("base64") }, current: "old" });
+  expect(codec.decode(before.encode("told long ago"))).toBe("told long ago");
+  const text = codec.encode(1);
+  expect(() => before.decode(text)).toThrow(
+    /"young", which the codec does not have \(it has old\)/,
+  );
+  expect(() => before.decode(text)).toThrow(expect.objectContaining({ code: "KEY_MISSING" }));
+});
+
+test("S30: a text with any bit flipped, any character changed or left out is HISTORY_CORRUPT or KEY_MISSING", () => {
+  const text = codec.encode({ amount: 100, to: "ada" });
+  const [version = "", id = "", encoded = ""] = text.split(".");
+  const body = Buffer.from(encoded, "base64url");
+  const refused = (tampered: string): void => {
+    expect(() => codec.decode(tampered)).toThrow(
+      expect.objectContaining({
+        code: expect.stringMatching(/^(HISTORY_CORRUPT|KEY_MISSING)$/) as string,
+      }),
+    );
+  };
+  for (let bit = 0; bit < body.length * 8; bit++) {
+    const flipped = Buffer.from(body);
+    flipped[bit >> 3]! ^= 1 << (bit & 7);
+    refused(`${version}.${id}.${flipped.toString("base64url")}`);
+  }
+  for (let at = 0; at < text.length; at++) {
+    refused(text.slice(0, at) + text.slice(at + 1));
+    refused(text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1));
+  }
+});
+
+test("S30: a text under another key's id, another version or in clear is refused", () => {
+  const same = encryptingCodec({ keys: { a: old, b: old }, current: "a" });
+  const text = same.encode("moved");
+  expect(() => same.decode(text.replace("enc1.a.", "enc1.b."))).toThrow(/was changed/);
+  for (const other of [text.replace("enc1", "enc2"), '"in clear"', "", "~[]", "enc1.a."]) {
+    expect(() => same.decode(other)).toThrow(expect.objectContaining({ code: "HISTORY_CORRUPT" }));
+  }
+});
+
+test("what was written in clear is read where that is asked for, and what looks encrypted is still checked", () => {
+  const lenient = encryptingCodec({ keys: { old }, current: "old", clear: "read" });
+  expect(lenient.decode(defaultCodec.encode({ at: new Date(5) }))).toEqual({ at: new Date(5) });
+  expect(lenient.decode(lenient.encode("x"))).toBe("x");
+  expect(() => lenient.decode(`${lenient.encode("x")}A`)).toThrow();
+});
+
+test("another codec may be inside", () => {
+  const inner = {
+    encode: (value: unknown) => `<${String(value)}>`,
+    decode: (text: string) => text,
+  };
+  const around = encryptingCodec({ keys: { old }, current: "old", inner });
+  expect(around.decode(around.encode(7))).toBe("<7>");
+});
+
+test("keys that are none are INVALID_ARGUMENT, and no message shows any of them", () => {
+  const secret = "c2VjcmV0LXNlY3JldA==";
+  const wrong: unknown[] = [
+    { keys: {}, current: "a" },
+    { keys: { a: old }, current: "b" },
+    { keys: { a: secret }, current: "a" },
+    { keys: { a: randomBytes(16) }, current: "a" },
+    { keys: { a: `${old.toString("base64")}=` }, current: "a" },
+    { keys: { a: 7 }, current: "a" },
+    { keys: { "a.b": old }, current: "a.b" },
+    { keys: { "": old }, current: "" },
+    { keys: null, current: "a" },
+    { keys: { a: old }, current: "a", clear: "sometimes" },
+    { keys: { a: old }, current: "a", inner: {} },
+    { keys: { a: old }, current: "a", algorithm: "rot13" },
+  ];
+  for (const options of wrong) {
+    let thrown: unknown;
+    try {
+      encryptingCodec(options as EncryptingCodecOptions);
+    } catch (error) {
+      thrown = error;
+    }
+    expect([options, (thrown as { code?: string } | undefined)?.code]).toEqual([
+      options,
+      "INVALID_ARGUMENT",
+    ]);
+    expect(String(thrown)).not.toContain(secret);
+  }
+});

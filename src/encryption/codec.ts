@@ -1,0 +1,103 @@
+// The encrypting codec: another codec's texts, under AES-256-GCM.
+//   EC1. A text is `enc1.<key id>.<base64url of nonce, ciphertext, tag>`. No text of the default codec begins so.
+//   EC2. The nonce is 96 random bits for each text, so one value has many texts; replay compares values (M3).
+//   EC3. Version and key id are authenticated with the text: nothing of it can be changed, or moved under another head,
+//        and be read. Which row it stands in is not: a codec does not know.
+//   EC4. A text in clear is refused, unless it is asked for: whoever can write to the store could put one there.
+//   EC5. The random numbers are taken at import, so that no guard or test that replaces them is in between.
+
+import { Buffer } from "node:buffer";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { defaultCodec, type Codec } from "../core/codec.ts";
+import { PerdureError } from "../core/errors.ts";
+import { invalid, Keyring, type EncryptionKey } from "./keys.ts";
+
+export type { EncryptionKey } from "./keys.ts";
+
+/** What `encryptingCodec` takes. */
+export interface EncryptingCodecOptions {
+  /** Every key that stored texts may be encrypted with, by an id of letters, digits, `-` and `_`. */
+  readonly keys: Readonly<Record<string, EncryptionKey>>;
+  /** The id of the key that new texts are encrypted with. */
+  readonly current: string;
+  /** What makes text of values. Default: `defaultCodec`. */
+  readonly inner?: Codec;
+  /** Texts that were written in clear, before encryption was turned on. Default "refuse". */
+  readonly clear?: "refuse" | "read";
+}
+
+const VERSION = "enc1";
+const ALGORITHM = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const TEXT = /^enc1\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]+)$/;
+const OPTIONS: readonly string[] = ["keys", "current", "inner", "clear"];
+
+const drawBytes = randomBytes; // EC5
+
+/**
+ * A codec that encrypts every value with AES-256-GCM, and the messages, stacks and causes of errors with them. Names,
+ * ids, attributes, keys of key-values and reasons stay readable. A text that was changed is `HISTORY_CORRUPT`, one
+ * whose key is not there `KEY_MISSING`; the instance is blocked, not failed.
+ */
+export function encryptingCodec(options: EncryptingCodecOptions): Codec {
+  const { keys, current, inner = defaultCodec, clear = "refuse" } = options;
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) throw invalid(`${unknown} is no option`);
+  if (clear !== "refuse" && clear !== "read") throw invalid(`clear is "refuse" or "read"`);
+  if (typeof inner.encode !== "function" || typeof inner.decode !== "function") {
+    throw invalid("inner has the methods encode and decode");
+  }
+  const keyring = new Keyring(keys, current);
+  return {
+    encode: (value) => encrypt(inner.encode(value), keyring),
+    decode(text) {
+      if (clear === "read" && !text.startsWith(`${VERSION}.`)) return inner.decode(text);
+      return inner.decode(decrypt(text, keyring));
+    },
+    sealsFailures: true,
+  };
+}
+
+function encrypt(text: string, keyring: Keyring): string {
+  const id = keyring.current;
+  const nonce = drawBytes(NONCE_BYTES);
+  const cipher = createCipheriv(ALGORITHM, keyring.find(id), nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(authenticated(id));
+  const body = Buffer.concat([
+    nonce,
+    cipher.update(text, "utf8"),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
+  return `${VERSION}.${id}.${body.toString("base64url")}`;
+}
+
+function decrypt(text: string, keyring: Keyring): string {
+  const [, id, encoded] = TEXT.exec(text) ?? [];
+  if (id === undefined || encoded === undefined) throw corrupt("a stored value is not encrypted");
+  const key = keyring.find(id);
+  const body = Buffer.from(encoded, "base64url");
+  // Of the texts that decode to one body, only the one that was written is taken.
+  if (body.length < NONCE_BYTES + TAG_BYTES || body.toString("base64url") !== encoded) {
+    throw corrupt("a stored value is no encrypted text");
+  }
+  const nonce = body.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(authenticated(id));
+  decipher.setAuthTag(body.subarray(-TAG_BYTES));
+  try {
+    const clear = decipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES));
+    return Buffer.concat([clear, decipher.final()]).toString("utf8");
+  } catch (cause) {
+    throw corrupt(`a stored value was changed, or "${id}" is another key than it was`, cause);
+  }
+}
+
+function authenticated(id: string): Buffer {
+  return Buffer.from(`perdure.${VERSION}.${id}`);
+}
+
+function corrupt(message: string, cause?: unknown): PerdureError {
+  return new PerdureError("HISTORY_CORRUPT", message, cause === undefined ? undefined : { cause });
+}
