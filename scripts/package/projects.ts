@@ -67,11 +67,12 @@ const TSCONFIG = {
   },
 };
 
-/** Installs and runs each; what went wrong, by project. */
+/** Installs each and runs it on the Node at `node`; what went wrong, by project. */
 export async function projectProblems(
   root: string,
   folder: string,
   tarball: string,
+  node: string,
 ): Promise<string[]> {
   const problems: string[] = [];
   for (const project of PROJECTS) {
@@ -83,7 +84,7 @@ export async function projectProblems(
     try {
       await run(place, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
       if (project.typed === true) await checkTypes(root, place, project.file);
-      const printed = await run(place, process.execPath, project.file);
+      const printed = await run(place, node, project.file);
       if (printed.trim() !== "Hello, Ada") problems.push(`${project.name} printed ${printed}`);
     } catch (error) {
       problems.push(`${project.name}: ${(error as Error).message}`);
@@ -102,7 +103,7 @@ async function checkTypes(root: string, place: string, file: string): Promise<vo
   await run(place, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
 }
 
-const IMPORTS = 7;
+const IMPORTS = 15;
 
 export interface ImportTime {
   readonly wallMs: number;
@@ -111,7 +112,11 @@ export interface ImportTime {
 }
 
 /** Medians of a first import in a process of its own. */
-export async function importTime(folder: string, specifier: string): Promise<ImportTime> {
+export async function importTime(
+  folder: string,
+  specifier: string,
+  node: string,
+): Promise<ImportTime> {
   const code = `
     const [cpu, wall] = [process.cpuUsage(), performance.now()];
     await import("${specifier}");
@@ -121,7 +126,7 @@ export async function importTime(folder: string, specifier: string): Promise<Imp
   const times: ImportTime[] = [];
   for (let count = 0; count < IMPORTS; count++) {
     const args = ["--input-type=module", "-e", code];
-    const printed = await run(join(folder, "esm"), process.execPath, ...args);
+    const printed = await run(join(folder, "esm"), node, ...args);
     times.push(JSON.parse(printed) as ImportTime);
   }
   return { wallMs: median(times, "wallMs"), cpuMs: median(times, "cpuMs") };

@@ -1,32 +1,67 @@
-// Makes compiled JavaScript smaller and leaves it readable: comments go, four spaces become a tab, lines stay lines.
+// Makes the bundler's JavaScript smaller and leaves it readable: comments go, and a literal that fits into a line stands
+// on one, as in its source, and not a member a line.
 //   SL1. Only what stands between two tokens is touched: a string, a template or a regular expression never is.
-//   SL2. A line break between two tokens stays one, so that no semicolon is inserted elsewhere.
+//   SL2. A line break goes only from inside a literal, so that no semicolon is inserted elsewhere.
 
 import ts from "typescript";
 
-const INDENT = /^ +/;
+const WIDTH_MAX = 120;
 
-export function slim(code: string): string {
-  const shebang = /^#!.*\n/.exec(code)?.[0] ?? "";
+export interface SlimOptions {
+  /** Without indentation: for code that is run, and hardly ever read. */
+  readonly isFlat?: boolean;
+}
+
+export function slim(code: string, { isFlat = false }: SlimOptions = {}): string {
   const file = ts.createSourceFile("code.js", code, ts.ScriptTarget.ESNext, true, ts.ScriptKind.JS);
   const parts: string[] = [];
-  const visit = (node: ts.Node): void => {
+  const visit = (node: ts.Node, joined: ts.Node | undefined): void => {
     if (ts.isJSDoc(node)) return; // a comment to us, a node to the parser
+    const literal = joined ?? (fitsOnLine(node, file) ? node : undefined);
     const children = node.getChildren(file);
-    if (children.length > 0) return children.forEach(visit);
-    parts.push(between(code.slice(node.getFullStart(), node.getStart(file))));
-    parts.push(code.slice(node.getStart(file), node.getEnd()));
+    if (children.length > 0) return children.forEach((child) => visit(child, literal));
+    const start = node.getStart(file);
+    const token = code.slice(start, node.getEnd());
+    const trivia = code.slice(node.getFullStart(), start);
+    const isInside = joined !== undefined && start > joined.getStart(file);
+    if (isInside && trivia.includes("\n")) {
+      parts.push(parts.at(-1) === "[" || token === "]" ? "" : " ", token);
+    } else {
+      parts.push(between(trivia, isFlat), token);
+    }
   };
-  visit(file);
-  return `${shebang}${parts.join("").trim()}\n`;
+  visit(file, undefined);
+  return `${parts.join("").trim()}\n`;
+}
+
+function fitsOnLine(node: ts.Node, file: ts.SourceFile): boolean {
+  if (!isLiteral(node)) return false;
+  const [start, end] = [node.getStart(file), node.getEnd()];
+  const text = file.text.slice(start, end);
+  // A template has lines of its own, and a comment would swallow what follows it.
+  if (!text.includes("\n") || /`|\/\/|\/\*/.test(text) || hasStatements(node)) return false;
+  const before = start - (file.text.lastIndexOf("\n", start) + 1);
+  const after = /[^\n]*/.exec(file.text.slice(end))?.[0].length ?? 0;
+  return before + text.replaceAll(/\n\t*/g, " ").length + after <= WIDTH_MAX;
+}
+
+function isLiteral(node: ts.Node): boolean {
+  return (
+    ts.isObjectLiteralExpression(node) ||
+    ts.isArrayLiteralExpression(node) ||
+    ts.isObjectBindingPattern(node)
+  );
+}
+
+function hasStatements(node: ts.Node): boolean {
+  return ts.isBlock(node) || ts.isClassLike(node) || ts.forEachChild(node, hasStatements) === true;
 }
 
 /** White space and comments, as little of it as says the same. */
-function between(trivia: string): string {
+function between(trivia: string, isFlat: boolean): string {
   if (trivia === "") return "";
-  const plain = trivia.replaceAll(/\/\*[^]*?\*\/|\/\/[^\n]*|^#!.*\n/g, "");
   if (!trivia.includes("\n")) return " ";
-  const last = plain.slice(plain.lastIndexOf("\n") + 1);
-  const spaces = INDENT.exec(last)?.[0].length ?? 0;
-  return `\n${"\t".repeat(Math.floor(spaces / 4))}${" ".repeat(spaces % 4)}`;
+  const shebang = /^#!.*/.exec(trivia)?.[0] ?? "";
+  const indentation = isFlat ? "" : (/[\t ]*$/.exec(trivia)?.[0] ?? "");
+  return `${shebang}\n${indentation}`;
 }

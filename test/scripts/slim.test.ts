@@ -5,42 +5,74 @@ import ts from "typescript";
 import { slim } from "../../scripts/package/slim.ts";
 import { readSources } from "../support/source-files.ts";
 
-test("comments and wide indentation go, lines and literals stay", () => {
-  const code = `#!/usr/bin/env node
-// A role.
-/** A doc comment. */
-export function f(a /* why */, b) {
-    // inside
-    const text = \`    // four spaces
-    and \${ a /* x */ } \`;
-    return a / b / 2 + "/* no comment */".length; // behind
-
+const CODE = `#!/usr/bin/env node
+// src/a-role.ts
+export function f({
+\ta,
+\tb
+}) {
+\tconst text = \`
+\t\t\${ [
+\t\t\ta
+\t\t] } \`;
+\treturn use([
+\t\ta / b / 2,
+\t\t"/* no comment */"
+\t], {
+\t\ta: {
+\t\t\tb,
+\t\t\tc: /\\t/
+\t\t},
+\t\tdone: () => {
+\t\t\tend();
+\t\t}
+\t});
 }
-const pattern = /\\/\\/.*    /g;
 let x = 1
 ;[x] = [2]
 `;
-  expect(slim(code)).toBe(`#!/usr/bin/env node
-export function f(a , b) {
-\tconst text = \`    // four spaces
-    and \${ a } \`;
-\treturn a / b / 2 + "/* no comment */".length;
+
+test("comments go, a literal that fits stands on a line; strings, templates and functions stay", () => {
+  expect(slim(CODE)).toBe(`#!/usr/bin/env node
+export function f({ a, b }) {
+\tconst text = \`
+\t\t\${ [a] } \`;
+\treturn use([
+\t\ta / b / 2,
+\t\t"/* no comment */"
+\t], {
+\t\ta: { b, c: /\\t/ },
+\t\tdone: () => {
+\t\t\tend();
+\t\t}
+\t});
 }
-const pattern = /\\/\\/.*    /g;
 let x = 1
 ;[x] = [2]
 `);
 });
 
-test("core has the same tokens and line breaks before and after", () => {
+test("a literal too long for a line keeps its lines", () => {
+  const list = Array.from({ length: 30 }, (_, index) => `\t"item-${index}"`).join(",\n");
+  const code = `const list = [\n${list}\n];\n`;
+  expect(slim(code)).toBe(code);
+});
+
+test("flat code has no indentation, and every token in its order", () => {
+  const flat = slim(CODE, { isFlat: true });
+  expect(flat).toContain(`\ndone: () => {\nend();\n}\n`);
+  expect(tokensOf(flat)).toEqual(tokensOf(CODE));
+});
+
+test("the replay has the same tokens before and after", () => {
   const options = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext };
-  for (const { path, text } of readSources("src/core/*.ts")) {
+  for (const { path, text } of readSources("src/core/run*.ts")) {
     const { outputText } = ts.transpileModule(text, { compilerOptions: options });
     expect(tokensOf(slim(outputText)), path).toEqual(tokensOf(outputText));
+    expect(tokensOf(slim(outputText, { isFlat: true })), path).toEqual(tokensOf(outputText));
   }
 });
 
-/** Every token, and whether a line ends before it. */
 function tokensOf(code: string): string[] {
   const file = ts.createSourceFile("code.js", code, ts.ScriptTarget.ESNext, true, ts.ScriptKind.JS);
   const tokens: string[] = [];
@@ -48,10 +80,7 @@ function tokensOf(code: string): string[] {
     if (ts.isJSDoc(node)) return;
     const children = node.getChildren(file);
     if (children.length > 0) return children.forEach(visit);
-    const before = code.slice(node.getFullStart(), node.getStart(file));
-    if (node.kind === ts.SyntaxKind.EndOfFileToken || tokens.length === 0)
-      tokens.push(node.getText(file));
-    else tokens.push(`${before.includes("\n") ? "\n" : ""}${node.getText(file)}`);
+    tokens.push(node.getText(file));
   };
   visit(file);
   return tokens;

@@ -2,7 +2,16 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, BETA, claimOf, fresh, heldFrom, outcomeText, sendItem } from "./fixture.ts";
+import {
+  ALPHA,
+  BETA,
+  claimOf,
+  fresh,
+  heldFrom,
+  outcomeText,
+  sendItem,
+  VERSION,
+} from "./fixture.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const REFUSED = { kind: "refused", code: "LEASE_LOST" };
@@ -216,6 +225,21 @@ export const leasesExpiry: ContractSubject = {
         await setup.environment.advance(60_000);
         await setup.leaseNothing(BETA, { targets: ["another"] });
         expect(await setup.provider.renewInstances([held], 1_000)).toEqual([]);
+        await setup.turn(held);
+      },
+    },
+    {
+      title:
+        "a lease of the caller's own that ran out is news under its old token, and hides nobody",
+      async run(setup) {
+        const held = await setup.hold("a", { leaseMs: 1_000 });
+        await setup.commit(sendItem({ id: "a" }));
+        await setup.start("b", { version: VERSION });
+        await setup.environment.advance(60_000);
+        const { instances } = await setup.lease(ALPHA, { limit: 2 });
+        const [first, second] = instances.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+        expect(first).toMatchObject({ id: "a", fresh: false, token: held.token });
+        expect(second).toMatchObject({ id: "b", fresh: true });
         await setup.turn(held);
       },
     },

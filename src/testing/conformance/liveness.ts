@@ -222,6 +222,20 @@ export const liveness: ContractSubject = {
       },
     },
     {
+      title:
+        "a runtime that was declared dead is given nothing, and told of nothing to come back for",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        for (let task = 0; task < 2; task++) await setup.schedule(held);
+        await setup.start("b");
+        await setup.die(ALPHA);
+        const tasks = await setup.leaseTasks(ALPHA, { limit: 1 });
+        expect(tasks).toMatchObject({ tasks: [], more: false });
+        const instances = await setup.lease(ALPHA, { limit: 1 });
+        expect(instances).toMatchObject({ instances: [], more: false });
+      },
+    },
+    {
       title: "an instance with steps open is left to its owner while the lease lasts",
       async run(setup) {
         const timed = await setup.hold("timed", { leaseMs: 1_000 });

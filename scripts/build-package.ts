@@ -1,0 +1,47 @@
+// node scripts/build-package.ts: makes dist/ after `tsc` has written the declarations: the JavaScript in few files, the
+// files that sources read (SQL, the schema of flow definitions), and no declaration that no entry point leads to. Those
+// that stay keep their comments: editors show them.
+
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { entryPoints, projectRoot } from "./api/entry-points.ts";
+import { bundle } from "./package/bundle.ts";
+import { reachableDeclarations } from "./package/declarations.ts";
+import { slim } from "./package/slim.ts";
+
+/** A third of the package's JavaScript, for authors of providers: its lines count, its looks do not. */
+const FLAT = /\/testing\/(?:conformance|simulation)\//;
+
+const src = join(projectRoot, "src");
+const dist = join(projectRoot, "dist");
+
+for (const path of built("**/*.js")) rmSync(path);
+const files = await bundle(dist);
+for (const path of built("**/*.js")) {
+  writeFileSync(path, slim(readFileSync(path, "utf8"), { isFlat: FLAT.test(path) }));
+}
+
+const assets = globSync(["**/*.sql", "**/*.schema.json"], { cwd: src });
+for (const asset of assets) cpSync(join(src, asset), join(dist, asset));
+
+const entries = entryPoints().map(({ source }) =>
+  join(dist, source.replace(/^src\//, "").replace(/\.ts$/, ".d.ts")),
+);
+const reached = reachableDeclarations(entries);
+for (const path of built("**/*.d.ts")) {
+  if (reached.has(path)) writeFileSync(path, withTabs(readFileSync(path, "utf8")));
+  else rmSync(path);
+}
+
+const sources = files.reduce((sum, { moduleIds }) => sum + moduleIds.length, 0);
+console.log(`${sources} sources in ${files.length} files, ${assets.length} assets, in dist/`);
+
+function withTabs(declarations: string): string {
+  return declarations.replaceAll(/^(?: {4})+/gm, (spaces) => "\t".repeat(spaces.length / 4));
+}
+
+/** What this script or the compiler has written: neither the dashboard nor the documentation's site. */
+function built(pattern: string): string[] {
+  const found = globSync(pattern, { cwd: dist, exclude: ["ui/**", "site/**"] });
+  return found.map((path) => join(dist, path));
+}

@@ -1,0 +1,16 @@
+// Another version of Node, from the registry, for as long as the test lasts.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "./run.ts";
+
+/** Installs the newest Node of a major version below `folder`; where its program is. */
+export async function otherNode(folder: string, version: string): Promise<string> {
+  const place = join(folder, "node");
+  mkdirSync(place);
+  writeFileSync(join(place, "package.json"), JSON.stringify({ name: "node", private: true }));
+  const isWindows = process.platform === "win32";
+  const name = `node-${isWindows ? "win" : process.platform}-${process.arch}`;
+  await run(place, "npm", "install", "--no-audit", "--no-fund", `${name}@${version}`);
+  return join(place, "node_modules", name, "bin", isWindows ? "node.exe" : "node");
+}
