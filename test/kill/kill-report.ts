@@ -80,11 +80,11 @@ export function emptiness(report: KillReport, kills: number): readonly string[] 
   const floors: readonly (readonly [string, number, number])[] = [
     ["kills", report.kills, kills],
     ["kills in the middle of work", report.midWork, kills * 0.4],
-    ["jobs done under kills", report.doneUnderKills, kills / 10],
+    ["jobs done under kills", report.doneUnderKills, kills / 20],
     ["runs that were cut off", report.runs.cutOff, kills],
     ["runs over again", report.runs.reruns, kills],
-    ["raises acknowledged", report.acknowledged.raises, kills / 2],
-    ["cancels acknowledged", report.acknowledged.cancels, kills / 20],
+    ["raises acknowledged", report.acknowledged.raises, kills / 5],
+    ["cancels acknowledged", report.acknowledged.cancels, kills / 50],
   ];
   return floors
     .filter(([, found, floor]) => found < floor)
