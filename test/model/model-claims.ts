@@ -1,0 +1,34 @@
+// Whether a lease or a claim still holds in the model, and how a task leaves it.
+
+import type { TaskClaim } from "../../src/core/provider/index.ts";
+import type { ModelInstance, ModelStore, ModelTask } from "./model-store.ts";
+
+export function holder(
+  store: ModelStore,
+  { key, token }: { readonly key: number; readonly token: number },
+): ModelInstance | null {
+  const found = store.byKey(key);
+  return found?.lease?.token === token ? found : null;
+}
+
+export function findTask(store: ModelStore, claim: TaskClaim): ModelTask | null {
+  const { key, execution, sequence, token } = claim;
+  const tasks = store.byKey(key)?.tasks ?? [];
+  const found = tasks.find((task) => task.execution === execution && task.sequence === sequence);
+  return found?.lease?.token === token ? found : null;
+}
+
+export function finish(store: ModelStore, claim: TaskClaim): ModelInstance | null {
+  const task = findTask(store, claim);
+  const owner = store.byKey(claim.key);
+  if (task === null || owner === undefined) return null;
+  owner.tasks = owner.tasks.filter((other) => other !== task);
+  return owner;
+}
+
+/** An attempt that ended in a death; the second one makes a suspect (K4). */
+export function bury(task: ModelTask): void {
+  task.suspect ||= task.deaths >= 1;
+  task.deaths += 1;
+  task.attempt += 1;
+}

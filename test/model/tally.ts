@@ -1,0 +1,78 @@
+// Tally: how often each kind of call has succeeded and has been refused, so that no run is taken for hard that was not.
+
+import type { Call } from "./calls.ts";
+import { KINDS, type Kind } from "./commands.ts";
+
+/** Nobody refuses these. */
+const NEVER_REFUSED: readonly Kind[] = ["advance", "registerRuntime", "removeRuntime", "reopen"];
+
+export class Tally {
+  readonly #counts = new Map<string, number>();
+  steps = 0;
+
+  add(call: Call, answer: unknown): void {
+    this.steps += 1;
+    if (call.method !== "commit") {
+      this.#count(call.method, isGood(call, answer));
+      return;
+    }
+    const results = answer as readonly { readonly kind: string; readonly code?: string }[];
+    for (const [index, { kind, code }] of results.entries()) {
+      const item = call.items[index]?.kind ?? "";
+      this.#count(item, kind !== "refused");
+      if (code !== undefined) this.#add(`${item} ${code}`);
+    }
+  }
+
+  /** Kinds that have succeeded, or have been refused, less often than that. */
+  rare(least: number): readonly string[] {
+    const wanted = KINDS.flatMap((kind) =>
+      NEVER_REFUSED.includes(kind) ? [`${kind} +`] : [`${kind} +`, `${kind} -`],
+    );
+    return wanted.filter((name) => this.of(name) < least).map((name) => `${name}${this.of(name)}`);
+  }
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  toString(): string {
+    return [...this.#counts].map(([name, count]) => `${name}${count}`).join(", ");
+  }
+
+  #count(kind: string, isGood: boolean): void {
+    this.#add(isGood ? `${kind} +` : `${kind} -`);
+  }
+
+  #add(name: string): void {
+    this.#counts.set(name, this.of(name) + 1);
+  }
+}
+
+function isGood(call: Call, answer: unknown): boolean {
+  switch (call.method) {
+    case "renewInstances":
+    case "renewTasks":
+    case "heartbeatTasks":
+    case "lostTasks":
+      return Array.isArray(answer) && answer.length === 0; // nothing is lost
+    case "takeMessages":
+      return Array.isArray(answer) && answer.length > 0;
+    case "leaseInstances":
+    case "leaseTasks": {
+      const { instances, tasks } = answer as { instances?: unknown[]; tasks?: unknown[] };
+      return (instances ?? tasks ?? []).length > 0;
+    }
+    case "beat":
+      return answer === true;
+    case "expireRuntime":
+      return (answer as { expired: boolean }).expired;
+    case "deleteInstance":
+      return (answer as { kind: string }).kind === "deleted";
+    case "settle":
+    case "pruneExecutions":
+      return answer !== null;
+    default:
+      return true;
+  }
+}
