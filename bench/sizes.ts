@@ -30,7 +30,7 @@ export const ROW_WARM_UP_STEPS = 500;
 /** W2, W2t, W2L: instances in flight, steps of each; a repetition is the median of its rounds. */
 export const AT_ONCE = 500;
 export const STEPS = 5;
-export const WARM_UP_ROUNDS = 3;
+export const WARM_UP_ROUNDS = 8;
 export const ROUNDS = 5;
 
 /** W2L: instances in all. */

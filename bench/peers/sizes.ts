@@ -11,7 +11,7 @@ export const ROW_LENGTHS = [
 export const ROW_WARM_UP_STEPS = 100;
 
 /** W2: rounds of `AT_ONCE` instances of `STEPS` steps (../sizes.ts). */
-export const WARM_UP_ROUNDS = 1;
+export const WARM_UP_ROUNDS = 8;
 export const ROUNDS = 3;
 
 /** W3 */

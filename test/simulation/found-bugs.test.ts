@@ -5,7 +5,7 @@ import { activity, orchestration, Perdure, PerdureError, type Provider } from ".
 import type { CommitItem } from "../../src/core/provider/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
-import { wrapProvider } from "../trouble/wrapped-provider.ts";
+import { freezable, wrapProvider } from "../trouble/wrapped-provider.ts";
 
 const QUIET = { log: () => undefined, beatMs: 1_000, pollIntervalMs: 1_000 } as const;
 
@@ -225,6 +225,89 @@ test("a beat's answer about a row that was replaced since gives nothing up", asy
   await environment.advance(30_000);
   expect(await handle.result({ timeout: 0 })).toBe("done");
   await perdure.close();
+  await store.close();
+});
+
+test("a step's attempt is made although the store's clock went back after its message was taken", async () => {
+  const { environment, store } = await openStore();
+  const { provider, freeze, thaw } = freezable(store);
+  let runs = 0;
+  const steps = orchestration("steps", async (ctx) =>
+    ctx.step(
+      "stubborn",
+      ({ attempt }) => {
+        if (++runs === 1) throw new Error("not yet");
+        if (runs === 2) freeze(); // its process stands still in the middle of it
+        return runs === 2 ? new Promise<never>(() => undefined) : attempt;
+      },
+      { retry: { maxAttempts: 3, backoff: { kind: "fixed", base: 5_000 } } },
+    ),
+  );
+  const first = await Perdure.open(provider, { register: [steps], runtime: QUIET });
+  const handle = await first.client.start(steps);
+  await environment.advance(6_000);
+  expect(runs).toBe(2);
+  environment.jumpWallClock(-60_000);
+  await store.expireRuntime({ id: first.runtime.id, staleMs: null });
+  const second = await Perdure.open(wrapProvider(store, {}), { register: [steps], runtime: QUIET });
+  await environment.advance(30_000);
+  expect(runs).toBe(2); // by the store's clock its time has not come
+  await environment.advance(60_000);
+  expect(runs).toBe(3);
+  const again = second.client.get(handle.id);
+  expect(await again.result({ timeout: 0 })).toBe(2);
+  thaw();
+  await first.close({ graceMs: 0 });
+  await second.close();
+  await store.close();
+});
+
+test("a runtime that registers anew while it stops is not left behind in the store", async () => {
+  const { environment, store } = await openStore();
+  const gate = Promise.withResolvers<void>();
+  let registrations = 0;
+  let isGone = false;
+  const provider = wrapProvider(store, {
+    async registerRuntime(registration) {
+      if (++registrations > 1) await gate.promise;
+      return store.registerRuntime(registration);
+    },
+    // The process ends when its shutdown has resolved: nothing that it would still send is sent.
+    removeRuntime: (id) => (isGone ? Promise.resolve() : store.removeRuntime(id)),
+  });
+  const perdure = await Perdure.open(provider, { register: [], runtime: QUIET });
+  await store.expireRuntime({ id: perdure.runtime.id, staleMs: null });
+  await environment.advance(1_500); // a beat is told so
+  expect(registrations).toBe(2);
+  const closed = perdure.close().then(() => (isGone = true));
+  await environment.advance(100);
+  gate.resolve();
+  await closed;
+  await environment.settle();
+  expect(await store.listRuntimes()).toEqual([]);
+  await store.close();
+});
+
+test("a request that fails after the shutdown is neither told nor tried again", async () => {
+  const { environment, store } = await openStore();
+  const gate = Promise.withResolvers<void>();
+  const lines: string[] = [];
+  let asked = 0;
+  const provider = wrapProvider(store, {
+    async leaseInstances() {
+      asked++;
+      await gate.promise;
+      throw new PerdureError("STORE_UNAVAILABLE", "the connection broke");
+    },
+  });
+  const runtime = { ...QUIET, log: (_: unknown, message: string) => void lines.push(message) };
+  const perdure = await Perdure.open(provider, { register: [], runtime });
+  await environment.settle();
+  await perdure.close({ graceMs: 0 });
+  gate.resolve();
+  await environment.settle();
+  expect(environment.nextTimerAt()).toBeNull();
+  expect([asked, lines]).toEqual([1, []]);
   await store.close();
 });
 

@@ -58,6 +58,7 @@ export class Machine implements SimulatedProcess {
   isStopping = false;
   readonly #o: MachineOptions;
   #isAlive = true;
+  readonly #died = Promise.withResolvers<void>();
   #started: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
@@ -105,9 +106,13 @@ export class Machine implements SimulatedProcess {
     await this.runtime.start();
   }
 
-  /** Ends in good order. */
-  async stop(graceMs: number): Promise<void> {
+  /** Ends in good order, unless it dies meanwhile. */
+  stop(graceMs: number): Promise<void> {
     this.isStopping = true;
+    return Promise.race([this.#stop(graceMs), this.#died.promise]);
+  }
+
+  async #stop(graceMs: number): Promise<void> {
     await this.#started.catch(() => undefined);
     await this.runtime?.shutdown({ graceMs });
   }
@@ -118,6 +123,7 @@ export class Machine implements SimulatedProcess {
     this.line.sever();
     this.#o.timeline.kill(this.loop);
     this.#o.onCrash(this);
+    this.#died.resolve();
   }
 
   /** After an orderly end: the process is gone, and has nothing left to do. */

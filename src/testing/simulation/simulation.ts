@@ -214,6 +214,7 @@ class Simulation {
       this.#world.report("I20", `${process} stopped and began ${name} of ${key}`);
     }
     for (const machine of workers) {
+      if (!machine.isAlive) continue; // it could not even start
       const { timers, ready } = machine.loop;
       if (timers + ready.length > 0) {
         this.#world.report("I20", `${machine.name} stopped and has ${timers} timers left`);

@@ -6,7 +6,7 @@ import { STORE_KINDS } from "../stores.ts";
 import { bankEmptiness, describeBank, runBank } from "./bank-run.ts";
 
 const TRANSFERS =
-  wholeNumber("PERDURE_TRANSFERS") ?? (process.env["PERDURE_FULL"] === "1" ? 5_000 : 300);
+  wholeNumber("PERDURE_TRANSFERS") ?? (process.env["PERDURE_FULL"] === "1" ? 5_000 : 100);
 const SEED = seedFromEnvironment();
 
 test.each(STORE_KINDS)(
