@@ -1,0 +1,127 @@
+// npm run sabotage [-- --only N,M] [--json FILE]: the test of the tests. Each patch of test/sabotage/patches.ts is a bug;
+// it is applied to a copy of the sources, and the tests that are said to find it are run there.
+//   SA1. The tests pass on the untouched copy first: what fails always finds nothing.
+//   SA2. Found is a patch by which a test fails, or never ends. One that is not found fails the command.
+
+import { execFile } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { PATCHES, type Patch } from "../test/sabotage/patches.ts";
+
+interface Verdict {
+  readonly number: number;
+  readonly bug: string;
+  readonly file: string;
+  readonly foundBy: string | null;
+  readonly failed: number;
+  readonly seconds: number;
+}
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+const ROOT = join(import.meta.dirname, "..");
+const COPIED = ["src", "test", "examples", "scripts", "docs", "demo", "ui/src"];
+const FILES = ["package.json", "tsconfig.json", "vitest.config.ts", "README.md", "CHANGELOG.md"];
+const LIMIT_MS = 240_000;
+/** For all of them, before anything is broken. */
+const SOUND_LIMIT_MS = 1_200_000;
+
+const { values } = parseArgs({
+  options: { only: { type: "string" }, json: { type: "string" } },
+});
+const chosen = values.only?.split(",").map(Number);
+const numbered = PATCHES.map((patch, index) => ({ patch, number: index + 1 }));
+const wanted = numbered.filter(({ number }) => chosen === undefined || chosen.includes(number));
+
+const folder = mkdtempSync(join(tmpdir(), "perdure-sabotage-"));
+const verdicts: Verdict[] = [];
+try {
+  copyProject();
+  const files = [...new Set(wanted.flatMap(({ patch }) => patch.tests))];
+  const before = await runTests(files, SOUND_LIMIT_MS);
+  if (before.failed > 0) throw new Error(`It fails as it is: ${before.first ?? "a file"}`);
+  for (const { patch, number } of wanted) {
+    const verdict = await judge(patch, number);
+    verdicts.push(verdict);
+    const found = verdict.foundBy ?? "NOT FOUND";
+    console.log(
+      `${number}. ${patch.bug}\n   ${found} (${verdict.failed} failed, ${verdict.seconds} s)`,
+    );
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+const missed = verdicts.filter(({ foundBy }) => foundBy === null);
+console.log(`\n${verdicts.length - missed.length} of ${verdicts.length} found`);
+if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(verdicts, null, 2));
+if (missed.length > 0) process.exitCode = 1;
+
+function copyProject(): void {
+  for (const name of [...COPIED, ...FILES]) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+}
+
+async function judge(patch: Patch, number: number): Promise<Verdict> {
+  const path = join(folder, patch.file);
+  const sound = readFileSync(path, "utf8");
+  const places = sound.split(patch.from).length - 1;
+  if (places !== 1) throw new Error(`Patch ${number} fits ${places} places in ${patch.file}.`);
+  const began = performance.now();
+  writeFileSync(
+    path,
+    sound.replace(patch.from, () => patch.to),
+  );
+  try {
+    const { failed, first } = await runTests(patch.tests);
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    return { number, bug: patch.bug, file: patch.file, foundBy: first, failed, seconds };
+  } finally {
+    writeFileSync(path, sound);
+  }
+}
+
+async function runTests(
+  files: readonly string[],
+  limitMs = LIMIT_MS,
+): Promise<{ failed: number; first: string | null }> {
+  const output = join(folder, "report.json");
+  rmSync(output, { force: true });
+  const args = [
+    "run",
+    "--project=all",
+    ...files,
+    "--reporter=json",
+    `--outputFile=${output}`,
+    "--bail=5",
+  ];
+  const vitest = join(folder, "node_modules/vitest/vitest.mjs");
+  const options = { cwd: folder, timeout: limitMs, maxBuffer: 64 << 20 };
+  const ran = promisify(execFile)(process.execPath, [vitest, ...args], options);
+  const end = await ran.then(
+    () => "passed",
+    (error: unknown) => (isKilled(error) ? "never ended" : "failed"),
+  );
+  if (end === "never ended") return { failed: 1, first: `${files.join(", ")} never ended` };
+  const report = JSON.parse(readFileSync(output, "utf8")) as Report;
+  const failures = report.testResults.flatMap(({ name, status, assertionResults }) => {
+    const file = name.slice(folder.length + 1);
+    const tests = assertionResults.filter((test) => test.status === "failed");
+    if (tests.length === 0 && status === "failed") return [`${file} as a whole`];
+    return tests.map(({ fullName }) => `${file}: ${fullName}`);
+  });
+  if (end === "failed" && failures.length === 0) throw new Error("The tests did not run.");
+  return { failed: failures.length, first: failures[0] ?? null };
+}
+
+function isKilled(error: unknown): boolean {
+  return error instanceof Error && "killed" in error && error.killed === true;
+}
