@@ -102,3 +102,18 @@ test("what has moved to PostgreSQL ends there as it would have at home", async (
   await old.start("later", "x", { id: "new" });
   expect(await old.count({})).toBe(crowd.total + 1);
 });
+
+test.each([
+  ["SQLite", inSqlite],
+  ["PostgreSQL", inPostgres],
+] as const)("a store moves from %s to another of its kind, and ends there", async (_, open) => {
+  const environment = new StoreEnvironment();
+  const crowd = new Crowd(environment, isFull ? 50 : 5);
+  const first = await open(environment);
+  await crowd.make(first);
+  const second = await open(environment);
+  await moveStore(first, second);
+  expect(await everythingIn(second)).toEqual(await everythingIn(first));
+  await crowd.finish(second);
+  await expectAllEnded(crowd, new Client(second));
+});

@@ -214,7 +214,7 @@ export const PATCHES: readonly Patch[] = [
     tests: [SQLITE],
   },
   {
-    bug: "the same request id starts twice",
+    bug: "the same request id sends twice",
     file: "src/sqlite/send.ts",
     from: "if (this.#requests.find(request) !== null) return DONE;",
     to: 'if (this.#requests.find(request) !== null && requestId === "") return DONE;',
