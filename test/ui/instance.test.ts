@@ -1,10 +1,13 @@
 // The page of an instance: what it shows of every kind of thing that can happen to one.
 
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Locator, Page } from "playwright-core";
+import { encryptingCodec } from "../../src/encryption/index.ts";
+import { orchestration, Perdure } from "../../src/index.ts";
 import { useScene } from "./support/scene.ts";
 import { approval, checkout, fulfil, go, keeper, payout, rounds } from "./support/shop.ts";
-import { block, until, waitsForEvent } from "./support/world.ts";
+import { block, until, waitsForEvent, type World } from "./support/world.ts";
 
 const order = { id: "o-1", customer: "c-7", lines: ["chair", "table"], refusals: 1 };
 
@@ -19,7 +22,19 @@ const scene = useScene({}, async (world) => {
   await until(world.perdure, "order-2", waitsForEvent);
   const failed = await client.start(payout, "DE89", { id: "payout-1" });
   await failed.result().catch(() => undefined);
+  await writeSealed(world);
 });
+
+/** An instance whose values the dashboard has no key for: "sealed-1". */
+async function writeSealed({ perdure }: World): Promise<void> {
+  const codec = encryptingCodec({ keys: { "key-7": randomBytes(32) }, current: "key-7" });
+  const sealed = orchestration("sealed", async () => "a secret");
+  await using other = await Perdure.open(perdure.provider, {
+    register: [sealed],
+    runtime: { codec, log: () => undefined },
+  });
+  await (await other.client.start(sealed, undefined, { id: "sealed-1" })).result();
+}
 
 test("the header tells what it is, how it stands, and its attributes", async () => {
   const { page, troubles } = await scene.show("/instances/order-1");
@@ -298,3 +313,17 @@ test("an instance that is deleted while one looks at it says so", async () => {
 async function statusOf(page: Page, status: string): Promise<void> {
   await page.locator(`.instance-head .badge[data-status=${status}]`).waitFor();
 }
+
+test("an instance whose values need a key that is not here says so, on its page and in the list", async () => {
+  const { page, troubles } = await scene.show("/instances/sealed-1");
+  await page
+    .locator(".instance-head")
+    .getByText(/cannot be read here: .*key-7/)
+    .waitFor();
+  await page.evaluate(`location.hash = "#/instances?name=sealed"`);
+  await page
+    .getByRole("row", { name: /sealed-1/ })
+    .getByText(/cannot be read here: .*key-7/)
+    .waitFor();
+  expect(troubles).toEqual([]);
+});

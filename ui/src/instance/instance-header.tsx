@@ -76,6 +76,14 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
           <span className="grow">It waits for nobody: {instance.unclaimed}</span>
         </p>
       )}
+      {instance.unreadable === undefined ? null : (
+        <p className="note" data-tone="warn">
+          <Icon name="lock" />
+          <span className="grow wrap">
+            What it ended with, or its status, cannot be read here: {instance.unreadable}
+          </span>
+        </p>
+      )}
     </header>
   );
 }

@@ -73,12 +73,19 @@ function InstanceRowView(props: RowProps): ReactElement {
 
 /** What is most worth knowing besides. */
 function More({ item }: { readonly item: InstanceSummary }): ReactElement | null {
-  const { blocked, error, customStatus, attributes } = item;
+  const { blocked, error, customStatus, attributes, unreadable } = item;
   if (blocked !== undefined) return <span className="list-trouble">{blocked.code}</span>;
   if (error !== undefined) {
     return (
       <span className="list-trouble" title={error.message}>
         {error.name}: {error.message}
+      </span>
+    );
+  }
+  if (unreadable !== undefined) {
+    return (
+      <span className="faint" title={unreadable}>
+        cannot be read here: {unreadable}
       </span>
     );
   }
