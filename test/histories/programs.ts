@@ -167,6 +167,71 @@ const longMixture = orchestration("long-mixture", async (ctx) => {
   }
   return sum;
 });
+/** Whatever is drawn or looked up must come out as it did: it goes into commands, which replay compares. */
+const chance = orchestration("chance", async (ctx) => {
+  for (let i = 0; i < 5; i++) {
+    await ctx.run(echo, [ctx.uuid(), ctx.random(), ctx.now().getTime()]);
+    await ctx.sleep("1s");
+  }
+  const [own] = await ctx.all([ctx.scope(async () => ctx.uuid()), ctx.step("s", () => 1)]);
+  const { instanceId, executionId, version } = ctx.info;
+  return ctx.run(echo, { own, instanceId, executionId, version });
+});
+const whoAmI = orchestration("who-am-i", async (ctx, name: string) => {
+  const { instanceId, parent } = ctx.info;
+  return ctx.run(echo, { name, instanceId, parent: parent?.id });
+});
+const family = orchestration("family", async (ctx) => {
+  const kept = ctx.call(waiting, undefined, { id: "kept", onParentClose: "abandon" });
+  const names = await ctx.all([ctx.call(whoAmI, "one"), ctx.call(whoAmI, "two")]);
+  await ctx.run(echo, names);
+  const first = await ctx.race({ kept, late: ctx.sleep("1m") });
+  return first.key;
+});
+const routed = orchestration("routed", async (ctx) => {
+  const session = ctx.info.instanceId;
+  await ctx.all([ctx.run(double, 1, { session, priority: 2 }), ctx.run(double, 2, { session })]);
+  const mapped = ctx.run(double, 3).map((value) => value + 1);
+  return ctx.run(double, await mapped);
+});
+const streamed = orchestration("streamed", async (ctx) => {
+  let sum = 0;
+  for await (const value of ctx.events(said)) {
+    sum += value;
+    await ctx.run(double, sum);
+    if (sum > 5) break;
+  }
+  const left = await ctx.race({ more: ctx.event(said), late: ctx.sleep("1h") });
+  return [sum, left.key];
+});
+const shielded = orchestration("shielded", async (ctx) => {
+  try {
+    await ctx.event("never");
+  } finally {
+    await ctx.shield(async () => {
+      await ctx.run(undo, "inside");
+      await ctx.sleep("1m");
+      await ctx.run(undo, String(ctx.info.cancelRequested));
+    });
+  }
+});
+const nested = orchestration("nested", async (ctx) => {
+  const branch = (n: number) => async (): Promise<number> => {
+    const half = await ctx.run(double, n);
+    await ctx.sleep(n * 1_000);
+    return half + (await ctx.run(double, half));
+  };
+  const won = await ctx.race({ slow: ctx.scope(branch(5)), quick: ctx.scope(branch(1)) });
+  const all = await ctx.all([ctx.scope(branch(2)), ctx.scope(branch(3))]);
+  const none = await ctx.any([ctx.run(refuse, "a"), ctx.run(refuse, "b")]).catch(String);
+  return ctx.run(echo, [won.key, all, none]);
+});
+const timeouts = orchestration("timeouts", async (ctx) => {
+  const late = await ctx.run(stuck, 0, { timeout: "1s", retry: 2 }).catch(String);
+  const closed = await ctx.run(stuck, 0, { scheduleToClose: "5s" }).catch(String);
+  return ctx.run(echo, [late, closed]);
+});
+const stuck = activity("stuck", (_: number, { signal }) => endOf(signal));
 
 /** A program that starts one instance and waits for its end, whatever it is. */
 function ending(main: Orchestration<unknown, unknown>, ...others: Register): Program {
@@ -243,4 +308,27 @@ export const PROGRAMS: readonly Program[] = [
   },
   ending(longActivities, double),
   ending(longMixture, double),
+  ending(chance, echo),
+  ending(family, whoAmI, waiting, echo),
+  ending(routed, double),
+  {
+    name: "streamed",
+    register: [streamed, double],
+    async run(t) {
+      const handle = await t.start(streamed, undefined, { id: "streamed" });
+      for (const n of [1, 2, 3, 4]) t.raiseAt(handle, said, n, n * 1_000);
+      await handle.result();
+    },
+  },
+  {
+    name: "shielded",
+    register: [shielded, undo],
+    async run(t) {
+      const handle = await t.start(shielded, undefined, { id: "shielded" });
+      t.at("1h", (client) => client.get(handle.id).cancel("changed"));
+      await quietly(handle.result());
+    },
+  },
+  ending(nested, double, refuse, echo),
+  ending(timeouts, stuck, echo),
 ];

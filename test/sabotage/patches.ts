@@ -220,4 +220,11 @@ export const PATCHES: readonly Patch[] = [
     to: 'if (this.#requests.find(request) !== null && requestId === "") return DONE;',
     tests: [SQLITE],
   },
+  {
+    bug: "an upgrade draws other random numbers for instances that are under way",
+    file: "src/core/deterministic.ts",
+    from: "`perdure.${kind}.1:${seed}:${sequence}:${call}`",
+    to: "`perdure.${kind}.1:${seed}:${call}:${sequence}`",
+    tests: ["test/histories/replay.test.ts"],
+  },
 ];
