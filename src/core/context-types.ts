@@ -37,7 +37,10 @@ export interface CallOptions {
   /** The child's id; without it one is derived from the parent's. */
   readonly id?: string;
   readonly version?: string;
-  /** What the parent's end does to a child that is still running. Default "cancel". */
+  /**
+   * What the parent's end does to a child that is still running. Default "cancel". One that is abandoned lives on
+   * whatever takes its siblings along; only a cancel of its own task reaches it.
+   */
   readonly onParentClose?: "cancel" | "abandon";
 }
 /** What `ctx.startDetached` is told about the instance it starts. */

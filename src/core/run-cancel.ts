@@ -1,6 +1,7 @@
 // Cancelling what a run has open: one task, a scope, the whole instance, or what is left at the end.
 //   Y1. Every cancel of a recorded task is a command of its own, in schedule order (semantics 3, 7, 19).
-//   Y2. A child that is to be abandoned is let go without a command: it lives on.
+//   Y2. A child that is to be abandoned is let go without a command, and lives on, whatever takes its siblings along:
+//       its parent's end, a scope's, a race. Only a cancel of its own task reaches it.
 //   Y3. What is cancelled is no longer open: its late outcome is dropped without an event (semantics 12).
 
 import type { CommandBody } from "./history-events.ts";
@@ -10,14 +11,26 @@ import { replayed } from "./replayed-error.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
 
-/** Cancels one open task and rejects its await. */
+/** What is recorded of a cancel; null: nothing. */
+type Command = (task: OpenTask, reason: string) => CommandBody | null;
+
+/** Cancels one open task, which was named, and rejects its await. */
 export function cancelTask(run: Run, task: OpenTask, reason: string): void {
+  cancelBy(run, task, reason, cancelCommand);
+}
+
+/** As `cancelTask`, for what is cancelled because something around it is (Y2). */
+function takeAlong(run: Run, task: OpenTask, reason: string): void {
+  cancelBy(run, task, reason, alongCommand);
+}
+
+function cancelBy(run: Run, task: OpenTask, reason: string, commandOf: Command): void {
   if (!run.open.has(task.sequence) || run.isOver) return;
   if (run.cancelling !== null) {
     if (!run.cancelling.has(task)) run.cancelling.set(task, reason);
     return;
   }
-  close(run, task, reason);
+  close(run, task, reason, commandOf);
   task.reject(replayed(new CancelledError(reason)));
 }
 
@@ -32,7 +45,7 @@ export function cancelTogether(run: Run, name: () => void): void {
     run.cancelling = null;
   }
   const inOrder = [...named].sort(([a], [b]) => a.sequence - b.sequence);
-  for (const [task, reason] of inOrder) cancelTask(run, task, reason);
+  for (const [task, reason] of inOrder) takeAlong(run, task, reason);
 }
 
 /** Cancels what is open in these scopes, and refuses later calls in them. */
@@ -56,7 +69,7 @@ export function cancelLeftovers(run: Run, reason: string): void {
     if (task.kind === "activity" || task.kind === "step" || isCancelledChild(task)) {
       forgotten.push(`${task.kind} "${task.name}" (event ${task.sequence})`);
     }
-    close(run, task, reason);
+    close(run, task, reason, alongCommand);
   }
   if (forgotten.length === 0 || run.isReplaying) return;
   run.logs.push({
@@ -77,14 +90,14 @@ export function dropDeferred(run: Run): void {
 function cancelWhere(run: Run, isMeant: (task: OpenTask) => boolean, reason: string): void {
   // The map is in schedule order; a copy, because rejecting may close more.
   for (const task of [...run.open.values()]) {
-    if (isMeant(task)) cancelTask(run, task, reason);
+    if (isMeant(task)) takeAlong(run, task, reason);
   }
 }
 
-function close(run: Run, task: OpenTask, reason: string): void {
+function close(run: Run, task: OpenTask, reason: string, commandOf: Command): void {
   run.open.delete(task.sequence);
   if (task.kind === "event") run.mailbox.forget(task.name, task);
-  const body = cancelCommand(task, reason);
+  const body = commandOf(task, reason);
   const command = body === null ? null : run.command(body);
   if (command?.isNew !== true) return;
   if (task.kind === "activity" && task.body.scheduleToCloseMs !== undefined) {
@@ -98,7 +111,11 @@ function close(run: Run, task: OpenTask, reason: string): void {
   }
 }
 
-function cancelCommand(task: OpenTask, reason: string): CommandBody | null {
+function alongCommand(task: OpenTask, reason: string): CommandBody | null {
+  return task.kind === "child" && !isCancelledChild(task) ? null : cancelCommand(task, reason);
+}
+
+function cancelCommand(task: OpenTask, reason: string): CommandBody {
   const scheduled = task.sequence;
   switch (task.kind) {
     case "activity":
@@ -110,7 +127,7 @@ function cancelCommand(task: OpenTask, reason: string): CommandBody | null {
     case "event":
       return { kind: "EventSubscriptionCancelled", scheduled };
     case "child":
-      return isCancelledChild(task) ? { kind: "ChildCancelRequested", scheduled, reason } : null;
+      return { kind: "ChildCancelRequested", scheduled, reason };
   }
 }
 

@@ -408,6 +408,19 @@ test("a child that is to be abandoned is let go without a cancel", async () => {
   expect(turn.item.sends.map(({ to }) => to.id)).toEqual(["i::sub::3"]);
 });
 
+test("a child that is to be abandoned is cancelled by name, and let go by a race that it loses", async () => {
+  const play = await begin(async (ctx) => {
+    const named = ctx.call("named", 1, { onParentClose: "abandon" });
+    const raced = ctx.call("raced", 1, { onParentClose: "abandon" });
+    await ctx.race({ raced, now: ctx.sleep(5) });
+    named.cancel("enough");
+    await ctx.event("go");
+  });
+  const turn = await play.turn(fired(4));
+  expect(turn.brief).toEqual(["TimerFired #4", "ChildCancelRequested #2", "EventSubscribed go"]);
+  expect(turn.item.sends.map(({ to }) => to.id)).toEqual(["i::sub::2"]);
+});
+
 test("late outcomes of what was cancelled are dropped while the clean-up runs", async () => {
   const play = await begin(async (ctx) => {
     await ctx.allSettled([ctx.run("a"), ctx.sleep(5), ctx.call("c")]);
