@@ -12,7 +12,8 @@ import { describeOutages, outageEmptiness } from "../test/postgres/outages/repor
 import { runOutages } from "../test/postgres/outages/run.ts";
 
 const USAGE = `npm run chaos -- --kills N --store sqlite|postgres   kills of worker processes (default 1,000, on both)
-npm run chaos -- --bank N --store sqlite|postgres    N transfers of a bank under kills
+npm run chaos -- --bank N --store sqlite|postgres    N transfers of a bank under kills;
+                                                     --life N: a process begins at most N pieces of work (default 60)
 npm run chaos -- --outages N --cuts M                 outages of PostgreSQL, and connections cut at a COMMIT
 --seed N      the choices of an earlier run; their timing is the machine's
 --workers N   processes at a time (default 4)
@@ -22,6 +23,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: "string" },
     bank: { type: "string" },
+    life: { type: "string", default: "60" },
     outages: { type: "string" },
     cuts: { type: "string" },
     store: { type: "string" },
@@ -59,7 +61,8 @@ async function main(): Promise<void> {
   for (const store of stores) {
     if (killed > 0) parts.push(await kill(store, { kills: killed, seed, workers }));
     if (bank !== undefined) {
-      parts.push(await transfer(store, { transfers: whole(bank, "bank"), seed, workers }));
+      const lifeMax = whole(values.life, "life");
+      parts.push(await transfer(store, { transfers: whole(bank, "bank"), seed, workers, lifeMax }));
     }
   }
   if (outages + cuts > 0) parts.push(await disturb({ outages, cuts, seed, workers }));
@@ -96,7 +99,7 @@ async function kill(
 
 async function transfer(
   store: StoreKind,
-  options: { readonly transfers: number; readonly seed: number; readonly workers: number },
+  options: Omit<Parameters<typeof runBank>[0], "store">,
 ): Promise<Part> {
   const report = await runBank({ store, ...options });
   return told({

@@ -23,6 +23,8 @@ export interface BankOptions {
   readonly transfers: number;
   readonly seed: number;
   readonly workers: number;
+  /** The most pieces of work that a process begins in its life. */
+  readonly lifeMax?: number;
 }
 export interface BankReport extends BookAudit {
   readonly store: StoreKind;
@@ -42,7 +44,7 @@ const REST_MS = 60_000;
 const CARELESS_LEAST = 1;
 
 export async function runBank(options: BankOptions): Promise<BankReport> {
-  const { store: kind, transfers, seed, workers } = options;
+  const { store: kind, transfers, seed, workers, lifeMax = LIFE_MAX } = options;
   const folder = mkdtempSync(join(tmpdir(), "perdure-bank-"));
   await using store = await storeUnderTest(kind, folder);
   await using ledger = await storeUnderTest(kind, folder, "bank");
@@ -60,7 +62,7 @@ export async function runBank(options: BankOptions): Promise<BankReport> {
   const telling = teller.tell();
   const killed = await killWorkers({
     isEnough: () => teller.left <= LANES, // the last ones have no work for a whole fleet
-    ...{ workers, seed, lifeMax: LIFE_MAX, spawn: spares.take },
+    ...{ workers, seed, lifeMax, spawn: spares.take },
   });
   const last = Array.from({ length: workers }, spares.take);
   teller.giveUpAfter(REST_MS);
