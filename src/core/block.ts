@@ -101,3 +101,12 @@ export function foreignAwait(): BlockReason {
       "Do such work in an activity (ctx.run) or a step (ctx.step), and wait with ctx.sleep or ctx.event.",
   };
 }
+
+/** Messages came to an execution of which nothing says how it began. */
+export function startMissing(): BlockReason {
+  return {
+    code: "HISTORY_CORRUPT",
+    message:
+      "Nothing says how this execution began: its start is neither recorded nor in its inbox.",
+  };
+}

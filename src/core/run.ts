@@ -8,7 +8,7 @@
 //   Modes: replaying (history left) → live (events are appended) → ended | blocked.
 
 import { asyncContext, drain } from "./async-context.ts";
-import { foreignAwait, nondeterminism, type BlockReason } from "./block.ts";
+import { foreignAwait, nondeterminism, startMissing, type BlockReason } from "./block.ts";
 import type { Codec } from "./codec.ts";
 import { deterministicRandom, deterministicUuid } from "./deterministic.ts";
 import { PerdureError } from "./errors.ts";
@@ -147,6 +147,9 @@ export class Run {
 
   /** Appends and delivers something new. Call inside a drain of this run. */
   deliver(body: DeliveryBody, at: number): void {
+    if (this.lastSequence === 0 && body.kind !== "OrchestrationStarted") {
+      return this.block(startMissing());
+    }
     this.fresh.push(body);
     this.#apply(body, ++this.lastSequence, at);
   }

@@ -1,7 +1,8 @@
 // Delivery: putting messages into other instances' inboxes.
 //   D1. An activity's or a child's outcome is for one execution; when that is over it is dropped. So is whatever is
 //       for an instance that ended, or for a namesake of whom it was meant for.
-//   D2. Nothing becomes visible before the start of an instance that is to begin later.
+//   D2. Nothing becomes visible before the start of an execution: one that is to begin later, or whose clock has gone
+//       back since it was continued.
 //   D3. No event becomes visible before one that was sent earlier, even if the clock has gone back (P7).
 //   D4. Whoever gets a message that is due is named in the news.
 //   D5. The receivers' rows are locked by whoever delivers (I4 of inbox.ts).
@@ -34,7 +35,7 @@ export const LIVES = "i.status IN ('pending', 'running')";
 export function visibleAt(kind: string): string {
   return `greatest(
     (SELECT @clock()),
-    CASE WHEN i.status = 'pending' THEN (
+    CASE WHEN i.last_event = 0 THEN (
       SELECT s.visible_at FROM @inbox AS s WHERE s.instance = i.key AND s.kind = 'start') END,
     CASE WHEN ${kind} = 'event' THEN (
       SELECT e.visible_at FROM @inbox AS e WHERE e.instance = i.key AND e.kind = 'event'

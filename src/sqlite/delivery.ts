@@ -1,6 +1,7 @@
 // Delivery: putting a message into another instance's inbox.
 //   D1. An activity's or a child's outcome is for one execution; when that is over it is dropped.
-//   D2. Nothing becomes visible before the start of an instance that is to begin later.
+//   D2. Nothing becomes visible before the start of an execution: one that is to begin later, or whose clock has gone
+//       back since it was continued.
 //   D3. No event becomes visible before one that was sent earlier, even if the clock has gone back (P7).
 //   D4. Whoever gets a message that is due is named in the news.
 
@@ -34,8 +35,8 @@ export class Deliveries {
     if (stored !== null && visibleAt <= now) news.due(target.id);
   }
 
-  #visibleAt({ key, status }: InstanceHead, kind: Delivery["kind"], now: number): number {
-    const startAt = status === "pending" ? this.#inbox.findStart(key)?.visibleAt : undefined;
+  #visibleAt({ key, lastEvent }: InstanceHead, kind: Delivery["kind"], now: number): number {
+    const startAt = lastEvent === 0 ? this.#inbox.findStart(key)?.visibleAt : undefined;
     const lastAt = kind === "event" ? this.#inbox.lastEventAt(key) : null;
     return Math.max(now, startAt ?? now, lastAt ?? now);
   }

@@ -12,6 +12,7 @@ import {
 import {
   called,
   calledDone,
+  cancel,
   cancelRequested,
   continued,
   ran,
@@ -320,4 +321,14 @@ test("times that go back do not turn ctx.now back", async () => {
     { rows },
   );
   expect(found.trace).toEqual([5_000]);
+});
+
+test("a message to an execution that has no start blocks it, and stays where it is", async () => {
+  const play = await resume(async () => "never runs", []);
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.blocked).toMatchObject({
+    code: "HISTORY_CORRUPT",
+    message: expect.stringContaining("how this execution began"),
+  });
+  expect(turn.brief).toEqual([]);
 });

@@ -113,6 +113,21 @@ export const continuing: ContractSubject = {
       },
     },
     {
+      title:
+        "when the clock goes back, nothing is handed out before the start of the next execution",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await continueAsNew(setup, held, { release: true });
+        setup.environment.jumpWallClock(-10_000);
+        await setup.commit(sendItem({ id: "a" }));
+        await setup.commit(cancelItem("a"));
+        await setup.leaseNothing();
+        await setup.environment.advance(10_000);
+        const { messages } = await setup.leaseOnly("a", BETA);
+        expect(messages.map(({ kind }) => kind)).toEqual(["start", "event", "cancel"]);
+      },
+    },
+    {
       title: "the next execution has the version that the turn names",
       async run(setup) {
         const held = await setup.hold("a");
