@@ -13,6 +13,7 @@ import type {
   TurnItem,
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { isCancelledBy } from "../core/provider/outcomes.ts";
 import { DONE } from "../core/provider/results.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -78,7 +79,7 @@ export class Settlement {
       case "send":
         return (await this.#isSent(item)) ? DONE : null;
       case "cancel":
-        return (await this.#instances.peek(item.id))?.error === item.cancelled ? DONE : null;
+        return isCancelledBy(await this.#instances.peek(item.id), item) ? DONE : null;
       case "terminate":
         return (await this.#instances.peek(item.id))?.error === item.terminated ? DONE : null;
       case "block":

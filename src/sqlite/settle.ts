@@ -14,6 +14,7 @@ import type {
   TurnItem,
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
+import { isCancelledBy } from "../core/provider/outcomes.ts";
 import { DONE } from "../core/provider/results.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -77,7 +78,7 @@ export class Settlement {
       case "send":
         return this.#isSent(item) ? DONE : null;
       case "cancel":
-        return this.#instances.find(item.id)?.error === item.cancelled ? DONE : null;
+        return isCancelledBy(this.#instances.find(item.id), item) ? DONE : null;
       case "terminate":
         return this.#instances.find(item.id)?.error === item.terminated ? DONE : null;
       case "block":

@@ -2,6 +2,7 @@
 
 import type { Failure } from "../failure.ts";
 import type { ChildFailed, OrchestrationFailed } from "../history-events.ts";
+import type { CancelItem } from "./commit.ts";
 
 /** How an instance ends that a cancel reaches while its code cannot run. */
 export function cancelledBy(request: string): string {
@@ -65,4 +66,12 @@ function reasonOf(request: string): string {
   const body: unknown = JSON.parse(request);
   const reason = typeof body === "object" && body !== null && "reason" in body ? body.reason : "";
   return String(reason);
+}
+
+/** Whether that cancel was written: it has ended the instance, or its code was told. */
+export function isCancelledBy(
+  instance: { readonly error: string | null; readonly cancelRequested: string | null } | null,
+  { request, cancelled }: CancelItem,
+): boolean {
+  return instance?.error === cancelled || instance?.cancelRequested === request;
 }

@@ -193,6 +193,20 @@ export const settling: ContractSubject = {
       },
     },
     {
+      title: "a cancel that was written settles as done, though it was read and the end came",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = cancelItem("a");
+        await setup.commit(item);
+        const consumed = (await setup.due(held)).map((message) => message.id);
+        const cancelRequested = item.request;
+        await setup.turn(held, { events: [item.request], consumed, cancelRequested });
+        expect(await setup.provider.settle(item)).toEqual({ kind: "done" });
+        await setup.complete(held);
+        expect(await setup.provider.settle(item)).toEqual({ kind: "done" });
+      },
+    },
+    {
       title: "a completion that was not written does not settle as done when its task is another's",
       async run(setup) {
         const held = await setup.hold("a");
