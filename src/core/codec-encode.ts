@@ -146,16 +146,12 @@ class Writer implements Walk {
       elements.push(this.member(this.data(array, index), index));
     }
     if (hasNamedProperties(array)) {
-      const extra = Reflect.ownKeys(array).find(
-        (key) => key !== "length" && !isIndexOf(array, key),
-      );
+      // The keys of a dense array begin with its elements'.
+      const others = Reflect.ownKeys(array).slice(array.length);
+      const extra = others.find((key) => key !== "length");
       throw this.refusalAt(String(extra), "a property of an array besides its elements");
     }
     if (typeof array[0] === "string" && array[0].startsWith("~")) return this.tag("~", elements);
     return `[${elements.join()}]`;
   }
-}
-
-function isIndexOf(array: readonly unknown[], key: string | symbol): boolean {
-  return typeof key === "string" && String(Number(key)) === key && Number(key) < array.length;
 }

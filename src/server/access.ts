@@ -45,7 +45,6 @@ export class Access {
     if (bearer !== undefined && this.#book !== null) {
       const found = await this.#book.find(bearer);
       if (found !== null) return callerFrom(found, found.hash);
-      if (this.#authenticate === null) return null;
     }
     if (authorization === null && this.#book !== null) {
       const cookie = sessionCookie(request.headers.get("cookie"), port);

@@ -47,7 +47,7 @@ export class TokenBook {
   readonly #now: () => number;
   #tokens: readonly KnownToken[] = [];
   #asked: Promise<readonly KnownToken[]> | null = null;
-  #askedAt = -Infinity;
+  #askedAt = 0;
 
   constructor(tokens: readonly TokenEntry[] | TokenSource, now: () => number) {
     this.#source = typeof tokens === "function" ? tokens : null;
@@ -74,7 +74,6 @@ export class TokenBook {
     if (this.#asked === null || now - this.#askedAt >= SOURCE_MS) {
       this.#askedAt = now;
       this.#asked = ask(this.#source);
-      this.#asked.catch(() => undefined); // told to whoever awaits it below
     }
     try {
       return await this.#asked;

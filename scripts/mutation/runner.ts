@@ -1,0 +1,174 @@
+// Stryker's test runner for this project: test files are loaded once and their tests run again for every mutant, where
+// Vitest would load everything anew. A mutant then costs milliseconds.
+//   RU1. For a mutant that runs while modules load, and after it, all modules are loaded anew, under another address.
+//   RU2. A test that fails under a mutant has to pass right afterwards without it. If it does not, something was left
+//        behind: the process is given up and the mutant is tried in a new one.
+//   RU3. A test that goes on while its thread has nothing to do for seconds hangs: a time-out. One that is busy for ever is
+//        ended by Stryker, with its process.
+//   RU4. Rejections that nobody handles count for nothing: they might be an earlier mutant's.
+
+import { globSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { INSTRUMENTER_CONSTANTS, type InstrumenterContext } from "@stryker-mutator/api/core";
+import { declareClassPlugin, PluginKind } from "@stryker-mutator/api/plugin";
+import {
+  determineHitLimitReached,
+  DryRunStatus,
+  MutantRunStatus,
+  TestStatus,
+  type DryRunResult,
+  type MutantRunOptions,
+  type MutantRunResult,
+  type TestResult,
+  type TestRunner,
+} from "@stryker-mutator/api/test-runner";
+import fc from "fast-check";
+import { partNamed } from "./parts.ts";
+import { forgetTests, load, registered, type RegisteredTest } from "./test-api.ts";
+
+/** Modules that were loaded stay in memory: after so many times a new process is better. */
+const GENERATIONS_MAX = 60;
+/** So many looks in a row at a thread that does nothing. */
+const HUNG_LOOKS = 30;
+const LOOK_MS = 100;
+const NOTHING_MICROSECONDS = 5_000;
+
+type Outcome =
+  { readonly kind: "passed" } | { readonly kind: "failed" | "hung"; readonly message: string };
+
+const KILLED = { status: MutantRunStatus.Killed, killedBy: [] as string[] } as const;
+
+class WarmRunner implements TestRunner {
+  readonly #mutation: InstrumenterContext = {};
+  /** What each test took without a mutant. */
+  readonly #usualMs = new Map<string, number>();
+  /** Of loaded modules; none yet. */
+  #generation = 0;
+
+  capabilities() {
+    return { reloadEnvironment: true };
+  }
+
+  async init(): Promise<void> {
+    process.env["VITEST"] = "true";
+    process.env["NODE_ENV"] = "test";
+    Object.assign(globalThis, { [INSTRUMENTER_CONSTANTS.NAMESPACE]: this.#mutation });
+    const api = pathToFileURL(join(import.meta.dirname, "test-api.ts")).href;
+    const sandbox = `${pathToFileURL(process.cwd()).href}/`;
+    registerHooks({
+      resolve: (specifier, context, next) => {
+        if (specifier === "vitest") return { url: api, shortCircuit: true };
+        const found = next(specifier, context);
+        if (!found.url.startsWith(sandbox) || found.url.includes("/node_modules/")) return found;
+        // More slashes make another address of the same file, by the same name.
+        const slashes = "/".repeat(this.#generation - 1);
+        return { ...found, url: `${sandbox}${slashes}${found.url.slice(sandbox.length)}` };
+      },
+    });
+    process.on("unhandledRejection", () => undefined);
+    process.on("uncaughtException", () => undefined);
+    // The same cases for every mutant, and no search for a smaller one: that it fails is enough.
+    fc.configureGlobal({ seed: 1, endOnFailure: true });
+  }
+
+  async dryRun(): Promise<DryRunResult> {
+    await this.#load();
+    const tests: TestResult[] = [];
+    for (const test of registered) {
+      this.#mutation.currentTestId = test.id;
+      const began = performance.now();
+      const outcome = await this.#run(test);
+      const timeSpentMs = performance.now() - began;
+      const known = { id: test.id, name: test.name, fileName: test.file, timeSpentMs };
+      tests.push(
+        outcome.kind === "passed"
+          ? { ...known, status: TestStatus.Success }
+          : { ...known, status: TestStatus.Failed, failureMessage: outcome.message },
+      );
+    }
+    delete this.#mutation.currentTestId;
+    const { mutantCoverage } = this.#mutation;
+    delete this.#mutation.mutantCoverage;
+    return { status: DryRunStatus.Complete, tests, ...(mutantCoverage && { mutantCoverage }) };
+  }
+
+  async mutantRun(options: MutantRunOptions): Promise<MutantRunResult> {
+    const { activeMutant, hitLimit, testFilter, mutantActivation } = options;
+    if (mutantActivation === "static") this.#activate(activeMutant.id, hitLimit);
+    if (options.reloadEnvironment || this.#generation === 0) {
+      if (this.#generation === GENERATIONS_MAX) throw new Error("it is time for a new process");
+      const trouble = await this.#load().then(() => null, String);
+      if (trouble !== null) return { ...KILLED, failureMessage: trouble, nrOfTests: 0 };
+    }
+    this.#activate(activeMutant.id, hitLimit);
+    let nrOfTests = 0;
+    for (const test of this.#quickFirst(testFilter)) {
+      nrOfTests += 1;
+      const outcome = await this.#run(test);
+      if (outcome.kind === "passed") continue;
+      const { hitCount } = this.#mutation;
+      delete this.#mutation.activeMutant;
+      if (mutantActivation === "runtime" && (await this.#run(test)).kind !== "passed") {
+        throw new Error(`"${test.name}" fails without a mutant as well`);
+      }
+      if (outcome.kind === "hung" || determineHitLimitReached(hitCount, hitLimit) !== undefined) {
+        return { status: MutantRunStatus.Timeout, reason: outcome.message };
+      }
+      const { message: failureMessage } = outcome;
+      return { ...KILLED, killedBy: [test.id], failureMessage, nrOfTests };
+    }
+    delete this.#mutation.activeMutant;
+    return { status: MutantRunStatus.Survived, nrOfTests };
+  }
+
+  async #load(): Promise<void> {
+    this.#generation += 1;
+    forgetTests(() => true);
+    const { tests, without = [] } = partNamed(process.env["PERDURE_MUTATION_PART"]);
+    for (const path of new Set(tests.flatMap((pattern) => globSync(pattern).toSorted()))) {
+      await load(join(process.cwd(), path));
+    }
+    forgetTests(({ name }) => without.some((title) => name.endsWith(title)));
+  }
+
+  #activate(id: string, hitLimit: number | undefined): void {
+    this.#mutation.activeMutant = id;
+    this.#mutation.hitCount = 0;
+    if (hitLimit === undefined) delete this.#mutation.hitLimit;
+    else this.#mutation.hitLimit = hitLimit;
+  }
+
+  #quickFirst(ids: readonly string[] | undefined): RegisteredTest[] {
+    const wanted = ids === undefined ? null : new Set(ids);
+    const usual = ({ id }: RegisteredTest) => this.#usualMs.get(id) ?? 0;
+    return registered
+      .filter(({ id }) => wanted?.has(id) ?? true)
+      .toSorted((one, other) => usual(one) - usual(other));
+  }
+
+  async #run(test: RegisteredTest): Promise<Outcome> {
+    const began = performance.now();
+    const { promise: hung, resolve: giveUp } = Promise.withResolvers<Outcome>();
+    let looks = 0;
+    let used = process.threadCpuUsage();
+    const looking = setInterval(() => {
+      const { user, system } = process.threadCpuUsage(used);
+      used = process.threadCpuUsage();
+      looks = user + system < NOTHING_MICROSECONDS ? looks + 1 : 0;
+      if (looks >= HUNG_LOOKS) giveUp({ kind: "hung", message: `"${test.name}" hangs` });
+    }, LOOK_MS);
+    const ended = test.run().then(
+      (): Outcome => ({ kind: "passed" }),
+      (error: unknown): Outcome => ({ kind: "failed", message: String(error) }),
+    );
+    const outcome = await Promise.race([ended, hung]);
+    clearInterval(looking);
+    if (outcome.kind === "passed") this.#usualMs.set(test.id, performance.now() - began);
+    return outcome;
+  }
+}
+
+/** What Stryker looks for in a plugin. */
+export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, "warm", WarmRunner)];

@@ -1,0 +1,100 @@
+// When a lease is given back with the turn, and when one that has a time is renewed (architecture §4.6, §4.7).
+
+import { expect, test } from "vitest";
+import type { Run } from "../core/run.ts";
+import { shouldRelease } from "./release-rule.ts";
+import { Renewal } from "./renewal.ts";
+
+const ENDED = { kind: "OrchestrationCompleted" };
+const CONTINUED = { kind: "OrchestrationContinuedAsNew" };
+const STEP = { kind: "step" };
+const timer = (due: number) => ({ kind: "timer", due });
+
+test("a lease is given back when nothing keeps its instance here", () => {
+  const usual = { stopping: false, stickyCacheMax: 9, soon: 100 };
+  const none = { ...usual, stickyCacheMax: 0 };
+  const stopping = { ...usual, stopping: true };
+  const table: [object | null, readonly object[], typeof usual, boolean][] = [
+    [ENDED, [], usual, true],
+    [ENDED, [STEP], usual, true],
+    [null, [STEP], usual, false],
+    [null, [STEP], none, false],
+    [null, [STEP], stopping, false],
+    [CONTINUED, [], usual, false],
+    [CONTINUED, [STEP], none, true],
+    [CONTINUED, [], stopping, true],
+    [null, [{ kind: "activity" }], usual, false],
+    [null, [{ kind: "activity" }], none, true],
+    [null, [{ kind: "activity" }], stopping, true],
+    [null, [{ kind: "activity", due: 999 }], usual, false],
+    [null, [timer(100)], usual, false],
+    [null, [timer(101)], usual, true],
+    [null, [timer(101), timer(99)], usual, false],
+    [null, [timer(101), timer(102)], usual, true],
+    [null, [], usual, true],
+  ];
+  for (const [ended, open, rule, expected] of table) {
+    const run = { ended, open: new Map(open.entries()) } as unknown as Run;
+    expect([ended, open, rule, shouldRelease(run, rule)]).toEqual([ended, open, rule, expected]);
+  }
+});
+
+function renewal(options: object) {
+  const calls: unknown[] = [];
+  const lost: unknown[] = [];
+  const made = new Renewal({
+    provider: {
+      renewInstances: async (...args: unknown[]) => (calls.push(["instances", ...args]), [7]),
+      renewTasks: async (...args: unknown[]) => (calls.push(["tasks", ...args]), ["claim"]),
+    },
+    options,
+    instances: { leases: ["lease"], holding: { dropKey: (key: unknown) => void lost.push(key) } },
+    activities: { claims: ["claim"], lose: (claim: unknown) => void lost.push(claim) },
+  } as never);
+  return { made, calls, lost };
+}
+
+test("RN1: leases are renewed after a third of the shorter one's time, or as the buffer says", () => {
+  const table: [object, number | null][] = [
+    [{}, null],
+    [{ renewBufferMs: 5 }, null],
+    [{ instanceLeaseMs: 300 }, 100],
+    [{ taskLeaseMs: 300 }, 100],
+    [{ instanceLeaseMs: 300, taskLeaseMs: 600 }, 100],
+    [{ instanceLeaseMs: 600, taskLeaseMs: 300 }, 100],
+    [{ instanceLeaseMs: 300, renewBufferMs: 50 }, 250],
+    [{ instanceLeaseMs: 300, renewBufferMs: 299 }, 10],
+  ];
+  for (const [options, everyMs] of table) {
+    expect([options, renewal(options).made.everyMs]).toEqual([options, everyMs]);
+  }
+});
+
+test("RN1, RN2: renewed when it is time and not before; what was lost is given up", async () => {
+  const { made, calls, lost } = renewal({ instanceLeaseMs: 300, taskLeaseMs: 450 });
+  await made.tick(99);
+  expect(calls).toEqual([]);
+  await made.tick(100);
+  const both = [
+    ["instances", ["lease"], 300],
+    ["tasks", ["claim"], 450],
+  ];
+  expect(calls).toEqual(both);
+  expect(lost).toEqual([7, "claim"]);
+  await made.tick(199);
+  expect(calls).toEqual(both);
+  await made.tick(200);
+  expect(calls).toEqual([...both, ...both]);
+});
+
+test("only leases that have a time are renewed", async () => {
+  const instances = renewal({ instanceLeaseMs: 300 });
+  await instances.made.tick(1_000);
+  expect(instances.calls).toEqual([["instances", ["lease"], 300]]);
+  const tasks = renewal({ taskLeaseMs: 300 });
+  await tasks.made.tick(1_000);
+  expect(tasks.calls).toEqual([["tasks", ["claim"], 300]]);
+  const none = renewal({});
+  await none.made.tick(1_000);
+  expect(none.calls).toEqual([]);
+});

@@ -1,0 +1,403 @@
+// Who comes in, decided without a socket: the rules of tokens, sessions, judges, hosts and origins, each at its edge.
+// That the server asks them is tested in access.test.ts and browser.test.ts.
+
+import { hash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Access, type Authenticate } from "../../src/server/access.ts";
+import { checkHost, checkOrigin, originRules } from "../../src/server/origin-check.ts";
+import { factsOf } from "../../src/server/request-facts.ts";
+import { isRole, mayActAs, ROLES } from "../../src/server/roles.ts";
+import { sessionCookie, Sessions, SESSIONS_MAX } from "../../src/server/sessions.ts";
+import { tokensFromFile } from "../../src/server/token-file.ts";
+import {
+  createToken,
+  TokenBook,
+  type TokenEntry,
+  type TokenSource,
+} from "../../src/server/tokens.ts";
+
+const HOURS_12 = 12 * 3_600_000;
+const PORT = "8080";
+const SCOPE = { port: PORT, path: "/", secure: false };
+const ada = createToken({ name: "ada", role: "admin" });
+const vera = createToken({ name: "vera", role: "viewer" });
+const otto = { name: "otto", role: "operator" } as const;
+
+function access(authenticate: Authenticate | null, tokens: readonly TokenEntry[] | null): Access {
+  const book = tokens === null ? null : new TokenBook(tokens, () => 0);
+  return new Access({ book, authenticate, now: () => 0 });
+}
+
+function withHeaders(headers: Record<string, string>): Request {
+  return new Request("http://localhost:8080/api/v1/session?a=1", { headers });
+}
+
+const whoIs = (
+  from: Access,
+  headers: Record<string, string>,
+): Promise<{ readonly name: string; readonly tokenHash: Buffer | null } | string> =>
+  from.callerOf(withHeaders(headers), PORT).catch(({ code }: { code: string }) => code);
+
+function openCookie(from: Access, token: string): string {
+  return from.sessions.open(hash("sha256", token, "buffer"), SCOPE).split(";")[0] ?? "";
+}
+
+test("AC1: a token comes first, then a session, then the application's judge", async () => {
+  const asked: Request[] = [];
+  const judge: Authenticate = (request) => {
+    asked.push(request);
+    return otto;
+  };
+  const both = access(judge, [ada.entry, vera.entry]);
+  const cookie = openCookie(both, vera.token);
+  const tokenHash = hash("sha256", ada.token, "buffer");
+  const bearer = `Bearer ${ada.token}`;
+  const byToken = { name: "ada", role: "admin", tokenHash };
+  const bySession = { name: "vera", role: "viewer", tokenHash: null };
+  const byJudge = { ...otto, tokenHash: null };
+  expect(await whoIs(both, { authorization: bearer, cookie })).toEqual(byToken);
+  expect(await whoIs(both, { cookie })).toEqual(bySession);
+  expect(asked).toEqual([]);
+  expect(await whoIs(both, {})).toEqual(byJudge);
+  expect(await whoIs(both, { cookie: `perdure_${PORT}=nobody's` })).toEqual(byJudge);
+  expect(asked).toHaveLength(2);
+  // Credentials of the application's own may look like anything; a session does not make up for them.
+  expect(await whoIs(both, { authorization: "Bearer its-own", cookie })).toEqual(byJudge);
+  expect(await whoIs(both, { authorization: "Basic its-own", cookie })).toEqual(byJudge);
+});
+
+test("AC1: a token that is wrong is not made up for by a cookie", async () => {
+  const tokensAlone = access(null, [ada.entry]);
+  const cookie = openCookie(tokensAlone, ada.token);
+  expect(await whoIs(tokensAlone, { cookie })).toMatchObject({ name: "ada" });
+  for (const authorization of [`Bearer ${vera.token}`, "Basic x", "Bearer"]) {
+    expect(await whoIs(tokensAlone, { authorization, cookie })).toBe("UNAUTHENTICATED");
+  }
+});
+
+test("AC2: a token stands after the word Bearer, in any case, and nothing else does", async () => {
+  const book = access(null, [ada.entry]);
+  const right = ["Bearer {}", "bearer {}", "BEARER   {}", "Bearer {}  "];
+  const wrong = [
+    "Bearer{}",
+    "Bearer\t{}",
+    "x Bearer {}",
+    "Bearer {} x",
+    "Bearer x{}",
+    "{}",
+    "Token {}",
+  ];
+  const ask = (form: string) => whoIs(book, { authorization: form.replace("{}", ada.token) });
+  for (const form of right) expect([form, await ask(form)]).toMatchObject([form, { name: "ada" }]);
+  for (const form of wrong) expect([form, await ask(form)]).toEqual([form, "UNAUTHENTICATED"]);
+  // A session's token and a hash of one are no tokens.
+  expect(await whoIs(book, { authorization: `Bearer ${ada.entry.sha256}` })).toBe(
+    "UNAUTHENTICATED",
+  );
+});
+
+test("AC3: whoever is unknown is told how to come in", async () => {
+  for (const nobody of [access(null, []), access(null, null), access(() => null, null)]) {
+    const refused = nobody.callerOf(withHeaders({ authorization: `Bearer ${ada.token}` }), PORT);
+    await expect(refused).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+      message: "The request carries no valid credentials.",
+      headers: { "WWW-Authenticate": "Bearer" },
+    });
+  }
+});
+
+test("AC3: a judge that throws or answers nonsense is told as unavailable, with its reason", async () => {
+  const down = new Error("down");
+  const judge = (answer: unknown) => access(async () => answer as never, null);
+  const ask = (from: Access) => from.callerOf(withHeaders({}), PORT);
+  const throwing = access(() => Promise.reject(down), null);
+  await expect(ask(throwing)).rejects.toMatchObject({ code: "ACCESS_UNAVAILABLE", cause: down });
+  const nonsense = [undefined, {}, "ada", { name: "a" }, { role: "admin" }];
+  for (const answer of [...nonsense, { name: 1, role: "admin" }, { name: "a", role: "root" }]) {
+    await expect(ask(judge(answer))).rejects.toMatchObject({
+      code: "ACCESS_UNAVAILABLE",
+      cause: expect.any(TypeError),
+    });
+  }
+  await expect(ask(judge(otto))).resolves.toEqual({ ...otto, tokenHash: null });
+});
+
+test("the judge sees address and headers, and what it adds to its answer goes no further", async () => {
+  const seen: unknown[] = [];
+  const judged = access((request) => {
+    seen.push(request.url, request.headers.get("x-user"), request.body, request.method);
+    return { ...otto, password: "hunter2" };
+  }, null);
+  const request = new Request("http://localhost/x?y=1", {
+    method: "POST",
+    headers: { "X-User": "otto" },
+    body: "{}",
+  });
+  const caller = await judged.callerOf(request, PORT);
+  expect(seen).toEqual(["http://localhost/x?y=1", "otto", null, "GET"]);
+  expect(caller).toEqual({ ...otto, tokenHash: null });
+  expect(request.bodyUsed).toBe(false);
+});
+
+test("TK5: a source is asked at most once a second, and an answer that failed is an answer", async () => {
+  let now = 500;
+  let asked = 0;
+  let source: TokenSource = () => [ada.entry];
+  const book = new TokenBook(
+    () => {
+      asked += 1;
+      return source();
+    },
+    () => now,
+  );
+  await Promise.all([book.find(ada.token), book.find(vera.token), book.find(ada.token)]);
+  expect(asked).toBe(1);
+  source = () => [vera.entry];
+  now += 999;
+  expect(await book.find(ada.token)).toMatchObject({ name: "ada" });
+  expect(asked).toBe(1);
+  now += 1;
+  expect(await book.find(ada.token)).toBeNull();
+  expect(await book.find(vera.token)).toMatchObject({ name: "vera", role: "viewer" });
+  expect(asked).toBe(2);
+
+  const gone = new Error("gone");
+  source = () => Promise.reject(gone);
+  now += 1_000;
+  const refused = { code: "ACCESS_UNAVAILABLE", cause: gone };
+  await expect(book.find(vera.token)).rejects.toMatchObject(refused);
+  await expect(book.find(vera.token)).rejects.toMatchObject(refused);
+  expect(asked).toBe(3);
+  source = () => [{ name: "a", role: "admin", token: "short" }];
+  now += 1_000;
+  await expect(book.find(vera.token)).rejects.toMatchObject({
+    code: "ACCESS_UNAVAILABLE",
+    cause: expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+  });
+});
+
+test("S6: what an entry may hold, to the character", () => {
+  const sha256 = ada.entry.sha256;
+  const book = (entry: unknown) => () => new TokenBook([entry as TokenEntry], () => 0);
+  const right = [
+    { name: "a", role: "viewer", sha256 },
+    { name: "n".repeat(256), role: "operator", sha256: sha256.toUpperCase() },
+    { name: "a", role: "admin", token: "x".repeat(43) },
+  ];
+  const wrong = [
+    { name: "n".repeat(257), role: "viewer", sha256 },
+    { name: 1, role: "viewer", sha256 },
+    { name: ["a"], role: "viewer", sha256 },
+    { role: "viewer", sha256 },
+    { name: "a", sha256 },
+    { name: "a", role: "viewer", sha256: `${sha256}0` },
+    { name: "a", role: "viewer", sha256: `0${sha256}` },
+    { name: "a", role: "viewer", sha256: `g${sha256.slice(1)}` },
+    { name: "a", role: "viewer", sha256: [sha256] },
+    { name: "a", role: "viewer", token: "x".repeat(42) },
+    { name: "a", role: "viewer", token: Array.from({ length: 43 }, () => "x") },
+    { name: "a", role: "viewer", token: "x".repeat(43), sha256 },
+  ];
+  for (const entry of right) expect(book(entry)).not.toThrow();
+  const refused = expect.objectContaining({ code: "INVALID_ARGUMENT" });
+  for (const entry of wrong) expect(book(entry), JSON.stringify(entry)).toThrow(refused);
+});
+
+test("S6: a token that is given in clear, or by a hash in capitals, is found", async () => {
+  const book = new TokenBook(
+    [
+      { name: "clear", role: "operator", token: vera.token },
+      { name: "capitals", role: "admin", sha256: ada.entry.sha256.toUpperCase() },
+    ],
+    () => 0,
+  );
+  expect(await book.find(vera.token)).toEqual({
+    name: "clear",
+    role: "operator",
+    hash: hash("sha256", vera.token, "buffer"),
+  });
+  expect(await book.find(ada.token)).toMatchObject({ name: "capitals", role: "admin" });
+  expect(await book.find(`${ada.token} `)).toBeNull();
+});
+
+test("a new token is for a name and a role that there are", () => {
+  expect(ada.token).toMatch(/^pdr_[\w-]{43}$/);
+  const refused = expect.objectContaining({ code: "INVALID_ARGUMENT" });
+  expect(() => createToken({ name: "", role: "admin" })).toThrow(refused);
+  expect(() => createToken({ name: "a", role: "root" as never })).toThrow(refused);
+});
+
+test("RO1: a role includes those below it and no other", () => {
+  const allowed = ROLES.map((role) =>
+    ROLES.filter((needed) => mayActAs({ name: "a", role }, needed)),
+  );
+  expect(allowed).toEqual([["viewer"], ["viewer", "operator"], ["viewer", "operator", "admin"]]);
+  expect(ROLES.every(isRole)).toBe(true);
+  for (const value of ["", "root", "Admin", undefined, null, 0, ["admin"]]) {
+    expect(isRole(value)).toBe(false);
+  }
+});
+
+test("SN1: a session's cookie is named by its port, and its line has all that browsers ask for", () => {
+  const sessions = new Sessions(() => 0);
+  const tokenHash = Buffer.alloc(32);
+  const scope = { port: "443", path: "/perdure", secure: true };
+  const rest = "HttpOnly; SameSite=Strict; Secure";
+  const line = sessions.open(tokenHash, scope);
+  expect(line).toMatch(/^perdure_443=[\w-]{43}; /);
+  expect(line.slice(line.indexOf(";"))).toBe(`; Path=/perdure; Max-Age=43200; ${rest}`);
+  expect(sessions.close(undefined, scope)).toBe(`perdure_443=; Path=/perdure; Max-Age=0; ${rest}`);
+  expect(sessions.open(tokenHash, SCOPE)).toMatch(/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
+  expect(sessions.open(tokenHash, SCOPE)).not.toBe(sessions.open(tokenHash, SCOPE));
+});
+
+test("SN1: the session's cookie is found among others, and only under its own port", () => {
+  expect(sessionCookie("perdure_8080=a", PORT)).toBe("a");
+  expect(sessionCookie("x=1;  perdure_8080=a=b ; y=2", PORT)).toBe("a=b");
+  expect(sessionCookie("perdure_8080=", PORT)).toBe("");
+  for (const header of [
+    "perdure_808=a",
+    "perdure_80801=a",
+    "xperdure_8080=a",
+    "perdure_8080",
+    "",
+  ]) {
+    expect(sessionCookie(header, PORT)).toBeUndefined();
+  }
+  expect(sessionCookie(null, PORT)).toBeUndefined();
+});
+
+test("SN3: a session ends after twelve hours, or when it is closed", () => {
+  let now = 1_000;
+  const sessions = new Sessions(() => now);
+  const tokenHash = Buffer.from("token");
+  const open = () => sessionCookie(sessions.open(tokenHash, SCOPE).split(";")[0] ?? "", PORT) ?? "";
+  const [first, second] = [open(), open()];
+  now += HOURS_12 - 1;
+  expect(sessions.tokenOf(first)).toEqual(tokenHash);
+  sessions.close(second, SCOPE);
+  expect(sessions.tokenOf(second)).toBeNull();
+  expect(sessions.tokenOf(first)).toEqual(tokenHash);
+  now += 1;
+  expect(sessions.tokenOf(first)).toBeNull();
+  now -= 1; // it is gone, and does not come back with the clock
+  expect(sessions.tokenOf(first)).toBeNull();
+  expect(sessions.tokenOf("")).toBeNull();
+});
+
+test("SN3: one session too many ends the oldest, and that one alone", () => {
+  const sessions = new Sessions(() => 0);
+  const tokenHash = Buffer.from("token");
+  const open = () => sessionCookie(sessions.open(tokenHash, SCOPE).split(";")[0] ?? "", PORT) ?? "";
+  const cookies = Array.from({ length: SESSIONS_MAX }, open);
+  const living = () => cookies.map((cookie) => sessions.tokenOf(cookie) !== null);
+  expect(living()).toEqual(cookies.map(() => true));
+  cookies.push(open(), open());
+  expect(living()).toEqual(cookies.map((_, index) => index >= 2));
+});
+
+const RULES = originRules(
+  ["OPS.example.com", "other.example:8443"],
+  ["https://dash.example.com/path", "vscode-webview"],
+);
+
+function asking(url: string, headers: Record<string, string> = {}, method = "GET"): Request {
+  return new Request(url, { headers, method });
+}
+
+test("OR1: a host is answered if it is an address, this machine, or listed", () => {
+  const ask = (host: string) => () => {
+    const request = asking(`http://${host}/`);
+    checkHost(factsOf(request, undefined, false), RULES);
+  };
+  const right = ["localhost", "a.localhost:1", "192.0.2.1", "[::1]:80", "[2001:db8::1]"];
+  for (const host of [...right, "ops.example.com", "ops.example.com:99", "other.example:8443"]) {
+    expect(ask(host), host).not.toThrow();
+  }
+  const wrong = ["evil.example", "xlocalhost", "localhost.evil.example", "a.ops.example.com"];
+  for (const host of [...wrong, "other.example", "other.example:8444", "127.0.0.1.evil.example"]) {
+    expect(ask(host), host).toThrow(expect.objectContaining({ code: "HOST_REFUSED" }));
+  }
+});
+
+test.each(["", "a b", "user@host", "a/b"])("OR1: %j cannot be listed as a host", (host) => {
+  expect(() => originRules([host], [])).toThrow(
+    expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+  );
+});
+
+test("OR2, OR3: an origin is the server's own or listed; a change by cookie names one", () => {
+  const ask = (method: string, headers: Record<string, string>) => {
+    const request = asking("http://localhost:8080/api/v1/x", headers, method);
+    try {
+      checkOrigin(request, factsOf(request, undefined, false), RULES);
+      return "answered";
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+  const cookie = "perdure_8080=x";
+  for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE"]) {
+    const isChange = method !== "GET" && method !== "HEAD";
+    const table: [Record<string, string>, string][] = [
+      [{}, "answered"],
+      [{ cookie }, isChange ? "ORIGIN_REFUSED" : "answered"],
+      [{ cookie, origin: "http://localhost:8080" }, "answered"],
+      [{ origin: "https://localhost:8080" }, "answered"],
+      [{ origin: "https://dash.example.com" }, "answered"],
+      [{ origin: "vscode-webview" }, "answered"],
+      [{ origin: "http://localhost:8081" }, "ORIGIN_REFUSED"],
+      [{ origin: "http://localhost" }, "ORIGIN_REFUSED"],
+      [{ origin: "https://dash.example.com.evil.example" }, "ORIGIN_REFUSED"],
+      [{ origin: "http://dash.example.com" }, "ORIGIN_REFUSED"],
+      [{ origin: "null" }, "ORIGIN_REFUSED"],
+      [{ origin: "http://evil.example", "sec-fetch-site": "same-origin" }, "ORIGIN_REFUSED"],
+      [{ cookie, "sec-fetch-site": "same-origin" }, "answered"],
+      [{ cookie, "sec-fetch-site": "none" }, "answered"],
+      [{ "sec-fetch-site": "same-site" }, "ORIGIN_REFUSED"],
+      [{ "sec-fetch-site": "cross-site" }, "ORIGIN_REFUSED"],
+    ];
+    for (const [headers, expected] of table) {
+      expect([method, headers, ask(method, headers)]).toEqual([method, headers, expected]);
+    }
+  }
+});
+
+test("TF1: a token file that is wrong says where, and not what it holds", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "perdure-tokens-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "tokens.json");
+  const read = async (content: unknown): Promise<unknown> => {
+    writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+    try {
+      return await tokensFromFile(file)();
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      expect(code).toBe("INVALID_ARGUMENT");
+      return message;
+    }
+  };
+  const { name, role, sha256 } = ada.entry;
+  const one = (entry: object) => read({ tokens: [vera.entry, entry] });
+  expect(await read({ tokens: [vera.entry, ada.entry] })).toEqual([vera.entry, ada.entry]);
+  expect(await one({ name, role, sha256: sha256.toUpperCase() })).toHaveLength(2);
+  expect(await read({ tokens: [] })).toEqual([]);
+  expect(await one({ name, role, sha256: `${sha256}0` })).toContain(" tokens.1.sha256.");
+  expect(await one({ name, role, sha256: `0${sha256}` })).toContain(" tokens.1.sha256.");
+  expect(await one({ name, role, sha256: sha256.slice(1) })).toContain(" tokens.1.sha256.");
+  expect(await one({ name, role, sha256: ada.token })).not.toContain(ada.token);
+  expect(await one({ name, role: "root", sha256 })).toContain(" tokens.1.role.");
+  expect(await one({ name: 1, role, sha256 })).toContain(" tokens.1.name.");
+  expect(await one({ name, role, sha256, token: ada.token })).toContain(" tokens.1.token.");
+  expect(await read({ tokens: [], more: 1 })).toContain(" more.");
+  expect(await read([])).toContain(" tokens.");
+  expect(await read("7")).toContain(" the file.");
+  expect(await read("{")).toBe("The token file is not JSON.");
+  await expect(tokensFromFile(join(folder, "none"))()).rejects.toMatchObject({
+    code: "ENOENT",
+  });
+});
