@@ -1,5 +1,6 @@
-// npm run sabotage [-- --only N,M] [--json FILE]: the test of the tests. Each patch of test/sabotage/patches.ts is a bug;
-// it is applied to a copy of the sources, and the tests that are said to find it are run there.
+// npm run sabotage [-- --list bugs|sql] [--only N,M] [--json FILE]: the test of the tests. Each patch of
+// test/sabotage/patches.ts is a bug that others had, each of sql-patches.ts a mutant of our SQL; it is applied to a copy
+// of the sources, and the tests that are said to find it are run there.
 //   SA1. The tests pass on the untouched copy first: what fails always finds nothing.
 //   SA2. Found is a patch by which a test fails, or never ends. One that is not found fails the command.
 
@@ -9,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { PATCHES, type Patch } from "../test/sabotage/patches.ts";
+import { SQL_PATCHES } from "../test/sabotage/sql-patches.ts";
 
 interface Verdict {
   readonly number: number;
@@ -34,19 +36,30 @@ const LIMIT_MS = 240_000;
 const SOUND_LIMIT_MS = 1_200_000;
 
 const { values } = parseArgs({
-  options: { only: { type: "string" }, json: { type: "string" } },
+  options: {
+    list: { type: "string", default: "bugs" },
+    only: { type: "string" },
+    json: { type: "string" },
+  },
 });
+const LISTS = new Map([
+  ["bugs", PATCHES],
+  ["sql", SQL_PATCHES],
+]);
+const patches = LISTS.get(values.list);
+if (patches === undefined) throw new Error(`There is no list "${values.list}": bugs or sql.`);
 const chosen = values.only?.split(",").map(Number);
-const numbered = PATCHES.map((patch, index) => ({ patch, number: index + 1 }));
+const numbered = patches.map((patch, index) => ({ patch, number: index + 1 }));
 const wanted = numbered.filter(({ number }) => chosen === undefined || chosen.includes(number));
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-sabotage-"));
 const verdicts: Verdict[] = [];
 try {
   copyProject();
-  const files = [...new Set(wanted.flatMap(({ patch }) => patch.tests))];
-  const before = await runTests(files, SOUND_LIMIT_MS);
-  if (before.failed > 0) throw new Error(`It fails as it is: ${before.first ?? "a file"}`);
+  for (const tests of allOf(wanted.map(({ patch }) => patch))) {
+    const { failed, first } = await runTests(tests, SOUND_LIMIT_MS);
+    if (failed > 0) throw new Error(`It fails as it is: ${first ?? "a file"}`);
+  }
   for (const { patch, number } of wanted) {
     const verdict = await judge(patch, number);
     verdicts.push(verdict);
@@ -81,7 +94,7 @@ async function judge(patch: Patch, number: number): Promise<Verdict> {
     sound.replace(patch.from, () => patch.to),
   );
   try {
-    const { failed, first } = await runTests(patch.tests);
+    const { failed, first } = await runTests(patch);
     const seconds = Math.round((performance.now() - began) / 1_000);
     return { number, bug: patch.bug, file: patch.file, foundBy: first, failed, seconds };
   } finally {
@@ -89,8 +102,22 @@ async function judge(patch: Patch, number: number): Promise<Verdict> {
   }
 }
 
+type Tests = Pick<Patch, "tests" | "only">;
+
+/** Whatever one of them is found by: whole files, and parts of files. */
+function allOf(some: readonly Tests[]): readonly Tests[] {
+  const narrow = some.filter(({ only }) => only !== undefined);
+  const whole = some.filter(({ only }) => only === undefined);
+  const filesOf = (those: readonly Tests[]) => [...new Set(those.flatMap(({ tests }) => tests))];
+  const names = [...new Set(narrow.flatMap(({ only }) => only ?? []))];
+  return [
+    ...(whole.length === 0 ? [] : [{ tests: filesOf(whole) }]),
+    ...(narrow.length === 0 ? [] : [{ tests: filesOf(narrow), only: names.join("|") }]),
+  ];
+}
+
 async function runTests(
-  files: readonly string[],
+  { tests: files, only }: Tests,
   limitMs = LIMIT_MS,
 ): Promise<{ failed: number; first: string | null }> {
   const output = join(folder, "report.json");
@@ -99,14 +126,15 @@ async function runTests(
     "run",
     "--project=all",
     ...files,
+    ...(only === undefined ? [] : ["--testNamePattern", only]),
     "--reporter=json",
     `--outputFile=${output}`,
     "--bail=5",
   ];
   const vitest = join(folder, "node_modules/vitest/vitest.mjs");
   const options = { cwd: folder, timeout: limitMs, maxBuffer: 64 << 20 };
-  const ran = promisify(execFile)(process.execPath, [vitest, ...args], options);
-  const end = await ran.then(
+  const running = promisify(execFile)(process.execPath, [vitest, ...args], options);
+  const end = await running.then(
     () => "passed",
     (error: unknown) => (isKilled(error) ? "never ended" : "failed"),
   );
@@ -118,7 +146,12 @@ async function runTests(
     if (tests.length === 0 && status === "failed") return [`${file} as a whole`];
     return tests.map(({ fullName }) => `${file}: ${fullName}`);
   });
-  if (end === "failed" && failures.length === 0) throw new Error("The tests did not run.");
+  const ran = report.testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ status }) => status === "passed" || status === "failed"),
+  );
+  if (failures.length === 0 && (end === "failed" || ran.length === 0)) {
+    throw new Error(`No test of ${files.join(", ")} ran${only === undefined ? "" : `: ${only}`}.`);
+  }
   return { failed: failures.length, first: failures[0] ?? null };
 }
 

@@ -74,9 +74,10 @@ export class Deletions {
   delete({ id, force }: { readonly id: string; readonly force: boolean }): Promise<DeleteResult> {
     return this.#notifier.transact(async (statements, news) => {
       await this.#instances.lockFamily(statements, id); // the parent too (D2)
-      const tree = await this.#lockTree(statements, id);
+      // Before its tree: whoever is born in between is in none that was looked at earlier.
       const root = await this.#instances.find(statements, id);
       if (root === null) return refused("INSTANCE_NOT_FOUND", `No instance "${id}" exists.`);
+      const tree = await this.#lockTree(statements, id);
       const refusal = force ? null : await this.#refusal(statements, root, tree);
       if (refusal !== null) return refusal;
       if (isLive(root)) await this.#endings.tellParent(statements, root, DELETED, news);

@@ -305,7 +305,7 @@ export const letsExpiryDecide: Breakage = (real) => {
   };
 };
 
-function replaceMethods(real: Provider, replaced: Partial<Provider>): Provider {
+export function replaceMethods(real: Provider, replaced: Partial<Provider>): Provider {
   return new Proxy(real, {
     get(target, name) {
       const own = Reflect.get(replaced, name) as unknown;

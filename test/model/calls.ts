@@ -24,7 +24,7 @@ import {
   registerRuntime,
   removeRuntime,
 } from "./model-leases.ts";
-import { dueOf, type ModelStore } from "./model-store.ts";
+import { dueOf, toRecord, type ModelStore } from "./model-store.ts";
 
 export interface Hold {
   readonly key: number;
@@ -54,6 +54,12 @@ export type Call =
   | { readonly method: "expireRuntime"; readonly request: ExpireRequest }
   | { readonly method: "deleteInstance"; readonly id: string; readonly force: boolean }
   | { readonly method: "pruneExecutions"; readonly request: PruneRequest }
+  | { readonly method: "readInstance"; readonly id: string }
+  | { readonly method: "listInstances"; readonly name: string }
+  | {
+      readonly method: "readHistory";
+      readonly of: { readonly key: number; readonly execution: number };
+    }
   | { readonly method: "advance"; readonly ms: number }
   | { readonly method: "reopen" };
 
@@ -108,6 +114,16 @@ export function answerOfModel(store: ModelStore, call: Call): unknown {
       return withoutProse(deleteInstance(store, call));
     case "pruneExecutions":
       return pruneExecutions(store, call.request);
+    case "readInstance": {
+      const found = store.instances.get(call.id);
+      return found === undefined ? null : toRecord(found);
+    }
+    case "listInstances": {
+      const all = [...store.instances.values()].map(toRecord);
+      return inOrderOfIds(all.filter(({ name }) => name === call.name));
+    }
+    case "readHistory":
+      return store.byKey(call.of.key)?.history.get(call.of.execution) ?? [];
     case "advance":
     case "reopen":
       return null;
@@ -150,6 +166,15 @@ export async function answerOfStore(provider: Provider, call: Call): Promise<unk
       return withoutProse(await provider.deleteInstance(call));
     case "pruneExecutions":
       return provider.pruneExecutions(call.request);
+    case "readInstance":
+      return provider.readInstance(call.id);
+    case "listInstances": {
+      const filter = { name: call.name };
+      const request = { filter, order: "oldest", limit: 1_000, cursor: null } as const;
+      return inOrderOfIds((await provider.listInstances(request)).items);
+    }
+    case "readHistory":
+      return provider.readHistory(call.of);
     case "advance":
     case "reopen":
       return null;
@@ -170,7 +195,11 @@ function lost(store: ModelStore, claims: readonly TaskClaim[]): readonly TaskCla
 function byId<Leased extends { readonly instances: readonly { readonly id: string }[] }>(
   leased: Leased,
 ): Leased {
-  return { ...leased, instances: leased.instances.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+  return { ...leased, instances: inOrderOfIds(leased.instances) };
+}
+
+function inOrderOfIds<Named extends { readonly id: string }>(all: readonly Named[]): Named[] {
+  return all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function toKnown(leased: LeasedTasks, isKnown: boolean): LeasedTasks {

@@ -52,8 +52,8 @@ export interface ModelInstance {
 export type Posted = Pick<Message, "kind" | "data" | "visibleAt"> & Partial<Message>;
 
 export class ModelStore {
-  readonly instances = new Map<string, ModelInstance>();
-  readonly runtimes = new Map<string, RuntimeRecord>();
+  instances = new Map<string, ModelInstance>();
+  runtimes = new Map<string, RuntimeRecord>();
   kept: { id: string; key: string; name: string; data: string; createdAt: number }[] = [];
   readonly #clock: () => number;
   #drawn = 0;
@@ -64,6 +64,14 @@ export class ModelStore {
 
   get now(): number {
     return this.#clock();
+  }
+
+  /** Another one that holds the same, with a clock of its own. */
+  copy(clock: () => number): ModelStore {
+    const { instances, runtimes, kept } = structuredClone({ ...this });
+    const other = Object.assign(new ModelStore(clock), { instances, runtimes, kept });
+    other.#drawn = this.#drawn;
+    return other;
   }
 
   byKey(key: number): ModelInstance | undefined {

@@ -6,11 +6,20 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 class Pairs {
-  readonly #toStore = new Map<number, number>();
-  readonly #toModel = new Map<number, number>();
+  readonly #toStore: Map<number, number>;
+  readonly #toModel: Map<number, number>;
 
-  toStore(model: number): number {
-    return this.#toStore.get(model) ?? model;
+  constructor(from?: Pairs) {
+    this.#toStore = new Map(from === undefined ? [] : from.#toStore);
+    this.#toModel = new Map(from === undefined ? [] : from.#toModel);
+  }
+
+  toStore(model: number, otherwise = model): number {
+    return this.#toStore.get(model) ?? otherwise;
+  }
+
+  fromStore(store: number): number {
+    return this.#toModel.get(store) ?? -store;
   }
 
   toModel(expected: unknown, store: number): unknown {
@@ -22,13 +31,30 @@ class Pairs {
   }
 }
 
+type Direction = (pairs: Pairs) => (number: number) => number;
+
 export class Numbers {
-  readonly #keys = new Pairs();
-  readonly #messages = new Pairs();
+  readonly #keys: Pairs;
+  readonly #messages: Pairs;
+
+  constructor(from?: Numbers) {
+    this.#keys = new Pairs(from === undefined ? undefined : from.#keys);
+    this.#messages = new Pairs(from === undefined ? undefined : from.#messages);
+  }
 
   /** What the model says, as this store is told it. */
   toStore<Value>(value: Value): Value {
-    return this.#translate(value) as Value;
+    return this.#translate(value, (pairs) => (number) => pairs.toStore(number)) as Value;
+  }
+
+  /** What this store was told, in the model's numbers; one that has no pair is nobody's there. */
+  fromStore<Value>(value: Value): Value {
+    return this.#translate(value, (pairs) => (number) => pairs.fromStore(number)) as Value;
+  }
+
+  /** The model's numbers as this store's, and 0 for those that no answer has shown. */
+  shown(value: unknown): unknown {
+    return this.#translate(value, (pairs) => (number) => pairs.toStore(number, 0));
   }
 
   /** What this store says, in the model's numbers. */
@@ -49,14 +75,15 @@ export class Numbers {
     return Object.fromEntries(entries);
   }
 
-  #translate(value: unknown, name = ""): unknown {
-    if (Array.isArray(value)) return value.map((each) => this.#translate(each, name));
+  #translate(value: unknown, direction: Direction, name = ""): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.#translate(each, direction, name));
     if (isObject(value)) {
       const entries = Object.entries(value);
-      return Object.fromEntries(entries.map(([key, each]) => [key, this.#translate(each, key)]));
+      const translated = entries.map(([key, each]) => [key, this.#translate(each, direction, key)]);
+      return Object.fromEntries(translated);
     }
     if (typeof value !== "number") return value;
-    if (name === "key") return this.#keys.toStore(value);
-    return name === "consumed" ? this.#messages.toStore(value) : value;
+    if (name === "key") return direction(this.#keys)(value);
+    return name === "consumed" ? direction(this.#messages)(value) : value;
   }
 }

@@ -1,10 +1,10 @@
 // Tally: how often each kind of call has succeeded and has been refused, so that no run is taken for hard that was not.
 
 import type { Call } from "./calls.ts";
-import { KINDS, type Kind } from "./commands.ts";
+import { KINDS } from "./commands.ts";
 
 /** Nobody refuses these. */
-const NEVER_REFUSED: readonly Kind[] = ["advance", "registerRuntime", "removeRuntime", "reopen"];
+const NEVER_REFUSED: readonly string[] = ["advance", "registerRuntime", "removeRuntime", "reopen"];
 
 export class Tally {
   readonly #counts = new Map<string, number>();
@@ -25,8 +25,8 @@ export class Tally {
   }
 
   /** Kinds that have succeeded, or have been refused, less often than that. */
-  rare(least: number): readonly string[] {
-    const wanted = KINDS.flatMap((kind) =>
+  rare(least: number, kinds: readonly string[] = KINDS): readonly string[] {
+    const wanted = kinds.flatMap((kind) =>
       NEVER_REFUSED.includes(kind) ? [`${kind} +`] : [`${kind} +`, `${kind} -`],
     );
     return wanted.filter((name) => this.of(name) < least).map((name) => `${name}${this.of(name)}`);
@@ -57,6 +57,8 @@ function isGood(call: Call, answer: unknown): boolean {
     case "lostTasks":
       return Array.isArray(answer) && answer.length === 0; // nothing is lost
     case "takeMessages":
+    case "listInstances":
+    case "readHistory":
       return Array.isArray(answer) && answer.length > 0;
     case "leaseInstances":
     case "leaseTasks": {
@@ -70,6 +72,7 @@ function isGood(call: Call, answer: unknown): boolean {
     case "deleteInstance":
       return (answer as { kind: string }).kind === "deleted";
     case "settle":
+    case "readInstance":
     case "pruneExecutions":
       return answer !== null;
     default:

@@ -252,6 +252,18 @@ export const continuing: ContractSubject = {
       },
     },
     {
+      title: "queued tasks of an execution that continued, or ended, are taken by nobody (21)",
+      async run(setup) {
+        const continued = await setup.hold("continued");
+        await setup.schedule(continued);
+        await continueAsNew(setup, continued);
+        const ended = await setup.hold("ended");
+        await setup.schedule(ended);
+        await setup.complete(ended);
+        expect(await setup.leaseTasks()).toEqual({ tasks: [], more: false, nextAt: null });
+      },
+    },
+    {
       title: "a late outcome of the execution that ended is refused (21)",
       async run(setup) {
         const held = await setup.hold("a");

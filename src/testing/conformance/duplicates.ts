@@ -132,6 +132,19 @@ export const duplicates: ContractSubject = {
       },
     },
     {
+      title: "of two messages with one key the first stays as it is (B3)",
+      async run(setup) {
+        const sender = await setup.hold("sender");
+        const receiver = await setup.hold("receiver");
+        for (const data of ['"first"', '"second"']) {
+          const sends = [outgoing({ id: "receiver" }, { key: "one", data })];
+          await setup.turn(sender, { sends });
+        }
+        const inbox = await setup.provider.readInbox(receiver.key);
+        expect(inbox.map((message) => message.data)).toEqual(['"first"']);
+      },
+    },
+    {
       title: "a start that is repeated without a request id starts one instance",
       async run(setup) {
         const item = startItem({ id: "a" });

@@ -26,6 +26,19 @@ export const inboxOrder: ContractSubject = {
       },
     },
     {
+      title: "a lease hands over what became visible first before what was written first (B2)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const timers = [2_000, 1_000].map(
+          (delayMs) => ({ kind: "timer", sequence: delayMs, delayMs }) as const,
+        );
+        await setup.turn(held, { events: [eventText()], timers, release: true });
+        await setup.environment.advance(3_000);
+        const { messages } = await setup.leaseOnly("a");
+        expect(messages.map(({ sequence }) => sequence)).toEqual([1_000, 2_000]);
+      },
+    },
+    {
       title: "events of different names keep their common order",
       async run(setup) {
         const held = await setup.hold("a");

@@ -13,6 +13,7 @@ import { corruptedRows } from "./corrupted-rows.ts";
 import { deletion } from "./deletion.ts";
 import { detached } from "./detached.ts";
 import { duplicates } from "./duplicates.ts";
+import { exactEnds } from "./exact-ends.ts";
 import { fencing } from "./fencing.ts";
 import { forks } from "./forks.ts";
 import { groupCommit } from "./group-commit.ts";
@@ -91,6 +92,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   heartbeats,
   leasesInstances,
   leasesExpiry,
+  exactEnds,
   lostAnswers,
   liveness,
   sends,

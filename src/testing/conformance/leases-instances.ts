@@ -46,6 +46,16 @@ export const leasesInstances: ContractSubject = {
       },
     },
     {
+      title: "of one priority whoever became due first is leased first, though born last (16)",
+      async run(setup) {
+        await setup.start("late", { delayMs: 2_000 });
+        await setup.start("soon", { delayMs: 1_000 });
+        await setup.environment.advance(3_000);
+        await setup.leaseOnly("soon", BETA, { limit: 1 });
+        await setup.leaseOnly("late", ALPHA, { limit: 1 });
+      },
+    },
+    {
       title: "a lease hands over what the instance is, under the token of the request",
       async run(setup) {
         const item = startItem({ id: "a", version: VERSION, priority: 2 });

@@ -57,6 +57,20 @@ export const taskSuspects: ContractSubject = {
       },
     },
     {
+      title: "a lease that runs out is a death, and the second one makes a suspect (K4)",
+      async run(setup) {
+        const held = await setup.hold("a", { owner: BETA });
+        await setup.schedule(held);
+        await setup.leaseOneTask(ALPHA, { leaseMs: 1_000 });
+        await setup.environment.advance(1_001);
+        const again = await setup.leaseOneTask(BETA, { leaseMs: 1_000, allowSuspect: true });
+        expect(again).toMatchObject({ deaths: 1, suspect: false });
+        await setup.environment.advance(1_001);
+        const third = await setup.leaseOneTask(ALPHA, { allowSuspect: true });
+        expect(third).toMatchObject({ deaths: 2, suspect: true });
+      },
+    },
+    {
       title: "a suspect is not handed out unless one is asked for",
       async run(setup) {
         await suspects(setup, 1);

@@ -129,6 +129,25 @@ export const tasks: ContractSubject = {
       },
     },
     {
+      title: "a completion ends no other task that was leased under its token (K1)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.schedule(held);
+        await setup.schedule(held);
+        const [first, second] = (await setup.leaseTasks(BETA)).tasks;
+        if (first === undefined || second === undefined) throw new Error("two tasks were queued");
+        expect(second.token).toBe(first.token);
+        const outcome = outcomeText(first.sequence);
+        await setup.commit({ kind: "completion", task: first, outcome });
+        expect(await setup.provider.readTasks(held)).toMatchObject([
+          { sequence: second.sequence, owner: BETA },
+        ]);
+        expect(await setup.provider.lostTasks([first, second])).toMatchObject([
+          { sequence: first.sequence },
+        ]);
+      },
+    },
+    {
       title: "a completion wakes an instance that nobody holds",
       async run(setup) {
         const held = await setup.hold("a");
@@ -253,6 +272,17 @@ export const tasks: ContractSubject = {
           taken.push(one[0]?.sequence ?? -1);
         }
         expect(taken).toEqual(order);
+      },
+    },
+    {
+      title: "the task that waits longest is taken before many of an older instance (K2)",
+      async run(setup) {
+        const older = await setup.hold("older");
+        const younger = await setup.hold("younger");
+        await setup.schedule(younger);
+        await setup.environment.advance(10);
+        for (let i = 0; i < 3; i++) await setup.schedule(older);
+        expect(await setup.leaseOneTask(BETA, { limit: 1 })).toMatchObject({ key: younger.key });
       },
     },
     {

@@ -46,6 +46,17 @@ export const turnAtomicity: ContractSubject = {
       },
     },
     {
+      title: "a turn consumes no message of another instance, whatever it names (B1)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const other = await setup.hold("other");
+        await setup.commit(sendItem({ id: "other" }));
+        const [message] = await setup.due(other);
+        await setup.turn(held, { events: [eventText()], consumed: [message?.id ?? -1] });
+        expect(await setup.inboxKinds(other.key)).toEqual(["event"]);
+      },
+    },
+    {
       title: "a refused turn leaves no trace, whatever it asked for (I1, I2)",
       async run(setup) {
         const other = await setup.hold("other");
