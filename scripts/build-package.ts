@@ -1,16 +1,20 @@
 // node scripts/build-package.ts: makes dist/ after `tsc` has written the declarations: the JavaScript in few files, the
 // files that sources read (SQL, the schema of flow definitions), and no declaration that no entry point leads to. Those
-// that stay keep their comments: editors show them.
+// that stay keep their comments, which editors show, and say what a schema only implies.
 
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { entryPoints, projectRoot } from "./api/entry-points.ts";
 import { bundle } from "./package/bundle.ts";
 import { reachableDeclarations } from "./package/declarations.ts";
 import { slim } from "./package/slim.ts";
+import { writeOutInferred } from "./package/written-out.ts";
 
 /** A third of the package's JavaScript, for authors of providers: its lines count, its looks do not. */
 const FLAT = /\/testing\/(?:conformance|simulation)\//;
+
+/** They infer from each other, and nobody is to come to them. */
+const SCHEMAS = /\/server\/schemas\//;
 
 const src = join(projectRoot, "src");
 const dist = join(projectRoot, "dist");
@@ -22,11 +26,19 @@ for (const path of built("**/*.js")) {
 }
 
 const assets = globSync(["**/*.sql", "**/*.schema.json"], { cwd: src });
-for (const asset of assets) cpSync(join(src, asset), join(dist, asset));
+for (const asset of assets) {
+  const text = readFileSync(join(src, asset), "utf8");
+  mkdirSync(dirname(join(dist, asset)), { recursive: true });
+  writeFileSync(
+    join(dist, asset),
+    asset.endsWith(".json") ? JSON.stringify(JSON.parse(text)) : text,
+  );
+}
 
 const entries = entryPoints().map(({ source }) =>
   join(dist, source.replace(/^src\//, "").replace(/\.ts$/, ".d.ts")),
 );
+writeOutInferred([...reachableDeclarations(entries)].filter((path) => !SCHEMAS.test(path)));
 const reached = reachableDeclarations(entries);
 for (const path of built("**/*.d.ts")) {
   if (reached.has(path)) writeFileSync(path, withTabs(readFileSync(path, "utf8")));

@@ -3,8 +3,8 @@
 import { extname } from "node:path";
 import { Client } from "./client/client.ts";
 import type { Provider } from "./core/provider/provider.ts";
-import { Runtime as Engine, type RuntimeStart } from "./runtime/runtime.ts";
-import type { RuntimeWiring } from "./runtime/wiring.ts";
+import { Runtime as Engine } from "./runtime/runtime.ts";
+import type { RuntimeStart, RuntimeWiring } from "./runtime/wiring.ts";
 
 // The sources run as they are (.ts), the package as built (.js); the thread's file is beside this one in both.
 const THREAD = new URL(`./activity-thread${extname(import.meta.url)}`, import.meta.url);

@@ -1,12 +1,13 @@
 // The files that describe the package agree with each other.
 
 import { readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { join, matchesGlob, posix } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { projectRoot } from "./support/source-files.ts";
 
 interface Manifest {
+  readonly files: readonly string[];
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
@@ -59,6 +60,32 @@ test("the lock file names no registry, so that it installs from whichever is set
   const named = Object.entries(packages).filter(([, { resolved, link }]) => resolved && !link);
   expect(named.map(([path]) => path)).toEqual([]);
 });
+
+test("what README.md links to is in the package, or said to be in the repository alone", () => {
+  const [packed = "", repository = ""] = text(join(projectRoot, "README.md")).split(
+    "In the repository, and not in the package:",
+  );
+  expect(linksOf(packed).filter((path) => !isPacked(path))).toEqual([]);
+  const elsewhere = linksOf(repository.split("\n\n").at(1) ?? "");
+  expect(elsewhere.length).toBeGreaterThan(0);
+  expect(elsewhere.filter(isPacked)).toEqual([]);
+});
+
+/** The files that a page leads to; its pictures say in words what they show. */
+function linksOf(page: string): string[] {
+  const targets = [...page.matchAll(/(?<!!)\[[^\]]*\]\((?<to>[^)#]+)/g)].map(
+    ({ groups }) => groups?.["to"] ?? "",
+  );
+  return targets.filter((target) => !/^\w+:/.test(target));
+}
+
+function isPacked(path: string): boolean {
+  const { files } = read<Manifest>("package.json");
+  const isIn = (pattern: string): boolean =>
+    matchesGlob(path, pattern) || posix.join(path, "/").startsWith(posix.join(pattern, "/"));
+  const left = files.filter((entry) => entry.startsWith("!")).map((entry) => entry.slice(1));
+  return !left.some(isIn) && files.some(isIn);
+}
 
 function read<Shape>(file: string): Shape {
   return JSON.parse(text(join(projectRoot, file))) as Shape;

@@ -18,8 +18,8 @@ const STARTED = [
   "sqlite/heart-thread.ts",
   "postgres/heart-thread.ts",
 ];
-/** A heart's thread is to be small, and the version is checked before anything else is loaded. */
-const ALONE = /\/(?:heart-board|node-version)\.ts$/;
+/** The version is checked before anything else is loaded. */
+const ALONE = /\/node-version\.ts$/;
 const PACKAGE = /^(?![./]|node:)/;
 
 const entries = [

@@ -2,13 +2,14 @@
 // on one, as in its source, and not a member a line.
 //   SL1. Only what stands between two tokens is touched: a string, a template or a regular expression never is.
 //   SL2. A line break goes only from inside a literal, so that no semicolon is inserted elsewhere.
+//   SL3. A space goes only from between two tokens that cannot be read as one.
 
 import ts from "typescript";
 
 const WIDTH_MAX = 120;
 
 export interface SlimOptions {
-  /** Without indentation: for code that is run, and hardly ever read. */
+  /** Without indentation and spaces that nothing needs: for code that is run, and hardly ever read. */
   readonly isFlat?: boolean;
 }
 
@@ -27,7 +28,8 @@ export function slim(code: string, { isFlat = false }: SlimOptions = {}): string
     if (isInside && trivia.includes("\n")) {
       parts.push(parts.at(-1) === "[" || token === "]" ? "" : " ", token);
     } else {
-      parts.push(between(trivia, isFlat), token);
+      const gap = between(trivia, isFlat);
+      parts.push(isFlat && gap === " " && !wouldMerge(parts.at(-1) ?? "", token) ? "" : gap, token);
     }
   };
   visit(file, undefined);
@@ -55,6 +57,17 @@ function isLiteral(node: ts.Node): boolean {
 
 function hasStatements(node: ts.Node): boolean {
   return ts.isBlock(node) || ts.isClassLike(node) || ts.forEachChild(node, hasStatements) === true;
+}
+
+/** SL3: two words, two signs, or what would begin a comment, a regular expression or a fraction. */
+function wouldMerge(before: string, after: string): boolean {
+  const [last = "", first = ""] = [before.at(-1), after[0]];
+  if (last === "/" || first === "/" || first === ".") return true;
+  return isWordLike(last) ? isWordLike(first) : last === first;
+}
+
+function isWordLike(character: string): boolean {
+  return /[\w$#\\]|[^\0-\x7f]/.test(character);
 }
 
 /** White space and comments, as little of it as says the same. */

@@ -61,7 +61,7 @@ export function nondeterminism(options: {
   };
 }
 
-export function sketch(body: EventBody): CommandSketch {
+function sketch(body: EventBody): CommandSketch {
   return {
     kind: body.kind,
     ...("name" in body ? { name: body.name } : {}),

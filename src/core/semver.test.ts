@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareVersions, newestVersion, parseVersion } from "./semver.ts";
+import { compareVersions, parseVersion } from "./semver.ts";
 
 // The order of semver.org, §11, and the cases around it. Each is older than the next.
 const OLDEST_FIRST = [
@@ -117,21 +117,6 @@ describe("compareVersions", () => {
           expect(sorted.map((v) => v.text)).toEqual(OLDEST_FIRST);
         },
       ),
-    );
-  });
-});
-
-describe("newestVersion", () => {
-  test("is undefined for an empty list", () => {
-    expect(newestVersion([])).toBeUndefined();
-  });
-
-  test("does not depend on the order of the list, even among builds of one version (V2)", () => {
-    const texts = ["1.0.0", "2.0.0-rc.1", "2.0.0+b1", "2.0.0+b2", "2.0.0"];
-    fc.assert(
-      fc.property(fc.shuffledSubarray(texts, { minLength: texts.length }), (shuffled) => {
-        expect(newestVersion(shuffled.map(parseVersion))?.text).toBe("2.0.0+b2");
-      }),
     );
   });
 });

@@ -1,8 +1,7 @@
 // Versions of orchestrations: semantic versions, read strictly, ordered as semver.org orders them.
 //   Owns: reading and ordering.  Does not own: which version a start takes (rule 22, the registry).
 //   V1. What is not exactly major.minor.patch[-pre-release][+build] is refused: no "v", no ranges.
-//   V2. Build metadata carries no order; only the newest of a list uses it, to break ties the same
-//       way on every runtime, whatever the order of registration.
+//   V2. Build metadata carries no order; the registry breaks ties by text, the same way on every runtime.
 
 import { PerdureError } from "./errors.ts";
 import { showValue } from "./ids.ts";
@@ -53,20 +52,6 @@ export function compareVersions(a: Version, b: Version): number {
     a.patch - b.patch ||
     comparePrereleases(a.prerelease, b.prerelease)
   );
-}
-
-/** The newest of a list in any order; `undefined` only for an empty one. */
-export function newestVersion(list: readonly [Version, ...Version[]]): Version;
-export function newestVersion(list: readonly Version[]): Version | undefined;
-export function newestVersion(list: readonly Version[]): Version | undefined {
-  let newest: Version | undefined;
-  for (const version of list) {
-    if (newest === undefined) newest = version;
-    else if ((compareVersions(version, newest) || compareText(version.text, newest.text)) > 0) {
-      newest = version;
-    }
-  }
-  return newest;
 }
 
 function partOf(text: string, digits: string | undefined): number {

@@ -2,7 +2,7 @@
 
 import { PerdureError } from "./errors.ts";
 
-export const SESSION_BYTES_MAX = 256;
+const SESSION_BYTES_MAX = 256;
 
 export function parseSession(session: unknown, what: string): string {
   if (typeof session !== "string" || session === "") {

@@ -80,7 +80,7 @@ export class ChildError extends TaskError {
   }
 }
 
-export function taskErrorKind(failure: Failure): TaskErrorKind {
+function taskErrorKind(failure: Failure): TaskErrorKind {
   if (failure.category === "poison") return "poison";
   return failure.kind === "timeout" ? "timeout" : "application";
 }

@@ -31,7 +31,7 @@ export function* usesIn(code: OrchestrationCode): Iterable<Use> {
 /** Modules whose exports are globals too. */
 const GLOBAL_MODULES: ReadonlySet<string> = new Set(["perf_hooks", "timers"]);
 
-export function nameOf({ module, path }: Origin): string {
+function nameOf({ module, path }: Origin): string {
   if (module === null || GLOBAL_MODULES.has(module)) return path.join(".");
   if (module === "crypto" && path[0] === "webcrypto") return ["crypto", ...path.slice(1)].join(".");
   return [module, ...path].join(".");

@@ -11,7 +11,7 @@ import type { NodeCalls } from "../core/node-calls.ts";
 import type { Carried, FlowState } from "./frames.ts";
 import type { Threads } from "./threads.ts";
 
-export const COMPACT_AFTER = 1_000;
+const COMPACT_AFTER = 1_000;
 const COMPACT_BYTES = 4 * 1024 * 1024;
 const HOLD_FACTOR = 5;
 const HOLD_MS = 10_000;

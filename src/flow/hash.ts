@@ -17,7 +17,7 @@ export function hashOf(definition: FlowDefinition): string {
 }
 
 /** How much of it stands in the names of a flow's own activities. */
-export const SHORT_HASH_CHARACTERS = 8;
+const SHORT_HASH_CHARACTERS = 8;
 
 /** The name of the activity that runs a flow's own function. */
 export function ownActivityName(flow: string, hashText: string, path: string): string {

@@ -71,12 +71,6 @@ export type PlannedNode =
 
 export type Plan = readonly PlannedNode[];
 
-/** What a flow that is called inline brings along: its nodes with their functions. */
-export interface PlannedFlow {
-  readonly name: string;
-  readonly plan: Plan;
-}
-
 export function isActivity(value: unknown): value is Activity<never, unknown> {
   return (
     typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"

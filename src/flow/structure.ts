@@ -25,7 +25,7 @@ export function structureProblems(definition: FlowDefinition): string[] {
   return problems;
 }
 
-export function wholeNumber(value: unknown, what: string, min: number): string[] {
+function wholeNumber(value: unknown, what: string, min: number): string[] {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= min) return [];
   return [`${what} is a whole number, ${min} or more, not ${String(value)}`];
 }

@@ -1,70 +1,46 @@
 // Held instances: takes leased ones, runs their turns, commits them, lets them go.
-//   IN1. A turn's effects leave this runtime only after its commit returned (I13): tasks and steps are entered,
-//        log lines written, cancels carried out in `#committed`.
-//   IN2. A refused commit drops the live run; outcomes whose task is still ours go to the inbox (semantics 4a).
-//   IN3. A refused turn may be written, its answer lost, and others gone on from it: its born tasks are handed back.
+//   What follows from a commit, and with it IN1 to IN3: turn-results.ts.
+//   IN4. One turn of an instance is under way at a time, and what comes meanwhile waits for its commit.
 
 import { inOrder } from "../core/inbox-delivery.ts";
 import type { BlockReason } from "../core/block.ts";
 import type { Committer } from "../core/committer.ts";
-import type { Environment } from "../core/environment.ts";
-import { isPerdureError, PerdureError } from "../core/errors.ts";
-import type { DeliveryBody, EventBody } from "../core/history-events.ts";
-import type { TurnItem } from "../core/provider/commit.ts";
+import { isPerdureError } from "../core/errors.ts";
+import type { DeliveryBody } from "../core/history-events.ts";
 import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
-import type { BufferedLog, Run } from "../core/run.ts";
-import type { ActivityRunner } from "./activity-runner.ts";
+import type { Run } from "../core/run.ts";
 import { Blocker } from "./blocker.ts";
-import { BirthLeases, bornTasks } from "./born-tasks.ts";
+import { BirthLeases } from "./born-tasks.ts";
 import { holdInstance, type HeldInstance } from "./held-instance.ts";
 import { Holding } from "./holding.ts";
 import type { InstanceCache } from "./instance-cache.ts";
 import { LimitWatch } from "./limit-watch.ts";
 import { makeRun, type MakeRunOptions } from "./make-run.ts";
-import { tellTurn } from "./observation.ts";
-import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
-import type { Registry } from "./registry.ts";
 import type { HistoryReader } from "./replay-check.ts";
 import { Shadowing } from "./shadowing.ts";
-import type { RuntimeStats } from "./stats.ts";
 import { shouldRelease } from "./release-rule.ts";
-import type { StepRunner } from "./step-runner.ts";
 import { turnItem } from "./turn-commit.ts";
 import { TurnJob, type FinishedTurn } from "./turn-job.ts";
+import { TurnResults, type TurnResultsOptions } from "./turn-results.ts";
 
 /** Cold leases in a row without a commit after which an instance is set aside (semantics 9a). */
 const SUSPICION_MAX = 3;
 
-export interface InstancesOptions {
+export interface InstancesOptions extends TurnResultsOptions {
   readonly runtimeId: string;
-  readonly environment: Environment;
-  readonly options: ResolvedOptions;
-  readonly registry: Registry;
   readonly committer: Committer;
   readonly pump: Pump;
-  readonly activities: ActivityRunner;
-  readonly steps: StepRunner;
-  readonly stats: RuntimeStats;
-  readonly storeNow: () => number;
   readonly readHistory: HistoryReader;
   /** What every run of this runtime is made with. */
   readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "limits" | "readKeyValue">;
   readonly mayLeaseAtBirth: () => boolean;
   /** Whether a lease is that of a start of this process whose answer is still on its way. */
   readonly isExpected: (token: number) => boolean;
-  /** A timer was written that comes due after this many milliseconds. */
-  readonly onTimer: (delayMs: number) => void;
-  /** Tasks were written for the queue. */
-  readonly onQueued: () => void;
   /** A turn's place became free. */
   readonly onFree: () => void;
-  /** Messages came due during the commit of an instance that is idle now, or given back. */
-  readonly onCalled: (key: number) => void;
-  /** An instance began its next execution. */
-  readonly onContinued: (id: string) => void;
 }
 
 export class Instances {
@@ -72,9 +48,8 @@ export class Instances {
   readonly #holding: Holding;
   readonly #cache: InstanceCache;
   readonly #blocker: Blocker;
-  readonly #shadowing: Shadowing;
   readonly #limits: LimitWatch;
-  #commits = 0;
+  readonly #results: TurnResults;
   #stopping = false;
 
   constructor(options: InstancesOptions) {
@@ -83,12 +58,19 @@ export class Instances {
     this.#cache = this.#holding.cache;
     const newNumber = (): number => this.#number();
     this.#blocker = new Blocker({ ...options, holding: this.#holding, newNumber });
-    this.#shadowing = new Shadowing({
+    const shadowing = new Shadowing({
       ...options,
       policy: options.options.shadowReplay,
       differs: (held, reason) => this.#differs(held, reason),
     });
     this.#limits = new LimitWatch(options.options.limits, options.options.log);
+    this.#results = new TurnResults(options, {
+      holding: this.#holding,
+      blocker: this.#blocker,
+      shadowing,
+      limits: this.#limits,
+      advance: (held) => this.advance(held),
+    });
   }
 
   /** How instances are let go. */
@@ -97,7 +79,7 @@ export class Instances {
   }
   /** Counts commits, so that a reader can tell what it read before one. */
   get stamp(): number {
-    return this.#commits;
+    return this.#results.commits;
   }
   get size(): number {
     return this.#cache.size;
@@ -117,7 +99,7 @@ export class Instances {
   }
 
   /** Takes what a lease handed over: a new instance, or news for one that is held already. */
-  take(leased: LeasedInstance, stamp = this.#commits): void {
+  take(leased: LeasedInstance, stamp = this.stamp): void {
     const known = this.#cache.byKey(leased.key);
     if (!leased.fresh) {
       if (known !== undefined) return this.giveMessages(known, leased.messages, stamp);
@@ -236,10 +218,10 @@ export class Instances {
     this.#o.committer.submit(item).then(
       (result) => {
         if (result.kind === "committed") {
-          this.#committed({ turn, item, events, logs, due: result.due });
+          this.#results.committed({ turn, item, events, logs, due: result.due });
         } else {
           births.takeBack();
-          this.#refused(turn, item, result.code);
+          this.#results.refused(turn, item, result.code);
         }
       },
       (error: unknown) => {
@@ -270,111 +252,6 @@ export class Instances {
     });
   }
 
-  #committed(commit: {
-    turn: FinishedTurn;
-    item: TurnItem;
-    events: readonly EventBody[];
-    logs: readonly BufferedLog[];
-    due: readonly Message[];
-  }): void {
-    const { turn, item, events } = commit;
-    const { held, run } = turn;
-    this.#o.stats.countTurn(events);
-    if (item.change.kind === "continued") this.#o.onContinued(held.id);
-    for (const line of commit.logs) {
-      this.#o.options.log(line.level, line.message, { instance: held.id, ...line.fields });
-    }
-    const { telemetry } = this.#o.options;
-    if (telemetry !== null) tellTurn(telemetry, turn, events);
-    this.#startTasks(held, item);
-    this.#cancelWork(held, item, events);
-    for (const timer of item.timers) {
-      this.#o.onTimer(timer.delayMs ?? (timer.dueAt ?? 0) - this.#o.storeNow());
-    }
-    held.suspect = false;
-    if (!this.#cache.has(held)) return;
-    held.stamp = ++this.#commits;
-    held.lastEvent += events.length;
-    const row = item.row?.data ?? "";
-    this.#cache.resize(held, held.bytes + row.length);
-    this.#limits.committed(held, run, events, row);
-    if (item.change.kind === "ended" || item.release) {
-      this.#holding.letGo(held);
-      if (held.called === true) this.#o.onCalled(held.key);
-      return;
-    }
-    if (held.difference !== undefined) return this.#blocker.block(held, held.difference, []);
-    this.#shadowing.committed(held, run, { execution: item.execution, events: events.length });
-    if (item.change.kind === "continued" && !this.#continue(held, item.change.version)) return;
-    this.#goOn(held, commit.due);
-    // Written by a later item of the same group, so that our own answer does not hold it.
-    if (held.called === true && held.state === "idle") this.#o.onCalled(held.key);
-  }
-
-  /** Aborts what this turn cancelled, with the reason it gave. */
-  #cancelWork(held: HeldInstance, item: TurnItem, events: readonly EventBody[]): void {
-    const reasons = new Map<number, string>();
-    for (const event of events) {
-      if (event.kind === "ActivityCancelRequested") reasons.set(event.scheduled, event.reason);
-      else if (event.kind === "StepCancelRequested") {
-        this.#o.steps.abort(held, event.scheduled, event.reason);
-      }
-    }
-    for (const sequence of item.cancelledTasks) {
-      const address = { key: held.key, execution: held.execution, sequence };
-      this.#o.activities.cancel(address, reasons.get(sequence) ?? "its time is over");
-    }
-  }
-
-  #goOn(held: HeldInstance, due: readonly Message[]): void {
-    this.#holding.setState(held, "idle");
-    held.messages = inOrder(due);
-    this.#cache.touch(held, this.#o.environment.monotonic());
-    this.#o.steps.enterDue(held);
-    this.advance(held);
-    this.#holding.trim();
-  }
-
-  /** The next execution begins with nothing but its start message. False: its version is not registered here. */
-  #continue(held: HeldInstance, version: string | null): boolean {
-    this.#o.steps.abortAll(held, executionOver);
-    const definition = this.#o.registry.orchestration(held.name, version);
-    this.#cache.resize(held, 0);
-    held.execution++;
-    held.lastEvent = 0;
-    held.version = version;
-    held.copiedUntil = 0;
-    held.run = null;
-    held.rows = [];
-    held.outcomes = []; // they are the ended execution's, whose numbers mean other calls now (semantics 21)
-    if (definition === undefined) {
-      this.#holding.letGo(held);
-      this.#holding.release(held);
-      return false;
-    }
-    Object.assign(held, { definition });
-    return true;
-  }
-
-  #startTasks(held: HeldInstance, item: TurnItem): void {
-    const born = bornTasks(held, item);
-    this.#o.activities.unreserve(born.length);
-    for (const task of born) this.#o.activities.start(task);
-    if (born.length < item.tasks.length) this.#o.onQueued();
-  }
-
-  #refused(turn: FinishedTurn, item: TurnItem, code: "LEASE_LOST" | "PAUSED"): void {
-    this.#o.stats.refusedTurns++;
-    const { held } = turn;
-    const outcomes = [...turn.outcomes, ...held.outcomes];
-    if (code === "PAUSED") return this.#holding.letGoPaused(held, outcomes);
-    this.#holding.drop(held);
-    this.#holding.toInbox(outcomes);
-    this.#holding.handBack(bornTasks(held, item)); // IN3
-    // Whoever took the lease away may have left a start behind, whose news found the instance held here.
-    this.#o.onCalled(held.key);
-  }
-
   /** A replay of what was committed does not agree with the live run. */
   #differs(held: HeldInstance, reason: BlockReason): void {
     if (!this.#cache.has(held)) return;
@@ -391,8 +268,4 @@ export class Instances {
   #number(): number {
     return Math.floor(this.#o.environment.random() * Number.MAX_SAFE_INTEGER);
   }
-}
-
-function executionOver(): PerdureError {
-  return new PerdureError("LEASE_LOST", "The execution that this step belongs to is over.");
 }

@@ -59,7 +59,7 @@ function decode(bytes: Uint8Array): string {
 }
 
 /** One pass over the text: strings are skipped, brackets and separators counted. */
-export function checkJsonShape(text: string, limits: BodyLimits): void {
+function checkJsonShape(text: string, limits: BodyLimits): void {
   let depth = 0;
   let members = 0;
   for (let index = 0; index < text.length; index++) {

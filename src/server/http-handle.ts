@@ -235,7 +235,7 @@ function why(reason: string | undefined): object {
   return reason === undefined ? {} : { reason };
 }
 
-export function numbers(options: Readonly<Record<string, number | undefined>>): Query {
+function numbers(options: Readonly<Record<string, number | undefined>>): Query {
   return Object.entries(options).flatMap(([name, number]) =>
     number === undefined ? [] : [[name, String(number)] as const],
   );

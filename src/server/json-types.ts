@@ -3,7 +3,6 @@
 
 import type * as v from "valibot";
 import type { bulkAnswer } from "./schemas/bulk.ts";
-import type { FailureShape } from "./schemas/failure.ts";
 import type { historyEvent, historyPage, mark, span, timeline } from "./schemas/history.ts";
 import type {
   block,
@@ -14,9 +13,9 @@ import type {
   outcome,
   statistics,
   summary,
-  TreeShape,
   waiting,
 } from "./schemas/instance.ts";
+import type { FailureShape, TreeShape } from "./schemas/shapes.ts";
 import type { metrics, overview, queue, removed, runtime, sample } from "./schemas/store.ts";
 
 /** An instance, as `GET /instances/{id}` tells it. */

@@ -49,7 +49,7 @@ export function isAddress(hostname: string): boolean {
 }
 
 /** A host as `hosts` and a header give it, in one form. */
-export function parseHost(host: string): { host: string; hostname: string; port: string } {
+function parseHost(host: string): { host: string; hostname: string; port: string } {
   const parsed = /^[^\s/?#@\\]+$/.test(host) ? URL.parse(`http://${host}`) : null;
   if (parsed === null) throw new Refusal("HOST_REFUSED");
   return { host: parsed.host, hostname: parsed.hostname, port: parsed.port };

@@ -1,66 +1,20 @@
-// Heart: beats from a thread of its own, so that a busy main loop does not look dead.
-//   H1. The thread never keeps the process alive, and its end is no event of the process.
-//   H2. Times are the environment's: what the thread measures is moved onto the main thread's clock.
-//   H3. A process that stood still as a whole is awake before its heart has beaten again: a last beat that is long
-//       ago vouches for nothing.
+// Heart: how a thread that beats in a SQLite store is started.
 
 import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
-import type { Environment } from "../core/environment.ts";
 import type { Heart, HeartOptions } from "../core/provider/runtimes.ts";
-import { GAP_INTERVALS, HeartBoard, processMs } from "./heart-board.ts";
+import type { HeartThreadData, Hearts } from "../heart/hearts.ts";
+
+/** What the thread needs to reach the store. */
+export interface StoreAddress {
+  readonly path: string;
+}
 
 /** What the thread is given. */
-export interface HeartThreadData {
-  readonly path: string;
-  readonly runtimeId: string;
-  readonly beatMs: number;
-  readonly stallMs: number;
-  readonly memory: SharedArrayBuffer;
-}
-
-export interface RunningHeart extends Heart {
-  /** Resolves when the thread has ended, for whatever reason. */
-  readonly stopped: Promise<void>;
-}
+export type ThreadData = StoreAddress & HeartThreadData;
 
 // The sources run as they are (.ts), the package as built (.js); the thread's file is beside this one in both.
 const THREAD = new URL(`./heart-thread${extname(import.meta.url)}`, import.meta.url);
 
-export function startHeart(
-  options: HeartOptions & { readonly path: string; readonly environment: Environment },
-): RunningHeart {
-  const { path, runtimeId, beatMs, stallMs, environment } = options;
-  const board = new HeartBoard();
-  const workerData: HeartThreadData = { path, runtimeId, beatMs, stallMs, memory: board.memory };
-  const worker = new Worker(THREAD, { workerData, name: "perdure-heart", execArgv: [] });
-  worker.unref();
-  const skewMs = environment.monotonic() - processMs();
-  let stopping = false;
-  const stopped = new Promise<void>((resolve) => {
-    worker.once("exit", () => {
-      board.steadySince = 0; // a heart that has stopped vouches for nothing
-      board.lost ||= !stopping; // and nobody hears any more whether the row is there
-      resolve();
-    });
-    worker.once("error", () => {}); // "exit" follows and says the same
-  });
-  return {
-    turned: () => board.turned(),
-    entering: (what) => board.entering(what),
-    calling: () => board.calling(),
-    called: () => board.called(),
-    lost: () => board.lost,
-    steadySince: () => {
-      const gap = processMs() - board.lastBeat > beatMs * GAP_INTERVALS; // H3
-      return gap || board.steadySince === 0 ? environment.monotonic() : board.steadySince + skewMs;
-    },
-    stopped,
-    stop: () => {
-      stopping = true;
-      board.stop();
-      worker.ref(); // until it has closed its connection
-      return stopped;
-    },
-  };
+export function startHeart(hearts: Hearts, options: HeartOptions, address: StoreAddress): Heart {
+  return hearts.start(THREAD, options, address);
 }

@@ -58,10 +58,17 @@ test("a literal too long for a line keeps its lines", () => {
   expect(slim(code)).toBe(code);
 });
 
-test("flat code has no indentation, and every token in its order", () => {
+test("flat code has neither indentation nor idle spaces, and every token in its order", () => {
   const flat = slim(CODE, { isFlat: true });
-  expect(flat).toContain(`\ndone: () => {\nend();\n}\n`);
+  expect(flat).toContain(`\ndone:()=>{\nend();\n}\n`);
   expect(tokensOf(flat)).toEqual(tokensOf(CODE));
+});
+
+test("flat code keeps a space that parts two tokens", () => {
+  const code = "const of = a in b - -c + +d / /e/ .f; async () => { yield* typeof x; await y; };\n";
+  const flat = slim(code, { isFlat: true });
+  expect(flat).toBe("const of=a in b- -c+ +d / /e/ .f;async()=>{yield*typeof x;await y;};\n");
+  expect(tokensOf(flat)).toEqual(tokensOf(code));
 });
 
 test("the replay has the same tokens before and after", () => {

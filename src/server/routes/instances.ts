@@ -12,7 +12,7 @@ import { instanceToHttp, summaryToHttp } from "../wire/instance.ts";
 const tag = "instances";
 export const byId = v.object({ id: v.string() });
 
-export const startBody = v.strictObject({
+const startBody = v.strictObject({
   name: v.string(),
   input: v.exactOptional(given),
   id: v.exactOptional(v.string()),

@@ -2,25 +2,7 @@
 
 import * as v from "valibot";
 import { value } from "./common.ts";
-
-export interface FailureShape {
-  name: string;
-  message: string;
-  category: string;
-  retryable: boolean;
-  kind?: string;
-  code?: string;
-  type?: string;
-  stack?: string;
-  /** Own properties of the error. */
-  data?: unknown;
-  /** What was thrown, if that was no Error. */
-  thrown?: unknown;
-  cause?: CauseShape;
-  errors?: CauseShape[];
-}
-/** A cause that is no Error is a value. */
-export type CauseShape = FailureShape | { value?: unknown };
+import type { CauseShape, FailureShape } from "./shapes.ts";
 
 export const failure: v.GenericSchema<FailureShape> = v.object({
   name: v.string(),

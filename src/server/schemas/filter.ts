@@ -27,7 +27,7 @@ export const bodyFilter = v.strictObject({
   blocked: v.exactOptional(v.boolean()),
 });
 
-export const filterEntries = {
+const filterEntries = {
   ...both,
   parent: v.exactOptional(v.string()),
   /** Those without a parent. */

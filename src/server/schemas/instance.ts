@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { attributes, status, timestamp, value, whole } from "./common.ts";
 import { briefEnding, ending } from "./failure.ts";
+import type { TreeShape } from "./shapes.ts";
 
 const place = { sequence: whole, node: v.exactOptional(v.string()) };
 
@@ -92,11 +93,6 @@ export const instancePage = v.object({
   cursor: v.exactOptional(v.string()),
 });
 
-export interface TreeShape {
-  id: string;
-  status: string;
-  children: TreeShape[];
-}
 export const tree: v.GenericSchema<TreeShape> = v.object({
   id: v.string(),
   status: v.string(),

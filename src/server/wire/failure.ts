@@ -6,7 +6,8 @@ import { isEncodedValue, type EncodedValue } from "../../core/failure-record.ts"
 import { readableFailure } from "../../core/failure-seal.ts";
 import type { OrchestrationError } from "../../core/outcome-errors.ts";
 import type * as v from "valibot";
-import type { briefEnding, CauseShape, ending, FailureShape } from "../schemas/failure.ts";
+import type { briefEnding, ending } from "../schemas/failure.ts";
+import type { CauseShape, FailureShape } from "../schemas/shapes.ts";
 import { payloadToHttp } from "../values.ts";
 
 export function failureToHttp(stored: Failure, codec: Codec): FailureShape {

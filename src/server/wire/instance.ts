@@ -5,7 +5,8 @@ import type { InstanceSummary } from "../../client/admin.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/instance-info.ts";
 import type { InstanceTree } from "../../client/tree.ts";
 import type { Codec } from "../../core/codec.ts";
-import type { instance, summary, TreeShape, waiting } from "../schemas/instance.ts";
+import type { instance, summary, waiting } from "../schemas/instance.ts";
+import type { TreeShape } from "../schemas/shapes.ts";
 import { toHttp, type WriteOptions } from "../values.ts";
 import { briefEndingToHttp, endingToHttp } from "./failure.ts";
 

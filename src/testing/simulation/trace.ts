@@ -46,7 +46,7 @@ export class Trace {
 }
 
 /** Hours, minutes, seconds and milliseconds since the beginning. */
-export function stamp(ms: number): string {
+function stamp(ms: number): string {
   const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
   const seconds = Math.floor(ms / 1_000);
   const clock = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];

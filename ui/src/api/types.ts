@@ -28,8 +28,7 @@ import type {
   unclaimed,
 } from "../../../src/server/schemas/store.ts";
 
-export type { CauseShape, FailureShape } from "../../../src/server/schemas/failure.ts";
-export type { TreeShape } from "../../../src/server/schemas/instance.ts";
+export type { CauseShape, FailureShape, TreeShape } from "../../../src/server/schemas/shapes.ts";
 export type { Role };
 
 /** The schema of attributes takes anything in and judges it; what comes out is texts by name. */

@@ -35,7 +35,7 @@ export const THROWN = "thrown";
 export const DROPPED = "dropped";
 /** The value of what should have been cancelled, if it ended first. */
 export const OUTLIVED = "outlived";
-export const POISONED = ["failed", "poison"] as const;
+const POISONED = ["failed", "poison"] as const;
 
 export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
   const of = (part: Program): Expected => expectedOf(part, frame);
@@ -146,10 +146,10 @@ function orOutlived(expected: Expected, opponent: Opponent, frame: ExpectedFrame
   return oneOf(expected, exactly(OUTLIVED), ...thrown);
 }
 
-export function exactly(value: unknown): Expected {
+function exactly(value: unknown): Expected {
   return { kind: "exactly", value };
 }
-export function oneOf(...options: readonly Expected[]): Expected {
+function oneOf(...options: readonly Expected[]): Expected {
   return { kind: "oneOf", options };
 }
 

@@ -21,9 +21,9 @@ export interface RootInput {
   readonly end: "return" | "throw";
   readonly done?: readonly unknown[];
 }
-export const VERSIONS = ["1.0.0", "2.0.0"] as const;
+const VERSIONS = ["1.0.0", "2.0.0"] as const;
 export const ROOT = "root";
-export const PART = "part";
+const PART = "part";
 
 export interface StageOptions {
   readonly process: SimulatedProcess;

@@ -90,10 +90,6 @@ export function partsOf(program: Program): readonly Program[] {
   return "body" in program ? [program.body] : [];
 }
 
-export function countNodes(program: Program): number {
-  return partsOf(program).reduce((sum, part) => sum + countNodes(part), 1);
-}
-
 /** Programs that do less, the most drastic first. */
 export function* smallerPrograms(program: Program): Iterable<Program> {
   yield* partsOf(program);

@@ -1,0 +1,37 @@
+// Row checks: what a store holds its rows against when it reads them, so that nothing else leaves it.
+
+import { TERMINAL_STATUSES, type InstanceStatus } from "./instances.ts";
+import type { MessageKind } from "./messages.ts";
+import type { ProcessIdentity } from "./runtimes.ts";
+
+export const INSTANCE_STATUSES: readonly InstanceStatus[] = [
+  "pending",
+  "running",
+  ...TERMINAL_STATUSES,
+];
+
+export const MESSAGE_KINDS: readonly MessageKind[] = [
+  "start",
+  "activity",
+  "step",
+  "child",
+  "cancel",
+  "event",
+  "timer",
+  "deadline",
+  "stepRetry",
+  "cancelTimeout",
+  "wake",
+];
+
+export function isAttributes(value: unknown): value is Record<string, string> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((member) => typeof member === "string")
+  );
+}
+
+export function isProcessIdentity(value: unknown): value is ProcessIdentity {
+  return typeof value === "object" && value !== null && "pid" in value && "bootId" in value;
+}

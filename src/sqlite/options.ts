@@ -1,0 +1,24 @@
+// Options: how a SQLite store is opened, and what is taken where nothing was said.
+
+import type { Environment } from "../core/environment.ts";
+import { systemEnvironment } from "../core/system-environment.ts";
+import type { Migrate } from "./migrations.ts";
+import type { Durability } from "./settings.ts";
+
+/** How a SQLite store is opened. */
+export interface SqliteOptions {
+  readonly environment?: Environment;
+  /** Default "full": a call that returned is on disk. */
+  readonly durability?: Durability;
+  /** How long a call waits for another process's write before it fails. Default 5,000. */
+  readonly busyMs?: number;
+  /** "verify": a file whose tables are missing or old is refused (STORE_INVALID), not changed. Default "apply". */
+  readonly migrate?: Migrate;
+}
+
+/** What holds for a store that is opened so. */
+export function settingsOf(options: SqliteOptions) {
+  const { environment = systemEnvironment, durability = "full" } = options;
+  const { busyMs = 5_000, migrate = "apply" } = options;
+  return { environment, durability, busyMs, migrate };
+}
