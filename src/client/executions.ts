@@ -1,5 +1,6 @@
 // The executions of an instance, oldest first.
 
+import { PerdureError } from "../core/errors.ts";
 import type { EventBody } from "../core/history-events.ts";
 import type { ExecutionRecord, InstanceRecord, InstanceStatus } from "../core/provider/index.ts";
 
@@ -35,7 +36,7 @@ export function executionsOf(
 
 /** Null: its last event does not end it. */
 function statusOf(execution: ExecutionRecord): ExecutionInfo["status"] | null {
-  const body = JSON.parse(execution.lastBody) as EventBody; // written by the engine
+  const body = lastOf(execution);
   switch (body.kind) {
     case "OrchestrationCompleted":
       return "completed";
@@ -45,5 +46,15 @@ function statusOf(execution: ExecutionRecord): ExecutionInfo["status"] | null {
       return "continuedAsNew";
     default:
       return null;
+  }
+}
+
+function lastOf({ execution, lastBody, damaged }: ExecutionRecord): EventBody {
+  const message = `The first or the last row of execution ${execution} is not what was written.`;
+  if (damaged === true) throw new PerdureError("HISTORY_CORRUPT", message);
+  try {
+    return JSON.parse(lastBody) as EventBody; // written by the engine
+  } catch (cause) {
+    throw new PerdureError("HISTORY_CORRUPT", message, { cause });
   }
 }

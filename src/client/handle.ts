@@ -14,6 +14,7 @@ import {
   isTerminalStatus,
   type InstanceRecord,
   type InstanceStatistics,
+  type Message,
   type TaskRecord,
 } from "../core/provider/index.ts";
 import { validate } from "../core/standard-schema.ts";
@@ -22,7 +23,7 @@ import { checkDefinition, type Expected } from "./definition-check.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
 import { ended } from "./endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
-import { historyPart, type HistoryOptions } from "./history-part.ts";
+import { historyPart, incompleteHistory, reaches, type HistoryOptions } from "./history-part.ts";
 import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
 import { NodeHandle } from "./node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
@@ -118,14 +119,19 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const rows = await this.#store.read((provider) => provider.readHistory(address));
     const tasks = known ?? (await this.#store.read((provider) => provider.readTasks(address)));
     const nobody = await unclaimedOf(this.#store, record, tasks);
-    const events = readableEvents(rows).slice(0, record.lastEvent); // HD3
-    const open = waitingFor(events, tasks, this.#store.codec).map((wait) => {
+    const { events, why } = readableEvents(rows);
+    const past = events.slice(0, record.lastEvent); // HD3
+    const open = waitingFor(past, tasks, this.#store.codec).map((wait) => {
       const unclaimed = nobody.get(wait.sequence);
       return wait.kind === "activity" && unclaimed !== undefined ? { ...wait, unclaimed } : wait;
     });
     const info = instanceInfo(record, open, this.#store.codec);
     const unclaimed = nobody.get(0);
-    return unclaimed === undefined ? info : { ...info, unclaimed };
+    return {
+      ...info,
+      ...(unclaimed === undefined ? {} : { unclaimed }),
+      ...(why === undefined || info.unreadable !== undefined ? {} : { unreadable: why }),
+    };
   }
 
   /** Sends an event; it is kept until the instance reads it. */
@@ -235,7 +241,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       const isSame = record.execution === execution && record.lastEvent === lastEvent;
       if (!isSame && look < LOOKS_MAX) continue;
       const waiting = inbox.filter((message) => message.kind === "event");
-      return { waiting, events: readableEvents(rows) };
+      const damaged = waiting.find((message) => message.damaged === true);
+      if (damaged !== undefined) throw damagedMessage(damaged);
+      return { waiting, events: decodeHistory(rows) };
     }
   }
 
@@ -255,6 +263,11 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const execution = options.execution ?? record.execution;
     const address = { key: record.key, execution };
     const rows = await this.#store.read((provider) => provider.readHistory(address));
+    if (execution === record.execution && !reaches(rows, record.lastEvent)) {
+      const again = await this.#store.record(this.id); // or it is gone, and says so
+      if (again.key !== record.key) return this.history(options); // a namesake has taken its place
+      throw incompleteHistory(this.id, record.lastEvent);
+    }
     return historyPart(rows, options);
   }
 
@@ -288,12 +301,20 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 }
 
-/** Of a history that cannot be read nothing is told; the block that it leads to says why (semantics 6). */
-function readableEvents(rows: readonly HistoryRow[]): readonly HistoryEvent[] {
+function damagedMessage({ id, name }: Message): PerdureError {
+  const message = `Message ${id} ("${name ?? ""}") in the inbox is not what was sent: its checksum differs.`;
+  return new PerdureError("HISTORY_CORRUPT", message);
+}
+
+/** Of a history that cannot be read nothing is told but why (semantics 6). */
+function readableEvents(rows: readonly HistoryRow[]): {
+  readonly events: readonly HistoryEvent[];
+  readonly why?: string;
+} {
   try {
-    return decodeHistory(rows);
+    return { events: decodeHistory(rows) };
   } catch (error) {
-    if (isPerdureError(error, "HISTORY_CORRUPT")) return [];
+    if (isPerdureError(error, "HISTORY_CORRUPT")) return { events: [], why: error.message };
     throw error;
   }
 }

@@ -25,3 +25,13 @@ export function historyPart(
     ({ sequence }) => sequence > after && sequence <= after + limit,
   );
 }
+
+/** Whether rows begin with the first event and come as far as that one. */
+export function reaches(rows: readonly HistoryRow[], lastEvent: number): boolean {
+  return (rows[0]?.first ?? 1) === 1 && (rows.at(-1)?.last ?? 0) >= lastEvent;
+}
+
+export function incompleteHistory(id: string, lastEvent: number): PerdureError {
+  const message = `Rows of the history of "${id}" are missing: it has ${lastEvent} events.`;
+  return new PerdureError("HISTORY_CORRUPT", message);
+}

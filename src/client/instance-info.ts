@@ -5,8 +5,13 @@ import type { Codec } from "../core/codec.ts";
 import type { Failure } from "../core/failure.ts";
 import { readableFailure } from "../core/failure-seal.ts";
 import type { HistoryEvent, OfNode, OrchestrationCancelRequested } from "../core/history-events.ts";
-import { isTerminalStatus, type InstanceRecord, type TaskRecord } from "../core/provider/index.ts";
-import { outcomeOf } from "./outcome.ts";
+import {
+  isTerminalStatus,
+  type DamagedPart,
+  type InstanceRecord,
+  type TaskRecord,
+} from "../core/provider/index.ts";
+import { damagedPart, outcomeOf } from "./outcome.ts";
 import type { OrchestrationError } from "../core/outcome-errors.ts";
 
 /** The status of an instance, as it is shown. */
@@ -61,7 +66,10 @@ export interface InstanceInfo {
   readonly customStatusVersion: number;
   readonly output?: unknown;
   readonly error?: OrchestrationError;
-  /** Why its status, output or error cannot be read, such as for want of a key; what cannot is left out. */
+  /**
+   * Why its status, output, error or attributes cannot be read, such as for want of a key, or because they are not
+   * what was written; what cannot is left out.
+   */
   readonly unreadable?: string;
   readonly blocked?: BlockReason & { readonly since: Date; readonly by: string };
   readonly parent?: { readonly id: string; readonly sequence: number };
@@ -83,10 +91,18 @@ export function instanceInfo(
   codec: Codec,
 ): InstanceInfo {
   const { parent, customStatus } = record;
+  const isDamaged = (part: DamagedPart): boolean => record.damaged?.includes(part) === true;
   const ending = told(() => outcomeOf(record, codec));
-  const status = told(() => (customStatus === null ? undefined : codec.decode(customStatus)));
+  const status = told(() => {
+    if (isDamaged("customStatus")) throw damagedPart(record, "custom status");
+    return customStatus === null ? undefined : codec.decode(customStatus);
+  });
+  const attributes = told(() => {
+    if (isDamaged("attributes")) throw damagedPart(record, "attributes");
+    return record.attributes;
+  });
   const outcome = ending.value;
-  const unreadable = ending.why ?? status.why;
+  const unreadable = ending.why ?? status.why ?? attributes.why;
   return {
     id: record.id,
     name: record.name,
@@ -100,7 +116,7 @@ export function instanceInfo(
     ...(unreadable === undefined ? {} : { unreadable }),
     ...(record.blocked === null ? {} : { blocked: blockOf(record.blocked) }),
     ...(parent === null ? {} : { parent: { id: parent.id, sequence: parent.sequence } }),
-    attributes: record.attributes,
+    attributes: attributes.value ?? {},
     priority: record.priority,
     ...(record.paused === null ? {} : { paused: pauseOf(record.paused) }),
     ...(record.cancelRequested === null ? {} : { cancelled: cancelOf(record.cancelRequested) }),
@@ -211,14 +227,16 @@ function activityWait(
   row: TaskRecord | undefined,
   codec: Codec,
 ): WaitingFor {
-  const { lastFailure = null, owner = null, progress = null } = row ?? {};
-  const shown = progress === null ? undefined : told(() => codec.decode(progress));
+  const { lastFailure = null, owner = null, progress = null, damaged = false } = row ?? {};
+  const shown = progress === null || damaged ? undefined : told(() => codec.decode(progress));
+  const lastError = (stored: string): string =>
+    damaged ? "cannot be read: it is not what was written" : messageOf(stored, codec);
   return {
     kind: "activity",
     sequence,
     name,
     attempt: (row?.attempt ?? 0) + 1,
-    ...(lastFailure === null ? {} : { lastError: messageOf(lastFailure, codec) }),
+    ...(lastFailure === null ? {} : { lastError: lastError(lastFailure) }),
     ...(row === undefined ? {} : { availableAt: new Date(row.availableAt) }),
     ...(owner === null ? {} : { worker: owner }),
     ...(shown === undefined || "why" in shown ? {} : { progress: shown.value }),

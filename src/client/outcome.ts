@@ -13,6 +13,8 @@ export type Outcome =
 
 /** Null while the instance is not at its end. */
 export function outcomeOf(record: InstanceRecord, codec: Codec): Outcome | null {
+  if (record.damaged?.includes("ending") === true)
+    throw damagedPart(record, "status, output or error");
   if (!isTerminalStatus(record.status)) return null;
   if (record.status === "completed") {
     return { kind: "value", value: codec.decode(record.output ?? "null") };
@@ -31,7 +33,7 @@ export function outcomeOfEvent(body: EventBody, codec: Codec): Outcome | null {
   return null;
 }
 
-export function orchestrationError(failed: OrchestrationFailed, codec: Codec): OrchestrationError {
+function orchestrationError(failed: OrchestrationFailed, codec: Codec): OrchestrationError {
   const opened = openFailure(failed.failure, codec);
   const error = new OrchestrationError({
     kind: failed.outcome,
@@ -43,6 +45,11 @@ export function orchestrationError(failed: OrchestrationFailed, codec: Codec): O
     fromFailure(failure, codec),
   );
   return Object.assign(error, { compensationErrors });
+}
+
+export function damagedPart({ id }: InstanceRecord, what: string): PerdureError {
+  const message = `The ${what} of instance "${id}" is not what was written: its checksum differs.`;
+  return new PerdureError("HISTORY_CORRUPT", message);
 }
 
 function parseFailed(text: string | null): OrchestrationFailed {

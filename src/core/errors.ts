@@ -39,7 +39,8 @@ export const ERROR_CODES = {
   STORE_IN_USE: "Runtimes are alive on the store, or another move is under way; nothing was moved.",
   STORE_NOT_EMPTY: "The store to move to holds something else than an unfinished copy of this one.",
   COPY_MISMATCH: "What was read back from the target of a move is not what the source holds.",
-  HISTORY_CORRUPT: "Stored data cannot be decoded; it was left as it is.",
+  HISTORY_CORRUPT:
+    "Stored data cannot be decoded, or is not what was written; it was left as it is.",
   KEY_MISSING: "The codec lacks the key that a stored value was encrypted with.",
   SHUTTING_DOWN: "The runtime is shutting down and takes no new work.",
 } as const;

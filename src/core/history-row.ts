@@ -1,8 +1,10 @@
 // History rows: the events of one commit as one text.
 //   R1. A row is `{"v":version,"at":time,"e":[body,…]}`; an event's sequence is the row's first plus its
 //       place, so that nothing is stored that the key already says.
-//   R2. Reading is strict: a text that is no row, an unknown kind or a gap is HISTORY_CORRUPT, never a guess.
+//   R2. Reading is strict: a text that is no row, an unknown kind, a gap or a wrong checksum is HISTORY_CORRUPT, never
+//       a guess.
 
+import type { MaybeDamaged } from "./checksum.ts";
 import { PerdureError } from "./errors.ts";
 import {
   isKnownKind,
@@ -11,7 +13,7 @@ import {
   type HistoryEvent,
 } from "./history-events.ts";
 
-export interface HistoryRow {
+export interface HistoryRow extends MaybeDamaged {
   readonly first: number;
   readonly last: number;
   readonly data: string;
@@ -35,8 +37,8 @@ export function decodeRow(row: HistoryRow): HistoryEvent[] {
   return events;
 }
 
-/** All rows of an execution, in order, as one dense list of events. */
-export function decodeHistory(rows: readonly HistoryRow[]): HistoryEvent[] {
+/** All rows of an execution, in order, as one dense list of events; with `last`, one that ends there. */
+export function decodeHistory(rows: readonly HistoryRow[], last?: number): HistoryEvent[] {
   const events: HistoryEvent[] = [];
   let next = rows[0]?.first ?? 1;
   for (const row of rows) {
@@ -44,6 +46,7 @@ export function decodeHistory(rows: readonly HistoryRow[]): HistoryEvent[] {
     for (const event of decodeRow(row)) events.push(event);
     next = row.last + 1;
   }
+  if (last !== undefined && last !== next - 1) throw incomplete(next - 1, last);
   return events;
 }
 
@@ -54,6 +57,7 @@ interface ParsedRow {
 }
 
 function parseRow(row: HistoryRow): ParsedRow {
+  if (row.damaged === true) throw corrupt(row, "it is not what was written: its checksum differs");
   let parsed: unknown;
   try {
     parsed = JSON.parse(row.data);
@@ -89,6 +93,11 @@ function isEventBody(body: unknown): body is EventBody {
 
 function preview(body: unknown): string {
   return JSON.stringify(body)?.slice(0, 80) ?? String(body);
+}
+
+function incomplete(found: number, last: number): PerdureError {
+  const message = `History rows are missing, or too many: the last event is ${last}, and rows end at ${found}.`;
+  return new PerdureError("HISTORY_CORRUPT", message);
 }
 
 function corrupt(row: HistoryRow, why: string, cause?: unknown): PerdureError {

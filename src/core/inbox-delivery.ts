@@ -12,6 +12,8 @@ import type { Run } from "./run.ts";
 
 /** Null: nothing to deliver. */
 export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
+  if (message.damaged === true)
+    return refuse(run, message, "is not what was sent: its checksum differs");
   if (message.execution !== null && message.execution !== run.execution) return null;
   switch (message.kind) {
     case "start":
@@ -118,10 +120,11 @@ function parse(
   } catch {
     // told below
   }
-  run.block({
-    code: "HISTORY_CORRUPT",
-    message: `Message ${message.id} (${message.kind}) in the inbox cannot be read.`,
-  });
+  return refuse(run, message, "cannot be read");
+}
+
+function refuse(run: Run, { id, kind }: Message, why: string): null {
+  run.block({ code: "HISTORY_CORRUPT", message: `Message ${id} (${kind}) in the inbox ${why}.` });
   return null;
 }
 

@@ -11,19 +11,19 @@ import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { DONE, FINISHED, LIMIT_EXCEEDED, NOT_FOUND } from "../core/provider/results.ts";
 import { ColumnArrays, texts } from "./column-arrays.ts";
-import { flag, integer, only, text, textOrNull, type Row } from "./columns.ts";
+import { flag, integer, integerOrNull, only, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
 import { isBusy } from "./errors.ts";
 import { INBOX_COLUMNS, ON_SAME_KEY } from "./inbox.ts";
 import { TARGET, toStatus } from "./instance-rows.ts";
 import type { Instances } from "./instances.ts";
-import { KEPT_MAX } from "./kept.ts";
+import { KEPT_MAX, type SummedSend } from "./kept.ts";
 import type { Lent } from "./lent.ts";
 import { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline, type Answer, type Statement } from "./pipeline.ts";
 import { probe } from "./probing.ts";
-import type { Sends } from "./send.ts";
+import { summed, type Sends } from "./send.ts";
 import { dueOf } from "./tasks.ts";
 
 /** How many rows are brought by one statement. */
@@ -31,7 +31,13 @@ const BATCH_MAX = 1_000;
 /** How long a group of receivers waits for a lock; and how long its halves. */
 const LOCK_MS = 100;
 const LOCK_MS_HALVED = 20;
-const PARKED = new ColumnArrays({ id: "text", request_id: "text", name: "text", data: "text" });
+const PARKED = new ColumnArrays({
+  checksum: "bigint",
+  id: "text",
+  request_id: "text",
+  name: "text",
+  data: "text",
+});
 
 export interface ArrivalParts {
   readonly instances: Instances;
@@ -64,8 +70,8 @@ export class Arrivals {
       LEFT JOIN @instances AS i ON i.id = t.id
       LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'send' AND r.id = t.request_id`);
     this.#insert = connection.prepare(`
-      INSERT INTO @arrivals (id, request_id, keep, name, data)
-      VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text)`);
+      INSERT INTO @arrivals (id, request_id, keep, name, data, checksum)
+      VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer)`);
     this.#refuse = connection.prepare(`
       SELECT @refuse('something has arrived') FROM @arrivals AS a WHERE a.id = ANY ($1::text[]) LIMIT 1`);
     this.#any = connection.prepare("SELECT EXISTS (SELECT 1 FROM @arrivals) AS any");
@@ -82,11 +88,12 @@ export class Arrivals {
         SELECT x.number FROM @arrivals AS x WHERE x.id = ANY ($1::text[])
         ORDER BY x.number + 0 LIMIT ${BATCH_MAX} FOR UPDATE
       ) AS b WHERE ${probe("a.number", "b.number")}
-      RETURNING a.number, a.id, a.request_id, a.keep, a.name, a.data`);
+      RETURNING a.number, a.id, a.request_id, a.keep, a.name, a.data,
+        a.checksum`);
     this.#park = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
       SELECT i.key, i.priority, ${TARGET}, true, (SELECT @clock()), NULL, NULL, 'event', t.name,
-        t.request_id, t.data
+        t.request_id, t.data, t.checksum
       FROM ${PARKED.from("t")} JOIN @instances AS i ON ${probe("i.id", "t.id")}
       ORDER BY t.n ${ON_SAME_KEY}`);
   }
@@ -98,7 +105,8 @@ export class Arrivals {
     if (flag(row, "sent")) return DONE;
     const refusal = refusalOf(row, ifMissing);
     if (refusal !== null) return refusal;
-    await lent.ask(this.#insert, [id, requestId, ifMissing === "keep", name, data]);
+    const { checksum } = summed(item);
+    await lent.ask(this.#insert, [id, requestId, ifMissing === "keep", name, data, checksum]);
     if (textOrNull(row, "status") !== null) news.arrived(id, dueOf(row));
     return DONE;
   }
@@ -181,7 +189,7 @@ export class Arrivals {
 
   async #deliver(
     statements: Statements,
-    items: readonly SendItem[],
+    items: readonly SummedSend[],
     news: NewsDraft,
   ): Promise<void> {
     const { sends } = this.#parts;
@@ -189,7 +197,7 @@ export class Arrivals {
     const read = sends.send(pipeline, items, news);
     await statements.all(pipeline);
     const results = read();
-    const late: SendItem[] = [];
+    const late: SummedSend[] = [];
     for (const [index, item] of items.entries()) {
       const result = results[index] ?? null;
       if (result?.kind === "refused") late.push(item); // AR4
@@ -217,7 +225,7 @@ function refusalOf(row: Row, ifMissing: SendItem["ifMissing"]): SimpleResult | n
   return integer(row, "waiting") >= KEPT_MAX ? LIMIT_EXCEEDED : null;
 }
 
-function toItem(row: Row): SendItem {
+function toItem(row: Row): SummedSend {
   return {
     kind: "send",
     id: text(row, "id"),
@@ -225,5 +233,6 @@ function toItem(row: Row): SendItem {
     ifMissing: flag(row, "keep") ? "keep" : "fail",
     name: text(row, "name"),
     data: text(row, "data"),
+    checksum: integerOrNull(row, "checksum"),
   };
 }

@@ -5,6 +5,7 @@
 //   BI4. Keys follow the order of the items; rows are inserted in the order of ids, so that two processes that start
 //        the same ids do not wait for each other.
 
+import { checksumOf } from "../core/checksum.ts";
 import type { NewInstance, StartItem } from "../core/provider/commit.ts";
 import type { KeptMessage, Message } from "../core/provider/messages.ts";
 import { ColumnArrays } from "./column-arrays.ts";
@@ -12,7 +13,7 @@ import { flag, integer, integerOrNull, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
 import type { KeptMessages } from "./kept.ts";
-import { dueColumns, dueTime } from "./messages.ts";
+import { dueColumns, dueTime, messageChecksum } from "./messages.ts";
 import { IS_NEWBORN, NEWBORN, VISIBLE_AT, WHO } from "./newborn.ts";
 import type { Answer, Pipeline, Statement } from "./pipeline.ts";
 import { probe } from "./probing.ts";
@@ -40,6 +41,7 @@ const BIRTHS = new ColumnArrays({
   lease_ms: "bigint",
   parent_execution: "bigint",
   parent_sequence: "bigint",
+  attributes_checksum: "bigint",
   priority: "double precision",
   id: "text",
   run_id: "text",
@@ -51,8 +53,14 @@ const BIRTHS = new ColumnArrays({
   attributes: "text",
   lease_owner: "text",
 });
-const STARTS = new ColumnArrays({ ...WHO, started: "text" });
-const EVENTS = new ColumnArrays({ ...WHO, name: "text", key: "text", data: "text" });
+const STARTS = new ColumnArrays({ ...WHO, started: "text", checksum: "bigint" });
+const EVENTS = new ColumnArrays({
+  ...WHO,
+  name: "text",
+  key: "text",
+  data: "text",
+  checksum: "bigint",
+});
 const REQUESTS = new ColumnArrays({ ...WHO, request_id: "text" });
 
 export class Births {
@@ -72,7 +80,7 @@ export class Births {
         parent_sequence, on_parent_close, priority, attributes, created_at, updated_at,
         lease_owner, lease_token, lease_until, suspicion,
         execution, last_event, last_commit, steps_open, failed, status,
-        status_version, copied_until, past_executions, past_events
+        status_version, copied_until, past_executions, past_events, attributes_checksum
       )
       SELECT
         t.key, t.id, t.run_id, t.name, t.version, t.parent_id, t.parent_run_id, t.parent_execution,
@@ -81,7 +89,7 @@ export class Births {
         CASE WHEN r.id IS NULL THEN NULL ELSE t.now + t.lease_ms END,
         -- To be born leased is a cold lease: its first turn may be the one that kills (N4).
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END,
-        1, 0, $1::bigint, false, false, 'pending', 0, 0, 0, 0
+        1, 0, $1::bigint, false, false, 'pending', 0, 0, 0, 0, t.attributes_checksum
       FROM (
         SELECT nextval('@instance_keys') AS key, (SELECT @clock()) AS now, b.*
         FROM ${BIRTHS.from("b", 2)}
@@ -91,12 +99,14 @@ export class Births {
       ON CONFLICT (id) DO NOTHING RETURNING id, run_id, key, lease_token`);
     this.#start = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, 1, NULL, 'start', NULL, NULL, t.started
+      SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, 1, NULL, 'start', NULL, NULL, t.started,
+        t.checksum
       FROM ${STARTS.from("t", 2)} JOIN @instances AS i ON ${IS_NEWBORN}
       RETURNING id, instance, visible_at, visible_at <= (SELECT @clock()) AS due`);
     this.#events = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, NULL, NULL, 'event', t.name, t.key, t.data
+      SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, NULL, NULL, 'event', t.name, t.key, t.data,
+        t.checksum
       FROM ${EVENTS.from("t", 2)} JOIN @instances AS i ON ${IS_NEWBORN}
       ORDER BY t.n ${ON_SAME_KEY}`);
     this.#requests = connection.prepare(`
@@ -110,10 +120,18 @@ export class Births {
     const number = this.#connection.draw();
     const inserted = pipeline.add(this.#insert, [number, ...BIRTHS.values(births.map(toColumns))]);
     const who = births.map((birth) => ({ ...whoColumns(birth), birth }));
-    const starts = who.map((row) => ({ ...row, started: row.birth.instance.started }));
+    const starts = who.map((row) => {
+      const { started } = row.birth.instance;
+      return { ...row, started, checksum: messageChecksum({ ...START, data: started }) };
+    });
     const started = pipeline.add(this.#start, [number, ...STARTS.values(starts)]);
     this.#kept.handOver(pipeline, number, NEWBORN.values(who));
-    const events = who.flatMap((row) => row.birth.events.map((event) => ({ ...row, ...event })));
+    const events = who.flatMap((row) =>
+      row.birth.events.map((event) => {
+        const checksum = messageChecksum({ ...event, kind: "event", sequence: null });
+        return { ...row, ...event, checksum };
+      }),
+    );
     if (events.length > 0) pipeline.add(this.#events, [number, ...EVENTS.values(events)]);
     const requests = who.flatMap((row) => {
       const request_id = row.birth.requestId;
@@ -139,19 +157,18 @@ function bornOf(births: readonly Birth[], inserted: Answer, started: Answer): Ma
       isLeased: integerOrNull(row, "lease_token") !== null,
       isDue: flag(message, "due"),
       start: {
+        ...START,
         id: integer(message, "id"),
-        kind: "start",
         execution: 1,
-        sequence: null,
-        name: null,
         data: texts.get(runId) ?? "",
-        key: null,
         visibleAt: integer(message, "visible_at"),
       },
     });
   }
   return born;
 }
+
+const START = { kind: "start", sequence: null, name: null, key: null } as const;
 
 function whoColumns(birth: Birth) {
   const { id, runId } = birth.instance;
@@ -161,6 +178,7 @@ function whoColumns(birth: Birth) {
 function toColumns(birth: Birth) {
   const { instance, lease } = birth;
   const { parent } = instance;
+  const attributes = JSON.stringify(instance.attributes);
   return {
     ...whoColumns(birth),
     lease_owner: lease?.owner ?? null,
@@ -174,6 +192,7 @@ function toColumns(birth: Birth) {
     parent_sequence: parent?.sequence ?? null,
     on_parent_close: instance.onParentClose,
     priority: instance.priority,
-    attributes: JSON.stringify(instance.attributes),
+    attributes,
+    attributes_checksum: checksumOf(attributes),
   };
 }

@@ -12,11 +12,6 @@ type ValueOf<Type extends ColumnType> = Type extends "text"
     ? boolean | null
     : number | null;
 
-export type RowOf<Columns> =
-  Columns extends ColumnArrays<infer Types>
-    ? { readonly [Name in keyof Types]: ValueOf<Types[Name]> }
-    : never;
-
 export class ColumnArrays<Types extends Readonly<Record<string, ColumnType>>> {
   readonly #columns: readonly (readonly [name: string, type: ColumnType])[];
 

@@ -13,6 +13,7 @@ import { text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
+import { messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Answer, Pipeline, Statement } from "./pipeline.ts";
 import { dueOf } from "./tasks.ts";
@@ -21,6 +22,7 @@ import { probe } from "./probing.ts";
 const POSTS = new ColumnArrays({
   execution: "bigint",
   sequence: "bigint",
+  checksum: "bigint",
   to_id: "text",
   run_id: "text",
   kind: "text",
@@ -60,7 +62,7 @@ export class Deliveries {
         INSERT INTO @inbox (${INBOX_COLUMNS})
         SELECT ${OF_INSTANCE}, ${visibleAt("t.kind")},
           CASE WHEN t.kind = 'event' THEN NULL ELSE i.execution END, t.sequence, t.kind, t.name,
-          t.key, t.data
+          t.key, t.data, t.checksum
         FROM ${POSTS.from("t")} JOIN @instances AS i ON ${probe("i.id", "t.to_id")}
         WHERE ${LIVES} AND (t.run_id IS NULL OR i.run_id = t.run_id)
           AND (t.kind = 'event' OR t.execution IS NULL OR t.execution = i.execution)
@@ -90,12 +92,9 @@ export class Deliveries {
     news: NewsDraft,
   ): () => void {
     if (cancels.length === 0) return () => {};
-    const rows = cancels.map((cancel) => ({
-      ...toColumns(cancel),
-      execution: null,
-      sequence: null,
-      key: "cancel",
-    }));
+    const rows = cancels.map((cancel) =>
+      toColumns({ ...cancel, execution: null, sequence: null, key: "cancel" }),
+    );
     pipeline.add(this.#refuseCancels, POSTS.values(rows));
     const answer = pipeline.add(this.#post, POSTS.values(rows));
     return () => tellDue(answer, news);
@@ -106,15 +105,9 @@ export function tellDue(answer: Answer | null, news: NewsDraft): void {
   for (const row of answer?.rows ?? []) news.due(text(row, "id"), dueOf(row));
 }
 
-function toColumns({ to, kind, execution, sequence, name, key, data }: OutgoingMessage) {
-  return {
-    execution,
-    sequence,
-    to_id: to.id,
-    run_id: to.runId ?? null,
-    kind,
-    name: name ?? null,
-    key,
-    data,
-  };
+function toColumns({ to, kind, execution, sequence, key, data, ...rest }: OutgoingMessage) {
+  const { name = null }: { readonly name?: string | null } = rest;
+  const checksum = messageChecksum({ sequence, kind, name, key, data });
+  const receiver = { to_id: to.id, run_id: to.runId ?? null };
+  return { execution, sequence, checksum, ...receiver, kind, name, key, data };
 }

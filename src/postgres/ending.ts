@@ -133,8 +133,9 @@ export class Endings {
     await this.#instances.end(statements, key, { status, error, lastEvent: last, cancelRequested });
     const pipeline = new Pipeline();
     const data = composeRow(statements.now, bodies);
+    const damage = start?.damaged === true ? { damaged: true as const } : {};
     this.#history.append(pipeline, [
-      { instance: key, execution, first: lastEvent + 1, last, data },
+      { instance: key, execution, first: lastEvent + 1, last, data, ...damage },
     ]);
     this.#tasks.clear(pipeline, [key]);
     this.#inbox.park(pipeline, [key]);

@@ -2,6 +2,7 @@
 //   F1. It is running from the first moment; its rows are the source's, and `copied_until` says how far.
 //   F2. No start message tells of it, so a "wake" makes it due.
 
+import { checksumOf } from "../core/checksum.ts";
 import type { ForkItem, StartResult } from "../core/provider/commit.ts";
 import type { Births } from "./births.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -36,7 +37,8 @@ export class Forks {
     this.#begin = connection.prepare(`
       UPDATE @instances SET
         status = 'running', last_event = $1::bigint, copied_until = $1::bigint, last_commit = NULL,
-        custom_status = $2::text, status_version = CASE WHEN $2::text IS NULL THEN 0 ELSE 1 END
+        custom_status = $2::text, status_version = CASE WHEN $2::text IS NULL THEN 0 ELSE 1 END,
+        custom_status_checksum = $4::integer
       WHERE key = $3`);
   }
 
@@ -49,7 +51,8 @@ export class Forks {
     if (born === undefined) return { kind: "refused", code: "INSTANCE_EXISTS" };
     const { key, start } = born;
     const past = new Pipeline();
-    past.add(this.#begin, [rows.at(-1)?.last ?? 0, status, key]);
+    const checksum = status === null ? null : checksumOf(status);
+    past.add(this.#begin, [rows.at(-1)?.last ?? 0, status, key, checksum]);
     this.#inbox.consume(past, [{ id: start.id, instance: key }]); // F2
     this.#history.append(
       past,

@@ -1,11 +1,12 @@
 // History: rows of events, one a commit.
 //   H1. Rows are only ever added here, at the end (I4); the fence of a turn forbids gaps and overlaps.
-//   H2. Texts are handed over as they are (S4).
+//   H2. Texts are handed over as they are (S4); a row that is not what was written says so.
 
+import { checksumFor, isDamaged } from "../core/checksum.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import type { ExecutionRecord } from "../core/provider/instances.ts";
 import { ColumnArrays } from "./column-arrays.ts";
-import { integer, text, type Row } from "./columns.ts";
+import { integer, integerOrNull, text, type Row } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import type { Answer, Pipeline, Statement } from "./pipeline.ts";
 import { probe } from "./probing.ts";
@@ -15,9 +16,13 @@ const ROWS = new ColumnArrays({
   execution: "bigint",
   first: "bigint",
   last: "bigint",
+  checksum: "bigint",
   data: "text",
 });
 const EXECUTIONS = new ColumnArrays({ instance: "bigint", execution: "bigint" });
+
+/** Of a row `h`; read by `rowsOf`. */
+export const COLUMNS = "h.instance, h.execution, h.first, h.last, h.data, h.checksum";
 
 export interface NewHistoryRow extends HistoryRow {
   readonly instance: number;
@@ -33,15 +38,17 @@ export class History {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#insert = connection.prepare(`
-      INSERT INTO @history (instance, execution, first, last, data)
-      SELECT h.instance, h.execution, h.first, h.last, h.data FROM ${ROWS.from("h")}`);
+      INSERT INTO @history (instance, execution, first, last, data, checksum)
+      SELECT h.instance, h.execution, h.first, h.last, h.data, h.checksum FROM ${ROWS.from("h")}`);
     this.#select = connection.prepare(`
-      SELECT h.instance, h.first, h.last, h.data
+      SELECT ${COLUMNS}
       FROM ${EXECUTIONS.from("e")}
       JOIN @history AS h ON ${probe("h.instance", "e.instance")} AND h.execution = e.execution
       ORDER BY e.n, h.first`);
     this.#selectEnds = connection.prepare(`
-      SELECT ends.execution, ends.last, head.data AS head, tail.data AS tail
+      SELECT ends.execution, ends.last, ends.head AS head_first, head.last AS head_last,
+        head.data AS head, head.checksum AS head_checksum, ends.tail AS tail_first,
+        tail.last AS tail_last, tail.data AS tail, tail.checksum AS tail_checksum
       FROM (
         SELECT execution, min(first) AS head, max(first) AS tail, max(last) AS last
         FROM @history WHERE instance = $1 GROUP BY execution
@@ -54,7 +61,13 @@ export class History {
   }
 
   append(pipeline: Pipeline, rows: readonly NewHistoryRow[]): void {
-    if (rows.length > 0) pipeline.add(this.#insert, ROWS.values(rows));
+    if (rows.length === 0) return;
+    const summed = rows.map((row) => {
+      const { instance, execution, first, last, data } = row;
+      const checksum = checksumFor(row, instance, execution, first, last, data);
+      return { instance, execution, first, last, data, checksum };
+    });
+    pipeline.add(this.#insert, ROWS.values(summed));
   }
 
   /** The rows of these executions; read by `rowsOf`. */
@@ -77,12 +90,19 @@ export class History {
       : statements.run(this.#selectEnds, [key]));
     return rows.map((row) => {
       const tail = text(row, "tail");
+      const execution = integer(row, "execution");
+      const isWrong = (end: string): boolean => {
+        const range = [integer(row, `${end}_first`), integer(row, `${end}_last`)] as const;
+        const checksum = integerOrNull(row, `${end}_checksum`);
+        return isDamaged(checksum, key, execution, ...range, text(row, end));
+      };
       return {
-        execution: integer(row, "execution"),
+        execution,
         startedAt: timeOf(text(row, "head")),
         lastEvent: integer(row, "last"),
         lastBody: lastBodyOf(tail),
         lastAt: timeOf(tail),
+        ...(isWrong("head") || isWrong("tail") ? { damaged: true } : {}),
       };
     });
   }
@@ -101,7 +121,13 @@ export function rowsOf(answer: Answer | null): Map<number, HistoryRow[]> {
 }
 
 function toHistoryRow(row: Row): HistoryRow {
-  return { first: integer(row, "first"), last: integer(row, "last"), data: text(row, "data") };
+  const [first, last, data] = [integer(row, "first"), integer(row, "last"), text(row, "data")];
+  const address = [integer(row, "instance"), integer(row, "execution")] as const;
+  const checksum = integerOrNull(row, "checksum");
+  if (isDamaged(checksum, ...address, first, last, data)) {
+    return { first, last, data, damaged: true };
+  }
+  return { first, last, data };
 }
 
 /** A row's time, from its head (R1 in history-row.ts); 0 if the row cannot be read. */

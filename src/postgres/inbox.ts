@@ -12,16 +12,23 @@ import { integer, type Row } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { Gathering } from "./gathering.ts";
 import { TARGET } from "./instance-rows.ts";
-import { dueColumns, dueTime, toMessage, type NewMessage } from "./messages.ts";
+import {
+  COLUMNS,
+  dueColumns,
+  dueTime,
+  messageChecksum,
+  toMessage,
+  type NewMessage,
+} from "./messages.ts";
 import { Pipeline, type Answer, type Statement } from "./pipeline.ts";
 import { probe, some } from "./probing.ts";
 
 /** What every message takes over from its instance `i`. */
 export const INBOX_COLUMNS = `
-  instance, priority, target, parked, visible_at, execution, sequence, kind, name, key, data`;
+  instance, priority, target, parked, visible_at, execution, sequence, kind, name, key, data,
+  checksum`;
 export const OF_INSTANCE = `i.key, i.priority, ${TARGET}, false`;
 export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
-const COLUMNS = "m.id, m.kind, m.execution, m.sequence, m.name, m.data, m.key, m.visible_at";
 
 const MESSAGES = new ColumnArrays({
   instance: "bigint",
@@ -29,6 +36,7 @@ const MESSAGES = new ColumnArrays({
   due_at: "bigint",
   execution: "bigint",
   sequence: "bigint",
+  checksum: "bigint",
   kind: "text",
   name: "text",
   key: "text",
@@ -61,7 +69,8 @@ export class Inbox {
     this.#connection = connection;
     this.#put = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, ${dueTime("m")}, m.execution, m.sequence, m.kind, m.name, m.key, m.data
+      SELECT ${OF_INSTANCE}, ${dueTime("m")}, m.execution, m.sequence, m.kind, m.name, m.key, m.data,
+        m.checksum
       FROM ${MESSAGES.from("m")} JOIN @instances AS i ON ${probe("i.key", "m.instance")}
       ORDER BY m.n ${ON_SAME_KEY} RETURNING id, visible_at`);
     this.#consume = connection.prepare(`
@@ -125,7 +134,9 @@ export class Inbox {
 
   /** Its answer tells ids, but only of what was not there already. */
   put(pipeline: Pipeline, messages: readonly NewMessage[]): Answer | null {
-    return messages.length === 0 ? null : pipeline.add(this.#put, MESSAGES.values(messages));
+    if (messages.length === 0) return null;
+    const summed = messages.map((message) => ({ ...message, checksum: messageChecksum(message) }));
+    return pipeline.add(this.#put, MESSAGES.values(summed));
   }
 
   consume(

@@ -1,6 +1,7 @@
 // perdure/postgres: durable execution in PostgreSQL, for many processes on many machines.
 
-export { PostgresProvider, type PostgresOptions } from "./provider.ts";
+export { PostgresProvider } from "./provider.ts";
+export type { PostgresOptions } from "./options.ts";
 export type { PostgresTarget } from "./location.ts";
 export type { ServerInspection } from "./inspection.ts";
 export type { Migrate } from "./migrations.ts";

@@ -4,6 +4,7 @@
 //   F3. What an index holds only some rows of is named in the condition, so that the planner knows it may use it.
 
 import type { InstanceFilter } from "../core/provider/admin.ts";
+import { firstAfter } from "../core/provider/id-prefix.ts";
 import { texts } from "./column-arrays.ts";
 import type { Value } from "./pipeline.ts";
 
@@ -71,20 +72,3 @@ function prefixCondition(prefix: string, bind: Bind): string {
   const from = `${id} >= ${bind(prefix)}::text`;
   return after === null ? from : `${from} AND ${id} < ${bind(after)}::text`;
 }
-
-/** The first text, by code points, that comes after all that begin with the prefix; null if none does. */
-function firstAfter(prefix: string): string | null {
-  const points = [...prefix];
-  for (;;) {
-    const last = points.pop()?.codePointAt(0);
-    if (last === undefined) return null;
-    if (last === LAST_POINT) continue;
-    // Surrogates are no characters: the order of UTF-8 has nothing in their place.
-    const next = last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1;
-    return points.join("") + String.fromCodePoint(next);
-  }
-}
-
-const LAST_POINT = 0x10ffff;
-const BEFORE_SURROGATES = 0xd7ff;
-const AFTER_SURROGATES = 0xe000;

@@ -1,14 +1,10 @@
 // Instance rows: what is read of an instance, and as what.
 
+import { isDamaged } from "../core/checksum.ts";
 import type { ParentLink } from "../core/history-events.ts";
-import {
-  TERMINAL_STATUSES,
-  type InstanceRecord,
-  type InstanceStatus,
-} from "../core/provider/instances.ts";
+import type { DamagedPart, InstanceRecord, InstanceStatus } from "../core/provider/instances.ts";
+import { INSTANCE_STATUSES, isAttributes } from "../core/provider/row-checks.ts";
 import { integer, integerOrNull, json, text, textOrNull, word, type Row } from "./columns.ts";
-
-const STATUSES: readonly InstanceStatus[] = ["pending", "running", ...TERMINAL_STATUSES];
 
 /** SQL of what a runtime must register to take the instance `i` (`targets` in the contract). */
 export const TARGET = `
@@ -23,7 +19,8 @@ export const HEAD_COLUMNS = `
 export const RECORD_COLUMNS = `
   key, id, run_id, name, version, execution, status, output, error, blocked, paused, custom_status,
   status_version, cancel_requested, parent_id, parent_run_id, parent_execution, parent_sequence,
-  attributes, priority, last_event, copied_until, lease_owner, created_at, updated_at, completed_at`;
+  attributes, priority, last_event, copied_until, lease_owner, created_at, updated_at, completed_at,
+  ending_checksum, custom_status_checksum, attributes_checksum`;
 
 /** What an item has to know of an instance that it meets. */
 export interface InstanceHead {
@@ -45,7 +42,7 @@ export interface InstanceHead {
 
 /** Null: there is no such instance. */
 export function toStatus(row: Row): InstanceStatus | null {
-  return row["status"] === null ? null : word(row, "status", STATUSES);
+  return row["status"] === null ? null : word(row, "status", INSTANCE_STATUSES);
 }
 
 export function toHead(row: Row | undefined): InstanceHead | null {
@@ -55,7 +52,7 @@ export function toHead(row: Row | undefined): InstanceHead | null {
     id: text(row, "id"),
     runId: text(row, "run_id"),
     execution: integer(row, "execution"),
-    status: word(row, "status", STATUSES),
+    status: word(row, "status", INSTANCE_STATUSES),
     lastEvent: integer(row, "last_event"),
     blocked: textOrNull(row, "blocked"),
     paused: textOrNull(row, "paused"),
@@ -69,6 +66,7 @@ export function toHead(row: Row | undefined): InstanceHead | null {
 }
 
 export function toRecord(row: Row): InstanceRecord {
+  const damaged = damagedParts(row);
   return {
     key: integer(row, "key"),
     id: text(row, "id"),
@@ -76,7 +74,7 @@ export function toRecord(row: Row): InstanceRecord {
     name: text(row, "name"),
     version: textOrNull(row, "version"),
     execution: integer(row, "execution"),
-    status: word(row, "status", STATUSES),
+    status: word(row, "status", INSTANCE_STATUSES),
     output: textOrNull(row, "output"),
     error: textOrNull(row, "error"),
     blocked: textOrNull(row, "blocked"),
@@ -93,7 +91,19 @@ export function toRecord(row: Row): InstanceRecord {
     createdAt: integer(row, "created_at"),
     updatedAt: integer(row, "updated_at"),
     completedAt: integerOrNull(row, "completed_at"),
+    ...(damaged.length === 0 ? {} : { damaged }),
   };
+}
+
+function damagedParts(row: Row): DamagedPart[] {
+  const parts: DamagedPart[] = [];
+  const ending = [textOrNull(row, "output"), textOrNull(row, "error")] as const;
+  if (isDamaged(integerOrNull(row, "ending_checksum"), ...ending)) parts.push("ending");
+  const status = textOrNull(row, "custom_status");
+  if (isDamaged(integerOrNull(row, "custom_status_checksum"), status)) parts.push("customStatus");
+  const attributes = text(row, "attributes");
+  if (isDamaged(integerOrNull(row, "attributes_checksum"), attributes)) parts.push("attributes");
+  return parts;
 }
 
 function toParent(row: Row): ParentLink | null {
@@ -105,12 +115,4 @@ function toParent(row: Row): ParentLink | null {
     execution: integer(row, "parent_execution"),
     sequence: integer(row, "parent_sequence"),
   };
-}
-
-function isAttributes(value: unknown): value is Record<string, string> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    Object.values(value).every((member) => typeof member === "string")
-  );
 }

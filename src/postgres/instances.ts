@@ -3,6 +3,7 @@
 //   N2. Ending or restarting an instance takes its lease away in the same statement (semantics 19a).
 //   N3. Who locks several rows locks them in the order of their keys.
 
+import { checksumOf } from "../core/checksum.ts";
 import type { NewInstance } from "../core/provider/commit.ts";
 import type { InstanceRecord, InstanceStatus } from "../core/provider/instances.ts";
 import { plain, texts } from "./column-arrays.ts";
@@ -78,16 +79,18 @@ export class Instances {
       UPDATE @instances AS i SET
         run_id = $2, name = $3, version = $4, parent_id = $5, parent_run_id = $6,
         parent_execution = $7, parent_sequence = $8, on_parent_close = $9, priority = $10,
-        attributes = $11, updated_at = $12,
+        attributes = $11, attributes_checksum = $17, updated_at = $12,
         lease_owner = $13, lease_token = $14, lease_until = $15, suspicion = $16,
         ${NEXT_EXECUTION}, steps_open = false, failed = false, status = 'pending',
-        completed_at = NULL, output = NULL, error = NULL, custom_status = NULL,
+        completed_at = NULL, output = NULL, error = NULL, ending_checksum = NULL,
+        custom_status = NULL, custom_status_checksum = NULL,
         paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
       WHERE i.id = $1`);
     this.#end = connection.prepare(`
       UPDATE @instances SET
         status = $2, failed = ($2 <> 'completed'), error = $3, last_event = $4,
         cancel_requested = $5, updated_at = $6::bigint, completed_at = $6::bigint,
+        ending_checksum = $7,
         lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
         steps_open = false, paused = NULL, blocked = NULL, blocked_by = NULL
       WHERE key = $1`);
@@ -129,6 +132,7 @@ export class Instances {
   /** The next execution of an ended instance, as if it were new. */
   async revive(statements: Statements, instance: NewInstance, lease: Lease | null): Promise<void> {
     const { parent } = instance;
+    const attributes = JSON.stringify(instance.attributes);
     await statements.run(this.#revive, [
       instance.id,
       instance.runId,
@@ -140,12 +144,13 @@ export class Instances {
       parent?.sequence ?? null,
       instance.onParentClose,
       instance.priority,
-      JSON.stringify(instance.attributes),
+      attributes,
       statements.now,
       lease?.owner ?? null,
       lease?.token ?? null,
       lease?.until ?? null,
       lease === null ? 0 : 1, // a cold lease, as of one that is born leased (births.ts)
+      checksumOf(attributes),
     ]);
   }
 
@@ -160,7 +165,8 @@ export class Instances {
     },
   ): Promise<void> {
     const { status, error, lastEvent, cancelRequested } = ending;
-    const values = [key, status, error, lastEvent, cancelRequested, statements.now];
+    const checksum = checksumOf(null, error); // of an instance that has no output
+    const values = [key, status, error, lastEvent, cancelRequested, statements.now, checksum];
     await statements.run(this.#end, values);
   }
 

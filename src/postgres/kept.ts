@@ -17,6 +17,9 @@ import { NEWBORN_FROM, VISIBLE_AT } from "./newborn.ts";
 import type { Pipeline, Statement, Value } from "./pipeline.ts";
 import { probe } from "./probing.ts";
 
+/** A send with the checksum of the message that it becomes. */
+export type SummedSend = SendItem & { readonly checksum: number | null };
+
 export const KEPT_MAX = 1_000;
 const KEPT_MS = 7 * 86_400_000;
 
@@ -40,7 +43,8 @@ export class KeptMessages {
       ON CONFLICT (id) DO NOTHING RETURNING key`);
     this.#letGo = connection.prepare("DELETE FROM @instances WHERE key = $1");
     this.#insert = connection.prepare(`
-      INSERT INTO @kept (id, key, created_at, name, data) VALUES ($1, $2, (SELECT @clock()), $3, $4)`);
+      INSERT INTO @kept (id, key, created_at, name, data, checksum)
+      VALUES ($1, $2, (SELECT @clock()), $3, $4, $5)`);
     this.#selectKey = connection.prepare(`
       SELECT 1 FROM @kept
       WHERE id = $1 AND key = $2 AND created_at > (SELECT @clock()) - ${KEPT_MS}`);
@@ -55,7 +59,7 @@ export class KeptMessages {
       WITH taken AS (
         DELETE FROM @kept AS k USING ${NEWBORN_FROM}
         WHERE ${probe("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- there is any at all
-        RETURNING k.number, k.key, k.name, k.data, i.key AS instance, i.priority,
+        RETURNING k.number, k.key, k.name, k.data, k.checksum, i.key AS instance, i.priority,
           ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
           k.created_at > i.created_at - ${KEPT_MS} AS lives
       ), recorded AS (
@@ -63,13 +67,14 @@ export class KeptMessages {
         SELECT instance, execution, now, $1::bigint, 'send', key, 'done' FROM taken WHERE lives
       )
       INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data
+      SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
+        checksum
       FROM taken WHERE lives ORDER BY number ${ON_SAME_KEY}`);
   }
 
   /** Null: the id exists after all. */
-  async keep(statements: Statements, item: SendItem): Promise<SimpleResult | null> {
-    const { id, name, data, requestId } = item;
+  async keep(statements: Statements, item: SummedSend): Promise<SimpleResult | null> {
+    const { id, name, data, requestId, checksum } = item;
     const [held] = await statements.run(this.#hold, [id]);
     if (held === undefined) return null;
     await statements.run(this.#letGo, [integer(held, "key")]);
@@ -77,7 +82,7 @@ export class KeptMessages {
     await statements.run(this.#deleteOld);
     const kept = integer(only(await statements.run(this.#count, [id])), "kept");
     if (kept >= KEPT_MAX) return LIMIT_EXCEEDED;
-    await statements.run(this.#insert, [id, requestId, name, data]);
+    await statements.run(this.#insert, [id, requestId, name, data, checksum]);
     return DONE;
   }
 

@@ -2,19 +2,22 @@
 //   KV1. They belong to the instance and not to one of its executions (ST3).
 //   KV2. A turn's changes count in the order in which the turn made them: what is written is what they come to.
 
+import { checksumOf, isDamaged } from "../core/checksum.ts";
+import { PerdureError } from "../core/errors.ts";
 import type { KeyValueChange, KeyValueRecord } from "../core/provider/state.ts";
 import { ColumnArrays, plain } from "./column-arrays.ts";
-import { integer, text, type Row } from "./columns.ts";
+import { integer, integerOrNull, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
 import { probe } from "./probing.ts";
 
-const COLUMNS = "v.key, v.value, v.updated_at";
+const COLUMNS = "v.instance, v.key, v.value, v.updated_at, v.checksum";
 const OF_INSTANCE = `FROM @instances AS i JOIN @kv AS v ON ${probe("v.instance", "i.key")}`;
 
 const VALUES = new ColumnArrays({
   instance: "bigint",
   updated_at: "bigint",
+  checksum: "bigint",
   key: "text",
   value: "text",
 });
@@ -31,11 +34,11 @@ export class KeyValues {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#set = connection.prepare(`
-      INSERT INTO @kv AS v (instance, key, value, updated_at)
-      SELECT t.instance, t.key, t.value, coalesce(t.updated_at, (SELECT @clock()))
+      INSERT INTO @kv AS v (instance, key, value, updated_at, checksum)
+      SELECT t.instance, t.key, t.value, coalesce(t.updated_at, (SELECT @clock())), t.checksum
       FROM ${VALUES.from("t")}
       ON CONFLICT (instance, key) DO UPDATE SET
-        value = excluded.value, updated_at = excluded.updated_at`);
+        value = excluded.value, updated_at = excluded.updated_at, checksum = excluded.checksum`);
     this.#delete = connection.prepare(`
       DELETE FROM @kv AS v USING ${KEYS.from("t")} WHERE ${probe("v.instance", "t.instance")} AND v.key = t.key`);
     this.#clear = connection.prepare(
@@ -79,7 +82,12 @@ export class KeyValues {
       readonly updated_at: number | null;
     }[],
   ): void {
-    if (values.length > 0) pipeline.add(this.#set, VALUES.values(values));
+    if (values.length === 0) return;
+    const summed = values.map(({ instance, key, value, updated_at }) => {
+      const checksum = checksumOf(instance, key, value);
+      return { instance, key, value, updated_at, checksum };
+    });
+    pipeline.add(this.#set, VALUES.values(summed));
   }
 
   clear(pipeline: Pipeline, instances: readonly number[]): void {
@@ -116,9 +124,10 @@ function outcomeOf(changes: readonly KeyValueChange[]): {
 }
 
 function toKeyValue(row: Row): KeyValueRecord {
-  return {
-    key: text(row, "key"),
-    value: text(row, "value"),
-    updatedAt: integer(row, "updated_at"),
-  };
+  const [key, value] = [text(row, "key"), text(row, "value")];
+  if (isDamaged(integerOrNull(row, "checksum"), integer(row, "instance"), key, value)) {
+    const message = `The value under the key "${key}" is not what was written: its checksum differs.`;
+    throw new PerdureError("HISTORY_CORRUPT", message);
+  }
+  return { key, value, updatedAt: integer(row, "updated_at") };
 }

@@ -21,10 +21,10 @@ import { ColumnArrays, plain } from "./column-arrays.ts";
 import { flag, integer, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection } from "./connection.ts";
 import { DueInstances, type Line } from "./due-instances.ts";
-import { rowsOf } from "./history.ts";
+import { COLUMNS as HISTORY_COLUMNS, rowsOf } from "./history.ts";
 import { INBOX_COLUMNS, messagesOf, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
-import { dueColumns } from "./messages.ts";
+import { COLUMNS as MESSAGE_COLUMNS, dueColumns, messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
@@ -34,6 +34,8 @@ import { none, probe } from "./probing.ts";
 const COLUMNS = `
   i.key, i.id, i.run_id, i.name, i.version, i.execution, i.lease_token, i.last_event, i.priority,
   i.copied_until, i.suspicion`;
+/** As #release makes it. */
+const WAKE = { kind: "wake", sequence: null, name: null, key: "wake", data: "" } as const;
 const LEASES = new ColumnArrays({ key: "bigint", token: "bigint" });
 /** What a request took. */
 const IS_TAKEN = "i.lease_owner = $1 AND i.lease_token = $2::bigint";
@@ -76,14 +78,13 @@ export class InstanceLeases {
     this.#selectTaken = connection.prepare(`
       SELECT ${COLUMNS} FROM @instances AS i WHERE ${IS_TAKEN}`);
     this.#selectMessages = connection.prepare(`
-      SELECT i.key AS instance, m.id, m.kind, m.execution, m.sequence, m.name, m.data, m.key,
-        m.visible_at
+      SELECT i.key AS instance, ${MESSAGE_COLUMNS}
       FROM @instances AS i CROSS JOIN LATERAL (
         SELECT * FROM @inbox AS d WHERE d.instance = i.key AND d.visible_at <= (SELECT @clock())
         ORDER BY d.visible_at, d.id LIMIT $3::bigint
       ) AS m WHERE ${IS_TAKEN} ORDER BY i.key + 0, m.visible_at, m.id`);
     this.#selectHistory = connection.prepare(`
-      SELECT h.instance, h.first, h.last, h.data FROM @instances AS i
+      SELECT ${HISTORY_COLUMNS} FROM @instances AS i
       JOIN @history AS h ON ${probe("h.instance", "i.key")} AND h.execution = i.execution
       WHERE ${IS_TAKEN} ORDER BY i.key + 0, h.first`);
     this.#selectHeld = connection.prepare(`
@@ -101,7 +102,8 @@ export class InstanceLeases {
         RETURNING t.n, i.*
       ), woken AS (
         INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, (SELECT @clock()), i.execution, NULL, 'wake', NULL, 'wake', ''
+        SELECT ${OF_INSTANCE}, (SELECT @clock()), i.execution, NULL, 'wake', NULL, 'wake', '',
+          ${messageChecksum(WAKE)}
         FROM freed AS i WHERE i.steps_open ${ON_SAME_KEY}
       )
       SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR EXISTS (

@@ -171,7 +171,7 @@ async function entered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-export function invalid(why: string, cause?: unknown): PerdureError {
+function invalid(why: string, cause?: unknown): PerdureError {
   const message = `Cannot write within a transaction: ${why}.`;
   return new PerdureError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }

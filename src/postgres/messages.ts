@@ -1,21 +1,9 @@
 // Messages: their shape between rows and the contract, and when they become visible.
 
+import { checksumOf, isDamaged } from "../core/checksum.ts";
 import type { Message, MessageKind } from "../core/provider/messages.ts";
+import { MESSAGE_KINDS } from "../core/provider/row-checks.ts";
 import { integer, integerOrNull, text, textOrNull, word, type Row } from "./columns.ts";
-
-const KINDS: readonly MessageKind[] = [
-  "start",
-  "activity",
-  "step",
-  "child",
-  "cancel",
-  "event",
-  "timer",
-  "deadline",
-  "stepRetry",
-  "cancelTimeout",
-  "wake",
-];
 
 /** A message of an instance that is known by its key. Its time is a delay or a due time; neither: now. */
 export interface NewMessage {
@@ -49,10 +37,15 @@ function whole(ms: number): number {
   return Math.max(bounded, Number.MIN_SAFE_INTEGER);
 }
 
+/** Of a message `m`. */
+export const COLUMNS = `
+  m.id, m.kind, m.execution, m.sequence, m.name, m.data, m.key, m.visible_at, m.checksum`;
+
+/** From COLUMNS. */
 export function toMessage(row: Row): Message {
-  return {
+  const message: Message = {
     id: integer(row, "id"),
-    kind: word(row, "kind", KINDS),
+    kind: word(row, "kind", MESSAGE_KINDS),
     execution: integerOrNull(row, "execution"),
     sequence: integerOrNull(row, "sequence"),
     name: textOrNull(row, "name"),
@@ -60,4 +53,17 @@ export function toMessage(row: Row): Message {
     key: textOrNull(row, "key"),
     visibleAt: integer(row, "visible_at"),
   };
+  const checksum = integerOrNull(row, "checksum");
+  return isDamaged(checksum, ...coveredOf(message)) ? { ...message, damaged: true } : message;
+}
+
+export type Summed = Pick<Message, "sequence" | "kind" | "name" | "key" | "data">;
+
+export function messageChecksum(message: Summed): number {
+  return checksumOf(...coveredOf(message));
+}
+
+/** What the checksum of a message covers (checksums.ts). */
+function coveredOf({ sequence, kind, name, key, data }: Summed) {
+  return [sequence, kind, name, key, data] as const;
 }

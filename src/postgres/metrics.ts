@@ -4,13 +4,12 @@
 //   M2. Due messages are counted cut by cut, so that timers of the far future cost nothing.
 
 import type { StoreMetrics } from "../core/provider/admin.ts";
-import { TERMINAL_STATUSES, type InstanceStatus } from "../core/provider/instances.ts";
+import type { InstanceStatus } from "../core/provider/instances.ts";
+import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
 import { integer, only } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { allCuts } from "./cuts.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
-
-const STATUSES: readonly InstanceStatus[] = ["pending", "running", ...TERMINAL_STATUSES];
 
 export class Metrics {
   readonly #connection: Connection;
@@ -20,7 +19,7 @@ export class Metrics {
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    const ofStatus = STATUSES.map(
+    const ofStatus = INSTANCE_STATUSES.map(
       (status) => `count(*) FILTER (WHERE status = '${status}') AS ${status}`,
     );
     this.#selectInstances = connection.prepare(`

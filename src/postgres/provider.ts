@@ -4,7 +4,6 @@
 
 import { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
-import { PerdureError } from "../core/errors.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import type {
   DeleteResult,
@@ -19,13 +18,7 @@ import type {
   StoreMetrics,
   WaitingRecord,
 } from "../core/provider/admin.ts";
-import type {
-  CommitItem,
-  CommitResult,
-  SendItem,
-  StartItem,
-  StepOutcomeItem,
-} from "../core/provider/commit.ts";
+import type { CommitItem, CommitResult, SendItem, StartItem } from "../core/provider/commit.ts";
 import type {
   ExecutionRecord,
   InstanceRecord,
@@ -55,52 +48,19 @@ import type {
   TaskHeartbeat,
   TaskRecord,
 } from "../core/provider/tasks.ts";
+import type { Transacted, TransactionStore } from "../core/provider/transactions.ts";
 import type { TransferStore } from "../core/provider/transfer.ts";
-import type { Transacted } from "../core/provider/transactions.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
+import { Hearts } from "../heart/hearts.ts";
 import { Connection } from "./connection.ts";
-import { startHeart, type RunningHeart } from "./heart.ts";
+import { isCloneable, startHeart, type StoreAddress } from "./heart.ts";
 import type { ServerInspection } from "./inspection.ts";
-import { quoteSchema, type PostgresTarget } from "./location.ts";
-import type { Migrate } from "./migrations.ts";
+import type { PostgresTarget } from "./location.ts";
+import { settingsOf, type PostgresOptions } from "./options.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
 import { Store } from "./store.ts";
 import { Transfer } from "./transfer.ts";
-
-/** How a PostgreSQL store is opened. */
-export interface PostgresOptions {
-  readonly environment?: Environment;
-  /** Where the tables are. Default "perdure". */
-  readonly schema?: string;
-  /** Whether tables that are missing are made, or refused. Default "apply". */
-  readonly migrate?: Migrate;
-  /** Default "full": a call that returned is on disk. */
-  readonly durability?: Durability;
-  /**
-   * Whether processes tell each other what they commit, on a connection more. Default true. Without, they find it by
-   * polling; needed behind a pooler that shares connections between transactions, such as PgBouncer.
-   */
-  readonly notifications?: boolean;
-  /** Whether connections keep prepared statements. Default true, but false without notifications. */
-  readonly prepare?: boolean;
-  /** Connections of the pool, unless it is the caller's own. Default 10. */
-  readonly poolSize?: number;
-  /** How many steps of `ctx.tx` are under way at once, each on a connection of its own besides. Default 5. */
-  readonly transactionPoolSize?: number;
-  /** An answer that takes longer than this counts as lost, and its connection with it. Default 30,000. */
-  readonly answerMs?: number;
-}
-
-const DEFAULTS = {
-  schema: "perdure",
-  migrate: "apply",
-  durability: "full",
-  notifications: true,
-  poolSize: 10,
-  transactionPoolSize: 5,
-  answerMs: 30_000,
-} as const;
 
 /** A store in PostgreSQL, for many processes on many machines. */
 export class PostgresProvider implements Provider {
@@ -114,7 +74,7 @@ export class PostgresProvider implements Provider {
   readonly transfer: TransferStore;
   readonly #store: Store;
   readonly #connection: Connection;
-  readonly #hearts = new Set<RunningHeart>();
+  readonly #hearts: Hearts;
   readonly #parts: Parts;
 
   /** Opens the store in a database, by its URL, a configuration of `pg` or a pool of the caller's own. */
@@ -155,9 +115,10 @@ export class PostgresProvider implements Provider {
     // A hint like any other: who cannot follow it finds by polling what has arrived.
     notifier.whenArrived(() => void arrivals.bringAll().catch(() => undefined));
     this.transfer = new Transfer(connection, this.#parts.arrivals);
+    this.#hearts = new Hearts(environment);
     const { config } = store;
     if (config !== null && environment === systemEnvironment && isCloneable(config)) {
-      this.startHeart = (options) => this.#startHeart({ ...options, config, schema, environment });
+      this.startHeart = (options) => this.#startHeart(options, { config, schema });
     }
   }
 
@@ -331,9 +292,7 @@ export class PostgresProvider implements Provider {
     return this.#parts.transactions.writeWithin(transaction, items);
   }
 
-  transact(
-    work: (transaction: unknown) => StepOutcomeItem | null | Promise<StepOutcomeItem | null>,
-  ): Promise<Transacted> {
+  transact(work: Parameters<TransactionStore["transact"]>[0]): Promise<Transacted> {
     return this.#parts.transactions.transact(work);
   }
 
@@ -344,38 +303,19 @@ export class PostgresProvider implements Provider {
   async close(): Promise<void> {
     Committer.of(this).close(); // who waits for a commit is told, and asks no more
     this.#parts.notifier.close();
-    await Promise.all([...this.#hearts].map((heart) => heart.stop()));
+    await this.#hearts.stop();
     this.#connection.close();
     await this.#store.close();
   }
 
-  #startHeart(options: Parameters<typeof startHeart>[0]): Heart {
+  #startHeart(options: HeartOptions, address: StoreAddress): Heart {
     this.#connection.assertOpen();
-    const heart = startHeart(options);
-    this.#hearts.add(heart);
-    void heart.stopped.then(() => this.#hearts.delete(heart));
-    return heart;
+    return startHeart(this.#hearts, options, address);
   }
 }
 
 async function openStore(target: PostgresTarget, options: PostgresOptions) {
-  const settings = { ...DEFAULTS, ...options };
-  const schema = quoteSchema(settings.schema);
-  const { transactionPoolSize: steps } = settings;
-  if (!Number.isInteger(steps) || steps < 1) {
-    const message = `transactionPoolSize is a whole number from 1 on, not ${String(steps)}.`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
-  }
+  const { settings, schema } = settingsOf(options);
   const store = await Store.open(target, { ...settings, name: settings.schema, schema });
   return { store, settings, schema };
-}
-
-/** Whether a thread can be given it: functions, such as one that fetches a password, cannot be. */
-function isCloneable(config: object): boolean {
-  try {
-    structuredClone(config);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -5,10 +5,10 @@
 //       others, even if it lives.
 //   V3. An instance with open steps gets a "wake", because no message tells that it has something to do.
 
+import { isProcessIdentity } from "../core/provider/row-checks.ts";
 import type {
   ExpireRequest,
   ExpireResult,
-  ProcessIdentity,
   RuntimeRecord,
   RuntimeRegistration,
 } from "../core/provider/runtimes.ts";
@@ -177,8 +177,4 @@ export function toRuntime(row: Row): RuntimeRecord {
     beatAt: integer(row, "beat_at"),
     note: textOrNull(row, "note"),
   };
-}
-
-function isProcessIdentity(value: unknown): value is ProcessIdentity {
-  return typeof value === "object" && value !== null && "pid" in value && "bootId" in value;
 }

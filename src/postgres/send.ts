@@ -10,12 +10,19 @@ import { flag, textOrNull } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { LIVES, putAndTell, tellDue, visibleAt } from "./delivery.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
-import type { KeptMessages } from "./kept.ts";
+import type { KeptMessages, SummedSend } from "./kept.ts";
+import { messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
 import { probe } from "./probing.ts";
 
-const SENDS = new ColumnArrays({ id: "text", request_id: "text", name: "text", data: "text" });
+const SENDS = new ColumnArrays({
+  checksum: "bigint",
+  id: "text",
+  request_id: "text",
+  name: "text",
+  data: "text",
+});
 const IS_REQUEST = `${probe("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
 
 export class Sends {
@@ -37,7 +44,7 @@ export class Sends {
       putAndTell(`
         INSERT INTO @inbox (${INBOX_COLUMNS})
         SELECT ${OF_INSTANCE}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
-          t.data
+          t.data, t.checksum
         FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${probe("i.id", "t.id")}
         JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
         ORDER BY t.n ${ON_SAME_KEY}`),
@@ -55,7 +62,9 @@ export class Sends {
     news: NewsDraft,
   ): () => (SimpleResult | null)[] {
     const number = this.#connection.draw();
-    const values = SENDS.values(items.map((item) => ({ ...item, request_id: item.requestId })));
+    const values = SENDS.values(
+      items.map((item) => ({ ...summed(item), request_id: item.requestId })),
+    );
     pipeline.add(this.#record, [number, ...values]);
     const put = pipeline.add(this.#put, [number, ...values]);
     const selected = pipeline.add(this.#select, values);
@@ -70,7 +79,14 @@ export class Sends {
 
   /** To an id that did not exist; null: it does by now. */
   async sendToMissing(statements: Statements, item: SendItem): Promise<SimpleResult | null> {
-    if (item.ifMissing === "keep") return this.#kept.keep(statements, item);
+    if (item.ifMissing === "keep") return this.#kept.keep(statements, summed(item));
     return (await this.#kept.holds(statements, item)) ? DONE : NOT_FOUND;
   }
+}
+
+/** What arrived by a user's transaction has one already, and keeps it, be it right or wrong. */
+export function summed(item: SendItem | SummedSend): SummedSend {
+  if ("checksum" in item) return item;
+  const { name, data, requestId: key } = item;
+  return { ...item, checksum: messageChecksum({ sequence: null, kind: "event", name, key, data }) };
 }

@@ -16,7 +16,7 @@ export type Durability = "full" | "local" | "off";
 /** Values of synchronous_commit that "full" is content with; the first is set where the server has none of them. */
 const FULL: readonly string[] = ["on", "remote_apply"];
 
-export const VERSION_MIN = 140_000;
+const VERSION_MIN = 140_000;
 
 export const SHOW_SETTINGS = `
   SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,

@@ -29,7 +29,7 @@ import {
 import type { InstanceHead } from "./instance-rows.ts";
 import type { Instances, Lease } from "./instances.ts";
 import type { KeyValues } from "./key-values.ts";
-import { dueColumns } from "./messages.ts";
+import { dueColumns, messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
 import type { Requests } from "./requests.ts";
@@ -40,6 +40,7 @@ const REPLIES = new ColumnArrays({
   caller: "bigint",
   execution: "bigint",
   sequence: "bigint",
+  checksum: "bigint",
   id: "text",
   parent_id: "text",
   parent_run_id: "text",
@@ -86,7 +87,8 @@ export class Starts {
     this.#reply = connection.prepare(
       putAndTell(`
         INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'child', NULL, t.key, t.data
+        SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'child', NULL, t.key, t.data,
+          t.checksum
         FROM ${REPLIES.from("t")} JOIN @instances AS x ON ${probe("x.id", "t.id")}
         JOIN @instances AS i ON ${probe("i.key", "t.caller")}
         WHERE ${LIVES} AND i.execution = t.execution AND (
@@ -130,7 +132,8 @@ export class Starts {
       const data = childExists(sequence, id);
       const key = `c:${execution}:${sequence}`;
       const link = { parent_id: parent.id, parent_run_id: parent.runId };
-      return [{ caller, id, execution, sequence, ...link, key, data }];
+      const checksum = messageChecksum({ sequence, kind: "child", name: null, key, data });
+      return [{ caller, id, execution, sequence, checksum, ...link, key, data }];
     });
     const replied =
       replies.length === 0 ? null : pipeline.add(this.#reply, REPLIES.values(replies));

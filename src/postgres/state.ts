@@ -2,6 +2,7 @@
 //   ST1. The fence of the turn has passed when this runs; nothing here is compared again.
 //   ST2. A status that is set counts, whatever it was before; the count outlives executions and restarts.
 
+import { checksumOf } from "../core/checksum.ts";
 import type { StateChange } from "../core/provider/state.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import type { Connection } from "./connection.ts";
@@ -11,6 +12,8 @@ import { probe } from "./probing.ts";
 
 const CHANGES = new ColumnArrays({
   key: "bigint",
+  status_checksum: "bigint",
+  attributes_checksum: "bigint",
   sets_status: "boolean",
   status: "text",
   attributes: "text",
@@ -26,7 +29,10 @@ export class State {
       UPDATE @instances AS i SET
         custom_status = CASE WHEN t.sets_status THEN t.status ELSE i.custom_status END,
         status_version = i.status_version + t.sets_status::int,
-        attributes = coalesce(t.attributes, i.attributes)
+        custom_status_checksum =
+          CASE WHEN t.sets_status THEN t.status_checksum ELSE i.custom_status_checksum END,
+        attributes = coalesce(t.attributes, i.attributes),
+        attributes_checksum = coalesce(t.attributes_checksum, i.attributes_checksum)
       FROM ${CHANGES.from("t")} WHERE ${probe("i.key", "t.key")}`);
   }
 
@@ -37,8 +43,18 @@ export class State {
     const rows = turns.flatMap(({ key, state: { status, attributes } }) => {
       if (status === null && attributes === null) return [];
       const sets_status = status !== null;
+      const value = status?.value ?? null;
       const text = attributes === null ? null : JSON.stringify(attributes);
-      return [{ key, sets_status, status: status?.value ?? null, attributes: text }];
+      return [
+        {
+          key,
+          sets_status,
+          status: value,
+          status_checksum: value === null ? null : checksumOf(value),
+          attributes: text,
+          attributes_checksum: text === null ? null : checksumOf(text),
+        },
+      ];
     });
     if (rows.length > 0) pipeline.add(this.#change, CHANGES.values(rows));
     const changes = turns.map(({ key, state }) => ({ instance: key, changes: state.keyValues }));

@@ -15,6 +15,7 @@ import type { Connection } from "./connection.ts";
 import type { History } from "./history.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
+import { messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
 import { dueOf, type ReadResults } from "./tasks.ts";
@@ -28,6 +29,7 @@ const OUTCOMES = new ColumnArrays({
   token: "bigint",
   execution: "bigint",
   sequence: "bigint",
+  checksum: "bigint",
   key: "text",
   outcome: "text",
 });
@@ -51,7 +53,8 @@ export class StepOutcomes {
         WHERE i.key = $1::bigint AND i.lease_token = $2::bigint AND i.execution = $3::bigint`)}`);
     this.#put = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'step', NULL, t.key, t.outcome
+      SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'step', NULL, t.key, t.outcome,
+        t.checksum
       FROM ${OUTCOMES.from("t")} JOIN @instances AS i ON ${IS_HELD} ORDER BY t.n ${ON_SAME_KEY}`);
     this.#selectHeld = connection.prepare(`
       SELECT t.n, i.id, i.lease_owner, ${TARGET} AS target
@@ -60,7 +63,12 @@ export class StepOutcomes {
 
   /** Under the locks of their instances. What is returned reads the results, when the answer is there. */
   record(pipeline: Pipeline, items: readonly StepOutcomeItem[], news: NewsDraft): ReadResults {
-    const rows = items.map((item) => ({ ...item, instance: item.key, key: stepKey(item) }));
+    const rows = items.map((item) => {
+      const { sequence, outcome: data } = item;
+      const key = stepKey(item);
+      const checksum = messageChecksum({ sequence, kind: "step", name: null, key, data });
+      return { ...item, instance: item.key, checksum, key };
+    });
     const values = OUTCOMES.values(rows);
     pipeline.add(this.#put, values);
     const held = pipeline.add(this.#selectHeld, values);

@@ -6,6 +6,7 @@
 //        is looked at only while a new session may be claimed. Those of chosen sessions are read session by session.
 
 import { AGEING_MS } from "../core/provider/ageing.ts";
+import type { Candidate, QueuePart } from "../core/provider/task-choice.ts";
 import type { LeaseTasksRequest, TagFilter } from "../core/provider/tasks.ts";
 import { texts } from "./column-arrays.ts";
 import { flag, integer, integerOrNull, text, textOrNull, type Row } from "./columns.ts";
@@ -20,14 +21,9 @@ export interface Cut {
   readonly tag_set: string;
   readonly priority: number;
 }
-export interface Waiting extends Cut {
-  readonly instance: number;
-  readonly execution: number;
-  readonly sequence: number;
-  readonly session: string | null;
+export interface Waiting extends Cut, Candidate {
   /** Its lease ended by itself. */
   readonly overdue: boolean;
-  readonly rank: number;
 }
 
 export const CUT = ["suspect", "name", "tag_set", "priority"];
@@ -172,7 +168,7 @@ export class TaskCuts {
 }
 
 /** The heads of some cuts, when the answer is there. */
-export class Heads {
+export class Heads implements QueuePart {
   readonly #found: Answer | null;
   readonly #later: Answer | null;
   readonly #overdue: boolean;

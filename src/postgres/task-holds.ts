@@ -1,6 +1,7 @@
 // Task holds: what becomes of tasks while somebody runs them.
 //   TH1. Everything names its token; who does not hold a task any more is told so, and nothing of his is kept.
 
+import { checksumOf } from "../core/checksum.ts";
 import type { TaskAddress, TaskClaim, TaskHeartbeat, TaskRecord } from "../core/provider/tasks.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { integerOrNull, textOrNull } from "./columns.ts";
@@ -14,7 +15,13 @@ import { RECORD_COLUMNS, toTaskRecord } from "./task-rows.ts";
 import { probe } from "./probing.ts";
 
 const CLAIMS = new ColumnArrays(CLAIM);
-const BEATS = new ColumnArrays({ ...CLAIM, details: "text", progress: "text" });
+const BEATS = new ColumnArrays({
+  ...CLAIM,
+  details_checksum: "bigint",
+  progress_checksum: "bigint",
+  details: "text",
+  progress: "text",
+});
 
 export class TaskHolds {
   readonly #connection: Connection;
@@ -39,8 +46,11 @@ export class TaskHolds {
       SELECT n FROM held`);
     this.#heartbeat = connection.prepare(`
       WITH beaten AS (
-        UPDATE @tasks AS t SET heartbeat = coalesce(c.details, t.heartbeat),
-          progress = coalesce(c.progress, t.progress)
+        UPDATE @tasks AS t SET
+          heartbeat = coalesce(c.details, t.heartbeat),
+          heartbeat_checksum = coalesce(c.details_checksum, t.heartbeat_checksum),
+          progress = coalesce(c.progress, t.progress),
+          progress_checksum = coalesce(c.progress_checksum, t.progress_checksum)
         FROM ${BEATS.from("c")} WHERE ${IS_CLAIMED}
         RETURNING c.n, t.instance, c.progress IS NOT NULL AS progressed
       )
@@ -78,7 +88,9 @@ export class TaskHolds {
       heartbeats.map(({ task, details, progress }) => ({
         ...claimColumns(task),
         details: details ?? null,
+        details_checksum: details === undefined ? null : checksumOf(details),
         progress: progress ?? null,
+        progress_checksum: progress === undefined ? null : checksumOf(progress),
         claim: task,
       })),
     );

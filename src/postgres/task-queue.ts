@@ -3,32 +3,20 @@
 //       which that is the order of available at; the heads of all cuts are merged.
 //   Q2. Only cuts of wanted names and tags are read, and of each only what is due: neither a name that nobody here
 //       registers nor a far retry costs anything (semantics 14).
-//   Q3. At most one suspect an answer, in its turn like any other (semantics 13).
+//   Q3. At most one suspect an answer, in its turn like any other (semantics 13; core/provider/task-choice.ts).
 //   Q4. A task whose lease ended by itself is taken like a suspect that waits; only whoever takes it counts the
 //       death, since until then its owner may still finish it (I2, K4).
 //   Q5. New sessions are chosen in the order of their tasks. Once as many are chosen as may be, the queue is read
 //       again for the chosen ones alone, so that the rest hides none of their tasks.
 //   Q6. Finding locks nothing (task-takes.ts takes): what others took meanwhile is looked for anew.
 
+import { chooseTasks, foundTasks, type FoundTasks } from "../core/provider/task-choice.ts";
 import type { LeasedTask, LeasedTasks, LeaseTasksRequest } from "../core/provider/tasks.ts";
 import type { Connection } from "./connection.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline } from "./pipeline.ts";
-import { TaskCuts, type Heads, type Waiting } from "./task-cuts.ts";
+import { TaskCuts, type Waiting } from "./task-cuts.ts";
 import type { TaskTakes } from "./task-takes.ts";
-
-interface Found {
-  readonly waiting: readonly Waiting[];
-  readonly more: boolean;
-  readonly nextAt: number | null;
-}
-interface Choice {
-  readonly takeable: readonly Waiting[];
-  /** The sessions that may be served, with the ones that were chosen. */
-  readonly served: ReadonlySet<string>;
-  /** Whether a task was passed over because no more sessions may be claimed. */
-  readonly isFull: boolean;
-}
 
 const NOTHING: LeasedTasks = { tasks: [], more: false, nextAt: null };
 /** How often what was found is looked for anew because others took all of it. */
@@ -65,7 +53,7 @@ export class TaskQueue {
     }
   }
 
-  async #find(request: LeaseTasksRequest): Promise<Found> {
+  async #find(request: LeaseTasksRequest): Promise<FoundTasks<Waiting>> {
     const { limit, sessions } = request;
     const pipeline = new Pipeline();
     const plain = this.#cuts.plain(pipeline, request);
@@ -73,7 +61,7 @@ export class TaskQueue {
     if (sessions === null) {
       await this.#connection.look(pipeline);
       const others = [...plain.waiting, ...overdue.waiting];
-      return found(choose(others, limit, new Set(), 0), limit, [plain]);
+      return foundTasks(chooseTasks(others, limit, new Set(), 0), limit, [plain]);
     }
     const { owner, inFlight, newMax } = sessions;
     const lapse = this.#cuts.lapse(pipeline, owner);
@@ -84,58 +72,12 @@ export class TaskQueue {
         : this.#cuts.ofSession(pipeline, request, owner, inFlight);
     await this.#connection.look(pipeline);
     const others = [...plain.waiting, ...overdue.waiting];
-    const choice = choose([...others, ...some.waiting], limit, served, newMax);
-    if (newMax === 0 || !choice.isFull) return found(choice, limit, [plain, some, lapse]);
+    const choice = chooseTasks([...others, ...some.waiting], limit, served, newMax);
+    if (newMax === 0 || !choice.isFull) return foundTasks(choice, limit, [plain, some, lapse]);
     const again = new Pipeline();
     const chosen = this.#cuts.ofSession(again, request, owner, [...choice.served]);
     await this.#connection.look(again);
     const waiting = [...others, ...chosen.waiting];
-    return found(choose(waiting, limit, choice.served, 0), limit, [plain, lapse, chosen]);
+    return foundTasks(chooseTasks(waiting, limit, choice.served, 0), limit, [plain, lapse, chosen]);
   }
-}
-
-/** What may be taken, in order: one more than the limit shows that there is more. */
-function choose(
-  candidates: Waiting[],
-  limit: number,
-  inFlight: ReadonlySet<string>,
-  newMax: number,
-): Choice {
-  const takeable: Waiting[] = [];
-  const served = new Set(inFlight);
-  let isFull = false;
-  let hasSuspect = false;
-  for (const task of candidates.sort(byRank)) {
-    if (takeable.length > limit) break;
-    const { session, suspect } = task;
-    if (suspect && hasSuspect) continue;
-    if (session !== null && !served.has(session)) {
-      if (served.size - inFlight.size >= newMax) {
-        isFull = true;
-        continue;
-      }
-      served.add(session);
-    }
-    if (suspect) hasSuspect = true;
-    takeable.push(task);
-  }
-  return { takeable, served, isFull };
-}
-
-function found({ takeable }: Choice, limit: number, heads: readonly Heads[]): Found {
-  const times = heads.flatMap(({ nextAt }) => (nextAt === null ? [] : [nextAt]));
-  return {
-    waiting: takeable.slice(0, limit),
-    more: takeable.length > limit,
-    nextAt: times.length === 0 ? null : Math.min(...times),
-  };
-}
-
-function byRank(a: Waiting, b: Waiting): number {
-  return (
-    a.rank - b.rank ||
-    a.instance - b.instance ||
-    a.execution - b.execution ||
-    a.sequence - b.sequence
-  );
 }

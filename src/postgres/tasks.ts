@@ -2,6 +2,7 @@
 //   K1. Whoever takes a task's row away names its token; the row being gone decides (K1 of the contract).
 //   K2. Whoever frees a task gives it back to the queue (task-queue.ts) in the same statement.
 
+import { checksumOf } from "../core/checksum.ts";
 import type {
   CompletionItem,
   ReleaseTaskItem,
@@ -15,7 +16,7 @@ import { text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
-import { dueColumns, dueTime } from "./messages.ts";
+import { dueColumns, dueTime, messageChecksum } from "./messages.ts";
 import type { Due, NewsDraft } from "./news.ts";
 import type { Answer, Pipeline, Statement } from "./pipeline.ts";
 import { bumpOf, type Sessions } from "./sessions.ts";
@@ -37,6 +38,7 @@ const NEW_TASKS = new ColumnArrays({
   ...ADDRESS,
   lease_token: "bigint",
   delay: "bigint",
+  checksum: "bigint",
   priority: "double precision",
   lease_owner: "text",
   name: "text",
@@ -48,10 +50,17 @@ const NEW_TASKS = new ColumnArrays({
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
 const CLAIMS = new ColumnArrays(CLAIM);
-const OUTCOMES = new ColumnArrays({ ...CLAIM, index: "bigint", outcome: "text" });
+const OUTCOMES = new ColumnArrays({
+  ...CLAIM,
+  index: "bigint",
+  checksum: "bigint",
+  outcome: "text",
+});
 const RETRIES = new ColumnArrays({
   ...CLAIM,
   delay: "bigint",
+  failure_checksum: "bigint",
+  heartbeat_checksum: "bigint",
   died: "boolean",
   failure: "text",
   heartbeat: "text",
@@ -74,14 +83,14 @@ export class Tasks {
     this.#insert = connection.prepare(`
       INSERT INTO @tasks (
         instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
-        priority, name, session, tag_set, tags, options, input, attempt, deaths, suspect
+        priority, name, session, tag_set, tags, options, input, checksum, attempt, deaths, suspect
       )
       SELECT
         t.instance, t.execution, t.sequence, t.lease_token, (SELECT @clock()) + t.delay,
         t.lease_owner, (SELECT @clock()), t.priority, t.name, t.session, t.tag_set,
         CASE WHEN t.tags IS NULL THEN '{}'
           ELSE ARRAY(SELECT json_array_elements_text(t.tags::json)) END,
-        t.options, t.input, 0, 0, false
+        t.options, t.input, t.checksum, 0, 0, false
       FROM ${NEW_TASKS.from("t")}`);
     // All of them, or none: a turn whose task is gone is refused, and this is the cheapest way to find that out.
     this.#finish = connection.prepare(`
@@ -96,12 +105,12 @@ export class Tasks {
     this.#complete = connection.prepare(`
       WITH gone AS (
         DELETE FROM @tasks AS t USING ${OUTCOMES.from("c")} WHERE ${IS_CLAIMED}
-        RETURNING c.n, c.index, t.instance, t.execution, t.sequence, c.outcome, c.session_claim,
-          c.session_token
+        RETURNING c.n, c.index, t.instance, t.execution, t.sequence, c.outcome, c.checksum,
+          c.session_claim, c.session_token
       ), bumped AS (${bumpOf("gone")}), put AS (
         INSERT INTO @inbox (${INBOX_COLUMNS})
         SELECT ${OF_INSTANCE}, (SELECT @clock()), g.execution, g.sequence, 'activity', NULL,
-          'a:' || g.execution || ':' || g.sequence, g.outcome
+          'a:' || g.execution || ':' || g.sequence, g.outcome, g.checksum
         FROM gone AS g JOIN @instances AS i ON ${probe("i.key", "g.instance")} ORDER BY g.index ${ON_SAME_KEY} -- as they were given, not as they are locked
       )
       SELECT g.n, i.id, i.lease_owner, ${TARGET} AS target
@@ -112,8 +121,9 @@ export class Tasks {
         UPDATE @tasks AS t SET
           attempt = t.attempt + 1, suspect = t.suspect OR (c.died AND t.deaths >= 1),
           deaths = t.deaths + c.died::int, available_at = ${dueTime("c")},
-          last_failure = c.failure, avoid = t.lease_owner,
-          heartbeat = coalesce(c.heartbeat, t.heartbeat), ${FREE}
+          last_failure = c.failure, failure_checksum = c.failure_checksum, avoid = t.lease_owner,
+          heartbeat = coalesce(c.heartbeat, t.heartbeat),
+          heartbeat_checksum = coalesce(c.heartbeat_checksum, t.heartbeat_checksum), ${FREE}
         FROM (SELECT r.*, NULL::bigint AS due_at FROM ${RETRIES.from("r")}) AS c
         WHERE ${IS_CLAIMED} RETURNING c.n, t.name, c.session_claim, c.session_token
       ), bumped AS (${bumpOf("freed")})
@@ -149,7 +159,10 @@ export class Tasks {
   /** Into the inboxes of those who wait. What is returned reads the results, in order, when the answer is there. */
   complete(pipeline: Pipeline, items: readonly CompletionItem[], news: NewsDraft): ReadResults {
     const sorted = inOrder(
-      items.map(({ task, outcome }, index) => ({ ...claimColumns(task), outcome, index })),
+      items.map(({ task, outcome }, index) => {
+        const checksum = outcomeChecksum(task, outcome);
+        return { ...claimColumns(task), outcome, checksum, index };
+      }),
     );
     const answer = pipeline.add(this.#complete, OUTCOMES.values(sorted));
     return () => {
@@ -169,7 +182,9 @@ export class Tasks {
         delay: dueColumns({ delayMs }).delay,
         died: died === true,
         failure,
+        failure_checksum: checksumOf(failure),
         heartbeat: heartbeat ?? null,
+        heartbeat_checksum: heartbeat === undefined ? null : checksumOf(heartbeat),
         index,
       })),
     );
@@ -205,18 +220,29 @@ function resultsOf(length: number, done: readonly { readonly index: number }[]):
 function toColumns(task: InstanceTask) {
   const { lease } = task;
   const leaseMs = lease?.leaseMs;
+  const options = task.options === null ? null : JSON.stringify(task.options);
+  const tags = tagColumns(task.tags);
+  const { key, execution, sequence, name, session, input } = task;
+  const covered = [key, execution, sequence, name, session, tags.tags, options, input];
   return {
     ...addressColumns(task),
     lease_token: lease === null ? null : lease.token,
     delay: leaseMs === undefined ? null : dueColumns({ delayMs: leaseMs }).delay,
     priority: task.priority,
     lease_owner: lease === null ? null : lease.owner,
-    name: task.name,
-    session: task.session,
-    ...tagColumns(task.tags),
-    options: task.options === null ? null : JSON.stringify(task.options),
-    input: task.input,
+    name,
+    session,
+    ...tags,
+    options,
+    input,
+    checksum: checksumOf(...covered),
   };
+}
+
+/** Of the message that #complete makes. */
+function outcomeChecksum({ execution, sequence }: TaskAddress, data: string): number {
+  const key = `a:${execution}:${sequence}`;
+  return messageChecksum({ sequence, kind: "activity", name: null, key, data });
 }
 
 /** From the columns lease_owner and target. */

@@ -2,8 +2,10 @@
 //   How the format maps: tables and columns have its names. A list of tags is text[], beside its `tag_set`. The last
 //   numbers are those of the sequences; that of `kept` counts on from its last row.
 //   What is not in the format, and why: see OWN_TABLES and OWN_COLUMNS; a test compares them with the schema.
-//   TF1. A batch travels as one list a column (column-arrays.ts); rows are read by the index of their key.
+//   TF1. A row is read with its checksums, and refused if it is not what was written; a row is written with new ones.
+//   TF2. A batch travels as one list a column (column-arrays.ts); rows are read by the index of their key.
 
+import { PerdureError } from "../core/errors.ts";
 import {
   TRANSFER_FORMAT,
   type Cell,
@@ -19,8 +21,9 @@ import {
 } from "../core/provider/transfer.ts";
 import { isTerminalStatus, type InstanceStatus } from "../core/provider/instances.ts";
 import type { Arrivals } from "./arrivals.ts";
+import { checksumColumns, checksumsOf } from "./checksums.ts";
 import { ColumnArrays, type ColumnType } from "./column-arrays.ts";
-import { flag, integer, only, text, textOrNull, type Row } from "./columns.ts";
+import { flag, integer, integerOrNull, only, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection } from "./connection.ts";
 import { Freeze, MOVED_TABLES } from "./freeze.ts";
 import type { Statement, Value } from "./pipeline.ts";
@@ -42,6 +45,9 @@ export const OWN_COLUMNS: Readonly<Record<string, string>> = {
   failed: "made from the status",
   tag_set: "made from the tags",
   batch: "0: its transaction is long over",
+  ...Object.fromEntries(
+    MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "made of what has arrived"]),
+  ),
 };
 
 const SEQUENCES = { instances: "instance_keys", messages: "message_ids" } as const;
@@ -123,10 +129,15 @@ export class Transfer implements TransferStore {
     const shown = columns.map(([name, type]) =>
       type === "texts" ? `array_to_json("${name}")::text AS "${name}"` : `"${name}"`,
     );
+    const sums = checksumColumns(table.name);
     const sql = `
-      SELECT ${shown.join(", ")} FROM @${table.name} ${from} ORDER BY ${key} LIMIT $1::bigint`;
+      SELECT ${[...shown, ...sums].join(", ")} FROM @${table.name} ${from} ORDER BY ${key} LIMIT $1::bigint`;
     const rows = await this.#run(sql, [limit, ...(after ?? []).map(toValue)]);
-    return rows.map((row) => columns.map(([name, type]) => toCell(row, name, type)));
+    return rows.map((row) => {
+      const cells = columns.map(([name, type]) => toCell(row, name, type));
+      verify(table, row, cells);
+      return cells;
+    });
   }
 
   async writeRows({ move, table, rows, before, after }: WriteRowsRequest): Promise<void> {
@@ -184,6 +195,7 @@ export class Transfer implements TransferStore {
     rows: readonly TransferRow[],
   ): readonly [Statement, readonly Value[]] {
     const types: Record<string, ColumnType> = { ...MADE[table.name] };
+    for (const name of checksumColumns(table.name)) types[name] = "bigint";
     for (const [name, type] of Object.entries(table.columns)) types[name] = TYPES[type];
     const arrays = new ColumnArrays(types);
     const names = Object.keys(types);
@@ -235,7 +247,19 @@ function toCells(table: TransferTable, row: TransferRow): Cells {
   }
   if (table.name === "instances") cells["failed"] = isFailed(cells["status"]);
   if (table.name === "requests") cells["batch"] = 0;
-  return cells;
+  return { ...cells, ...checksumsOf(table.name, cells) };
+}
+
+/** TF1 */
+function verify(table: TransferTable, row: Row, cells: TransferRow): void {
+  const wanted = toCells(table, cells);
+  for (const column of checksumColumns(table.name)) {
+    const found = integerOrNull(row, column);
+    if (found === null || found === wanted[column]) continue;
+    const key = table.key.map((name) => `${name} ${String(wanted[name])}`).join(", ");
+    const message = `A row of ${table.name} (${key}) is not what was written: its ${column} differs. Nothing is moved while it is there: delete its instance, or bring it back from a copy.`;
+    throw new PerdureError("HISTORY_CORRUPT", message);
+  }
 }
 
 function isFailed(status: Cells[string] | undefined): boolean {

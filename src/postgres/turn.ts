@@ -6,6 +6,7 @@
 //   T3. The statements take it that every fence holds and every finished task is there. Where that is not so the
 //       transaction is refused; the group then judges first (`judge`) and writes what passed.
 
+import { checksumOf } from "../core/checksum.ts";
 import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
 import type { OutgoingMessage } from "../core/provider/messages.ts";
 import { LEASE_LOST, PAUSED } from "../core/provider/results.ts";
@@ -36,6 +37,7 @@ const TURNS = new ColumnArrays({
   last: "bigint",
   commit_id: "bigint",
   replay_version: "bigint",
+  ending_checksum: "bigint",
   steps_open: "boolean",
   release: "boolean",
   told: "boolean",
@@ -69,6 +71,7 @@ export class Turns {
           last_event = t.last, last_commit = t.commit_id, updated_at = (SELECT @clock()),
           suspicion = 0, steps_open = t.steps_open, status = coalesce(t.status, 'running'),
           failed = coalesce(t.status <> 'completed', false), output = t.output, error = t.error,
+          ending_checksum = t.ending_checksum,
           completed_at = CASE WHEN t.status IS NULL THEN NULL ELSE (SELECT @clock()) END,
           version = coalesce(t.version, i.version),
           replay_version =
@@ -248,6 +251,7 @@ function newTasksOf({ key, execution, tasks, cancelledTasks }: TurnItem) {
 function toColumns(item: TurnItem) {
   const { change } = item;
   const ended = change.kind === "ended" ? change : null;
+  const { output = null, error = null } = ended ?? {};
   return {
     key: item.key,
     execution: item.execution,
@@ -262,7 +266,8 @@ function toColumns(item: TurnItem) {
     version: item.version,
     cancel_requested: item.cancelRequested,
     status: ended?.status ?? null,
-    output: ended?.output ?? null,
-    error: ended?.error ?? null,
+    output,
+    error,
+    ending_checksum: output === null && error === null ? null : checksumOf(output, error),
   };
 }

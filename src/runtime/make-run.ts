@@ -22,10 +22,11 @@ export interface MakeRunOptions {
   readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
 }
 
-/** Throws HISTORY_CORRUPT when the rows cannot be read. */
+/** Throws HISTORY_CORRUPT when the rows cannot be read, or are not all there. */
 export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
   const rows = options.rows ?? held.rows;
-  const history: readonly HistoryEvent[] = decodeHistory(rows);
+  const last = options.rows === undefined ? held.lastEvent : undefined;
+  const history: readonly HistoryEvent[] = decodeHistory(rows, last);
   return new Run({
     instanceId: held.id,
     execution: options.execution ?? held.execution,

@@ -22,7 +22,6 @@ import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
 export const MESSAGES_MAX = 1_000;
-export const DEFAULT_PRIORITY = 3;
 
 export interface TurnCommitOptions {
   readonly commitId: number;

@@ -27,6 +27,13 @@ export function textOrNull(row: Row, column: string): string | null {
   return value === null || typeof value === "string" ? value : unexpected(column, value);
 }
 
+/** Of whatever type our columns have. */
+export function cell(row: Row, column: string): string | number | null {
+  const value = row[column] ?? null;
+  if (value === null || typeof value === "string" || typeof value === "number") return value;
+  return unexpected(column, value);
+}
+
 /** One of a fixed list of words. */
 export function word<Word extends string>(row: Row, column: string, words: readonly Word[]): Word {
   const value = row[column];

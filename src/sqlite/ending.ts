@@ -117,6 +117,7 @@ export class Endings {
       first: lastEvent + 1,
       last,
       data: composeRow(now, bodies),
+      ...(start?.damaged === true ? { damaged: true } : {}),
     });
     const { status, cancelRequested } = ending;
     const error = bodies.at(-1) ?? "";

@@ -3,6 +3,7 @@
 //   F2. No start message tells of it, so a "wake" makes it due.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumOf } from "../core/checksum.ts";
 import type { ForkItem, StartResult } from "../core/provider/commit.ts";
 import type { Connection } from "./connection.ts";
 import type { History } from "./history.ts";
@@ -40,7 +41,7 @@ export class Forks {
     this.#begin = connection.prepare(`
       UPDATE instances SET
         status = 'running', last_event = ?1, copied_until = ?1,
-        custom_status = ?2, status_version = iif(?2 IS NULL, 0, 1)
+        custom_status = ?2, status_version = iif(?2 IS NULL, 0, 1), custom_status_checksum = ?4
       WHERE key = ?3`);
   }
 
@@ -48,7 +49,8 @@ export class Forks {
     const { now, news } = transaction;
     const key = this.#instances.insert(instance, null, now);
     if (key === null) return { kind: "refused", code: "INSTANCE_EXISTS" };
-    this.#begin.run(rows.at(-1)?.last ?? 0, status, key);
+    const checksum = status === null ? null : checksumOf(status);
+    this.#begin.run(rows.at(-1)?.last ?? 0, status, key, checksum);
     for (const row of rows) this.#history.append(key, EXECUTION, row);
     for (const [name, value, updatedAt] of keyValues) {
       this.#keyValues.set(key, { key: name, value, updatedAt: Math.floor(updatedAt) });

@@ -1,11 +1,12 @@
 // History: rows of events, one a commit.
 //   H1. Rows are only ever added here, at the end (I4); the fence of a turn forbids gaps and overlaps.
-//   H2. Texts are handed over as they are (S4).
+//   H2. Texts are handed over as they are (S4); a row that is not what was written says so.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumFor, isDamaged } from "../core/checksum.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import type { ExecutionRecord } from "../core/provider/instances.ts";
-import { integer, text, type Row } from "./columns.ts";
+import { integer, integerOrNull, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 export class History {
@@ -14,12 +15,14 @@ export class History {
   readonly #selectEnds: StatementSync;
 
   constructor(connection: Connection) {
-    this.#insert = connection.prepare("INSERT INTO history VALUES (?, ?, ?, ?, ?)");
-    this.#select = connection.prepare(
-      "SELECT first, last, data FROM history WHERE instance = ? AND execution = ? ORDER BY first",
-    );
+    this.#insert = connection.prepare("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)");
+    this.#select = connection.prepare(`
+      SELECT instance, execution, first, last, data, checksum FROM history
+      WHERE instance = ? AND execution = ? ORDER BY first`);
     this.#selectEnds = connection.prepare(`
-      SELECT ends.execution, ends.last, head.data AS head, tail.data AS tail
+      SELECT ends.execution, ends.last, ends.head AS head_first, head.last AS head_last,
+        head.data AS head, head.checksum AS head_checksum, ends.tail AS tail_first,
+        tail.last AS tail_last, tail.data AS tail, tail.checksum AS tail_checksum
       FROM (
         SELECT execution, min(first) AS head, max(first) AS tail, max(last) AS last
         FROM history WHERE instance = ?1 GROUP BY execution
@@ -32,7 +35,9 @@ export class History {
   }
 
   append(key: number, execution: number, row: HistoryRow): void {
-    this.#insert.run(key, execution, row.first, row.last, row.data);
+    const { first, last, data } = row;
+    const checksum = checksumFor(row, key, execution, first, last, data);
+    this.#insert.run(key, execution, first, last, data, checksum);
   }
 
   read(key: number, execution: number): HistoryRow[] {
@@ -42,19 +47,32 @@ export class History {
   readExecutions(key: number): ExecutionRecord[] {
     return this.#selectEnds.all(key).map((row) => {
       const tail = text(row, "tail");
+      const execution = integer(row, "execution");
+      const isWrong = (end: string): boolean => {
+        const range = [integer(row, `${end}_first`), integer(row, `${end}_last`)] as const;
+        const checksum = integerOrNull(row, `${end}_checksum`);
+        return isDamaged(checksum, key, execution, ...range, text(row, end));
+      };
       return {
-        execution: integer(row, "execution"),
+        execution,
         startedAt: timeOf(text(row, "head")),
         lastEvent: integer(row, "last"),
         lastBody: lastBodyOf(tail),
         lastAt: timeOf(tail),
+        ...(isWrong("head") || isWrong("tail") ? { damaged: true } : {}),
       };
     });
   }
 }
 
 function toHistoryRow(row: Row): HistoryRow {
-  return { first: integer(row, "first"), last: integer(row, "last"), data: text(row, "data") };
+  const [first, last, data] = [integer(row, "first"), integer(row, "last"), text(row, "data")];
+  const address = [integer(row, "instance"), integer(row, "execution")] as const;
+  const checksum = integerOrNull(row, "checksum");
+  if (isDamaged(checksum, ...address, first, last, data)) {
+    return { first, last, data, damaged: true };
+  }
+  return { first, last, data };
 }
 
 /** A row's time, from its head (R1 in history-row.ts); 0 if the row cannot be read. */

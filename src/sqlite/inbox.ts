@@ -5,15 +5,15 @@
 //   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumFor, type MaybeDamaged } from "../core/checksum.ts";
 import type { KeptMessage, Message, NewTimer, TimerReference } from "../core/provider/messages.ts";
 import { changed, integer } from "./columns.ts";
 import type { Connection } from "./connection.ts";
-import { dueTime, toMessage, type NewMessage } from "./messages.ts";
+import { COLUMNS, coveredOf, dueTime, toMessage, type NewMessage } from "./messages.ts";
 
 /** Of an instance: what a runtime must register to take it (`targets` in the contract). */
 export const TARGET = `iif(version IS NULL, instances.name, instances.name || '@' || version
   || iif(replay_version > 1, '#' || replay_version, ''))`;
-const COLUMNS = "id, kind, execution, sequence, name, data, key, visible_at";
 
 export class Inbox {
   readonly #insert: StatementSync;
@@ -35,9 +35,9 @@ export class Inbox {
     this.#insert = connection.prepare(`
       INSERT INTO inbox (
         instance, priority, target, parked,
-        visible_at, execution, sequence, kind, name, key, data
+        visible_at, execution, sequence, kind, name, key, data, checksum
       )
-      SELECT ?1, priority, ${TARGET}, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+      SELECT ?1, priority, ${TARGET}, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
       FROM instances WHERE key = ?1
       ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING`);
     // "+?": SQLite prepares a statement anew whenever a bare parameter of LIMIT is bound, at 6 µs a time.
@@ -87,6 +87,7 @@ export class Inbox {
       message.name,
       message.key,
       message.data,
+      checksumFor(message, ...coveredOf(instance, message)),
     );
     return changed(result) ? Number(result.lastInsertRowid) : null;
   }
@@ -104,10 +105,12 @@ export class Inbox {
   }
 
   /** In the order given; under keys that are there already, nothing. */
-  insertEvents(instance: number, events: readonly KeptMessage[], visibleAt: number): void {
-    for (const { name, data, key } of events) {
-      this.insert(instance, { ...EVENT, name, data, key, visibleAt });
-    }
+  insertEvents(
+    instance: number,
+    events: readonly (KeptMessage & MaybeDamaged)[],
+    visibleAt: number,
+  ): void {
+    for (const event of events) this.insert(instance, { ...event, ...EVENT, visibleAt });
   }
 
   /** For an instance that has open steps and nobody to run them: no other message tells of it. */

@@ -3,6 +3,7 @@
 //   F2. Every value is bound. An id prefix is a range of ids, so that no character of it means anything else.
 
 import type { InstanceFilter } from "../core/provider/admin.ts";
+import { firstAfter } from "../core/provider/id-prefix.ts";
 
 export interface Condition {
   readonly sql: string;
@@ -66,20 +67,3 @@ function prefixCondition(prefix: string): Condition {
   if (after === null) return { sql: "+id >= ?", values: [prefix] };
   return { sql: "+id >= ? AND +id < ?", values: [prefix, after] };
 }
-
-/** The first text, by code points, that comes after all that begin with the prefix; null if none does. */
-function firstAfter(prefix: string): string | null {
-  const points = [...prefix];
-  for (;;) {
-    const last = points.pop()?.codePointAt(0);
-    if (last === undefined) return null;
-    if (last === LAST_POINT) continue;
-    // Surrogates are no characters: SQLite's order, that of UTF-8, has nothing in their place.
-    const next = last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1;
-    return points.join("") + String.fromCodePoint(next);
-  }
-}
-
-const LAST_POINT = 0x10ffff;
-const BEFORE_SURROGATES = 0xd7ff;
-const AFTER_SURROGATES = 0xe000;

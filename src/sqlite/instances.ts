@@ -3,6 +3,7 @@
 //   N2. Ending or restarting an instance takes its lease away in the same statement (semantics 19a).
 
 import type { StatementSync } from "node:sqlite";
+import { checksumOf } from "../core/checksum.ts";
 import type { NewInstance } from "../core/provider/commit.ts";
 import type { InstanceRecord, InstanceStatus } from "../core/provider/instances.ts";
 import { changed } from "./columns.ts";
@@ -36,19 +37,19 @@ export class Instances {
         on_parent_close, priority, attributes, created_at, updated_at,
         lease_owner, lease_token, lease_until, suspicion,
         execution, last_event, steps_open, status,
-        status_version, copied_until, past_executions, past_events
+        status_version, copied_until, past_executions, past_events, attributes_checksum
       ) VALUES (
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
-        1, 0, 0, 'pending', 0, 0, 0, 0
+        1, 0, 0, 'pending', 0, 0, 0, 0, ?17
       ) ON CONFLICT (id) DO NOTHING`);
     this.#revive = connection.prepare(`
       UPDATE instances SET
         run_id = ?2, name = ?3, version = ?4, parent_id = ?5, parent_run_id = ?6,
         parent_execution = ?7, parent_sequence = ?8, on_parent_close = ?9, priority = ?10,
-        attributes = ?11, updated_at = ?12,
+        attributes = ?11, attributes_checksum = ?17, updated_at = ?12,
         lease_owner = ?13, lease_token = ?14, lease_until = ?15, suspicion = ?16,
         ${NEXT_EXECUTION}, steps_open = 0, status = 'pending', completed_at = NULL, output = NULL,
-        error = NULL, custom_status = NULL,
+        error = NULL, ending_checksum = NULL, custom_status = NULL, custom_status_checksum = NULL,
         paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
       WHERE id = ?1`);
     this.#selectHead = connection.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE id = ?`);
@@ -64,7 +65,7 @@ export class Instances {
     this.#end = connection.prepare(`
       UPDATE instances SET
         status = ?2, error = ?3, last_event = ?4, cancel_requested = ?5,
-        updated_at = ?6, completed_at = ?6,
+        updated_at = ?6, completed_at = ?6, ending_checksum = ?7,
         lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0, steps_open = 0,
         paused = NULL, blocked = NULL, blocked_by = NULL
       WHERE key = ?1`);
@@ -105,7 +106,8 @@ export class Instances {
     },
   ): void {
     const { status, error, lastEvent, cancelRequested, now } = ending;
-    this.#end.run(key, status, error, lastEvent, cancelRequested, now);
+    const checksum = checksumOf(null, error); // of an instance that has no output
+    this.#end.run(key, status, error, lastEvent, cancelRequested, now, checksum);
   }
 
   read(id: string): InstanceRecord | null {
@@ -117,6 +119,7 @@ export class Instances {
 /** What `insert` and `revive` bind, and a fork before its own. */
 export function startColumns(instance: NewInstance, lease: Lease | null, now: number) {
   const { parent } = instance;
+  const attributes = JSON.stringify(instance.attributes);
   return [
     instance.id,
     instance.runId,
@@ -128,12 +131,13 @@ export function startColumns(instance: NewInstance, lease: Lease | null, now: nu
     parent?.sequence ?? null,
     instance.onParentClose,
     instance.priority,
-    JSON.stringify(instance.attributes),
+    attributes,
     now,
     lease?.owner ?? null,
     lease?.token ?? null,
     lease?.until ?? null,
     // To be born leased is a cold lease: its first turn may be the one that kills (N4).
     lease === null ? 0 : 1,
+    checksumOf(attributes),
   ];
 }

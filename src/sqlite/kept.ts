@@ -6,9 +6,10 @@
 //       that is kept.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumOf, isDamaged } from "../core/checksum.ts";
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { DONE, LIMIT_EXCEEDED } from "../core/provider/results.ts";
-import { integer, text } from "./columns.ts";
+import { integer, integerOrNull, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Requests } from "./requests.ts";
@@ -30,10 +31,10 @@ export class KeptMessages {
     this.#inbox = inbox;
     this.#requests = requests;
     this.#insert = connection.prepare(
-      "INSERT INTO kept (id, key, created_at, name, data) VALUES (?, ?, ?, ?, ?)",
+      "INSERT INTO kept (id, key, created_at, name, data, checksum) VALUES (?, ?, ?, ?, ?, ?)",
     );
     this.#select = connection.prepare(
-      "SELECT name, data, key FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
+      "SELECT name, data, key, checksum FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
     );
     this.#selectKey = connection.prepare(
       "SELECT 1 FROM kept WHERE id = ? AND key = ? AND created_at > ?",
@@ -46,7 +47,8 @@ export class KeptMessages {
   keep({ id, name, data, requestId }: SendItem, now: number): SimpleResult {
     this.#deleteOld.run(now - KEPT_MS);
     if (integer(this.#count.get(id) ?? {}, "kept") >= KEPT_MAX) return LIMIT_EXCEEDED;
-    this.#insert.run(id, requestId, now, name, data);
+    const checksum = checksumOf(id, requestId, name, data);
+    this.#insert.run(id, requestId, now, name, data, checksum);
     return DONE;
   }
 
@@ -64,11 +66,12 @@ export class KeptMessages {
     const rows = this.#select.all(id, now - KEPT_MS);
     if (rows.length === 0) return;
     this.#delete.run(id);
-    const messages = rows.map((row) => ({
-      name: text(row, "name"),
-      data: text(row, "data"),
-      key: text(row, "key"),
-    }));
+    const messages = rows.map((row) => {
+      const message = { name: text(row, "name"), data: text(row, "data"), key: text(row, "key") };
+      const checksum = integerOrNull(row, "checksum");
+      const isWrong = isDamaged(checksum, id, message.key, message.name, message.data);
+      return isWrong ? { ...message, damaged: true as const } : message;
+    });
     for (const message of messages) {
       const request = { instance: key, kind: "send", id: message.key } as const;
       this.#requests.insert(request, { outcome: "done", execution }, now);

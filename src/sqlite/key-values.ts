@@ -3,11 +3,13 @@
 //   KV2. Changes are made in the order in which the turn made them.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumOf, isDamaged } from "../core/checksum.ts";
+import { PerdureError } from "../core/errors.ts";
 import type { KeyValueChange, KeyValueRecord } from "../core/provider/state.ts";
-import { integer, text, type Row } from "./columns.ts";
+import { integer, integerOrNull, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
-const COLUMNS = "kv.key, kv.value, kv.updated_at";
+const COLUMNS = "kv.instance, kv.key, kv.value, kv.updated_at, kv.checksum";
 const OF_INSTANCE = "FROM instances CROSS JOIN kv ON kv.instance = instances.key";
 
 export class KeyValues {
@@ -20,7 +22,7 @@ export class KeyValues {
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    this.#set = connection.prepare("INSERT OR REPLACE INTO kv VALUES (?, ?, ?, ?)");
+    this.#set = connection.prepare("INSERT OR REPLACE INTO kv VALUES (?, ?, ?, ?, ?)");
     this.#delete = connection.prepare("DELETE FROM kv WHERE instance = ? AND key = ?");
     this.#clear = connection.prepare("DELETE FROM kv WHERE instance = ?");
     this.#select = connection.prepare(
@@ -38,7 +40,7 @@ export class KeyValues {
   }
 
   set(instance: number, { key, value, updatedAt }: KeyValueRecord): void {
-    this.#set.run(instance, key, value, updatedAt);
+    this.#set.run(instance, key, value, updatedAt, checksumOf(instance, key, value));
   }
 
   clear(instance: number): void {
@@ -59,9 +61,10 @@ export class KeyValues {
 }
 
 function toKeyValue(row: Row): KeyValueRecord {
-  return {
-    key: text(row, "key"),
-    value: text(row, "value"),
-    updatedAt: integer(row, "updated_at"),
-  };
+  const [key, value] = [text(row, "key"), text(row, "value")];
+  if (isDamaged(integerOrNull(row, "checksum"), integer(row, "instance"), key, value)) {
+    const message = `The value under the key "${key}" is not what was written: its checksum differs.`;
+    throw new PerdureError("HISTORY_CORRUPT", message);
+  }
+  return { key, value, updatedAt: integer(row, "updated_at") };
 }

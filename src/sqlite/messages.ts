@@ -1,21 +1,9 @@
 // Messages: their shape between rows and the contract, and when they become visible.
 
-import type { Message, MessageKind } from "../core/provider/messages.ts";
+import { isDamaged } from "../core/checksum.ts";
+import type { Message } from "../core/provider/messages.ts";
+import { MESSAGE_KINDS } from "../core/provider/row-checks.ts";
 import { integer, integerOrNull, text, textOrNull, word, type Row } from "./columns.ts";
-
-const KINDS: readonly MessageKind[] = [
-  "start",
-  "activity",
-  "step",
-  "child",
-  "cancel",
-  "event",
-  "timer",
-  "deadline",
-  "stepRetry",
-  "cancelTimeout",
-  "wake",
-];
 
 export type NewMessage = Omit<Message, "id">;
 
@@ -32,10 +20,14 @@ export function dueTime(
   return Math.min(Math.ceil(at), Number.MAX_SAFE_INTEGER);
 }
 
+export const COLUMNS =
+  "id, instance, kind, execution, sequence, name, data, key, visible_at, checksum";
+
+/** From COLUMNS. */
 export function toMessage(row: Row): Message {
-  return {
+  const message: Message = {
     id: integer(row, "id"),
-    kind: word(row, "kind", KINDS),
+    kind: word(row, "kind", MESSAGE_KINDS),
     execution: integerOrNull(row, "execution"),
     sequence: integerOrNull(row, "sequence"),
     name: textOrNull(row, "name"),
@@ -43,4 +35,13 @@ export function toMessage(row: Row): Message {
     key: textOrNull(row, "key"),
     visibleAt: integer(row, "visible_at"),
   };
+  const checksum = integerOrNull(row, "checksum");
+  if (!isDamaged(checksum, ...coveredOf(integer(row, "instance"), message))) return message;
+  return { ...message, damaged: true };
+}
+
+/** What the checksum of a message covers (checksums.ts). */
+export function coveredOf(instance: number, message: NewMessage) {
+  const { visibleAt, execution, sequence, kind, name, key, data } = message;
+  return [instance, visibleAt, execution, sequence, kind, name, key, data] as const;
 }

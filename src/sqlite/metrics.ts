@@ -5,12 +5,11 @@
 
 import type { StatementSync } from "node:sqlite";
 import type { StoreMetrics } from "../core/provider/admin.ts";
-import { TERMINAL_STATUSES, type InstanceStatus } from "../core/provider/instances.ts";
+import type { InstanceStatus } from "../core/provider/instances.ts";
+import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
 import { integer } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { allCuts } from "./cuts.ts";
-
-const STATUSES: readonly InstanceStatus[] = ["pending", "running", ...TERMINAL_STATUSES];
 
 export class Metrics {
   readonly #connection: Connection;
@@ -21,7 +20,7 @@ export class Metrics {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#selectInstances = connection.prepare(`
-      SELECT ${STATUSES.map((status) => `total(status = '${status}') AS ${status}`).join(", ")},
+      SELECT ${INSTANCE_STATUSES.map((status) => `total(status = '${status}') AS ${status}`).join(", ")},
         total(paused IS NOT NULL) AS paused, total(blocked IS NOT NULL) AS blocked,
         total(1 + past_executions) AS executions, total(last_event + past_events) AS events
       FROM instances`);

@@ -52,52 +52,36 @@ import type {
 import type { Transacted, TransactionStore } from "../core/provider/transactions.ts";
 import type { TransferStore } from "../core/provider/transfer.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
+import { Hearts } from "../heart/hearts.ts";
 import { Connection } from "./connection.ts";
-import { startHeart, type RunningHeart } from "./heart.ts";
+import { startHeart, type StoreAddress } from "./heart.ts";
 import { dueTime } from "./messages.ts";
-import type { Migrate } from "./migrations.ts";
+import { settingsOf, type SqliteOptions } from "./options.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
 import { SharedTransactions } from "./transactions.ts";
 import { Transfer } from "./transfer.ts";
 
-/** How a SQLite store is opened. */
-export interface SqliteOptions {
-  readonly environment?: Environment;
-  /** Default "full": a call that returned is on disk. */
-  readonly durability?: Durability;
-  /** How long a call waits for another process's write before it fails. Default 5,000. */
-  readonly busyMs?: number;
-  /** "verify": a file whose tables are missing or old is refused (STORE_INVALID), not changed. Default "apply". */
-  readonly migrate?: Migrate;
-}
-
-const BUSY_MS_DEFAULT = 5_000;
-
 /** A store in a SQLite file, or in memory. */
 export class SqliteProvider implements Provider {
   readonly name = "sqlite";
+  readonly transactions = "synchronous";
   readonly durability: string;
   readonly environment: Environment;
   /** Absent where a thread would have nothing to open, or another clock. */
   readonly startHeart?: (options: HeartOptions) => Heart;
   readonly transfer: TransferStore;
   readonly #connection: Connection;
-  readonly #hearts = new Set<RunningHeart>();
+  readonly #hearts: Hearts;
   readonly #parts: Parts;
   readonly #shared: SharedTransactions;
 
   /** Opens the store in a file, made if it is missing, or `:memory:`. */
   static async open(path: string, options: SqliteOptions = {}): Promise<SqliteProvider> {
-    const { environment = systemEnvironment, durability = "full", busyMs, migrate } = options;
-    const connection = await Connection.open(path, {
-      environment,
-      durability,
-      busyMs: busyMs ?? BUSY_MS_DEFAULT,
-      migrate: migrate ?? "apply",
-    });
+    const settings = settingsOf(options);
+    const connection = await Connection.open(path, settings);
     try {
-      return await connection.read(() => new SqliteProvider(connection, durability));
+      return await connection.read(() => new SqliteProvider(connection, settings.durability));
     } catch (error) {
       connection.close();
       throw error;
@@ -109,8 +93,9 @@ export class SqliteProvider implements Provider {
     this.environment = environment;
     this.durability = describeDurability(path === null, durability);
     this.#connection = connection;
+    this.#hearts = new Hearts(environment);
     if (path !== null && environment === systemEnvironment) {
-      this.startHeart = (options) => this.#startHeart(path, options);
+      this.startHeart = (options) => this.#startHeart(options, { path });
     }
     this.#parts = assemble(connection);
     this.transfer = new Transfer(connection);
@@ -123,19 +108,6 @@ export class SqliteProvider implements Provider {
 
   commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]> {
     return this.#parts.groups.commit(items);
-  }
-
-  readonly transactions = "synchronous";
-
-  writeWithin(
-    transaction: unknown,
-    items: readonly (StartItem | SendItem)[],
-  ): Promise<readonly CommitResult[]> {
-    return this.#shared.writeWithin(transaction, items);
-  }
-
-  transact(work: Parameters<TransactionStore["transact"]>[0]): Promise<Transacted> {
-    return this.#shared.transact(work);
   }
 
   settle(item: CommitItem): Promise<CommitResult | null> {
@@ -294,6 +266,17 @@ export class SqliteProvider implements Provider {
     return this.#parts.runtimes.remove(runtimeId);
   }
 
+  writeWithin(
+    transaction: unknown,
+    items: readonly (StartItem | SendItem)[],
+  ): Promise<readonly CommitResult[]> {
+    return this.#shared.writeWithin(transaction, items);
+  }
+
+  transact(work: Parameters<TransactionStore["transact"]>[0]): Promise<Transacted> {
+    return this.#shared.transact(work);
+  }
+
   subscribe(listener: NewsListener): () => void {
     return this.#parts.notifier.subscribe(listener);
   }
@@ -301,16 +284,13 @@ export class SqliteProvider implements Provider {
   async close(): Promise<void> {
     Committer.of(this).close(); // who waits for a commit is told, and asks no more
     this.#parts.notifier.close();
-    await Promise.all([...this.#hearts].map((heart) => heart.stop()));
+    await this.#hearts.stop();
     this.#shared.close();
     this.#connection.close();
   }
 
-  #startHeart(path: string, options: HeartOptions): Heart {
+  #startHeart(options: HeartOptions, address: StoreAddress): Heart {
     this.#connection.assertOpen();
-    const heart = startHeart({ ...options, path, environment: this.environment });
-    this.#hearts.add(heart);
-    void heart.stopped.then(() => this.#hearts.delete(heart));
-    return heart;
+    return startHeart(this.#hearts, options, address);
   }
 }

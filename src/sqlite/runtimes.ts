@@ -5,10 +5,10 @@
 //   V3. An instance with open steps gets a "wake", because no message tells that it has something to do.
 
 import type { StatementSync } from "node:sqlite";
+import { isProcessIdentity } from "../core/provider/row-checks.ts";
 import type {
   ExpireRequest,
   ExpireResult,
-  ProcessIdentity,
   RuntimeRecord,
   RuntimeRegistration,
 } from "../core/provider/runtimes.ts";
@@ -138,8 +138,4 @@ export function toRuntime(row: Row): RuntimeRecord {
     beatAt: integer(row, "beat_at"),
     note: textOrNull(row, "note"),
   };
-}
-
-function isProcessIdentity(value: unknown): value is ProcessIdentity {
-  return typeof value === "object" && value !== null && "pid" in value && "bootId" in value;
 }

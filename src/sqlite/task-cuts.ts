@@ -2,12 +2,13 @@
 //   TC1. A cut is a suspicion, a name, a set of tags and a priority. Names and tags are judged once a cut, so that
 //        tasks nobody here can take cost one look-up a kind, however many there are (K3).
 //   TC2. Tasks without a session and those of one session are read alike: by their session, NULL included.
-//   TC4. A retry is left to others for a while where the request says so; only then is it looked at who failed.
 //   TC3. Tasks of all sessions have an index of their own, read in order past those that others hold; it
 //        is looked at only while a new session may be claimed.
+//   TC4. A retry is left to others for a while where the request says so; only then is it looked at who failed.
 
 import type { StatementSync } from "node:sqlite";
 import { AGEING_MS } from "../core/provider/ageing.ts";
+import type { Candidate, QueuePart } from "../core/provider/task-choice.ts";
 import type { LeaseTasksRequest } from "../core/provider/tasks.ts";
 import { acceptsTags } from "../core/tags.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "./columns.ts";
@@ -21,20 +22,12 @@ interface Cut {
   readonly tags: string;
   readonly priority: number;
 }
-export interface Waiting {
-  readonly instance: number;
-  readonly execution: number;
-  readonly sequence: number;
-  readonly session: string | null;
-  readonly suspect: number;
+export interface Waiting extends Candidate {
   /** 1: its lease ended by itself. */
   readonly overdue: number;
-  readonly rank: number;
 }
-export interface Heads {
+export interface Heads extends QueuePart {
   readonly waiting: readonly Waiting[];
-  /** When the next one comes due that is not yet. */
-  readonly nextAt: number | null;
 }
 
 const COLUMNS = ["suspect", "name", "tags", "priority"];
@@ -177,7 +170,7 @@ function toWaiting(row: Row, { suspect, priority }: Cut, overdue: number): Waiti
     execution: integer(row, "execution"),
     sequence: integer(row, "sequence"),
     session: textOrNull(row, "session"),
-    suspect,
+    suspect: suspect === 1,
     overdue,
     rank: integer(row, "available_at") + priority * AGEING_MS,
   };

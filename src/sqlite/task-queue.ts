@@ -3,7 +3,7 @@
 //       which that is the order of available at; the heads of all cuts are merged.
 //   Q2. Only cuts of wanted names and tags are read, and of each only what is due: neither a name that nobody here
 //       registers nor a far retry costs anything (semantics 14).
-//   Q3. At most one suspect an answer, in its turn like any other (semantics 13).
+//   Q3. At most one suspect an answer, in its turn like any other (semantics 13; core/provider/task-choice.ts).
 //   Q4. A task whose lease ended by itself is taken like a suspect that waits; only whoever takes it counts the
 //       death, since until then its owner may still finish it (I2, K4).
 //   Q5. New sessions are chosen in the order of their tasks. Once as many are chosen as may be, the queue is read
@@ -12,6 +12,7 @@
 
 import type { StatementSync } from "node:sqlite";
 import { AGEING_MS } from "../core/provider/ageing.ts";
+import { chooseTasks, foundTasks, type FoundTasks } from "../core/provider/task-choice.ts";
 import type {
   LeasedTask,
   LeasedTasks,
@@ -24,23 +25,10 @@ import type { Connection } from "./connection.ts";
 import { dueTime } from "./messages.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { Sessions } from "./sessions.ts";
-import { TaskCuts, type Heads, type Waiting } from "./task-cuts.ts";
+import { TaskCuts, type Waiting } from "./task-cuts.ts";
 import { LEASED_COLUMNS, toLeasedTask } from "./task-rows.ts";
 
-interface Found {
-  readonly waiting: readonly Waiting[];
-  readonly more: boolean;
-  readonly nextAt: number | null;
-}
-interface Choice {
-  readonly takeable: readonly Waiting[];
-  /** The sessions that may be served, with the ones that were chosen. */
-  readonly served: ReadonlySet<string>;
-  /** Whether a task was passed over because no more sessions may be claimed. */
-  readonly isFull: boolean;
-}
-
-const NOTHING: Found = { waiting: [], more: false, nextAt: null };
+const NOTHING: FoundTasks<Waiting> = { waiting: [], more: false, nextAt: null };
 
 export class TaskQueue {
   readonly #connection: Connection;
@@ -83,7 +71,7 @@ export class TaskQueue {
     );
   }
 
-  #find(request: LeaseTasksRequest): Found {
+  #find(request: LeaseTasksRequest): FoundTasks<Waiting> {
     const { owner, limit, tags, sessions } = request;
     if (tags === "none" || !this.#runtimes.knows(owner)) return NOTHING;
     const now = this.#connection.now();
@@ -91,22 +79,22 @@ export class TaskQueue {
     const overdue = this.#overdue(request, now);
     const others = [...plain.waiting, ...overdue];
     if (sessions === null) {
-      return found(choose(others, limit, new Set(), 0), limit, [plain]);
+      return foundTasks(chooseTasks(others, limit, new Set(), 0), limit, [plain]);
     }
     const { inFlight, newMax } = sessions;
     const lapse = { waiting: [], nextAt: this.#sessions.nextLapse(sessions.owner, now) };
     let served: ReadonlySet<string> = new Set(inFlight);
     if (newMax > 0) {
       const every = this.#cuts.ofSessions(request, sessions.owner, now);
-      const choice = choose([...others, ...every.waiting], limit, served, newMax);
-      if (!choice.isFull) return found(choice, limit, [plain, every, lapse]);
+      const choice = chooseTasks([...others, ...every.waiting], limit, served, newMax);
+      if (!choice.isFull) return foundTasks(choice, limit, [plain, every, lapse]);
       served = choice.served;
     }
     const ofServed = [...served]
       .filter((id) => !this.#sessions.isForeign(id, sessions.owner, now))
       .map((id) => this.#cuts.ofSession(request, id, now));
     const waiting = [...others, ...ofServed.flatMap((heads) => heads.waiting)];
-    return found(choose(waiting, limit, served, 0), limit, [plain, lapse, ...ofServed]);
+    return foundTasks(chooseTasks(waiting, limit, served, 0), limit, [plain, lapse, ...ofServed]);
   }
 
   #overdue(request: LeaseTasksRequest, now: number): readonly Waiting[] {
@@ -154,50 +142,4 @@ export class TaskQueue {
   #claim(id: string, sessions: SessionRequest | null, now: number): SessionClaim | null {
     return sessions === null ? null : this.#sessions.claim(id, sessions, now);
   }
-}
-
-/** What may be taken, in order: one more than the limit shows that there is more. */
-function choose(
-  candidates: Waiting[],
-  limit: number,
-  inFlight: ReadonlySet<string>,
-  newMax: number,
-): Choice {
-  const takeable: Waiting[] = [];
-  const served = new Set(inFlight);
-  let isFull = false;
-  let hasSuspect = false;
-  for (const task of candidates.sort(byRank)) {
-    if (takeable.length > limit) break;
-    const { session, suspect } = task;
-    if (suspect === 1 && hasSuspect) continue;
-    if (session !== null && !served.has(session)) {
-      if (served.size - inFlight.size >= newMax) {
-        isFull = true;
-        continue;
-      }
-      served.add(session);
-    }
-    if (suspect === 1) hasSuspect = true;
-    takeable.push(task);
-  }
-  return { takeable, served, isFull };
-}
-
-function found({ takeable }: Choice, limit: number, heads: readonly Heads[]): Found {
-  const times = heads.flatMap(({ nextAt }) => (nextAt === null ? [] : [nextAt]));
-  return {
-    waiting: takeable.slice(0, limit),
-    more: takeable.length > limit,
-    nextAt: times.length === 0 ? null : Math.min(...times),
-  };
-}
-
-function byRank(a: Waiting, b: Waiting): number {
-  return (
-    a.rank - b.rank ||
-    a.instance - b.instance ||
-    a.execution - b.execution ||
-    a.sequence - b.sequence
-  );
 }

@@ -1,18 +1,24 @@
 // Task rows: what is read of a task, and as what.
-//   T1. A task whose options or tags cannot be read is handed over and says so: its end is the runtime's
-//       business, and it must not stop a fetch (semantics 6, S4).
+//   T1. A task whose options or tags cannot be read, or which is not what was written, is handed over and says so: its
+//       end is the runtime's business, and it must not stop a fetch (semantics 6, S4).
 
+import { isDamaged } from "../core/checksum.ts";
 import type { LeasedTask, TaskOptions, TaskRecord } from "../core/provider/tasks.ts";
-import { integer, json, text, textOrNull, type Row } from "./columns.ts";
+import { integer, integerOrNull, json, text, textOrNull, type Row } from "./columns.ts";
 
 export const RECORD_COLUMNS = `
   instance, execution, sequence, name, attempt, available_at, lease_owner, tags, session, suspect,
-  last_failure, progress`;
+  last_failure, failure_checksum, progress, progress_checksum`;
 export const LEASED_COLUMNS = `
   instance, execution, sequence, lease_token, name, input, options, session, tags, priority,
-  attempt, deaths, suspect, heartbeat`;
+  attempt, deaths, suspect, heartbeat, heartbeat_checksum, checksum`;
 
 export function toTaskRecord(row: Row): TaskRecord {
+  const lastFailure = textOrNull(row, "last_failure");
+  const progress = textOrNull(row, "progress");
+  const isWrong =
+    isDamaged(integerOrNull(row, "failure_checksum"), lastFailure) ||
+    isDamaged(integerOrNull(row, "progress_checksum"), progress);
   return {
     key: integer(row, "instance"),
     execution: integer(row, "execution"),
@@ -24,8 +30,9 @@ export function toTaskRecord(row: Row): TaskRecord {
     tags: tagsOf(text(row, "tags")) ?? [],
     session: textOrNull(row, "session"),
     suspect: integer(row, "suspect") === 1,
-    lastFailure: textOrNull(row, "last_failure"),
-    progress: textOrNull(row, "progress"),
+    lastFailure,
+    progress,
+    ...(isWrong ? { damaged: true } : {}),
   };
 }
 
@@ -52,8 +59,21 @@ export function toLeasedTask(row: Row): LeasedTask {
     deaths: integer(row, "deaths"),
     suspect: integer(row, "suspect") === 1,
     heartbeat: textOrNull(row, "heartbeat"),
-    ...(options === undefined || tags === undefined ? { undecodable: true } : {}),
+    ...(options === undefined || tags === undefined || isWrong(row) ? { undecodable: true } : {}),
   };
+}
+
+function isWrong(row: Row): boolean {
+  const heartbeat = textOrNull(row, "heartbeat");
+  return (
+    isDamaged(integerOrNull(row, "heartbeat_checksum"), heartbeat) ||
+    isDamaged(
+      integerOrNull(row, "checksum"),
+      ...[integer(row, "instance"), integer(row, "execution"), integer(row, "sequence")],
+      ...[text(row, "name"), textOrNull(row, "session"), text(row, "tags")],
+      ...[textOrNull(row, "options"), text(row, "input")],
+    )
+  );
 }
 
 /** Tags as they are stored: equal sets are equal texts, none at all is the empty one. */

@@ -3,6 +3,7 @@
 //   K2. Whoever frees a task gives it back to the queue (task-queue.ts) in the same statement.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumOf } from "../core/checksum.ts";
 import type {
   CompletionItem,
   ReleaseTaskItem,
@@ -55,28 +56,31 @@ export class Tasks {
     this.#insert = connection.prepare(`
       INSERT INTO tasks (
         instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
-        priority, name, session, tags, options, input, attempt, deaths, suspect
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
+        priority, name, session, tags, options, input, checksum, attempt, deaths, suspect
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
     this.#delete = connection.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
     this.#cancel = connection.prepare(
       "DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
     );
     this.#clear = connection.prepare("DELETE FROM tasks WHERE instance = ?");
+    const failed = `
+      available_at = ?, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
+      heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum)`;
     this.#retry = connection.prepare(`
-      UPDATE tasks SET attempt = attempt + 1, available_at = ?, last_failure = ?, avoid = lease_owner,
-        heartbeat = coalesce(?, heartbeat), ${FREE}
+      UPDATE tasks SET attempt = attempt + 1, ${failed}, ${FREE}
       WHERE ${CLAIM}`);
     // As the death of a whole runtime counts (runtimes.ts), for one task.
     this.#bury = connection.prepare(`
       UPDATE tasks SET attempt = attempt + 1, suspect = (deaths >= 1), deaths = deaths + 1,
-        available_at = ?, last_failure = ?, avoid = lease_owner,
-        heartbeat = coalesce(?, heartbeat), ${FREE}
+        ${failed}, ${FREE}
       WHERE ${CLAIM}`);
     this.#release = connection.prepare(`UPDATE tasks SET ${FREE} WHERE ${CLAIM}`);
     this.#renew = connection.prepare(`
       UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
     this.#heartbeat = connection.prepare(`
-      UPDATE tasks SET heartbeat = coalesce(?, heartbeat), progress = coalesce(?, progress)
+      UPDATE tasks SET
+        heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum),
+        progress = coalesce(?, progress), progress_checksum = coalesce(?, progress_checksum)
       WHERE ${CLAIM}`);
     this.#selectToken = connection.prepare(
       "SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
@@ -88,20 +92,24 @@ export class Tasks {
   insert(instance: number, execution: number, task: NewTask, transaction: Transaction): void {
     const { lease } = task;
     const { now } = transaction;
+    const tags = tagsText(task.tags);
+    const options = task.options === null ? null : JSON.stringify(task.options);
+    const { sequence, name, session, input } = task;
     this.#insert.run(
       instance,
       execution,
-      task.sequence,
+      sequence,
       lease === null ? null : lease.token,
       lease?.leaseMs === undefined ? null : dueTime({ delayMs: lease.leaseMs }, now),
       lease === null ? null : lease.owner,
       now,
       task.priority,
-      task.name,
-      task.session,
-      tagsText(task.tags),
-      task.options === null ? null : JSON.stringify(task.options),
-      task.input,
+      name,
+      session,
+      tags,
+      options,
+      input,
+      checksumOf(instance, execution, sequence, name, session, tags, options, input),
     );
     if (lease === null) transaction.news.queued();
   }
@@ -157,9 +165,8 @@ export class Tasks {
     const availableAt = dueTime({ delayMs }, now);
     const claim = [key, execution, sequence, token];
     const statement = died === true ? this.#bury : this.#retry;
-    if (!changed(statement.run(availableAt, failure, heartbeat ?? null, ...claim))) {
-      return LEASE_LOST;
-    }
+    const texts = [failure, checksumOf(failure), ...sealed(heartbeat)];
+    if (!changed(statement.run(availableAt, ...texts, ...claim))) return LEASE_LOST;
     if (task.sessionClaim !== undefined) this.#sessions.bump(task.sessionClaim);
     news.queued();
     return DONE;
@@ -184,7 +191,8 @@ export class Tasks {
   heartbeat({ task, details, progress }: TaskHeartbeat, { news }: Transaction): boolean {
     const { key, execution, sequence, token } = task;
     const claim = [key, execution, sequence, token];
-    if (!changed(this.#heartbeat.run(details ?? null, progress ?? null, ...claim))) return false;
+    const texts = [...sealed(details), ...sealed(progress)];
+    if (!changed(this.#heartbeat.run(...texts, ...claim))) return false;
     const instance = progress === undefined ? null : this.#instances.get(key);
     if (instance !== null) news.progressed(instance.id);
     return true;
@@ -193,4 +201,9 @@ export class Tasks {
   read({ key, execution }: Omit<TaskAddress, "sequence">): TaskRecord[] {
     return this.#select.all(key, execution).map(toTaskRecord);
   }
+}
+
+/** A text and its checksum; absent: neither. */
+function sealed(text: string | undefined): readonly [string, number] | readonly [null, null] {
+  return text === undefined ? [null, null] : [text, checksumOf(text)];
 }

@@ -1,10 +1,10 @@
 // Transfer: the store's rows in the form that belongs to no database (core/provider/transfer.ts), read and written.
 //   How the format maps: tables and columns have its names. A flag is 0 or 1. A list of tags is JSON text, the empty
 //   text for none (task-rows.ts). The last numbers are those of sqlite_sequence; `kept` counts on from its last row.
+//   TF1. A row is read with its checksums, and refused if it is not what was written; a row is written with new ones.
 //   What is not in the format, and why: see OWN_TABLES and OWN_COLUMNS; a test compares them with the schema.
 
 import { realpathSync } from "node:fs";
-import type { SQLInputValue } from "node:sqlite";
 import { PerdureError } from "../core/errors.ts";
 import {
   TRANSFER_FORMAT,
@@ -19,7 +19,8 @@ import {
   type TransferTable,
   type WriteRowsRequest,
 } from "../core/provider/transfer.ts";
-import { integer, type Row } from "./columns.ts";
+import { checksumColumns, checksumsOf } from "./checksums.ts";
+import { integer, integerOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { Freeze, MOVED_TABLES } from "./freeze.ts";
 import { IN_MEMORY } from "./location.ts";
@@ -36,6 +37,9 @@ export const OWN_COLUMNS: Readonly<Record<string, string>> = {
   lease_token: "NULL: leases end with their runtimes",
   lease_until: "NULL, as above",
   lease_owner: "NULL, as above",
+  ...Object.fromEntries(
+    MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "made of what has arrived"]),
+  ),
 };
 
 /** The tables whose last numbers SQLite remembers. */
@@ -78,14 +82,17 @@ export class Transfer implements TransferStore {
       const key = list(table.key);
       const from = after === null ? "" : `WHERE (${key}) > (${marks(after)})`;
       const sql = `
-        SELECT ${list(Object.keys(table.columns))} FROM ${table.name}
+        SELECT ${list([...Object.keys(table.columns), ...checksumColumns(table.name)])} FROM ${table.name}
         ${from} ORDER BY ${key} LIMIT ?`;
       const values = [...(after ?? []).map(toValue), limit];
       const types = Object.entries(table.columns);
       return this.#connection
         .prepare(sql)
         .all(...values)
-        .map((row) => types.map(([column, type]) => toCell(row, column, type)));
+        .map((row) => {
+          verify(table, row);
+          return types.map(([column, type]) => toCell(row, column, type));
+        });
     });
   }
 
@@ -93,10 +100,17 @@ export class Transfer implements TransferStore {
     return this.#connection.write(() => {
       this.#freeze.through({ move, before, after }, () => {
         const columns = Object.keys(table.columns);
+        const all = [...columns, ...checksumColumns(table.name)];
         const insert = this.#connection.prepare(
-          `INSERT INTO ${table.name} (${list(columns)}) VALUES (${marks(columns)})`,
+          `INSERT INTO ${table.name} (${list(all)}) VALUES (${marks(all)})`,
         );
-        for (const row of rows) insert.run(...row.map(toValue));
+        for (const row of rows) {
+          const values = row.map(toValue);
+          const cells = Object.fromEntries(
+            columns.map((column, place) => [column, values[place] ?? null]),
+          );
+          insert.run(...values, ...checksumsOf(table.name, cells));
+        }
       });
     });
   }
@@ -153,7 +167,19 @@ function toCell(row: Row, column: string, type: CellType): Cell {
   throw strange(column);
 }
 
-function toValue(cell: Cell): SQLInputValue {
+/** TF1 */
+function verify(table: TransferTable, row: Row): void {
+  const wanted = checksumsOf(table.name, row);
+  for (const [place, column] of checksumColumns(table.name).entries()) {
+    const found = integerOrNull(row, column);
+    if (found === null || found === wanted[place]) continue;
+    const key = table.key.map((name) => `${name} ${String(row[name])}`).join(", ");
+    const message = `A row of ${table.name} (${key}) is not what was written: its ${column} differs. Nothing is moved while it is there: delete its instance, or bring it back from a copy.`;
+    throw new PerdureError("HISTORY_CORRUPT", message);
+  }
+}
+
+function toValue(cell: Cell): string | number | null {
   if (typeof cell === "boolean") return cell ? 1 : 0;
   return typeof cell === "object" && cell !== null ? tagsText(cell) : cell;
 }

@@ -7,6 +7,7 @@
 //       written and throws `TaskGone`; the group is then run again, checking before it writes.
 
 import type { StatementSync } from "node:sqlite";
+import { checksumOf } from "../core/checksum.ts";
 import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
 import { LEASE_LOST, PAUSED } from "../core/provider/results.ts";
 import { changed, text } from "./columns.ts";
@@ -80,6 +81,7 @@ export class Turns {
     this.#end = connection.prepare(`
       UPDATE instances SET
         ${advance}, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
+        ending_checksum = ?14,
         version = coalesce(?11, version),
         replay_version = iif(?11 IS NULL, replay_version, ?13),
         cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
@@ -116,10 +118,11 @@ export class Turns {
     const { version, cancelRequested } = item;
     if (change.kind === "ended") {
       const { status, output, error } = change;
+      const checksum = output === null && error === null ? null : checksumOf(output, error);
       return changed(
         this.#end.run(
           ...[key, execution, token, lastEvent, last, commitId, now, status, output, error],
-          ...[version, cancelRequested, item.replayVersion],
+          ...[version, cancelRequested, item.replayVersion, checksum],
         ),
       );
     }

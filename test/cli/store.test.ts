@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { orchestration, Perdure } from "../../src/index.ts";
+import { Client, orchestration, Perdure } from "../../src/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { Project, until } from "./support.ts";
 
@@ -123,6 +123,7 @@ describe("perdure doctor", () => {
     expect(stdout).toMatch(/✓ store +sqlite, durability full: WAL, synchronous=FULL/);
     expect(stdout).toMatch(/✓ sqlite-version +SQLite 3\.\d+/);
     expect(stdout).toMatch(/✓ integrity +every page/);
+    expect(stdout).toMatch(/✓ checksums +0 rows were read/);
     expect(stdout).not.toMatch(/[✗!]/);
     const report = (await project.run("doctor --json")).json<Report>();
     expect(report.ok).toBe(true);
@@ -130,6 +131,21 @@ describe("perdure doctor", () => {
       ...["store", "sqlite-version", "schema", "journal", "size", "place"],
       ...["clock", "runtimes", "leases", "blocked", "unclaimed"],
     ]);
+  });
+
+  test("finds, when it is thorough, a row that is not what was written", async () => {
+    const project = new Project();
+    const provider = await SqliteProvider.open(project.file);
+    await new Client(provider).start("nobody", "input", { id: "n" });
+    await provider.close();
+    using database = new DatabaseSync(project.file);
+    database.exec("UPDATE inbox SET data = replace(data, 'input', 'inpus')");
+    expect(await project.run("doctor")).toMatchObject({ code: 8 }); // nobody takes it
+    const report = (await project.run("doctor --thorough --json")).json<Report>();
+    const message = expect.stringContaining("A row of inbox (id 1) is not what was written");
+    expect(report.findings).toContainEqual(
+      expect.objectContaining({ check: "checksums", level: "problem", message }),
+    );
   });
 
   test("finds blocked instances, work that nobody takes, and leases of the dead", async () => {

@@ -4,7 +4,7 @@
 import { posix } from "node:path";
 import { findImports, type Import, type SourceText } from "./source-scan.ts";
 
-const LAYERS = ["core", "runtime", "client", "flow", "sqlite", "postgres"] as const;
+const LAYERS = ["core", "runtime", "client", "flow", "heart", "sqlite", "postgres"] as const;
 const SHELLS = [
   "encryption",
   "telemetry",
@@ -24,8 +24,9 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   runtime: ["core"],
   client: ["core"],
   flow: ["core"],
-  sqlite: ["core"],
-  postgres: ["core"],
+  heart: ["core"],
+  sqlite: ["core", "heart"],
+  postgres: ["core", "heart"],
   encryption: ["core"],
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
@@ -67,10 +68,11 @@ const EVERYDAY = [
 
 /** Parts of Node. No list holds timers for core and runtime: time is the environment's. */
 export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
-  core: ["node:async_hooks", "node:crypto"],
+  core: ["node:async_hooks", "node:crypto", "node:zlib"],
   runtime: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:v8", "node:vm"],
   client: EVERYDAY,
   flow: ["node:crypto"],
+  heart: ["node:worker_threads"],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   encryption: ["node:buffer", "node:crypto"],
@@ -86,9 +88,10 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   ],
 };
 
-/** Where a part of Node may be had only in part: core hashes, and draws no random numbers. */
+/** Where a part of Node may be had only in part: core hashes and sums, and draws no random numbers. */
 const MAY_TAKE_NAMES: Readonly<Record<string, readonly string[]>> = {
   "core node:crypto": ["createHash", "hash", "Hash"],
+  "core node:zlib": ["crc32"],
 };
 
 /** The one file that wraps the machine's clock, timers and randomness. */

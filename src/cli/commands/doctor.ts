@@ -6,6 +6,7 @@ import { inspectFile } from "../../sqlite/inspection.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { problem, ok, type Finding, type Level } from "../doctor/finding.ts";
 import { checkPostgres } from "../doctor/postgres.ts";
+import { checkRows } from "../doctor/rows.ts";
 import { checkSqlite } from "../doctor/sqlite.ts";
 import { checkWork } from "../doctor/work.ts";
 import { bold, dim, green, red, yellow, type Styled } from "../screen.ts";
@@ -26,7 +27,7 @@ export function addDoctor(program: Program): void {
         "Checks a store and the work in it. Exits with 8 if there is a problem; warnings alone are none.",
       examples: [
         ["perdure doctor", "the config's store"],
-        ["perdure doctor sqlite:./orders.db --thorough", "reads every page of the file too"],
+        ["perdure doctor sqlite:./orders.db --thorough", "reads every page and every row too"],
         ["perdure doctor --json | jq '.findings[] | select(.level!=\"ok\")'", "for a monitor"],
       ],
     },
@@ -40,7 +41,10 @@ export function addDoctor(program: Program): void {
       else tell(call, store, findings);
       return worst ? 8 : 0;
     },
-  ).option("--thorough", "read every page of a SQLite file, which takes its time");
+  ).option(
+    "--thorough",
+    "read every page of a SQLite file and compare every row with its checksum",
+  );
 }
 
 async function examine(
@@ -50,15 +54,16 @@ async function examine(
   const file = source.kind === "address" ? sqliteFile(source.address) : undefined;
   if (source.kind === "address") mustExist(source.address);
   const findings: Finding[] = [];
+  const thorough = call.options.thorough === true;
   try {
     if (file !== undefined) {
-      const thorough = call.options.thorough === true;
       findings.push(...checkSqlite(inspectFile(file, { thorough })));
     }
     await using session = await Session.open(call, { given: call.args[0] });
     const { client, provider } = session;
     findings.unshift(ok("store", `${provider.name}, durability ${provider.durability}`));
     findings.push(...(await checkServer(provider)), ...(await checkWork(client, provider)));
+    if (thorough) findings.push(...(await checkRows(provider)));
   } catch (error) {
     if (!isPerdureError(error)) throw error;
     findings.unshift(problem("store", `it cannot be opened: ${error.message} (${error.code})`));

@@ -13,6 +13,7 @@ export type * from "./transfer.ts";
 export {
   isTerminalStatus,
   TERMINAL_STATUSES,
+  type DamagedPart,
   type ExecutionRecord,
   type InstanceRecord,
   type InstanceStatus,

@@ -7,6 +7,7 @@
 //   N4. `suspicion` counts cold leases in a row after which no commit came (semantics 9a): raised by the
 //       lease itself, cleared by every commit and every orderly release.
 
+import type { MaybeDamaged } from "../checksum.ts";
 import type { ParentLink } from "../history-events.ts";
 import type { HistoryRow } from "../history-row.ts";
 import type { Message } from "./messages.ts";
@@ -54,7 +55,11 @@ export interface InstanceRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly completedAt: number | null;
+  /** What of it is not what was written: its checksum is another's. Nobody may rely on that. */
+  readonly damaged?: readonly DamagedPart[];
 }
+/** "ending": status, output and error. */
+export type DamagedPart = "ending" | "customStatus" | "attributes";
 
 /** An instance that a runtime may write to, with what it needs for its next turn. */
 export interface LeasedInstance {
@@ -108,7 +113,7 @@ export interface LeasedInstances {
 }
 
 /** One execution of an instance: when it began, and how far it came. */
-export interface ExecutionRecord {
+export interface ExecutionRecord extends MaybeDamaged {
   readonly execution: number;
   readonly startedAt: number;
   readonly lastEvent: number;

@@ -5,6 +5,8 @@
 //   B3. `key` de-duplicates: a second message with the same key for the same instance is not stored.
 //   B4. Messages of kind "event" outlive the execution they met; all others name the execution they are for.
 
+import type { MaybeDamaged } from "../checksum.ts";
+
 /** Why an instance is woken. `data` is the JSON text of the event it becomes, or an event's payload. */
 export type MessageKind =
   | "start" // OrchestrationStarted
@@ -20,7 +22,7 @@ export type MessageKind =
   | "wake"; // nothing new: look at the instance, its owner died with steps open
 
 /** An item of an inbox. */
-export interface Message {
+export interface Message extends MaybeDamaged {
   readonly id: number;
   readonly kind: MessageKind;
   readonly execution: number | null;

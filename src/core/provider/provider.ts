@@ -3,7 +3,8 @@
 //   S2. A call that returns has its effects on disk (P1); a call that throws may be repeated.
 //   S3. Methods throw PerdureError STORE_UNAVAILABLE for what passes (busy, full disk, lost connection) and
 //       STORE_INVALID for what does not; neither ever ends an instance (P6).
-//   S4. Rows that cannot be decoded are handed over as they are; judging them is the runtime's business.
+//   S4. Rows that cannot be decoded are handed over as they are; judging them is the runtime's business. A row that a
+//       store knows to be another than was written is handed over as `damaged`; a key-value is HISTORY_CORRUPT.
 
 import type { Environment } from "../environment.ts";
 import type { HistoryRow } from "../history-row.ts";

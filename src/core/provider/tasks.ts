@@ -9,6 +9,7 @@
 //       `deaths` the latter alone. The second death makes a task suspect; suspects are leased one at a time
 //       (semantics 13).
 
+import type { MaybeDamaged } from "../checksum.ts";
 import type { NodeMetadata } from "../history-events.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
 
@@ -80,7 +81,10 @@ export interface LeasedTask extends TaskClaim {
   readonly suspect: boolean;
   /** Payload text of the last heartbeat's details, or null. */
   readonly heartbeat: string | null;
-  /** Its options or tags cannot be read back and are null here: it ends as poison (semantics 6). */
+  /**
+   * Its options or tags cannot be read back and are null here, or its checksum is another's: it ends as poison
+   * (semantics 6).
+   */
   readonly undecodable?: true;
 }
 
@@ -138,8 +142,8 @@ export interface LeasedTasks {
   readonly nextAt: number | null;
 }
 
-/** A task as `describe` shows it. */
-export interface TaskRecord extends TaskAddress {
+/** A task as `describe` shows it; damaged: its last failure or its progress. */
+export interface TaskRecord extends TaskAddress, MaybeDamaged {
   readonly name: string;
   readonly attempt: number;
   readonly availableAt: number;
