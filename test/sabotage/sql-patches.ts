@@ -482,6 +482,20 @@ const LOCKS: readonly Patch[] = [
     tests: ["test/linearizability/linearizability.test.ts"],
     only: "PostgreSQL.*(calls that overlap|starts and deletions)",
   },
+  {
+    bug: "a lease of instances waits for whoever is at one of them",
+    file: "src/postgres/due-instances.ts",
+    from: "LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED",
+    to: "LIMIT c.share FOR NO KEY UPDATE OF i",
+    tests: ["test/postgres/lock-skips.test.ts"],
+  },
+  {
+    bug: "a lease of tasks waits for whoever is at one of them",
+    file: "src/postgres/task-takes.ts",
+    from: "LIMIT c.share FOR UPDATE OF r SKIP LOCKED",
+    to: "LIMIT c.share FOR UPDATE OF r",
+    tests: ["test/postgres/lock-skips.test.ts"],
+  },
 ];
 
 export const SQL_PATCHES: readonly Patch[] = [
