@@ -79,6 +79,21 @@ export function cancelLeftovers(run: Run, reason: string): void {
   });
 }
 
+/** It was cancelled, and goes on calling as if it had not been. */
+export function endIgnorant(run: Run, callsMax: number): void {
+  cancelLeftovers(run, "ignored its cancellation");
+  run.end({
+    kind: "OrchestrationFailed",
+    outcome: "terminated",
+    failure: {
+      category: "application",
+      name: "CancelledError",
+      message: `It ignored its cancellation: more than ${callsMax} calls after it.`,
+      retryable: false,
+    },
+  });
+}
+
 /** Compensations undo an execution that failed; one that continues as new leaves them behind (19c). */
 export function dropDeferred(run: Run): void {
   const { length } = run.deferred;

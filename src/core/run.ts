@@ -27,7 +27,7 @@ import { commandRefusal, DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
-import { cancelLeftovers, dropDeferred } from "./run-cancel.ts";
+import { cancelLeftovers, dropDeferred, endIgnorant } from "./run-cancel.ts";
 import { applyDelivery } from "./run-delivery.ts";
 import { scheduleAnew } from "./run-fork.ts";
 import { isRecordedAs } from "./run-match.ts";
@@ -334,18 +334,7 @@ export class Run {
         const message = `A cancelled branch made more than ${IGNORED_CANCELS_MAX} calls after its cancel.`;
         return this.block({ code: "LIMIT_EXCEEDED", message });
       }
-      cancelLeftovers(this, "ignored its cancellation");
-      this.end({
-        kind: "OrchestrationFailed",
-        outcome: "terminated",
-        failure: {
-          category: "application",
-          name: "CancelledError",
-          message: `It ignored its cancellation: more than ${IGNORED_CANCELS_MAX} calls after it.`,
-          retryable: false,
-        },
-      });
-      return;
+      return endIgnorant(this, IGNORED_CANCELS_MAX);
     }
     this.#lateRejections.push(reject);
   }
