@@ -43,8 +43,9 @@ export class Liveness {
   /** Counts them, so that a beat's answer can be told from one about an earlier row. */
   #registrations = 0;
   #stopped = false;
-  /** The last time that it registered anew, perhaps still under way. */
+  /** The last time that it registered anew, perhaps still under way: one at a time, so that `stop` waits for all. */
   #return: Promise<void> = Promise.resolve();
+  #isReturning = false;
 
   constructor(options: LivenessOptions) {
     this.#o = options;
@@ -94,6 +95,7 @@ export class Liveness {
     }
     if (!lost || this.#stopped) return; // who says goodbye takes its own row away
     if (asked !== this.#registrations) return; // a late answer, about a row that was replaced since
+    if (this.#isReturning) return; // it has no row yet
     this.#registrations++;
     this.#o.log("error", "declared dead by another runtime: everything here was given up", {
       runtime: registration.id,
@@ -105,9 +107,14 @@ export class Liveness {
 
   async #registerAnew(): Promise<void> {
     const { provider, registration } = this.#o;
-    // What the store may have given us meanwhile is not known here any more: nobody would work on it (LV2).
-    await provider.removeRuntime(registration.id);
-    if (!this.#stopped) await this.#register();
+    this.#isReturning = true;
+    try {
+      // What the store may have given us meanwhile is not known here any more: nobody would work on it (LV2).
+      await provider.removeRuntime(registration.id);
+      if (!this.#stopped) await this.#register();
+    } finally {
+      this.#isReturning = false;
+    }
   }
 
   /** Frees what dead runtimes hold. */
