@@ -81,9 +81,10 @@ test("HO1: letting go puts late outcomes of activities into the inbox, and leave
   const { holding, hold, ids, submitted } = holdingWith();
   hold(1).outcomes = [...OUTCOMES];
   hold(2);
-  holding.dropKey(7);
+  holding.dropLease({ key: 7, token: 70 });
+  holding.dropLease({ key: 1, token: 9 }); // an earlier lease of it
   expect(ids()).toEqual(["i1", "i2"]);
-  holding.dropKey(1);
+  holding.dropLease({ key: 1, token: 10 });
   expect([ids(), submitted]).toEqual([["i2"], [COMPLETION]]);
 });
 

@@ -59,9 +59,11 @@ export class Holding {
   dropAll(): void {
     for (const held of this.cache.all()) this.drop(held);
   }
-  dropKey(key: number): void {
+
+  /** That lease is gone; if it is held under another one by now, it stays. */
+  dropLease({ key, token }: { readonly key: number; readonly token: number }): void {
     const held = this.cache.byKey(key);
-    if (held !== undefined) this.letGo(held);
+    if (held?.token === token) this.letGo(held);
   }
 
   /** The store has its lease back already. */

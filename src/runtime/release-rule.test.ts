@@ -39,6 +39,11 @@ test("a lease is given back when nothing keeps its instance here", () => {
   }
 });
 
+const LEASES = [
+  { key: 6, token: 60 },
+  { key: 7, token: 70 },
+];
+
 function renewal(options: object) {
   const calls: unknown[] = [];
   const lost: unknown[] = [];
@@ -48,7 +53,10 @@ function renewal(options: object) {
       renewTasks: async (...args: unknown[]) => (calls.push(["tasks", ...args]), ["claim"]),
     },
     options,
-    instances: { leases: ["lease"], holding: { dropKey: (key: unknown) => void lost.push(key) } },
+    instances: {
+      leases: LEASES,
+      holding: { dropLease: (lease: unknown) => void lost.push(lease) },
+    },
     activities: { claims: ["claim"], lose: (claim: unknown) => void lost.push(claim) },
   } as never);
   return { made, calls, lost };
@@ -76,11 +84,11 @@ test("RN1, RN2: renewed when it is time and not before; what was lost is given u
   expect(calls).toEqual([]);
   await made.tick(100);
   const both = [
-    ["instances", ["lease"], 300],
+    ["instances", LEASES, 300],
     ["tasks", ["claim"], 450],
   ];
   expect(calls).toEqual(both);
-  expect(lost).toEqual([7, "claim"]);
+  expect(lost).toEqual([LEASES[1], "claim"]);
   await made.tick(199);
   expect(calls).toEqual(both);
   await made.tick(200);
@@ -90,7 +98,7 @@ test("RN1, RN2: renewed when it is time and not before; what was lost is given u
 test("only leases that have a time are renewed", async () => {
   const instances = renewal({ instanceLeaseMs: 300 });
   await instances.made.tick(1_000);
-  expect(instances.calls).toEqual([["instances", ["lease"], 300]]);
+  expect(instances.calls).toEqual([["instances", LEASES, 300]]);
   const tasks = renewal({ taskLeaseMs: 300 });
   await tasks.made.tick(1_000);
   expect(tasks.calls).toEqual([["tasks", ["claim"], 300]]);

@@ -1,6 +1,7 @@
 // Renewal of leases that end by themselves: only where an option gave them a time (architecture §4.7).
 //   RN1. Renewed by the main loop, so that a loop that stands still loses them.
-//   RN2. A lease found lost is acted on: the instance is dropped, the activity's signal aborted.
+//   RN2. A lease found lost is acted on: the instance is dropped, the activity's signal aborted. One that was let go and
+//        taken anew while the store was asked is another lease.
 
 import type { Provider } from "../core/provider/provider.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
@@ -41,8 +42,9 @@ export class Renewal {
     this.#renewedAt = now;
     const { instanceLeaseMs, taskLeaseMs } = this.#options;
     if (instanceLeaseMs !== undefined) {
-      const lost = await this.#provider.renewInstances(this.#instances.leases, instanceLeaseMs);
-      for (const key of lost) this.#instances.holding.dropKey(key);
+      const { leases, holding } = this.#instances;
+      const lost = new Set(await this.#provider.renewInstances(leases, instanceLeaseMs));
+      for (const lease of leases) if (lost.has(lease.key)) holding.dropLease(lease);
     }
     if (taskLeaseMs !== undefined) {
       const lost = await this.#provider.renewTasks(this.#activities.claims, taskLeaseMs);
