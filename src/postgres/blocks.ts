@@ -1,7 +1,7 @@
 // Blocks: an instance that cannot go on waits, and what keeps it is taken away.
 //   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5).
 //   B2. An unblock leaves nothing that is held against the instance, and wakes it: its block may have been found
-//       after everything it was told had been taken.
+//       after everything it was told had been taken. One that has not begun is woken by its start, when that is due.
 //   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
@@ -65,10 +65,11 @@ export class Blocks {
     const target = await this.#instances.find(statements, id);
     if (target === null) return NOT_FOUND;
     if (isTerminalStatus(target.status)) return FINISHED;
-    const { key, execution, blocked } = target;
+    const { key, execution, blocked, lastEvent } = target;
     const pipeline = new Pipeline();
     pipeline.add(this.#unblock, [statements.now, key]);
-    if (blocked !== null) this.#inbox.put(pipeline, [wakeMessage(key, execution)]);
+    const isToWake = blocked !== null && lastEvent > 0;
+    if (isToWake) this.#inbox.put(pipeline, [wakeMessage(key, execution)]);
     const due = this.#inbox.hasDue(pipeline, [key]);
     await statements.all(pipeline);
     if (blocked !== null) news.changed(id);

@@ -1,7 +1,7 @@
 // Blocks: an instance that cannot go on waits, and what keeps it is taken away.
 //   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5).
 //   B2. An unblock leaves nothing that is held against the instance, and wakes it: its block may have been found
-//       after everything it was told had been taken.
+//       after everything it was told had been taken. One that has not begun is woken by its start, when that is due.
 //   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
 import type { StatementSync } from "node:sqlite";
@@ -56,10 +56,10 @@ export class Blocks {
     const target = this.#instances.find(id);
     if (target === null) return NOT_FOUND;
     if (isTerminalStatus(target.status)) return FINISHED;
-    const { key, execution, blocked } = target;
+    const { key, execution, blocked, lastEvent } = target;
     this.#unblock.run(now, key);
     if (blocked !== null) {
-      this.#inbox.insertWake(key, execution, now);
+      if (lastEvent > 0) this.#inbox.insertWake(key, execution, now);
       news.changed(id);
     }
     if (this.#inbox.hasDue(key, now)) news.due(id);

@@ -107,7 +107,7 @@ function toLive(
     target.blockedBy.clear();
     target.suspicion = target.lease === null ? 0 : Math.min(target.suspicion, 1);
     Object.assign(record, { blocked: null, updatedAt: store.now });
-    if (wasBlocked) store.wake(target);
+    if (wasBlocked && record.lastEvent > 0) store.wake(target);
   } else if (item.kind === "cancel") {
     cancel(store, target, item);
   } else {

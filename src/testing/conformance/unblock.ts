@@ -54,6 +54,20 @@ export const unblock: ContractSubject = {
       },
     },
     {
+      title: "when the clock goes back, what has not begun is woken by its start alone",
+      async run(setup) {
+        await setup.start("a");
+        const { key, token } = await setup.leaseOnly("a", ALPHA);
+        await setup.commit({ kind: "block", key, token, reason: REASON, by: ALPHA });
+        setup.environment.jumpWallClock(-10_000);
+        expect(await setup.commit(UNBLOCK)).toEqual(DONE);
+        await setup.leaseNothing();
+        await setup.environment.advance(10_000);
+        const { messages } = await setup.leaseOnly("a", BETA);
+        expect(messages.map(({ kind }) => kind)).toEqual(["start"]);
+      },
+    },
+    {
       title: "unblocking what does not exist or has ended is refused",
       async run(setup) {
         expect(await setup.commit({ kind: "unblock", id: "nobody" })).toEqual({
