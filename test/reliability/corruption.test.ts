@@ -214,6 +214,17 @@ function isAbsent(name: string, found: string | null, truth: string | null | und
   return left?.every((member) => all?.includes(member) === true) ?? false;
 }
 
+/**
+ * Whether it is what another instance has: an index leads to a row that is sound, and not the one that was asked for.
+ * `perdure doctor --thorough` finds it; a read does not.
+ */
+function isAnothers(name: string, found: string | null, truth: Readings): boolean {
+  const what = name.slice(name.indexOf(" "));
+  return [...truth].some(
+    ([other, { value }]) => other !== name && other.endsWith(what) && value === found,
+  );
+}
+
 /** What became of changes: refused by a code, harmless, or read as something else. */
 class Tally {
   refused = 0;
@@ -231,7 +242,10 @@ class Tally {
       ([name, { code, value }]) => code === null && value !== truth.get(name)?.value,
     );
     const users = others.filter(
-      ([name, { users, value }]) => users && !isAbsent(name, value, truth.get(name)?.value),
+      ([name, { users, value }]) =>
+        users &&
+        !isAbsent(name, value, truth.get(name)?.value) &&
+        !(name.includes(" ") && isAnothers(name, value, truth)),
     );
     for (const [name, { value }] of users) this.silent.push(`${what}: ${name} reads ${value}`);
     if (codes.size > 0) this.refused++;
