@@ -78,10 +78,10 @@ function instancesRequest(caller: Caller): LeaseInstancesRequest {
     ...caller.leaseMs(),
   };
   const again = caller.chance(6) ? lastToken(caller) : null;
-  if (again !== null) return { ...request, ...again, again: true };
-  // The order of equals is nobody's promise: then all are asked for.
-  if (!hasTies(caller.store, request)) return request;
-  return { ...request, limit: 100, allowSuspect: false };
+  const asked = again === null ? request : { ...request, ...again, again: true };
+  // The order of equals is nobody's promise: then all are asked for. Also by who asks again for what he never got.
+  if (!hasTies(caller.store, asked)) return asked;
+  return { ...asked, limit: 100, allowSuspect: false };
 }
 
 /** What somebody holds, asked for again by his token. */
