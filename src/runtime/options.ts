@@ -43,7 +43,7 @@ export interface RuntimeOptions {
   readonly renewBufferMs?: number;
   /** The safety net's period; wake-ups are pushed. Default 1,000. */
   readonly pollIntervalMs?: number;
-  /** Live instances kept in memory; 0: none, every turn replays its history. Default 1,000. */
+  /** Live instances kept in memory; 0: none, every turn replays its history. Default 10,000. */
   readonly stickyCacheMax?: number;
   /** How much history the live instances may have together. Default 256 MiB. */
   readonly stickyCacheBytesMax?: number;
