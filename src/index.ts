@@ -15,11 +15,11 @@ export type { TableSum } from "./client/move-check.ts";
 export type {
   InstanceList,
   InstanceSummary,
-  ListFilter,
   ListOptions,
   PruneOptions,
   RuntimeInfo,
 } from "./client/admin.ts";
+export type { ListFilter } from "./client/list-filter.ts";
 export {
   Client,
   type ClientOptions,

@@ -3,6 +3,7 @@
 //   MP2. A move that was cut off is known by the marks of both stores, and goes on.
 
 import { PerdureError } from "./core/errors.ts";
+import { checkMembers } from "./core/known-members.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeRecord } from "./core/provider/runtimes.ts";
 import {
@@ -49,6 +50,7 @@ export async function planMove(
   to: Provider | null,
   options: { readonly again?: boolean } = {},
 ): Promise<MovePlan> {
+  checkMembers(options, { again: true }, "planMove");
   const source = transferOf(from);
   const target = to === null ? null : transferOf(to);
   const place = await source.place();

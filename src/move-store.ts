@@ -8,6 +8,7 @@
 import { checkNumbers, checkTables, type TableCheck, type TableSum } from "./client/move-check.ts";
 import { copyTables, type Standing } from "./client/move-copy.ts";
 import { PerdureError } from "./core/errors.ts";
+import { checkFlag, checkMembers, type Members } from "./core/known-members.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import {
   TRANSFER_TABLES,
@@ -35,6 +36,8 @@ export interface MoveOptions {
   /** Moves though an earlier move has marked the source as moved elsewhere. Default false. */
   readonly again?: boolean;
 }
+const MOVE_OPTIONS: Members<MoveOptions> = { onProgress: true, signal: true, again: true };
+
 /** What was moved, and the checksums of both stores' rows, which are equal. */
 export interface MoveResult {
   readonly from: string;
@@ -56,6 +59,8 @@ export async function moveStore(
   to: Provider,
   options: MoveOptions = {},
 ): Promise<MoveResult> {
+  checkMembers(options, MOVE_OPTIONS, "moveStore");
+  checkFlag(options.again, "again");
   const { signal, again = false } = options;
   const plan = await planMove(from, to, { again });
   signal?.throwIfAborted();

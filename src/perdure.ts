@@ -3,6 +3,7 @@
 import { Client } from "./client/client.ts";
 import { Committer } from "./core/committer.ts";
 import { PerdureError } from "./core/errors.ts";
+import { checkFlag, checkMembers, type Members } from "./core/known-members.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./runtime/registry.ts";
@@ -16,6 +17,8 @@ export interface OpenOptions {
   /** Whether work is taken at once. Default true. */
   readonly autoStart?: boolean;
 }
+
+const OPEN_OPTIONS: Members<OpenOptions> = { register: true, runtime: true, autoStart: true };
 
 /** A store, a runtime and a client, opened together and closed together. */
 export class Perdure implements AsyncDisposable {
@@ -38,6 +41,8 @@ export class Perdure implements AsyncDisposable {
 
   /** Opens a store by its address (`sqlite:./orders.db`, `postgres://host/database`) or takes one that is open. */
   static async open(store: string | Provider, options: OpenOptions = {}): Promise<Perdure> {
+    checkMembers(options, OPEN_OPTIONS, "Perdure.open");
+    checkFlag(options.autoStart, "autoStart");
     const provider = typeof store === "string" ? await openProvider(store) : store;
     const owns = typeof store === "string";
     try {

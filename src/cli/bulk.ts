@@ -4,7 +4,7 @@
 //   BK3. Each instance succeeds or is refused on its own. One that a filter chose and that has moved on since is
 //        passed over; one that somebody named is told as refused.
 
-import type { ListFilter } from "../client/admin.ts";
+import type { ListFilter } from "../client/list-filter.ts";
 import type { Command } from "commander";
 import { isPerdureError, type PerdureError } from "../core/errors.ts";
 import type { Call, CommonOptions } from "./define-command.ts";

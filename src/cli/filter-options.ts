@@ -3,7 +3,7 @@
 //        all instances are asked for by `--all`.
 
 import type { Command } from "commander";
-import type { ListFilter } from "../client/admin.ts";
+import type { ListFilter } from "../client/list-filter.ts";
 import { CliError } from "./exit-codes.ts";
 import { parsePast } from "./times.ts";
 

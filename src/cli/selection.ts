@@ -2,7 +2,8 @@
 //   SL1. A selection is counted and shown before anything is changed, and read page by page while it is.
 //   SL2. What a filter selects is narrowed to what the command can do anything about, so that the count is honest.
 
-import type { InstanceSummary, ListFilter } from "../client/admin.ts";
+import type { InstanceSummary } from "../client/admin.ts";
+import type { ListFilter } from "../client/list-filter.ts";
 import type { Client } from "../client/client.ts";
 import { CliError } from "./exit-codes.ts";
 import { filterOf, type FilterOptions } from "./filter-options.ts";

@@ -3,31 +3,22 @@
 import { registeredWork, type RegisteredWork } from "../core/claimable.ts";
 import { parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import {
   isTerminalStatus,
-  type InstanceFilter,
   type InstancePage,
   type InstanceRecord,
   type ListRequest,
   type Removed,
 } from "../core/provider/index.ts";
 import { instanceInfo, type InstanceInfo } from "./instance-info.ts";
+import { storeFilter, type ListFilter } from "./list-filter.ts";
 import { notFound, type Store } from "./store.ts";
 
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 const BULK_DEFAULT = 1_000;
 
-/** As the store's filter, with dates. */
-export interface ListFilter extends Omit<
-  InstanceFilter,
-  "status" | "createdAfter" | "createdBefore" | "completedBefore"
-> {
-  readonly status?: NonNullable<InstanceFilter["status"]>[number] | InstanceFilter["status"];
-  readonly createdAfter?: Date;
-  readonly createdBefore?: Date;
-  readonly completedBefore?: Date;
-}
 /** Which page of a list, and in which order. */
 export interface ListOptions {
   readonly cursor?: string;
@@ -50,13 +41,20 @@ export interface PruneOptions {
   /** Only executions that ended longer ago than this, or before that moment. */
   readonly completedBefore?: Date | Duration;
 }
+export type PruneManyOptions = PruneOptions & { readonly limit?: number };
+
+const LIST_OPTIONS: Members<ListOptions> = { cursor: true, limit: true, order: true };
+const PRUNE_OPTIONS: Members<PruneOptions> = { keepLast: true, completedBefore: true };
+const PRUNE_MANY_OPTIONS: Members<PruneManyOptions> = { ...PRUNE_OPTIONS, limit: true };
 
 export async function listInstances(
   store: Store,
   filter: ListFilter,
   options: ListOptions,
 ): Promise<InstanceList> {
+  checkMembers(options, LIST_OPTIONS, "client.list");
   const { limit = PAGE_DEFAULT, order = "newest", cursor = null } = options;
+  checkChoice(order, ["newest", "oldest"], "order");
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
     throw new PerdureError("INVALID_ARGUMENT", `limit is from 1 to ${PAGE_MAX}, not ${limit}.`);
   }
@@ -110,11 +108,13 @@ export async function pruneInstance(
 export async function pruneMany(
   store: Store,
   filter: ListFilter,
-  options: PruneOptions & { readonly limit?: number },
+  options: PruneManyOptions,
 ): Promise<Removed> {
+  checkMembers(options, PRUNE_MANY_OPTIONS, "client.pruneMany");
+  const { limit, ...which } = options;
   let total = NOTHING;
-  for (const { id } of await matching(store, filter, options.limit ?? BULK_DEFAULT)) {
-    const request = { id, ...storePrune(store, options) };
+  for (const { id } of await matching(store, filter, limit ?? BULK_DEFAULT)) {
+    const request = { id, ...storePrune(store, which) };
     const removed = await store.read((provider) => provider.pruneExecutions(request));
     if (removed !== null) total = add(total, removed);
   }
@@ -172,6 +172,7 @@ async function matching(
   filter: ListFilter,
   limit: number,
 ): Promise<readonly InstanceRecord[]> {
+  checkWhole(limit, 1, "limit");
   const found: InstanceRecord[] = [];
   let cursor: string | null = null;
   do {
@@ -194,25 +195,13 @@ function summary(record: InstanceRecord, store: Store): InstanceSummary {
   return rest;
 }
 
-function storeFilter(filter: ListFilter): InstanceFilter {
-  const { status, createdAfter, createdBefore, completedBefore, ...rest } = filter;
-  return {
-    ...rest,
-    ...(status === undefined ? {} : { status: typeof status === "string" ? [status] : status }),
-    ...(createdAfter === undefined ? {} : { createdAfter: createdAfter.getTime() }),
-    ...(createdBefore === undefined ? {} : { createdBefore: createdBefore.getTime() }),
-    ...(completedBefore === undefined ? {} : { completedBefore: completedBefore.getTime() }),
-  };
-}
-
 function storePrune(
   store: Store,
   options: PruneOptions,
 ): { keepLast?: number; completedBefore?: number } {
+  checkMembers(options, PRUNE_OPTIONS, "client.prune");
   const { keepLast, completedBefore } = options;
-  if (keepLast !== undefined && (!Number.isInteger(keepLast) || keepLast < 1)) {
-    throw new PerdureError("INVALID_ARGUMENT", `keepLast is at least 1, not ${keepLast}.`);
-  }
+  checkWhole(keepLast, 1, "keepLast");
   return {
     ...(keepLast === undefined ? {} : { keepLast }),
     ...(completedBefore === undefined

@@ -11,11 +11,19 @@ import { PerdureError } from "../core/errors.ts";
 import type { OrchestrationStarted } from "../core/history-events.ts";
 import { limitedCodec } from "../core/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
+import { parseAttributes } from "../core/attributes.ts";
 import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
 import type { ConflictPolicy, StartItem, StartResult } from "../core/provider/commit.ts";
 import type { Removed } from "../core/provider/admin.ts";
 import type { KeptMessage } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
+import {
+  checkChoice,
+  checkFlag,
+  checkMembers,
+  checkWhole,
+  type Members,
+} from "../core/known-members.ts";
 import { quietTelemetry } from "../core/quiet-telemetry.ts";
 import { parseVersion } from "../core/semver.ts";
 import { validate } from "../core/standard-schema.ts";
@@ -30,8 +38,8 @@ import {
   pruneInstance,
   pruneMany,
   type InstanceList,
-  type ListFilter,
   type ListOptions,
+  type PruneManyOptions,
   type PruneOptions,
   type RuntimeInfo,
 } from "./admin.ts";
@@ -39,15 +47,11 @@ import { checkDefinition, type Expected } from "./definition-check.ts";
 import { ended } from "./endings.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
+import type { ListFilter } from "./list-filter.ts";
 import { Store } from "./store.ts";
 import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./unclaimed.ts";
 
-const CONFLICT_POLICIES: readonly string[] = [
-  "fail",
-  "useExisting",
-  "restart",
-  "terminateExisting",
-];
+const CONFLICT_POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as const;
 const DEFAULT_PRIORITY = 3;
 
 /** What `client.start` may be told about an instance. */
@@ -92,6 +96,27 @@ export interface ClientOptions {
   readonly limits?: Partial<Limits>;
 }
 
+const START_OPTIONS: Members<StartOptions> = {
+  id: true,
+  version: true,
+  onConflict: true,
+  delay: true,
+  at: true,
+  priority: true,
+  attributes: true,
+  events: true,
+  requestId: true,
+  tx: true,
+};
+const START_EVENT: Members<NonNullable<StartOptions["events"]>[number]> = {
+  name: true,
+  data: true,
+};
+const FORK_OPTIONS: Members<ForkOptions> = { beforeSequence: true, execution: true, id: true };
+const CLIENT_OPTIONS: Members<ClientOptions> = { codec: true, telemetry: true, limits: true };
+const DELETE_OPTIONS = { force: true } as const;
+const BULK_OPTIONS = { limit: true } as const;
+
 declare module "../core/activity-context.ts" {
   interface LinkedTypes {
     readonly client: Client;
@@ -104,6 +129,7 @@ export class Client {
   readonly #telemetry: Telemetry | null;
 
   constructor(provider: Provider, options: ClientOptions = {}) {
+    checkMembers(options, CLIENT_OPTIONS, "a client");
     const limits = resolveLimits(options.limits);
     const { telemetry = null } = options;
     this.#telemetry = telemetry === null ? null : quietTelemetry(telemetry);
@@ -180,34 +206,39 @@ export class Client {
   }
 
   /** Instances that match, newest first unless said otherwise, a page at a time. */
-  list(filter: ListFilter = {}, options: ListOptions = {}): Promise<InstanceList> {
+  async list(filter: ListFilter = {}, options: ListOptions = {}): Promise<InstanceList> {
     return listInstances(this.#store, filter, options);
   }
-  count(filter: ListFilter = {}): Promise<number> {
+  async count(filter: ListFilter = {}): Promise<number> {
     return countInstances(this.#store, filter);
   }
 
   /** Deletes an ended instance with its children; `force` also what is live. */
-  delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
+  async delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
+    checkMembers(options, DELETE_OPTIONS, "client.delete");
+    checkFlag(options.force, "force");
     return deleteInstance(this.#store, parseInstanceReference(id), options.force ?? false);
   }
   /** Deletes what has ended and matches; live instances and children of live ones are left alone. */
-  deleteMany(filter: ListFilter, options: { readonly limit?: number } = {}): Promise<Removed> {
+  async deleteMany(
+    filter: ListFilter,
+    options: { readonly limit?: number } = {},
+  ): Promise<Removed> {
+    checkMembers(options, BULK_OPTIONS, "client.deleteMany");
     return deleteMany(this.#store, filter, options.limit);
   }
   /** Removes old executions; never the newest. */
-  prune(id: string, options: PruneOptions = {}): Promise<Removed> {
+  async prune(id: string, options: PruneOptions = {}): Promise<Removed> {
     return pruneInstance(this.#store, parseInstanceReference(id), options);
   }
-  pruneMany(
-    filter: ListFilter,
-    options: PruneOptions & { readonly limit?: number } = {},
-  ): Promise<Removed> {
+  async pruneMany(filter: ListFilter, options: PruneManyOptions = {}): Promise<Removed> {
     return pruneMany(this.#store, filter, options);
   }
 
   /** A new instance with the past of another, up to an event. */
   async fork(id: string, options: ForkOptions): Promise<Handle> {
+    checkMembers(options, FORK_OPTIONS, "client.fork");
+    checkWhole(options.execution, 1, "execution");
     const source = await this.#store.record(parseInstanceReference(id));
     const execution = options.execution ?? source.execution;
     const rows = await this.#store.read((provider) =>
@@ -250,6 +281,7 @@ export class Client {
         "client.start takes an orchestration or its name.",
       );
     }
+    checkMembers(options, START_OPTIONS, "client.start");
     const { environment } = this.#store.provider;
     const name = typeof target === "string" ? parseName(target, "orchestration name") : target.name;
     const version = options.version ?? (typeof target === "string" ? null : target.version);
@@ -262,8 +294,9 @@ export class Client {
     const schema = typeof target === "string" ? undefined : target.options.input;
     const checked =
       schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
+    checkChoice(options.onConflict, CONFLICT_POLICIES, "onConflict");
     if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
-    const attributes = checkAttributes(options.attributes ?? {});
+    const attributes = parseAttributes(options.attributes ?? {}, { mayBeNull: false });
     const runId = environment.randomHex(16);
     const started: OrchestrationStarted = {
       kind: "OrchestrationStarted",
@@ -285,7 +318,7 @@ export class Client {
       onParentClose: "cancel",
       priority: options.priority ?? DEFAULT_PRIORITY,
       attributes,
-      onConflict: checkConflict(options.onConflict),
+      onConflict: options.onConflict ?? "fail",
       requestId,
       terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
       ...timing(options),
@@ -305,11 +338,14 @@ function startEvents(
   events: readonly { readonly name: string; readonly data?: unknown }[],
   codec: Codec,
 ): readonly KeptMessage[] {
-  return events.map(({ name, data }) => ({
-    name: parseName(name, "event name"),
-    data: codec.encode(data),
-    key: null,
-  }));
+  if (!Array.isArray(events)) {
+    throw new PerdureError("INVALID_ARGUMENT", "events is a list of { name, data }.");
+  }
+  return events.map((event: (typeof events)[number]) => {
+    checkMembers(event, START_EVENT, "an event of client.start");
+    const { name, data } = event;
+    return { name: parseName(name, "event name"), data: codec.encode(data), key: null };
+  });
 }
 
 function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {
@@ -321,23 +357,4 @@ function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {
   const dueAt = options.at instanceof Date ? options.at.getTime() : NaN;
   if (Number.isNaN(dueAt)) throw new PerdureError("INVALID_ARGUMENT", "at is a valid Date.");
   return { dueAt };
-}
-
-function checkConflict(policy: ConflictPolicy | undefined): ConflictPolicy {
-  if (policy === undefined) return "fail";
-  if (CONFLICT_POLICIES.includes(policy)) return policy;
-  const message = `onConflict is one of ${CONFLICT_POLICIES.join(", ")}, not ${String(policy)}.`;
-  throw new PerdureError("INVALID_ARGUMENT", message);
-}
-
-function checkAttributes(attributes: Readonly<Record<string, string>>): Record<string, string> {
-  for (const [name, value] of Object.entries(attributes)) {
-    parseName(name, "attribute name");
-    if (typeof value === "string") continue;
-    throw new PerdureError(
-      "INVALID_ARGUMENT",
-      `Attribute "${name}" is a text, not ${typeof value}.`,
-    );
-  }
-  return { ...attributes };
 }

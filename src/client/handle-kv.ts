@@ -1,7 +1,8 @@
 // An instance's key-values, from the outside: as of its last commit, also after its end.
 
+import { parseKey } from "../core/ids.ts";
 import type { Store } from "./store.ts";
-import { waitUntil, type WaitOptions } from "./waiting.ts";
+import { checkWait, waitUntil, type WaitOptions } from "./waiting.ts";
 
 export class HandleKeyValues {
   readonly #store: Store;
@@ -14,6 +15,7 @@ export class HandleKeyValues {
 
   /** Undefined: there is no such key. */
   async get<T = unknown>(key: string): Promise<T | undefined> {
+    parseKey(key);
     const record = await this.#store.read((provider) => provider.readKeyValue(this.#id, key));
     // What a key holds is the caller's to know.
     return record === null ? undefined : (this.#store.codec.decode(record.value) as T);
@@ -27,6 +29,8 @@ export class HandleKeyValues {
 
   /** Waits until the key is there. */
   async waitFor<T = unknown>(key: string, options: WaitOptions = {}): Promise<T> {
+    parseKey(key);
+    checkWait(options, "handle.kv.waitFor");
     const look = async (until: number): Promise<{ readonly value: T } | null> => {
       const record = await this.#store.read((store) => store.readKeyValue(this.#id, key), until);
       if (record !== null) return { value: this.#store.codec.decode(record.value) as T };

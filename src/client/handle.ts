@@ -8,6 +8,7 @@ import type { EventDef } from "../core/definitions.ts";
 import type { Duration } from "../core/duration.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
+import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { parseName, parseRequestId } from "../core/ids.ts";
 import {
@@ -23,7 +24,13 @@ import { checkDefinition, type Expected } from "./definition-check.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
 import { ended } from "./endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
-import { historyPart, incompleteHistory, reaches, type HistoryOptions } from "./history-part.ts";
+import {
+  checkHistoryOptions,
+  historyPart,
+  incompleteHistory,
+  reaches,
+  type HistoryOptions,
+} from "./history-part.ts";
 import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
 import { NodeHandle } from "./node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
@@ -32,7 +39,7 @@ import type { Store } from "./store.ts";
 import { treeOf, type InstanceTree } from "./tree.ts";
 import { unreadOf } from "./unread.ts";
 import { unclaimedOf } from "./unclaimed.ts";
-import { waitUntil } from "./waiting.ts";
+import { checkSignal, waitUntil } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
 
 /** How often an instance that goes on all the time is looked at before what was seen last is taken. */
@@ -61,6 +68,12 @@ type RaiseArguments<Raised> = unknown extends Raised
     ? [data?: Raised, options?: RaiseOptions]
     : [data: Raised, options?: RaiseOptions];
 
+const RESULT_OPTIONS: Members<ResultOptions> = { timeout: true, signal: true, execution: true };
+const RAISE_OPTIONS: Members<RaiseOptions> = { requestId: true, ifMissing: true, tx: true };
+const WATCH_OPTIONS = { signal: true } as const;
+const RESTART_OPTIONS = { requestId: true } as const;
+const WHY = { reason: true, by: true } as const;
+
 /** One instance, seen from outside, whoever runs it. Everything on it asks the store. */
 export class Handle<O = unknown, Nodes = Record<never, never>> {
   readonly id: string;
@@ -78,6 +91,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** Waits for the end and returns the value, or rejects with OrchestrationError. */
   async result(options: ResultOptions = {}): Promise<O> {
+    checkMembers(options, RESULT_OPTIONS, "handle.result");
+    checkSignal(options.signal);
+    checkWhole(options.execution, 1, "execution");
     const outcome = await this.#outcome(options);
     if (outcome.kind === "error") throw outcome.error;
     return outcome.value as O; // typed by the definition the handle was made from
@@ -106,6 +122,8 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   watch(
     options: { readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<InstanceInfo, void, undefined> {
+    checkMembers(options, WATCH_OPTIONS, "handle.watch");
+    checkSignal(options.signal);
     const describe = (record: InstanceRecord, tasks: readonly TaskRecord[]) =>
       this.#describe(record, tasks);
     return watchInstance(this.#store, this.id, describe, options.signal);
@@ -145,7 +163,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     data?: unknown,
     options: RaiseOptions = {},
   ): Promise<void> {
-    const name = parseName(typeof event === "string" ? event : event.name, "event name");
+    checkMembers(options, RAISE_OPTIONS, "raise");
+    checkChoice(options.ifMissing, ["fail", "keep"], "ifMissing");
+    const name = parseName(typeof event === "string" ? event : event?.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
     const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
     const { environment } = this.#store.provider;
@@ -208,6 +228,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** Runs an ended instance again with the same input, as its next execution. A repeated request id does it once. */
   async restart(options: { readonly requestId?: string } = {}): Promise<void> {
+    checkMembers(options, RESTART_OPTIONS, "handle.restart");
     const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
     const record = await this.#store.record(this.id);
     const first = await this.#firstEvent(record.execution);
@@ -259,6 +280,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** The events of an execution; the newest one unless another is named. */
   async history(options: HistoryOptions = {}): Promise<readonly HistoryEvent[]> {
+    checkHistoryOptions(options);
     const record = await this.#store.record(this.id);
     const execution = options.execution ?? record.execution;
     const address = { key: record.key, execution };
@@ -322,6 +344,7 @@ function readableEvents(rows: readonly HistoryRow[]): {
 function whyOf(why: Why): { reason: string; by?: string } {
   const given: Partial<Exclude<Why, string>> | null =
     typeof why === "string" ? { reason: why } : why;
+  if (typeof given === "object" && given !== null) checkMembers(given, WHY, "a reason");
   const { reason, by } = given ?? {};
   if (typeof reason !== "string" || (by !== undefined && typeof by !== "string")) {
     throw new PerdureError(

@@ -2,6 +2,7 @@
 
 import { PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
+import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 
 export interface HistoryOptions {
@@ -13,13 +14,19 @@ export interface HistoryOptions {
   readonly limit?: number;
 }
 
+const HISTORY_OPTIONS: Members<HistoryOptions> = { execution: true, after: true, limit: true };
+
+export function checkHistoryOptions(options: HistoryOptions): void {
+  checkMembers(options, HISTORY_OPTIONS, "handle.history");
+  checkWhole(options.execution, 1, "execution");
+  checkWhole(options.after, 0, "after");
+  if (options.limit !== Infinity) checkWhole(options.limit, 0, "limit");
+}
+
 export function historyPart(
   rows: readonly HistoryRow[],
   { after = 0, limit = Infinity }: HistoryOptions,
 ): readonly HistoryEvent[] {
-  if (!Number.isInteger(after) || after < 0 || !(limit >= 0)) {
-    throw new PerdureError("INVALID_ARGUMENT", "after and limit are whole numbers from 0 on.");
-  }
   const touched = rows.filter((row) => row.last > after && row.first <= after + limit);
   return decodeHistory(touched).filter(
     ({ sequence }) => sequence > after && sequence <= after + limit,

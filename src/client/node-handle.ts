@@ -13,7 +13,7 @@ import { checkDefinition, type Expected } from "./definition-check.ts";
 import { failureOf, isMeant, nodeRuns, type NodeRun, type NodeStatus } from "./node-runs.ts";
 import { nodeValues } from "./node-values.ts";
 import type { Store } from "./store.ts";
-import { waitUntil, type WaitOptions } from "./waiting.ts";
+import { checkWait, waitUntil, type WaitOptions } from "./waiting.ts";
 
 /** What is known of one run of a flow's node. */
 export interface NodeInfo {
@@ -46,6 +46,7 @@ export class NodeHandle<T = unknown> {
 
   /** Waits until the node has ended and returns its value, or rejects with its error. */
   async result(options: WaitOptions = {}): Promise<T> {
+    checkWait(options, "the result of a node");
     const what = `Node "${this.path}" of "${this.#id}" did not end`;
     const found = await waitUntil(this.#store, this.#id, options, () => this.#look(), what);
     return found.value as T; // typed by the flow that the handle was made from

@@ -3,12 +3,27 @@
 
 import { formatDuration, parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
+import { showValue } from "../core/ids.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import { Changes } from "./changes.ts";
 import type { Store } from "./store.ts";
 
 export interface WaitOptions {
   readonly timeout?: Duration;
   readonly signal?: AbortSignal;
+}
+
+const WAIT_OPTIONS: Members<WaitOptions> = { timeout: true, signal: true };
+
+/** Refuses options that are none, before anything is waited for. */
+export function checkWait(options: WaitOptions, what: string): void {
+  checkMembers(options, WAIT_OPTIONS, what);
+  checkSignal(options.signal);
+}
+
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw new PerdureError("INVALID_ARGUMENT", `signal is an AbortSignal, not ${showValue(signal)}.`);
 }
 
 /** What `look` finds; null means not yet. `what` names it when time is over. */

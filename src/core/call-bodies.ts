@@ -1,12 +1,13 @@
 // What a call of the context asks for, from its arguments: checked and encoded before anything is recorded (J1).
 
-import { activityOptions, type Activity, type Orchestration } from "./definitions.ts";
+import { activityOptions, RUN_OPTIONS, type Activity, type Orchestration } from "./definitions.ts";
 import type { RunOptions as ActivityRunOptions } from "./definitions.ts";
 import type { CallOptions, StepOptions } from "./context-types.ts";
 import { parseDuration, type Duration } from "./duration.ts";
 import { PerdureError } from "./errors.ts";
 import type { ActivityOptions, ActivityScheduled } from "./history-events.ts";
 import { childInstanceId, parseChildId, parseName } from "./ids.ts";
+import { checkChoice, checkFunction, checkMembers, type Members } from "./known-members.ts";
 import { normalizeRetry } from "./retry-policy.ts";
 import type { Run } from "./run.ts";
 import { parseVersion } from "./semver.ts";
@@ -14,6 +15,9 @@ import { validateNow } from "./standard-schema.ts";
 
 export type AnyActivity = Activity<never, unknown> | string;
 export type AnyOrchestration = Orchestration<never, unknown> | string;
+
+const STEP_OPTIONS: Members<StepOptions> = { retry: true, timeout: true };
+const CALL_OPTIONS: Members<CallOptions> = { id: true, version: true, onParentClose: true };
 
 export function activityBody(
   run: Run,
@@ -26,31 +30,33 @@ export function activityBody(
   }
   const name = typeof activity === "string" ? parseName(activity, "activity name") : activity.name;
   const defaults: ActivityOptions = typeof activity === "string" ? {} : activity.options;
-  const own = options === undefined ? {} : activityOptions(options, `activity "${name}"`);
+  const own = options === undefined ? {} : runOptions(options, `activity "${name}"`);
   return { kind: "ActivityScheduled", name, input: run.codec.encode(input), ...defaults, ...own };
 }
 
-export function stepBody(name: string, fn: unknown, options: StepOptions | undefined) {
-  parseName(name, "step name");
-  if (typeof fn !== "function") {
-    throw new PerdureError("INVALID_ARGUMENT", `ctx.step("${name}") needs a function.`);
-  }
-  const { retry, timeoutMs } = activityOptions(options ?? {}, `step "${name}"`);
+function runOptions(options: ActivityRunOptions, what: string): ActivityOptions {
+  checkMembers(options, RUN_OPTIONS, what);
+  return activityOptions(options, what);
+}
+
+export function stepBody(name: string, fn: unknown, options: StepOptions = {}) {
+  const what = `step "${parseName(name, "step name")}"`;
+  checkFunction(fn, what);
+  checkMembers(options, STEP_OPTIONS, what);
+  const { retry, timeoutMs } = activityOptions(options, what);
   return {
     kind: "StepScheduled" as const,
     name,
-    ...(retry === undefined ? {} : { retry: normalizeRetry(options?.retry) }),
+    ...(retry === undefined ? {} : { retry: normalizeRetry(options.retry) }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }
 
 export function childBody(run: Run, child: AnyOrchestration, input: unknown, options: CallOptions) {
+  checkMembers(options, CALL_OPTIONS, "ctx.call");
   const target = targetOf(child, options.version, "ctx.call");
-  const abandon: string | undefined = options.onParentClose;
-  if (abandon !== undefined && abandon !== "cancel" && abandon !== "abandon") {
-    const message = `onParentClose is "cancel" or "abandon", not ${String(abandon)}.`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
-  }
+  const { onParentClose } = options;
+  checkChoice(onParentClose, ["cancel", "abandon"], "onParentClose");
   const id =
     options.id === undefined
       ? childInstanceId({
@@ -65,7 +71,7 @@ export function childBody(run: Run, child: AnyOrchestration, input: unknown, opt
     id,
     ...(options.id === undefined ? {} : { explicitId: true as const }),
     input: run.codec.encode(checkedInput(child, input)),
-    ...(abandon === "abandon" ? { onParentClose: "abandon" as const } : {}),
+    ...(onParentClose === "abandon" ? { onParentClose: "abandon" as const } : {}),
   };
 }
 

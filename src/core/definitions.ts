@@ -9,10 +9,16 @@ import { checkExecutor, type Executor } from "./executor.ts";
 import type { ActivityOptions } from "./history-events.ts";
 import { parseName } from "./ids.ts";
 import type { OrchestrationContext } from "./context-types.ts";
+import { checkChoice, checkFunction, checkMembers, type Members } from "./known-members.ts";
 import { normalizeRetry, type Retry } from "./retry-policy.ts";
 import { parseVersion } from "./semver.ts";
 import { parseSession } from "./session-id.ts";
-import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard-schema.ts";
+import {
+  checkSchema,
+  type SchemaInput,
+  type SchemaOutput,
+  type StandardSchema,
+} from "./standard-schema.ts";
 import { normalizeTags } from "./tags.ts";
 
 /** What a caller may say about an activity call. */
@@ -39,6 +45,21 @@ export interface ActivityDefaults extends RunOptions {
   readonly input?: StandardSchema;
   readonly output?: StandardSchema;
 }
+export const RUN_OPTIONS: Members<RunOptions> = {
+  retry: true,
+  timeout: true,
+  scheduleToClose: true,
+  priority: true,
+  tags: true,
+  session: true,
+  heartbeatTimeout: true,
+};
+const ACTIVITY_DEFAULTS: Members<ActivityDefaults> = {
+  ...RUN_OPTIONS,
+  executor: true,
+  input: true,
+  output: true,
+};
 export type ActivityFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
 
 /** An activity, as `activity(…)` makes it: a name, a function, defaults, and the types of both sides. */
@@ -69,11 +90,15 @@ export function activity<I, O, Name extends string>(
   defaults: ActivityDefaults = {},
 ): Activity<I, O, Name> {
   parseName(name, "activity name");
-  mustBeFunction(fn, `activity "${name}"`);
+  const what = `activity "${name}"`;
+  checkFunction(fn, what);
+  checkMembers<ActivityDefaults>(defaults, ACTIVITY_DEFAULTS, what);
   if (defaults.executor !== undefined) {
-    checkExecutor(defaults.executor, `executor of activity "${name}"`);
+    checkExecutor(defaults.executor, `executor of ${what}`);
   }
-  const options = activityOptions(defaults, `activity "${name}"`);
+  checkSchema(defaults.input, `input of ${what}`);
+  checkSchema(defaults.output, `output of ${what}`);
+  const options = activityOptions(defaults, what);
   return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
 }
 
@@ -86,6 +111,12 @@ export interface OrchestrationOptions {
   /** What a divergence from history does: "block" (default) waits for other code, "fail" ends the instance. */
   readonly onNondeterminism?: "block" | "fail";
 }
+const ORCHESTRATION_OPTIONS: Members<OrchestrationOptions> = {
+  version: true,
+  input: true,
+  output: true,
+  onNondeterminism: true,
+};
 /** An orchestration, as `orchestration(…)` makes it; a flow is one too. */
 export interface Orchestration<I, O, Nodes = Record<never, never>> {
   readonly kind: "orchestration";
@@ -122,14 +153,14 @@ export function orchestration<I, O>(
   options: OrchestrationOptions = {},
 ): Orchestration<I, O> {
   parseName(name, "orchestration name");
-  mustBeFunction(fn, `orchestration "${name}"`);
+  const what = `orchestration "${name}"`;
+  checkFunction(fn, what);
+  checkMembers<OrchestrationOptions>(options, ORCHESTRATION_OPTIONS, what);
   const version = options.version ?? "1.0.0";
   parseVersion(version);
-  const policy: string | undefined = options.onNondeterminism;
-  if (policy !== undefined && policy !== "block" && policy !== "fail") {
-    const message = `onNondeterminism of "${name}" is "block" or "fail", not ${String(policy)}.`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
-  }
+  checkSchema(options.input, `input of ${what}`);
+  checkSchema(options.output, `output of ${what}`);
+  checkChoice(options.onNondeterminism, ["block", "fail"], `onNondeterminism of "${name}"`);
   return Object.freeze({ kind: "orchestration", name, version, options, handler: fn });
 }
 
@@ -149,6 +180,7 @@ export function event<Schema extends StandardSchema>(
 export function event<T = undefined>(name: string): EventDef<T>;
 export function event<T>(name: string, schema?: StandardSchema): EventDef<T> {
   parseName(name, "event name");
+  checkSchema(schema, `event "${name}"`);
   return Object.freeze({ kind: "event", name, ...(schema === undefined ? {} : { schema }) });
 }
 
@@ -181,9 +213,4 @@ function positive(duration: Duration, what: string): number {
   const ms = parseDuration(duration, what);
   if (ms > 0) return ms;
   throw new PerdureError("INVALID_ARGUMENT", `${what} must be more than 0.`);
-}
-
-function mustBeFunction(fn: unknown, what: string): void {
-  if (typeof fn === "function") return;
-  throw new PerdureError("INVALID_ARGUMENT", `${what} needs a function, not ${typeof fn}.`);
 }

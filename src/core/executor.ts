@@ -6,6 +6,7 @@
 import type { ActivityContext } from "./activity-context.ts";
 import { PerdureError } from "./errors.ts";
 import { showValue } from "./ids.ts";
+import { checkMembers, type Members } from "./known-members.ts";
 
 /** One attempt, as an executor of your own receives it. */
 export interface ExecutorTask {
@@ -38,14 +39,11 @@ export interface Threads {
 /** Where an activity runs: in the process, in threads, or wherever a function of yours takes it. */
 export type Executor = "process" | Threads | ExecutorFunction;
 
-const OPTIONS = ["module", "size", "memoryMb"];
+const OPTIONS: Members<ThreadsOptions> = { module: true, size: true, memoryMb: true };
 
 /** Describes a set of worker threads that load a module and run the activities it exports. */
 export function threads(options: ThreadsOptions): Threads {
-  const given: unknown = options;
-  if (typeof given !== "object" || given === null) throw invalid("threads takes { module, size }");
-  const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined) throw invalid(`${unknown} is no option of threads`);
+  checkMembers(options, OPTIONS, "threads");
   const { module, size, memoryMb } = options;
   return Object.freeze({
     kind: "threads",

@@ -69,6 +69,11 @@ export function parseName(value: unknown, what: string): string {
   return name;
 }
 
+/** The key of a key-value: as a name, or empty. */
+export function parseKey(value: unknown): string {
+  return value === "" ? value : parseName(value, "key");
+}
+
 /** The key under which a repeated call is recognised. */
 export function parseRequestId(value: unknown): string {
   return parseText(value, "request id", BYTES_MAX);

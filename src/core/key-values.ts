@@ -4,7 +4,7 @@ import type { KeyValues, Task } from "./context-types.ts";
 import type { DurableTask } from "./durable-task.ts";
 import { parseDuration, type Duration } from "./duration.ts";
 import { PerdureError } from "./errors.ts";
-import { parseInstanceReference } from "./ids.ts";
+import { parseInstanceReference, parseKey } from "./ids.ts";
 import { callStep } from "./run-calls.ts";
 import { decodeNow } from "./run-delivery.ts";
 import { clearKeyValues, deleteKeyValue, pruneKeyValues, setKeyValue } from "./run-self.ts";
@@ -16,7 +16,7 @@ const READ_STEP = "perdure.kv.get";
 export function keyValues(run: Run): KeyValues {
   const members = {
     get: (key: string) => {
-      const text = run.state.get(key);
+      const text = run.state.get(parseKey(key));
       return text === undefined ? undefined : decodeNow(run, text);
     },
     set: (key: string, value: unknown) => setKeyValue(run, key, value),
@@ -29,7 +29,7 @@ export function keyValues(run: Run): KeyValues {
     pruneOlderThan: (age: Duration) => pruneKeyValues(run, parseDuration(age, "age")),
     of: (instanceId: string) => {
       const id = parseInstanceReference(instanceId);
-      return { get: (key: string) => readOther(run, id, key) };
+      return { get: (key: string) => readOther(run, id, parseKey(key)) };
     },
   };
   // What a key holds is the caller's to know: the public type lets them say it.

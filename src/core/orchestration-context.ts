@@ -26,6 +26,13 @@ import type { Duration } from "./duration.ts";
 import { PerdureError } from "./errors.ts";
 import { parseInstanceId, parseName } from "./ids.ts";
 import { keyValues } from "./key-values.ts";
+import {
+  checkChoice,
+  checkFlag,
+  checkFunction,
+  checkMembers,
+  type Members,
+} from "./known-members.ts";
 import { makeLogger } from "./log.ts";
 import { Info } from "./orchestration-info.ts";
 import { checkPayload } from "./limits.ts";
@@ -44,6 +51,14 @@ import { runScope, runShield } from "./run-scope.ts";
 import { setAttributes, setStatus } from "./run-self.ts";
 import type { Run } from "./run.ts";
 import { parseVersion } from "./semver.ts";
+
+type ContinueOptions = NonNullable<Parameters<OrchestrationContext["continueAsNew"]>[1]>;
+type PatchOptions = NonNullable<Parameters<OrchestrationContext["patched"]>[1]>;
+
+const DETACHED_OPTIONS: Members<DetachedOptions> = { id: true, version: true };
+const EVENT_OPTIONS: Members<EventOptions> = { since: true, details: true };
+const CONTINUE_OPTIONS: Members<ContinueOptions> = { version: true };
+const PATCH_OPTIONS: Members<PatchOptions> = { retired: true };
 
 type AnyEvent = EventDef<unknown, never> | string;
 
@@ -67,8 +82,8 @@ export function orchestrationContext(run: Run): OrchestrationContext {
     allSettled: (branches: readonly unknown[]) => joinAllSettled(run, branches),
     any: (branches: readonly unknown[]) => firstSuccess(run, branches),
     race: (branches: unknown) => race(run, branches),
-    continueAsNew: (input: unknown, options?: { readonly version?: string }) =>
-      continueAsNew(run, input, options?.version),
+    continueAsNew: (input: unknown, options: ContinueOptions = {}) =>
+      continueAsNew(run, input, options),
     now: () => {
       run.enter();
       return new Date(run.at);
@@ -81,9 +96,11 @@ export function orchestrationContext(run: Run): OrchestrationContext {
       run.enter();
       return run.random();
     },
-    patched: (change: string, options?: { readonly retired?: boolean }) => {
+    patched: (change: string, options: PatchOptions = {}) => {
       run.enter();
-      return run.patched(parseName(change, "change id"), options?.retired ?? false);
+      checkMembers(options, PATCH_OPTIONS, "ctx.patched");
+      checkFlag(options.retired, "retired");
+      return run.patched(parseName(change, "change id"), options.retired ?? false);
     },
     setStatus: (value: unknown) => setStatus(run, value),
     get status() {
@@ -95,6 +112,7 @@ export function orchestrationContext(run: Run): OrchestrationContext {
     shield: <T>(fn: () => T | Promise<T>) => runShield(run, fn),
     defer: (fn: () => unknown) => {
       run.enter();
+      checkFunction(fn, "ctx.defer");
       run.deferred.push(fn);
     },
     log: makeLogger((level, message, fields) => {
@@ -114,6 +132,7 @@ function startDetached(
   options: DetachedOptions,
 ): void {
   const scope = run.enter();
+  checkMembers(options, DETACHED_OPTIONS, "ctx.startDetached");
   const target = targetOf(child, options.version, "ctx.startDetached");
   const id = parseInstanceId(options.id);
   const text = run.codec.encode(checkedInput(child, input));
@@ -122,11 +141,10 @@ function startDetached(
 }
 
 function waitFor(run: Run, event: AnyEvent, options: EventOptions): Task<unknown> {
-  const name = parseName(typeof event === "string" ? event : event.name, "event name");
-  const since: string | undefined = options.since;
-  if (since !== undefined && since !== "ever" && since !== "now") {
-    throw new PerdureError("INVALID_ARGUMENT", `since is "ever" or "now", not ${String(since)}.`);
-  }
+  const name = parseName(typeof event === "string" ? event : event?.name, "event name");
+  checkMembers(options, EVENT_OPTIONS, "ctx.event");
+  const { since } = options;
+  checkChoice(since, ["ever", "now"], "since");
   return callEvent(run, {
     kind: "EventSubscribed",
     name,
@@ -168,8 +186,10 @@ function race(run: Run, branches: unknown): Task<unknown> {
   }));
 }
 
-function continueAsNew(run: Run, input: unknown, version: string | undefined): Promise<never> {
+function continueAsNew(run: Run, input: unknown, options: ContinueOptions): Promise<never> {
   const scope = run.enter();
+  checkMembers(options, CONTINUE_OPTIONS, "ctx.continueAsNew");
+  const { version } = options;
   if (version !== undefined) parseVersion(version);
   const text = run.codec.encode(input);
   checkPayload(text, "The next execution's input", run.limits);

@@ -2,7 +2,8 @@
 // any other, in call order; they work after a cancel too (19b).
 
 import type { CommandBody } from "./history-events.ts";
-import { parseName } from "./ids.ts";
+import { parseKey } from "./ids.ts";
+import { parseAttributes } from "./attributes.ts";
 import type { Run } from "./run.ts";
 
 export function setStatus(run: Run, value: unknown): void {
@@ -19,7 +20,7 @@ export function setStatus(run: Run, value: unknown): void {
 
 export function setKeyValue(run: Run, key: string, value: unknown): void {
   run.enter();
-  checkKey(key);
+  parseKey(key);
   const body = { kind: "KeyValueSet", key, value: run.codec.encode(value) } as const;
   within(run, body, () => run.state.checkKeyValue(key, body.value, run.limits));
   record(run, body, ({ value: recorded }) => run.state.set(key, recorded, run.at));
@@ -27,7 +28,7 @@ export function setKeyValue(run: Run, key: string, value: unknown): void {
 
 export function deleteKeyValue(run: Run, key: string): void {
   run.enter();
-  checkKey(key);
+  parseKey(key);
   record(run, { kind: "KeyValueCleared", key }, () => run.state.delete(key));
 }
 
@@ -46,8 +47,8 @@ export function pruneKeyValues(run: Run, ageMs: number): number {
 
 export function setAttributes(run: Run, attributes: Readonly<Record<string, string | null>>): void {
   run.enter();
-  for (const name of Object.keys(attributes)) parseName(name, "attribute name");
-  record(run, { kind: "AttributesSet", attributes: { ...attributes } }, (set) =>
+  const parsed = parseAttributes(attributes, { mayBeNull: true });
+  record(run, { kind: "AttributesSet", attributes: parsed }, (set) =>
     run.state.merge(set.attributes),
   );
 }
@@ -65,9 +66,4 @@ function record<Body extends CommandBody>(
 /** What history holds was within the limits then; what it does not hold was refused then, and is now. */
 function within(run: Run, body: CommandBody, check: () => void): void {
   if (!run.isRecorded(body)) check();
-}
-
-function checkKey(key: unknown): void {
-  // An empty key is a key; everything else follows the rule for names.
-  if (key !== "") parseName(key, "key");
 }

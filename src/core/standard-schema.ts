@@ -25,6 +25,19 @@ export type SchemaInput<Schema> =
 export type SchemaOutput<Schema> =
   Schema extends StandardSchema<unknown, infer Output> ? Output : never;
 
+/** Refuses what is neither absent nor a schema. */
+export function checkSchema(schema: unknown, what: string): void {
+  if (schema === undefined || isSchema(schema)) return;
+  const message = `The schema of ${what} is none by the Standard Schema convention, as those of Zod, Valibot and ArkType are.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
+}
+
+function isSchema(value: unknown): boolean {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const { "~standard": standard } = value as Partial<StandardSchema>; // looked at, not believed
+  return typeof standard?.validate === "function";
+}
+
 /** Validates where waiting is allowed: at the client and at the worker. */
 export async function validate(
   schema: StandardSchema,

@@ -10,6 +10,7 @@ import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { defaultCodec, type Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkChoice, checkMembers, type Members } from "../core/known-members.ts";
 import { invalid, Keyring, type EncryptionKey } from "./keys.ts";
 
 export type { EncryptionKey } from "./keys.ts";
@@ -31,7 +32,12 @@ const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const TEXT = /^enc1\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]+)$/;
-const OPTIONS: readonly string[] = ["keys", "current", "inner", "clear"];
+const OPTIONS: Members<EncryptingCodecOptions> = {
+  keys: true,
+  current: true,
+  inner: true,
+  clear: true,
+};
 
 const drawBytes = randomBytes; // EC5
 
@@ -41,10 +47,9 @@ const drawBytes = randomBytes; // EC5
  * whose key is not there `KEY_MISSING`; the instance is blocked, not failed.
  */
 export function encryptingCodec(options: EncryptingCodecOptions): Codec {
+  checkMembers(options, OPTIONS, "encryptingCodec");
   const { keys, current, inner = defaultCodec, clear = "refuse" } = options;
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined) throw invalid(`${unknown} is no option`);
-  if (clear !== "refuse" && clear !== "read") throw invalid(`clear is "refuse" or "read"`);
+  checkChoice(clear, ["refuse", "read"], "clear");
   if (typeof inner.encode !== "function" || typeof inner.decode !== "function") {
     throw invalid("inner has the methods encode and decode");
   }

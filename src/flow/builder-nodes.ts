@@ -1,6 +1,7 @@
 // From the arguments of a builder's call to what it collects.
 
-import type { ChildOptions } from "./builder-types.ts";
+import { stranger, type Members } from "../core/known-members.ts";
+import type { ChildOptions, ForkOptions, LoopOptions, WaitOptions } from "./builder-types.ts";
 import {
   isActivity,
   type Plan,
@@ -8,6 +9,21 @@ import {
   type PlannedNode,
   type PlannedWork,
 } from "./plan.ts";
+
+export const FORK_OPTIONS: Members<ForkOptions> = { onError: true };
+export const LOOP_OPTIONS: Members<LoopOptions> = { maxIterations: true, onMax: true };
+export const WAIT_OPTIONS: Members<WaitOptions> = { timeout: true, onTimeout: true };
+export const CHILD_OPTIONS: Members<ChildOptions> = { onParentClose: true, version: true };
+
+/** Mistakes: options that such a node does not know. */
+export function strangersIn(given: unknown, members: object, what: string): readonly PlannedNode[] {
+  if (given === undefined) return [];
+  if (typeof given !== "object" || given === null) {
+    return [mistake(`the options of ${what} are an object`)];
+  }
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(members, name));
+  return unknown.map((name) => mistake(stranger(name, members, what)));
+}
 
 /** Where an id may be left out it is the first argument if that is text. */
 export function idAndRest(
@@ -34,7 +50,11 @@ export function idOfFunction(run: unknown, index: number): string {
 }
 
 export function workOf(run: unknown, options: unknown): PlannedWork {
-  return { run, options: { ...(options as PlannedWork["options"] | undefined) } }; // judged by `build()`
+  if (options === undefined) return { run, options: {} };
+  if (typeof options !== "object" || options === null) {
+    return { run, options: {}, hasNoOptions: true };
+  }
+  return { run, options: { ...(options as PlannedWork["options"]) } }; // judged by `build()`
 }
 
 export function branchPlan(branch: unknown, start: object, what: string): Plan {

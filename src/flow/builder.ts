@@ -53,10 +53,15 @@ import { makeFlow, type Flow, type FlowSettings } from "./flow.ts";
 import {
   branchPlan,
   branchPlans,
+  CHILD_OPTIONS,
   childNode,
+  FORK_OPTIONS,
   idAndRest,
   idOfFunction,
+  LOOP_OPTIONS,
   nameOf,
+  strangersIn,
+  WAIT_OPTIONS,
   workOf,
 } from "./builder-nodes.ts";
 import type { Plan, PlannedNode } from "./plan.ts";
@@ -136,7 +141,8 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
     const { id, rest } = idAndRest(given, () => "fork");
     const branches = branchPlans(rest[0], this.#start());
     const { onError } = (rest[1] ?? {}) as ForkOptions;
-    return this.#with({ kind: "fork", id, branches, onError });
+    const wrong = strangersIn(rest[1], FORK_OPTIONS, `fork "${id}"`);
+    return this.#with(...wrong, { kind: "fork", id, branches, onError });
   }
 
   /** One run of the body for every item, at most `concurrency` at a time; gives their values in order. */
@@ -153,7 +159,8 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
   > {
     const { concurrency, onError, ...own } = options ?? {};
     const plan = branchPlan(body, this.#start(), `the body of map "${id}"`);
-    return this.#with({ kind: "map", id, items: workOf(items, own), plan, concurrency, onError });
+    const work = workOf(items, typeof options === "object" ? own : options);
+    return this.#with({ kind: "map", id, items: work, plan, concurrency, onError });
   }
 
   /** One of several branches, by a key that is worked out once and recorded. */
@@ -188,12 +195,13 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
       CaseNodes<Id, C> &
       Under<`${Id}.otherwise`, NodesOf<P>>
   >;
-  route(id: string, key: unknown, cases: unknown, options: unknown = {}): never {
-    const { otherwise, envelope, ...own } = options as RouteOptions & { otherwise?: unknown };
+  route(id: string, key: unknown, cases: unknown, options?: unknown): never {
+    const given = (options ?? {}) as RouteOptions & { otherwise?: unknown };
+    const { otherwise, envelope, ...own } = given;
     return this.#with({
       kind: "route",
       id,
-      key: workOf(key, own),
+      key: workOf(key, typeof options === "object" ? own : options),
       cases: branchPlans(cases, this.#start()),
       otherwise:
         otherwise === undefined
@@ -216,7 +224,8 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
   > {
     const plan = branchPlan(body, this.#start(), `the body of loop "${id}"`);
     const { maxIterations, onMax } = options;
-    return this.#with({ kind: "loop", id, plan, maxIterations, onMax });
+    const wrong = strangersIn(options, LOOP_OPTIONS, `loop "${id}"`);
+    return this.#with(...wrong, { kind: "loop", id, plan, maxIterations, onMax });
   }
 
   /** Waits, however long, and passes the value on. */
@@ -241,7 +250,8 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
     const { id, rest } = idAndRest(given, nameOf);
     const [signal, options] = rest;
     const { timeout, onTimeout } = (options ?? {}) as WaitOptions;
-    return this.#with({ kind: "wait", id, signal, timeout, onTimeout });
+    const wrong = strangersIn(options, WAIT_OPTIONS, `wait "${id}"`);
+    return this.#with(...wrong, { kind: "wait", id, signal, timeout, onTimeout });
   }
 
   /** Another flow, as a part of this one. */
@@ -274,7 +284,8 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
   ): StepBuilder<In, unknown, Signals, Nodes & At<Id, unknown>, Out>;
   child(...given: readonly unknown[]): never {
     const { id, rest } = idAndRest(given, nameOf);
-    return this.#step(childNode(id, rest[0], (rest[1] ?? {}) as ChildOptions));
+    const wrong = strangersIn(rest[1], CHILD_OPTIONS, `child "${id}"`);
+    return this.#step(...wrong, childNode(id, rest[0], (rest[1] ?? {}) as ChildOptions));
   }
 
   /** Handles a failure of everything before it on this level; what had been done there is undone first. */
@@ -308,11 +319,11 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
   }
 
   // What a call gives is what its signature says; no type of an implementation could say it for all of them.
-  #with(node: PlannedNode): never {
-    return new FlowBuilder(this.#settings, [...this["~plan"], node]) as never;
+  #with(...nodes: PlannedNode[]): never {
+    return new FlowBuilder(this.#settings, [...this["~plan"], ...nodes]) as never;
   }
-  #step(node: PlannedNode): never {
-    return new StepBuilder(this.#settings, [...this["~plan"], node]) as never;
+  #step(...nodes: PlannedNode[]): never {
+    return new StepBuilder(this.#settings, [...this["~plan"], ...nodes]) as never;
   }
   #start(): FlowBuilder<never, never> {
     return new FlowBuilder(this.#settings);

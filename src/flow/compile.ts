@@ -216,7 +216,8 @@ export class Compilation {
     return node.defer === undefined ? {} : { defer: this.#work(node.defer, deferPath(path)) };
   }
 
-  #work({ run, options }: PlannedWork, path: string): WorkDefinition {
+  #work({ run, options, hasNoOptions }: PlannedWork, path: string): WorkDefinition {
+    if (hasNoOptions === true) this.problems.push(`the options of "${path}" are an object`);
     if (isActivity(run)) this.#note(run);
     else if (typeof run === "function") {
       this.functions.set(path, { fn: run as OwnFunction["fn"], ...schemasOf(options) });

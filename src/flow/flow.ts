@@ -5,7 +5,8 @@
 
 import type { Activity, Orchestration, OrchestrationOptions } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
-import type { StandardSchema } from "../core/standard-schema.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
+import { checkSchema, type StandardSchema } from "../core/standard-schema.ts";
 import { Compilation, type Inlined, type OwnFunction } from "./compile.ts";
 import { DEFINITION_FORMAT, type FlowDefinition, type Json } from "./definition.ts";
 import { hashOf } from "./hash.ts";
@@ -32,6 +33,14 @@ export interface FlowOptions {
   /** Events after which a long flow compacts itself. Default 1,000. Part of the hash where given. */
   readonly compactAfter?: number;
 }
+const FLOW_OPTIONS: Members<FlowOptions> = {
+  version: true,
+  description: true,
+  metadata: true,
+  input: true,
+  output: true,
+  compactAfter: true,
+};
 export interface FlowSettings extends FlowOptions {
   readonly name: string;
 }
@@ -145,6 +154,13 @@ export type FlowTypes<F> =
         readonly nodes: { readonly [K in keyof Nodes]: Nodes[K] };
       }
     : never;
+
+/** Refuses what a flow as a whole cannot be told. */
+export function checkFlowOptions(name: string, options: FlowOptions): void {
+  checkMembers(options, FLOW_OPTIONS, `flow "${name}"`);
+  checkSchema(options.input, `input of flow "${name}"`);
+  checkSchema(options.output, `output of flow "${name}"`);
+}
 
 export function makeFlow<I, O, Signals, Nodes>(
   settings: FlowSettings,

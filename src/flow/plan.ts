@@ -8,6 +8,8 @@ export interface PlannedWork {
   /** An activity, or a function of the flow's own; typed as unknown because callers without types come here too. */
   readonly run: unknown;
   readonly options: TaskOptions & Readonly<Record<string, unknown>>;
+  /** Something else than an object was given for options. */
+  readonly hasNoOptions?: true;
 }
 export interface PlannedBranch {
   readonly key: string;

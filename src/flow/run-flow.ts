@@ -12,6 +12,7 @@ import type {
 import { parseName } from "../core/ids.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
 import { OrchestrationError } from "../core/outcome-errors.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import { validate } from "../core/standard-schema.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { MemoryRun } from "./memory-run.ts";
@@ -30,6 +31,14 @@ export interface RunFlowOptions {
   readonly environment?: Environment;
 }
 
+const RUN_FLOW_OPTIONS: Members<RunFlowOptions> = {
+  events: true,
+  register: true,
+  signal: true,
+  log: true,
+  environment: true,
+};
+
 /**
  * Runs a flow in memory, once, in this process: delays are waited for, retries and time-outs are kept, nothing is
  * written down. Activities run here, whatever their executor, tags or session.
@@ -39,6 +48,7 @@ export async function runFlow<I, O>(
   ...rest: InputArguments<NoInfer<I>, RunFlowOptions>
 ): Promise<O> {
   const [given, options = {}] = rest as [unknown, RunFlowOptions?];
+  checkMembers(options, RUN_FLOW_OPTIONS, "runFlow");
   const { events = [], register = [], signal, log = consoleSink } = options;
   const { environment = systemEnvironment } = options;
   const schema = flow.options.input;

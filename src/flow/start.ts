@@ -3,7 +3,7 @@
 import type { SchemaInput, SchemaOutput, StandardSchema } from "../core/standard-schema.ts";
 import type { Checked } from "./builder-types.ts";
 import { FlowBuilder } from "./builder.ts";
-import type { FlowOptions } from "./flow.ts";
+import { checkFlowOptions, type FlowOptions } from "./flow.ts";
 
 /** A flow of this name: add steps, then `build()`. */
 export function flow<Schema extends StandardSchema>(
@@ -15,5 +15,6 @@ export function flow<I = undefined>(
   options?: FlowOptions & { readonly input?: undefined },
 ): FlowBuilder<I, I>;
 export function flow(name: string, options: FlowOptions = {}): FlowBuilder<never, unknown> {
+  checkFlowOptions(name, options);
   return new FlowBuilder({ ...options, name });
 }

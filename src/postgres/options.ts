@@ -1,7 +1,13 @@
 // Options: how a PostgreSQL store is opened, and what is taken where nothing was said.
 
 import type { Environment } from "../core/environment.ts";
-import { PerdureError } from "../core/errors.ts";
+import {
+  checkChoice,
+  checkFlag,
+  checkMembers,
+  checkWhole,
+  type Members,
+} from "../core/known-members.ts";
 import { quoteSchema } from "./location.ts";
 import type { Migrate } from "./migrations.ts";
 import type { Durability } from "./settings.ts";
@@ -30,6 +36,18 @@ export interface PostgresOptions {
   readonly answerMs?: number;
 }
 
+const OPTIONS: Members<PostgresOptions> = {
+  environment: true,
+  schema: true,
+  migrate: true,
+  durability: true,
+  notifications: true,
+  prepare: true,
+  poolSize: true,
+  transactionPoolSize: true,
+  answerMs: true,
+};
+
 const DEFAULTS = {
   schema: "perdure",
   migrate: "apply",
@@ -42,12 +60,15 @@ const DEFAULTS = {
 
 /** What holds for a store that is opened so; `schema` as it stands in statements. */
 export function settingsOf(options: PostgresOptions) {
+  checkMembers(options, OPTIONS, "a PostgreSQL store");
+  checkChoice(options.durability, ["full", "local", "off"], "durability");
+  checkChoice(options.migrate, ["apply", "verify"], "migrate");
+  checkFlag(options.notifications, "notifications");
+  checkFlag(options.prepare, "prepare");
+  checkWhole(options.poolSize, 1, "poolSize");
+  checkWhole(options.transactionPoolSize, 1, "transactionPoolSize");
+  checkWhole(options.answerMs, 1, "answerMs");
   const settings = { ...DEFAULTS, ...options };
   const schema = quoteSchema(settings.schema);
-  const { transactionPoolSize: steps } = settings;
-  if (!Number.isInteger(steps) || steps < 1) {
-    const message = `transactionPoolSize is a whole number from 1 on, not ${String(steps)}.`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
-  }
   return { settings, schema };
 }

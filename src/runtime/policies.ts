@@ -3,6 +3,7 @@
 
 import { parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import { parseVersion } from "../core/semver.ts";
 import { REPLAY_VERSION, type ReplayVersions } from "../core/targets.ts";
 
@@ -24,6 +25,17 @@ export interface Retention {
   readonly keepExecutions?: number;
 }
 
+const UNREGISTERED: Members<Unregistered> = { backoff: true, failAfter: true };
+const BACKOFF: Members<NonNullable<Unregistered["backoff"]>> = { base: true, max: true };
+const RETENTION: Members<Retention> = {
+  completed: true,
+  failed: true,
+  cancelled: true,
+  terminated: true,
+  keepExecutions: true,
+};
+const REPLAY_VERSIONS: Members<ReplayVersions> = { min: true, max: true };
+
 export const RETAINED = ["completed", "failed", "cancelled", "terminated"] as const;
 export interface ResolvedRetention {
   readonly keepMs: Readonly<Partial<Record<(typeof RETAINED)[number], number>>>;
@@ -32,7 +44,7 @@ export interface ResolvedRetention {
 
 export function resolveRetention(retention: Retention | undefined): ResolvedRetention | null {
   if (retention === undefined) return null;
-  checkMembers(retention, [...RETAINED, "keepExecutions"], "retention");
+  checkMembers(retention, RETENTION, "retention");
   const keepMs: Partial<Record<(typeof RETAINED)[number], number>> = {};
   for (const status of RETAINED) {
     const duration = retention[status];
@@ -46,9 +58,9 @@ export function resolveRetention(retention: Retention | undefined): ResolvedRete
 /** For how long a name may wait in all, or null: for ever. */
 export function resolveUnregistered(unregistered: Unregistered | undefined): number | null {
   if (unregistered === undefined) return null;
-  checkMembers(unregistered, ["backoff", "failAfter"], "unregistered");
+  checkMembers(unregistered, UNREGISTERED, "unregistered");
   const { backoff = {}, failAfter = 10 } = unregistered;
-  checkMembers(backoff, ["base", "max"], "unregistered.backoff");
+  checkMembers(backoff, BACKOFF, "unregistered.backoff");
   const base = parseDuration(backoff.base ?? "1s", "unregistered.backoff.base");
   const max = parseDuration(backoff.max ?? "60s", "unregistered.backoff.max");
   atLeastOne(failAfter, "unregistered.failAfter");
@@ -61,7 +73,7 @@ export function resolveUnregistered(unregistered: Unregistered | undefined): num
 
 export function resolveReplayVersions(given: ReplayVersions | undefined): ReplayVersions {
   if (given === undefined) return { min: 1, max: REPLAY_VERSION };
-  checkMembers(given, ["min", "max"], "replayVersions");
+  checkMembers(given, REPLAY_VERSIONS, "replayVersions");
   atLeastOne(given.min, "replayVersions.min");
   atLeastOne(given.max, "replayVersions.max");
   const { min, max } = given;
@@ -73,7 +85,9 @@ export function resolveReplayVersions(given: ReplayVersions | undefined): Replay
 }
 
 export function checkVersions(versions: unknown): void {
-  checkMembers(versions, null, "versions");
+  if (typeof versions !== "object" || versions === null || Array.isArray(versions)) {
+    throw invalid("versions is an object");
+  }
   for (const version of Object.values(versions as Record<string, unknown>)) {
     if (typeof version !== "string") throw invalid("versions maps names to versions");
     parseVersion(version);
@@ -83,14 +97,6 @@ export function checkVersions(versions: unknown): void {
 export function checkPoison(poison: unknown): void {
   if (poison === "throw" || poison === "fail") return;
   throw invalid(`poison is "throw" or "fail", not ${String(poison)}`);
-}
-
-function checkMembers(value: unknown, known: readonly string[] | null, what: string): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`${what} is an object`);
-  }
-  const unknown = known === null ? [] : Object.keys(value).filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw invalid(`${what} has no member ${unknown.join(", ")}`);
 }
 
 function atLeastOne(value: unknown, what: string): void {

@@ -6,6 +6,7 @@
 
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkMembers, checkWhole } from "../core/known-members.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { RuntimeFigures } from "../core/telemetry.ts";
@@ -96,7 +97,10 @@ export class Runtime {
   }
 
   /** Stops taking work, lets what runs finish within its grace, hands back the rest. */
-  async shutdown({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+  async shutdown(options: { readonly graceMs?: number } = {}): Promise<void> {
+    checkMembers(options, { graceMs: true }, "shutdown");
+    checkWhole(options.graceMs, 0, "graceMs");
+    const { graceMs = 10_000 } = options;
     if (this.#state === "stopping" || this.#state === "stopped") return this.stopped;
     const { intake, housekeeping, instances, work, net, liveness, trouble, wheel } = this.#parts;
     const wasRunning = this.#state === "running";

@@ -2,11 +2,13 @@
 // store that is somewhere else.
 
 import * as v from "valibot";
-import type { ListFilter, ListOptions, PruneOptions } from "../client/admin.ts";
+import type { ListOptions, PruneOptions } from "../client/admin.ts";
+import type { ListFilter } from "../client/list-filter.ts";
 import type { ForkOptions, StartOptions } from "../client/client.ts";
 import type { InputArguments } from "../core/context-types.ts";
 import type { Orchestration } from "../core/definitions.ts";
 import { parseInstanceReference } from "../core/ids.ts";
+import { checkMembers } from "../core/known-members.ts";
 import type { Removed } from "../core/provider/admin.ts";
 import { validate } from "../core/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
@@ -129,7 +131,8 @@ export class HttpClient {
     return (await this.#get("count", answer, filterQueryText(filter))).count;
   }
 
-  delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
+  async delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
+    checkMembers(options, { force: true }, "client.delete");
     const query = options.force === true ? [["force", "true"] as const] : [];
     const path = ["instances", id];
     return this.#transport.json({ method: "DELETE", path, query, answer: removed });

@@ -5,6 +5,7 @@ import type { ForkOptions } from "../client/client.ts";
 import { parseDuration, type Duration } from "../core/duration.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
 import { fromFailure } from "../core/failure.ts";
+import { checkMembers } from "../core/known-members.ts";
 import { OrchestrationError } from "../core/outcome-errors.ts";
 import { readEvents } from "./event-reader.ts";
 import { HttpProblemError, type HttpTransport } from "./http-transport.ts";
@@ -39,6 +40,7 @@ export class HttpHandle<O = unknown> {
   async result(
     options: { timeout?: Duration; signal?: AbortSignal; execution?: number } = {},
   ): Promise<O> {
+    checkMembers(options, { timeout: true, signal: true, execution: true }, "handle.result");
     const { signal, execution: number } = options;
     const found = await this.#until(options, `Instance "${this.id}" did not end`, async (query) => {
       const asked = [...query, ...numbers({ execution: number })];
@@ -69,6 +71,7 @@ export class HttpHandle<O = unknown> {
   async *watch(
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<HttpInstance, void, undefined> {
+    checkMembers(options, { signal: true }, "handle.watch");
     const { signal } = options;
     for (;;) {
       const path = ["instances", this.id, "watch"];
@@ -117,7 +120,8 @@ export class HttpHandle<O = unknown> {
   unblock(): Promise<void> {
     return this.#post("unblock", {});
   }
-  restart(options: { requestId?: string } = {}): Promise<void> {
+  async restart(options: { requestId?: string } = {}): Promise<void> {
+    checkMembers(options, { requestId: true }, "handle.restart");
     return this.#post("restart", {}, options.requestId);
   }
 

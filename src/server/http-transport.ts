@@ -7,6 +7,8 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import { ERROR_CODES, PerdureError, type ErrorCode } from "../core/errors.ts";
+import { showValue } from "../core/ids.ts";
+import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { pause } from "./pauses.ts";
 import { API_PATH } from "./openapi.ts";
 import type { Schema } from "./parse.ts";
@@ -22,6 +24,12 @@ export interface HttpClientOptions {
   /** Default: the global one. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
+const CLIENT_OPTIONS: Members<HttpClientOptions> = {
+  url: true,
+  token: true,
+  retries: true,
+  fetch: true,
+};
 export interface HttpRequest<S extends Schema | null> {
   readonly method: "GET" | "POST" | "DELETE";
   /** Segments below /api/v1, each as it is. */
@@ -55,6 +63,12 @@ export class HttpTransport {
   readonly #options: HttpClientOptions;
 
   constructor(options: HttpClientOptions) {
+    checkMembers(options, CLIENT_OPTIONS, "an HTTP client");
+    checkWhole(options.retries, 0, "retries");
+    if (!URL.canParse(String(options.url))) {
+      const message = `url is where the server is, such as http://127.0.0.1:8787, not ${showValue(options.url)}.`;
+      throw new PerdureError("INVALID_ARGUMENT", message);
+    }
     const url = new URL(options.url);
     url.pathname = `${url.pathname.replace(/\/$/, "")}${API_PATH}/`;
     this.#base = url;

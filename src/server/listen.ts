@@ -8,9 +8,10 @@ import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { Client } from "../client/client.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { consoleSink } from "../core/log.ts";
 import { closerOf } from "./connections.ts";
-import type { ServerOptions } from "./options.ts";
+import { SERVER_OPTIONS, type ServerOptions } from "./options.ts";
 import { isLoopback } from "./request-facts.ts";
 import { PerdureServer } from "./server.ts";
 
@@ -43,6 +44,16 @@ export interface Listening extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const LISTEN_OPTIONS: Members<ListenOptions> = {
+  ...SERVER_OPTIONS,
+  port: true,
+  host: true,
+  timeouts: true,
+};
+const TIMEOUTS: Members<NonNullable<ListenOptions["timeouts"]>> = {
+  headersMs: true,
+  requestMs: true,
+};
 const PORT_DEFAULT = 8_787;
 const CONNECTIONS_MAX = 5_000;
 const CHECK_MS_MAX = 5_000;
@@ -51,11 +62,16 @@ const NO_IPV6 = ["EADDRNOTAVAIL", "EAFNOSUPPORT"];
 
 /** Serves the HTTP API and the dashboard until it is closed. */
 export async function serve(client: Client, options: ListenOptions = {}): Promise<Listening> {
-  const { port = PORT_DEFAULT, host = "localhost" } = options;
+  checkMembers(options, LISTEN_OPTIONS, "a server");
+  const { port = PORT_DEFAULT, host = "localhost", timeouts = {}, ...rest } = options;
+  checkMembers(timeouts, TIMEOUTS, "timeouts");
+  checkWhole(port, 0, "port");
+  checkWhole(timeouts.headersMs, 1, "headersMs");
+  checkWhole(timeouts.requestMs, 1, "requestMs");
   checkBinding(host, options);
-  const server = new PerdureServer(client, options);
+  const server = new PerdureServer(client, rest);
   try {
-    const nodes = await listenAll(server, host, port, options.timeouts ?? {});
+    const nodes = await listenAll(server, host, port, timeouts);
     const log = options.log ?? consoleSink;
     for (const node of nodes) {
       node.on("error", (error) => log("error", "the listener met an error", { error }));

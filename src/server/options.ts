@@ -3,6 +3,7 @@
 import type { LogSink } from "../core/log.ts";
 import { consoleSink } from "../core/log.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkFlag, checkMembers, type Members } from "../core/known-members.ts";
 import type { Authenticate } from "./access.ts";
 import { auditToLog, type AuditSink } from "./audit.ts";
 import type { TokenEntry, TokenSource } from "./tokens.ts";
@@ -66,6 +67,20 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>;
 }
 
+export const SERVER_OPTIONS: Members<ServerOptions> = {
+  tokens: true,
+  authenticate: true,
+  readOnly: true,
+  hosts: true,
+  origins: true,
+  trustProxy: true,
+  audit: true,
+  log: true,
+  ui: true,
+  prometheus: true,
+  limits: true,
+};
+
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   bodyBytesMax: 1_048_576,
   jsonDepthMax: 64,
@@ -94,6 +109,9 @@ export interface Settings {
 }
 
 export function resolveOptions(options: ServerOptions): Settings {
+  checkMembers(options, SERVER_OPTIONS, "a server");
+  checkFlag(options.readOnly, "readOnly");
+  checkFlag(options.trustProxy, "trustProxy");
   const log = options.log ?? consoleSink;
   return {
     limits: resolveLimits(options.limits ?? {}),

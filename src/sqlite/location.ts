@@ -14,11 +14,17 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PerdureError } from "../core/errors.ts";
+import { showValue } from "../core/ids.ts";
 
 export const IN_MEMORY = ":memory:";
 
 /** The absolute path of a store's file, or null for one in memory. */
 export function locate(path: string): string | null {
+  const given: unknown = path;
+  if (typeof given !== "string") {
+    const message = `A SQLite store is opened by its path, not ${showValue(given)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
   if (path === IN_MEMORY) return null;
   if (path === "") throw unfit(path, "the path is empty");
   if (path.includes("\0")) throw unfit(path, "the path holds a zero character");

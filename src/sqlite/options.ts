@@ -1,6 +1,7 @@
 // Options: how a SQLite store is opened, and what is taken where nothing was said.
 
 import type { Environment } from "../core/environment.ts";
+import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import type { Migrate } from "./migrations.ts";
 import type { Durability } from "./settings.ts";
@@ -16,8 +17,19 @@ export interface SqliteOptions {
   readonly migrate?: Migrate;
 }
 
+const OPTIONS: Members<SqliteOptions> = {
+  environment: true,
+  durability: true,
+  busyMs: true,
+  migrate: true,
+};
+
 /** What holds for a store that is opened so. */
 export function settingsOf(options: SqliteOptions) {
+  checkMembers(options, OPTIONS, "a SQLite store");
+  checkChoice(options.durability, ["full", "normal"], "durability");
+  checkChoice(options.migrate, ["apply", "verify"], "migrate");
+  checkWhole(options.busyMs, 0, "busyMs");
   const { environment = systemEnvironment, durability = "full" } = options;
   const { busyMs = 5_000, migrate = "apply" } = options;
   return { environment, durability, busyMs, migrate };

@@ -1,6 +1,7 @@
 // perdure/otel: traces and metrics through OpenTelemetry's API. What is not configured there costs next to nothing.
 
 import { metrics, trace, type Meter, type Tracer } from "@opentelemetry/api";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import type { Telemetry } from "../core/telemetry.ts";
 import { Instruments } from "./instruments.ts";
 import { Spans } from "./spans.ts";
@@ -15,8 +16,11 @@ export interface OpenTelemetryOptions {
   readonly meter?: Meter | null;
 }
 
+const OPTIONS: Members<OpenTelemetryOptions> = { tracer: true, meter: true };
+
 /** Tells OpenTelemetry what a runtime and its clients do: `runtime: { telemetry: openTelemetry() }`. */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+  checkMembers(options, OPTIONS, "openTelemetry");
   const tracer = options.tracer === undefined ? trace.getTracer("perdure") : options.tracer;
   const meter = options.meter === undefined ? metrics.getMeter("perdure") : options.meter;
   const spans = tracer === null ? null : new Spans(tracer);

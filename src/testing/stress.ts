@@ -4,6 +4,7 @@
 
 import { Client } from "../client/client.ts";
 import { activity, orchestration } from "../core/definitions.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { Runtime } from "../runtime/runtime.ts";
@@ -20,6 +21,12 @@ export interface StressOptions {
   /** Activities of each: half of them one after the other, half at once. Default 10. */
   readonly activities?: number;
 }
+const STRESS_OPTIONS: Members<StressOptions> = {
+  open: true,
+  dispatchers: true,
+  instances: true,
+  activities: true,
+};
 /** What was done, how fast, and what is wrong. */
 export interface StressReport {
   readonly instances: number;
@@ -37,6 +44,7 @@ export interface StressReport {
 
 /** Several runtimes at work on one store; counts what they did and checks that it is right. */
 export async function stressProvider(options: StressOptions): Promise<StressReport> {
+  checkMembers(options, STRESS_OPTIONS, "stressProvider");
   const { open, dispatchers = 3, instances = 100, activities = 10 } = options;
   const shares = Array.from({ length: dispatchers }, () => 0);
   const main = stressed(activities);

@@ -9,6 +9,7 @@
 //       TIMER_MAX_MS (E3), so that code that forgets it fails in a test and not after 25 days.
 
 import { TIMER_MAX_MS, type Environment, type TimerHandle } from "../core/environment.ts";
+import { checkMembers } from "../core/known-members.ts";
 import { hexOf, seededNumbers } from "./seeded-numbers.ts";
 import { popFirst, pushTimer, type HeapTimer } from "./timer-heap.ts";
 
@@ -46,6 +47,7 @@ export class VirtualEnvironment implements Environment {
   readonly #draw: () => number;
 
   constructor(options: VirtualEnvironmentOptions = {}) {
+    checkMembers(options, { seed: true, startAt: true }, "a virtual environment");
     this.#skew = (options.startAt ?? START_AT_DEFAULT) - MONOTONIC_START;
     this.#draw = seededNumbers(options.seed ?? 1);
   }

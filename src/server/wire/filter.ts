@@ -1,6 +1,6 @@
 // Filters on their way in: as a query, and as a body.
 
-import type { ListFilter } from "../../client/admin.ts";
+import type { ListFilter } from "../../client/list-filter.ts";
 
 export function filterQueryText(filter: ListFilter): readonly (readonly [string, string])[] {
   const { status, parent, ids, attributes, blocked, ...rest } = filter;

@@ -10,9 +10,9 @@ export interface TestClockOptions extends VirtualEnvironmentOptions {
 export class TestClock extends VirtualEnvironment {
   readonly busy: BusyWork;
 
-  constructor(options: TestClockOptions) {
+  constructor({ patienceMs, ...options }: TestClockOptions) {
     super(options);
-    this.busy = new BusyWork(options.patienceMs);
+    this.busy = new BusyWork(patienceMs);
   }
 
   /** Resolves when everything that can happen now has happened, whatever it took in real time. */

@@ -1,6 +1,7 @@
 // What a test environment may be told, and what it tells.
 
 import type { Environment } from "../../core/environment.ts";
+import type { Members } from "../../core/known-members.ts";
 import type { LogLevel } from "../../core/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
@@ -26,6 +27,16 @@ export interface TestEnvironmentOptions {
   /** What goes wrong between the runtime and the store. Default: nothing. */
   readonly faults?: FaultPlan & { readonly observer?: FaultObserver };
 }
+export const TEST_OPTIONS: Members<TestEnvironmentOptions> = {
+  register: true,
+  runtime: true,
+  autoSkip: true,
+  seed: true,
+  startAt: true,
+  patienceMs: true,
+  store: true,
+  faults: true,
+};
 /** A line of the runtime's log, or of `ctx.log`. */
 export interface LogLine {
   readonly level: LogLevel;

@@ -14,6 +14,7 @@ import { parseDuration, type Duration } from "../../core/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import type { HistoryEvent } from "../../core/history-events.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import { checkMembers } from "../../core/known-members.ts";
 import { CancelledError } from "../../core/outcome-errors.ts";
 import type { Registrable } from "../../runtime/registry.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
@@ -31,7 +32,11 @@ import { Script } from "./script.ts";
 import { skippingClient } from "./skipping.ts";
 import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
-import type { LogLine, TestEnvironmentOptions } from "./test-environment-options.ts";
+import {
+  TEST_OPTIONS,
+  type LogLine,
+  type TestEnvironmentOptions,
+} from "./test-environment-options.ts";
 import { TestProcess } from "./test-process.ts";
 
 const PATIENCE_MS = 2_000;
@@ -78,6 +83,7 @@ export class TestEnvironment implements AsyncDisposable {
 
   /** Opens a store and starts a runtime on it. */
   static async create(options: TestEnvironmentOptions): Promise<TestEnvironment> {
+    checkMembers(options, TEST_OPTIONS, "TestEnvironment.create");
     const { seed, startAt, patienceMs = PATIENCE_MS } = options;
     const clock = new TestClock({
       patienceMs,
