@@ -48,6 +48,7 @@ import { ended } from "./endings.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";
+import { incompleteHistory, reaches } from "./history-part.ts";
 import { Store } from "./store.ts";
 import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./unclaimed.ts";
 
@@ -244,6 +245,7 @@ export class Client {
     const rows = await this.#store.read((provider) =>
       provider.readHistory({ key: source.key, execution }),
     );
+    if (!reaches(rows, 0)) throw incompleteHistory(source.id, execution);
     const { environment } = this.#store.provider;
     const target = {
       id: options.id === undefined ? environment.randomHex(16) : parseInstanceId(options.id),

@@ -285,10 +285,10 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const execution = options.execution ?? record.execution;
     const address = { key: record.key, execution };
     const rows = await this.#store.read((provider) => provider.readHistory(address));
-    if (execution === record.execution && !reaches(rows, record.lastEvent)) {
+    if (!reaches(rows, execution === record.execution ? record.lastEvent : 0)) {
       const again = await this.#store.record(this.id); // or it is gone, and says so
       if (again.key !== record.key) return this.history(options); // a namesake has taken its place
-      throw incompleteHistory(this.id, record.lastEvent);
+      throw incompleteHistory(this.id, execution);
     }
     return historyPart(rows, options);
   }

@@ -3,7 +3,7 @@
 import { PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
-import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
+import { decodeRow, type HistoryRow } from "../core/history-row.ts";
 
 export interface HistoryOptions {
   /** The newest one unless another is named. */
@@ -28,17 +28,25 @@ export function historyPart(
   { after = 0, limit = Infinity }: HistoryOptions,
 ): readonly HistoryEvent[] {
   const touched = rows.filter((row) => row.last > after && row.first <= after + limit);
-  return decodeHistory(touched).filter(
-    ({ sequence }) => sequence > after && sequence <= after + limit,
-  );
+  return touched
+    .flatMap(decodeRow)
+    .filter(({ sequence }) => sequence > after && sequence <= after + limit);
 }
 
-/** Whether rows begin with the first event and come as far as that one. */
+/**
+ * Whether rows follow each other from the first event on and come as far as that one. Those outside of a part, too: a
+ * row whose numbers are not what they were would be taken for one of them.
+ */
 export function reaches(rows: readonly HistoryRow[], lastEvent: number): boolean {
-  return (rows[0]?.first ?? 1) === 1 && (rows.at(-1)?.last ?? 0) >= lastEvent;
+  let next = 1;
+  for (const { first, last } of rows) {
+    if (first !== next || last < first) return false;
+    next = last + 1;
+  }
+  return next > lastEvent;
 }
 
-export function incompleteHistory(id: string, lastEvent: number): PerdureError {
-  const message = `Rows of the history of "${id}" are missing: it has ${lastEvent} events.`;
+export function incompleteHistory(id: string, execution: number): PerdureError {
+  const message = `Rows of the history of "${id}", execution ${execution}, are missing or in disorder.`;
   return new PerdureError("HISTORY_CORRUPT", message);
 }

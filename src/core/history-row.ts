@@ -37,12 +37,15 @@ export function decodeRow(row: HistoryRow): HistoryEvent[] {
   return events;
 }
 
-/** All rows of an execution, in order, as one dense list of events; with `last`, one that ends there. */
+/** All rows of an execution, in order, as one dense list of events from the first on; with `last`, one that ends there. */
 export function decodeHistory(rows: readonly HistoryRow[], last?: number): HistoryEvent[] {
   const events: HistoryEvent[] = [];
-  let next = rows[0]?.first ?? 1;
+  let next = 1;
   for (const row of rows) {
-    if (row.first !== next) throw corrupt(row, `the row before it ends at event ${next - 1}`);
+    if (row.first !== next) {
+      const before = `the row before it ends at event ${next - 1}`;
+      throw corrupt(row, next === 1 ? "events before it are missing" : before);
+    }
     for (const event of decodeRow(row)) events.push(event);
     next = row.last + 1;
   }

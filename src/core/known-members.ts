@@ -36,7 +36,10 @@ export function checkChoice<const Choice extends string>(
 ): void {
   const given: unknown = value;
   if (given === undefined || choices.some((choice) => choice === given)) return;
-  const list = choices.map((choice) => `"${choice}"`).join(" or ");
+  const list =
+    choices.length > 2
+      ? `one of ${choices.join(", ")}`
+      : choices.map((choice) => `"${choice}"`).join(" or ");
   throw invalid(`${what} is ${list}, not ${showValue(given)}.`);
 }
 

@@ -93,7 +93,7 @@ test("a gap between rows, an overlap and rows out of order are refused", () => {
   const overlap = row(encodeRow(1, [ranDone(2)]), 2, 2);
   expect(refusalOf(first, gap)).toContain("ends at event 2");
   expect(refusalOf(first, overlap)).toContain("ends at event 2");
-  expect(refusalOf(row(encodeRow(1, [ranDone(2)]), 3, 3), first)).toContain("ends at event 3");
+  expect(refusalOf(row(encodeRow(1, [ranDone(2)]), 3, 3), first)).toContain("are missing");
 });
 
 test("what is read back is what was written, with its place, time and version", () => {
@@ -115,14 +115,12 @@ test("a history without a start is refused", async () => {
 
 test("a history whose first row is missing is refused", async () => {
   const rows = rowsOf([started(), ran("a"), ranDone(2), returned(1)]).slice(1);
-  const found = await replay(code, { rows });
-  expect(found.blocked).toMatchObject({ code: "HISTORY_CORRUPT" });
+  await expect(replay(code, { rows })).rejects.toMatchObject({ code: "HISTORY_CORRUPT" });
 });
 
 test("a start that does not stand at event 1 is refused", async () => {
   const rows = [{ first: 4, last: 5, data: encodeRow(0, [started(), ran("a")]) }];
-  const found = await replay(code, { rows });
-  expect(found.blocked).toMatchObject({ code: "HISTORY_CORRUPT" });
+  await expect(replay(code, { rows })).rejects.toMatchObject({ code: "HISTORY_CORRUPT" });
 });
 
 test("a second start is refused, and the code is not run twice", async () => {

@@ -134,7 +134,7 @@ describe("a name", () => {
     const start = (options: object) => refusalOf(client.start(idle, undefined, options));
     expect((await start({ attributes: { "": "x" } })).message).toContain("attribute name");
     expect((await start({ attributes: { customer: 42 } })).message).toContain(
-      'Attribute "customer" is a text, not number',
+      'Attribute "customer" is a text, not 42',
     );
     expect((await start({ requestId: "" })).message).toContain("request id");
     expect((await start({ version: "one" })).code).toBe("INVALID_ARGUMENT");

@@ -240,6 +240,37 @@ describe("data in the store that cannot be read", () => {
     await bad.terminate("torn");
     await expect(bad.result()).rejects.toMatchObject({ code: "TERMINATED" });
   });
+
+  test.each([
+    ["ends before it begins", "UPDATE history SET last = -123 WHERE first = 1"],
+    ["is not there", "DELETE FROM history WHERE first = 1"],
+    ["belongs to another execution", "UPDATE history SET execution = 3 WHERE first = 1"],
+  ])("is a history whose first row %s: no part of it is read, or forked", async (_, sql) => {
+    const waits = orchestration("waits", async (ctx, n: number) => [
+      await ctx.step("one", () => n),
+      await ctx.event("go"),
+    ]);
+    const { path, client, provider } = await fileStore();
+    const first = await startRuntime(provider, [waits]);
+    const handle = await client.start(waits, 1, { id: "a" });
+    const isWaiting = async (): Promise<boolean> =>
+      (await handle.describe()).waitingFor.some(({ kind }) => kind === "event");
+    await until("it waits", isWaiting);
+    await first.shutdown();
+    const { length } = await handle.history();
+    const database = new DatabaseSync(path);
+    database.exec(sql);
+    database.close();
+    for (const read of [
+      () => handle.history(),
+      () => handle.history({ after: length - 1 }),
+      () => handle.unread(),
+      () => client.fork("a", { beforeSequence: length }),
+    ]) {
+      expect((await refusalOf(read)).code).toBe("HISTORY_CORRUPT");
+    }
+    expect((await handle.describe()).unreadable).toBeDefined();
+  });
 });
 
 /** Opening it fails as STORE_INVALID, names the path, and neither file nor folder changes. */
