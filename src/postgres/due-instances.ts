@@ -104,7 +104,7 @@ export class DueInstances {
         ORDER BY m.visible_at, m.instance LIMIT $5::bigint
       ) AS h
       WHERE c.priority IS NOT NULL AND ${isKnown}
-      ORDER BY h.since + c.priority * ${AGEING_MS}, h.since, h.key`);
+      ORDER BY h.since + c.priority * $6::bigint, h.since, h.key`);
     // No message tells of them.
     this.#stranded = connection.prepare(`
       SELECT i.key, i.suspicion > 0 AS suspect FROM @instances AS i
@@ -143,11 +143,11 @@ export class DueInstances {
   }
 
   async find(request: LeaseInstancesRequest): Promise<Line> {
-    const { owner, targets, allowSuspect, limit } = request;
+    const { owner, targets, allowSuspect, limit, ageingMs = AGEING_MS } = request;
     const names = texts(targets);
     const asked = [names, owner, JSON.stringify(owner)];
     const pipeline = new Pipeline();
-    const heads = pipeline.add(this.#heads, [...asked, allowSuspect, limit + 1]);
+    const heads = pipeline.add(this.#heads, [...asked, allowSuspect, limit + 1, ageingMs]);
     const stranded = pipeline.add(this.#stranded, [...asked, limit + 1]);
     const next = pipeline.add(this.#nextAt, [names]);
     const arrived = this.#arrivals.look(pipeline);

@@ -8,7 +8,7 @@
 //       Whoever takes his place in line, free since he was found, does not push another out of it: there is more then.
 //   L6. What users' transactions have sent is brought into the inboxes first: whoever hears of nothing finds it here.
 
-import { AGEING_MS } from "../core/provider/ageing.ts";
+import { rankOf, type Ageing } from "../core/provider/ageing.ts";
 import type { ReleaseInstanceItem, SimpleResult } from "../core/provider/commit.ts";
 import type {
   LeasedInstance,
@@ -194,7 +194,7 @@ export class InstanceLeases {
       };
     });
     const keys = new Set(taken.map(({ key }) => key)); // held when found, let go, and taken anew
-    return [...readNews().filter(({ key }) => !keys.has(key)), ...inLine(taken)];
+    return [...readNews().filter(({ key }) => !keys.has(key)), ...inLine(taken, request)];
   }
 
   async #news(request: LeaseInstancesRequest, held: readonly number[]): Promise<LeasedInstance[]> {
@@ -225,9 +225,9 @@ export class InstanceLeases {
 }
 
 /** As due-instances.ts found them; those of whom no message tells are last. */
-function inLine(taken: LeasedInstance[]): LeasedInstance[] {
+function inLine(taken: LeasedInstance[], ageing: Ageing): LeasedInstance[] {
   const rank = ({ messages: [first], priority }: LeasedInstance): number =>
-    first === undefined ? Infinity : first.visibleAt + priority * AGEING_MS;
+    first === undefined ? Infinity : rankOf(first.visibleAt, priority, ageing);
   return taken.sort((a, b) => (rank(a) === rank(b) ? a.key - b.key : rank(a) - rank(b)));
 }
 

@@ -68,7 +68,9 @@ export function settingsOf(options: PostgresOptions) {
   checkWhole(options.poolSize, 1, "poolSize");
   checkWhole(options.transactionPoolSize, 1, "transactionPoolSize");
   checkWhole(options.answerMs, 1, "answerMs");
-  const settings = { ...DEFAULTS, ...options };
+  // What was given as undefined was not given.
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const settings = { ...DEFAULTS, ...(Object.fromEntries(given) as PostgresOptions) };
   const schema = quoteSchema(settings.schema);
   return { settings, schema };
 }

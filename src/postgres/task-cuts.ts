@@ -5,7 +5,7 @@
 //   TC3. Tasks of all sessions have an index of their own, read in order past those that others hold; it
 //        is looked at only while a new session may be claimed. Those of chosen sessions are read session by session.
 
-import { AGEING_MS } from "../core/provider/ageing.ts";
+import { AGEING_MS, rankOf, type Ageing } from "../core/provider/ageing.ts";
 import type { Candidate, QueuePart } from "../core/provider/task-choice.ts";
 import type { LeaseTasksRequest, TagFilter } from "../core/provider/tasks.ts";
 import { texts } from "./column-arrays.ts";
@@ -104,7 +104,7 @@ export class TaskCuts {
     this.#ofSession = connection.prepare(`
       SELECT ${COLUMNS.replaceAll("r.", "c.")}, c.available_at ${ofSession}
         AND c.available_at <= (SELECT @clock())
-      ORDER BY c.available_at + c.priority * ${AGEING_MS} LIMIT $8::bigint`);
+      ORDER BY c.available_at + c.priority * $9::bigint LIMIT $8::bigint`);
     this.#laterOfSession = connection.prepare(`
       SELECT min(c.available_at) AS at ${ofSession} AND c.available_at > (SELECT @clock())`);
     // $6 who would own their sessions; NULL: nobody, only tasks without one.
@@ -125,6 +125,7 @@ export class TaskCuts {
     const { owner, avoidMs = 0, limit } = request;
     const asked = [...wanted(request), owner, Math.ceil(avoidMs)];
     return new Heads(
+      request,
       pipeline.add(this.#plain, [...asked, limit + 1]),
       pipeline.add(this.#laterPlain, asked),
     );
@@ -134,6 +135,7 @@ export class TaskCuts {
   ofSessions(pipeline: Pipeline, request: LeaseTasksRequest, owner: string): Heads {
     const asked = wanted(request);
     return new Heads(
+      request,
       pipeline.add(this.#ofSessions, [...asked, owner, request.limit + 1]),
       pipeline.add(this.#laterOfSessions, asked),
     );
@@ -147,40 +149,44 @@ export class TaskCuts {
     ids: readonly string[],
   ): Heads {
     const asked = [...wanted(request), texts(ids), owner];
+    const { limit, ageingMs = AGEING_MS } = request;
     return new Heads(
-      pipeline.add(this.#ofSession, [...asked, request.limit + 1]),
+      request,
+      pipeline.add(this.#ofSession, [...asked, limit + 1, ageingMs]),
       pipeline.add(this.#laterOfSession, asked),
     );
   }
 
   /** Tasks whose lease ended by itself; a death each, taken like suspects. */
   overdue(pipeline: Pipeline, request: LeaseTasksRequest): Heads {
-    if (!request.allowSuspect) return new Heads(null, null);
+    if (!request.allowSuspect) return new Heads(request, null, null);
     const owner = request.sessions?.owner ?? null;
     const values = [...wanted(request), owner, request.limit + 1];
-    return new Heads(pipeline.add(this.#overdue, values), null, true);
+    return new Heads(request, pipeline.add(this.#overdue, values), null, true);
   }
 
   /** When the next session that others hold, and that tasks wait for, lapses unless it is renewed. */
   lapse(pipeline: Pipeline, owner: string): Heads {
-    return new Heads(null, pipeline.add(this.#lapse, [owner]));
+    return new Heads({}, null, pipeline.add(this.#lapse, [owner]));
   }
 }
 
 /** The heads of some cuts, when the answer is there. */
 export class Heads implements QueuePart {
+  readonly #ageing: Ageing;
   readonly #found: Answer | null;
   readonly #later: Answer | null;
   readonly #overdue: boolean;
 
-  constructor(found: Answer | null, later: Answer | null, overdue = false) {
+  constructor(ageing: Ageing, found: Answer | null, later: Answer | null, overdue = false) {
+    this.#ageing = ageing;
     this.#found = found;
     this.#later = later;
     this.#overdue = overdue;
   }
 
   get waiting(): Waiting[] {
-    return (this.#found?.rows ?? []).map((row) => toWaiting(row, this.#overdue));
+    return (this.#found?.rows ?? []).map((row) => toWaiting(row, this.#ageing, this.#overdue));
   }
 
   /** When the next one comes due that is not yet. */
@@ -202,7 +208,7 @@ function tagValues(filter: TagFilter): Value[] {
   return [filter.untagged, false, texts(filter.tags)];
 }
 
-function toWaiting(row: Row, overdue: boolean): Waiting {
+function toWaiting(row: Row, ageing: Ageing, overdue: boolean): Waiting {
   const priority = integer(row, "priority");
   return {
     instance: integer(row, "instance"),
@@ -214,6 +220,6 @@ function toWaiting(row: Row, overdue: boolean): Waiting {
     tag_set: text(row, "tag_set"),
     priority,
     overdue,
-    rank: integer(row, "available_at") + priority * AGEING_MS,
+    rank: rankOf(integer(row, "available_at"), priority, ageing),
   };
 }

@@ -4,7 +4,7 @@
 //   TT2. A session is claimed in the transaction that takes its task, before it (SE1).
 //   TT3. What a request took is known by its token: asked again, it is handed over again.
 
-import { AGEING_MS } from "../core/provider/ageing.ts";
+import { rankOf, type Ageing } from "../core/provider/ageing.ts";
 import type { LeasedTask, LeaseTasksRequest, SessionClaim } from "../core/provider/tasks.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { integer, integerOrNull, textOrNull, type Row } from "./columns.ts";
@@ -87,7 +87,7 @@ export class TaskTakes {
       const pipeline = new Pipeline();
       const answers = this.#add(pipeline, request, plain, named);
       await told(this.#connection.write(pipeline, options));
-      return inLine(answers, waiting, new Map());
+      return inLine(answers, waiting, new Map(), request);
     }
     return told(
       this.#connection.transact(options, (statements) =>
@@ -112,7 +112,7 @@ export class TaskTakes {
       const held = integerOrNull(row, "session_token");
       if (id !== null && held !== null) claims.set(id, { id, token: held });
     }
-    return inLine([rows], [], claims);
+    return inLine([rows], [], claims, request);
   }
 
   async #inSessions(
@@ -131,7 +131,7 @@ export class TaskTakes {
     const pipeline = new Pipeline();
     const answers = this.#add(pipeline, request, plain, claimed);
     await statements.all(pipeline);
-    return inLine(answers, [...plain, ...named], claims);
+    return inLine(answers, [...plain, ...named], claims, request);
   }
 
   #add(
@@ -171,13 +171,14 @@ function inLine(
   answers: readonly (readonly Row[])[],
   waiting: readonly Waiting[],
   claims: ReadonlyMap<string, SessionClaim>,
+  ageing: Ageing,
 ): LeasedTask[] {
   const ranks = new Map(waiting.map((task) => [addressOf(task), task.rank]));
   const taken = answers.flat().map((row) => {
     const task = toLeasedTask(row);
     const address = { ...task, instance: task.key };
     const rank =
-      ranks.get(addressOf(address)) ?? integer(row, "available_at") + task.priority * AGEING_MS;
+      ranks.get(addressOf(address)) ?? rankOf(integer(row, "available_at"), task.priority, ageing);
     const claim = task.session === null ? undefined : claims.get(task.session);
     return {
       ...address,

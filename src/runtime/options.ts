@@ -8,6 +8,7 @@ import { checkExecutor, type Executor } from "../core/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
+import { AGEING_MS, AGEING_MS_MAX } from "../core/provider/ageing.ts";
 import type { TagFilter } from "../core/provider/tasks.ts";
 import { checkTagFilter } from "../core/tags.ts";
 import { quietTelemetry } from "../core/quiet-telemetry.ts";
@@ -68,6 +69,11 @@ export interface RuntimeOptions {
   readonly workerNodeId?: string;
   /** Which tasks it takes: those whose tags it has all. Default "untagged". */
   readonly tags?: TagFilter;
+  /**
+   * How long a wait is worth one priority, when this runtime takes work. Default 300,000: five minutes. The larger, the
+   * stricter priorities are.
+   */
+  readonly priorityAgeingMs?: number;
   /** Sessions whose activities may be under way at once; 0: takes none. Default 10. */
   readonly maxSessionsPerRuntime?: number;
   /** How long a session is held without being renewed by the main loop. Default 30,000. */
@@ -144,6 +150,7 @@ const DEFAULTS = {
   cancelTimeoutMs: 3_600_000,
   beatMs: 1_000,
   stallMs: 30_000,
+  priorityAgeingMs: AGEING_MS,
   maxSessionsPerRuntime: 10,
   sessionLeaseMs: 30_000,
   sessionIdleMs: 300_000,
@@ -169,6 +176,7 @@ const MINIMUM: Readonly<Record<string, number>> = {
   beatMs: 10,
   staleMs: 50,
   stallMs: 50,
+  priorityAgeingMs: 1,
   maxSessionsPerRuntime: 0,
   sessionLeaseMs: 100,
   sessionIdleMs: 100,
@@ -264,6 +272,9 @@ function checkTogether(options: ResolvedOptions): void {
   // The loop says once a beat that it turns; a shorter patience would take every pause for a stall.
   if (options.stallMs < 2 * options.beatMs) {
     throw invalid(`stallMs (${options.stallMs}) is at least twice beatMs (${options.beatMs})`);
+  }
+  if (options.priorityAgeingMs > AGEING_MS_MAX) {
+    throw invalid(`priorityAgeingMs (${options.priorityAgeingMs}) is at most ${AGEING_MS_MAX}`);
   }
   const { sessionIdleMs, sessionLeaseMs } = options;
   // A session in use is bumped once a renewal; a shorter patience would take it for idle.

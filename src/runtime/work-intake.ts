@@ -136,7 +136,7 @@ export class WorkIntake {
   async #askInstances(): Promise<Asked> {
     const { options, provider, registry, runtimeId, newToken } = this.#o;
     const instances = this.#o.instances();
-    const { turnConcurrency, leaseBatch, instanceLeaseMs } = options;
+    const { turnConcurrency, leaseBatch, instanceLeaseMs, priorityAgeingMs } = options;
     const limit = Math.min(turnConcurrency - instances.holding.busy, leaseBatch);
     if (limit <= 0) this.#instancesWait = true; // the next free turn looks
     if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
@@ -152,6 +152,7 @@ export class WorkIntake {
       targets: registry.targets,
       allowSuspect,
       messagesMax: MESSAGES_MAX,
+      ageingMs: priorityAgeingMs,
       ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
     });
     this.#instancesToken = null;
@@ -166,7 +167,7 @@ export class WorkIntake {
     const { options, provider, registry, runtimeId, newToken, sessions } = this.#o;
     const activities = this.#o.activities();
     if (options.tags === "none") return NOTHING;
-    const { leaseBatch, taskLeaseMs } = options;
+    const { leaseBatch, taskLeaseMs, priorityAgeingMs } = options;
     const avoidMs = this.#o.avoidMs();
     const limit = Math.min(activities.free, leaseBatch);
     if (limit <= 0) this.#tasksWait = true; // the next free slot looks
@@ -185,6 +186,7 @@ export class WorkIntake {
         tags: options.tags,
         sessions: sessions.request(newToken()),
         allowSuspect: activities.mayTakeSuspect,
+        ageingMs: priorityAgeingMs,
         ...(avoidMs === 0 ? {} : { avoidMs }),
         ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
       });

@@ -7,7 +7,7 @@
 //       the next call, in which it is (semantics 9a).
 
 import type { StatementSync } from "node:sqlite";
-import { AGEING_MS } from "../core/provider/ageing.ts";
+import { rankOf, type Ageing } from "../core/provider/ageing.ts";
 import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
 import { integer, integerOrNull, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -100,7 +100,8 @@ export class DueInstances {
     return nextAt;
   }
 
-  *#rows({ owner, targets }: LeaseInstancesRequest, now: number): Iterable<Row> {
+  *#rows(request: LeaseInstancesRequest, now: number): Iterable<Row> {
+    const { owner, targets } = request;
     const wanted = new Set(targets);
     const caller = [now, owner, JSON.stringify(owner)] as const;
     const lines: Line[] = [];
@@ -111,7 +112,7 @@ export class DueInstances {
         if (done !== true) lines.push({ rows, priority, head: value });
       }
       while (lines.length > 0) {
-        const first = lines.reduce((a, b) => (rank(b) < rank(a) ? b : a));
+        const first = lines.reduce((a, b) => (rank(b, request) < rank(a, request) ? b : a));
         yield first.head;
         const { value, done } = first.rows.next();
         if (done === true) lines.splice(lines.indexOf(first), 1);
@@ -145,6 +146,6 @@ export class DueInstances {
   }
 }
 
-function rank({ head, priority }: Line): number {
-  return integer(head, "since") + priority * AGEING_MS;
+function rank({ head, priority }: Line, ageing: Ageing): number {
+  return rankOf(integer(head, "since"), priority, ageing);
 }

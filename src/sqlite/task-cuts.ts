@@ -7,7 +7,7 @@
 //   TC4. A retry is left to others for a while where the request says so; only then is it looked at who failed.
 
 import type { StatementSync } from "node:sqlite";
-import { AGEING_MS } from "../core/provider/ageing.ts";
+import { rankOf, type Ageing } from "../core/provider/ageing.ts";
 import type { Candidate, QueuePart } from "../core/provider/task-choice.ts";
 import type { LeaseTasksRequest } from "../core/provider/tasks.ts";
 import { acceptsTags } from "../core/tags.ts";
@@ -87,15 +87,15 @@ export class TaskCuts {
       // What this owner failed with in the last `avoidMs` is passed over, and comes due again at their end.
       const until = now - avoidMs;
       return heads(
+        request,
         (last) => this.#nextOfSession.get(...last, null),
-        wanted(request),
         (cut) => this.#headOfOthers.all(...cut, null, now, limit + 1, owner, until),
         (cut) => this.#laterOfOthers.get(...cut, null, now, owner, until, avoidMs),
       );
     }
     return heads(
+      request,
       (last) => this.#nextOfSession.get(...last, session),
-      wanted(request),
       (cut) => this.#headOfSession.all(...cut, session, now, request.limit + 1),
       (cut) => this.#laterOfSession.get(...cut, session, now),
     );
@@ -104,8 +104,8 @@ export class TaskCuts {
   /** The first tasks of all sessions that the owner holds or may claim. */
   ofSessions(request: LeaseTasksRequest, owner: string, now: number): Heads {
     return heads(
+      request,
       (last) => this.#nextOfSessions.get(...last),
-      wanted(request),
       (cut) => this.#headOfSessions.all(...cut, owner, now, request.limit + 1),
       (cut) => this.#laterOfSessions.get(...cut, now),
     );
@@ -117,7 +117,7 @@ export class TaskCuts {
     const isWanted = wanted(request);
     return this.#selectOverdue.all(now).flatMap((row) => {
       const cut = toCut({ ...row, suspect: 1 });
-      return isWanted(cut) ? [toWaiting(row, cut, 1)] : [];
+      return isWanted(cut) ? [toWaiting(row, cut, request, 1)] : [];
     });
   }
 }
@@ -125,11 +125,12 @@ export class TaskCuts {
 type CutValues = [number, string, string, number];
 
 function heads(
+  request: LeaseTasksRequest,
   next: (last: CutValues) => Row | undefined,
-  isWanted: (cut: Cut) => boolean,
   head: (cut: CutValues) => Row[],
   later: (cut: CutValues) => Row | undefined,
 ): Heads {
+  const isWanted = wanted(request);
   const waiting: Waiting[] = [];
   let nextAt: number | null = null;
   let values: CutValues = [-1, "", "", 0];
@@ -137,7 +138,7 @@ function heads(
     const cut = toCut(row);
     values = [cut.suspect, cut.name, cut.tags, cut.priority];
     if (!isWanted(cut)) continue;
-    for (const found of head(values)) waiting.push(toWaiting(found, cut, 0));
+    for (const found of head(values)) waiting.push(toWaiting(found, cut, request, 0));
     const at = integerOrNull(later(values) ?? { at: null }, "at");
     if (at !== null && (nextAt === null || at < nextAt)) nextAt = at;
   }
@@ -164,7 +165,7 @@ function toCut(row: Row): Cut {
   };
 }
 
-function toWaiting(row: Row, { suspect, priority }: Cut, overdue: number): Waiting {
+function toWaiting(row: Row, { suspect, priority }: Cut, ageing: Ageing, overdue: number): Waiting {
   return {
     instance: integer(row, "instance"),
     execution: integer(row, "execution"),
@@ -172,6 +173,6 @@ function toWaiting(row: Row, { suspect, priority }: Cut, overdue: number): Waiti
     session: textOrNull(row, "session"),
     suspect: suspect === 1,
     overdue,
-    rank: integer(row, "available_at") + priority * AGEING_MS,
+    rank: rankOf(integer(row, "available_at"), priority, ageing),
   };
 }

@@ -52,7 +52,7 @@ export class TaskQueue {
       RETURNING ${LEASED_COLUMNS}`);
     this.#selectTaken = connection.prepare(`
       SELECT ${LEASED_COLUMNS} FROM tasks WHERE lease_owner = ? AND lease_token = ?
-      ORDER BY available_at + priority * ${AGEING_MS}, instance, execution, sequence`);
+      ORDER BY available_at + priority * ?, instance, execution, sequence`);
     this.#selectInstance = connection.prepare(
       "SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?",
     );
@@ -124,8 +124,8 @@ export class TaskQueue {
   }
 
   /** Q6 */
-  #taken({ owner, token, sessions }: LeaseTasksRequest): LeasedTask[] {
-    return this.#selectTaken.all(owner, token).flatMap((row) => {
+  #taken({ owner, token, sessions, ageingMs = AGEING_MS }: LeaseTasksRequest): LeasedTask[] {
+    return this.#selectTaken.all(owner, token, ageingMs).flatMap((row) => {
       const session = textOrNull(row, "session");
       const holder = sessions?.owner ?? "";
       return this.#described(row, session === null ? null : this.#sessions.find(session, holder));

@@ -93,7 +93,8 @@ export function hasTies(store: ModelStore, request: LeaseInstancesRequest): bool
 }
 
 /** All that this owner could be given, the first one first. */
-function line(store: ModelStore, { owner, targets }: LeaseInstancesRequest): InLine[] {
+function line(store: ModelStore, request: LeaseInstancesRequest): InLine[] {
+  const { owner, targets, ageingMs = AGEING_MS } = request;
   const { now } = store;
   if (!store.runtimes.has(owner)) return [];
   const takeable = [...store.instances.values()].filter((instance) => {
@@ -108,7 +109,7 @@ function line(store: ModelStore, { owner, targets }: LeaseInstancesRequest): InL
     if (first === undefined) return [];
     if (!isOver(instance) && instance.lease?.owner !== owner) return [];
     const { priority } = instance.record;
-    const rank = first.visibleAt + priority * AGEING_MS;
+    const rank = first.visibleAt + priority * ageingMs;
     return [{ instance, rank, cut: `${targetOf(instance)}:${priority}` }];
   });
   // A lease that ended by itself over open steps: no message tells of it.
@@ -139,11 +140,12 @@ function described(
 export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): LeasedTasks {
   const { now } = store;
   const { owner, token, names, limit, allowSuspect, avoidMs = 0, leaseMs } = request;
+  const { ageingMs = AGEING_MS } = request;
   const all = [...store.instances.values()].flatMap((instance) =>
     instance.tasks.map((task) => ({ instance, task })),
   );
   const rankOf = ({ availableAt, priority }: ModelTask): number =>
-    availableAt + priority * AGEING_MS;
+    availableAt + priority * ageingMs;
   if (request.again === true) {
     const taken = all.filter(
       ({ task: { lease } }) => lease?.owner === owner && lease.token === token,
@@ -161,7 +163,7 @@ export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): Lease
     if (!names.includes(task.name)) return [];
     if (lease !== null) {
       if (!allowSuspect || lease.until === null || lease.until > now) return [];
-      const rank = lease.until + task.priority * AGEING_MS;
+      const rank = lease.until + task.priority * ageingMs;
       return [{ instance, task, rank, isSuspect: true, isOverdue: true }];
     }
     if (task.suspect && !allowSuspect) return [];

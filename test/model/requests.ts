@@ -76,12 +76,18 @@ function instancesRequest(caller: Caller): LeaseInstancesRequest {
     allowSuspect: caller.chance(2),
     messagesMax: caller.of([100, 2]),
     ...caller.leaseMs(),
+    ...ageing(caller),
   };
   const again = caller.chance(6) ? lastToken(caller) : null;
   const asked = again === null ? request : { ...request, ...again, again: true };
   // The order of equals is nobody's promise: then all are asked for. Also by who asks again for what he never got.
   if (!hasTies(caller.store, asked)) return asked;
   return { ...asked, limit: 100, allowSuspect: false };
+}
+
+/** How long a wait is worth a priority: usually not said. */
+function ageing(caller: Caller): { readonly ageingMs?: number } {
+  return caller.chance(4) ? { ageingMs: caller.of([1_000, 60_000]) } : {};
 }
 
 /** What somebody holds, asked for again by his token. */
@@ -101,6 +107,7 @@ function tasksRequest(caller: Caller): LeaseTasksRequest {
     ...{ tags: "any" as const, sessions: null, allowSuspect: caller.next() % 3 < 2 },
     ...(caller.chance(2) ? { avoidMs: 4_000 } : {}),
     ...caller.leaseMs(),
+    ...ageing(caller),
   };
   if (!caller.chance(6)) return request;
   const { key, execution, sequence, token } = caller.claim();

@@ -346,7 +346,7 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "instances are found in the order of their birth, whatever their priority",
     file: "due-instances.ts",
-    from: "ORDER BY h.since + c.priority * ${AGEING_MS}, h.since, h.key",
+    from: "ORDER BY h.since + c.priority * $6::bigint, h.since, h.key",
     to: "ORDER BY h.key",
     in: "instance leases\\W+(waiting raises|a higher priority|an instance of a higher|of one priority)",
   },

@@ -153,6 +153,35 @@ scenario("what waits in the queue is taken by priority, then by age", (t) => {
   };
 });
 
+// The patient one has waited for eleven seconds when the urgent one comes, two priorities above it.
+for (const [priorityAgeingMs, order] of [
+  [5_000, ["first", "patient", "urgent"]],
+  [6_000, ["first", "urgent", "patient"]],
+] as const) {
+  scenario(`where a wait of ${priorityAgeingMs} ms is worth a priority, that decides`, (t) => {
+    const work = t.gate<string>("work");
+    const main = orchestration("main", async (ctx) => {
+      const first = ctx.run(work.activity, "first");
+      await ctx.sleep("1s");
+      const patient = ctx.run(work.activity, "patient", { priority: 5 });
+      await ctx.sleep("11s");
+      const urgent = ctx.run(work.activity, "urgent", { priority: 3 });
+      await ctx.all([first, patient, urgent]);
+    });
+    return {
+      register: [work.activity, main],
+      runtime: { activityConcurrency: 1, priorityAgeingMs },
+      run: async () => {
+        const handle = await t.client.start(main, undefined, { id: "i" });
+        await t.advance("12s");
+        for (const input of order) await work.finish(input, null);
+        await t.result(handle);
+        expect(work.inputs).toEqual(order);
+      },
+    };
+  });
+}
+
 scenario("a cache of one: instances take turns in it and replay", () => {
   const act = activity("act", (n: number) => n * 2);
   const main = orchestration("main", async (ctx, n: number) => {

@@ -10,6 +10,7 @@
 import type { MaybeDamaged } from "../checksum.ts";
 import type { ParentLink } from "../history-events.ts";
 import type { HistoryRow } from "../history-row.ts";
+import type { Ageing } from "./ageing.ts";
 import type { Message } from "./messages.ts";
 
 /** The statuses of an instance that has ended. */
@@ -84,7 +85,7 @@ export interface LeasedInstance {
 }
 
 /** Which instances a runtime asks for. */
-export interface LeaseInstancesRequest {
+export interface LeaseInstancesRequest extends Ageing {
   readonly owner: string;
   readonly token: number;
   readonly limit: number;

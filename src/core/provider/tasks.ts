@@ -12,6 +12,7 @@
 import type { MaybeDamaged } from "../checksum.ts";
 import type { NodeMetadata } from "../history-events.ts";
 import type { RetryPolicy } from "../retry-policy.ts";
+import type { Ageing } from "./ageing.ts";
 
 /** Which task is meant. */
 export interface TaskAddress {
@@ -109,7 +110,7 @@ export interface SessionRequest {
 }
 
 /** Which tasks a runtime asks for. */
-export interface LeaseTasksRequest {
+export interface LeaseTasksRequest extends Ageing {
   readonly owner: string;
   readonly token: number;
   readonly limit: number;

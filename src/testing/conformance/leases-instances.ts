@@ -259,6 +259,23 @@ export const leasesInstances: ContractSubject = {
       },
     },
     {
+      title: "a request may say how long a wait is worth a priority (16)",
+      async run(setup) {
+        for (const [ageingMs, first] of [
+          [4_999, "patient"],
+          [5_001, "urgent"],
+        ] as const) {
+          await setup.start(`patient-${ageingMs}`, { priority: 5 });
+          await setup.environment.advance(10_000);
+          await setup.start(`urgent-${ageingMs}`, { priority: 3 });
+          const owner = `runtime-${ageingMs}`;
+          await setup.provider.registerRuntime(registration({ id: owner }));
+          await setup.leaseOnly(`${first}-${ageingMs}`, owner, { limit: 1, ageingMs });
+          await setup.lease(owner);
+        }
+      },
+    },
+    {
       title: "a history of a later replay version is for those alone who name it (22)",
       async run(setup) {
         const { key } = await setup.start("a");

@@ -81,6 +81,27 @@ export const sessionLeases: ContractSubject = {
       },
     },
     {
+      title: "how long a wait is worth a priority goes for a session's tasks, too (K2)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        await setup.schedule(held, { session: "s" });
+        await takeOne(setup, BETA);
+        // The session is served already, and no further one may be.
+        const sessions = { ...sessionsOf(BETA), inFlight: ["s"], newMax: 0 };
+        for (const [ageingMs, first] of [
+          [4_999, "patient"],
+          [5_001, "urgent"],
+        ] as const) {
+          await setup.schedule(held, { session: "s", priority: 5, input: "patient" });
+          await setup.environment.advance(10_000);
+          await setup.schedule(held, { session: "s", priority: 3, input: "urgent" });
+          const request = { sessions, limit: 1, ageingMs };
+          expect((await setup.leaseOneTask(BETA, request)).input).toBe(first);
+          await setup.leaseOneTask(BETA, request);
+        }
+      },
+    },
+    {
       title: "finishing, retrying and renewing a task are activity of its session (SE4)",
       async run(setup) {
         const held = await setup.hold("a");

@@ -316,6 +316,23 @@ export const tasks: ContractSubject = {
       },
     },
     {
+      title: "a request may say how long a wait is worth a priority (K2)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        for (const [ageingMs, first] of [
+          [4_999, "patient"],
+          [5_001, "urgent"],
+        ] as const) {
+          await setup.schedule(held, { priority: 5, input: "patient" });
+          await setup.environment.advance(10_000);
+          await setup.schedule(held, { priority: 3, input: "urgent" });
+          const { tasks: one } = await setup.leaseTasks(BETA, { limit: 1, ageingMs });
+          expect(one[0]?.input).toBe(first);
+          await setup.leaseTasks(BETA);
+        }
+      },
+    },
+    {
       title: "tasks of two instances with one sequence are two tasks (K1)",
       async run(setup) {
         const a = await setup.hold("a");
