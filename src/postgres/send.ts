@@ -4,12 +4,14 @@
 //   S3. A sender is refused what cannot arrive.
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
+import { isTerminalStatus } from "../core/provider/instances.ts";
 import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
 import { ColumnArrays } from "./column-arrays.ts";
-import { flag, textOrNull } from "./columns.ts";
+import { flag } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { LIVES, putAndTell, tellDue, visibleAt } from "./delivery.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
+import { toStatus } from "./instance-rows.ts";
 import type { KeptMessages, SummedSend } from "./kept.ts";
 import { messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
@@ -72,7 +74,9 @@ export class Sends {
       tellDue(put, news);
       return selected.rows.map((row) => {
         if (flag(row, "sent")) return DONE;
-        return textOrNull(row, "status") === null ? null : FINISHED;
+        const status = toStatus(row);
+        // One that lives and was not sent to was born since: where the message was put, it did not exist.
+        return status !== null && isTerminalStatus(status) ? FINISHED : null;
       });
     };
   }

@@ -1,7 +1,9 @@
-// Two snapshots: a lease that is taken while the old owner commits covers what that commit wrote (architecture §4.2).
+// Two snapshots: a lease that is taken while the old owner commits covers what that commit wrote (architecture §4.2);
+// what is sent while its receiver is born is delivered or refused for the reason that held.
 
 import { expect, test } from "vitest";
 import { decodeHistory } from "../../src/core/history-row.ts";
+import type { CommitResult } from "../../src/core/provider/index.ts";
 import {
   ALPHA,
   BETA,
@@ -65,4 +67,35 @@ test(`in ${ROUNDS} rounds a lease sees the events of the commit it met, and not 
   expect(met.committed + met.refused).toBe(ROUNDS);
   expect(met.taken).toBeGreaterThan(ROUNDS / 10);
   expect(met.committed).toBeGreaterThan(ROUNDS / 100);
+});
+
+const BIRTHS = 400;
+
+test(`in ${BIRTHS} rounds a send that meets the birth of its instance is delivered, or finds none`, async () => {
+  const environment = new VirtualEnvironment();
+  const schema = ownSchema();
+  const owner = await openStoreFor([ALPHA], { environment, schema });
+  const sender = await openStoreFor([], { environment, schema });
+  const met = { delivered: 0, missing: 0 };
+  for (let round = 0; round < BIRTHS; round++) {
+    const id = `born-${round}`;
+    const send = (): Promise<readonly CommitResult[]> =>
+      sender.commit([sendItem({ id, requestId: `r-${fresh()}` })]);
+    const [, ...answers] = await Promise.all([
+      owner.commit([startItem({ id })]),
+      ...Array.from({ length: 4 }, send),
+    ]);
+    const said = answers.flat();
+    for (const answer of said) {
+      if (answer.kind === "done") met.delivered += 1;
+      else expect(answer).toEqual({ kind: "refused", code: "INSTANCE_NOT_FOUND" });
+    }
+    const delivered = said.filter(({ kind }) => kind === "done").length;
+    met.missing += said.length - delivered;
+    const key = (await owner.readInstance(id))?.key ?? 0;
+    const events = (await owner.readInbox(key)).filter(({ kind }) => kind === "event");
+    expect(events).toHaveLength(delivered);
+  }
+  expect(met.delivered).toBeGreaterThan(0);
+  expect(met.missing).toBeGreaterThan(0);
 });
