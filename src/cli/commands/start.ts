@@ -56,8 +56,12 @@ export function addStart(program: Program): void {
         options.timeout === undefined ? undefined : parseTimeSpan("--timeout", options.timeout);
       await using session = await Session.open(call);
       const checked = await checkInput(session.config, name, options.ofVersion, input);
+      // From before it is there for others to see: who interrupts the wait is told so, however early.
+      using interruption = options.wait === true ? new Interruption() : null;
       const handle = await session.client.start(name, checked, startOptions);
-      if (options.wait === true) return await waitForEnd(call, session, handle, timeout);
+      if (interruption !== null) {
+        return await waitForEnd(call, session, handle, { timeout, interruption });
+      }
       if (options.json === true) cli.out.document({ id: handle.id });
       else if (cli.out.isTerminal) cli.out.line(green("✓ "), `${handle.id} started`);
       else cli.out.line(handle.id);
@@ -132,9 +136,11 @@ async function waitForEnd(
   { cli, options }: Call<StartCommandOptions>,
   session: Session,
   handle: Handle,
-  timeout: number | undefined,
+  {
+    timeout,
+    interruption,
+  }: { readonly timeout: number | undefined; readonly interruption: Interruption },
 ): Promise<ExitCode> {
-  using interruption = new Interruption();
   const { signal } = interruption;
   const isOver = handle.result({ signal, ...(timeout === undefined ? {} : { timeout }) }).then(
     () => true,
