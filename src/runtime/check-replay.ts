@@ -12,6 +12,7 @@ import { isPerdureError } from "../core/errors.ts";
 import { guardsOf, type GuardOptions } from "../core/guard-names.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory } from "../core/history-row.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
 import { orchestrationMain } from "../core/orchestration-main.ts";
 import { Run } from "../core/run.ts";
@@ -31,6 +32,12 @@ export interface ReplayOptions {
   readonly guards?: GuardOptions;
   readonly environment?: Environment;
 }
+export const REPLAY_OPTIONS: Members<ReplayOptions> = {
+  codec: true,
+  limits: true,
+  guards: true,
+  environment: true,
+};
 /** Whether an instance with this history would go on, or be blocked and why. */
 export type ReplayResult =
   | { readonly kind: "ok"; readonly events: number }
@@ -42,6 +49,7 @@ export async function checkReplay(
   definition: Orchestration<never, unknown>,
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
+  checkMembers(options, REPLAY_OPTIONS, "a replay");
   let history: readonly HistoryEvent[];
   try {
     history = decodeHistory(recorded.rows);

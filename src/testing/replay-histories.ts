@@ -4,8 +4,9 @@
 //   RS3. A history whose orchestration and version nobody registers is told apart: it would wait, not break.
 
 import type { BlockReason } from "../core/block.ts";
+import { checkMembers, type Members } from "../core/known-members.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import { checkReplay, type ReplayOptions } from "../runtime/check-replay.ts";
+import { checkReplay, REPLAY_OPTIONS, type ReplayOptions } from "../runtime/check-replay.ts";
 import type { RecordedHistory } from "../runtime/recorded-history.ts";
 import { Registry, type Registrable } from "../runtime/registry.ts";
 import { blockDiff } from "./block-diff.ts";
@@ -47,12 +48,19 @@ export interface ReplayReport {
   readonly unregistered: readonly ReplayedHistory[];
 }
 
+const HISTORIES_OPTIONS: Members<ReplayHistoriesOptions> = {
+  ...REPLAY_OPTIONS,
+  versions: true,
+  onReplayed: true,
+};
+
 /** Replays histories with these orchestrations and tells which would be blocked, where, as a diff. */
 export async function replayHistories(
   source: HistorySource,
   register: readonly Registrable[],
   options: ReplayHistoriesOptions = {},
 ): Promise<ReplayReport> {
+  checkMembers(options, HISTORIES_OPTIONS, "replayHistories");
   const { versions, onReplayed, ...replay } = options;
   const registry = new Registry(register, versions === undefined ? {} : { versions });
   const broken: BrokenHistory[] = [];

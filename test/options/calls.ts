@@ -22,7 +22,15 @@ import { openTelemetry } from "../../src/telemetry/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
 import { HttpClient, perdureServer, serve } from "../../src/server/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
-import { stressProvider, TestEnvironment, VirtualEnvironment } from "../../src/testing/index.ts";
+import {
+  crashEverywhere,
+  failEveryCall,
+  replayHistories,
+  stressProvider,
+  TestEnvironment,
+  VirtualEnvironment,
+} from "../../src/testing/index.ts";
+import { simulate } from "../../src/testing/simulation/index.ts";
 
 type Wrong = never;
 export interface Given {
@@ -90,6 +98,12 @@ export const OPENINGS: Readonly<Record<string, (options: Wrong, given: Given) =>
   planMove: (options, { client }) => planMove(client.provider, null, options),
   runFlow: (options) => runFlow(built, 1, options),
   "TestEnvironment.create": (options) => TestEnvironment.create(options),
+  "TestEnvironment's faults": (options) =>
+    TestEnvironment.create({ register: [], faults: options }),
+  crashEverywhere: (options) => crashEverywhere(child, 1, options),
+  failEveryCall: (options) => failEveryCall({} as never, options),
+  replayHistories: (options) => replayHistories([], [], options),
+  simulate: (options) => simulate(options),
   VirtualEnvironment: (options) => new VirtualEnvironment(options),
   stressProvider: (options) => stressProvider(options),
 };

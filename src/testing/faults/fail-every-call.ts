@@ -6,6 +6,7 @@
 //   FC3. What differs is told with the call and the fault that made the difference.
 
 import { isDeepStrictEqual, inspect } from "node:util";
+import { checkChoice, checkMembers, checkWhole, type Members } from "../../core/known-members.ts";
 import type { TestEnvironmentOptions } from "../kit/test-environment-options.ts";
 import { TestEnvironment } from "../kit/test-environment.ts";
 import { auditStore, type Audit } from "./audit.ts";
@@ -53,6 +54,7 @@ export interface FailEveryCallReport {
   readonly runs: number;
 }
 
+const FAIL_OPTIONS: Members<FailEveryCallOptions> = { faults: true, stride: true, first: true };
 /** What others of the scenario's instances still do has been done by then: polls and back-offs included. */
 const REST = "3h";
 
@@ -68,7 +70,12 @@ export async function failEveryCall(
   scenario: FailureScenario,
   options: FailEveryCallOptions = {},
 ): Promise<FailEveryCallReport> {
+  checkMembers(options, FAIL_OPTIONS, "failEveryCall");
+  checkWhole(options.stride, 1, "stride");
+  checkWhole(options.first, 1, "first");
   const { faults = Object.keys(CALL_FAULTS) as CallFault[], stride = 1, first = 1 } = options;
+  for (const fault of faults)
+    checkChoice(fault, Object.keys(CALL_FAULTS) as CallFault[], "a fault");
   const clean = await runWith(scenario, 0, null);
   let runs = 1;
   for (const name of faults) {

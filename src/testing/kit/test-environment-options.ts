@@ -1,7 +1,8 @@
 // What a test environment may be told, and what it tells.
 
 import type { Environment } from "../../core/environment.ts";
-import type { Members } from "../../core/known-members.ts";
+import { PerdureError } from "../../core/errors.ts";
+import { checkFlag, checkMembers, checkWhole, type Members } from "../../core/known-members.ts";
 import type { LogLevel } from "../../core/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
@@ -27,7 +28,7 @@ export interface TestEnvironmentOptions {
   /** What goes wrong between the runtime and the store. Default: nothing. */
   readonly faults?: FaultPlan & { readonly observer?: FaultObserver };
 }
-export const TEST_OPTIONS: Members<TestEnvironmentOptions> = {
+const TEST_OPTIONS: Members<TestEnvironmentOptions> = {
   register: true,
   runtime: true,
   autoSkip: true,
@@ -37,6 +38,23 @@ export const TEST_OPTIONS: Members<TestEnvironmentOptions> = {
   store: true,
   faults: true,
 };
+const FAULTS: Members<NonNullable<TestEnvironmentOptions["faults"]>> = {
+  call: true,
+  news: true,
+  observer: true,
+};
+
+export function checkTestOptions(options: TestEnvironmentOptions): void {
+  checkMembers(options, TEST_OPTIONS, "TestEnvironment.create");
+  if (options.faults !== undefined) checkMembers(options.faults, FAULTS, "faults");
+  checkFlag(options.autoSkip, "autoSkip");
+  checkWhole(options.patienceMs, 0, "patienceMs");
+  const register: unknown = options.register;
+  if (Array.isArray(register)) return;
+  const message = "register is a list of activities and orchestrations.";
+  throw new PerdureError("INVALID_ARGUMENT", message);
+}
+
 /** A line of the runtime's log, or of `ctx.log`. */
 export interface LogLine {
   readonly level: LogLevel;

@@ -14,7 +14,6 @@ import { parseDuration, type Duration } from "../../core/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import type { HistoryEvent } from "../../core/history-events.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import { checkMembers } from "../../core/known-members.ts";
 import { CancelledError } from "../../core/outcome-errors.ts";
 import type { Registrable } from "../../runtime/registry.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
@@ -33,7 +32,7 @@ import { skippingClient } from "./skipping.ts";
 import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
-  TEST_OPTIONS,
+  checkTestOptions,
   type LogLine,
   type TestEnvironmentOptions,
 } from "./test-environment-options.ts";
@@ -83,7 +82,7 @@ export class TestEnvironment implements AsyncDisposable {
 
   /** Opens a store and starts a runtime on it. */
   static async create(options: TestEnvironmentOptions): Promise<TestEnvironment> {
-    checkMembers(options, TEST_OPTIONS, "TestEnvironment.create");
+    checkTestOptions(options);
     const { seed, startAt, patienceMs = PATIENCE_MS } = options;
     const clock = new TestClock({
       patienceMs,

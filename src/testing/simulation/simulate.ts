@@ -3,6 +3,7 @@
 //   SM2. A share of the seeds runs twice: two traces that differ are a violation of their own.
 //   SM3. The report says what was done and which faults landed: a run in which nothing happened proves nothing.
 
+import { checkMembers, checkWhole, type Members } from "../../core/known-members.ts";
 import type { FaultKind } from "./faults.ts";
 import { drawScenario, type PlainOptions, type Scenario } from "./scenario.ts";
 import type { Sabotage } from "./simulated-store.ts";
@@ -57,12 +58,26 @@ export interface SimulationReport {
   readonly stormySeeds: number;
 }
 
+const SIMULATE_OPTIONS: Members<SimulateOptions> = {
+  workload: true,
+  seeds: true,
+  firstSeed: true,
+  minutes: true,
+  faults: true,
+  runtime: true,
+  repeatEvery: true,
+  stopAtFailure: true,
+  sabotage: true,
+  onRun: true,
+};
 const REPEAT_EVERY_DEFAULT = 100;
 const STORMY = 3;
 const hostNow = performance.now.bind(performance);
 
 /** Runs a workload on so many seeds. It does not throw for what it finds: the report says it. */
 export async function simulate<Plan>(options: SimulateOptions<Plan>): Promise<SimulationReport> {
+  checkMembers<SimulateOptions<Plan>>(options, SIMULATE_OPTIONS, "simulate");
+  checkWhole(options.seeds, 1, "seeds");
   const { workload, seeds, firstSeed = 1, minutes = Infinity, sabotage } = options;
   const repeatEvery = options.repeatEvery ?? REPEAT_EVERY_DEFAULT;
   const until = hostNow() + minutes * 60_000;
