@@ -160,7 +160,9 @@ function randomChange(caller: Caller): InstanceChange {
     case 11:
       return { kind: "ended", status: "failed", output: null, error: failedText("failed") };
     case 12: {
-      const unread = [{ name: "news", data: '"unread"', key: caller.of([null, "request-1"]) }];
+      // A key of its own: what was taken and is put back is not in the inbox already.
+      const key = caller.of([null, `unread-${caller.fresh()}`]);
+      const unread = [{ name: "news", data: '"unread"', key }];
       const started = startedText({ runId: `run-${caller.fresh()}` });
       const version = caller.of([null, VERSION]);
       return { kind: "continued", started, version, unread: caller.chance(2) ? unread : [] };
