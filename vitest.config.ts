@@ -25,7 +25,7 @@ export default defineConfig({
     pool: "forks",
     // The main process does next to nothing: two cores are for two files.
     maxWorkers: Math.max(availableParallelism(), 2),
-    testTimeout: 60_000,
+    testTimeout: isFull ? 600_000 : 60_000, // full sizes on a machine that is busy with others of them
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } }, // a second is little on a busy machine
     retry: 0,
@@ -43,7 +43,7 @@ export default defineConfig({
           env: { PERDURE_TEST_STORE: "postgres" },
           globalSetup: "./test/support/postgres-project.ts",
           setupFiles: "./test/support/postgres-files.ts",
-          testTimeout: 300_000, // a virtual month is many round trips
+          testTimeout: isFull ? 600_000 : 300_000, // a virtual month is many round trips
         },
       },
     ],

@@ -15,9 +15,10 @@ import { openAddress } from "./store-address.ts";
 import { auditStore } from "./store-audit.ts";
 import { storeUnderTest } from "./stores.ts";
 
-const INSTANCES = process.env["PERDURE_FULL"] === "1" ? 3_000 : 200;
+const isFull = process.env["PERDURE_FULL"] === "1";
+const INSTANCES = isFull ? 3_000 : 200;
 const LINKS = 4;
-const DEADLINE_MS = 120_000;
+const DEADLINE_MS = isFull ? 600_000 : 120_000;
 /** Less than there is to do, so that one alone does not take it all before the other looks. */
 const MODEST: RuntimeOptions = { leaseBatch: 16, activityConcurrency: 8 };
 

@@ -42,7 +42,7 @@ const waits = orchestration("waits", async (ctx, n: number) => {
 
 test.each(STORE_KINDS)(
   `of ${INSTANCES} instances on %s every third has a row torn or garbled: each of these is blocked, all others end`,
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async (kind) => {
     const seed = seedFromEnvironment();
     console.log(`PERDURE_SEED=${seed}`);
@@ -123,7 +123,7 @@ test(
 
 test(
   `of ${ROW_FLIPS} rows of PostgreSQL with one bit of a text changed each is found, and all others read as before`,
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async () => {
     const seed = seedFromEnvironment();
     console.log(`PERDURE_SEED=${seed}`);
