@@ -3,6 +3,7 @@
 //       second (P1).
 //   N2. Nobody waits inside SQLite: a busy database is asked again later (semantics 32).
 //   N3. A transaction that throws is rolled back before the error leaves; nothing of it is left.
+//   N4. What one read tells is of one moment, however many statements it takes, and whoever writes meanwhile.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Environment } from "../core/environment.ts";
@@ -19,6 +20,7 @@ export class Connection {
   readonly environment: Environment;
   readonly #database: DatabaseSync;
   readonly #patience: Patience & { readonly durability: Durability };
+  readonly #look: StatementSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
 
@@ -53,6 +55,7 @@ export class Connection {
     this.path = path;
     this.environment = patience.environment;
     this.#patience = patience;
+    this.#look = database.prepare("BEGIN");
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
   }
@@ -85,15 +88,9 @@ export class Connection {
     return Math.floor(this.environment.now());
   }
 
-  async read<T>(work: () => T): Promise<T> {
-    try {
-      return await patiently(this.#patience, () => {
-        this.assertOpen();
-        return work();
-      });
-    } catch (error) {
-      throw toPerdureError(error);
-    }
+  /** N4. Inside a transaction that somebody else has begun, it is a part of that. */
+  read<T>(work: () => T): Promise<T> {
+    return this.#patiently(() => this.#atOneMoment(work));
   }
 
   async write<T>(work: () => T): Promise<T> {
@@ -113,9 +110,12 @@ export class Connection {
     mustWrite: (found: Found) => boolean,
     act: (found: Found) => T,
   ): Promise<T> {
-    return this.read(() => {
-      const found = find();
-      return mustWrite(found) ? this.#transact(() => act(find())) : act(found);
+    return this.#patiently(() => {
+      const done = this.#atOneMoment(() => {
+        const found = find();
+        return mustWrite(found) ? null : { value: act(found) };
+      });
+      return done === null ? this.#transact(() => act(find())) : done.value;
     });
   }
 
@@ -136,8 +136,23 @@ export class Connection {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  #transact<T>(work: () => T): T {
-    this.#begin.run();
+  async #patiently<T>(work: () => T): Promise<T> {
+    try {
+      return await patiently(this.#patience, () => {
+        this.assertOpen();
+        return work();
+      });
+    } catch (error) {
+      throw toPerdureError(error);
+    }
+  }
+
+  #atOneMoment<T>(work: () => T): T {
+    return this.#database.isTransaction ? work() : this.#transact(work, this.#look);
+  }
+
+  #transact<T>(work: () => T, begin: StatementSync = this.#begin): T {
+    begin.run();
     try {
       const result = work();
       this.#commit.run();

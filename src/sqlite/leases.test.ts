@@ -1,4 +1,4 @@
-// News for instances that are held, found and read without a lock: what changes in between is another's doing.
+// News for instances that are held, found and read without a lock: all of it is of one moment (N4).
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,39 +10,45 @@ import { systemEnvironment } from "../core/system-environment.ts";
 import { SqliteProvider } from "./index.ts";
 
 test.each([
-  ["let go", "lease_owner = NULL, lease_token = NULL"],
-  ["taken over", "lease_owner = 'another', lease_token = 99"],
-])("an instance that is %s after it was found is no news for who held it", async (_, lease) => {
-  const folder = mkdtempSync(join(tmpdir(), "perdure-leases-"));
-  const path = join(folder, "store.db");
-  const looks = { left: Infinity };
-  const other = { database: null as DatabaseSync | null };
-  const environment = {
-    ...systemEnvironment,
-    now: () => {
-      // The second look at the clock is between finding and reading.
-      if (--looks.left === 0) other.database?.exec(`UPDATE instances SET ${lease}`);
-      return systemEnvironment.now();
-    },
-  };
-  const provider = await SqliteProvider.open(path, { environment });
-  other.database = new DatabaseSync(path);
-  onTestFinished(async () => {
-    other.database?.close();
-    await provider.close();
-    rmSync(folder, { recursive: true });
-  });
-  await provider.registerRuntime(registration({ id: ALPHA }));
-  await provider.commit([startItem({ id: "a" })]);
-  const ask = () =>
-    provider.leaseInstances({
-      ...{ owner: ALPHA, token: fresh(), limit: 10, targets: TARGETS },
-      ...{ allowSuspect: false, messagesMax: 10 },
+  ["let go", "UPDATE instances SET lease_owner = NULL, lease_token = NULL"],
+  ["taken over", "UPDATE instances SET lease_owner = 'another', lease_token = 99"],
+  ["rid of its messages", "DELETE FROM inbox"],
+])(
+  "what is handed over is of one moment, though the instance is %s meanwhile",
+  async (_, change) => {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-leases-"));
+    const path = join(folder, "store.db");
+    const looks = { left: Infinity };
+    const other = { database: null as DatabaseSync | null };
+    const environment = {
+      ...systemEnvironment,
+      now: () => {
+        // The second look at the clock is between finding and reading.
+        if (--looks.left === 0) other.database?.exec(change);
+        return systemEnvironment.now();
+      },
+    };
+    const provider = await SqliteProvider.open(path, { environment });
+    other.database = new DatabaseSync(path);
+    onTestFinished(async () => {
+      other.database?.close();
+      await provider.close();
+      rmSync(folder, { recursive: true });
     });
-  const [taken] = (await ask()).instances;
-  expect(taken).toMatchObject({ id: "a", fresh: true });
-  expect((await ask()).instances).toMatchObject([{ id: "a", fresh: false, token: taken?.token }]);
-  looks.left = 2;
-  expect((await ask()).instances).toEqual([]);
-  expect(looks.left).toBeLessThanOrEqual(0);
-});
+    await provider.registerRuntime(registration({ id: ALPHA }));
+    await provider.commit([startItem({ id: "a" })]);
+    const ask = () =>
+      provider.leaseInstances({
+        ...{ owner: ALPHA, token: fresh(), limit: 10, targets: TARGETS },
+        ...{ allowSuspect: false, messagesMax: 10 },
+      });
+    const [taken] = (await ask()).instances;
+    expect(taken).toMatchObject({ id: "a", fresh: true });
+    const news = (await ask()).instances;
+    expect(news).toMatchObject([{ id: "a", fresh: false, token: taken?.token, messages: [{}] }]);
+    looks.left = 2;
+    expect((await ask()).instances).toEqual(news);
+    expect(looks.left).toBeLessThanOrEqual(0);
+    expect((await ask()).instances).not.toEqual(news);
+  },
+);

@@ -42,10 +42,7 @@ export class InstanceLeases {
     this.#inbox = inbox;
     this.#history = history;
     this.#dueInstances = new DueInstances(connection, runtimes);
-    // Whose it is is asked again: without a transaction it may be another's since it was found.
-    this.#selectHeld = connection.prepare(
-      `SELECT ${COLUMNS} FROM instances WHERE key = ? AND lease_owner = ?`,
-    );
+    this.#selectHeld = connection.prepare(`SELECT ${COLUMNS} FROM instances WHERE key = ?`);
     this.#selectTaken = connection.prepare(
       `SELECT ${COLUMNS} FROM instances WHERE lease_owner = ? AND lease_token = ?`,
     );
@@ -111,7 +108,7 @@ export class InstanceLeases {
     const until = leaseMs === undefined ? null : dueTime({ delayMs: leaseMs }, now);
     const leased: LeasedInstance[] = [];
     for (const key of held) {
-      const row = this.#selectHeld.get(key, owner);
+      const row = this.#selectHeld.get(key);
       if (row === undefined) continue;
       const messages = this.#inbox.due(key, now, messagesMax);
       leased.push({ ...toLeased(row), fresh: false, messages, history: [] });
