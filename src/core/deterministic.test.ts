@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { deterministicRandom, deterministicUuid } from "./deterministic.ts";
+import { deterministicRandom, deterministicUuid, nextSeed } from "./deterministic.ts";
 
 const ZEROS = "0".repeat(32);
 const SEED = "00112233445566778899aabbccddeeff";
@@ -22,6 +22,15 @@ describe("deterministic chance", () => {
       expect(deterministicUuid(seed, sequence, call)).toBe(uuid);
     },
   );
+
+  test("the next execution's seed follows from this one's, and leads to another each time", () => {
+    expect(nextSeed("fedcba9876543210fedcba9876543210")).toBe("0d36f06a66723b93b34f545dfac9acfc");
+    const seeds = new Set<string>();
+    for (let seed = SEED; seeds.size < 1_000; seed = nextSeed(seed)) {
+      expect(seeds.has(seed)).toBe(false);
+      seeds.add(seed);
+    }
+  });
 
   test("a random number is in [0, 1) and a multiple of 2^-53", () => {
     fc.assert(

@@ -1,6 +1,7 @@
 // Deterministic chance: what `ctx.random()` and `ctx.uuid()` return, now and at every replay.
-//   X1. The result depends on (seed, sequence, call) alone: the run's 128-bit seed in lower-case hex,
-//       the sequence of the event last delivered, and the number of the call since it (rule 8).
+//   X1. The result depends on (seed, sequence, call) alone: the execution's 128-bit seed in lower-case hex,
+//       the sequence of the event last delivered, and the number of the call since it (rule 8). Each execution of
+//       an instance has a seed that follows from the one before (decision 0017).
 //   X2. Stored behaviour: user code has acted on these values, so they must never change. Another
 //       algorithm would need another label, chosen by the version that wrote the start event.
 //   X3. Each kind has a label of its own, so that a uuid tells nothing about a random number.
@@ -27,6 +28,11 @@ export function deterministicUuid(seed: string, sequence: number, call: number):
     `${variant}${digest.slice(17, 20)}`,
     digest.slice(20, 32),
   ].join("-");
+}
+
+/** What the next execution begins with, so that a loop which continues as new does not draw the same again. */
+export function nextSeed(seed: string): string {
+  return hash("sha256", `perdure.seed.1:${seed}`, "hex").slice(0, 32);
 }
 
 /** The seed is hex and the rest are integers, so that ":" keeps them apart. */

@@ -1,5 +1,6 @@
 // What follows from the end of an execution: the start of the next one, and what its parent is told.
 
+import { nextSeed } from "./deterministic.ts";
 import type {
   DeliveryBody,
   OrchestrationContinuedAsNew,
@@ -21,7 +22,7 @@ export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): Orchest
     orchestrationVersion,
     input,
     runId,
-    seed,
+    seed: nextSeed(seed),
     ...(parent === undefined ? {} : { parent }),
     ...(traceParent === undefined ? {} : { traceParent }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
