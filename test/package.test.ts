@@ -34,12 +34,13 @@ test("tsconfig.json knows the package by the names that package.json exports", (
   expect(config.compilerOptions.paths).toEqual(fromExports);
 });
 
-test("only the server and the command line have runtime dependencies (decision 0012)", () => {
+test("only the server, the command line and schedules have runtime dependencies (decisions 0012, 0018)", () => {
   const { dependencies = {} } = read<Manifest>("package.json");
   expect(Object.keys(dependencies).toSorted()).toEqual([
     "@hono/node-server",
     "@valibot/to-json-schema",
     "commander",
+    "croner",
     "hono",
     "valibot",
   ]);

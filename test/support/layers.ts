@@ -7,6 +7,7 @@ import { findImports, type Import, type SourceText } from "./source-scan.ts";
 const LAYERS = ["core", "runtime", "client", "flow", "heart", "sqlite", "postgres"] as const;
 const SHELLS = [
   "encryption",
+  "schedule",
   "telemetry",
   "testing",
   "server",
@@ -28,6 +29,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   sqlite: ["core", "heart"],
   postgres: ["core", "heart"],
   encryption: ["core"],
+  schedule: ["core", "client"],
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
   server: ["core", "client"],
@@ -45,6 +47,7 @@ export const MAY_IMPORT_LAZILY: Partial<Table<readonly Layer[]>> = {
 export const MAY_IMPORT_PACKAGES: Partial<Table<readonly string[]>> = {
   postgres: ["pg"],
   telemetry: ["@opentelemetry/api"],
+  schedule: ["croner"],
   testing: ["vitest"],
   "eslint-plugin": ["eslint"],
   server: ["hono", "hono/*", "@hono/node-server", "valibot", "@valibot/to-json-schema"],
@@ -76,6 +79,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   encryption: ["node:buffer", "node:crypto"],
+  schedule: ["node:buffer"],
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:perf_hooks"],
   testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   server: [...EVERYDAY, "node:http", "node:stream", "node:stream/promises", "node:zlib"],

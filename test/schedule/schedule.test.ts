@@ -1,0 +1,258 @@
+// Schedules: each time of the calendar has one run, whatever happens to processes, code and clocks in between.
+
+import { expect, onTestFinished, test } from "vitest";
+import { orchestration, type InstanceInfo } from "../../src/index.ts";
+import { schedule, type Schedule, type ScheduleStatus } from "../../src/schedule/index.ts";
+import { crashEverywhere, TestEnvironment } from "../../src/testing/index.ts";
+
+const report = orchestration("report", async (_, day: string) => `report of ${day}`);
+const long = orchestration("long", async (ctx) => ctx.sleep("36h"));
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+const nightly = schedule("nightly", { cron: "0 3 * * *", start: report, input: dayOf });
+
+/** On virtual time, from 2026-01-01T00:00Z on, with the schedule begun. */
+async function begun(it: Schedule, more: Parameters<typeof kitWith>[0] = []) {
+  const kit = await kitWith([it, ...more]);
+  await it.apply(kit.client);
+  await kit.settle();
+  return kit;
+}
+
+async function kitWith(register: Parameters<typeof TestEnvironment.create>[0]["register"]) {
+  const kit = await TestEnvironment.create({ register: [report, long, ...register] });
+  onTestFinished(() => kit.close());
+  return kit;
+}
+
+/** The ids of its runs, oldest first. */
+async function runs(kit: TestEnvironment, name = "nightly"): Promise<readonly string[]> {
+  const filter = { attributes: { schedule: name } };
+  const { items } = await kit.client.list(filter, { limit: 1_000, order: "oldest" });
+  return items.map(({ id }) => id.slice(name.length + 1));
+}
+
+function statusOf(info: InstanceInfo): ScheduleStatus {
+  return info.customStatus as ScheduleStatus;
+}
+
+test("ninety nights have ninety runs, each with its time as id and what the time makes of the input", async () => {
+  const kit = await begun(nightly);
+  await kit.advance("90d");
+  const ids = await runs(kit);
+  expect(ids).toHaveLength(90);
+  expect(ids[0]).toBe("2026-01-01T03:00:00.000Z");
+  expect(ids[89]).toBe("2026-03-31T03:00:00.000Z");
+  const first = kit.client.get(report, "nightly/2026-01-01T03:00:00.000Z");
+  expect(await first.result()).toBe("report of 2026-01-01");
+  const info = await kit.client.get("nightly").describe();
+  expect(statusOf(info)).toEqual({
+    next: new Date("2026-04-01T03:00:00Z"),
+    last: {
+      time: new Date("2026-03-31T03:00:00Z"),
+      outcome: "started",
+      id: "nightly/2026-03-31T03:00:00.000Z",
+    },
+  });
+  expect((await kit.client.get("nightly").executions()).length).toBeLessThanOrEqual(11);
+});
+
+test("`apply` is for every process at every start: a schedule that is what it should be is left alone", async () => {
+  const kit = await begun(nightly);
+  await Promise.all([nightly.apply(kit.client), nightly.apply(kit.client)]);
+  await kit.advance("2d");
+  await nightly.apply(kit.client);
+  await kit.advance("1d");
+  expect(await runs(kit)).toHaveLength(3);
+  expect(await kit.client.get("nightly").unread()).toEqual([]);
+  expect((await kit.client.get("nightly").describe()).execution).toBe(4);
+});
+
+test("a run that goes on when the next is due makes it skip, runs beside it, or is cancelled", async () => {
+  const outcomes = async (overlap: "skip" | "allow" | "cancel") => {
+    const it = schedule(`${overlap}s`, { every: "1d", start: long, overlap });
+    const kit = await begun(it);
+    await kit.advance("4d");
+    const ended = (status: "completed" | "cancelled" | "running") =>
+      kit.client.count({ attributes: { schedule: it.name }, status });
+    return [await ended("completed"), await ended("cancelled"), await ended("running")];
+  };
+  expect(await outcomes("skip")).toEqual([1, 0, 1]);
+  expect(await outcomes("allow")).toEqual([2, 0, 2]);
+  expect(await outcomes("cancel")).toEqual([0, 3, 1]);
+});
+
+test("a skipped time says which run was in its way", async () => {
+  const it = schedule("daily", { every: "1d", start: long });
+  const kit = await begun(it);
+  await kit.advance("2d");
+  expect(statusOf(await kit.client.get("daily").describe()).last).toEqual({
+    time: new Date("2026-01-03T00:00:00Z"),
+    outcome: "skipped",
+    id: "daily/2026-01-02T00:00:00.000Z",
+  });
+});
+
+test.each([
+  [{}, ["06T03", "07T03"]],
+  [{ missed: "all" }, ["01T03", "02T03", "03T03", "04T03", "05T03", "06T03", "07T03"]],
+  [{ maxLateness: "8h" }, ["07T03"]],
+  [{ maxLateness: "9h" }, ["06T03", "07T03"]],
+  [{ missed: "all", maxLateness: "2d" }, ["05T03", "06T03", "07T03"]],
+] as const)(
+  "times that passed in a pause of five days are made up for as %j says",
+  async (options, expected) => {
+    const it = schedule("nightly", { cron: "0 3 * * *", start: report, input: dayOf, ...options });
+    const kit = await begun(it);
+    await kit.client.get("nightly").pause();
+    await kit.advance("132h"); // to noon of the sixth
+    expect(await runs(kit)).toEqual([]);
+    await kit.client.get("nightly").resume();
+    await kit.advance("24h");
+    expect(await runs(kit)).toEqual(expected.map((time) => `2026-01-${time}:00:00.000Z`));
+  },
+);
+
+test("new code brings a new rule: what was due by the old one is done first, and nothing is made up for by the new one", async () => {
+  const kit = await begun(nightly);
+  await kit.advance("30h");
+  const hourly = schedule("nightly", { cron: "15 * * * *", start: report, input: dayOf });
+  await kit.deploy([hourly, report]);
+  await hourly.apply(kit.client);
+  await kit.settle();
+  expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z", "2026-01-02T03:00:00.000Z"]);
+  await kit.advance("1h");
+  expect((await runs(kit)).slice(2)).toEqual(["2026-01-02T06:15:00.000Z"]);
+  await hourly.apply(kit.client);
+  await kit.settle();
+  expect(await kit.client.get("nightly").unread()).toEqual([]);
+});
+
+test("times that were missed before the rule changed are made up for by the old rule", async () => {
+  const old = schedule("nightly", { every: "1d", missed: "all", start: report, input: dayOf });
+  const kit = await begun(old);
+  await kit.client.get("nightly").pause();
+  await kit.advance("73h");
+  const changed = schedule("nightly", { cron: "30 * * * *", start: report, input: dayOf });
+  await changed.apply(kit.client);
+  await kit.client.get("nightly").resume();
+  await kit.advance("1h");
+  expect(await runs(kit)).toEqual([
+    "2026-01-02T00:00:00.000Z",
+    "2026-01-03T00:00:00.000Z",
+    "2026-01-04T00:00:00.000Z",
+    "2026-01-04T01:30:00.000Z",
+  ]);
+});
+
+test("each trigger starts a run at once, whatever else goes on, and the calendar stays as it is", async () => {
+  const it = schedule("daily", { every: "1d", start: long });
+  const kit = await begun(it);
+  await kit.advance("1d");
+  await Promise.all([it.trigger(kit.client), it.trigger(kit.client)]);
+  await kit.settle();
+  expect(await runs(kit, "daily")).toHaveLength(3);
+  expect(await kit.client.count({ attributes: { schedule: "daily" }, status: "running" })).toBe(3);
+  const status = statusOf(await kit.client.get("daily").describe());
+  expect(status.next).toEqual(new Date("2026-01-03T00:00:00Z"));
+  expect(status.last).toMatchObject({ outcome: "started", time: new Date("2026-01-02T00:00:00Z") });
+});
+
+test("after its last time a schedule waits: for a trigger, or for code that gives it more", async () => {
+  const until = new Date("2026-01-02T12:00:00Z");
+  const it = schedule("nightly", { cron: "0 3 * * *", until, start: report, input: dayOf });
+  const kit = await begun(it);
+  await kit.advance("10d");
+  expect(await runs(kit)).toHaveLength(2);
+  expect(statusOf(await kit.client.get("nightly").describe()).next).toBeNull();
+  await it.trigger(kit.client);
+  await kit.settle();
+  expect(await runs(kit)).toHaveLength(3);
+  await kit.deploy([nightly, report]);
+  await nightly.apply(kit.client);
+  await kit.advance("1d");
+  expect((await runs(kit)).at(-1)).toBe("2026-01-11T03:00:00.000Z");
+});
+
+test("a schedule that somebody ended begins again with the next `apply`, from then on", async () => {
+  const kit = await begun(nightly);
+  await kit.advance("1d");
+  await kit.client.get("nightly").cancel("not this week");
+  await kit.advance("7d");
+  expect(await runs(kit)).toHaveLength(1);
+  await nightly.apply(kit.client);
+  await kit.advance("1d");
+  expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z", "2026-01-09T03:00:00.000Z"]);
+});
+
+test("the id of an instance of something else is not taken", async () => {
+  const kit = await kitWith([nightly]);
+  await kit.start(report, "x", { id: "nightly" });
+  await expect(nightly.apply(kit.client)).rejects.toMatchObject({ code: "INSTANCE_EXISTS" });
+});
+
+test("an input that cannot be made is asked for again, and the run is started once", async () => {
+  let asked = 0;
+  const input = async (time: Date): Promise<string> => {
+    asked += 1;
+    if (asked < 4) throw new Error("the list is not there yet");
+    return dayOf(time);
+  };
+  const it = schedule("nightly", { cron: "0 3 * * *", start: report, input });
+  const kit = await begun(it);
+  await kit.advance("4h");
+  expect(asked).toBe(4);
+  expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z"]);
+});
+
+test("jitter moves a run's start, by no more than it says, and not its time", async () => {
+  const it = schedule("nightly", { every: "1d", jitter: "2h", start: report, input: "fixed" });
+  const kit = await begun(it);
+  await kit.advance("30d");
+  const { items } = await kit.client.list({ attributes: { schedule: "nightly" } }, { limit: 100 });
+  const late = items.map(({ id, createdAt }) => createdAt.getTime() - Date.parse(id.slice(8)));
+  expect(late.length).toBeGreaterThanOrEqual(29);
+  expect(Math.max(...late)).toBeLessThan(2 * 3_600_000);
+  expect(Math.max(...late) - Math.min(...late)).toBeGreaterThan(1_800_000);
+});
+
+test("a process that dies after any write, or before it, costs no time its run and gives none two", async () => {
+  const daily = schedule("daily", { every: "1d", start: report, input: dayOf });
+  const state = { rule: daily.rule, after: null, change: null, last: null, run: null };
+  const tried = await crashEverywhere(daily, state, {
+    register: [daily, report],
+    when: "both",
+    scenario: (kit, handle) => void kit.at("73h", () => handle.cancel("enough")),
+    check: async (kit) => {
+      expect(await runs(kit, "daily")).toEqual([
+        "2026-01-02T00:00:00.000Z",
+        "2026-01-03T00:00:00.000Z",
+        "2026-01-04T00:00:00.000Z",
+      ]);
+    },
+  });
+  expect(tried.runs).toBeGreaterThan(40);
+});
+
+test("what is no schedule is refused where it is defined", () => {
+  const given =
+    (options: object, name = "s") =>
+    () =>
+      schedule(name, options as never);
+  expect(given({ every: "1d" })).toThrow(
+    'start of schedule "s" is an orchestration, not undefined',
+  );
+  expect(given({ every: "1d", start: report, input: "x", evry: 1 })).toThrow(
+    'has no option "evry"',
+  );
+  expect(given({ every: "1d", start: report, input: "x" }, "a::b")).toThrow("reserved");
+  expect(given({ every: "1d", start: report, input: "x" }, "n".repeat(201))).toThrow("200 bytes");
+  expect(() => nightly.times(0, new Date())).toThrow("count");
+  expect(() => nightly.times(1, "now" as never)).toThrow("valid Date");
+});
+
+test("the times to come can be asked for", () => {
+  expect(nightly.times(2, new Date("2026-06-01T12:00:00Z"))).toEqual([
+    new Date("2026-06-02T03:00:00Z"),
+    new Date("2026-06-03T03:00:00Z"),
+  ]);
+});
