@@ -127,20 +127,37 @@ test("new code brings a new rule: what was due by the old one is done first, and
   expect(await kit.client.get("nightly").unread()).toEqual([]);
 });
 
-test("times that were missed before the rule changed are made up for by the old rule", async () => {
-  const old = schedule("nightly", { every: "1d", missed: "all", start: report, input: dayOf });
-  const kit = await begun(old);
+test.each(["before", "after"] as const)(
+  "times that are due when a rule changes are made up for by the old rule: a change raised %s they were",
+  async (when) => {
+    const old = schedule("nightly", { every: "1d", missed: "all", start: report, input: dayOf });
+    const kit = await begun(old);
+    const changed = schedule("nightly", { cron: "30 * * * *", start: report, input: dayOf });
+    await kit.client.get("nightly").pause();
+    if (when === "before") await changed.apply(kit.client);
+    await kit.advance("73h");
+    if (when === "after") await changed.apply(kit.client);
+    await kit.client.get("nightly").resume();
+    await kit.advance("1h");
+    expect(await runs(kit)).toEqual([
+      "2026-01-02T00:00:00.000Z",
+      "2026-01-03T00:00:00.000Z",
+      "2026-01-04T00:00:00.000Z",
+      "2026-01-04T01:30:00.000Z",
+    ]);
+  },
+);
+
+test("a trigger that is taken when a time is due takes nothing from it", async () => {
+  const kit = await begun(nightly);
   await kit.client.get("nightly").pause();
-  await kit.advance("73h");
-  const changed = schedule("nightly", { cron: "30 * * * *", start: report, input: dayOf });
-  await changed.apply(kit.client);
+  await nightly.trigger(kit.client);
+  await kit.advance("12h");
   await kit.client.get("nightly").resume();
-  await kit.advance("1h");
+  await kit.settle();
   expect(await runs(kit)).toEqual([
-    "2026-01-02T00:00:00.000Z",
-    "2026-01-03T00:00:00.000Z",
-    "2026-01-04T00:00:00.000Z",
-    "2026-01-04T01:30:00.000Z",
+    "2026-01-01T12:00:00.000Z-trigger-1",
+    "2026-01-01T03:00:00.000Z",
   ]);
 });
 
