@@ -49,18 +49,22 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
     if (first.kind === "change") {
       return ctx.continueAsNew({ ...state, after, change: first.rule });
     }
-    const now = ctx.now();
-    const isTrigger = first.kind === "trigger";
-    const time = isTrigger ? now : await timeOf(ctx, rule, { time: first.time, following, now });
-    const done = isTrigger ? after : (time ?? now);
-    if (time === null) {
-      const last: Fired = { time: next ?? now, outcome: "late" };
-      return ctx.continueAsNew({ ...state, after: done, last });
+    if (first.kind === "trigger") {
+      const trigger = ctx.info.executionId;
+      const request = { time: ctx.now(), trigger, overlap: rule.overlap, run };
+      const last = await ctx.run(fire, request, { retry: RETRY });
+      return ctx.continueAsNew({ ...state, after, last, run: last.id ?? run });
     }
-    const trigger = isTrigger ? ctx.info.executionId : null;
-    const request = { time, trigger, overlap: rule.overlap, run };
+    // Times up to here are due whatever chance adds to them.
+    const until = later(ctx.now(), -rule.jitterMs);
+    const time = await timeOf(ctx, rule, { time: first.time, following, until });
+    if (time === null) {
+      const last: Fired = { time: first.time, outcome: "late" };
+      return ctx.continueAsNew({ ...state, after: until, last });
+    }
+    const request = { time, trigger: null, overlap: rule.overlap, run };
     const last = await ctx.run(fire, request, { retry: RETRY });
-    return ctx.continueAsNew({ ...state, after: done, last, run: last.id ?? run });
+    return ctx.continueAsNew({ ...state, after: time, last, run: last.id ?? run });
   };
 }
 
@@ -95,13 +99,13 @@ async function firstOf(ctx: Context, next: Date | null, rule: ScheduleRule): Pro
 async function timeOf(
   ctx: Context,
   rule: ScheduleRule,
-  due: { readonly time: Date; readonly following: Date | null; readonly now: Date },
+  due: { readonly time: Date; readonly following: Date | null; readonly until: Date },
 ): Promise<Date | null> {
-  const { time, following, now } = due;
-  const isLate = rule.maxLatenessMs !== null && now > later(time, rule.maxLatenessMs);
-  const isMissed = rule.missed === "latest" && following !== null && following <= now;
+  const { time, following, until } = due;
+  const isLate = rule.maxLatenessMs !== null && until > later(time, rule.maxLatenessMs);
+  const isMissed = rule.missed === "latest" && following !== null && following <= until;
   if (!isLate && !isMissed) return time;
-  const bounds = { first: time.getTime(), now: now.getTime() };
+  const bounds = { first: time.getTime(), now: until.getTime() };
   return dateOf(await ctx.step("missed", () => timeToMakeUp(rule, bounds)));
 }
 

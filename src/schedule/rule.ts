@@ -1,7 +1,7 @@
 // A rule: a schedule's options as plain data, checked, as they are recorded.
 //   RU1. All that decides what the loop does next is in here: it is part of an execution's input, so that a deploy with
 //        other options reaches an execution only as a message that it reads, and never diverges from its history.
-//   RU2. Two rules of the same options are the same text.
+//   RU2. Two rules of the same options are the same text as JSON, also when one of them has been in a store.
 
 import { parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
@@ -88,6 +88,11 @@ export function ruleOf(options: RuleOptions, what: string): ScheduleRule {
     maxLatenessMs: duration(options.maxLateness, `maxLateness of ${what}`),
     jitterMs: duration(options.jitter, `jitter of ${what}`) ?? 0,
   };
+}
+
+/** Whether what a store holds is this rule. */
+export function isSameRule(known: unknown, rule: ScheduleRule): boolean {
+  return JSON.stringify(known) === JSON.stringify(rule); // RU2
 }
 
 function duration(value: Duration | undefined, what: string): number | null {

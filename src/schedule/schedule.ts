@@ -19,7 +19,7 @@ import { isTerminalStatus } from "../core/provider/index.ts";
 import { nextTime } from "./calendar.ts";
 import { fireActivity } from "./fire.ts";
 import { loop, type FireRequest } from "./loop.ts";
-import { ruleOf, type RuleOptions, type ScheduleRule } from "./rule.ts";
+import { isSameRule, ruleOf, type RuleOptions, type ScheduleRule } from "./rule.ts";
 import { CHANGE, RULE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
 
 /** A run's input: a value, or a function of the run's time. */
@@ -99,8 +99,7 @@ export class Schedule implements Orchestration<ScheduleState, never> {
       if (await this.#begin(client, record === null ? "fail" : "restart")) return handle;
     }
     const known = await handle.kv.get(RULE);
-    const isSame = client.codec.encode(known) === client.codec.encode(this.rule);
-    if (!isSame) await handle.raise(CHANGE, this.rule);
+    if (!isSameRule(known, this.rule)) await handle.raise(CHANGE, this.rule);
     return handle;
   }
 

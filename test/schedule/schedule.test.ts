@@ -1,6 +1,7 @@
 // Schedules: each time of the calendar has one run, whatever happens to processes, code and clocks in between.
 
 import { expect, onTestFinished, test } from "vitest";
+import { encryptingCodec } from "../../src/encryption/index.ts";
 import { orchestration, type InstanceInfo } from "../../src/index.ts";
 import { schedule, type Schedule, type ScheduleStatus } from "../../src/schedule/index.ts";
 import { crashEverywhere, TestEnvironment } from "../../src/testing/index.ts";
@@ -65,6 +66,21 @@ test("`apply` is for every process at every start: a schedule that is what it sh
   expect(await runs(kit)).toHaveLength(3);
   expect(await kit.client.get("nightly").unread()).toEqual([]);
   expect((await kit.client.get("nightly").describe()).execution).toBe(4);
+});
+
+test("a rule that is stored under encryption is known again", async () => {
+  const keys = { one: Buffer.alloc(32, 1) };
+  const codec = encryptingCodec({ keys, current: "one" });
+  const from = new Date("2026-01-01T12:00:00Z");
+  const it = schedule("nightly", { every: "1d", from, start: report, input: dayOf });
+  const kit = await TestEnvironment.create({ register: [it, report], runtime: { codec } });
+  onTestFinished(() => kit.close());
+  await it.apply(kit.client);
+  await kit.advance("2d");
+  await it.apply(kit.client);
+  await kit.settle();
+  expect((await kit.client.get("nightly").describe()).execution).toBe(3);
+  expect(await kit.client.count({ attributes: { schedule: "nightly" } })).toBe(2);
 });
 
 test("a run that goes on when the next is due makes it skip, runs beside it, or is cancelled", async () => {
@@ -230,6 +246,21 @@ test("jitter moves a run's start, by no more than it says, and not its time", as
   expect(late.length).toBeGreaterThanOrEqual(29);
   expect(Math.max(...late)).toBeLessThan(2 * 3_600_000);
   expect(Math.max(...late) - Math.min(...late)).toBeGreaterThan(1_800_000);
+});
+
+test("jitter makes no time late or missed, however long it is", async () => {
+  const late = { every: "1d", jitter: "2h", maxLateness: "1m" } as const;
+  const crowded = { every: "1h", jitter: "5h", overlap: "allow" } as const;
+  for (const options of [late, crowded]) {
+    const it = schedule("nightly", { ...options, start: report, input: "fixed" });
+    const kit = await begun(it);
+    await kit.advance("10d");
+    const times = [...(await runs(kit))].toSorted();
+    const end = new Date(Date.parse(times.at(-1) ?? "") + 1);
+    const every = it.times(300, new Date("2026-01-01T00:00:00Z")).filter((time) => time < end);
+    expect(times).toEqual(every.map((time) => time.toISOString()));
+    expect(times.length).toBeGreaterThanOrEqual(options === late ? 9 : 230);
+  }
 });
 
 test("a process that dies after any write, or before it, costs no time its run and gives none two", async () => {
