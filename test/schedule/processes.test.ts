@@ -59,7 +59,10 @@ scenario("two processes that begin it at once have one schedule, and each of its
 
 scenario("a trigger raised twice with one request id is one run, beside those of the calendar", {
   register: [nightly, report],
-  differs: { in: "everything", because: "a run's id is when it was taken, and news come in real time" },
+  differs: {
+    in: "everything",
+    because: "a run's id is when it was taken, and news come in real time",
+  },
   run: async (t) => {
     await nightly.apply(t.client);
     await t.advance("12h");
