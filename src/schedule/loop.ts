@@ -3,9 +3,11 @@
 //        does not diverge, and an attempt that is repeated carries out the same time.
 //   LO2. A new rule is taken when all that is due by the old one is done.
 //   LO3. An execution is a few events long, and a schedule never ends by itself: with no time left it waits.
+//   LO4. A time that is given up, since its input says so or no process survives it, is told of; the next ones come.
 
 import type { OrchestrationContext } from "../core/context-types.ts";
 import type { Activity } from "../core/definitions.ts";
+import { ActivityError } from "../core/task-errors.ts";
 import { nextTime, timeToMakeUp } from "./calendar.ts";
 import type { ScheduleRule } from "./rule.ts";
 import {
@@ -30,7 +32,7 @@ export interface FireRequest {
 type Context = OrchestrationContext<ScheduleState>;
 type Fire = Activity<FireRequest, Fired>;
 
-/** As often as it takes: a schedule waits for its store, and for the code that makes an input, and forgets nothing. */
+/** As often as it takes: a schedule waits for its store, for the code of an input, and for who knows its time zone. */
 const RETRY = { maxAttempts: 2_147_483_647, backoff: { base: "1s", max: "1m" } } as const;
 
 /** A schedule's function; `fire` starts a run. */
@@ -52,7 +54,7 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
     if (first.kind === "trigger") {
       const trigger = ctx.info.executionId;
       const request = { time: ctx.now(), trigger, overlap: rule.overlap, run };
-      const last = await ctx.run(fire, request, { retry: RETRY });
+      const last = await carryOut(ctx, fire, request);
       return ctx.continueAsNew({ ...state, after, last, run: last.id ?? run });
     }
     // Times up to here are due whatever chance adds to them.
@@ -63,17 +65,28 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
       return ctx.continueAsNew({ ...state, after: until, last });
     }
     const request = { time, trigger: null, overlap: rule.overlap, run };
-    const last = await ctx.run(fire, request, { retry: RETRY });
+    const last = await carryOut(ctx, fire, request);
     return ctx.continueAsNew({ ...state, after: time, last, run: last.id ?? run });
   };
 }
 
+/** LO4 */
+async function carryOut(ctx: Context, fire: Fire, request: FireRequest): Promise<Fired> {
+  try {
+    return await ctx.run(fire, request, { retry: RETRY });
+  } catch (error) {
+    if (!(error instanceof ActivityError)) throw error; // somebody ends the schedule
+    return { time: request.time, outcome: "failed", error: error.message };
+  }
+}
+
 /** The next time, and the one after it. */
 async function timesAfter(ctx: Context, rule: ScheduleRule, after: Date) {
-  const [next, following] = await ctx.step("next", () => {
+  const find = () => {
     const first = nextTime(rule, after.getTime());
     return [first, first === null ? null : nextTime(rule, first)] as const;
-  });
+  };
+  const [next, following] = await ctx.step("next", find, { retry: RETRY });
   return { next: dateOf(next), following: dateOf(following) };
 }
 
@@ -106,7 +119,7 @@ async function timeOf(
   const isMissed = rule.missed === "latest" && following !== null && following <= until;
   if (!isLate && !isMissed) return time;
   const bounds = { first: time.getTime(), now: until.getTime() };
-  return dateOf(await ctx.step("missed", () => timeToMakeUp(rule, bounds)));
+  return dateOf(await ctx.step("missed", () => timeToMakeUp(rule, bounds), { retry: RETRY }));
 }
 
 function later(time: Date, ms: number): Date {

@@ -100,9 +100,14 @@ function duration(value: Duration | undefined, what: string): number | null {
 }
 
 function moment(value: Date | undefined, what: string): Date | null {
-  const given: unknown = value;
-  if (given === undefined) return null;
-  if (given instanceof Date && !Number.isNaN(given.getTime())) return new Date(given);
+  return value === undefined ? null : new Date(momentOf(value, what));
+}
+
+/** Refuses what is no date, and one that is invalid. */
+export function momentOf(date: Date, what: string): number {
+  const given: unknown = date;
+  const time = given instanceof Date ? given.getTime() : NaN;
+  if (!Number.isNaN(time)) return time;
   throw invalid(`${what} is a valid Date, not ${showValue(given)}.`);
 }
 

@@ -19,7 +19,7 @@ import { isTerminalStatus } from "../core/provider/index.ts";
 import { nextTime } from "./calendar.ts";
 import { fireActivity } from "./fire.ts";
 import { loop, type FireRequest } from "./loop.ts";
-import { isSameRule, ruleOf, type RuleOptions, type ScheduleRule } from "./rule.ts";
+import { isSameRule, momentOf, ruleOf, type RuleOptions, type ScheduleRule } from "./rule.ts";
 import { CHANGE, RULE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
 
 /** A run's input: a value, or a function of the run's time. */
@@ -112,7 +112,7 @@ export class Schedule implements Orchestration<ScheduleState, never> {
   times(count: number, after: Date): readonly Date[] {
     checkWhole(count, 1, "count");
     const times: Date[] = [];
-    let time = nextTime(this.rule, momentOf(after));
+    let time = nextTime(this.rule, momentOf(after, "after"));
     for (; time !== null && times.length < count; time = nextTime(this.rule, time)) {
       times.push(new Date(time));
     }
@@ -150,13 +150,6 @@ export function schedule(name: string, options: UntypedOptions): Schedule {
   const inputOf = typeof input === "function" ? input : () => input;
   const fire = fireActivity({ schedule: name, start, input: inputOf as (time: Date) => unknown });
   return new Schedule(name, ruleOf(options, what), fire);
-}
-
-function momentOf(date: Date): number {
-  const given: unknown = date;
-  const time = given instanceof Date ? given.getTime() : NaN;
-  if (!Number.isNaN(time)) return time;
-  throw invalid(`after is a valid Date, not ${showValue(given)}.`);
 }
 
 function invalid(message: string): PerdureError {

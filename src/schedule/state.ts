@@ -9,10 +9,12 @@ export interface Fired {
   readonly time: Date;
   /**
    * "started": the run `id` was. "skipped": the run `id`, started before, was still going on. "late": it was longer
-   * ago than `maxLateness`.
+   * ago than `maxLateness`. "failed": its input threw a `NonRetryableError`, or killed process after process; `error`
+   * says what.
    */
-  readonly outcome: "started" | "skipped" | "late";
+  readonly outcome: "started" | "skipped" | "late" | "failed";
   readonly id?: string;
+  readonly error?: string;
 }
 
 /** A schedule's input: made by `apply`, and by the schedule itself for its next execution. */

@@ -2,7 +2,14 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import { encryptingCodec } from "../../src/encryption/index.ts";
-import { orchestration, type InstanceInfo } from "../../src/index.ts";
+import {
+  flow,
+  NonRetryableError,
+  orchestration,
+  Perdure,
+  type ExecutorTask,
+  type InstanceInfo,
+} from "../../src/index.ts";
 import { schedule, type Schedule, type ScheduleStatus } from "../../src/schedule/index.ts";
 import { crashEverywhere, TestEnvironment } from "../../src/testing/index.ts";
 
@@ -235,6 +242,68 @@ test("an input that cannot be made is asked for again, and the run is started on
   await kit.advance("4h");
   expect(asked).toBe(4);
   expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z"]);
+});
+
+test("an input that is given up, or that no process survives, costs its own time and no other", async () => {
+  const input = (time: Date): string | Promise<string> => {
+    if (dayOf(time) === "2026-01-01") throw new NonRetryableError("no list for a holiday");
+    return dayOf(time) === "2026-01-02" ? new Promise(() => undefined) : dayOf(time);
+  };
+  const it = schedule("nightly", { cron: "0 3 * * *", start: report, input });
+  const runtime = { attemptsMax: 2 };
+  const kit = await TestEnvironment.create({ register: [it, report], runtime, patienceMs: 20 });
+  onTestFinished(() => kit.close());
+  await it.apply(kit.client);
+  await kit.advance("4h");
+  expect(statusOf(await kit.client.get("nightly").describe()).last).toEqual({
+    time: new Date("2026-01-01T03:00:00Z"),
+    outcome: "failed",
+    error: "no list for a holiday",
+  });
+  await kit.advance("24h");
+  for (let death = 0; death < 2; death++) {
+    await kit.crash();
+    await kit.advance("1h");
+  }
+  const { status, customStatus } = await kit.client.get("nightly").describe();
+  expect(status).toBe("running");
+  expect((customStatus as ScheduleStatus).last).toMatchObject({
+    time: new Date("2026-01-02T03:00:00Z"),
+    outcome: "failed",
+    error: expect.stringContaining("poison") as string,
+  });
+  await kit.advance("24h");
+  expect(await runs(kit)).toEqual(["2026-01-03T03:00:00.000Z"]);
+});
+
+test("a flow is started like any other orchestration, and by this process wherever activities run", async () => {
+  const pipeline = flow<string>("pipeline")
+    .then("shout", (day: string) => `${day}!`)
+    .build();
+  const it = schedule("nightly", { every: "1d", start: pipeline, input: "today" });
+  const executor = ({ input }: ExecutorTask): string => `${String(input)}, elsewhere`;
+  const perdure = await Perdure.open("sqlite::memory:", {
+    register: [it, pipeline],
+    runtime: { executor },
+  });
+  onTestFinished(() => perdure.close({ graceMs: 0 }));
+  await it.apply(perdure.client);
+  await it.trigger(perdure.client);
+  const started = async () => (await perdure.client.list({ name: "pipeline" })).items[0]?.id;
+  await expect.poll(started).toMatch(/^nightly\/.*-trigger-1$/);
+  const run = perdure.client.get(pipeline, (await started()) ?? "");
+  expect(await run.result({ timeout: "30s" })).toBe("today, elsewhere");
+});
+
+test("a time zone that this machine does not know keeps a schedule waiting, and does not end it", async () => {
+  const kit = await kitWith([nightly]);
+  const rule = { ...nightly.rule, timezone: "Mars/Olympus" };
+  const state = { rule, after: null, change: null, last: null, run: null };
+  await kit.start(nightly, state, { id: "nightly" });
+  await kit.advance("2h");
+  const { status, waitingFor } = await kit.client.get("nightly").describe();
+  expect(status).toBe("running");
+  expect(waitingFor).toMatchObject([{ kind: "step", name: "next" }]);
 });
 
 test("jitter moves a run's start, by no more than it says, and not its time", async () => {
