@@ -1,6 +1,6 @@
-// A worker process under test: takes work until it is killed, and starts a few jobs of its own.
-//   Arguments: the store's address, the run log, the runtime's options as JSON, how many jobs it starts itself,
-//   and a number that no other worker has.
+// A worker process under test: takes work until it is killed, and starts jobs of its own.
+//   Arguments: the store's address, the run log, the runtime's options as JSON, how many jobs it starts itself
+//   ("endless": one after the other, until its parent says that it is enough), and a number that no other worker has.
 //   It loads everything, waits for its parent's "go", says "ready" once it takes work, and does not outlive its parent.
 
 import { once } from "node:events";
@@ -32,9 +32,13 @@ const { client } = await Perdure.open(await open(), { register, runtime });
 process.send?.("ready");
 
 // Started here, an instance is born in the hands of this very process, which may die at any moment.
-for (let count = 0; count < Number(ownJobs); count++) {
-  const job = Number(number) * 100 + count;
+const isEndless = ownJobs === "endless";
+let isEnough = false;
+process.on("message", () => void (isEnough = true));
+for (let count = 0; isEndless ? !isEnough : count < Number(ownJobs); count++) {
+  const job = Number(number) * 1_000_000 + count;
   const instance = `own-${job}`;
-  await client.start(byKind.linear, jobOf(job), { id: instance });
+  const handle = await client.start(byKind.linear, jobOf(job), { id: instance });
   log.append({ what: "ack", instance, job });
+  if (isEndless) await handle.result();
 }

@@ -1,7 +1,8 @@
 // A run of outages: real worker processes under load, on a database that fails in every way it can, and the audit of
 // what is left.
 //   OR1. Everything goes through the proxy: the workers, and the client that starts, raises, cancels and waits.
-//   OR2. Work has resumed when every worker has begun something that it had not begun when the database was back.
+//   OR2. Work has resumed when every worker has begun something that it had not begun when the database was back. Each
+//        has a job of its own at all times: of the driver's, one worker may well take all.
 //   OR3. The store, the log of runs and that of acknowledgements go with the run, unless something was found.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -39,7 +40,6 @@ export interface OutageOptions {
 
 const SCHEMA = "outages";
 const LANES_A_WORKER = 6;
-const OWN_JOBS = 1;
 const PAUSE_MS_MAX = 400;
 /** Until work has resumed, on a busy machine; what it took is in the report. */
 const RESUME_MS = 60_000;
@@ -66,7 +66,7 @@ export async function runOutages(options: OutageOptions): Promise<OutageReport> 
     await (await openAddress(store.address)).close(); // its tables are there when the workers come
     for (let number = 0; number < workers; number++) {
       const program = new URL("../../kill/worker.ts", import.meta.url);
-      const extra = [String(OWN_JOBS), String(number)];
+      const extra = ["endless", String(number)];
       fleet.push(new WorkerProcess({ program, store: address, log, extra }));
     }
     for (const worker of fleet) worker.say("go");
@@ -100,6 +100,7 @@ export async function runOutages(options: OutageOptions): Promise<OutageReport> 
     const isHeard = (): boolean => proxy.counts.listening >= frozen + workers + 1;
     await until("whoever was half open listens again", isHeard, LISTEN_MS).catch(() => undefined);
     const doneUnderFaults = driver.finished;
+    for (const worker of fleet) worker.say("enough");
     driver.finish(REST_MS);
     await driving;
     const isDone = async (): Promise<boolean> => (await openInstances(store)).length === 0;
