@@ -97,19 +97,24 @@ export class Inbox {
     this.#clearAllButLasting = connection.prepare(`${all} AND m.kind NOT IN ('event', 'cancel')`);
     this.#putBack = connection.prepare(`
       WITH later AS MATERIALIZED (
-        SELECT nextval('@message_ids') AS id, old.id AS old_id, old.execution, old.target FROM (
-          SELECT m.id, i.execution, ${TARGET} AS target
+        SELECT nextval('@message_ids') AS id, old.id AS old_id, old.instance, old.execution,
+          old.target
+        FROM (
+          SELECT x.id, i.key AS instance, i.execution, ${TARGET} AS target
           FROM unnest($1::bigint[]) AS k (key)
           JOIN @instances AS i ON ${probe("i.key", "k.key")}
-          JOIN @inbox AS m ON ${probe("m.instance", "k.key")}
-          WHERE m.parked ORDER BY m.id
+          CROSS JOIN LATERAL (
+            SELECT p.id FROM @inbox AS p WHERE p.instance = k.key AND p.parked OFFSET 0
+          ) AS x
+          ORDER BY x.id
         ) AS old
       )
       UPDATE @inbox AS m SET
         parked = false, id = later.id, target = later.target,
         execution = CASE WHEN m.kind = 'event' THEN NULL ELSE later.execution END,
         visible_at = greatest(m.visible_at, (SELECT @clock()))
-      FROM later WHERE ${probe("m.id", "later.old_id")}`);
+      FROM later
+      WHERE ${probe("m.id", "later.old_id")} AND ${probe("m.instance", "later.instance")}`);
     this.#due = connection.prepare(`
       SELECT a.key AS instance, ${COLUMNS} FROM ${ASKED.from("a")} CROSS JOIN LATERAL (
         SELECT ${COLUMNS} FROM @inbox AS m

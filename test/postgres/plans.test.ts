@@ -16,6 +16,7 @@ import {
   registration,
   sendItem,
   sessionsOf,
+  startedText,
   startItem,
   TARGETS,
   turnItem,
@@ -153,6 +154,10 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
   await store.readHistory({ key, execution: 1 });
   for (const over of leased.instances) {
     const last = { ...over, runId: "" };
+    const version = "1.0.0";
+    const continued = { kind: "continued", started: startedText(), version, unread: [] } as const;
+    await store.commit([turnItem(last, { events: [eventText()], change: continued })]);
+    Object.assign(last, { execution: 2, lastEvent: 0 });
     const ended = { kind: "ended", status: "completed", output: "1", error: null } as const;
     await store.commit([turnItem(last, { events: [eventText()], change: ended })]);
   }
