@@ -18,6 +18,7 @@ import {
   type Message,
   type TaskRecord,
 } from "../core/provider/index.ts";
+import { makeUpRequestId } from "../core/request-ids.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
@@ -171,7 +172,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const { environment } = this.#store.provider;
     const requestId =
       options.requestId === undefined
-        ? `perdure.${environment.randomHex(16)}`
+        ? makeUpRequestId(environment)
         : parseRequestId(options.requestId);
     const item = {
       kind: "send",

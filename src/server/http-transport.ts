@@ -4,11 +4,12 @@
 //   HT2. Tried again: what did not reach the server, and 429, 503 and 504, after the time that the server names.
 //   HT3. A problem with a code of ours becomes a PerdureError, any other a HttpProblemError.
 
-import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import { ERROR_CODES, PerdureError, type ErrorCode } from "../core/errors.ts";
 import { showValue } from "../core/ids.ts";
 import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
+import { makeUpRequestId } from "../core/request-ids.ts";
+import { systemEnvironment } from "../core/system-environment.ts";
 import { pause } from "./pauses.ts";
 import { API_PATH } from "./openapi.ts";
 import type { Schema } from "./parse.ts";
@@ -86,7 +87,10 @@ export class HttpTransport {
 
   /** An answer that is no problem. */
   async send(request: HttpRequest<Schema | null>): Promise<Response> {
-    const key = request.method === "GET" ? undefined : (request.requestId ?? randomUUID());
+    const key =
+      request.method === "GET"
+        ? undefined
+        : (request.requestId ?? makeUpRequestId(systemEnvironment));
     const retries = this.#options.retries ?? 3;
     for (let attempt = 0; ; attempt++) {
       const last = attempt >= retries;

@@ -184,6 +184,7 @@ test("the client repeats what did not get through, and it is done once", async (
   });
   const handle = await http.start("nobody", 1);
   expect([requests, keys.size, await client.count()]).toEqual([3, 1, 1]);
+  expect([...keys]).toEqual([expect.stringMatching(/^perdure\.[0-9a-z]{9}-[0-9a-f]{16}$/)]);
   expect(await handle.exists()).toBe(true);
   const dead = new HttpClient({
     url: "http://localhost/",

@@ -3,6 +3,7 @@
 //   RQ2. A change has a key of its own, so that a repetition by the network is carried out once.
 //   RQ3. Whoever is not known is told once, here; the page then shows the login.
 
+import { makeUpRequestId } from "../../../src/core/request-ids.ts";
 import { ApiProblem, offline, problemOf } from "./problem.ts";
 
 export type Query = Readonly<Record<string, QueryValue>>;
@@ -37,7 +38,9 @@ export async function change<T = void>(
   options: { readonly body?: unknown; readonly query?: Query; readonly token?: string } = {},
 ): Promise<T> {
   const { body, query, token } = options;
-  const headers: Record<string, string> = { "Idempotency-Key": randomKey() };
+  const headers: Record<string, string> = {
+    "Idempotency-Key": makeUpRequestId({ now: Date.now, randomHex }),
+  };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
   const response = await send(addressOf(path, query), {
@@ -68,8 +71,8 @@ export function isUnknownCaller(error: unknown): boolean {
 }
 
 /** `crypto.randomUUID` exists on safe origins alone; a dashboard may be on plain HTTP in a private network. */
-function randomKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))]
+function randomHex(bytes: number): string {
+  return [...crypto.getRandomValues(new Uint8Array(bytes))]
     .map((byte) => byte.toString(16).padStart(2, "0"))
     .join("");
 }
