@@ -96,7 +96,7 @@ export function assemble(connection: Connection, forSteps: StepConnections): Par
   const starts = new Starts(connection, met);
   const forks = new Forks(connection, { births, history, inbox, keyValues });
   const state = new State(connection, keyValues);
-  const ends = new TurnEnds(connection, inbox, tasks);
+  const ends = new TurnEnds(connection, { inbox, tasks, requests });
   const turned = { inbox, tasks, holds, history, starts, deliveries, state, ends };
   const turns = new Turns(connection, turned);
   const batch = { instances, starts, turns, tasks, sends, stepOutcomes, leases, arrivals };

@@ -1,11 +1,16 @@
 // Requests: the ids that callers gave their calls, and what came of them.
-//   R1. A row is written with the effect it stands for, and lives as long as its instance (semantics 18a).
+//   R1. A row is written with the effect it stands for, and lives as long as its instance (semantics 18a, but R3).
 //   R2. A refusal leaves no row: it had no effect, and asking again is a new question.
+//   R3. Ids of sends that nobody chose go sooner: when their instance continues as new, and they are older than
+//       MADE_UP_KEPT_MS by the store's clock. Nobody repeats them then (request-ids.ts). They are a range of the primary
+//       key, looked for by the turns that continue as new and by no other.
 
 import type { StartResult } from "../core/provider/commit.ts";
+import { MADE_UP, MADE_UP_KEPT_MS, madeUpBefore } from "../core/request-ids.ts";
+import { plain } from "./column-arrays.ts";
 import { integer, word } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
-import type { Statement } from "./pipeline.ts";
+import type { Pipeline, Statement } from "./pipeline.ts";
 
 const OUTCOMES = ["started", "existing", "done"] as const;
 
@@ -20,16 +25,24 @@ export interface RequestOutcome {
 }
 
 export class Requests {
+  readonly #connection: Connection;
   readonly #insert: Statement;
   readonly #select: Statement;
+  readonly #forget: Statement;
 
   constructor(connection: Connection) {
+    this.#connection = connection;
     this.#insert = connection.prepare(`
       INSERT INTO @requests (instance, kind, id, outcome, execution, created_at, batch)
       VALUES ($1, $2, $3, $4, $5, (SELECT @clock()), 0)`);
     this.#select = connection.prepare(
       "SELECT outcome, execution FROM @requests WHERE instance = $1 AND kind = $2 AND id = $3",
     );
+    // No join: a range that stands in the statement would be walked for all instances at once, and joined then.
+    this.#forget = connection.prepare(`
+      DELETE FROM @requests
+      WHERE instance = ANY ($1::bigint[]) AND kind = 'send' AND id >= $2::text AND id < $3::text
+        AND created_at < (SELECT @clock()) - ${MADE_UP_KEPT_MS}`);
   }
 
   async find(statements: Pick<Statements, "run">, key: RequestKey): Promise<RequestOutcome | null> {
@@ -58,5 +71,11 @@ export class Requests {
     { outcome, execution }: RequestOutcome,
   ): Promise<void> {
     await statements.run(this.#insert, [key.instance, key.kind, key.id, outcome, execution]);
+  }
+
+  /** R3: for instances that continue as new. */
+  forget(pipeline: Pipeline, instances: readonly number[]): void {
+    const end = madeUpBefore(this.#connection.now() - MADE_UP_KEPT_MS);
+    pipeline.add(this.#forget, [plain(instances), MADE_UP, end]);
   }
 }

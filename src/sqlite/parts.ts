@@ -91,7 +91,7 @@ export function assemble(connection: Connection): Parts {
   });
   const forks = new Forks(connection, { instances, history, inbox, keyValues, kept });
   const state = new State(connection, keyValues);
-  const turns = new Turns(connection, { inbox, tasks, history, starts, sends, state });
+  const turns = new Turns(connection, { inbox, tasks, history, requests, starts, sends, state });
   const writers = {
     starts,
     turns,

@@ -1,9 +1,13 @@
 // Requests: the ids that callers gave their calls, and what came of them.
-//   R1. A row is written with the effect it stands for, and lives as long as its instance (semantics 18a).
+//   R1. A row is written with the effect it stands for, and lives as long as its instance (semantics 18a, but R3).
 //   R2. A refusal leaves no row: it had no effect, and asking again is a new question.
+//   R3. Ids of sends that nobody chose go sooner: when their instance continues as new, and they are older than
+//       MADE_UP_KEPT_MS by the store's clock. Nobody repeats them then (request-ids.ts). They are a range of the primary
+//       key, looked for by the turns that continue as new and by no other.
 
 import type { StatementSync } from "node:sqlite";
 import type { StartResult } from "../core/provider/commit.ts";
+import { MADE_UP, MADE_UP_KEPT_MS, madeUpBefore } from "../core/request-ids.ts";
 import { integer, word } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
@@ -22,12 +26,16 @@ export interface RequestOutcome {
 export class Requests {
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
+  readonly #forget: StatementSync;
 
   constructor(connection: Connection) {
     this.#insert = connection.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)");
     this.#select = connection.prepare(
       "SELECT outcome, execution FROM requests WHERE instance = ? AND kind = ? AND id = ?",
     );
+    this.#forget = connection.prepare(`
+      DELETE FROM requests
+      WHERE instance = ? AND kind = 'send' AND id >= ? AND id < ? AND created_at < ?`);
   }
 
   find(key: RequestKey): RequestOutcome | null {
@@ -47,5 +55,11 @@ export class Requests {
 
   insert(key: RequestKey, { outcome, execution }: RequestOutcome, now: number): void {
     this.#insert.run(key.instance, key.kind, key.id, outcome, execution, now);
+  }
+
+  /** R3: for an instance that continues as new. */
+  forget(instance: number, now: number): void {
+    const before = now - MADE_UP_KEPT_MS;
+    this.#forget.run(instance, MADE_UP, madeUpBefore(before), before);
   }
 }

@@ -17,6 +17,7 @@ import type { Inbox } from "./inbox.ts";
 import { NEXT_EXECUTION } from "./instances.ts";
 import { startMessage } from "./messages.ts";
 import type { Transaction } from "./news.ts";
+import type { Requests } from "./requests.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { State } from "./state.ts";
@@ -35,6 +36,7 @@ export class Turns {
   readonly #inbox: Inbox;
   readonly #tasks: Tasks;
   readonly #history: History;
+  readonly #requests: Requests;
   readonly #starts: Starts;
   readonly #sends: Sends;
   readonly #state: State;
@@ -52,6 +54,7 @@ export class Turns {
       readonly inbox: Inbox;
       readonly tasks: Tasks;
       readonly history: History;
+      readonly requests: Requests;
       readonly starts: Starts;
       readonly sends: Sends;
       readonly state: State;
@@ -60,6 +63,7 @@ export class Turns {
     this.#inbox = parts.inbox;
     this.#tasks = parts.tasks;
     this.#history = parts.history;
+    this.#requests = parts.requests;
     this.#starts = parts.starts;
     this.#sends = parts.sends;
     this.#state = parts.state;
@@ -184,6 +188,7 @@ export class Turns {
     this.#continue.run(version, key);
     const start = startMessage(execution + 1, started, transaction.now);
     this.#inbox.carryOver(key, start, unread);
+    this.#requests.forget(key, transaction.now);
     transaction.news.changed(this.#idOf(key));
   }
 

@@ -146,6 +146,22 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
       "sends: a send that is repeated under its request id is stored once and done twice (B3)",
   },
   {
+    what: "remembers made-up request ids for ever",
+    breakage: changingItems((item) =>
+      item.kind === "send" ? { ...item, requestId: `chosen-${item.requestId}` } : item,
+    ),
+    caughtBy:
+      "made-up request ids: one that is older than an hour is forgotten when its instance continues as new",
+  },
+  {
+    what: "takes the request ids that callers chose for made-up ones",
+    breakage: changingItems((item) =>
+      item.kind === "send" ? { ...item, requestId: `perdure.000000000-${item.requestId}` } : item,
+    ),
+    caughtBy:
+      "made-up request ids: an id that a caller chose is remembered, however often its instance continues as new",
+  },
+  {
     what: "leaves a message that a turn consumed",
     breakage: changingTurns((turn) => ({ ...turn, consumed: turn.consumed.slice(1) })),
     caughtBy: "turn atomicity: a turn consumes the messages it names and no other (B1)",

@@ -1,6 +1,7 @@
 // Items: a random commit item of a wanted kind.
 
 import { composeRow } from "../../src/core/history-row.ts";
+import { madeUpBefore } from "../../src/core/request-ids.ts";
 import type {
   CommitItem,
   InstanceChange,
@@ -53,7 +54,7 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
       return { kind, key, token, execution, sequence, outcome: `{"n":${caller.next() % 3}}` };
     }
     case "send": {
-      const requestId = `request-${caller.next() % 8}`;
+      const requestId = caller.of(REQUESTS);
       const data = `"${caller.fresh()}"`;
       const name = caller.of(["news", "other"]);
       return { kind, id: caller.id(), name, data, requestId, ifMissing: caller.of(MISSING) };
@@ -98,6 +99,14 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
 }
 
 const MISSING = ["fail", "keep"] as const;
+const MADE_UP_AT = Date.UTC(2026, 0, 1);
+/** Some that a caller chose, and some made up: in time, and by clocks that are wrong. */
+const REQUESTS = [
+  ...(["request-0", "request-1", "request-2", "request-3", "request-4"] as const),
+  `${madeUpBefore(MADE_UP_AT)}-1`,
+  `${madeUpBefore(MADE_UP_AT + 10 * 86_400_000)}-1`,
+  `${madeUpBefore(MADE_UP_AT - 365 * 86_400_000)}-1`,
+] as const;
 const POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as const;
 
 function randomStart(caller: Caller): CommitItem {

@@ -133,7 +133,8 @@ function start(store: ModelStore, item: StartItem): StartResult {
     if (onConflict === "fail") return { kind: "refused", code: "INSTANCE_EXISTS" };
     if (onConflict === "useExisting") {
       if (requestId !== null) {
-        existing.requests.set(`start:${requestId}`, { outcome: "existing", execution });
+        const request = { outcome: "existing", execution, createdAt: store.now };
+        existing.requests.set(`start:${requestId}`, request);
       }
       return { kind: "existing", key, execution };
     }
@@ -162,7 +163,8 @@ function start(store: ModelStore, item: StartItem): StartResult {
   store.handOver(target, visibleAt);
   for (const event of item.events) store.post(target, { kind: "event", ...event, visibleAt });
   if (requestId !== null) {
-    target.requests.set(`start:${requestId}`, { outcome: "started", execution });
+    const request = { outcome: "started", execution, createdAt: store.now };
+    target.requests.set(`start:${requestId}`, request);
   }
   return { kind: "started", key, execution, leased: lease === null ? null : message };
 }
@@ -188,7 +190,8 @@ function send(store: ModelStore, item: SendItem): CommitResult {
   }
   if (target.requests.has(`send:${key}`)) return DONE;
   if (!isLive(target)) return FINISHED;
-  target.requests.set(`send:${key}`, { outcome: "done", execution: target.record.execution });
+  const { execution } = target.record;
+  target.requests.set(`send:${key}`, { outcome: "done", execution, createdAt: store.now });
   store.deliver(target, { kind: "event", execution: null, sequence: null, name, data, key });
   return DONE;
 }

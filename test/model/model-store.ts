@@ -47,7 +47,12 @@ export interface ModelInstance {
   readonly history: Map<number, HistoryRow[]>;
   readonly keyValues: Map<string, { readonly value: string; readonly updatedAt: number }>;
   /** By kind and id. */
-  readonly requests: Map<string, { readonly outcome: string; readonly execution: number }>;
+  readonly requests: Map<string, ModelRequest>;
+}
+export interface ModelRequest {
+  readonly outcome: string;
+  readonly execution: number;
+  readonly createdAt: number;
 }
 export type Posted = Pick<Message, "kind" | "data" | "visibleAt"> & Partial<Message>;
 
@@ -137,7 +142,8 @@ export class ModelStore {
   handOver(target: ModelInstance, visibleAt: number): void {
     const { id, execution } = target.record;
     for (const { key, name, data } of this.keptFor(id)) {
-      target.requests.set(`send:${key}`, { outcome: "done", execution });
+      const request = { outcome: "done", execution, createdAt: this.now };
+      target.requests.set(`send:${key}`, request);
       this.post(target, { kind: "event", name, data, key, visibleAt });
     }
     this.kept = this.kept.filter((each) => each.id !== id);

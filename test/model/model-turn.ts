@@ -2,6 +2,7 @@
 
 import type { CommitResult, NewInstance, TurnItem } from "../../src/core/provider/index.ts";
 import { childExists } from "../../src/core/provider/outcomes.ts";
+import { MADE_UP, MADE_UP_KEPT_MS, madeUpBefore } from "../../src/core/request-ids.ts";
 import { findTask, finish, holder } from "./model-claims.ts";
 import { cancel, nextExecution, park } from "./model-endings.ts";
 import {
@@ -94,6 +95,16 @@ function continueAsNew(
     const addressed = message.kind === "event" ? null : execution;
     const at = Math.max(message.visibleAt, visibleAt);
     store.post(held, { ...message, execution: addressed, visibleAt: at });
+  }
+  forgetMadeUp(store, held);
+}
+
+/** Request ids that callers chose are remembered; those of starts too. */
+function forgetMadeUp({ now }: ModelStore, { requests }: ModelInstance): void {
+  const before = now - MADE_UP_KEPT_MS;
+  for (const [key, { createdAt }] of requests) {
+    const isOld = key >= `send:${MADE_UP}` && key < `send:${madeUpBefore(before)}`;
+    if (isOld && createdAt < before) requests.delete(key);
   }
 }
 

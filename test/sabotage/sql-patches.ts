@@ -249,6 +249,34 @@ const SQLITE: readonly Change[] = [
     to: "created_at > ? ORDER BY number DESC",
     in: "kept messages",
   },
+  {
+    bug: "a made-up request id is as old as whoever made it up says",
+    file: "requests.ts",
+    from: "AND id < ? AND created_at < ?",
+    to: "AND id < ? AND ? IS NOT NULL",
+    in: "made-up request ids",
+  },
+  {
+    bug: "request ids that callers chose are forgotten with those that are made up",
+    file: "requests.ts",
+    from: "kind = 'send' AND id >= ? AND id < ?",
+    to: "kind = 'send' AND (id >= ? OR 1) AND id < ?",
+    in: "made-up request ids",
+  },
+  {
+    bug: "the made-up request ids of starts are forgotten with those of sends",
+    file: "requests.ts",
+    from: "instance = ? AND kind = 'send' AND id >= ?",
+    to: "instance = ? AND id >= ?",
+    in: "made-up request ids",
+  },
+  {
+    bug: "whoever continues as new forgets the request ids of everybody",
+    file: "requests.ts",
+    from: "WHERE instance = ? AND kind = 'send' AND id >= ?",
+    to: "WHERE ? IS NOT NULL AND kind = 'send' AND id >= ?",
+    in: "made-up request ids",
+  },
 ];
 
 const POSTGRES: readonly Change[] = [
@@ -461,6 +489,34 @@ const POSTGRES: readonly Change[] = [
     from: "FROM taken WHERE lives ORDER BY number",
     to: "FROM taken WHERE lives ORDER BY number DESC",
     in: "kept messages\\W+kept events come in the order of sending",
+  },
+  {
+    bug: "a made-up request id is as old as whoever made it up says",
+    file: "requests.ts",
+    from: "AND created_at < (SELECT @clock()) - ${MADE_UP_KEPT_MS}",
+    to: "",
+    in: "made-up request ids",
+  },
+  {
+    bug: "request ids that callers chose are forgotten with those that are made up",
+    file: "requests.ts",
+    from: "AND id >= $2::text AND id < $3::text",
+    to: "AND $2::text IS NOT NULL AND id < $3::text",
+    in: "made-up request ids",
+  },
+  {
+    bug: "the made-up request ids of starts are forgotten with those of sends",
+    file: "requests.ts",
+    from: "AND kind = 'send' AND id >= $2::text",
+    to: "AND id >= $2::text",
+    in: "made-up request ids",
+  },
+  {
+    bug: "whoever continues as new forgets the request ids of everybody",
+    file: "requests.ts",
+    from: "WHERE instance = ANY ($1::bigint[]) AND kind",
+    to: "WHERE $1::bigint[] IS NOT NULL AND kind",
+    in: "made-up request ids",
   },
 ];
 

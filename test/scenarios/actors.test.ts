@@ -1,7 +1,8 @@
 // Long-lived patterns: chats, actors, health checks, chains (duroxide's larger scenarios).
 
 import { expect } from "vitest";
-import { activity, orchestration } from "../../src/index.ts";
+import { TRANSFER_TABLES } from "../../src/core/provider/transfer.ts";
+import { activity, orchestration, type Provider } from "../../src/index.ts";
 import { scenario } from "./support/scenario.ts";
 
 scenario("a chat: each message is answered, each turn is an execution of its own", () => {
@@ -120,6 +121,43 @@ scenario("concurrent chains of continueAsNew with activities inside", () => {
     },
   };
 });
+
+scenario(
+  "an actor keeps request ids of its last hour, and for life those that callers chose",
+  () => {
+    const actor = orchestration("actor", async (ctx, total: number): Promise<number> => {
+      let sum = total;
+      for (let n = 0; n < 5; n++) sum += Number(await ctx.event("add"));
+      return ctx.continueAsNew(sum);
+    });
+    return {
+      register: [actor],
+      run: async (t) => {
+        const handle = await t.client.start(actor, 0, { id: "actor" });
+        const chosen: string[] = [];
+        for (let round = 1; round <= 6; round++) {
+          await t.advance("61m");
+          chosen.push(`order-${round}`);
+          for (let n = 0; n < 4; n++) await handle.raise("add", n);
+          await handle.raise("add", 1, { requestId: `order-${round}` });
+          await t.settle();
+        }
+        expect((await handle.describe()).execution).toBe(7);
+        const ids = await requestIds(t.store);
+        expect(ids.filter((id) => !id.startsWith("perdure."))).toEqual(chosen);
+        expect(ids).toHaveLength(chosen.length + 4);
+      },
+    };
+  },
+);
+
+async function requestIds({ transfer }: Provider): Promise<string[]> {
+  const table = TRANSFER_TABLES.find(({ name }) => name === "requests");
+  if (table === undefined || transfer === undefined) throw new Error("It cannot be read.");
+  const place = Object.keys(table.columns).indexOf("id");
+  const rows = await transfer.readRows({ table, after: null, limit: 1_000 });
+  return rows.map((row) => String(row[place]));
+}
 
 scenario(
   "request and response between instances, by events and an activity that sends them",

@@ -29,6 +29,7 @@ import { listingFilters } from "./listing-filters.ts";
 import { listing } from "./listing.ts";
 import { liveness } from "./liveness.ts";
 import { lostAnswers } from "./lost-answers.ts";
+import { madeUpRequests } from "./made-up-requests.ts";
 import { metrics } from "./metrics.ts";
 import { multiExecution } from "./multi-execution.ts";
 import { notifications } from "./notifications.ts";
@@ -107,6 +108,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   continuing,
   conflicts,
   requests,
+  madeUpRequests,
   blocked,
   unblock,
   suspicion,
