@@ -2,6 +2,7 @@
 //   BW1. Virtual time stands still while any of it is under way, so that real I/O in an activity costs no virtual
 //        time; work that waits for virtual time itself (`idleWhile`) holds nothing up.
 //   BW2. Patience has a bound, in real time, a piece of work: one that never ends does not stop the clock for ever.
+//   BW3. It is short with code whose process has crashed: what that asks of the store is never answered.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -9,8 +10,13 @@ interface Piece {
   /** Waits for virtual time. */
   idle: boolean;
   /** Virtual time no longer waits for it, from this real moment on. */
-  readonly until: number;
+  until: number;
+  /** Users' code, as opposed to a call of the store. */
+  readonly isCode: boolean;
 }
+
+/** For what the code of a crashed process does without the store, so that a test finds it done. */
+const CRASHED_PATIENCE_MS = 50;
 
 const hostSetTimeout = setTimeout;
 const hostClearTimeout = clearTimeout;
@@ -29,14 +35,23 @@ export class BusyWork {
 
   /** Enters user code; its promise, if it returns one, is waited for. */
   run<T>(fn: () => T): T {
-    const piece = { idle: false, until: hostNow() + this.#patienceMs };
+    const piece = { idle: false, until: hostNow() + this.#patienceMs, isCode: true };
     const result = this.#current.run(piece, fn);
     if (result instanceof Promise) this.#hold(piece, result);
     return result;
   }
 
   track(work: Promise<unknown>): void {
-    this.#hold({ idle: false, until: hostNow() + this.#patienceMs }, work);
+    this.#hold({ idle: false, until: hostNow() + this.#patienceMs, isCode: false }, work);
+  }
+
+  /** BW3: the code that is under way now is a crashed process's. */
+  crashed(): void {
+    const until = hostNow() + CRASHED_PATIENCE_MS;
+    for (const piece of this.#pieces) {
+      if (piece.isCode) piece.until = Math.min(piece.until, until);
+    }
+    this.#tell();
   }
 
   /** What waits for this promise inside `run` waits for virtual time. */

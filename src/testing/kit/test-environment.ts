@@ -325,7 +325,10 @@ export class TestEnvironment implements AsyncDisposable {
         observer: this.#observer(),
       });
       this.#processes.push(process);
-      void process.line.crashed.then(() => this.#clock.busy.track(this.#replace(process)));
+      void process.line.crashed.then(() => {
+        this.#clock.busy.crashed();
+        this.#clock.busy.track(this.#replace(process));
+      });
       try {
         const started = process.start();
         return await (movesClock ? this.#throughTrouble(started) : started);
