@@ -10,7 +10,7 @@ const ON_POSTGRES = [
   "test/scenarios/*.test.ts",
   "test/operations/*.test.ts",
   "test/kill/{sharing,takeover}.test.ts",
-  "test/schedule/processes.test.ts",
+  "test/{gate,schedule}/processes.test.ts",
 ];
 const ON_POSTGRES_FULL = [
   "test/lifecycle/*.test.ts",

@@ -21,6 +21,7 @@ import { encryptingCodec } from "../../src/encryption/index.ts";
 import { openTelemetry } from "../../src/telemetry/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
 import { HttpClient, perdureServer, serve } from "../../src/server/index.ts";
+import { gate } from "../../src/gate/index.ts";
 import { schedule } from "../../src/schedule/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import {
@@ -51,6 +52,7 @@ export const DEFINITIONS: Readonly<Record<string, (options: Wrong) => unknown>> 
   orchestration: (options) => orchestration("o", async () => 1, options),
   flow: (options) => flow("f", options),
   schedule: (options) => schedule("s", options),
+  gate: (options) => gate("g", options),
   "flow.then": (options) => flow<number>("f").then(echo, options).build(),
   "flow.fork": (options) =>
     flow<number>("f")

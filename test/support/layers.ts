@@ -7,6 +7,7 @@ import { findImports, type Import, type SourceText } from "./source-scan.ts";
 const LAYERS = ["core", "runtime", "client", "flow", "heart", "sqlite", "postgres"] as const;
 const SHELLS = [
   "encryption",
+  "gate",
   "schedule",
   "telemetry",
   "testing",
@@ -29,6 +30,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   sqlite: ["core", "heart"],
   postgres: ["core", "heart"],
   encryption: ["core"],
+  gate: ["core", "client"],
   schedule: ["core", "client"],
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
@@ -79,6 +81,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   encryption: ["node:buffer", "node:crypto"],
+  gate: ["node:buffer"],
   schedule: ["node:buffer"],
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:perf_hooks"],
   testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],

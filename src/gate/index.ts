@@ -1,0 +1,5 @@
+// perdure/gate: so many at once, so many a minute, over all processes.
+
+export { gate, Gate, type PassOptions } from "./gate.ts";
+export type { GateOptions, GateRule } from "./rule.ts";
+export type { GateState, GateStatus, Ticket } from "./state.ts";

@@ -1,0 +1,202 @@
+// The loop: a gate's orchestration. It lets callers in, one after the other, and continues as new.
+//   GL1. Those who wait are in the mailbox, of which it reads one ahead: they are let in in the order in which they
+//        asked. A mailbox goes along when an execution ends, so that one ends only when it has done its share.
+//   GL2. It hears who leaves at once, whoever waits.
+//   GL3. Whoever is inside for long is looked after: an instance that ended without a word gives its place back.
+//   GL4. With nobody inside and nobody asking it ends, once it need not remember who entered. Who asks in that moment
+//        asks again (GC1).
+
+import type { OrchestrationContext, Task } from "../core/context-types.ts";
+import { RETRY, type GateCalls } from "./calls.ts";
+import { ASK, LEAVE, Permits, type GateState, type Ticket } from "./state.ts";
+
+type Context = OrchestrationContext<GateState>;
+
+const LOOK_MS = 30_000;
+const IDLE_MS = 60_000;
+/** An execution ends when so many events of its history are its own, and as many as those that wait have (GL1), … */
+const OWN_MIN = 1_000;
+/** … or when it is as long as this; and when nothing of it is under way. */
+const EVENTS_MAX = 30_000;
+/** Let in by one call. */
+const TOLD_MAX = 100;
+
+export function gateLoop(calls: GateCalls): (ctx: Context, state: GateState) => Promise<void> {
+  return async (ctx, state) => {
+    const run = await ctx.run(calls.awake, undefined, { retry: RETRY });
+    return new Gate(ctx, calls, { state, run }).work();
+  };
+}
+
+class Gate {
+  readonly #ctx: Context;
+  readonly #calls: GateCalls;
+  readonly #run: string;
+  readonly #permits: Permits;
+  readonly #ask = new Slot<Parameters<Permits["ask"]>[0]>();
+  readonly #leave = new Slot<Parameters<Permits["leave"]>[0]>();
+  readonly #alarm = new Slot<void>();
+  readonly #told = new Slot<readonly string[]>();
+  readonly #looked = new Slot<readonly string[]>();
+  readonly #slots = [this.#leave, this.#ask, this.#told, this.#looked, this.#alarm];
+  /** Let in, and not told yet. */
+  #admitted: Ticket[] = [];
+  #alarmAt = Infinity;
+  #lookAt: number;
+  #usedAt: number;
+  /** Events of the history that are no one's who waits: all that was asked for here, and what came of it. */
+  #own = 0;
+  #shown = "";
+
+  constructor(
+    ctx: Context,
+    calls: GateCalls,
+    { state, run }: { readonly state: GateState; readonly run: string },
+  ) {
+    this.#ctx = ctx;
+    this.#calls = calls;
+    this.#run = run;
+    this.#permits = new Permits(state);
+    this.#usedAt = ctx.now().getTime();
+    this.#lookAt = this.#usedAt + LOOK_MS;
+  }
+
+  async work(): Promise<void> {
+    for (;;) {
+      this.#hear();
+      this.#admit();
+      if (!this.#isBusy && this.#isLong) {
+        return this.#ctx.continueAsNew(this.#permits.toState());
+      }
+      if (!this.#isBusy && this.#permits.isEmpty && this.#now >= this.#idleUntil) return;
+      this.#tell();
+      this.#look();
+      this.#listen();
+      this.#show();
+      await Promise.race(this.#slots.flatMap((slot) => slot.settled ?? []));
+    }
+  }
+
+  get #now(): number {
+    return this.#ctx.now().getTime();
+  }
+
+  get #isBusy(): boolean {
+    return this.#told.isOpen || this.#looked.isOpen || this.#admitted.length > 0;
+  }
+
+  get #isLong(): boolean {
+    const { historyLength } = this.#ctx.info;
+    const isOwn = this.#own >= Math.max(OWN_MIN, historyLength - this.#own);
+    return isOwn || historyLength > EVENTS_MAX;
+  }
+
+  get #idleUntil(): number {
+    return Math.max(this.#usedAt + IDLE_MS, this.#permits.rememberedUntil);
+  }
+
+  /** Takes everything that has come. */
+  #hear(): void {
+    this.#own += 2 * this.#slots.filter((slot) => slot.hasOutcome).length; // what was asked for, and what came
+    const leave = this.#leave.take();
+    if (leave !== undefined) this.#permits.leave(leave.value);
+    const ask = this.#ask.take();
+    if (ask?.value.run === this.#run) this.#permits.ask(ask.value);
+    if (leave !== undefined || ask !== undefined) this.#usedAt = this.#now;
+    this.#permits.gone(this.#told.take()?.value ?? []);
+    this.#permits.gone(this.#looked.take()?.value ?? []);
+    if (this.#alarm.take() !== undefined) this.#alarmAt = Infinity;
+  }
+
+  #admit(): void {
+    const ticket = this.#permits.admit(this.#now);
+    if (ticket !== null) this.#admitted.push(ticket);
+  }
+
+  #tell(): void {
+    if (this.#told.isOpen || this.#admitted.length === 0) return;
+    const tickets = this.#admitted.slice(0, TOLD_MAX);
+    this.#admitted = this.#admitted.slice(TOLD_MAX);
+    const request = { tickets, holds: this.#permits.holds };
+    this.#told.open(this.#ctx.run(this.#calls.admit, request, { retry: RETRY }));
+  }
+
+  /** GL3 */
+  #look(): void {
+    if (this.#looked.isOpen || this.#now < this.#lookAt) return;
+    this.#lookAt = this.#now + LOOK_MS;
+    const { inside } = this.#permits;
+    if (inside.length === 0) return;
+    this.#looked.open(this.#ctx.run(this.#calls.look, inside, { retry: RETRY }));
+  }
+
+  /** GL1, GL2; one alarm is set, for whatever comes first. */
+  #listen(): void {
+    if (!this.#leave.isOpen) this.#leave.open(this.#ctx.event(LEAVE));
+    if (!this.#permits.isAsked && !this.#ask.isOpen) this.#ask.open(this.#ctx.event(ASK));
+    // What is under way wakes the loop by itself.
+    const at = Math.min(
+      this.#permits.nextAt(this.#now) ?? Infinity,
+      this.#permits.isEmpty && !this.#isBusy ? this.#idleUntil : Infinity,
+      this.#permits.isEmpty || this.#looked.isOpen ? Infinity : this.#lookAt,
+    );
+    if (at >= this.#alarmAt) return;
+    this.#alarm.cancel();
+    this.#alarmAt = at;
+    this.#alarm.open(this.#ctx.sleep(new Date(at)));
+  }
+
+  #show(): void {
+    const status = this.#permits.toStatus(this.#now);
+    const text = JSON.stringify(status);
+    if (text === this.#shown) return;
+    this.#shown = text;
+    this.#own++;
+    this.#ctx.setStatus(status);
+  }
+}
+
+/** A task whose outcome is taken when its time comes. */
+class Slot<T> {
+  #task: Task<T> | null = null;
+  #settled: Promise<void> | null = null;
+  #outcome: { readonly value: T } | null = null;
+
+  get isOpen(): boolean {
+    return this.#task !== null;
+  }
+
+  get hasOutcome(): boolean {
+    return this.#outcome !== null;
+  }
+
+  /** Resolves when there is something to take; null: nothing is open. */
+  get settled(): Promise<void> | null {
+    return this.#settled;
+  }
+
+  open(task: Task<T>): void {
+    this.#task = task;
+    this.#settled = task.then((value) => {
+      if (this.#task === task) this.#outcome = { value };
+    });
+  }
+
+  take(): { readonly value: T } | undefined {
+    const outcome = this.#outcome ?? undefined;
+    if (outcome !== undefined) this.#clear();
+    return outcome;
+  }
+
+  cancel(): void {
+    const task = this.#task;
+    this.#clear();
+    task?.cancel();
+  }
+
+  #clear(): void {
+    this.#task = null;
+    this.#settled = null;
+    this.#outcome = null;
+  }
+}
