@@ -64,14 +64,12 @@ export function callerCalls(name: string, rule: GateRule): CallerCalls {
     if (life === request.run) return life;
     const { token, askedAt } = request;
     const ticket: Ticket = { token, id, runId: own?.runId ?? "", execution, askedAt };
-    for (let run = life; ;) {
+    for (let run = life; ; run = await lifeOf(client, name, request.gate)) {
       const requestId = `${requestIdOf(ticket)}/${run}`;
       const isSent = await reaches(() =>
         client.get(request.gate).raise(ASK, { ticket, run, ...ruledBy(client) }, { requestId }),
       );
-      const now = await lifeOf(client, name, request.gate);
-      if (isSent && now === run) return run;
-      run = now;
+      if (isSent) return run;
     }
   };
   const leave = async ({ gate, token }: LeaveRequest, { client, info }: ActivityContext) => {

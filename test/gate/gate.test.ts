@@ -79,6 +79,7 @@ test("within any ten seconds five enter, however long they stay", async () => {
     if (fifthBefore !== undefined) expect(time - fifthBefore).toBeGreaterThanOrEqual(10_000);
   }
   expect((entered.at(-1) ?? 0) - (entered[0] ?? 0)).toBeLessThan(42_000); // and no slower than that
+  expect(kit.calls("slow/leave")).toEqual([]); // with a rate alone nobody waits for that
 });
 
 test("both together: three a minute, and one at once", async () => {
@@ -211,7 +212,7 @@ test("the loser of a race gives up its place, and its instance goes on", async (
   expect([await inside.result(), await waiting.result()]).toEqual(["late", "late"]);
 });
 
-test.each(["terminated", "deleted", "continued as new"])(
+test.each(["terminated", "deleted", "continued as new", "begun again"])(
   "an instance that was %s inside has its place given back within a minute",
   async (how) => {
     const one = gate("one", { atOnce: 1 });
@@ -229,6 +230,10 @@ test.each(["terminated", "deleted", "continued as new"])(
     const waiting = await kit.client.start(visit, { stay: 1 });
     await kit.advance("5s");
     if (how === "terminated") await kit.client.get("rude").terminate("gone");
+    if (how === "begun again") {
+      const options = { id: "rude", onConflict: "terminateExisting" } as const;
+      await kit.client.start(visit, { stay: 86_400_000 }, options);
+    }
     if (how === "deleted") await kit.client.delete("rude", { force: true });
     await kit.advance("1m");
     expect(await waiting.result()).toBe("passed");
@@ -256,6 +261,19 @@ test.each(["terminated", "deleted", "cancelled"])(
     expect((await it.describe()).customStatus).toMatchObject({ inside: 0 });
   },
 );
+
+test("a question that was meant for an earlier life of the gate is not heard", async () => {
+  const { visit, register } = visitor(two);
+  const kit = await kitWith(register);
+  await kit.client.start(visit, { stay: 10_000 }, { id: "v" });
+  await kit.settle();
+  const runId = (await kit.store.readInstance("v"))?.runId ?? "";
+  const ticket = { token: "of then", id: "v", runId, execution: 1, askedAt: 0 };
+  const ask = { ticket, run: "a life before", rule: two.rule, sentAt: 0 };
+  await kit.client.raise("two", "ask", ask);
+  await kit.advance("1s");
+  expect((await kit.client.get("two").describe()).customStatus).toMatchObject({ inside: 1 });
+});
 
 test("a pause of the gate keeps everybody outside until it is resumed", async () => {
   const { visits, visit, register } = visitor(two);
