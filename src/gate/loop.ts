@@ -64,13 +64,13 @@ class Gate {
   async work(): Promise<void> {
     for (;;) {
       this.#hear();
-      this.#admit();
-      if (!this.#isBusy && this.#isLong) {
-        return this.#ctx.continueAsNew(this.#permits.toState());
-      }
+      const isLong = this.#isLong;
+      if (!isLong)
+        this.#admit(); // who is always busy would never come to an end
+      else if (!this.#isBusy) return this.#ctx.continueAsNew(this.#permits.toState());
       if (!this.#isBusy && this.#permits.isEmpty && this.#now >= this.#idleUntil) return;
       this.#tell();
-      this.#look();
+      if (!isLong) this.#look();
       this.#listen();
       this.#show();
       await Promise.race(this.#slots.flatMap((slot) => slot.settled ?? []));
