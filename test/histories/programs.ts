@@ -12,6 +12,7 @@ import {
   type Orchestration,
 } from "../../src/index.ts";
 import type { TestEnvironment, TestEnvironmentOptions } from "../../src/testing/index.ts";
+import { OUR_PROGRAMS } from "./our-programs.ts";
 
 type Register = TestEnvironmentOptions["register"];
 /** What is recorded: every execution of every instance that the program leaves. */
@@ -331,4 +332,5 @@ export const PROGRAMS: readonly Program[] = [
   },
   ending(nested, double, refuse, echo),
   ending(timeouts, stuck, echo),
+  ...OUR_PROGRAMS,
 ];
