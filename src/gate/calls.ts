@@ -4,16 +4,19 @@
 //        and the next life is asked. So nobody is let in twice, and nobody waits at a gate that is no more.
 //   GC2. A repeated attempt says nothing twice. Its request ids are of the kind that stores need not keep for ever
 //        (core/request-ids.ts): gates, and some who pass them, live for years.
-//   GC3. Nothing here fails for good: stores come back, and a caller or a gate that has ended is an answer.
+//   GC3. Nothing here fails for good, but for an id that is somebody else's: stores come back, and a caller or a gate
+//        that has ended is an answer.
 
 import type { Client } from "../client/client.ts";
 import type { ActivityContext } from "../core/activity-context.ts";
 import { activity, type Activity } from "../core/definitions.ts";
 import { isPerdureError } from "../core/errors.ts";
 import { isTerminalStatus } from "../core/provider/index.ts";
+import { NonRetryableError } from "../core/retry-errors.ts";
 import { madeUpBefore } from "../core/request-ids.ts";
+import { ASK, LEAVE, type Ticket } from "./messages.ts";
 import type { GateRule } from "./rule.ts";
-import { ASK, EMPTY, LEAVE, type GateState, type Ticket } from "./state.ts";
+import { EMPTY, type GateState } from "./state.ts";
 
 /** As often as it takes (GC3). */
 export const RETRY = { maxAttempts: 2_147_483_647, backoff: { base: "1s", max: "1m" } } as const;
@@ -121,6 +124,11 @@ function requestIdOf({ token, askedAt }: Ticket): string {
 async function lifeOf(client: Client, name: string, id: string): Promise<string> {
   for (;;) {
     const record = await client.provider.readInstance(id);
+    if (record !== null && record.name !== name) {
+      throw new NonRetryableError(
+        `Gate "${id}" cannot begin: an instance of ${record.name} has its id.`,
+      );
+    }
     if (record !== null && !isTerminalStatus(record.status)) return record.runId;
     try {
       await client.start(name, EMPTY satisfies GateState, { id, onConflict: "restart" });

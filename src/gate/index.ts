@@ -2,4 +2,5 @@
 
 export { gate, Gate, type PassOptions } from "./gate.ts";
 export type { GateOptions, GateRule } from "./rule.ts";
-export type { GateState, GateStatus, Ticket } from "./state.ts";
+export type { Ticket } from "./messages.ts";
+export type { GateState, GateStatus } from "./state.ts";

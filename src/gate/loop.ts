@@ -6,9 +6,11 @@
 //   GL4. With nobody inside and nobody asking it ends, once it need not remember who entered. Who asks in that moment
 //        asks again (GC1).
 
-import type { OrchestrationContext, Task } from "../core/context-types.ts";
+import type { OrchestrationContext } from "../core/context-types.ts";
 import { RETRY, type GateCalls } from "./calls.ts";
-import { ASK, LEAVE, Permits, type GateState, type Ticket } from "./state.ts";
+import { ASK, isAsk, isLeave, LEAVE, type Ask, type Leave, type Ticket } from "./messages.ts";
+import { Slot } from "./slot.ts";
+import { Permits, type GateState } from "./state.ts";
 
 type Context = OrchestrationContext<GateState>;
 
@@ -33,8 +35,8 @@ class Gate {
   readonly #calls: GateCalls;
   readonly #run: string;
   readonly #permits: Permits;
-  readonly #ask = new Slot<Parameters<Permits["ask"]>[0]>();
-  readonly #leave = new Slot<Parameters<Permits["leave"]>[0]>();
+  readonly #ask = new Slot<Ask>();
+  readonly #leave = new Slot<Leave>();
   readonly #alarm = new Slot<void>();
   readonly #told = new Slot<readonly string[]>();
   readonly #looked = new Slot<readonly string[]>();
@@ -99,9 +101,9 @@ class Gate {
   #hear(): void {
     this.#own += 2 * this.#slots.filter((slot) => slot.hasOutcome).length; // what was asked for, and what came
     const leave = this.#leave.take();
-    if (leave !== undefined) this.#permits.leave(leave.value);
+    if (isLeave(leave?.value)) this.#permits.leave(leave.value);
     const ask = this.#ask.take();
-    if (ask?.value.run === this.#run) this.#permits.ask(ask.value);
+    if (isAsk(ask?.value) && ask.value.run === this.#run) this.#permits.ask(ask.value);
     if (leave !== undefined || ask !== undefined) this.#usedAt = this.#now;
     this.#permits.gone(this.#told.take()?.value ?? []);
     this.#permits.gone(this.#looked.take()?.value ?? []);
@@ -153,50 +155,5 @@ class Gate {
     this.#shown = text;
     this.#own++;
     this.#ctx.setStatus(status);
-  }
-}
-
-/** A task whose outcome is taken when its time comes. */
-class Slot<T> {
-  #task: Task<T> | null = null;
-  #settled: Promise<void> | null = null;
-  #outcome: { readonly value: T } | null = null;
-
-  get isOpen(): boolean {
-    return this.#task !== null;
-  }
-
-  get hasOutcome(): boolean {
-    return this.#outcome !== null;
-  }
-
-  /** Resolves when there is something to take; null: nothing is open. */
-  get settled(): Promise<void> | null {
-    return this.#settled;
-  }
-
-  open(task: Task<T>): void {
-    this.#task = task;
-    this.#settled = task.then((value) => {
-      if (this.#task === task) this.#outcome = { value };
-    });
-  }
-
-  take(): { readonly value: T } | undefined {
-    const outcome = this.#outcome ?? undefined;
-    if (outcome !== undefined) this.#clear();
-    return outcome;
-  }
-
-  cancel(): void {
-    const task = this.#task;
-    this.#clear();
-    task?.cancel();
-  }
-
-  #clear(): void {
-    this.#task = null;
-    this.#settled = null;
-    this.#outcome = null;
   }
 }

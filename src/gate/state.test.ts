@@ -1,8 +1,9 @@
 // Whoever a gate lets in, by its messages alone: compared with counting, over random ones.
 
 import { describe, expect, test } from "vitest";
-import { EMPTY, Permits, type GateState, type Ticket } from "./state.ts";
+import type { Ticket } from "./messages.ts";
 import type { GateRule } from "./rule.ts";
+import { EMPTY, Permits, type GateState } from "./state.ts";
 
 const RUNS = 300;
 const STEPS = 120;

@@ -1,40 +1,11 @@
-// State: what a gate is told, what it hands from one execution to the next, and who may enter by it.
+// State: what a gate hands from one execution to the next, and who may enter by it.
 //   GS1. No clock and no store: the same messages in the same order let the same callers in.
 //   GS2. `atOnce`: never are more inside than the rule says, counted from the moment a caller is let in.
 //   GS3. `rate`: within any time of the rule's length at most so many are let in. Who turns out to be gone counts too.
 //   GS4. Whoever left before he was let in is passed over when his turn comes, in whatever order the two arrive.
 
-import { event } from "../core/definitions.ts";
+import type { Ask, Leave, Ruled, Ticket } from "./messages.ts";
 import type { GateRule } from "./rule.ts";
-
-/** Whoever wants to enter: an execution of an instance, and a word of its own for this one passage. */
-export interface Ticket {
-  readonly token: string;
-  readonly id: string;
-  readonly runId: string;
-  readonly execution: number;
-  /** When it first asked, by its own clock. */
-  readonly askedAt: number;
-}
-
-/** The rule of the sender's code, and when he sent it: of several the latest counts. */
-export interface Ruled {
-  readonly rule: GateRule;
-  readonly sentAt: number;
-}
-/** Somebody wants to enter. `run`: of which life of the gate; it may have ended and begun again meanwhile. */
-export interface Ask extends Ruled {
-  readonly ticket: Ticket;
-  readonly run: string;
-}
-/** Somebody leaves, or no longer wants to enter. */
-export interface Leave extends Ruled {
-  readonly token: string;
-  /** The instance. */
-  readonly id: string;
-}
-export const ASK = event<Ask>("ask");
-export const LEAVE = event<Leave>("leave");
 
 /** A gate's input: empty at first, then what its last execution hands on. */
 export interface GateState {

@@ -275,6 +275,38 @@ test("a question that was meant for an earlier life of the gate is not heard", a
   expect((await kit.client.get("two").describe()).customStatus).toMatchObject({ inside: 1 });
 });
 
+test("an event that is no question disturbs no gate", async () => {
+  const { visit, register } = visitor(two);
+  const kit = await kitWith(register);
+  for (let n = 0; n < 3; n++) await kit.client.start(visit, { stay: 10_000 });
+  await kit.settle();
+  for (const data of [undefined, null, 5, {}, { ticket: null }]) {
+    await kit.client.raise("two", "ask", data);
+    await kit.client.raise("two", "leave", data);
+  }
+  await kit.settle();
+  expect(await kit.client.get("two").describe()).toMatchObject({
+    status: "running",
+    customStatus: { inside: 2 },
+  });
+  await kit.advance("25s");
+  expect(await kit.client.count({ name: "visit", status: "completed" })).toBe(3);
+});
+
+test("an id that is somebody else's is left alone, running or ended, and whoever asks there is told", async () => {
+  const { visit, register } = visitor(two);
+  const kit = await kitWith([...register]);
+  const other = await kit.client.start(visit, { stay: 1_000, key: "a" }, { id: "two" });
+  for (const status of ["running", "completed"]) {
+    await kit.settle();
+    expect((await other.describe()).status).toBe(status);
+    const refused = await kit.client.start(visit, { stay: 1 });
+    await kit.advance("5s");
+    await expect(refused.result()).rejects.toThrow("an instance of visit has its id");
+  }
+  expect(await other.result()).toBe("passed");
+});
+
 test("a pause of the gate keeps everybody outside until it is resumed", async () => {
   const { visits, visit, register } = visitor(two);
   const kit = await kitWith(register);
