@@ -12,7 +12,7 @@ import type { Environment } from "./environment.ts";
 /** What they begin with: the first of them sorts behind it. */
 export const MADE_UP = "perdure.";
 /** How long one is remembered, at least. */
-export const MADE_UP_KEPT_MS = 3_600_000;
+export const MADE_UP_KEPT_MS = 6 * 3_600_000;
 
 const DIGITS = 9; // of base 36: enough until the year 5188
 const RANDOM_BYTES = 8;

@@ -151,7 +151,7 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
       item.kind === "send" ? { ...item, requestId: `chosen-${item.requestId}` } : item,
     ),
     caughtBy:
-      "made-up request ids: one that is older than an hour is forgotten when its instance continues as new",
+      "made-up request ids: one that is older than six hours is forgotten when its instance continues as new",
   },
   {
     what: "takes the request ids that callers chose for made-up ones",

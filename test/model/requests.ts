@@ -10,7 +10,7 @@ import { hasTies } from "./model-leases.ts";
 
 const ALL_TARGETS = [...TARGETS, ...TARGETS.map((target) => `${target}#2`)];
 const SHORT = [1_000, 2_000.25, 500, 5_000] as const;
-const LONG = [12_000, 600_000, 3_600_000, 8 * 86_400_000] as const;
+const LONG = [12_000, 600_000, 6 * 3_600_000, 8 * 86_400_000] as const;
 
 export function randomCall(kind: Exclude<Kind, ItemKind>, caller: Caller): Call {
   switch (kind) {

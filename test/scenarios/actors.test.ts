@@ -123,7 +123,7 @@ scenario("concurrent chains of continueAsNew with activities inside", () => {
 });
 
 scenario(
-  "an actor keeps request ids of its last hour, and for life those that callers chose",
+  "an actor keeps request ids of its last six hours, and for life those that callers chose",
   () => {
     const actor = orchestration("actor", async (ctx, total: number): Promise<number> => {
       let sum = total;
@@ -136,7 +136,7 @@ scenario(
         const handle = await t.client.start(actor, 0, { id: "actor" });
         const chosen: string[] = [];
         for (let round = 1; round <= 6; round++) {
-          await t.advance("61m");
+          await t.advance("361m");
           chosen.push(`order-${round}`);
           for (let n = 0; n < 4; n++) await handle.raise("add", n);
           await handle.raise("add", 1, { requestId: `order-${round}` });

@@ -172,7 +172,7 @@ export interface SendItem {
   readonly id: string;
   readonly name: string;
   readonly data: string;
-  /** Remembered as long as the instance; if a client made it up, until a turn continues as new after an hour (18a). */
+  /** Remembered as long as the instance; if a client made it up, until a turn continues as new after six hours (18a). */
   readonly requestId: string;
   /** "keep": a message for an id that does not exist waits for its start (18a); at most 1,000 an id and 7 days. */
   readonly ifMissing: "fail" | "keep";

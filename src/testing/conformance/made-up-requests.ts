@@ -17,7 +17,7 @@ import {
 } from "./fixture.ts";
 import type { Setup } from "./setup.ts";
 
-const HOUR_MS = 3_600_000;
+const KEPT_MS = 6 * 3_600_000;
 const YEAR_MS = 365 * 86_400_000;
 /** Around the made-up ones, in the order of their bytes. */
 const CHOSEN = ["approval-7", "perdure", "perdure-7", "perdure/7", "zebra"];
@@ -51,24 +51,24 @@ export const madeUpRequests: ContractSubject = {
   subject: "made-up request ids",
   cases: [
     {
-      title: "within an hour a repetition sends nothing, though its instance continued as new",
+      title: "within six hours a repetition sends nothing, though its instance continued as new",
       async run(setup) {
         const held = await setup.hold("a");
         const item = await sent(setup, held);
         await goOn(setup, held);
         expect(await repeated(setup, held, item)).toBe(0);
-        await setup.environment.advance(HOUR_MS);
+        await setup.environment.advance(KEPT_MS);
         await goOn(setup, held);
         expect(await repeated(setup, held, item)).toBe(0);
         expect(await setup.provider.settle(item)).toEqual({ kind: "done" });
       },
     },
     {
-      title: "one that is older than an hour is forgotten when its instance continues as new",
+      title: "one that is older than six hours is forgotten when its instance continues as new",
       async run(setup) {
         const held = await setup.hold("a");
         const item = await sent(setup, held);
-        await setup.environment.advance(HOUR_MS + 1);
+        await setup.environment.advance(KEPT_MS + 1);
         expect(await repeated(setup, held, item)).toBe(0);
         await goOn(setup, held);
         expect(await setup.provider.settle(item)).toBeNull();
@@ -82,7 +82,7 @@ export const madeUpRequests: ContractSubject = {
         const items: SendItem[] = [];
         for (const id of CHOSEN) items.push(await sent(setup, held, id));
         for (let execution = 2; execution < 5; execution += 1) {
-          await setup.environment.advance(HOUR_MS + 1);
+          await setup.environment.advance(KEPT_MS + 1);
           await goOn(setup, held);
         }
         for (const item of items) {
@@ -96,7 +96,7 @@ export const madeUpRequests: ContractSubject = {
         const [a, b, c] = [await setup.hold("a"), await setup.hold("b"), await setup.hold("c")];
         const items: SendItem[] = [];
         for (const held of [a, b, c]) items.push(await sent(setup, held));
-        await setup.environment.advance(HOUR_MS + 1);
+        await setup.environment.advance(KEPT_MS + 1);
         const started = startedText();
         const change = { kind: "continued", started, version: null, unread: [] } as const;
         const results = await setup.provider.commit([
@@ -116,7 +116,7 @@ export const madeUpRequests: ContractSubject = {
       async run(setup) {
         const held = await setup.hold("a");
         const item = await sent(setup, held);
-        await setup.environment.advance(HOUR_MS + 1);
+        await setup.environment.advance(KEPT_MS + 1);
         const started = startedText();
         const change = { kind: "continued", started, version: null, unread: [] } as const;
         const stale = turnItem({ ...held, token: fresh() }, { events: [eventText()], change });
@@ -134,7 +134,7 @@ export const madeUpRequests: ContractSubject = {
           randomHex: (bytes: number) => environment.randomHex(bytes),
         };
         const item = await sent(setup, held, makeUpRequestId(wrong));
-        await environment.advance(HOUR_MS);
+        await environment.advance(KEPT_MS);
         await goOn(setup, held);
         expect(await repeated(setup, held, item)).toBe(0);
       },
@@ -144,7 +144,7 @@ export const madeUpRequests: ContractSubject = {
       async run(setup) {
         const held = await setup.hold("a");
         const { requestId } = await sent(setup, held);
-        await setup.environment.advance(HOUR_MS + 1);
+        await setup.environment.advance(KEPT_MS + 1);
         await goOn(setup, held);
         const again = await sent(setup, held, requestId);
         await goOn(setup, held);
@@ -156,7 +156,7 @@ export const madeUpRequests: ContractSubject = {
       async run(setup) {
         const requestId = makeUpRequestId(setup.environment);
         const held = await setup.hold("a", { requestId });
-        await setup.environment.advance(HOUR_MS + 1);
+        await setup.environment.advance(KEPT_MS + 1);
         await goOn(setup, held);
         const start = startItem({ id: "a", requestId });
         expect(await setup.commit(start)).toMatchObject({ kind: "started", execution: 1 });
