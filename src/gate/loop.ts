@@ -89,8 +89,8 @@ class Gate {
 
   get #isLong(): boolean {
     const { historyLength } = this.#ctx.info;
-    const isOwn = this.#own >= Math.max(OWN_MIN, historyLength - this.#own);
-    return isOwn || historyLength > EVENTS_MAX;
+    if (this.#own < OWN_MIN) return false; // however many wait
+    return this.#own >= historyLength - this.#own || historyLength > EVENTS_MAX;
   }
 
   get #idleUntil(): number {

@@ -6,6 +6,9 @@ import { activity, orchestration } from "../../src/index.ts";
 import { crashEverywhere, TestEnvironment } from "../../src/testing/index.ts";
 
 const two = gate("two", { atOnce: 2 });
+const isFull = process.env["PERDURE_FULL"] === "1";
+/** Full: more than an execution may be long (EVENTS_MAX of loop.ts). */
+const WAITING = isFull ? 35_000 : 1_500;
 
 /** Passes a gate, stays inside for some time, and notes when it entered and left. */
 function visitor(through: Gate) {
@@ -358,7 +361,7 @@ test("a line longer than an execution's history is worked off, and carried along
   await kit.client.start(visit, { stay: 10_000 });
   await kit.settle();
   const run = (await kit.store.readInstance("one"))?.runId ?? "";
-  for (let n = 0; n < 1_500; n++) {
+  for (let n = 0; n < WAITING; n++) {
     const ticket = { token: `t${n}`, id: "nobody", runId: "", execution: 1, askedAt: 0 };
     await kit.client.raise("one", "ask", { ticket, run, rule: one.rule, sentAt: 0 });
   }
@@ -368,8 +371,8 @@ test("a line longer than an execution's history is worked off, and carried along
   expect(visits).toHaveLength(2);
   const executions = await kit.client.get("one").executions();
   expect(executions.at(-1)?.execution).toBeGreaterThan(1);
-  expect(executions.at(-1)?.execution).toBeLessThan(12);
-  expect(Math.max(...executions.map(({ events }) => events))).toBeLessThan(4_000);
+  expect(executions.at(-1)?.execution).toBeLessThan(isFull ? 100 : 12);
+  expect(Math.max(...executions.map(({ events }) => events))).toBeLessThan(WAITING + 2_500);
 });
 
 test("one instance passes two gates, one inside the other, many times at once", async () => {
