@@ -5,6 +5,7 @@
 //        before it. Host macrotasks asked for together follow each other without a turn of the event loop in
 //        between; so no timer, no I/O and nobody else's code ever meets an open drain.
 //   PU3. A run that replays goes on before others begin: its next event is waiting, not somebody's answer.
+//   PU4. The pump keeps no reference to a job that it has handed out: a job holds its turn's payloads.
 
 import { drain } from "../core/async-context.ts";
 import type { Environment } from "../core/environment.ts";
@@ -29,7 +30,8 @@ export class Pump {
   readonly #onIdle: () => void;
   /** Told what is about to run; an empty text when nothing of ours does. */
   readonly #entering: (label: string) => void;
-  #waiting: DrainJob[] = [];
+  /** Slots before `#head` are null (PU4). */
+  #waiting: (DrainJob | null)[] = [];
   #head = 0;
   #draining: DrainJob | null = null;
   /** Replays on, before anything that waits (PU3). */
@@ -104,9 +106,9 @@ export class Pump {
     const goesOn = this.#goesOn;
     this.#goesOn = null;
     if (goesOn !== null) return goesOn;
-    const job = this.#waiting[this.#head];
-    if (job === undefined) return null;
-    this.#head++;
+    const job = this.#waiting[this.#head] ?? null;
+    if (job === null) return null;
+    this.#waiting[this.#head++] = null;
     if (this.#head > 1_024 && this.#head * 2 > this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;

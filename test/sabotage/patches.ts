@@ -229,4 +229,11 @@ export const PATCHES: readonly Patch[] = [
     to: "`perdure.${kind}.1:${seed}:${call}:${sequence}`",
     tests: ["test/histories/replay.test.ts"],
   },
+  {
+    bug: "finished turns stay in memory with their payloads",
+    file: "src/runtime/pump.ts",
+    from: "this.#waiting[this.#head++] = null;",
+    to: "this.#head++;",
+    tests: ["src/runtime/pump.test.ts", "test/scenarios/memory.test.ts"],
+  },
 ];
