@@ -1,7 +1,7 @@
 // Server-sent events: a source of events as the body of an answer.
 //   ES1. Pulled, not pushed: a slow reader makes the source wait, and nothing piles up.
-//   ES2. A comment is sent when nothing else was for `heartbeatMs`, so that both ends notice a dead line; at each
-//        of them the caller's right is judged anew (S7).
+//   ES2. A comment is sent when nothing else was for `heartbeatMs`, so that both ends notice a dead line. Whether the
+//        caller still has access is checked elsewhere, on a clock (access-watch.ts): a busy stream sends no comments.
 //   ES3. Whoever goes away, the source ends: its signal is aborted, its `finally` blocks run, its slot is free.
 //   ES4. The stream itself never fails: a source that throws becomes an `error` event, then the end.
 
@@ -21,10 +21,8 @@ export function eventStream(options: {
   readonly slot: StreamSlot;
   readonly source: Source;
   readonly heartbeatMs: number;
-  /** Whether the caller may still listen. */
-  readonly allowed: () => Promise<boolean>;
 }): ReadableStream<Uint8Array> {
-  const { slot, heartbeatMs, allowed } = options;
+  const { slot, heartbeatMs } = options;
   const steps = new Steps(options.source, slot.signal);
   let count = 0;
   return new ReadableStream<Uint8Array>({
@@ -35,7 +33,7 @@ export function eventStream(options: {
       const write = (text: string): void => controller.enqueue(encoder.encode(text));
       const step = await steps.next(heartbeatMs);
       if (step.kind === "event") return write(textOf(step.event, (count += 1)));
-      if (step.kind === "beat" && (await allowed())) return write(": beat\n\n");
+      if (step.kind === "beat") return write(": beat\n\n");
       if (step.kind === "failed") {
         write(textOf({ event: "error", data: problemOf(step.error) }, (count += 1)));
       }

@@ -204,6 +204,38 @@ test("S7: a revoked token ends its streams", async () => {
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 
+test("S7: a revoked token ends a stream whose events never pause, and a long wait", async () => {
+  const one = createToken({ name: "one", role: "viewer" });
+  const entries: TokenEntry[] = [one.entry];
+  const { perdure, listening } = await openScene({
+    tokens: () => entries,
+    limits: { heartbeatMs: 200, paceMs: 0 },
+  });
+  await perdure.client.start(worker, 1, { id: "w" });
+  await untilWaiting(perdure, "w");
+  const open = (path: string): Promise<Response> =>
+    fetch(`${listening.url}/api/v1${path}`, { headers: { Authorization: `Bearer ${one.token}` } });
+  const changes = await open("/changes");
+  const wait = open("/instances/w/result?timeout=60s");
+  while (listening.server.streams < 2) await new Promise(setImmediate);
+  entries.length = 0;
+  let isOpen = true;
+  const busy = (async () => {
+    for (let n = 0; isOpen; n++) await perdure.client.start("nobody", n, { id: `n-${n}` });
+  })();
+  const began = performance.now();
+  for await (const { event } of readEvents(changes.body!)) {
+    expect(event).toBe("change");
+    if (performance.now() - began > 10_000) break;
+  }
+  expect(performance.now() - began).toBeLessThan(10_000);
+  isOpen = false;
+  await busy;
+  const answer = await wait;
+  expect([answer.status, await codeOf(answer)]).toEqual([401, "UNAUTHENTICATED"]);
+  expect(listening.server.streams).toBe(0);
+});
+
 test("a slow reader makes the source wait", async () => {
   const slots = new Slots({ requestsMax: 1, streamsMax: 1, streamsPerCallerMax: 1 });
   const slot = slots.stream("somebody", new AbortController().signal);
@@ -220,7 +252,6 @@ test("a slow reader makes the source wait", async () => {
     slot,
     source: numbers(),
     heartbeatMs: 60_000,
-    allowed: () => Promise.resolve(true),
   });
   const reader = stream.getReader();
   for (let read = 0; read < 5; read++) await reader.read();

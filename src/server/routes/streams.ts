@@ -6,9 +6,9 @@
 import type * as v from "valibot";
 import { notFound } from "../../client/store.ts";
 import type { News } from "../../core/provider/notifications.ts";
+import { watchAccess } from "../access-watch.ts";
 import { eventStream, type ServerSentEvent } from "../event-stream.ts";
 import { pause } from "../pauses.ts";
-import { mayActAs } from "../roles.ts";
 import { streams, type CallBase } from "../route.ts";
 import { change, instance } from "../schemas/instance.ts";
 import { instanceToHttp } from "../wire/instance.ts";
@@ -52,21 +52,11 @@ export const streamRoutes = [
 type Source = AsyncGenerator<ServerSentEvent, void, undefined>;
 
 function open(call: CallBase, source: (signal: AbortSignal) => Source): ReadableStream<Uint8Array> {
-  const { services, caller, request, facts } = call;
+  const { services, caller, request } = call;
   const slot = services.slots.stream(caller.name, request.signal);
-  return eventStream({
-    slot,
-    source: source(slot.signal),
-    heartbeatMs: services.settings.limits.heartbeatMs,
-    allowed: async () => {
-      try {
-        const now = await services.access.callerOf(request, facts.port);
-        return now.name === caller.name && mayActAs(now, "viewer");
-      } catch {
-        return false; // unknown, or not to be judged: closed either way
-      }
-    },
-  });
+  void watchAccess(call, slot);
+  const { heartbeatMs } = services.settings.limits;
+  return eventStream({ slot, source: source(slot.signal), heartbeatMs });
 }
 
 async function* states({ services }: CallBase, id: string, signal: AbortSignal): Source {

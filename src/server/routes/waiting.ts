@@ -1,11 +1,12 @@
 // Waiting for something over HTTP: the request stays open until it is there, or until its time is over.
-//   WR1. No longer than `waitMs`; whoever wants more asks again. A wait holds a stream's slot and ends with its caller.
+//   WR1. A wait takes at most `waitMs`; the caller repeats the request to wait for longer. It holds a stream's slot,
+//        and ends when its caller leaves or loses its access.
 
 import * as v from "valibot";
 import type { Duration } from "../../core/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import { OrchestrationError } from "../../core/outcome-errors.ts";
-import type { StreamSlot } from "../slots.ts";
+import { watchAccess } from "../access-watch.ts";
 import { answers, type CallBase } from "../route.ts";
 import { queryDuration, queryWhole, value } from "../schemas/common.ts";
 import { outcome } from "../schemas/instance.ts";
@@ -76,25 +77,29 @@ export const waitingRoutes = [
   }),
 ];
 
-/** Waits in a slot of its own, no longer than the server allows. */
+/** Waits in a stream's slot, no longer than the server allows. */
 export async function waiting<T>(
-  { services: { settings, slots }, caller, request }: CallBase,
+  call: CallBase,
   timeoutMs: number | undefined,
   wait: (options: { timeout: Duration; signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
+  const { services, caller, request } = call;
   const timeout = timeoutMs ?? 0;
-  const { waitMs } = settings.limits;
+  const { waitMs } = services.settings.limits;
   if (timeout > waitMs) {
     const message = `timeout is at most ${waitMs} milliseconds; ask again to wait for longer.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
-  const slot: StreamSlot | null = timeout === 0 ? null : slots.stream(caller.name, request.signal);
+  if (timeout === 0) return wait({ timeout, signal: request.signal });
+  const slot = services.slots.stream(caller.name, request.signal);
+  void watchAccess(call, slot);
   try {
-    return await wait({ timeout, signal: slot?.signal ?? request.signal });
+    return await wait({ timeout, signal: slot.signal });
   } catch (error) {
-    if (slot?.signal.aborted !== true) throw error;
+    if (!slot.signal.aborted) throw error;
+    await services.access.callerOf(request, call.facts.port); // throws if the access was revoked
     throw new PerdureError("SHUTTING_DOWN", "The server is closing.", { cause: error });
   } finally {
-    slot?.release();
+    slot.release();
   }
 }
