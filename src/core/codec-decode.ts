@@ -3,6 +3,7 @@
 //   U2. Members of parsed objects are replaced in place: they are own data properties already, so that a
 //       key named `__proto__` is set as data and reaches no prototype (semantics 29).
 
+import { bigIntFromDecimal, bigIntFromHex } from "./codec-bigint.ts";
 import { bytesFromBase64 } from "./codec-bytes.ts";
 import { bareError, defineHidden, defineShown, isErrorClassName } from "./error-classes.ts";
 
@@ -51,7 +52,8 @@ const READERS = new Map<string, (parts: unknown[]) => unknown>([
   ["~", restoreElements],
   ["~u", () => undefined],
   ["~n", ([text]) => NUMBERS.get(text) ?? malformed("number")],
-  ["~i", ([text]) => readBigInt(requireText(text))],
+  ["~i", ([text]) => bigIntFromDecimal(requireText(text)) ?? malformed("bigint")],
+  ["~h", ([text]) => bigIntFromHex(requireText(text)) ?? malformed("bigint")],
   ["~d", ([ms]) => readDate(ms)],
   ["~m", (parts) => readMap(restoreElements(parts))],
   ["~s", (parts) => new Set(restoreElements(parts))],
@@ -62,15 +64,11 @@ const READERS = new Map<string, (parts: unknown[]) => unknown>([
   ["~0", ([members]) => withoutPrototype(requireObject(members))],
 ]);
 
-/** `BigInt` takes more than was ever written: "", " 1", "0x1". */
-function readBigInt(text: string): bigint {
-  const value = BigInt(text);
-  return String(value) === text ? value : malformed("bigint");
-}
-
 function readDate(ms: unknown): Date {
   if (ms === null) return new Date(NaN);
-  return typeof ms === "number" ? new Date(ms) : malformed("Date");
+  const date = typeof ms === "number" ? new Date(ms) : malformed("Date");
+  // A number out of range becomes an invalid date, a fraction is cut off: neither was ever written.
+  return date.getTime() === ms ? date : malformed("Date");
 }
 
 function readMap(parts: readonly unknown[]): Map<unknown, unknown> {

@@ -150,6 +150,8 @@ const CORRUPT = [
   ...['~["~m",1]', '~["~l",5]', '~["~r",5,"",0]', '~["~r","a",5,0]', '~["~b","Uint8Array",5]'],
   ...['~["~b","Uint16Array","AA=="]', '~["~b","Float128Array","AA=="]', '~["~b","Uint8Array","*"]'],
   ...['~["~0","ab"]', '~["~0",5]', '~["~0",null]', '~["~0",["a"]]', '~["~e","Error","ab"]'],
+  ...['~["~d",8640000000000001]', '~["~d",1e300]', '~["~d",0.5]', '~["~i",""]', '~["~i","007"]'],
+  ...['~["~i","-0"]', '~["~h","ff"]', `~["~h","0${"f".repeat(1_024)}"]`, '~["~h",5]'],
   ...['~["~e","Error",{},"ab"]', '~["~e","Nonsense",{}]', '~["~e",5,{}]'],
 ];
 
@@ -157,4 +159,9 @@ test.each(CORRUPT)("%s was never written: it is corrupt, with its reason as the 
   expect(() => decode(text)).toThrow(
     expect.objectContaining({ code: "HISTORY_CORRUPT", cause: expect.any(Error) }),
   );
+});
+
+test("a decimal BigInt of any length stays readable: earlier versions wrote them", () => {
+  const digits = "7".repeat(20_000);
+  expect(decode(`~["~i","${digits}"]`)).toBe(BigInt(digits));
 });

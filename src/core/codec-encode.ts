@@ -5,6 +5,7 @@
 //   G2. Walks the value itself rather than hand it to JSON.stringify, so that no `toJSON` is ever called.
 //   G3. The path is kept as it goes, so that a refusal names its place. Shared references become copies.
 
+import { bigIntTag } from "./codec-bigint.ts";
 import { describeInstance, formatPath, refusal, type Segment } from "./codec-path.ts";
 import { CONTAINERS_MAX, DEPTH_MAX, hasNamedProperties, isObjectPrototype } from "./codec-plain.ts";
 import { type TagWriter, tagWriterFor, type Walk } from "./codec-tags.ts";
@@ -83,12 +84,17 @@ class Writer implements Walk {
       case "undefined":
         return this.tag("~u");
       case "bigint":
-        return this.tag("~i", [`"${value}"`]);
+        return this.#writeBigInt(value);
       case "boolean":
         return String(value);
       default:
         throw this.refusal(`a ${typeof value}`);
     }
+  }
+
+  #writeBigInt(value: bigint): string {
+    const [tag, text] = bigIntTag(value);
+    return this.tag(tag, [`"${text}"`]);
   }
 
   /** The frames from here to the next one inside it are the cost of a level: kept few and small. */

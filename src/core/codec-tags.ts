@@ -1,5 +1,5 @@
 // The tags of built-in classes: what each is written as. The README of the format, with codec-decode.ts.
-//   ["~u"] undefined · ["~n","NaN"|"Infinity"|"-Infinity"|"-0"] · ["~i","12"] bigint · ["~d",ms|null] Date
+//   ["~u"] undefined · ["~n","NaN"|"Infinity"|"-Infinity"|"-0"] · ["~i","12"] bigint · ["~h","c…"] a long one · ["~d",ms|null] Date
 //   ["~m",key,value,…] Map · ["~s",element,…] Set · ["~b",class,base64] bytes · ["~l",href] URL
 //   ["~r",source,flags,lastIndex] RegExp · ["~e",class,{hidden},{shown}] Error · ["~0",{…}] null prototype
 //   ["~",element,…] an array that looks like a tag

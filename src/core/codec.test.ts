@@ -234,6 +234,7 @@ describe("malformed text is HISTORY_CORRUPT", () => {
       "~u",
       "~n",
       "~i",
+      "~h",
       "~d",
       "~m",
       "~s",

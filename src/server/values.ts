@@ -9,6 +9,7 @@
 import { defaultCodec, type Codec } from "../core/codec.ts";
 import { encodeTagged } from "../core/codec-encode.ts";
 import { PerdureError } from "../core/errors.ts";
+import { checkGivenBounds } from "./given-bounds.ts";
 
 const MARK = "$perdure";
 const CUT = "$perdureCut";
@@ -45,7 +46,13 @@ export function fromHttp(json: unknown): unknown {
   return defaultCodec.decode(`~${JSON.stringify((json as { [MARK]: unknown })[MARK])}`);
 }
 
-/** A value from a request. */
+/** A value from a request, whose sender is not trusted with the time of this process. */
+export function requestedValue(json: unknown): unknown {
+  if (markOf(json) === MARK) checkGivenBounds((json as { [MARK]: unknown })[MARK]);
+  return givenValue(json);
+}
+
+/** A value in the form of requests, from the user of this process. */
 export function givenValue(json: unknown): unknown {
   const mark = markOf(json);
   if (mark === undefined) return json;

@@ -247,3 +247,25 @@ test("a store that does not answer is 504 after a while, and the caller is told 
     detail: expect.stringContaining("same Idempotency-Key") as string,
   });
 });
+
+test("S26: a value whose reading takes more than linear time is refused, with its place", async () => {
+  const { call, as, perdure } = await openScene();
+  const send = (input: unknown): Promise<Response> =>
+    call("operator", "POST", "/instances", { body: { name: "echo", id: "e", input } });
+  const numbers = Array.from({ length: 10_001 }, (_, index) => index);
+  const slow = [
+    { a: [["~i", "7".repeat(10_001)]] },
+    ["~s", ...numbers],
+    ["~m", ...numbers, ...numbers],
+    [["~s", ...numbers.slice(5_000)], { a: ["~m", ...numbers, 0] }],
+  ];
+  for (const tree of slow) {
+    const response = await send({ $perdure: tree });
+    const { detail } = (await response.json()) as { detail: string };
+    expect([response.status, detail]).toEqual([400, expect.stringContaining("input: ")]);
+  }
+  expect(await perdure.client.count()).toBe(0);
+  const large = 7n ** 300_000n;
+  const handle = await as("operator").start("echo", large);
+  expect((await handle.result()) === large).toBe(true);
+});

@@ -94,6 +94,7 @@ test("S24: a tampered value is an error or a value, and runs nothing", { timeout
     "~u",
     "~n",
     "~i",
+    "~h",
     "~d",
     "~m",
     "~s",

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { parseDuration, type Duration } from "../../core/duration.ts";
 import { isPerdureError } from "../../core/errors.ts";
-import { fromHttp, givenValue } from "../values.ts";
+import { fromHttp, requestedValue } from "../values.ts";
 
 export const timestamp = v.pipe(
   v.string(),
@@ -28,7 +28,7 @@ export const given = v.pipe(
   v.description('A value: plain JSON, or `{ "$perdure": … }` in the codec\'s tagged form.'),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     try {
-      return givenValue(dataset.value);
+      return requestedValue(dataset.value);
     } catch (error) {
       addIssue({ message: isPerdureError(error) ? error.message : "is no value" });
       return NEVER;

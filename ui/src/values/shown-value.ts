@@ -71,6 +71,8 @@ function tagged(json: unknown): Shown {
       return { kind: "leaf", type: "number", text: String(parts[0]) };
     case "~i":
       return { kind: "leaf", type: "number", text: `${String(parts[0])}n` };
+    case "~h":
+      return { kind: "leaf", type: "number", text: hexText(String(parts[0])) };
     case "~d":
       return special("Date", dateText(parts[0]));
     case "~m":
@@ -124,6 +126,11 @@ function mapOf(parts: readonly unknown[]): Shown {
         index % 2 === 1 ? [] : [{ name: tagged(key), value: tagged(parts[index + 1]) }],
       ),
   };
+}
+
+/** A long BigInt. */
+function hexText(digits: string): string {
+  return digits.startsWith("-") ? `-0x${digits.slice(1)}n` : `0x${digits}n`;
 }
 
 function dateText(ms: unknown): string {
