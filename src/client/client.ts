@@ -28,7 +28,13 @@ import { quietTelemetry } from "../core/quiet-telemetry.ts";
 import { parseVersion } from "../core/semver.ts";
 import { validate } from "../core/standard-schema.ts";
 import type { Telemetry } from "../core/telemetry.ts";
-import type { InputArguments } from "../core/context-types.ts";
+import type {
+  InputHint,
+  NotFunction,
+  OrchestrationArguments,
+  OrchestrationNodes,
+  OrchestrationOutput,
+} from "../core/context-types.ts";
 import {
   countInstances,
   deleteInstance,
@@ -147,19 +153,17 @@ export class Client {
   }
 
   /** Starts an instance. When it returns, the instance is on disk and will run. */
-  async start<I, O, Nodes>(
-    orchestration: Orchestration<I, O, Nodes>,
-    ...rest: InputArguments<NoInfer<I>, StartOptions>
-  ): Promise<Handle<O, Nodes>>;
-  async start(name: string, input?: unknown, options?: StartOptions): Promise<Handle>;
-  async start(
-    target: Orchestration<never, unknown> | string,
-    input?: unknown,
-    options: StartOptions = {},
-  ): Promise<Handle> {
+  async start<
+    C extends Orchestration<never, unknown> | string,
+    I extends NotFunction<I, InputHint>,
+  >(
+    target: C,
+    ...rest: OrchestrationArguments<C, I, StartOptions>
+  ): Promise<Handle<OrchestrationOutput<C>, OrchestrationNodes<C>>> {
+    const [input, options = {}]: [input?: unknown, options?: StartOptions] = rest;
     const item = await this.#startItem(target, input, options);
     const result = await this.#startObserved(item, options.tx);
-    const expected = typeof target === "string" ? null : target;
+    const expected: Expected = typeof target === "string" ? null : target;
     if (result.kind !== "started") await this.#checkExisting(item.id, expected);
     if (result.kind === "refused") {
       const why =

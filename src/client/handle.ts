@@ -4,6 +4,7 @@
 //   HD3. What `describe` tells is of one moment, that of the instance's row: history only grows, so what was appended
 //        since is left out. Of a task that is gone since, nothing more is known than that it was waited for.
 
+import type { RaiseArguments } from "../core/context-types.ts";
 import type { EventDef } from "../core/definitions.ts";
 import type { Duration } from "../core/duration.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
@@ -63,11 +64,6 @@ export interface RaiseOptions {
   /** A transaction of yours on the store's own database, as for `start`: the event is raised when you commit it. */
   readonly tx?: object;
 }
-type RaiseArguments<Raised> = unknown extends Raised
-  ? [data?: Raised, options?: RaiseOptions]
-  : undefined extends Raised
-    ? [data?: Raised, options?: RaiseOptions]
-    : [data: Raised, options?: RaiseOptions];
 
 const RESULT_OPTIONS: Members<ResultOptions> = { timeout: true, signal: true, execution: true };
 const RAISE_OPTIONS: Members<RaiseOptions> = { requestId: true, ifMissing: true, tx: true };
@@ -154,16 +150,11 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 
   /** Sends an event; it is kept until the instance reads it. */
-  async raise<T, Raised>(
-    event: EventDef<T, Raised>,
-    ...rest: RaiseArguments<NoInfer<Raised>>
-  ): Promise<void>;
-  async raise(event: string, data?: unknown, options?: RaiseOptions): Promise<void>;
-  async raise(
-    event: EventDef<unknown, never> | string,
-    data?: unknown,
-    options: RaiseOptions = {},
+  async raise<E extends EventDef<unknown, never> | string>(
+    event: E,
+    ...rest: RaiseArguments<E, RaiseOptions>
   ): Promise<void> {
+    const [data, options = {}]: [data?: unknown, options?: RaiseOptions] = rest;
     checkMembers(options, RAISE_OPTIONS, "raise");
     checkChoice(options.ifMissing, ["fail", "keep"], "ifMissing");
     const name = parseName(typeof event === "string" ? event : event?.name, "event name");

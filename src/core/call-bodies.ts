@@ -29,6 +29,10 @@ export function activityBody(
     throw new PerdureError("INVALID_ARGUMENT", "ctx.run takes an activity or its name.");
   }
   const name = typeof activity === "string" ? parseName(activity, "activity name") : activity.name;
+  if (typeof input === "function") {
+    const message = `The input of activity "${name}" is a function, which cannot be stored: did you mean ctx.step("${name}", fn)?`;
+    throw new PerdureError("VALUE_NOT_SERIALIZABLE", message);
+  }
   const defaults: ActivityOptions = typeof activity === "string" ? {} : activity.options;
   const own = options === undefined ? {} : runOptions(options, `activity "${name}"`);
   return { kind: "ActivityScheduled", name, input: run.codec.encode(input), ...defaults, ...own };

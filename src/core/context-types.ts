@@ -17,15 +17,51 @@ export interface Task<T> extends Promise<T> {
   [Symbol.dispose](): void;
 }
 
-/**
- * The arguments of a call whose input may be left out when the function takes none. Used with NoInfer: the
- * definition alone says what the input is, or a misspelt member would be taken for one of a wider type.
- */
+/** The arguments of a call. The input is optional when the function takes none. */
 export type InputArguments<I, Options> = unknown extends I
   ? [input?: I, options?: Options]
   : undefined extends I
     ? [input?: I, options?: Options]
     : [input: I, options?: Options];
+
+/** Refuses a function where the input of a call by name is expected. */
+export type NotFunction<I, Hint> = [I] extends [(...args: never) => unknown] ? Hint : unknown;
+type RunHint = "ctx.run takes an input here, not a function: did you mean ctx.step(name, fn)?";
+export type InputHint = "A function cannot be stored: pass the input as data.";
+
+/*
+ * A call names its target by a definition, which gives the types, or by a string. One generic signature covers both:
+ * with overloads, every mistake in the input would be reported as a mistake in the target.
+ */
+/** The arguments of `ctx.run` after the activity. */
+export type RunArguments<A, I> = [A] extends [Activity<infer AI, unknown>]
+  ? InputArguments<AI, RunOptions>
+  : [input?: I, options?: RunOptions];
+/** What an activity returns; unknown for one that is given by its name. */
+export type ActivityOutput<A> = [A] extends [Activity<never, infer O>] ? Awaited<O> : unknown;
+/** The arguments after an orchestration. */
+export type OrchestrationArguments<C, I, Options> = [C] extends [Orchestration<infer CI, unknown>]
+  ? InputArguments<CI, Options>
+  : [input?: I, options?: Options];
+/** What an orchestration returns; unknown for one that is given by its name. */
+export type OrchestrationOutput<C> = [C] extends [Orchestration<never, infer O>] ? O : unknown;
+/** The input of an orchestration; anything for one that is given by its name. */
+export type OrchestrationInput<C> = [C] extends [Orchestration<infer I, unknown>] ? I : unknown;
+/** What an event carries; unknown for one that is given by its name. */
+export type EventValue<E> = [E] extends [EventDef<infer T, never>] ? T : unknown;
+
+/** The arguments of `raise` after the event. */
+export type RaiseArguments<E, Options> = [E] extends [EventDef<unknown, infer Raised>]
+  ? unknown extends Raised
+    ? [data?: Raised, options?: Options]
+    : undefined extends Raised
+      ? [data?: Raised, options?: Options]
+      : [data: Raised, options?: Options]
+  : [data?: unknown, options?: Options];
+/** The outputs of a flow's nodes by their paths. */
+export type OrchestrationNodes<C> = [C] extends [Orchestration<never, unknown, infer Nodes>]
+  ? Nodes
+  : Record<never, never>;
 
 /** What `ctx.step` may be told about one step. */
 export interface StepOptions {
@@ -64,10 +100,13 @@ type Cancellable = readonly Branch<unknown>[];
 export type RaceWinner<B> = {
   [K in keyof B]: { readonly key: K; readonly value: BranchValue<B[K]> };
 }[keyof B];
+/** Of a list written in the call, `index` says which value it is; of any other list it is a number. */
 export type RaceIndexWinner<B extends Cancellable> = {
-  readonly index: number;
-  readonly value: BranchValue<B[number]>;
-};
+  [K in keyof B]: {
+    readonly index: K extends `${infer Index extends number}` ? Index : number;
+    readonly value: BranchValue<B[K]>;
+  };
+}[number];
 
 /** What an orchestration may know of itself. All but `isReplaying` is the same at every replay. */
 export interface OrchestrationInfo {
@@ -103,11 +142,10 @@ export interface KeyValues {
 /** Everything an orchestration waits for, and everything it says, goes through this. Members are bound. */
 export interface OrchestrationContext<I = unknown> {
   /** Runs an activity. */
-  run<AI, AO>(
-    activity: Activity<AI, AO>,
-    ...rest: InputArguments<NoInfer<AI>, RunOptions>
-  ): Task<Awaited<AO>>;
-  run(activity: string, input?: unknown, options?: RunOptions): Task<unknown>;
+  run<A extends Activity<never, unknown> | string, I extends NotFunction<I, RunHint>>(
+    activity: A,
+    ...rest: RunArguments<A, I>
+  ): Task<ActivityOutput<A>>;
   /** Runs a function in this process and records its outcome. */
   step<O>(name: string, fn: (s: StepContext) => O | Promise<O>, options?: StepOptions): Task<O>;
   /**
@@ -121,25 +159,24 @@ export interface OrchestrationContext<I = unknown> {
     options?: StepOptions,
   ): Task<O>;
   /** Runs another orchestration as a child and waits for its result. */
-  call<CI, CO>(
-    child: Orchestration<CI, CO>,
-    ...rest: InputArguments<NoInfer<CI>, CallOptions>
-  ): Task<CO>;
-  call(child: string, input?: unknown, options?: CallOptions): Task<unknown>;
+  call<C extends Orchestration<never, unknown> | string, I extends NotFunction<I, InputHint>>(
+    child: C,
+    ...rest: OrchestrationArguments<C, I, CallOptions>
+  ): Task<OrchestrationOutput<C>>;
   /** Starts another orchestration that lives on its own. */
-  startDetached<CI>(
-    child: Orchestration<CI, unknown>,
-    input: NoInfer<CI>,
+  startDetached<C extends Orchestration<never, unknown> | string>(
+    child: C,
+    input: OrchestrationInput<C>,
     options: DetachedOptions,
   ): void;
-  startDetached(child: string, input: unknown, options: DetachedOptions): void;
   /** Waits for a time, however long, or until a moment. */
   sleep(until: Duration | Date): Task<void>;
   /** Takes the next message of that name. */
-  event<T, Raised>(event: EventDef<T, Raised>, options?: EventOptions): Task<T>;
-  event(event: string, options?: EventOptions): Task<unknown>;
-  events<T, Raised>(event: EventDef<T, Raised>): AsyncIterable<T>;
-  events(event: string): AsyncIterable<unknown>;
+  event<E extends EventDef<unknown, never> | string>(
+    event: E,
+    options?: EventOptions,
+  ): Task<EventValue<E>>;
+  events<E extends EventDef<unknown, never> | string>(event: E): AsyncIterable<EventValue<E>>;
   /** A block that is cancelled as one. */
   scope<T>(fn: () => T | Promise<T>): Task<T>;
   /** All values, in order; the first failure rejects and cancels the rest. */

@@ -123,7 +123,8 @@ export class Schedule implements Orchestration<ScheduleState, never> {
   async #begin(client: Client, onConflict: "fail" | "restart"): Promise<boolean> {
     const state = { rule: this.rule, after: null, change: null, last: null, run: null };
     try {
-      await client.start(this, state, { id: this.name, onConflict });
+      const own: Orchestration<ScheduleState, never> = this;
+      await client.start(own, state, { id: this.name, onConflict });
       return true;
     } catch (error) {
       if (isPerdureError(error, "INSTANCE_EXISTS")) return false;

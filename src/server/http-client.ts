@@ -5,7 +5,12 @@ import * as v from "valibot";
 import type { ListOptions, PruneOptions } from "../client/admin.ts";
 import type { ListFilter } from "../client/list-filter.ts";
 import type { ForkOptions, StartOptions } from "../client/client.ts";
-import type { InputArguments } from "../core/context-types.ts";
+import type {
+  InputHint,
+  NotFunction,
+  OrchestrationArguments,
+  OrchestrationOutput,
+} from "../core/context-types.ts";
 import type { Orchestration } from "../core/definitions.ts";
 import { parseInstanceReference } from "../core/ids.ts";
 import { checkMembers } from "../core/known-members.ts";
@@ -64,16 +69,14 @@ export class HttpClient {
   }
 
   /** Starts an instance. When it returns, the instance is on disk and will run. */
-  async start<I, O>(
-    orchestration: Orchestration<I, O>,
-    ...rest: InputArguments<NoInfer<I>, HttpStartOptions>
-  ): Promise<HttpHandle<O>>;
-  async start(name: string, input?: unknown, options?: HttpStartOptions): Promise<HttpHandle>;
-  async start(
-    target: Orchestration<never, unknown> | string,
-    input?: unknown,
-    options: HttpStartOptions = {},
-  ): Promise<HttpHandle> {
+  async start<
+    C extends Orchestration<never, unknown> | string,
+    I extends NotFunction<I, InputHint>,
+  >(
+    target: C,
+    ...args: OrchestrationArguments<C, I, HttpStartOptions>
+  ): Promise<HttpHandle<OrchestrationOutput<C>>> {
+    const [input, options = {}]: [input?: unknown, options?: HttpStartOptions] = args;
     const { requestId, at, events, ...rest } = options;
     const name = typeof target === "string" ? target : target.name;
     const schema = typeof target === "string" ? undefined : target.options.input;

@@ -137,11 +137,25 @@ test("ctx.info tells who is running", async () => {
   });
 });
 
+test("a function given to ctx.run points to ctx.step", async () => {
+  const play = await begin(async (ctx, _input, note) => {
+    try {
+      void ctx.run<string, unknown>("charge", () => 1);
+    } catch (error) {
+      note((error as Error).message);
+    }
+    return "end";
+  });
+  const message =
+    'The input of activity "charge" is a function, which cannot be stored: did you mean ctx.step("charge", fn)?';
+  expect(play.trace).toEqual([message]);
+});
+
 test("a bad argument throws at the call and records nothing", async () => {
   const play = await begin(async (ctx, _input, note) => {
     for (const call of [
       () => ctx.run(""),
-      () => ctx.run("a", () => 1),
+      () => ctx.run<string, unknown>("a", () => 1),
       () => ctx.sleep(-1),
       () => ctx.sleep(new Date(Number.NaN)),
       () => ctx.event("perdure.own"),

@@ -83,7 +83,9 @@ scenario("bad ids, options and inputs are refused before anything is written", {
     expect(await start({ id: "i", priority: 0 })).toBe("INVALID_ARGUMENT");
     expect(await start({ id: "i", onConflict: "replace" })).toBe("INVALID_ARGUMENT");
     expect(await start({ id: "i", version: "one" })).toBe("INVALID_ARGUMENT");
-    const bad = await t.client.start("echo", () => 1, { id: "i" }).catch((e: unknown) => e);
+    const bad = await t.client
+      .start<string, unknown>("echo", () => 1, { id: "i" })
+      .catch((e: unknown) => e);
     expect(isPerdureError(bad, "VALUE_NOT_SERIALIZABLE")).toBe(true);
     expect(await t.client.get("i").exists()).toBe(false);
   },

@@ -45,10 +45,16 @@ if (raced.key === "late") expectTypeOf(raced.value).is<void>();
 // @ts-expect-error no such branch
 if (raced.key === "lost") raced.value;
 
-// race by place: an index, and one of the values.
+// race over a list: the index narrows the value; a list of unknown length has any index.
 const placed = await ctx.race([ctx.run(count, "a"), ctx.run(shout, "a")]);
-expectTypeOf(placed.index).is<number>();
+expectTypeOf(placed.index).is<0 | 1>();
 expectTypeOf(placed.value).is<number | string>();
+if (placed.index === 0) expectTypeOf(placed.value).is<number>();
+if (placed.index === 1) expectTypeOf(placed.value).is<string>();
+declare const many: Task<number>[];
+const first = await ctx.race(many);
+expectTypeOf(first.index).is<number>();
+expectTypeOf(first.value).is<number>();
 
 // Promise.all and its friends take tasks as the promises that they are.
 expectTypeOf(await Promise.all([ctx.run(count, "a"), ctx.run(shout, "a")])).is<[number, string]>();

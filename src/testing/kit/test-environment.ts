@@ -158,12 +158,12 @@ export class TestEnvironment implements AsyncDisposable {
     const id = given.id ?? `${orchestration.name}-${this.#starts}`;
     const requestId = given.requestId ?? `test-start-${this.#starts}`;
     const options: StartOptions = { ...given, id, requestId };
-    // The caller's own arguments, with what makes a repetition harmless.
-    const args = [input, options] as unknown as typeof rest;
+    // The caller's types were compared above. The request id makes a repeated start harmless.
+    const target = orchestration as Orchestration<unknown, O>;
     for (;;) {
       const { client, line } = this.#process;
       const died = line.crashed.then(() => null);
-      const started = Promise.race([client.start(orchestration, ...args), died]);
+      const started = Promise.race([client.start(target, input, options), died]);
       const handle = await this.#throughTrouble(started);
       if (handle !== null) return this.client.get(orchestration, id);
       await this.#clock.settle();

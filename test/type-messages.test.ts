@@ -1,0 +1,99 @@
+// What the compiler says about typical mistakes: one error, at the argument that is wrong, in terms of the caller's types.
+
+import { expect, test } from "vitest";
+import { typeCheck } from "./support/type-check.ts";
+
+const PRELUDE = `import { activity, event, orchestration, type Client, type Handle, type OrchestrationContext } from "perdure";
+declare const ctx: OrchestrationContext;
+declare const client: Client;
+declare const handle: Handle;
+const charge = activity("charge", async (order: { id: string; cents: number }) => "receipt " + order.id);
+const ping = activity("ping", async () => 1);
+const approved = event<{ by: string }>("approved");
+const double = orchestration("double", async (_ctx, n: number) => n * 2);
+export { ctx, client, handle, charge, ping, approved, double };
+`;
+
+const MISTAKES: readonly (readonly [title: string, code: string, message: string])[] = [
+  [
+    "a member of the wrong type",
+    `ctx.run(charge, { id: 7, cents: 5 });`,
+    "TS2322: Type 'number' is not assignable to type 'string'.",
+  ],
+  [
+    "a missing member",
+    `ctx.run(charge, { id: "a" });`,
+    "TS2345: Argument of type '{ id: string; }' is not assignable to parameter of type '{ id: string; cents: number; }'.\n" +
+      "  Property 'cents' is missing in type '{ id: string; }' but required in type '{ id: string; cents: number; }'.",
+  ],
+  ["a missing input", `ctx.run(charge);`, "TS2554: Expected 2-3 arguments, but got 1."],
+  [
+    "an unknown option",
+    `ctx.run(charge, { id: "a", cents: 5 }, { retries: 3 });`,
+    "TS2353: Object literal may only specify known properties, and 'retries' does not exist in type 'RunOptions'.",
+  ],
+  [
+    "an invalid duration",
+    `ctx.run(ping, undefined, { timeout: "5 apples" });`,
+    "TS2322: Type '\"5 apples\"' is not assignable to type 'Duration | undefined'.",
+  ],
+  [
+    "the wrong input of a child",
+    `ctx.call(double, "seven");`,
+    "TS2345: Argument of type 'string' is not assignable to parameter of type 'number'.",
+  ],
+  [
+    "a detached start without an id",
+    `ctx.startDetached(double, 7);`,
+    "TS2554: Expected 3 arguments, but got 2.",
+  ],
+  [
+    "an unknown option of a wait",
+    `ctx.event(approved, { timout: "1d" });`,
+    "TS2353: Object literal may only specify known properties, and 'timout' does not exist in type 'EventOptions'.",
+  ],
+  [
+    "a function for ctx.run, as Inngest and Restate take one",
+    `ctx.run("charge", async () => 5);`,
+    "TS2345: Argument of type '() => Promise<number>' is not assignable to parameter of type '\"ctx.run takes an input here, not a function: did you mean ctx.step(name, fn)?\"'.",
+  ],
+  [
+    "the wrong input of a start",
+    `void client.start(double, "seven");`,
+    "TS2345: Argument of type 'string' is not assignable to parameter of type 'number'.",
+  ],
+  [
+    "an unknown option of a start",
+    `void client.start(double, 7, { idd: "x" });`,
+    "TS2353: Object literal may only specify known properties, and 'idd' does not exist in type 'StartOptions'.",
+  ],
+  [
+    "the wrong data of an event",
+    `void handle.raise(approved, { by: 7 });`,
+    "TS2322: Type 'number' is not assignable to type 'string'.",
+  ],
+  [
+    "an event without its data",
+    `void handle.raise(approved);`,
+    "TS2554: Expected 2-3 arguments, but got 1.",
+  ],
+];
+
+const LINES_BEFORE = PRELUDE.split("\n").length - 1;
+const problems = typeCheck([
+  {
+    path: "test/types/mistakes.ts",
+    text: PRELUDE + MISTAKES.map(([, code]) => code).join("\n"),
+  },
+]);
+
+test.each(
+  MISTAKES.map(([title, , message], i) => ({ title, message, line: LINES_BEFORE + i + 1 })),
+)("the compiler names the mistake: $title", ({ message, line }) => {
+  const found = problems.filter((problem) => problem.line === line);
+  expect(found.map((problem) => problem.message)).toEqual([message]);
+});
+
+test("the compiler reports nothing else", () => {
+  expect(problems).toHaveLength(MISTAKES.length);
+});
