@@ -11,7 +11,7 @@ import { otherNode } from "./package/other-node.ts";
 import { pack } from "./package/pack.ts";
 import { importTime, projectProblems } from "./package/projects.ts";
 import { run } from "./package/run.ts";
-import { useProblems } from "./package/uses.ts";
+import { oldNodeProblems, useProblems } from "./package/uses.ts";
 
 const IMPORT_MS_GOAL = 60;
 const root = join(import.meta.dirname, "..");
@@ -34,6 +34,7 @@ try {
     ...(await checkerProblems(packed)),
     ...(await projectProblems(root, folder, tarball, node)),
     ...(await useProblems(root, join(folder, "esm"), node)),
+    ...(await oldNodeProblems(folder, join(folder, "esm"))),
   ];
   for (const specifier of ["perdure", "perdure/sqlite"]) {
     const { wallMs, cpuMs } = await importTime(folder, specifier, node);

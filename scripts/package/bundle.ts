@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { rolldown, type ChunkingContext, type OutputChunk } from "rolldown";
 import { entryPoints, projectRoot } from "../api/entry-points.ts";
+import { forOldNode, LOWEST_SYNTAX } from "./old-node.ts";
 
 const SRC = join(projectRoot, "src");
 /** What is started by its path: the command and the threads. */
@@ -18,9 +19,9 @@ const STARTED = [
   "sqlite/heart-thread.ts",
   "postgres/heart-thread.ts",
 ];
-/** The version is checked before anything else is loaded. */
+/** Every entry point imports this check first. */
 const ALONE = /\/node-version\.ts$/;
-const PACKAGE = /^(?![./]|node:)/;
+const PACKAGE = /^(?![./\0]|node:)/;
 
 const entries = [
   ...entryPoints().map(({ source }) => join(projectRoot, source)),
@@ -32,8 +33,10 @@ const homes = new Set(entries.map((path) => dirname(path)));
 export async function bundle(folder: string): Promise<OutputChunk[]> {
   const build = await rolldown({
     input: Object.fromEntries(entries.map((path) => [stem(path), path])),
-    external: /^[^./]/,
+    external: /^(?!@oxc-project\/runtime)[^./\0]/, // the helpers of compiled syntax are bundled
     platform: "node",
+    transform: { target: LOWEST_SYNTAX },
+    plugins: [forOldNode()],
     // Entry points may show more than their sources do; test-package.ts sees to it that they do not.
     preserveEntrySignatures: "allow-extension",
     treeshake: { moduleSideEffects: (id) => id.startsWith(SRC) },

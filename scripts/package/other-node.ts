@@ -6,7 +6,7 @@ import { run } from "./run.ts";
 
 /** Installs the newest Node of a major version below `folder`; where its program is. */
 export async function otherNode(folder: string, version: string): Promise<string> {
-  const place = join(folder, "node");
+  const place = join(folder, `node-${version}`);
   mkdirSync(place);
   writeFileSync(join(place, "package.json"), JSON.stringify({ name: "node", private: true }));
   const isWindows = process.platform === "win32";

@@ -7,6 +7,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { entryPoints } from "../api/entry-points.ts";
+import { otherNode } from "./other-node.ts";
 import { run } from "./run.ts";
 
 /** Optional peers, which an entry point needs; as the project has them. */
@@ -68,6 +69,33 @@ async function names(root: string, place: string, node: string): Promise<string 
     if (offered.trim() !== Object.keys(own).join()) wrong.push(`${name} offers ${offered.trim()}`);
   }
   return wrong.length === 0 ? undefined : wrong.join("\n");
+}
+
+/** Unsupported versions of Node, each of which must name the version that is needed. */
+const OLD_NODES = ["18", "20", "22"];
+
+/** Every entry point, on every old Node, in the project in `place`. */
+export async function oldNodeProblems(folder: string, place: string): Promise<string[]> {
+  const problems: string[] = [];
+  const linted = "perdure/eslint-plugin"; // runs inside ESLint, on the Node that ESLint supports
+  for (const version of OLD_NODES) {
+    const node = await otherNode(folder, version);
+    const main = join(place, "node_modules/perdure/dist/cli/main.js");
+    const entries = entryPoints().filter(({ name }) => name !== linted);
+    const calls = [
+      [main, "--version"],
+      ...entries.map(({ name }) => ["--input-type=module", "-e", `await import("${name}")`]),
+    ];
+    for (const call of calls) {
+      const said = await run(place, node, ...call).then(
+        () => "nothing",
+        (error: unknown) => (error as Error).message,
+      );
+      if (said.includes("Perdure needs Node 24 or later; this is Node ")) continue;
+      problems.push(`Node ${version}, ${call.at(-1)}: printed ${said}`);
+    }
+  }
+  return problems;
 }
 
 async function loaded(place: string, node: string): Promise<string | undefined> {
