@@ -51,7 +51,12 @@ export function describeWait(wait: WaitingFor, now: number): Piece[] {
     case "timer":
       return [...head, `until ${showTime(wait.due)} (${showAge(wait.due, now)})`];
     case "event":
-      return [...head, bold(wait.name), detailsOf(wait.details)];
+      return [
+        ...head,
+        bold(wait.name),
+        detailsOf(wait.details),
+        wait.internal === true ? dim(" (internal)") : "",
+      ];
     case "step":
       return [...head, bold(wait.name), dim(`, attempt ${wait.attempt}`)];
     case "child":

@@ -26,6 +26,8 @@ export type WaitingFor = OfNode &
         readonly sequence: number;
         readonly name: string;
         readonly details?: unknown;
+        /** Only code sends it. */
+        readonly internal?: true;
       }
     | {
         readonly kind: "activity";
@@ -194,14 +196,15 @@ export function waitingFor(
         open.set(sequence, { kind: "child", sequence, name: event.name, id: event.id });
         break;
       case "EventSubscribed": {
-        const { name, since, details } = event;
+        const { name, since, details, internal } = event;
         const kept = unread.get(name) ?? 0;
         if (kept > 0 && since !== "now") unread.set(name, kept - 1);
         else {
           waits.push({ sequence, name });
           const shown = details === undefined ? undefined : told(() => codec.decode(details));
           const its = shown === undefined || "why" in shown ? {} : { details: shown.value };
-          open.set(sequence, { kind: "event", sequence, name, ...its });
+          const hidden = internal === undefined ? {} : { internal };
+          open.set(sequence, { kind: "event", sequence, name, ...its, ...hidden });
         }
         break;
       }

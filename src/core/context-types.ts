@@ -90,6 +90,8 @@ export interface EventOptions {
   readonly since?: "ever" | "now";
   /** Shown to people who ask what the instance is waiting for. */
   readonly details?: unknown;
+  /** Only code sends this event: the dashboard does not offer to raise it. Default false. */
+  readonly internal?: boolean;
 }
 
 /** Something to wait for: a task, or a function that is run as a scope. */

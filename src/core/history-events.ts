@@ -158,6 +158,8 @@ export interface EventSubscribed extends OfNode {
   readonly name: string;
   readonly since?: "now";
   readonly details?: string;
+  /** Only code sends it; for people who look, not for replay. */
+  readonly internal?: true;
 }
 export interface EventReceived {
   readonly kind: "EventReceived";

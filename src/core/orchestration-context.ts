@@ -56,7 +56,7 @@ type ContinueOptions = NonNullable<Parameters<OrchestrationContext["continueAsNe
 type PatchOptions = NonNullable<Parameters<OrchestrationContext["patched"]>[1]>;
 
 const DETACHED_OPTIONS: Members<DetachedOptions> = { id: true, version: true };
-const EVENT_OPTIONS: Members<EventOptions> = { since: true, details: true };
+const EVENT_OPTIONS: Members<EventOptions> = { since: true, details: true, internal: true };
 const CONTINUE_OPTIONS: Members<ContinueOptions> = { version: true };
 const PATCH_OPTIONS: Members<PatchOptions> = { retired: true };
 
@@ -145,11 +145,13 @@ function waitFor(run: Run, event: AnyEvent, options: EventOptions): Task<unknown
   checkMembers(options, EVENT_OPTIONS, "ctx.event");
   const { since } = options;
   checkChoice(since, ["ever", "now"], "since");
+  checkFlag(options.internal, "internal");
   return callEvent(run, {
     kind: "EventSubscribed",
     name,
     ...(since === "now" ? { since } : {}),
     ...(options.details === undefined ? {} : { details: run.codec.encode(options.details) }),
+    ...(options.internal === true ? { internal: true } : {}),
   });
 }
 

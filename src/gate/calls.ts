@@ -14,7 +14,7 @@ import { isPerdureError } from "../core/errors.ts";
 import { isTerminalStatus } from "../core/provider/index.ts";
 import { NonRetryableError } from "../core/retry-errors.ts";
 import { madeUpBefore } from "../core/request-ids.ts";
-import { ASK, LEAVE, type Ticket } from "./messages.ts";
+import { ASK, isRecord, isTicket, LEAVE, type Ticket } from "./messages.ts";
 import type { GateRule } from "./rule.ts";
 import { EMPTY, type GateState } from "./state.ts";
 
@@ -110,6 +110,11 @@ export function gateCalls(name: string): GateCalls {
   };
 }
 
+/** Whether what came is what a gate sends. */
+export function isAdmission(value: unknown): value is Admission {
+  return isRecord(value) && typeof value["holds"] === "boolean";
+}
+
 /** The name of the event by which the caller of that token hears that he is let in. */
 export function admissionOf(token: string): string {
   return `gate/${token}`;
@@ -140,6 +145,7 @@ async function lifeOf(client: Client, name: string, id: string): Promise<string>
 
 /** Whether the execution goes on that this ticket is of. */
 async function isThere(client: Client, ticket: Ticket): Promise<boolean> {
+  if (!isTicket(ticket)) return false; // admitted by a gate that did not check its messages
   const record = await client.provider.readInstance(ticket.id);
   if (record === null || isTerminalStatus(record.status)) return false;
   return record.runId === ticket.runId && record.execution === ticket.execution;

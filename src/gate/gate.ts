@@ -21,6 +21,7 @@ import {
   admissionOf,
   callerCalls,
   gateCalls,
+  isAdmission,
   RETRY,
   type Admission,
   type CallerCalls,
@@ -136,10 +137,10 @@ export class Gate implements Orchestration<GateState, void> {
       run = await ctx.run(this.#calls.ask, { gate, token, askedAt, run }, { retry: RETRY });
       const leftMs = Math.max(until - ctx.now().getTime(), 0);
       const first = await ctx.race({
-        admission: ctx.event(admission, { details: { gate } }),
+        admission: ctx.event(admission, { details: { gate }, internal: true }),
         look: ctx.sleep(Math.min(lookMs, leftMs)),
       });
-      if (first.key === "admission") return first.value;
+      if (first.key === "admission" && isAdmission(first.value)) return first.value;
       if (ctx.now().getTime() < until) continue;
       throw new PerdureError("TIMEOUT", `Gate "${gate}" did not open within ${waitMs} ms.`);
     }

@@ -8,7 +8,16 @@
 
 import type { OrchestrationContext } from "../core/context-types.ts";
 import { RETRY, type GateCalls } from "./calls.ts";
-import { ASK, isAsk, isLeave, LEAVE, type Ask, type Leave, type Ticket } from "./messages.ts";
+import {
+  ASK,
+  LEAVE,
+  LENIENT,
+  STRICT,
+  type Ask,
+  type Leave,
+  type MessageChecks,
+  type Ticket,
+} from "./messages.ts";
 import { Slot } from "./slot.ts";
 import { Permits, type GateState } from "./state.ts";
 
@@ -25,8 +34,9 @@ const TOLD_MAX = 100;
 
 export function gateLoop(calls: GateCalls): (ctx: Context, state: GateState) => Promise<void> {
   return async (ctx, state) => {
+    const checks = ctx.patched("strict messages") ? STRICT : LENIENT;
     const run = await ctx.run(calls.awake, undefined, { retry: RETRY });
-    return new Gate(ctx, calls, { state, run }).work();
+    return new Gate(ctx, calls, { state, run, checks }).work();
   };
 }
 
@@ -34,6 +44,7 @@ class Gate {
   readonly #ctx: Context;
   readonly #calls: GateCalls;
   readonly #run: string;
+  readonly #checks: MessageChecks;
   readonly #permits: Permits;
   readonly #ask = new Slot<Ask>();
   readonly #leave = new Slot<Leave>();
@@ -53,12 +64,13 @@ class Gate {
   constructor(
     ctx: Context,
     calls: GateCalls,
-    { state, run }: { readonly state: GateState; readonly run: string },
+    from: { readonly state: GateState; readonly run: string; readonly checks: MessageChecks },
   ) {
     this.#ctx = ctx;
     this.#calls = calls;
-    this.#run = run;
-    this.#permits = new Permits(state);
+    this.#run = from.run;
+    this.#checks = from.checks;
+    this.#permits = new Permits(from.state);
     this.#usedAt = ctx.now().getTime();
     this.#lookAt = this.#usedAt + LOOK_MS;
   }
@@ -101,13 +113,27 @@ class Gate {
   #hear(): void {
     this.#own += 2 * this.#slots.filter((slot) => slot.hasOutcome).length; // what was asked for, and what came
     const leave = this.#leave.take();
-    if (isLeave(leave?.value)) this.#permits.leave(leave.value);
+    if (this.#isRead(leave, LEAVE.name, this.#checks.isLeave)) this.#permits.leave(leave.value);
     const ask = this.#ask.take();
-    if (isAsk(ask?.value) && ask.value.run === this.#run) this.#permits.ask(ask.value);
+    if (this.#isRead(ask, ASK.name, this.#checks.isAsk) && ask.value.run === this.#run) {
+      this.#permits.ask(ask.value);
+    }
     if (leave !== undefined || ask !== undefined) this.#usedAt = this.#now;
     this.#permits.gone(this.#told.take()?.value ?? []);
     this.#permits.gone(this.#looked.take()?.value ?? []);
     if (this.#alarm.take() !== undefined) this.#alarmAt = Infinity;
+  }
+
+  /** Whether there is a message that can be used; one that cannot is logged. */
+  #isRead<T>(
+    taken: { readonly value: unknown } | undefined,
+    event: string,
+    check: (value: unknown) => value is T,
+  ): taken is { readonly value: T } {
+    if (taken === undefined) return false;
+    if (check(taken.value)) return true;
+    this.#ctx.log.warn(`gate ignored an invalid "${event}" event`);
+    return false;
   }
 
   #admit(): void {
@@ -134,8 +160,9 @@ class Gate {
 
   /** GL1, GL2; one alarm is set, for whatever comes first. */
   #listen(): void {
-    if (!this.#leave.isOpen) this.#leave.open(this.#ctx.event(LEAVE));
-    if (!this.#permits.isAsked && !this.#ask.isOpen) this.#ask.open(this.#ctx.event(ASK));
+    if (!this.#leave.isOpen) this.#leave.open(this.#ctx.event(LEAVE, { internal: true }));
+    if (!this.#permits.isAsked && !this.#ask.isOpen)
+      this.#ask.open(this.#ctx.event(ASK, { internal: true }));
     // What is under way wakes the loop by itself.
     const at = Math.min(
       this.#permits.nextAt(this.#now) ?? Infinity,

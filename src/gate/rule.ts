@@ -45,6 +45,24 @@ function rateOf(rate: NonNullable<GateOptions["rate"]>, what: string): GateRule[
   return { count: rate.count, perMs };
 }
 
+/** Whether a value that arrived in a message is a rule that `ruleOf` could have made. */
+export function isGateRule(value: unknown): value is GateRule {
+  if (typeof value !== "object" || value === null) return false;
+  const { atOnce, rate } = value as Partial<Record<keyof GateRule, unknown>>; // checked below
+  if (atOnce === null && rate === null) return false;
+  return (atOnce === null || isWithin(atOnce, AT_ONCE_MAX)) && (rate === null || isRate(rate));
+}
+
+function isRate(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { count, perMs } = value as { readonly count?: unknown; readonly perMs?: unknown };
+  return isWithin(count, COUNT_MAX) && Number.isFinite(perMs) && Number(perMs) > 0;
+}
+
+function isWithin(value: unknown, most: number): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most;
+}
+
 function checkWithin(value: number, most: number, what: string): void {
   checkWhole(value, 1, what);
   if (value > most) throw invalid(`${what} is at most ${most}, not ${value}.`);

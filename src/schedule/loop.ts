@@ -4,12 +4,16 @@
 //   LO2. A new rule is taken when all that is due by the old one is done.
 //   LO3. An execution is a few events long, and a schedule never ends by itself: with no time left it waits.
 //   LO4. A time that is given up, since its input says so or no process survives it, is told of; the next ones come.
+//   LO5. A change that is not a valid rule is logged and ignored. A schedule whose own rule is not valid starts no runs;
+//        it logs why, takes a new rule at once, and checks again every hour: another machine may know its time zone.
+//   LO6. Whether a rule is valid is part of the step's recorded result. Results without that part were recorded before
+//        rules were checked; their rules count as valid.
 
 import type { OrchestrationContext } from "../core/context-types.ts";
 import type { Activity } from "../core/definitions.ts";
 import { ActivityError } from "../core/task-errors.ts";
 import { nextTime, timeToMakeUp } from "./calendar.ts";
-import type { ScheduleRule } from "./rule.ts";
+import { formProblem, ruleProblem, type ScheduleRule } from "./rule.ts";
 import {
   CHANGE,
   RULE,
@@ -32,7 +36,8 @@ export interface FireRequest {
 type Context = OrchestrationContext<ScheduleState>;
 type Fire = Activity<FireRequest, Fired>;
 
-/** As often as it takes: a schedule waits for its store, for the code of an input, and for who knows its time zone. */
+const RECHECK_MS = 3_600_000;
+/** As often as it takes: a schedule waits for its store, and for the code of an input. */
 const RETRY = { maxAttempts: 2_147_483_647, backoff: { base: "1s", max: "1m" } } as const;
 
 /** A schedule's function; `fire` starts a run. */
@@ -40,16 +45,23 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
   return async (ctx, state) => {
     const { rule, run } = state;
     const after = state.after ?? ctx.now();
-    const { next, following } = await timesAfter(ctx, rule, after);
-    if (state.change !== null && (next === null || next > ctx.now())) {
-      return ctx.continueAsNew({ ...state, rule: state.change, change: null, after: ctx.now() });
+    const { next, following, problem, changeProblem } = await timesAfter(ctx, state, after);
+    if (changeProblem !== null) {
+      ctx.log.warn("schedule ignored an invalid change of its rule", { problem: changeProblem });
+      return ctx.continueAsNew({ ...state, after, change: null });
     }
+    if (state.change !== null && (next === null || next > ctx.now())) {
+      // Times that passed under an invalid rule were missed: the new rule decides about them.
+      const from = problem === null ? ctx.now() : after;
+      return ctx.continueAsNew({ ...state, rule: state.change, change: null, after: from });
+    }
+    if (problem !== null) return waitForRule(ctx, { ...state, after }, problem);
     ctx.kv.set(RULE, rule);
     ctx.setStatus({ next, last: state.last } satisfies ScheduleStatus);
 
     const first = await firstOf(ctx, next, rule);
     if (first.kind === "change") {
-      return ctx.continueAsNew({ ...state, after, change: first.rule });
+      return ctx.continueAsNew({ ...state, after, change: changeOf(ctx, first.rule, state) });
     }
     if (first.kind === "trigger") {
       const trigger = ctx.info.executionId;
@@ -80,15 +92,45 @@ async function carryOut(ctx: Context, fire: Fire, request: FireRequest): Promise
   }
 }
 
-/** The next time, and the one after it. */
-async function timesAfter(ctx: Context, rule: ScheduleRule, after: Date) {
-  const find = () => {
-    const first = nextTime(rule, after.getTime());
-    return [first, first === null ? null : nextTime(rule, first)] as const;
-  };
-  const [next, following] = await ctx.step("next", find, { retry: RETRY });
-  return { next: dateOf(next), following: dateOf(following) };
+/** LO5: a schedule with an invalid rule. */
+async function waitForRule(ctx: Context, state: ScheduleState, problem: string): Promise<never> {
+  ctx.log.error("schedule cannot start runs: its rule is not valid; call apply()", { problem });
+  ctx.setStatus({ next: null, last: state.last, problem } satisfies ScheduleStatus);
+  const change = ctx.event(CHANGE, { internal: true });
+  const first = await ctx.race({ change, again: ctx.sleep(RECHECK_MS) });
+  if (first.key === "again") return ctx.continueAsNew(state);
+  return ctx.continueAsNew({ ...state, change: changeOf(ctx, first.value, state) });
 }
+
+/** The change that was raised or, if that is not a rule, the one that was pending before. */
+function changeOf(ctx: Context, raised: ScheduleRule, { change }: ScheduleState) {
+  const problem = formProblem(raised);
+  if (problem === null) return raised;
+  ctx.log.warn("schedule ignored an invalid change of its rule", { problem });
+  return change;
+}
+
+/** The next time and the one after it; and whether the rule, and the one that comes next, are valid (LO6). */
+async function timesAfter(ctx: Context, { rule, change }: ScheduleState, after: Date) {
+  const find = (): Found => {
+    const changeProblem = change === null ? null : ruleProblem(change);
+    const problem = ruleProblem(rule);
+    if (problem !== null) return [null, null, problem, changeProblem];
+    const first = nextTime(rule, after.getTime());
+    const following = first === null ? null : nextTime(rule, first);
+    return [first, following, null, changeProblem];
+  };
+  const found = await ctx.step("next", find, { retry: RETRY });
+  const [next, following, problem = null, changeProblem = null] = found;
+  return { next: dateOf(next), following: dateOf(following), problem, changeProblem };
+}
+
+type Found = readonly [
+  next: number | null,
+  following: number | null,
+  problem?: string | null,
+  changeProblem?: string | null,
+];
 
 type First =
   | { readonly kind: "time"; readonly time: Date }
@@ -99,7 +141,10 @@ type First =
 async function firstOf(ctx: Context, next: Date | null, rule: ScheduleRule): Promise<First> {
   const due = next === null ? null : later(next, Math.floor(ctx.random() * rule.jitterMs));
   if (next !== null && due !== null && due <= ctx.now()) return { kind: "time", time: next };
-  const messages = { change: ctx.event(CHANGE), trigger: ctx.event(TRIGGER) };
+  const messages = {
+    change: ctx.event(CHANGE, { internal: true }),
+    trigger: ctx.event(TRIGGER),
+  };
   const first = await (next === null || due === null
     ? ctx.race(messages)
     : ctx.race({ ...messages, time: ctx.sleep(due).map(() => next) }));

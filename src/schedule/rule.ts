@@ -2,6 +2,7 @@
 //   RU1. All that decides what the loop does next is in here: it is part of an execution's input, so that a deploy with
 //        other options reaches an execution only as a message that it reads, and never diverges from its history.
 //   RU2. Two rules of the same options are the same text as JSON, also when one of them has been in a store.
+//   RU3. Any client can raise an event, so a rule that arrives as a message is checked before it is used.
 
 import { parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
@@ -88,6 +89,54 @@ export function ruleOf(options: RuleOptions, what: string): ScheduleRule {
     maxLatenessMs: duration(options.maxLateness, `maxLateness of ${what}`),
     jitterMs: duration(options.jitter, `jitter of ${what}`) ?? 0,
   };
+}
+
+type Check = (value: unknown) => boolean;
+
+const isAmount: Check = (value) => Number.isFinite(value) && Number(value) >= 0;
+const isDate: Check = (value) => value instanceof Date && !Number.isNaN(value.getTime());
+const isText: Check = (value) => typeof value === "string";
+const nullOr =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+
+const MEMBERS: { readonly [Name in keyof ScheduleRule]: Check } = {
+  cron: nullOr(isText),
+  timezone: isText,
+  everyMs: nullOr((value) => isAmount(value) && Number(value) >= EVERY_MS_MIN),
+  from: nullOr(isDate),
+  until: nullOr(isDate),
+  overlap: (value) => value === "skip" || value === "allow" || value === "cancel",
+  missed: (value) => value === "latest" || value === "all",
+  maxLatenessMs: nullOr(isAmount),
+  jitterMs: isAmount,
+};
+
+/** Why a value does not have the form of a rule; null: it has. The same on every machine (RU3). */
+export function formProblem(value: unknown): string | null {
+  if (typeof value !== "object" || value === null) return `it is ${showValue(value)}`;
+  const given: Readonly<Record<string, unknown>> = { ...value };
+  for (const [name, check] of Object.entries(MEMBERS)) {
+    if (!check(given[name])) return `${name} is ${showValue(given[name])}`;
+  }
+  return (given["cron"] === null) === (given["everyMs"] === null)
+    ? "it must have either cron or everyMs"
+    : null;
+}
+
+/** Why no times can be computed by a rule, on this machine; null: they can. */
+export function ruleProblem(value: unknown): string | null {
+  const problem = formProblem(value);
+  if (problem !== null) return problem;
+  const { cron, timezone } = value as ScheduleRule; // it has the form of one
+  try {
+    checkTimezone(timezone, "the rule");
+    if (cron !== null) checkCron(cron, timezone, "the rule");
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 /** Whether what a store holds is this rule. */

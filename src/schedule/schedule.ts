@@ -13,6 +13,7 @@ import {
   type OrchestrationOptions,
 } from "../core/definitions.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
+import type { OrchestrationStarted } from "../core/history-events.ts";
 import { parseInstanceId, parseName, showValue } from "../core/ids.ts";
 import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { isTerminalStatus } from "../core/provider/index.ts";
@@ -20,7 +21,7 @@ import { nextTime } from "./calendar.ts";
 import { fireActivity } from "./fire.ts";
 import { loop, type FireRequest } from "./loop.ts";
 import { isSameRule, momentOf, ruleOf, type RuleOptions, type ScheduleRule } from "./rule.ts";
-import { CHANGE, RULE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
+import { CHANGE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
 
 /** A run's input: a value, or a function of the run's time. */
 export type ScheduleInput<I> = I | ((time: Date) => I | Promise<I>);
@@ -86,7 +87,8 @@ export class Schedule implements Orchestration<ScheduleState, never> {
 
   /**
    * Makes the store's schedule what this code says: begins it, begins it again if somebody ended it, and hands a rule
-   * that differs to the one that runs. Call it when a process begins; a repeated call does nothing.
+   * that differs to the one that runs. Call it when a process begins; a repeated call does nothing. It also repairs a
+   * schedule whose stored rule is not valid.
    */
   async apply(client: Client): Promise<Handle<never>> {
     const handle = client.get(this, this.name);
@@ -98,8 +100,8 @@ export class Schedule implements Orchestration<ScheduleState, never> {
     if (record === null || isTerminalStatus(record.status)) {
       if (await this.#begin(client, record === null ? "fail" : "restart")) return handle;
     }
-    const known = await handle.kv.get(RULE);
-    if (!isSameRule(known, this.rule)) await handle.raise(CHANGE, this.rule);
+    const running = await this.#runningRule(client);
+    if (!isSameRule(running, this.rule)) await handle.raise(CHANGE, this.rule);
     return handle;
   }
 
@@ -117,6 +119,24 @@ export class Schedule implements Orchestration<ScheduleState, never> {
       times.push(new Date(time));
     }
     return times;
+  }
+
+  /** The rule of the newest execution, or the one that replaces it next: whatever its input holds. */
+  async #runningRule(client: Client): Promise<unknown> {
+    const [first] = await client.get(this, this.name).history({ limit: 1 });
+    const started = first ?? (await this.#pendingStart(client));
+    if (started?.kind !== "OrchestrationStarted") return undefined;
+    const state = client.codec.decode(started.input) as Partial<ScheduleState> | null; // its parts are compared
+    return state?.change ?? state?.rule;
+  }
+
+  /** How the newest execution begins, before its first turn. */
+  async #pendingStart(client: Client): Promise<OrchestrationStarted | undefined> {
+    const record = await client.provider.readInstance(this.name);
+    if (record === null) return undefined;
+    const inbox = await client.provider.readInbox(record.key);
+    const message = inbox.find(({ kind }) => kind === "start");
+    return message === undefined ? undefined : (JSON.parse(message.data) as OrchestrationStarted);
   }
 
   /** Whether it began; false: another process was faster. */

@@ -34,6 +34,8 @@ export interface ScheduleStatus {
   /** Null: the calendar has no further time. */
   readonly next: Date | null;
   readonly last: Fired | null;
+  /** Why the schedule starts no runs: its rule is not valid. `apply` repairs it. */
+  readonly problem?: string;
 }
 
 /** Another rule, from a process with newer code. */

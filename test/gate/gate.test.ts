@@ -296,6 +296,44 @@ test("an event that is no question disturbs no gate", async () => {
   expect(await kit.client.count({ name: "visit", status: "completed" })).toBe(3);
 });
 
+test("a malformed message changes no rule, stops no gate and fails no caller", async () => {
+  const { visit, register } = visitor(two);
+  const kit = await kitWith(register);
+  for (let n = 0; n < 3; n++) await kit.client.start(visit, { stay: 10_000 }, { id: `v${n}` });
+  await kit.settle();
+  const run = (await kit.store.readInstance("two"))?.runId ?? "";
+  const far = Number.MAX_SAFE_INTEGER;
+  for (const rule of [{}, { atOnce: 0, rate: null }, { atOnce: null, rate: {} }, two.rule]) {
+    await kit.client.raise("two", "leave", { rule, sentAt: far });
+    await kit.client.raise("two", "leave", { token: "t", id: "i", rule, sentAt: "later" });
+    await kit.client.raise("two", "ask", { ticket: {}, run, rule, sentAt: far });
+    await kit.client.raise("two", "ask", { ticket: { id: 5 }, run, rule, sentAt: 0 });
+  }
+  const { waitingFor } = await kit.client.get("v2").describe();
+  const admission = waitingFor.find((wait) => wait.kind === "event")?.name ?? "";
+  for (const data of [undefined, null, 5, {}, { holds: "yes" }]) {
+    await kit.client.raise("v2", admission, data);
+  }
+  await kit.settle();
+  const info = await kit.client.get("two").describe();
+  expect(info.customStatus).toMatchObject({ atOnce: 2, rate: null, inside: 2, ids: ["v0", "v1"] });
+  await kit.advance("25s");
+  expect(await kit.client.count({ name: "visit", status: "completed" })).toBe(3);
+});
+
+test("the events of a gate are internal: nothing offers to raise them", async () => {
+  const { visit, register } = visitor(two);
+  const kit = await kitWith(register);
+  for (let n = 0; n < 3; n++) await kit.client.start(visit, { stay: 10_000 }, { id: `v${n}` });
+  await kit.settle();
+  for (const id of ["two", "v2"]) {
+    const { waitingFor } = await kit.client.get(id).describe();
+    const events = waitingFor.filter((wait) => wait.kind === "event");
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.every(({ internal }) => internal === true)).toBe(true);
+  }
+});
+
 test("an id that is somebody else's is left alone, running or ended, and whoever asks there is told", async () => {
   const { visit, register } = visitor(two);
   const kit = await kitWith([...register]);

@@ -10,7 +10,13 @@ import {
   type ExecutorTask,
   type InstanceInfo,
 } from "../../src/index.ts";
-import { schedule, type Schedule, type ScheduleStatus } from "../../src/schedule/index.ts";
+import {
+  schedule,
+  type Schedule,
+  type ScheduleRule,
+  type ScheduleState,
+  type ScheduleStatus,
+} from "../../src/schedule/index.ts";
 import { crashEverywhere, TestEnvironment } from "../../src/testing/index.ts";
 
 const report = orchestration("report", async (_, day: string) => `report of ${day}`);
@@ -37,6 +43,11 @@ async function runs(kit: TestEnvironment, name = "nightly"): Promise<readonly st
   const filter = { attributes: { schedule: name } };
   const { items } = await kit.client.list(filter, { limit: 1_000, order: "oldest" });
   return items.map(({ id }) => id.slice(name.length + 1));
+}
+
+/** The input of a schedule that runs by this rule, whatever it is. */
+function stateWith(rule: unknown): ScheduleState {
+  return { rule: rule as ScheduleRule, after: null, change: null, last: null, run: null };
 }
 
 function statusOf(info: InstanceInfo): ScheduleStatus {
@@ -298,12 +309,94 @@ test("a flow is started like any other orchestration, and by this process wherev
 test("a time zone that this machine does not know keeps a schedule waiting, and does not end it", async () => {
   const kit = await kitWith([nightly]);
   const rule = { ...nightly.rule, timezone: "Mars/Olympus" };
-  const state = { rule, after: null, change: null, last: null, run: null };
-  await kit.start(nightly, state, { id: "nightly" });
+  await kit.start(nightly, stateWith(rule), { id: "nightly" });
   await kit.advance("2h");
-  const { status, waitingFor } = await kit.client.get("nightly").describe();
-  expect(status).toBe("running");
-  expect(waitingFor).toMatchObject([{ kind: "step", name: "next" }]);
+  const info = await kit.client.get("nightly").describe();
+  expect(info).toMatchObject({ status: "running", execution: 3 });
+  expect(statusOf(info).problem).toContain("Mars/Olympus");
+  await nightly.apply(kit.client);
+  await kit.advance("2h");
+  expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z"]);
+});
+
+const INVALID_RULES: readonly unknown[] = [
+  undefined,
+  null,
+  5,
+  {},
+  { ...nightly.rule, cron: null },
+  { ...nightly.rule, everyMs: 1_000 },
+  { ...nightly.rule, cron: null, everyMs: 10 },
+  { ...nightly.rule, from: "2026-01-01" },
+  { ...nightly.rule, jitterMs: -1 },
+  { ...nightly.rule, overlap: "wait" },
+  { ...nightly.rule, cron: "every night" },
+  { ...nightly.rule, timezone: "Nowhere" },
+];
+
+test.each(INVALID_RULES.map((rule) => [rule]))(
+  "a change to %j is logged and ignored: the schedule goes on by its rule",
+  async (change) => {
+    const lines: string[] = [];
+    const runtime = { log: (level: string, line: string) => void lines.push(`${level} ${line}`) };
+    const kit = await TestEnvironment.create({ register: [nightly, report], runtime });
+    onTestFinished(() => kit.close());
+    await nightly.apply(kit.client);
+    await kit.settle();
+    await kit.client.raise("nightly", "change", change);
+    await kit.advance("1d");
+    expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z"]);
+    expect(lines.filter((line) => line.includes("invalid change"))).toHaveLength(1);
+    await nightly.apply(kit.client);
+    expect(await kit.client.get("nightly").unread()).toEqual([]);
+  },
+);
+
+test("an invalid change does not replace a valid one that is still to come", async () => {
+  const daily = { every: "1d", jitter: "2h", start: report, input: dayOf } as const;
+  const kit = await begun(schedule("nightly", daily));
+  await kit.client.get("nightly").pause();
+  const hourly = schedule("nightly", { every: "1h", start: report, input: dayOf });
+  await hourly.apply(kit.client);
+  await kit.client.raise("nightly", "change", {});
+  await kit.advance("24h");
+  await kit.client.get("nightly").resume();
+  await kit.advance("26h");
+  expect(await runs(kit)).toContain("2026-01-03T01:00:00.000Z");
+});
+
+test.each(INVALID_RULES.filter((rule) => rule !== null).map((rule) => [rule]))(
+  "a schedule that runs by %j is repaired by `apply`, and what it missed is caught up",
+  async (rule) => {
+    const kit = await kitWith([nightly]);
+    await kit.start(nightly, stateWith(rule), { id: "nightly" });
+    await kit.advance("30m");
+    expect(await kit.client.get("nightly").describe()).toMatchObject({ status: "running" });
+    await kit.advance("5h");
+    expect(await runs(kit)).toEqual([]);
+    await nightly.apply(kit.client);
+    await kit.settle();
+    expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z"]);
+    await kit.advance("1d");
+    expect(await runs(kit)).toHaveLength(2);
+    expect(statusOf(await kit.client.get("nightly").describe()).problem).toBeUndefined();
+  },
+);
+
+test("`apply` before the first turn finds the rule in the message that starts the schedule", async () => {
+  const kit = await kitWith([]);
+  for (let call = 0; call < 3; call++) await nightly.apply(kit.client);
+  expect(await kit.client.get("nightly").unread()).toEqual([]);
+});
+
+test("the event that changes a rule is internal, the one that triggers a run is not", async () => {
+  const kit = await begun(nightly);
+  const { waitingFor } = await kit.client.get("nightly").describe();
+  const events = waitingFor.flatMap((wait) => (wait.kind === "event" ? [wait] : []));
+  expect(events.map(({ name, internal }) => [name, internal])).toEqual([
+    ["change", true],
+    ["trigger", undefined],
+  ]);
 });
 
 test("jitter moves a run's start, by no more than it says, and not its time", async () => {

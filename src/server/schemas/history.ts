@@ -26,6 +26,7 @@ export const historyEvent = v.object({
   by: text,
   outcome: text,
   since: text,
+  internal: v.exactOptional(v.literal(true)),
   onParentClose: text,
   runId: text,
   parent: v.exactOptional(

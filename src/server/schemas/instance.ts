@@ -14,6 +14,8 @@ export const waiting = v.variant("kind", [
     ...place,
     name: v.string(),
     details: v.exactOptional(value),
+    /** Only code sends it. */
+    internal: v.exactOptional(v.literal(true)),
   }),
   v.object({
     kind: v.literal("activity"),

@@ -64,6 +64,7 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
     ...("by" in event ? { by: event.by } : {}),
     ...("outcome" in event ? { outcome: event.outcome } : {}),
     ...("since" in event ? { since: event.since } : {}),
+    ...("internal" in event ? { internal: event.internal } : {}),
     ...("onParentClose" in event ? { onParentClose: event.onParentClose } : {}),
     ...("runId" in event ? { runId: event.runId } : {}),
     ...("parent" in event ? { parent: event.parent } : {}),

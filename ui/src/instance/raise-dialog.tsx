@@ -18,7 +18,9 @@ export function RaiseDialog({
   readonly onDone: () => void;
   readonly onClose: () => void;
 }): ReactElement {
-  const awaited = instance.waitingFor.flatMap((wait) => (wait.kind === "event" ? [wait.name] : []));
+  const awaited = instance.waitingFor.flatMap((wait) =>
+    wait.kind === "event" && wait.internal !== true ? [wait.name] : [],
+  );
   const [name, setName] = useState(given ?? awaited[0] ?? "");
   const [data, setData] = useState("");
   const listId = useId();

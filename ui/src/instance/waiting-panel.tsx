@@ -51,7 +51,7 @@ export function WaitingPanel({
                   <span className="faint"> at node {wait.node}</span>
                 )}
               </div>
-              {wait.kind === "event" ? (
+              {wait.kind === "event" && wait.internal !== true ? (
                 <button
                   type="button"
                   className="button"
@@ -103,7 +103,8 @@ function Words({ wait }: { readonly wait: Waiting }): ReactElement {
     case "event":
       return (
         <>
-          event <strong className="wrap">{wait.name}</strong>
+          {wait.internal === true ? "internal event" : "event"}{" "}
+          <strong className="wrap">{wait.name}</strong>
           {wait.details === undefined ? null : (
             <>
               {" "}
