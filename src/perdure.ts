@@ -5,6 +5,7 @@ import { Committer } from "./core/committer.ts";
 import { PerdureError } from "./core/errors.ts";
 import { checkFlag, checkMembers, type Members } from "./core/known-members.ts";
 import type { Provider } from "./core/provider/provider.ts";
+import { maskAddress } from "./core/secrets.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./runtime/registry.ts";
 import { Runtime } from "./wired-runtime.ts";
@@ -77,7 +78,7 @@ async function openProvider(address: string): Promise<Provider> {
     const { PostgresProvider } = await import("./postgres/index.ts");
     return PostgresProvider.open(address);
   }
-  const known = "an address begins with sqlite: or postgres:, such as sqlite:./orders.db";
-  const message = `Cannot open "${address}": ${known}.`;
+  const known = "an address begins with sqlite: or postgres://, such as sqlite:./orders.db";
+  const message = `Cannot open "${maskAddress(address)}": ${known}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
 }

@@ -4,6 +4,7 @@
 
 import { isPerdureError } from "../core/errors.ts";
 import type { Provider } from "../core/provider/provider.ts";
+import { maskAddress } from "../core/secrets.ts";
 import { planMove, type MovePlan } from "../move-plan.ts";
 import { moveStore, unmarkStore, type MoveProgress, type MoveResult } from "../move-store.ts";
 import type { Cli } from "./cli.ts";
@@ -14,7 +15,7 @@ import { openProvider } from "./open-provider.ts";
 import { plural } from "./plural.ts";
 import { Progress } from "./progress.ts";
 import { dim, green, yellow } from "./screen.ts";
-import { looksLikeAddress, mustExist, showAddress } from "./store-address.ts";
+import { looksLikeAddress, mustExist } from "./store-address.ts";
 import { printTable } from "./table.ts";
 
 export interface MoveCommandOptions {
@@ -31,7 +32,10 @@ export async function runMove(call: MoveCall, from: string, to: string): Promise
   const { cli, options } = call;
   for (const address of [from, to]) {
     if (!looksLikeAddress(address)) {
-      throw new CliError("USAGE", `"${address}" is no store's address, such as sqlite:./app.db.`);
+      throw new CliError(
+        "USAGE",
+        `"${maskAddress(address)}" is not a store's address, such as sqlite:./app.db.`,
+      );
     }
   }
   if (options.store !== undefined) {
@@ -42,7 +46,7 @@ export async function runMove(call: MoveCall, from: string, to: string): Promise
   const source = stores.adopt(await open(from, "verify"), (provider) => provider.close());
   const again = options.again === true;
   const plan = await planned(source, to, again);
-  const shown = { from: showAddress(from), to: showAddress(to) };
+  const shown = { from: maskAddress(from), to: maskAddress(to) };
   if (options.dryRun === true) return tellPlan(call, plan, shown);
   const target = stores.adopt(await open(to, "apply"), (provider) => provider.close());
   using interruption = new Interruption();
@@ -69,7 +73,7 @@ export async function runUnmark(call: MoveCall, address: string): Promise<ExitCo
   await using stores = new AsyncDisposableStack();
   const store = stores.adopt(await open(address, "verify"), (provider) => provider.close());
   const mark = await unmarkStore(store);
-  const shown = showAddress(address);
+  const shown = maskAddress(address);
   const result =
     mark === null ? "unmarked already" : mark.role === "target" ? "emptied" : "unmarked";
   if (options.json === true) {

@@ -2,8 +2,9 @@
 //   OP1. A provider is loaded when a store of its kind is opened, so that a user of one needs nothing of the other.
 
 import type { Provider } from "../core/provider/provider.ts";
+import { maskAddress } from "../core/secrets.ts";
 import { CliError } from "./exit-codes.ts";
-import { showAddress, type StoreSource } from "./store-address.ts";
+import type { StoreSource } from "./store-address.ts";
 
 /** Whether missing tables are made, or refused. A function of the config's decides that itself. */
 export type Migrate = "apply" | "verify";
@@ -19,6 +20,6 @@ export async function openProvider(source: StoreSource, migrate: Migrate): Promi
     const { PostgresProvider } = await import("../postgres/index.ts");
     return PostgresProvider.open(address, { migrate });
   }
-  const message = `${showAddress(address)} is no store's address: it begins with sqlite: or postgres://.`;
+  const message = `${maskAddress(address)} is not a store's address: it must begin with sqlite: or postgres://.`;
   throw new CliError("USAGE", message);
 }

@@ -1,10 +1,12 @@
 // The program: all commands, and what becomes of what they throw.
 //   PR1. An error is told once, on standard error: as a sentence, or with `--json` as { error: { code, message } }.
 //        A stack is shown only for what nobody foresaw.
+//        Passwords in it are masked: an address may stand where the parser expects something else.
 //   PR2. Help and complaints of the parser go through the screens like everything else.
 
 import { Command, CommanderError } from "commander";
 import { isPerdureError } from "../core/errors.ts";
+import { maskSecrets } from "../core/secrets.ts";
 import { packageVersion } from "../server/package-facts.ts";
 import type { Cli } from "./cli.ts";
 import { addCommands } from "./commands/index.ts";
@@ -58,12 +60,12 @@ const HELP_COLUMNS_MAX = 110;
 
 function tellError(cli: Cli, error: unknown, asJson: boolean): void {
   const code = isPerdureError(error) || error instanceof CliError ? error.code : "INTERNAL";
-  const message = error instanceof Error ? error.message : String(error);
+  const message = maskSecrets(error instanceof Error ? error.message : String(error));
   if (asJson) return cli.err.record({ error: { code, message } });
   const [first = "", ...rest] = message.split("\n");
   cli.err.line(red("error: "), first, code === "USAGE" || code === "INTERNAL" ? "" : ` (${code})`);
   for (const line of rest) cli.err.line(line);
-  if (code === "INTERNAL" && error instanceof Error) cli.err.lines(error.stack ?? "");
+  if (code === "INTERNAL" && error instanceof Error) cli.err.lines(maskSecrets(error.stack ?? ""));
 }
 
 /** Before anything is parsed, so that a complaint of the parser has the right form too. */

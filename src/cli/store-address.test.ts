@@ -1,13 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseStore, looksLikeAddress, showAddress } from "./store-address.ts";
-
-test.each([
-  ["postgres://ada:secret@host:5432/db", "postgres://ada:***@host:5432/db"],
-  ["postgresql://ada:se@cr:et@host/db", "postgresql://ada:***@host/db"],
-  ["postgres://host/db?user=ada&password=secret", "postgres://host/db?user=ada&password=***"],
-  ["postgres://ada@host/db", "postgres://ada@host/db"],
-  ["sqlite:./a:b@c.db", "sqlite:./a:b@c.db"],
-])("%s is shown as %s (SA3)", (address, shown) => expect(showAddress(address)).toBe(shown));
+import { chooseStore, looksLikeAddress } from "./store-address.ts";
 
 test("a config's relative path is its own; a caller's is the caller's (SA2)", () => {
   const config = { path: "/project/perdure.config.ts", config: { store: "sqlite:./x.db" } };

@@ -1,11 +1,12 @@
 // Which store a command is about, and how its address is shown.
 //   SA1. An argument or `--store` comes first, then PERDURE_STORE, then the config.
 //   SA2. A relative path is the caller's, except in the config: there it is relative to the config file.
-//   SA3. A password is never shown.
+//   SA3. A password is never shown (core/secrets.ts).
 
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Provider } from "../core/provider/provider.ts";
+import { maskAddress } from "../core/secrets.ts";
 import type { LoadedConfig } from "./config-file.ts";
 import { CliError } from "./exit-codes.ts";
 
@@ -57,14 +58,7 @@ export function mustExist(address: string): void {
 }
 
 export function showSource(source: StoreSource): string {
-  return source.kind === "address" ? showAddress(source.address) : "the store of the config";
-}
-
-/** Without its password. */
-export function showAddress(address: string): string {
-  return address
-    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#:@]*):[^/?#]*@/, "$1:***@")
-    .replace(/([?&](?:password|sslpassword)=)[^&#]*/gi, "$1***");
+  return source.kind === "address" ? maskAddress(source.address) : "the store of the config";
 }
 
 function relativeTo(directory: string, address: string): string {

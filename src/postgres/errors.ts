@@ -5,6 +5,7 @@
 //   E3. A refusal by the store's state is no error; nothing here makes one (C2).
 
 import { PerdureError } from "../core/errors.ts";
+import { maskSecrets } from "../core/secrets.ts";
 
 /** Raised by `refuse` in the schema: what was asked for cannot be done in this way. */
 const REFUSED = "PD001";
@@ -126,7 +127,7 @@ function saidBy(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") {
     return error.errors.map(saidBy).join("; ");
   }
-  const said = error instanceof Error ? error.message : String(error);
+  const said = maskSecrets(error instanceof Error ? error.message : String(error));
   const state = sqlState(error);
   return state === undefined ? said : `${said} (${state})`;
 }

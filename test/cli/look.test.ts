@@ -100,7 +100,7 @@ describe("perdure list", () => {
     ["list --created-after yesterday", /date such as/],
     ["list --attribute x", /name=value/],
     ["list --parent a --roots", /contradict/],
-    ["list order-7", /no store's address/],
+    ["list order-7", /not a store's address/],
     ["list --nonsense", /unknown option '--nonsense'/],
     ["list sqlite:a sqlite:b", /too many arguments/],
   ])("%s is refused before the store is opened", async (line, message) => {

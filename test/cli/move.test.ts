@@ -151,7 +151,7 @@ test("a live worker, a target that is not empty and wrong arguments are told", a
   const refusals: readonly (readonly [line: readonly string[], code: number, said: string])[] = [
     [[source, `sqlite:${other.file}`], 4, "STORE_NOT_EMPTY"],
     [[source, source], 2, "cannot move to itself"],
-    [[source, "nowhere"], 2, "no store's address"],
+    [[source, "nowhere"], 2, "not a store's address"],
     [["sqlite:nothing.db", source], 5, "There is no store"],
     [[source, "sqlite:new.db", "--store", source], 2, "one too many"],
     [[source, "sqlite:new.db", "--verify"], 2, "--verify has no meaning with"],

@@ -208,3 +208,23 @@ describe("perdure doctor", () => {
     expect(await project.run("doctor sqlite:nothing.db")).toMatchObject({ code: 5 });
   });
 });
+
+test.each([
+  ["list", "postgress://ada:hunter2@host/db"],
+  ["list", "ada:hunter2@host/db"],
+  ["list", "--store", "postgres:/ada:hunter2@host/db"],
+  ["postgres://ada:hunter2@host/db"],
+  ["get", "order-7", "postgres://ada:hunter2@host/db"],
+  ["list", "--limit", "postgres://ada:hunter2@host/db"],
+  ["migrate", "ada:hunter2@host/db", "sqlite:b.db"],
+  ["doctor", "mysql://ada:hunter2@host/db"],
+  ["list", "--store", "host=h user=ada passwrod=hunter2"],
+])("a password in a wrong place is not shown: perdure %s %s %s", async (...words) => {
+  const project = new Project();
+  for (const form of [[], ["--json"]]) {
+    const { code, stdout, stderr } = await project.run([...words, ...form]);
+    expect(code).not.toBe(0);
+    expect(stdout + stderr).not.toContain("hunter2");
+    expect(stdout + stderr).toContain("***");
+  }
+});

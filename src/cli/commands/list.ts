@@ -1,6 +1,7 @@
 // perdure list: instances that match, a page at a time.
 
 import type { InstanceSummary } from "../../client/admin.ts";
+import { maskAddress } from "../../core/secrets.ts";
 import { summaryToHttp } from "../../server/wire/instance.ts";
 import { defineCommand, type Program } from "../define-command.ts";
 import { looksLikeAddress } from "../store-address.ts";
@@ -92,7 +93,10 @@ function printInstances(
 
 function addressOf(word: string | undefined): string | undefined {
   if (word === undefined || looksLikeAddress(word)) return word;
-  throw new CliError("USAGE", `"${word}" is no store's address; "perdure get" shows an instance.`);
+  throw new CliError(
+    "USAGE",
+    `"${maskAddress(word)}" is not a store's address; "perdure get" shows an instance.`,
+  );
 }
 
 function orderOf(word: string): "newest" | "oldest" {
