@@ -46,6 +46,7 @@ import {
   callTimer,
   callTransaction,
 } from "./run-calls.ts";
+import { deferCompensation } from "./run-cancel.ts";
 import { decodeNow } from "./run-delivery.ts";
 import { runScope, runShield } from "./run-scope.ts";
 import { setAttributes, setStatus } from "./run-self.ts";
@@ -113,7 +114,7 @@ export function orchestrationContext(run: Run): OrchestrationContext {
     defer: (fn: () => unknown) => {
       run.enter();
       checkFunction(fn, "ctx.defer");
-      run.deferred.push(fn);
+      deferCompensation(run, fn);
     },
     log: makeLogger((level, message, fields) => {
       if (!run.isReplaying) run.logs.push({ level, message, fields });

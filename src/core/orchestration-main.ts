@@ -10,7 +10,7 @@ import { checkPayload } from "./limits.ts";
 import { orchestrationContext } from "./orchestration-context.ts";
 import { CancelledError } from "./outcome-errors.ts";
 import { replayed } from "./replayed-error.ts";
-import { cancelLeftovers } from "./run-cancel.ts";
+import { beginCompensations, cancelLeftovers } from "./run-cancel.ts";
 import { decode } from "./run-delivery.ts";
 import { runShield } from "./run-scope.ts";
 import type { Run } from "./run.ts";
@@ -56,6 +56,7 @@ async function invoke(
 
 async function compensate(run: Run): Promise<readonly Failure[]> {
   const failures: Failure[] = [];
+  beginCompensations(run);
   for (let fn = run.deferred.pop(); fn !== undefined; fn = run.deferred.pop()) {
     try {
       await runShield(run, fn);

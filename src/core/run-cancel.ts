@@ -4,6 +4,7 @@
 //       its parent's end, a scope's, a race. Only a cancel of its own task reaches it.
 //   Y3. What is cancelled is no longer open: its late outcome is dropped without an event (semantics 12).
 
+import { PerdureError } from "./errors.ts";
 import type { CommandBody } from "./history-events.ts";
 import type { OpenTask } from "./open-task.ts";
 import { CancelledError } from "./outcome-errors.ts";
@@ -92,6 +93,31 @@ export function endIgnorant(run: Run, callsMax: number): void {
       retryable: false,
     },
   });
+}
+
+/**
+ * Compensations that are deferred by a running compensation. A compensation that defers itself would run forever; the
+ * error at the bound is listed with the other compensation failures, and the instance ends (I12).
+ */
+const NESTED_DEFERS_MAX = 1_000;
+
+/** Registers a compensation (semantics 19c). */
+export function deferCompensation(run: Run, fn: () => unknown): void {
+  if (run.defersLeft !== null) {
+    if (run.defersLeft === 0) {
+      const message =
+        `ctx.defer: compensations deferred more than ${NESTED_DEFERS_MAX} further compensations. ` +
+        `A compensation must not defer itself.`;
+      throw replayed(new PerdureError("LIMIT_EXCEEDED", message));
+    }
+    run.defersLeft--;
+  }
+  run.deferred.push(fn);
+}
+
+/** From here on the compensations run. */
+export function beginCompensations(run: Run): void {
+  run.defersLeft = NESTED_DEFERS_MAX;
 }
 
 /** Compensations undo an execution that failed; one that continues as new leaves them behind (19c). */

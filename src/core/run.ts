@@ -63,6 +63,8 @@ export class Run {
   blocked: BlockReason | null = null;
   continuation: { input: string; version: string | null; state?: string } | null = null;
   readonly deferred: (() => unknown)[] = [];
+  /** How many compensations may still be deferred; null until the compensations run, when there is no bound. */
+  defersLeft: number | null = null;
   readonly state = new RunState();
   /** Tasks to be cancelled together, while they are being named (Y1). */
   cancelling: Map<OpenTask, string> | null = null;

@@ -167,3 +167,36 @@ test("those registered in a scope run as well, at the end of the orchestration",
   await play.turn(fired(2));
   expect(play.trace).toEqual(["caught", "scoped"]);
 });
+
+test("a compensation that defers itself ends at the bound, and the others still run", async () => {
+  const play = await begin(async (ctx) => {
+    ctx.defer(() => ctx.run("undo the first"));
+    const again = (): void => ctx.defer(again);
+    ctx.defer(again);
+    await ctx.sleep("1d");
+  });
+  const turn = await play.turn(cancel("stop"));
+  expect(turn.brief.at(-1)).toBe("ActivityScheduled undo the first");
+  const end = failureOf(await play.turn(completed(5)));
+  expect(end.outcome).toBe("cancelled");
+  expect(end.compensationFailures).toMatchObject([
+    { code: "LIMIT_EXCEEDED", message: expect.stringContaining("must not defer itself") },
+  ]);
+});
+
+test("one compensation that waits and defers itself is bounded as well", async () => {
+  const play = await begin(async (ctx) => {
+    const again = async (): Promise<void> => {
+      for (let i = 0; i < 400; i++) ctx.defer(() => undefined);
+      await ctx.run("undo");
+      ctx.defer(again);
+    };
+    ctx.defer(again);
+    throw new Error("no");
+  });
+  await play.turn(completed(2));
+  await play.turn(completed(4));
+  const end = failureOf(await play.turn(completed(6)));
+  expect(end).toMatchObject({ outcome: "failed", failure: { message: "no" } });
+  expect(end.compensationFailures).toMatchObject([{ code: "LIMIT_EXCEEDED" }]);
+});
