@@ -94,8 +94,12 @@ export async function marksOf(
 export async function buryDead(provider: Provider): Promise<void> {
   const own = ownIdentity();
   for (const runtime of await provider.listRuntimes()) {
-    const staleMs = isCertainlyGone(runtime.process, own) ? null : staleMsOf(runtime);
-    const { expired } = await provider.expireRuntime({ id: runtime.id, staleMs });
+    const { id, beatAt } = runtime;
+    const { expired } = await provider.expireRuntime(
+      isCertainlyGone(runtime.process, own)
+        ? { id, staleMs: null, beatAt }
+        : { id, staleMs: staleMsOf(runtime) },
+    );
     if (!expired) throw alive([runtime], provider);
   }
 }

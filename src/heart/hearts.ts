@@ -62,6 +62,7 @@ export class Hearts {
           ? environment.monotonic()
           : board.steadySince + skewMs;
       },
+      wasSuspended: (ms) => board.wasSuspended(ms),
       stop,
     };
   }

@@ -1,6 +1,7 @@
 // Pulse: what the heart's thread makes of the board between two sleeps; its file beside the provider only writes.
 //   T1. It stops beating when the loop has not turned, or no outstanding call has returned, for `stallMs`; it
 //       then notes what was running, once, in the runtime's row and on stderr. It resumes with the loop.
+//       Time for which the whole process stood still, this thread included, is not the loop's: it does not count.
 //   T2. A row that is gone means that somebody declared the runtime dead; that is told, never mended here.
 
 import { GAP_INTERVALS, processMs, type HeartBoard } from "./heart-board.ts";
@@ -23,6 +24,7 @@ export class Pulse {
   #calledAt = processMs();
   #lastBeat = -Infinity;
   #stalled = false;
+  #lateAt = 0;
 
   constructor(
     board: HeartBoard,
@@ -48,6 +50,7 @@ export class Pulse {
   observe(now: number): Stall | null {
     const seen = this.#seen;
     const { turns, callsOpen, callsEnded, entering } = this.#board.read();
+    this.#leaveOut(this.#board.late, now);
     if (turns !== seen.turns) this.#turnedAt = now;
     if (callsOpen === 0 || callsEnded !== seen.callsEnded || seen.callsOpen === 0)
       this.#calledAt = now;
@@ -58,6 +61,14 @@ export class Pulse {
     if (!began) return null;
     const running = this.#turnedAt <= this.#calledAt ? entering : "a call to the store";
     return this.#stall(running, now - since);
+  }
+
+  /** Time for which the whole process stood still. */
+  #leaveOut(late: HeartBoard["late"], now: number): void {
+    if (late.at === this.#lateAt) return;
+    this.#lateAt = late.at;
+    this.#turnedAt = Math.min(this.#turnedAt + late.ms, now);
+    this.#calledAt = Math.min(this.#calledAt + late.ms, now);
   }
 
   /** A beat went through; `isThere`: the runtime's row was found (T2). */

@@ -35,7 +35,7 @@ export class Runtimes {
   readonly #beat: Statement;
   readonly #select: Statement;
   readonly #delete: Statement;
-  readonly #deleteStale: Statement;
+  readonly #deleteSilent: Statement;
   readonly #knows: Statement;
   readonly #lock: Statement;
   readonly #bury: Statement;
@@ -65,8 +65,11 @@ export class Runtimes {
       `SELECT ${RUNTIME_COLUMNS} FROM @runtimes AS r ORDER BY r.started_at, r.id`,
     );
     this.#delete = connection.prepare("DELETE FROM @runtimes WHERE id = $1 RETURNING id");
-    this.#deleteStale = connection.prepare(`
-      DELETE FROM @runtimes WHERE id = $1 AND beat_at <= (SELECT @clock()) - $2::bigint RETURNING id`);
+    this.#deleteSilent = connection.prepare(`
+      DELETE FROM @runtimes
+      WHERE id = $1 AND ($2::bigint IS NULL OR beat_at <= (SELECT @clock()) - $2::bigint)
+        AND ($3::bigint IS NULL OR beat_at <= $3::bigint)
+      RETURNING id`);
     this.#knows = connection.prepare("SELECT 1 FROM @runtimes WHERE id = $1");
     this.#lock = connection.prepare(`
       SELECT key FROM @instances WHERE lease_owner = $1 ORDER BY key + 0 FOR NO KEY UPDATE`);
@@ -114,12 +117,10 @@ export class Runtimes {
     return (await this.#connection.read(this.#select)).map(toRuntime);
   }
 
-  expire({ id, staleMs }: ExpireRequest): Promise<ExpireResult> {
+  expire({ id, staleMs, beatAt }: ExpireRequest): Promise<ExpireResult> {
     return this.#notifier.transactWithout(id, async (statements, news) => {
-      const gone =
-        staleMs === null
-          ? await statements.run(this.#delete, [id])
-          : await statements.run(this.#deleteStale, [id, Math.ceil(staleMs)]);
+      const silentMs = staleMs === null ? null : Math.ceil(staleMs);
+      const gone = await statements.run(this.#deleteSilent, [id, silentMs, beatAt ?? null]);
       if (gone.length === 0) return { expired: false, instances: 0, tasks: 0 };
       return { expired: true, ...(await this.#buryAll(statements, id, news)) };
     });

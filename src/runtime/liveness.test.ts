@@ -201,6 +201,54 @@ test("LV1: a death that is certain is acted on at once", async () => {
   expect(logs).toEqual([["warn", "runtime gone is gone; took over", { instances: 0, tasks: 0 }]]);
 });
 
+test("LV1: a heartbeat after the look saves a runtime whose process looks gone", async () => {
+  const { environment, runtime, records, ids, events } = await world();
+  const own = ownIdentity();
+  if (own === null) return; // a host that does not tell
+  const registration = { nodeId: "n", hostname: "h" };
+  const hidden = runtime("hidden", {
+    registration: { ...registration, id: "hidden", process: { ...own, startTime: "another" } },
+  });
+  const living = runtime("living", {
+    registration: { ...registration, id: "living", process: own },
+  });
+  await hidden.start();
+  await living.start();
+  const seen = await records();
+  await environment.advance(1);
+  await hidden.beat();
+  await living.reap(seen);
+  expect(await ids()).toEqual(["hidden", "living"]);
+  expect(events).toEqual([]);
+});
+
+test("LV1: a runtime that heartbeats after it was declared gone is left to its heartbeats", async () => {
+  const { environment, runtime, records, ids, beatFor, events } = await world();
+  const own = ownIdentity();
+  if (own === null) return; // a host that does not tell
+  const registration = { nodeId: "n", hostname: "h" };
+  const hidden = runtime("hidden", {
+    registration: { ...registration, id: "hidden", process: { ...own, startTime: "another" } },
+  });
+  const living = runtime("living", {
+    registration: { ...registration, id: "living", process: own },
+  });
+  await living.start();
+  await hidden.start();
+  await living.reap(await records());
+  await hidden.beat(); // it learns that it was declared gone, and registers again
+  for (let i = 0; i < 20; i++) {
+    await environment.advance(BEAT);
+    await Promise.all([living.beat(), hidden.beat()]);
+    await living.reap(await records());
+  }
+  expect((await ids()).toSorted()).toEqual(["hidden", "living"]);
+  expect(events).toEqual(["living freed", "hidden lost"]);
+  await beatFor(living, STALE + BEAT);
+  await living.reap(await records());
+  expect(await ids()).toEqual(["living"]);
+});
+
 test("V2: a beat that came between the look and the act saves the runtime", async () => {
   const { environment, runtime, records, ids, beatFor, events } = await world();
   const living = runtime("living");

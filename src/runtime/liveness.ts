@@ -1,7 +1,8 @@
 // Liveness: says that this runtime is alive, and takes over from those that are not (architecture §4.7).
 //   LV1. A death that is certain is acted on at once; any other only when the beat is stale by the store's clock
 //        and our own beats went through for a whole stale time without a gap, so that a store that was away for a
-//        while robs nobody.
+//        while robs nobody. A heartbeat outweighs what the host says: one that arrives after the look saves the
+//        runtime, and a runtime that heartbeats again after it was declared gone is left to its heartbeats from then on.
 //   LV2. A runtime that was declared dead owns nothing any more: it drops everything and registers anew.
 //   LV3. Nothing of it is registered once it has stopped: what was on its way has arrived before the goodbye.
 
@@ -15,6 +16,8 @@ const STALE_WITH_HEART_MS = 5_000;
 const STALE_WITHOUT_HEART_MS = 30_000;
 /** A beat slower than usual moves the time after which a runtime counts as dead. */
 const BEATS_TO_STALE = 5;
+/** Processes declared gone that are remembered (I12). */
+const DECLARED_MAX = 1_000;
 /** A longer time between two of our own beats than this many intervals is a gap. */
 const GAP_BEATS = 2.5;
 
@@ -46,6 +49,8 @@ export class Liveness {
   /** The last time that it registered anew, perhaps still under way: one at a time, so that `stop` waits for all. */
   #return: Promise<void> = Promise.resolve();
   #isReturning = false;
+  /** Processes that were declared gone by what the host said (LV1). */
+  readonly #declaredGone = new Set<string>();
 
   constructor(options: LivenessOptions) {
     this.#o = options;
@@ -122,18 +127,30 @@ export class Liveness {
     const { provider, registration, log } = this.#o;
     for (const other of runtimes) {
       if (other.id === registration.id) continue;
-      const certain = isCertainlyGone(other.process, registration.process);
+      const certain = this.#isGone(other);
       if (!certain && !this.#looksStale(other)) continue;
-      const result = await provider.expireRuntime({
-        id: other.id,
-        staleMs: certain ? null : staleMsOf(other),
-      });
+      const result = await provider.expireRuntime(
+        certain
+          ? { id: other.id, staleMs: null, beatAt: other.beatAt }
+          : { id: other.id, staleMs: staleMsOf(other) },
+      );
       if (!result.expired) continue;
+      if (certain) this.#noteGone(other);
       const { instances, tasks } = result;
       const how = certain ? "is gone" : "stopped beating";
       log("warn", `runtime ${other.id} ${how}; took over`, { instances, tasks });
       this.#o.onFreed();
     }
+  }
+
+  #isGone(other: RuntimeRecord): boolean {
+    if (!isCertainlyGone(other.process, this.#o.registration.process)) return false;
+    return !this.#declaredGone.has(processKey(other));
+  }
+
+  #noteGone(other: RuntimeRecord): void {
+    if (this.#declaredGone.size >= DECLARED_MAX) this.#declaredGone.clear();
+    this.#declaredGone.add(processKey(other));
   }
 
   #looksStale(other: RuntimeRecord): boolean {
@@ -158,6 +175,10 @@ export class Liveness {
     this.#heart = null;
     await this.#return.catch(() => undefined); // whoever beat was told
   }
+}
+
+function processKey({ id, process }: RuntimeRecord): string {
+  return JSON.stringify([id, process]);
 }
 
 /** How long that runtime may be silent, by its own word. */

@@ -94,6 +94,7 @@ export function assemble(
     wiring,
     stats,
     entering,
+    wasSuspended: (ms) => liveness.heart?.wasSuspended?.(ms) ?? false,
     instances: () => instances,
     intake: () => intake,
     trouble,

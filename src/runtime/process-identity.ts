@@ -1,18 +1,35 @@
-// Who this process is, beyond doubt, and whether another one is certainly gone (architecture §4.7).
-//   PI1. "Gone" is said only when it is certain: same boot, same pid namespace, and no process of that pid and
-//        start time. Everything else is left to the beats.
+// Process identity: which process this is, and whether another one is certainly gone (architecture §4.7).
+//   PI1. A process is gone only on evidence: the kernel knows no process of that pid (ESRCH), or /proc shows that the
+//        pid now belongs to another process or to a zombie. A /proc that hides the process is not evidence: with
+//        hidepid=2 or ProtectProc=invisible it hides every process of other users.
+//   PI2. Pids are compared only within one boot and one pid namespace. A process whose /proc belongs to another
+//        namespace has no identity, because the pids there are not its own.
 
 import { readFileSync, readlinkSync } from "node:fs";
 import type { ProcessIdentity } from "../core/provider/runtimes.ts";
 
-/** Null where the host does not tell (no /proc). */
-export function ownIdentity(): ProcessIdentity | null {
+/** What the host says about its processes. */
+export interface ProcessHost {
+  /** Throws as kill(pid, 0) does: ESRCH when there is no such process, EPERM when it belongs to another user. */
+  readonly probe: (pid: number) => void;
+  /** The text of a file below /proc; throws when it cannot be read. */
+  readonly read: (path: string) => string;
+}
+
+const HOST: ProcessHost = {
+  probe: (pid) => void process.kill(pid, 0),
+  read: (path) => readFileSync(path, "utf8"),
+};
+
+/** Null where the host does not tell, or tells about another pid namespace (PI2). */
+export function ownIdentity(host: ProcessHost = HOST): ProcessIdentity | null {
   try {
+    if (statOf(host, "self").pid !== process.pid) return null;
     return {
-      bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+      bootId: host.read("/proc/sys/kernel/random/boot_id").trim(),
       pidNamespace: readlinkSync("/proc/self/ns/pid"),
       pid: process.pid,
-      startTime: startTimeOf(process.pid),
+      startTime: statOf(host, process.pid).startTime,
     };
   } catch {
     return null;
@@ -22,21 +39,27 @@ export function ownIdentity(): ProcessIdentity | null {
 export function isCertainlyGone(
   other: ProcessIdentity | null,
   own: ProcessIdentity | null,
+  host: ProcessHost = HOST,
 ): boolean {
   if (other === null || own === null) return false;
   if (other.bootId !== own.bootId || other.pidNamespace !== own.pidNamespace) return false;
   try {
-    return startTimeOf(other.pid) !== other.startTime;
+    host.probe(other.pid);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return true;
+  }
+  try {
+    return statOf(host, other.pid).startTime !== other.startTime;
+  } catch {
+    return false; // hidden (PI1)
   }
 }
 
-/** Field 22 of /proc/pid/stat: clock ticks from boot to the process's start. A zombie counts as gone. */
-function startTimeOf(pid: number): string {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+/** Field 1 and field 22 (clock ticks from boot to the start of the process) of /proc/pid/stat. */
+function statOf(host: ProcessHost, pid: number | "self"): { pid: number; startTime: string } {
+  const stat = host.read(`/proc/${pid}/stat`);
   // The command name is in parentheses and may hold spaces and parentheses itself.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  if (fields[0] === "Z" || fields[0] === "X") return "dead";
-  return fields[19] ?? "";
+  const isZombie = fields[0] === "Z" || fields[0] === "X";
+  return { pid: Number.parseInt(stat, 10), startTime: isZombie ? "dead" : (fields[19] ?? "") };
 }

@@ -37,6 +37,8 @@ export interface WorkOptions {
   readonly stats: RuntimeStats;
   /** What is about to hold the loop; empty: nothing of ours. */
   readonly entering: (label: string) => void;
+  /** Whether the whole process stood still for most of the last `ms`. */
+  readonly wasSuspended: (ms: number) => boolean;
   /** Made after the work, which they are given. */
   readonly instances: () => Instances;
   readonly intake: () => WorkIntake;
@@ -67,6 +69,7 @@ export class Work {
       environment,
       log,
       running: () => [...this.activities.frames, ...this.steps.frames],
+      wasSuspended: options.wasSuspended,
       onStall: (stalledMs) => stats.countStall(stalledMs),
     });
     const tellings = new Tellings({

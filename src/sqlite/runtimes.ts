@@ -31,7 +31,7 @@ export class Runtimes {
   readonly #beat: StatementSync;
   readonly #select: StatementSync;
   readonly #delete: StatementSync;
-  readonly #deleteStale: StatementSync;
+  readonly #deleteSilent: StatementSync;
   readonly #knows: StatementSync;
   readonly #bury: StatementSync;
   readonly #buryTasks: StatementSync;
@@ -53,7 +53,7 @@ export class Runtimes {
     this.#beat = connection.prepare("UPDATE runtimes SET beat_at = ?, note = NULL WHERE id = ?");
     this.#select = connection.prepare("SELECT * FROM runtimes ORDER BY started_at, id");
     this.#delete = connection.prepare("DELETE FROM runtimes WHERE id = ?");
-    this.#deleteStale = connection.prepare("DELETE FROM runtimes WHERE id = ? AND beat_at <= ?");
+    this.#deleteSilent = connection.prepare("DELETE FROM runtimes WHERE id = ? AND beat_at <= ?");
     this.#knows = connection.prepare("SELECT 1 FROM runtimes WHERE id = ?");
     this.#bury = connection.prepare(`UPDATE instances SET ${FREE} WHERE lease_owner = ? ${FREED}`);
     this.#buryTasks = connection.prepare(`
@@ -87,11 +87,10 @@ export class Runtimes {
     return this.#connection.read(() => this.#select.all().map(toRuntime));
   }
 
-  expire({ id, staleMs }: ExpireRequest): Promise<ExpireResult> {
+  expire({ id, staleMs, beatAt = Infinity }: ExpireRequest): Promise<ExpireResult> {
     return this.#notifier.write((transaction) => {
-      const { now } = transaction;
-      const gone =
-        staleMs === null ? this.#delete.run(id) : this.#deleteStale.run(id, now - staleMs);
+      const staleAt = staleMs === null ? Infinity : transaction.now - staleMs;
+      const gone = this.#deleteSilent.run(id, Math.min(staleAt, beatAt));
       if (!changed(gone)) return { expired: false, instances: 0, tasks: 0 };
       return { expired: true, ...this.#buryAll(id, transaction) };
     });

@@ -118,7 +118,7 @@ describe("the watch", () => {
   }
   const frame = (name: string): WorkFrame => ({ kind: "activity", name, instanceId: `i-${name}` });
 
-  function watch(running: readonly WorkFrame[]) {
+  function watch(running: readonly WorkFrame[], wasSuspended = false) {
     const { environment, late, tell } = lateEnvironment();
     const logs = collectLogs();
     const stalls: number[] = [];
@@ -126,6 +126,7 @@ describe("the watch", () => {
       environment: late,
       log: logs.sink,
       running: () => running,
+      wasSuspended: () => wasSuspended,
       onStall: (ms) => void stalls.push(ms),
     });
     loop.start();
@@ -142,6 +143,20 @@ describe("the watch", () => {
       'the event loop stood still for 700 ms, probably in one of these: activity "c" of i-c, ' +
         `activity "d" of i-d, activity "a" of i-a, 1 more; run what is slow ${ADVICE}`,
     ]);
+  });
+
+  test("blames no activity when the whole process was suspended", async () => {
+    const { environment, loop, logs, stalls, tell } = watch([frame("a")], true);
+    tell(7_000);
+    await environment.advance(20_000);
+    const since = loop.now();
+    await environment.advance(3_000);
+    loop.reached(frame("a"), since);
+    expect(logs.lines.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^the process was stopped or suspended for 7,000 ms .* no activity/),
+      expect.stringMatching(/^the process was stopped or suspended for 3,000 ms .* no activity/),
+    ]);
+    expect(stalls).toEqual([7_000, 3_000]);
   });
 
   test("says nothing of a loop that is late without an activity, but counts it", () => {

@@ -4,7 +4,15 @@
 import { describe, expect, test } from "vitest";
 import type { RuntimeOptions } from "../../src/index.ts";
 import { runProgram, type Program } from "./child.ts";
-import { bystander, endless, hogging, hotLoop, killer, neighbour } from "./programs/jobs.ts";
+import {
+  bystander,
+  endless,
+  hogging,
+  hotLoop,
+  killer,
+  neighbour,
+  waiting,
+} from "./programs/jobs.ts";
 import { fileStore, until } from "./support.ts";
 
 const IMPATIENT: RuntimeOptions = {
@@ -119,6 +127,31 @@ describe("an activity that ends its own process", () => {
       for (const attempt of others) expect([2, 3]).toContain(attempt);
     },
   );
+});
+
+test("a process that was stopped says so, and blames no activity", async () => {
+  const { path, client, provider } = await fileStore();
+  const worker = runProgram("worker", path, JSON.stringify({ ...IMPATIENT, staleMs: 60_000 }));
+  await worker.says("ready");
+  await client.start(waiting, undefined, { id: "w" });
+  await worker.says("waiting");
+  await until("its liveness thread runs", async () => {
+    const [runtime] = await provider.listRuntimes();
+    return runtime !== undefined && runtime.beatAt > runtime.startedAt;
+  });
+  worker.kill("SIGSTOP");
+  await until("it has been silent for longer than a stall", async () => {
+    const [runtime] = await provider.listRuntimes();
+    return runtime !== undefined && provider.now() - runtime.beatAt > 3_000;
+  });
+  worker.kill("SIGCONT");
+  await until("it reports the stop", () => saidByAny([worker], "was stopped or suspended for"));
+  await until("it heartbeats again", async () => {
+    const [runtime] = await provider.listRuntimes();
+    return runtime !== undefined && provider.now() - runtime.beatAt < 1_000;
+  });
+  expect(saidByAny([worker], "probably in")).toBe(false);
+  expect(worker.stderr()).not.toContain("stood still");
 });
 
 describe("a hot loop", () => {

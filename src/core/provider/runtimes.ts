@@ -2,7 +2,7 @@
 //   V1. A runtime is alive while its beat is fresh by the store's clock; a lease without an `until` lives as
 //       long as its owner (architecture §4.7). Whoever has no row is given no lease.
 //   V2. `expire` judges in the statement itself: unless the caller is certain of the death, a beat that came
-//       meanwhile saves the runtime.
+//       meanwhile saves the runtime. With `beatAt` the same holds for a caller that is certain.
 //   V3. What a dead runtime held is freed in the transaction that removes it: instances, tasks (with their
 //       deaths counted, K4), and a "wake" for every instance that had inline steps open.
 
@@ -36,6 +36,8 @@ export interface ExpireRequest {
   readonly id: string;
   /** Null: the caller knows that the process is gone. */
   readonly staleMs: number | null;
+  /** Set: only if this is still its last heartbeat. A later one proves that it is alive. */
+  readonly beatAt?: number;
 }
 /** Whether it was, and what it held. */
 export interface ExpireResult {
@@ -56,6 +58,11 @@ export interface Heart {
   lost(): boolean;
   /** Since when beats have gone through without a gap, by the environment's monotonic clock. */
   steadySince(): number;
+  /**
+   * Whether its thread, too, stood still for most of the last `ms`: the process was stopped or suspended. Absent: it
+   * cannot tell.
+   */
+  wasSuspended?(ms: number): boolean;
   stop(): Promise<void>;
 }
 /** Whose heart it is, and how it beats. */

@@ -66,6 +66,24 @@ export const liveness: ContractSubject = {
       },
     },
     {
+      title: "a heartbeat that came after the look saves a runtime that seems gone (V2)",
+      async run(setup) {
+        await setup.hold("a");
+        const [seen] = (await setup.provider.listRuntimes()).filter(({ id }) => id === ALPHA);
+        const beatAt = seen?.beatAt ?? 0;
+        await setup.environment.advance(1);
+        await setup.provider.beat(ALPHA);
+        const request = { id: ALPHA, staleMs: null };
+        expect(await setup.provider.expireRuntime({ ...request, beatAt })).toMatchObject({
+          expired: false,
+        });
+        expect(await setup.read("a")).toMatchObject({ owner: ALPHA });
+        expect(
+          await setup.provider.expireRuntime({ ...request, beatAt: beatAt + 1 }),
+        ).toMatchObject({ expired: true, instances: 1 });
+      },
+    },
+    {
       title: "a stale runtime is declared dead, and what it held is freed with it (V3)",
       async run(setup) {
         const a = await setup.hold("a");

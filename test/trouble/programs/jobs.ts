@@ -59,6 +59,13 @@ export const killer = orchestration("killer", async (ctx, input: KillInput) => {
 });
 export const bystander = orchestration("bystander", async (ctx, n: number) => ctx.run(standBy, n));
 
+/** An activity that waits until its process ends. */
+const patient = activity("patient", (): Promise<never> => {
+  say("waiting");
+  return new Promise(() => undefined);
+});
+export const waiting = orchestration("waiting", async (ctx) => ctx.run(patient));
+
 /** One activity after the other, for ever. */
 const tick = activity("tick", (n: number) => n + 1);
 export const hotLoop = orchestration("hot loop", async (ctx): Promise<never> => {
@@ -79,6 +86,8 @@ export const register = [
   kill,
   bystander,
   standBy,
+  waiting,
+  patient,
   hotLoop,
   tick,
 ];
