@@ -1,8 +1,9 @@
 // perdure/otel: traces and metrics through OpenTelemetry's API. What is not configured there costs next to nothing.
 
-import { metrics, trace, type Meter, type Tracer } from "@opentelemetry/api";
+import type { Meter, Tracer } from "@opentelemetry/api";
 import { checkMembers, type Members } from "../core/known-members.ts";
 import type { Telemetry } from "../core/telemetry.ts";
+import { metrics, trace } from "./api.ts";
 import { Instruments } from "./instruments.ts";
 import { Spans } from "./spans.ts";
 

@@ -4,16 +4,10 @@
 //   TS2. An execution's span is made when it ends, with the times of its history: nothing has to be kept alive for
 //        as long as an instance sleeps.
 
-import {
-  context,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type Span,
-  type Tracer,
-} from "@opentelemetry/api";
+import type { Span, Tracer } from "@opentelemetry/api";
 import type { TerminalBody } from "../core/history-events.ts";
 import type { AttemptSpan, StartSpan, TurnRecord } from "../core/telemetry.ts";
+import { context, SpanKind, SpanStatusCode, trace } from "./api.ts";
 import { contextOf, currentTraceParent } from "./trace-parent.ts";
 
 export class Spans {

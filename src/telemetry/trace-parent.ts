@@ -1,6 +1,7 @@
 // The trace context as text: what is written into history, as W3C's traceparent.
 
-import { context, propagation, ROOT_CONTEXT, trace, type Context } from "@opentelemetry/api";
+import type { Context } from "@opentelemetry/api";
+import { context, propagation, ROOT_CONTEXT, trace } from "./api.ts";
 
 const FORM = /^00-(?<trace>[0-9a-f]{32})-(?<span>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/u;
 

@@ -83,7 +83,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   encryption: ["node:buffer", "node:crypto"],
   gate: ["node:buffer"],
   schedule: ["node:buffer"],
-  telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:perf_hooks"],
+  telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:perf_hooks"],
   testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   server: [...EVERYDAY, "node:http", "node:stream", "node:stream/promises", "node:zlib"],
   "eslint-plugin": [],
