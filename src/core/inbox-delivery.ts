@@ -128,12 +128,13 @@ function refuse(run: Run, { id, kind }: Message, why: string): null {
   return null;
 }
 
-/** Inbox order: (visibleAt, id), but ids alone within one event name (B2). The start comes before all. */
+/** Inbox order (B2): the start, a pending cancel, then (visibleAt, id), but ids alone within one event name. */
 export function inOrder(messages: readonly Message[]): Message[] {
   if (messages.length < 2) return [...messages];
   const sorted = [...messages].sort(
     (a, b) =>
       Number(b.kind === "start") - Number(a.kind === "start") ||
+      Number(b.kind === "cancel") - Number(a.kind === "cancel") ||
       a.visibleAt - b.visibleAt ||
       a.id - b.id,
   );

@@ -2,6 +2,8 @@
 //   G1. One event settles at most one await; the code then runs until it waits again (semantics 4).
 //   G2. What is told of a task that is no longer open changes nothing (I6).
 //   G3. A payload that cannot be decoded blocks the run; it is never handed on half read (semantics 6).
+//   G4. A cancel that is recorded right after the start was pending when the execution began. Both are delivered in one
+//       drain, the cancel first: otherwise an execution that continues as new at once would never receive it (19).
 
 import { asyncContext } from "./async-context.ts";
 import { isPerdureError, PerdureError } from "./errors.ts";
@@ -11,6 +13,7 @@ import type {
   ChildFailed,
   DeliveryBody,
   EventReceived,
+  OrchestrationCancelRequested,
   OrchestrationStarted,
   StepFailed,
 } from "./history-events.ts";
@@ -20,10 +23,13 @@ import { cancelInstance } from "./run-cancel.ts";
 import type { Run } from "./run.ts";
 import { ActivityError, ChildError, StepError, type TaskError } from "./task-errors.ts";
 
-export function applyDelivery(run: Run, body: DeliveryBody): void {
+/** Comes with the start alone (G4). */
+export type PendingCancel = OrchestrationCancelRequested | null;
+
+export function applyDelivery(run: Run, body: DeliveryBody, cancel: PendingCancel): void {
   switch (body.kind) {
     case "OrchestrationStarted":
-      return begin(run, body);
+      return begin(run, body, cancel);
     case "OrchestrationCancelRequested":
       if (run.cancelReason === null) cancelInstance(run, body.reason);
       return;
@@ -79,10 +85,12 @@ function taskError(
   }
 }
 
-function begin(run: Run, body: OrchestrationStarted): void {
+/** With a cancel, the code finds itself cancelled from its first call on (G4). */
+function begin(run: Run, body: OrchestrationStarted, cancel: PendingCancel): void {
   run.started = body;
   run.startedAt = run.at;
   run.state.begin(body);
+  if (cancel !== null) cancelInstance(run, cancel.reason);
   asyncContext.run(run.root, () => {
     // `main` never rejects: it turns every outcome into the run's end.
     void run.options.main(run, body);

@@ -28,7 +28,7 @@ import { Mailbox } from "./mailbox.ts";
 import { sameTerminal } from "./match.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
 import { cancelLeftovers, dropDeferred, endIgnorant } from "./run-cancel.ts";
-import { applyDelivery } from "./run-delivery.ts";
+import { applyDelivery, type PendingCancel } from "./run-delivery.ts";
 import { scheduleAnew } from "./run-fork.ts";
 import { isRecordedAs } from "./run-match.ts";
 import type { BufferedLog, Command, RunOptions } from "./run-options.ts";
@@ -126,8 +126,10 @@ export class Run {
       this.block(nondeterminism({ sequence: event.sequence, recorded: event, requested: null }));
       return;
     }
-    this.#cursor++;
-    this.#apply(event, event.sequence, event.at);
+    const next = this.#history[++this.#cursor];
+    const cancel = isStart && next?.kind === "OrchestrationCancelRequested" ? next : null;
+    if (cancel !== null) this.#cursor++;
+    this.#apply(event, (cancel ?? event).sequence, event.at, cancel);
   }
 
   /** A copied past may be cut in the middle of a drain: the code may ask for more than it holds. */
@@ -147,13 +149,14 @@ export class Run {
     this.#cursor = 0;
   }
 
-  /** Appends and delivers something new. Call inside a drain of this run. */
-  deliver(body: DeliveryBody, at: number): void {
+  /** Appends and delivers something new; `cancel`: was pending when the execution began (G4). Call inside a drain. */
+  deliver(body: DeliveryBody, at: number, cancel: PendingCancel = null): void {
     if (this.lastSequence === 0 && body.kind !== "OrchestrationStarted") {
       return this.block(startMissing());
     }
-    this.fresh.push(body);
-    this.#apply(body, ++this.lastSequence, at);
+    this.fresh.push(body, ...(cancel === null ? [] : [cancel]));
+    this.lastSequence += cancel === null ? 1 : 2;
+    this.#apply(body, this.lastSequence, at, cancel);
   }
 
   /** Records an outcome that ends the execution without running its code (semantics 13, `poison: "fail"`). */
@@ -166,14 +169,14 @@ export class Run {
     this.end({ kind: "OrchestrationFailed", outcome: "failed", failure: body.failure });
   }
 
-  #apply(body: DeliveryBody, sequence: number, at: number): void {
+  #apply(body: DeliveryBody, sequence: number, at: number, cancel: PendingCancel): void {
     if (at > this.at) this.at = at;
     this.delivered = sequence;
     if (sequence > this.lastSequence) this.lastSequence = sequence;
     this.chanceCalls = 0;
     this.#commandsInDrain = 0;
     this.#countBytes(sequence);
-    applyDelivery(this, body);
+    applyDelivery(this, body, cancel);
   }
 
   #countBytes(sequence: number): void {

@@ -1,5 +1,5 @@
 // Inbox: the messages of instances.
-//   I1. `due` hands out what is visible, in the order (visible at, id) (B2).
+//   I1. `due` hands out what is visible: the start, a pending cancel, then by (visible at, id) (B2).
 //   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
 //       the engine's are made by rule, a sender's are whatever he likes.
 //   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
@@ -15,7 +15,9 @@ import { TARGET } from "./instance-rows.ts";
 import {
   COLUMNS,
   dueColumns,
+  dueMessages,
   dueTime,
+  IN_ORDER,
   messageChecksum,
   toMessage,
   type NewMessage,
@@ -116,18 +118,16 @@ export class Inbox {
       FROM later
       WHERE ${probe("m.id", "later.old_id")} AND ${probe("m.instance", "later.instance")}`);
     this.#due = connection.prepare(`
-      SELECT a.key AS instance, ${COLUMNS} FROM ${ASKED.from("a")} CROSS JOIN LATERAL (
-        SELECT ${COLUMNS} FROM @inbox AS m
-        WHERE m.instance = a.key AND m.visible_at <= (SELECT @clock())
-        ORDER BY m.visible_at, m.id LIMIT a.messages_max
-      ) AS m ORDER BY a.n, m.visible_at, m.id`);
+      SELECT a.key AS instance, ${COLUMNS} FROM ${ASKED.from("a")}
+      CROSS JOIN LATERAL (${dueMessages("a.key", "a.messages_max")}) AS m
+      ORDER BY a.n, ${IN_ORDER}`);
     this.#hasDue = connection.prepare(`
       SELECT i.id, i.lease_owner, ${TARGET} AS target
       FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
       WHERE ${some(`
         FROM @inbox AS m WHERE m.instance = k.key AND m.visible_at <= (SELECT @clock())`)}`);
     this.#selectAll = connection.prepare(
-      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 ORDER BY m.visible_at, m.id`,
+      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 ORDER BY ${IN_ORDER}`,
     );
     this.#selectStart = connection.prepare(
       `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND m.kind = 'start'`,

@@ -24,7 +24,13 @@ import { DueInstances, type Line } from "./due-instances.ts";
 import { COLUMNS as HISTORY_COLUMNS, rowsOf } from "./history.ts";
 import { INBOX_COLUMNS, messagesOf, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
-import { COLUMNS as MESSAGE_COLUMNS, dueColumns, messageChecksum } from "./messages.ts";
+import {
+  COLUMNS as MESSAGE_COLUMNS,
+  dueColumns,
+  dueMessages,
+  IN_ORDER,
+  messageChecksum,
+} from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
 import type { Notifier } from "./notifications.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
@@ -79,10 +85,8 @@ export class InstanceLeases {
       SELECT ${COLUMNS} FROM @instances AS i WHERE ${IS_TAKEN}`);
     this.#selectMessages = connection.prepare(`
       SELECT i.key AS instance, ${MESSAGE_COLUMNS}
-      FROM @instances AS i CROSS JOIN LATERAL (
-        SELECT * FROM @inbox AS d WHERE d.instance = i.key AND d.visible_at <= (SELECT @clock())
-        ORDER BY d.visible_at, d.id LIMIT $3::bigint
-      ) AS m WHERE ${IS_TAKEN} ORDER BY i.key + 0, m.visible_at, m.id`);
+      FROM @instances AS i CROSS JOIN LATERAL (${dueMessages("i.key", "$3::bigint")}) AS m
+      WHERE ${IS_TAKEN} ORDER BY i.key + 0, ${IN_ORDER}`);
     this.#selectHistory = connection.prepare(`
       SELECT ${HISTORY_COLUMNS} FROM @instances AS i
       JOIN @history AS h ON ${probe("h.instance", "i.key")} AND h.execution = i.execution
@@ -226,8 +230,10 @@ export class InstanceLeases {
 
 /** As due-instances.ts found them; those of whom no message tells are last. */
 function inLine(taken: LeasedInstance[], ageing: Ageing): LeasedInstance[] {
-  const rank = ({ messages: [first], priority }: LeasedInstance): number =>
-    first === undefined ? Infinity : rankOf(first.visibleAt, priority, ageing);
+  const rank = ({ messages, priority }: LeasedInstance): number => {
+    const since = Math.min(...messages.map(({ visibleAt }) => visibleAt)); // none: Infinity
+    return rankOf(since, priority, ageing);
+  };
   return taken.sort((a, b) => (rank(a) === rank(b) ? a.key - b.key : rank(a) - rank(b)));
 }
 

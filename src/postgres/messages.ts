@@ -41,6 +41,22 @@ function whole(ms: number): number {
 export const COLUMNS = `
   m.id, m.kind, m.execution, m.sequence, m.name, m.data, m.key, m.visible_at, m.checksum`;
 
+/** The order of messages `m` (B2). */
+export const IN_ORDER = "m.kind = 'start' DESC, m.kind = 'cancel' DESC, m.visible_at, m.id";
+
+/** SQL of the due messages of an instance: a pending cancel, however many wait, and at most `most` others (B2). */
+export function dueMessages(instance: string, most: string): string {
+  return `
+    SELECT c.* FROM @inbox AS c
+    WHERE c.instance = ${instance} AND c.visible_at <= (SELECT @clock())
+      AND c.kind = 'cancel' AND c.key = 'cancel'
+    UNION ALL (
+      SELECT d.* FROM @inbox AS d
+      WHERE d.instance = ${instance} AND d.visible_at <= (SELECT @clock()) AND d.kind <> 'cancel'
+      ORDER BY d.visible_at, d.id LIMIT ${most}
+    )`;
+}
+
 /** From COLUMNS. */
 export function toMessage(row: Row): Message {
   const message: Message = {

@@ -6,6 +6,7 @@
 import type { DeliveryBody } from "../core/history-events.ts";
 import { deliveryOf } from "../core/inbox-delivery.ts";
 import type { Message } from "../core/provider/messages.ts";
+import type { PendingCancel } from "../core/run-delivery.ts";
 import type { Run } from "../core/run.ts";
 import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import type { DrainJob } from "./pump.ts";
@@ -121,7 +122,8 @@ export class TurnJob implements DrainJob {
         this.#messageIndex++;
         this.#consumed.push(message.id);
         if (body === null) continue;
-        this.#give(body, this.#at);
+        const cancel = body.kind === "OrchestrationStarted" ? this.#pendingCancel() : null;
+        if (run.blocked === null) this.#give(body, this.#at, cancel);
         return;
       }
       const outcome = this.#outcomes[this.#outcomeIndex++];
@@ -133,10 +135,21 @@ export class TurnJob implements DrainJob {
     }
   }
 
-  #give(body: DeliveryBody, at: number): void {
+  /** The cancel that was pending when the execution began: inbox order puts it right behind the start (B2). */
+  #pendingCancel(): PendingCancel {
+    const message = this.#messages[this.#messageIndex];
+    if (message?.kind !== "cancel") return null;
+    const body = deliveryOf(this.run, message);
+    if (this.run.blocked !== null) return null;
+    this.#messageIndex++;
+    this.#consumed.push(message.id);
+    return body?.kind === "OrchestrationCancelRequested" ? body : null;
+  }
+
+  #give(body: DeliveryBody, at: number, cancel: PendingCancel = null): void {
     const isPoison = body.kind === "ActivityFailed" && body.failure.category === "poison";
     if (isPoison && this.#poison === "fail") this.run.failBy(body, at);
-    else this.run.deliver(body, at);
+    else this.run.deliver(body, at, cancel);
   }
 }
 

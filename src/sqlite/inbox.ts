@@ -1,5 +1,5 @@
 // Inbox: the messages of instances.
-//   I1. `due` hands out what is visible, in the order (visible at, id) (B2).
+//   I1. `due` hands out what is visible: the start, a pending cancel, then by (visible at, id) (B2).
 //   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
 //       the engine's are made by rule, a sender's are whatever he likes.
 //   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
@@ -18,6 +18,7 @@ export const TARGET = `iif(version IS NULL, instances.name, instances.name || '@
 export class Inbox {
   readonly #insert: StatementSync;
   readonly #selectDue: StatementSync;
+  readonly #selectCancel: StatementSync;
   readonly #hasDue: StatementSync;
   readonly #selectAll: StatementSync;
   readonly #selectStart: StatementSync;
@@ -42,14 +43,17 @@ export class Inbox {
       ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING`);
     // "+?": SQLite prepares a statement anew whenever a bare parameter of LIMIT is bound, at 6 µs a time.
     this.#selectDue = connection.prepare(`
-      SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND visible_at <= ?
+      SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND visible_at <= ? AND kind <> 'cancel'
       ORDER BY visible_at, id LIMIT +?`);
+    this.#selectCancel = connection.prepare(`
+      SELECT ${COLUMNS} FROM inbox
+      WHERE instance = ? AND visible_at <= ? AND kind = 'cancel' AND key = 'cancel'`);
     this.#hasDue = connection.prepare(
       "SELECT 1 FROM inbox WHERE instance = ? AND visible_at <= ? LIMIT 1",
     );
-    this.#selectAll = connection.prepare(
-      `SELECT ${COLUMNS} FROM inbox WHERE instance = ? ORDER BY visible_at, id`,
-    );
+    this.#selectAll = connection.prepare(`
+      SELECT ${COLUMNS} FROM inbox WHERE instance = ?
+      ORDER BY kind = 'start' DESC, kind = 'cancel' DESC, visible_at, id`);
     this.#selectStart = connection.prepare(
       `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND kind = 'start'`,
     );
@@ -119,7 +123,10 @@ export class Inbox {
   }
 
   due(instance: number, now: number, messagesMax: number): Message[] {
-    return this.#selectDue.all(instance, now, messagesMax).map(toMessage);
+    const due = this.#selectDue.all(instance, now, messagesMax).map(toMessage);
+    const cancel = this.#selectCancel.get(instance, now);
+    if (cancel !== undefined) due.splice(due[0]?.kind === "start" ? 1 : 0, 0, toMessage(cancel));
+    return due;
   }
 
   hasDue(instance: number, now: number): boolean {
@@ -172,8 +179,8 @@ export class Inbox {
   }
 
   /**
-   * Fills the inbox anew for the next execution: its start, the unread events that the last one had taken, and
-   * after them what came later (events, a cancel nobody has seen), under new ids, because ids are the order.
+   * Fills the inbox for the next execution: its start, a pending cancel, the unread events that the last execution had
+   * taken, and after them the events that came later, under new ids, because ids are the order.
    */
   carryOver(instance: number, start: NewMessage, unread: readonly KeptMessage[]): void {
     const later = this.#selectLasting.all(instance).map(toMessage);

@@ -105,11 +105,12 @@ function line(store: ModelStore, request: LeaseInstancesRequest): InLine[] {
   const isOver = ({ lease }: ModelInstance): boolean =>
     lease === null || (lease.until !== null && lease.until <= now);
   const due = takeable.flatMap((instance): InLine[] => {
-    const [first] = dueOf(instance, now);
-    if (first === undefined) return [];
+    const due = dueOf(instance, now);
+    if (due.length === 0) return [];
     if (!isOver(instance) && instance.lease?.owner !== owner) return [];
     const { priority } = instance.record;
-    const rank = first.visibleAt + priority * ageingMs;
+    const since = Math.min(...due.map(({ visibleAt }) => visibleAt));
+    const rank = since + priority * ageingMs;
     return [{ instance, rank, cut: `${targetOf(instance)}:${priority}` }];
   });
   // A lease that ended by itself over open steps: no message tells of it.

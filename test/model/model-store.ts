@@ -157,11 +157,15 @@ export function startOf({ inbox }: ModelInstance): Message | null {
   return inbox.find(({ kind }) => kind === "start") ?? null;
 }
 export function inOrder({ inbox }: ModelInstance): Message[] {
-  return inbox.toSorted((a, b) => a.visibleAt - b.visibleAt || a.id - b.id);
+  const placeOf = ({ kind }: Message) => (kind === "start" ? 0 : kind === "cancel" ? 1 : 2);
+  return inbox.toSorted(
+    (a, b) => placeOf(a) - placeOf(b) || a.visibleAt - b.visibleAt || a.id - b.id,
+  );
 }
 export function dueOf(instance: ModelInstance, now: number, max = Infinity): Message[] {
   const due = inOrder(instance).filter(({ visibleAt }) => visibleAt <= now);
-  return due.slice(0, max);
+  const most = due.some(({ kind }) => kind === "cancel") ? max + 1 : max;
+  return due.slice(0, most);
 }
 /** When a delay or a due time is over: never before. */
 export function dueTime({ dueAt, delayMs = 0 }: { dueAt?: number; delayMs?: number }, now: number) {

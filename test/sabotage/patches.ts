@@ -41,11 +41,17 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "messages are deleted when they are read, before history holds them",
     file: "src/sqlite/inbox.ts",
-    from: "return this.#selectDue.all(instance, now, messagesMax).map(toMessage);",
+    from: "const due = this.#selectDue.all(instance, now, messagesMax).map(toMessage);",
     to: `const due = this.#selectDue.all(instance, now, messagesMax).map(toMessage);
-    for (const { id } of due) this.#delete.run(id, instance);
-    return due;`,
+    for (const { id } of due) this.#delete.run(id, instance);`,
     tests: [SQLITE],
+  },
+  {
+    bug: "the code of an execution runs before the cancel that was pending when it began",
+    file: "src/runtime/turn-job.ts",
+    from: 'body.kind === "OrchestrationStarted" ? this.#pendingCancel() : null',
+    to: 'this.#messages.length < 0 && body.kind === "OrchestrationStarted" ? this.#pendingCancel() : null',
+    tests: ["test/scenarios/cancel-of-loops.test.ts"],
   },
   {
     bug: "a message for an instance that does not exist yet is dropped",

@@ -168,9 +168,16 @@ const SQLITE: readonly Change[] = [
   {
     bug: "a message that becomes visible now is seen a millisecond later",
     file: "inbox.ts",
-    from: "visible_at <= ?\n      ORDER BY",
-    to: "visible_at < ?\n      ORDER BY",
+    from: "visible_at <= ? AND kind <> 'cancel'",
+    to: "visible_at < ? AND kind <> 'cancel'",
     in: "timers|sends",
+  },
+  {
+    bug: "a cancel waits behind the messages that came before it",
+    file: "inbox.ts",
+    from: 'due.splice(due[0]?.kind === "start" ? 1 : 0, 0, toMessage(cancel))',
+    to: "due.push(toMessage(cancel))",
+    in: "inbox order|continue as new",
   },
   {
     bug: "a second message with one key takes the first one's place",
@@ -346,7 +353,7 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "a lease hands over messages in the order of their ids",
     file: "leases.ts",
-    from: "WHERE ${IS_TAKEN} ORDER BY i.key + 0, m.visible_at, m.id",
+    from: "WHERE ${IS_TAKEN} ORDER BY i.key + 0, ${IN_ORDER}",
     to: "WHERE ${IS_TAKEN} ORDER BY i.key + 0, m.id",
     in: "inbox order\\W+a lease hands over",
   },
@@ -416,16 +423,23 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "what is due comes in the order of ids, whenever it becomes visible",
     file: "inbox.ts",
-    from: "AS m ORDER BY a.n, m.visible_at, m.id",
-    to: "AS m ORDER BY a.n, m.id",
+    from: "ORDER BY a.n, ${IN_ORDER}",
+    to: "ORDER BY a.n, m.id",
     in: "inbox order\\W+what comes due earlier is handed over earlier",
   },
   {
     bug: "a message that becomes visible now is seen a millisecond later",
-    file: "inbox.ts",
-    from: "m.visible_at <= (SELECT @clock())\n        ORDER BY",
-    to: "m.visible_at < (SELECT @clock())\n        ORDER BY",
+    file: "messages.ts",
+    from: "d.visible_at <= (SELECT @clock()) AND d.kind <> 'cancel'",
+    to: "d.visible_at < (SELECT @clock()) AND d.kind <> 'cancel'",
     in: "timers\\W+a timer does not fire a millisecond early",
+  },
+  {
+    bug: "a cancel waits behind the messages that came before it",
+    file: "messages.ts",
+    from: "\"m.kind = 'start' DESC, m.kind = 'cancel' DESC, m.visible_at, m.id\"",
+    to: "\"m.kind = 'start' DESC, m.visible_at, m.id\"",
+    in: "inbox order\\W+a pending cancel is handed over first",
   },
   {
     bug: "a second message with one key takes the first one's place",

@@ -49,31 +49,32 @@ scenario("a cancel of nobody, or of one that ended, is refused to its sender", (
   };
 });
 
-scenario("a cancel before the first turn: the code sees it at its first await", () => {
-  const seen: boolean[] = [];
-  const main = orchestration("main", async (ctx) => {
-    seen.push(ctx.info.cancelRequested);
-    await ctx.sleep("1d");
-  });
-  return {
-    register: [main],
-    run: async (t) => {
-      await t.stop();
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await handle.cancel("never mind");
-      await t.boot();
-      expect(await t.failure(handle)).toMatchObject({ message: "canceled: never mind" });
-      expect(await t.story(handle)).toEqual([
-        "OrchestrationStarted",
-        "TimerCreated",
-        "OrchestrationCancelRequested",
-        "TimerCancelled 2",
-        "OrchestrationFailed cancelled",
-      ]);
-      expect(seen).toEqual([false]);
-    },
-  };
-});
+scenario(
+  "a cancel before the first turn: the code is cancelled from its first call on (4b)",
+  () => {
+    const seen: boolean[] = [];
+    const main = orchestration("main", async (ctx) => {
+      seen.push(ctx.info.cancelRequested);
+      await ctx.sleep("1d");
+    });
+    return {
+      register: [main],
+      run: async (t) => {
+        await t.stop();
+        const handle = await t.client.start(main, undefined, { id: "i" });
+        await handle.cancel("never mind");
+        await t.boot();
+        expect(await t.failure(handle)).toMatchObject({ message: "canceled: never mind" });
+        expect(await t.story(handle)).toEqual([
+          "OrchestrationStarted",
+          "OrchestrationCancelRequested",
+          "OrchestrationFailed cancelled",
+        ]);
+        expect(seen).toEqual([true]);
+      },
+    };
+  },
+);
 
 scenario("a cancel of a delayed start ends it before its time, its code not run", () => {
   let ran = false;
@@ -130,28 +131,23 @@ scenario("a cancel reaches the execution that is there when it is read", () => {
   };
 });
 
-scenario(
-  "a cancel that comes with the turn that continues as new is for the next execution",
-  () => {
-    const main = orchestration("main", async (ctx, n: number): Promise<void> => {
-      await ctx.event("go");
-      return ctx.continueAsNew(n + 1);
-    });
-    return {
-      register: [main],
-      run: async (t) => {
-        const handle = await t.client.start(main, 1, { id: "i" });
-        await t.settle();
-        await t.stop();
-        await handle.raise("go"); // first in the inbox: the turn ends with it
-        await handle.cancel("too late for the first");
-        await t.boot();
-        expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
-        expect(await t.client.get("i").executions()).toMatchObject([
-          { status: "continuedAsNew" },
-          { status: "cancelled" },
-        ]);
-      },
-    };
-  },
-);
+scenario("a pending cancel is delivered before an event that was sent earlier (4b)", () => {
+  const main = orchestration("main", async (ctx, n: number): Promise<void> => {
+    await ctx.event("go");
+    return ctx.continueAsNew(n + 1);
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, 1, { id: "i" });
+      await t.settle();
+      await t.stop();
+      await handle.raise("go"); // sent first; with it the execution would continue as new
+      await handle.cancel("enough");
+      await t.boot();
+      expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
+      expect(await t.client.get("i").executions()).toMatchObject([{ status: "cancelled" }]);
+      expect(await t.client.get("i").unread()).toMatchObject([{ name: "go" }]);
+    },
+  };
+});

@@ -1,7 +1,8 @@
 // Inbox: what waits to be told to an instance.
 //   B1. A message is deleted in the transaction that records its effect, and in no other (I6), except that
 //       the end of an execution deletes what was addressed to that execution alone.
-//   B2. Order within an inbox is (visibleAt, id); within one event name it is the id alone (semantics 4b, P7).
+//   B2. Order within an inbox: the start, a pending cancel, then (visibleAt, id); within one event name it is the id
+//       alone (semantics 4b, P7). However many messages wait, the start and the cancel are handed over first.
 //   B3. `key` de-duplicates: a second message with the same key for the same instance is not stored.
 //   B4. Messages of kind "event" outlive the execution they met; all others name the execution they are for.
 

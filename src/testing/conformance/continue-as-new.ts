@@ -124,7 +124,7 @@ export const continuing: ContractSubject = {
         await setup.leaseNothing();
         await setup.environment.advance(10_000);
         const { messages } = await setup.leaseOnly("a", BETA);
-        expect(messages.map(({ kind }) => kind)).toEqual(["start", "event", "cancel"]);
+        expect(messages.map(({ kind }) => kind)).toEqual(["start", "cancel", "event"]);
       },
     },
     {
@@ -226,6 +226,29 @@ export const continuing: ContractSubject = {
         await setup.environment.advance(5);
         const { due } = await continueAsNew(setup, held, { messagesMax: 2 });
         expect(due.map((message) => message.kind)).toEqual(["start", "event"]);
+      },
+    },
+    {
+      title:
+        "a cancel that came while the turn ran is handed over right behind the start, however much waits (4b)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        for (const data of ["1", "2", "3"]) await setup.commit(sendItem({ id: "a", data }));
+        const received = await setup.due(held);
+        const unread = received.map(({ name, data, key }) => ({ name: name ?? "", data, key }));
+        await setup.commit(sendItem({ id: "a", data: "4" }));
+        await setup.environment.advance(5);
+        await setup.commit(cancelItem("a"));
+        for (let execution = 2; execution <= 4; execution++) {
+          const { due } = await continueAsNew(setup, held, {
+            events: execution === 2 ? received.map((message) => eventText(message.data)) : [],
+            consumed: execution === 2 ? received.map((message) => message.id) : [],
+            unread: execution === 2 ? unread : [],
+            messagesMax: 2,
+          });
+          expect(due.map((message) => message.kind).slice(0, 2)).toEqual(["start", "cancel"]);
+          expect(due[1]).toMatchObject({ execution });
+        }
       },
     },
     {

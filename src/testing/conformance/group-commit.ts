@@ -63,7 +63,7 @@ export const groupCommit: ContractSubject = {
           "done",
           "done",
         ]);
-        expect(await setup.inboxKinds(held.key)).toEqual(["activity", "event", "cancel"]);
+        expect(await setup.inboxKinds(held.key)).toEqual(["cancel", "activity", "event"]);
         expect(await setup.read("ended")).toMatchObject({ status: "terminated" });
         expect(await setup.read("stuck")).toMatchObject({ blocked: "{}" });
         expect(await setup.read("freed")).toMatchObject({ owner: null });

@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import { BETA, eventText, heldFrom, outgoing, sendItem } from "./fixture.ts";
+import { BETA, cancelItem, eventText, heldFrom, outgoing, sendItem } from "./fixture.ts";
 
 export const inboxOrder: ContractSubject = {
   subject: "inbox order",
@@ -186,6 +186,23 @@ export const inboxOrder: ContractSubject = {
         const consumed = leased.messages.map((message) => message.id);
         const { due } = await setup.turn(next, { events: [eventText()], consumed, messagesMax: 2 });
         expect(due.map((message) => message.data)).toEqual(["3", "4"]);
+      },
+    },
+    {
+      title: "a pending cancel is handed over first, however many messages wait before it (4b)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        for (const data of ["1", "2", "3"]) await setup.commit(sendItem({ id: "a", data }));
+        await setup.environment.advance(5);
+        await setup.commit(cancelItem("a"));
+        const first = (messages: readonly { readonly kind: string }[]) => messages[0]?.kind;
+        expect(first(await setup.due(held, 2))).toBe("cancel");
+        expect(first(await setup.provider.readInbox(held.key))).toBe("cancel");
+        const { due } = await setup.turn(held, { events: [eventText()], messagesMax: 2 });
+        expect(first(due)).toBe("cancel");
+        await setup.turn(held, { events: [eventText()], release: true });
+        const leased = await setup.leaseOnly("a", BETA, { messagesMax: 2 });
+        expect(first(leased.messages)).toBe("cancel");
       },
     },
     {
