@@ -12,13 +12,7 @@ export {
 } from "./move-store.ts";
 export { planMove, type MovePlan } from "./move-plan.ts";
 export type { TableSum } from "./client/move-check.ts";
-export type {
-  InstanceList,
-  InstanceSummary,
-  ListOptions,
-  PruneOptions,
-  RuntimeInfo,
-} from "./client/admin.ts";
+export type { InstanceList, ListOptions, PruneOptions, RuntimeInfo } from "./client/admin.ts";
 export type { ListFilter } from "./client/list-filter.ts";
 export {
   Client,
@@ -31,7 +25,12 @@ export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./clien
 export { NodeHandle, type NodeInfo } from "./client/node-handle.ts";
 export type { ExecutionInfo } from "./client/executions.ts";
 export type { Metrics, QueueInfo, UnclaimedWork } from "./client/unclaimed.ts";
-export type { InstanceInfo, PublicStatus, WaitingFor } from "./client/instance-info.ts";
+export type {
+  InstanceInfo,
+  InstanceSummary,
+  PublicStatus,
+  WaitingFor,
+} from "./client/instance-info.ts";
 export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity-context.ts";
 export type { RegisteredWork } from "./core/claimable.ts";
 export type { BlockReason } from "./core/block.ts";

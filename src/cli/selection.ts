@@ -2,13 +2,10 @@
 //   SL1. A selection is counted and shown before anything is changed, and read page by page while it is.
 //   SL2. What a filter selects is narrowed to what the command can do anything about, so that the count is honest.
 
-import type { InstanceSummary } from "../client/admin.ts";
 import type { ListFilter } from "../client/list-filter.ts";
 import type { Client } from "../client/client.ts";
 import { CliError } from "./exit-codes.ts";
 import { filterOf, type FilterOptions } from "./filter-options.ts";
-
-const PAGE = 500;
 
 export interface SelectionOptions extends FilterOptions {
   readonly all?: true;
@@ -69,25 +66,11 @@ async function* matching(
 ): AsyncGenerator<string, void, undefined> {
   let left = limit;
   for (const filter of filters) {
-    for await (const { id } of pages(client, filter)) {
+    for await (const id of client.ids(filter)) {
       if (left-- <= 0) return;
       yield id;
     }
   }
-}
-
-/** Everything that matches, oldest first; what ends or goes meanwhile hides nothing else. */
-export async function* pages(
-  client: Client,
-  filter: ListFilter,
-): AsyncGenerator<InstanceSummary, void, undefined> {
-  let cursor: string | undefined;
-  do {
-    const options = { limit: PAGE, order: "oldest" as const };
-    const page = await client.list(filter, cursor === undefined ? options : { ...options, cursor });
-    yield* page.items;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
 }
 
 /** The filter of what matches both; undefined: nothing can. */

@@ -1,6 +1,6 @@
 // The status of an instance as a word in a colour; what is blocked says so.
 
-import type { InstanceSummary } from "../client/admin.ts";
+import type { InstanceSummary } from "../client/instance-info.ts";
 import type { PublicStatus } from "../client/instance-info.ts";
 import { cyan, dim, green, magenta, red, yellow, type Styled } from "./screen.ts";
 

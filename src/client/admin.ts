@@ -6,12 +6,11 @@ import { PerdureError } from "../core/errors.ts";
 import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import {
   isTerminalStatus,
-  type InstancePage,
-  type InstanceRecord,
-  type ListRequest,
+  type FoundInstance,
+  type FoundPage,
   type Removed,
 } from "../core/provider/index.ts";
-import { instanceInfo, type InstanceInfo } from "./instance-info.ts";
+import { instanceSummary, type InstanceSummary } from "./instance-info.ts";
 import { storeFilter, type ListFilter } from "./list-filter.ts";
 import { notFound, type Store } from "./store.ts";
 
@@ -26,8 +25,6 @@ export interface ListOptions {
   readonly limit?: number;
   readonly order?: "newest" | "oldest";
 }
-/** What a list tells of an instance: what it waits for is left to `describe`. */
-export type InstanceSummary = Omit<InstanceInfo, "waitingFor">;
 /** One page of a list. */
 export interface InstanceList {
   readonly items: readonly InstanceSummary[];
@@ -61,7 +58,7 @@ export async function listInstances(
   const request = { filter: storeFilter(filter), order, limit, cursor };
   const page = await store.read((provider) => provider.listInstances(request));
   return {
-    items: page.items.map((record) => summary(record, store)),
+    items: page.items.map((listed) => instanceSummary(listed, store.codec)),
     cursor: page.cursor ?? undefined,
   };
 }
@@ -84,9 +81,8 @@ export async function deleteMany(
   limit = BULK_DEFAULT,
 ): Promise<Removed> {
   let total = NOTHING;
-  for (const record of await matching(store, filter, limit)) {
-    if (!isTerminalStatus(record.status)) continue;
-    const { id } = record;
+  for await (const { id, status } of findInstances(store, filter, limit)) {
+    if (!isTerminalStatus(status)) continue;
     const result = await store.read((provider) => provider.deleteInstance({ id, force: false }));
     if (result.kind === "deleted") total = add(total, result);
   }
@@ -113,7 +109,7 @@ export async function pruneMany(
   checkMembers(options, PRUNE_MANY_OPTIONS, "client.pruneMany");
   const { limit, ...which } = options;
   let total = NOTHING;
-  for (const { id } of await matching(store, filter, limit ?? BULK_DEFAULT)) {
+  for await (const { id } of findInstances(store, filter, limit ?? BULK_DEFAULT)) {
     const request = { id, ...storePrune(store, which) };
     const removed = await store.read((provider) => provider.pruneExecutions(request));
     if (removed !== null) total = add(total, removed);
@@ -167,32 +163,23 @@ function add(a: Removed, b: Removed): Removed {
   };
 }
 
-async function matching(
+/** Matching instances, oldest first, read page by page. */
+export async function* findInstances(
   store: Store,
   filter: ListFilter,
-  limit: number,
-): Promise<readonly InstanceRecord[]> {
-  checkWhole(limit, 1, "limit");
-  const found: InstanceRecord[] = [];
+  limit = Infinity,
+): AsyncGenerator<FoundInstance, void, undefined> {
+  if (limit !== Infinity) checkWhole(limit, 1, "limit");
+  const wanted = { filter: storeFilter(filter), order: "oldest" } as const;
+  let left = limit;
   let cursor: string | null = null;
   do {
-    const size = Math.min(limit - found.length, PAGE_MAX);
-    const request: ListRequest = {
-      filter: storeFilter(filter),
-      order: "oldest",
-      limit: size,
-      cursor,
-    };
-    const page: InstancePage = await store.read((provider) => provider.listInstances(request));
-    found.push(...page.items);
+    const request = { ...wanted, limit: Math.min(left, PAGE_MAX), cursor };
+    const page: FoundPage = await store.read((provider) => provider.findInstances(request));
+    yield* page.items;
+    left -= page.items.length;
     cursor = page.cursor;
-  } while (cursor !== null && found.length < limit);
-  return found;
-}
-
-function summary(record: InstanceRecord, store: Store): InstanceSummary {
-  const { waitingFor: _, ...rest } = instanceInfo(record, [], store.codec);
-  return rest;
+  } while (cursor !== null && left > 0);
 }
 
 function storePrune(

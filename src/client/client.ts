@@ -39,6 +39,7 @@ import {
   countInstances,
   deleteInstance,
   deleteMany,
+  findInstances,
   listInstances,
   listRuntimes,
   pruneInstance,
@@ -213,6 +214,14 @@ export class Client {
   /** Instances that match, newest first unless said otherwise, a page at a time. */
   async list(filter: ListFilter = {}, options: ListOptions = {}): Promise<InstanceList> {
     return listInstances(this.#store, filter, options);
+  }
+  /** The ids of all instances that match, oldest first, read page by page. */
+  async *ids(
+    filter: ListFilter = {},
+    options: { readonly limit?: number } = {},
+  ): AsyncGenerator<string, void, undefined> {
+    checkMembers(options, BULK_OPTIONS, "client.ids");
+    for await (const { id } of findInstances(this.#store, filter, options.limit)) yield id;
   }
   async count(filter: ListFilter = {}): Promise<number> {
     return countInstances(this.#store, filter);

@@ -9,9 +9,11 @@ import {
   isTerminalStatus,
   type DamagedPart,
   type InstanceRecord,
+  type ListedInstance,
+  type ListedText,
   type TaskRecord,
 } from "../core/provider/index.ts";
-import { damagedPart, outcomeOf } from "./outcome.ts";
+import { damagedPart, listedErrorOf, outcomeOf, type Outcome } from "./outcome.ts";
 import type { OrchestrationError } from "../core/outcome-errors.ts";
 
 /** The status of an instance, as it is shown. */
@@ -87,14 +89,40 @@ export interface InstanceInfo {
   readonly completedAt?: Date;
 }
 
+/** What a list shows of an instance. The output, and what the instance waits for, come with `describe`. */
+export interface InstanceSummary extends Omit<InstanceInfo, "waitingFor" | "output" | "unclaimed"> {
+  /** Members too long for a list (over 16 KiB as stored), with their size in bytes; `describe` has them. */
+  readonly leftOut?: Readonly<Partial<Record<ListedText, number>>>;
+}
+
 export function instanceInfo(
   record: InstanceRecord,
   waitingFor: readonly WaitingFor[],
   codec: Codec,
 ): InstanceInfo {
+  const ending = told(() => outcomeOf(record, codec));
+  const { value: outcome } = ending;
+  const output = outcome?.kind === "value" ? { output: outcome.value } : {};
+  return { ...infoOf(record, ending, codec), ...output, waitingFor };
+}
+
+export function instanceSummary(listed: ListedInstance, codec: Codec): InstanceSummary {
+  const { leftOut } = listed;
+  const info = infoOf(
+    listed,
+    told(() => listedErrorOf(listed, codec)),
+    codec,
+  );
+  return leftOut === undefined ? info : { ...info, leftOut };
+}
+
+function infoOf(
+  record: Omit<InstanceRecord, "output">,
+  ending: Told<Outcome | null>,
+  codec: Codec,
+): Omit<InstanceInfo, "waitingFor" | "output"> {
   const { parent, customStatus } = record;
   const isDamaged = (part: DamagedPart): boolean => record.damaged?.includes(part) === true;
-  const ending = told(() => outcomeOf(record, codec));
   const status = told(() => {
     if (isDamaged("customStatus")) throw damagedPart(record, "custom status");
     return customStatus === null ? undefined : codec.decode(customStatus);
@@ -113,7 +141,6 @@ export function instanceInfo(
     execution: record.execution,
     ...(customStatus === null || "why" in status ? {} : { customStatus: status.value }),
     customStatusVersion: record.customStatusVersion,
-    ...(outcome?.kind === "value" ? { output: outcome.value } : {}),
     ...(outcome?.kind === "error" ? { error: outcome.error } : {}),
     ...(unreadable === undefined ? {} : { unreadable }),
     ...(record.blocked === null ? {} : { blocked: blockOf(record.blocked) }),
@@ -122,7 +149,6 @@ export function instanceInfo(
     priority: record.priority,
     ...(record.paused === null ? {} : { paused: pauseOf(record.paused) }),
     ...(record.cancelRequested === null ? {} : { cancelled: cancelOf(record.cancelRequested) }),
-    waitingFor,
     createdAt: new Date(record.createdAt),
     updatedAt: new Date(record.updatedAt),
     ...(record.completedAt === null ? {} : { completedAt: new Date(record.completedAt) }),

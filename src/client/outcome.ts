@@ -5,7 +5,11 @@ import { PerdureError } from "../core/errors.ts";
 import { fromFailure, openFailure } from "../core/failure.ts";
 import type { EventBody, OrchestrationFailed } from "../core/history-events.ts";
 import { OrchestrationError } from "../core/outcome-errors.ts";
-import { isTerminalStatus, type InstanceRecord } from "../core/provider/index.ts";
+import {
+  isTerminalStatus,
+  type InstanceRecord,
+  type ListedInstance,
+} from "../core/provider/index.ts";
 
 export type Outcome =
   | { readonly kind: "value"; readonly value: unknown }
@@ -20,6 +24,13 @@ export function outcomeOf(record: InstanceRecord, codec: Codec): Outcome | null 
     return { kind: "value", value: codec.decode(record.output ?? "null") };
   }
   return { kind: "error", error: orchestrationError(parseFailed(record.error), codec) };
+}
+
+/** Null unless the instance ended with an error that the list has read. */
+export function listedErrorOf(listed: ListedInstance, codec: Codec): Outcome | null {
+  if (listed.damaged?.includes("ending") === true) throw damagedPart(listed, "status or error");
+  if (listed.error === null) return null;
+  return { kind: "error", error: orchestrationError(parseFailed(listed.error), codec) };
 }
 
 /** Null when the event does not end an execution with a result. */
@@ -47,7 +58,7 @@ function orchestrationError(failed: OrchestrationFailed, codec: Codec): Orchestr
   return Object.assign(error, { compensationErrors });
 }
 
-export function damagedPart({ id }: InstanceRecord, what: string): PerdureError {
+export function damagedPart({ id }: Pick<InstanceRecord, "id">, what: string): PerdureError {
   const message = `The ${what} of instance "${id}" is not what was written: its checksum differs.`;
   return new PerdureError("HISTORY_CORRUPT", message);
 }

@@ -1,6 +1,6 @@
 // The tree under an instance: itself, its children, and theirs.
 
-import type { InstanceRecord, InstanceStatus } from "../core/provider/index.ts";
+import type { FoundInstance, InstanceStatus } from "../core/provider/index.ts";
 import type { Store } from "./store.ts";
 
 /** An instance with its children and theirs. */
@@ -10,7 +10,10 @@ export interface InstanceTree {
   readonly children: readonly InstanceTree[];
 }
 
-export async function treeOf(store: Store, record: InstanceRecord): Promise<InstanceTree> {
+export async function treeOf(
+  store: Store,
+  record: Pick<FoundInstance, "id" | "status">,
+): Promise<InstanceTree> {
   const children: InstanceTree[] = [];
   const list = await store.read((provider) => provider.listChildren(record.id));
   for (const child of list) children.push(await treeOf(store, child));

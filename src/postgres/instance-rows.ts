@@ -2,7 +2,14 @@
 
 import { isDamaged } from "../core/checksum.ts";
 import type { ParentLink } from "../core/history-events.ts";
-import type { DamagedPart, InstanceRecord, InstanceStatus } from "../core/provider/instances.ts";
+import {
+  LISTED_BYTES_MAX,
+  type DamagedPart,
+  type FoundInstance,
+  type InstanceRecord,
+  type InstanceStatus,
+  type ListedInstance,
+} from "../core/provider/instances.ts";
 import { INSTANCE_STATUSES, isAttributes } from "../core/provider/row-checks.ts";
 import { integer, integerOrNull, json, text, textOrNull, word, type Row } from "./columns.ts";
 
@@ -16,11 +23,29 @@ export const HEAD_COLUMNS = `
   i.key, i.id, i.run_id, i.execution, i.status, i.last_event, i.blocked, i.paused,
   i.cancel_requested, i.error, i.lease_owner, i.lease_token, i.parent_id, i.parent_run_id,
   i.parent_execution, i.parent_sequence, ${TARGET} AS target`;
-export const RECORD_COLUMNS = `
-  key, id, run_id, name, version, execution, status, output, error, blocked, paused, custom_status,
+/** Columns of a record that are short in every instance. */
+const SHORT_COLUMNS = `
+  key, id, run_id, name, version, execution, status, blocked, paused,
   status_version, cancel_requested, parent_id, parent_run_id, parent_execution, parent_sequence,
-  attributes, priority, last_event, copied_until, lease_owner, created_at, updated_at, completed_at,
+  priority, last_event, copied_until, lease_owner, created_at, updated_at, completed_at`;
+export const RECORD_COLUMNS = `${SHORT_COLUMNS},
+  output, error, custom_status, attributes,
   ending_checksum, custom_status_checksum, attributes_checksum`;
+const FITS = (column: string): string => `octet_length(${column}) <= ${LISTED_BYTES_MAX}`;
+/** What a list reads (AD5). A text that does not fit is replaced, and its checksum is not read. */
+export const LISTED_COLUMNS = `${SHORT_COLUMNS},
+  NULL AS output,
+  CASE WHEN ${FITS("error")} THEN error END AS error,
+  CASE WHEN ${FITS("error")} THEN ending_checksum END AS ending_checksum,
+  octet_length(error) AS error_bytes,
+  CASE WHEN ${FITS("custom_status")} THEN custom_status END AS custom_status,
+  CASE WHEN ${FITS("custom_status")} THEN custom_status_checksum END AS custom_status_checksum,
+  octet_length(custom_status) AS custom_status_bytes,
+  CASE WHEN ${FITS("attributes")} THEN attributes ELSE '{}' END AS attributes,
+  CASE WHEN ${FITS("attributes")} THEN attributes_checksum END AS attributes_checksum,
+  octet_length(attributes) AS attributes_bytes`;
+/** What a search reads. */
+export const FOUND_COLUMNS = "key, id, status, created_at, completed_at";
 
 /** What an item has to know of an instance that it meets. */
 export interface InstanceHead {
@@ -92,6 +117,32 @@ export function toRecord(row: Row): InstanceRecord {
     updatedAt: integer(row, "updated_at"),
     completedAt: integerOrNull(row, "completed_at"),
     ...(damaged.length === 0 ? {} : { damaged }),
+  };
+}
+
+/** Of LISTED_COLUMNS. */
+export function toListed(row: Row): ListedInstance {
+  const { output: _, ...record } = toRecord(row);
+  const tooLong = LISTED_TEXTS.flatMap(([name, column]) => {
+    const bytes = integerOrNull(row, column) ?? 0;
+    return bytes > LISTED_BYTES_MAX ? [[name, bytes] as const] : [];
+  });
+  return tooLong.length === 0 ? record : { ...record, leftOut: Object.fromEntries(tooLong) };
+}
+const LISTED_TEXTS = [
+  ["error", "error_bytes"],
+  ["customStatus", "custom_status_bytes"],
+  ["attributes", "attributes_bytes"],
+] as const;
+
+/** Of FOUND_COLUMNS. */
+export function toFound(row: Row): FoundInstance {
+  return {
+    key: integer(row, "key"),
+    id: text(row, "id"),
+    status: word(row, "status", INSTANCE_STATUSES),
+    createdAt: integer(row, "created_at"),
+    completedAt: integerOrNull(row, "completed_at"),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Environment } from "../core/environment.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import type {
   DeleteResult,
+  FoundPage,
   InstanceFilter,
   InstancePage,
   InstanceStatistics,
@@ -21,6 +22,7 @@ import type {
 import type { CommitItem, CommitResult, SendItem, StartItem } from "../core/provider/commit.ts";
 import type {
   ExecutionRecord,
+  FoundInstance,
   InstanceRecord,
   LeasedInstances,
   LeaseInstancesRequest,
@@ -225,11 +227,15 @@ export class PostgresProvider implements Provider {
     return this.#parts.listing.list(request);
   }
 
+  findInstances(request: ListRequest): Promise<FoundPage> {
+    return this.#parts.listing.find(request);
+  }
+
   countInstances(filter: InstanceFilter): Promise<number> {
     return this.#parts.listing.count(filter);
   }
 
-  listChildren(id: string): Promise<readonly InstanceRecord[]> {
+  listChildren(id: string): Promise<readonly FoundInstance[]> {
     return this.#parts.listing.children(id);
   }
 

@@ -38,7 +38,7 @@ export async function recordHistory(
 
 export async function recordOf(
   provider: Provider,
-  record: InstanceRecord,
+  record: Omit<InstanceRecord, "output">,
   execution = record.execution,
 ): Promise<RecordedHistory> {
   const rows = await provider.readHistory({ key: record.key, execution });

@@ -7,7 +7,7 @@ import type { Committer } from "../core/committer.ts";
 import type { Failure } from "../core/failure.ts";
 import type { OrchestrationCancelRequested, OrchestrationFailed } from "../core/history-events.ts";
 import type { WaitingRecord } from "../core/provider/admin.ts";
-import type { InstanceRecord } from "../core/provider/instances.ts";
+import type { ListedInstance } from "../core/provider/instances.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
 import { parseTarget } from "../core/targets.ts";
@@ -111,7 +111,7 @@ export class UnregisteredFailures {
     }
   }
 
-  async #isDueSince(record: InstanceRecord, latest: number): Promise<boolean> {
+  async #isDueSince(record: ListedInstance, latest: number): Promise<boolean> {
     if (record.blocked !== null || record.owner !== null) return false;
     const messages = await this.#o.provider.readInbox(record.key);
     return messages.some(({ visibleAt }) => visibleAt <= latest);

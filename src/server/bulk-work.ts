@@ -10,7 +10,7 @@ import { GROUP_MAX } from "../core/committer.ts";
 import { isPerdureError } from "../core/errors.ts";
 import type { CallBase } from "./route.ts";
 import type { bulkAnswer, which } from "./schemas/bulk.ts";
-import { PAGE_MAX, type BodyFilter } from "./schemas/filter.ts";
+import type { BodyFilter } from "./schemas/filter.ts";
 import type { removed } from "./schemas/store.ts";
 
 const LIMIT_DEFAULT = 1_000;
@@ -35,16 +35,8 @@ export async function toEach(
   const filter = narrowed(asked.filter, open);
   const matched = await client.count(filter);
   if (asked.dryRun === true) return outcome(true, matched, 0, []);
-  const ids: string[] = [];
-  let cursor: string | undefined;
   const limit = Math.min(asked.limit ?? LIMIT_DEFAULT, settings.limits.bulkMax);
-  do {
-    const size = Math.min(PAGE_MAX, limit - ids.length);
-    const from = cursor === undefined ? {} : { cursor };
-    const page = await client.list(filter, { limit: size, order: "oldest", ...from });
-    ids.push(...page.items.map(({ id }) => id));
-    cursor = page.cursor;
-  } while (cursor !== undefined && ids.length < limit);
+  const ids = await Array.fromAsync(client.ids(filter, { limit }));
   const refused: BulkAnswer["refused"] = [];
   for (let at = 0; at < ids.length; at += GROUP_MAX) {
     const group = ids.slice(at, at + GROUP_MAX).map(async (id) => {

@@ -103,7 +103,7 @@ export class Sampler {
   }
 
   async #latency(since: number): Promise<NonNullable<SampleShape["latency"]> | null> {
-    const page = await this.#provider.listInstances({
+    const page = await this.#provider.findInstances({
       filter: { status: TERMINAL_STATUSES },
       order: "newest",
       limit: LOOKED_AT,

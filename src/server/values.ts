@@ -20,11 +20,16 @@ export interface WriteOptions {
   readonly charsMax?: number;
 }
 
+/** Stands for a value that is too long for its place. */
+export function cutValue(chars: number): { readonly [CUT]: { readonly chars: number } } {
+  return { [CUT]: { chars } };
+}
+
 /** A decoded value for an answer; undefined: leave the member out. */
 export function toHttp(value: unknown, { charsMax = Infinity }: WriteOptions = {}): unknown {
   if (value === undefined) return undefined;
   const text = defaultCodec.encode(value);
-  if (text.length > charsMax) return { [CUT]: { chars: text.length } };
+  if (text.length > charsMax) return cutValue(text.length);
   if (text.startsWith("~")) return { [MARK]: JSON.parse(text.slice(1)) as unknown };
   return markOf(value) === undefined ? value : { [MARK]: taggedTree(value) };
 }
@@ -32,7 +37,7 @@ export function toHttp(value: unknown, { charsMax = Infinity }: WriteOptions = {
 /** A stored payload for an answer. One that cannot be read says so and spoils nothing around it. */
 export function payloadToHttp(text: string, codec: Codec, options: WriteOptions = {}): unknown {
   const { charsMax = Infinity } = options;
-  if (text.length > charsMax) return { [CUT]: { chars: text.length } };
+  if (text.length > charsMax) return cutValue(text.length);
   try {
     return toHttp(codec.decode(text), options);
   } catch (error) {

@@ -5,12 +5,17 @@
 
 import type { StatementSync } from "node:sqlite";
 import { PerdureError } from "../core/errors.ts";
-import type { InstanceFilter, InstancePage, ListRequest } from "../core/provider/admin.ts";
-import type { InstanceRecord } from "../core/provider/instances.ts";
-import { integer } from "./columns.ts";
+import type {
+  FoundPage,
+  InstanceFilter,
+  InstancePage,
+  ListRequest,
+} from "../core/provider/admin.ts";
+import type { FoundInstance } from "../core/provider/instances.ts";
+import { integer, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { conditionOf } from "./instance-filter.ts";
-import { toRecord } from "./instance-rows.ts";
+import { FOUND_COLUMNS, LISTED_COLUMNS, toFound, toListed } from "./instance-rows.ts";
 
 export class Listing {
   readonly #connection: Connection;
@@ -19,21 +24,33 @@ export class Listing {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#selectChildren = connection.prepare(
-      "SELECT * FROM instances WHERE parent_id = ? ORDER BY created_at, key",
+      `SELECT ${FOUND_COLUMNS} FROM instances WHERE parent_id = ? ORDER BY created_at, key`,
     );
   }
 
-  list({ filter, order, limit, cursor }: ListRequest): Promise<InstancePage> {
+  list(request: ListRequest): Promise<InstancePage> {
+    return this.#page(request, LISTED_COLUMNS, toListed);
+  }
+
+  find(request: ListRequest): Promise<FoundPage> {
+    return this.#page(request, FOUND_COLUMNS, toFound);
+  }
+
+  #page<Item extends Pick<FoundInstance, "key" | "createdAt">>(
+    { filter, order, limit, cursor }: ListRequest,
+    columns: string,
+    toItem: (row: Row) => Item,
+  ): Promise<{ items: Item[]; cursor: string | null }> {
     return this.#connection.read(() => {
       const { sql, values } = conditionOf(filter);
       const seen = cursor === null ? [] : placeOf(cursor);
       const [beyond, direction] = order === "newest" ? ["<", "DESC"] : [">", "ASC"];
       const after = cursor === null ? "1" : `(created_at, key) ${beyond} (?, ?)`;
       const select = this.#connection.prepare(`
-        SELECT * FROM instances WHERE ${sql} AND ${after}
+        SELECT ${columns} FROM instances WHERE ${sql} AND ${after}
         ORDER BY created_at ${direction}, key ${direction} LIMIT ?`);
       const rows = select.all(...values, ...seen, limit + 1);
-      const items = rows.slice(0, limit).map(toRecord);
+      const items = rows.slice(0, limit).map(toItem);
       const last = rows.length > limit ? items.at(-1) : undefined;
       return { items, cursor: last === undefined ? null : cursorOf(last) };
     });
@@ -50,12 +67,12 @@ export class Listing {
   }
 
   /** Direct ones, of all the parent's executions, oldest first. */
-  children(id: string): Promise<readonly InstanceRecord[]> {
-    return this.#connection.read(() => this.#selectChildren.all(id).map(toRecord));
+  children(id: string): Promise<readonly FoundInstance[]> {
+    return this.#connection.read(() => this.#selectChildren.all(id).map(toFound));
   }
 }
 
-function cursorOf({ createdAt, key }: InstanceRecord): string {
+function cursorOf({ createdAt, key }: Pick<FoundInstance, "key" | "createdAt">): string {
   return Buffer.from(`${createdAt}:${key}`).toString("base64url");
 }
 

@@ -244,8 +244,8 @@ export const orphansDescendants: Breakage = (real) => ({
     const children = await real.listChildren(request.id);
     const result = await real.deleteInstance(request);
     if (result.kind === "deleted") {
-      for (const { id, runId, name } of children) {
-        await real.commit([orphan({ id, runId, name })]);
+      for (const { id } of children) {
+        await real.commit([orphan({ id, runId: `run-of-${id}`, name: "orphan" })]);
       }
     }
     return result;

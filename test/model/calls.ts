@@ -119,7 +119,10 @@ export function answerOfModel(store: ModelStore, call: Call): unknown {
       return found === undefined ? null : toRecord(found);
     }
     case "listInstances": {
-      const all = [...store.instances.values()].map(toRecord);
+      const all = [...store.instances.values()].map((one) => {
+        const { output: _, ...listed } = toRecord(one);
+        return listed;
+      });
       return inOrderOfIds(all.filter(({ name }) => name === call.name));
     }
     case "readHistory":

@@ -2,7 +2,7 @@
 // there is, every few steps.
 
 import { isDeepStrictEqual } from "node:util";
-import type { CommitItem, InstanceRecord, Provider } from "../../src/core/provider/index.ts";
+import type { CommitItem, Provider } from "../../src/core/provider/index.ts";
 import { VirtualEnvironment } from "../../src/testing/index.ts";
 import { startedText, startItem } from "../../src/testing/conformance/fixture.ts";
 import type { OpenedProvider, OpenProvider } from "../../src/testing/conformance/index.ts";
@@ -186,18 +186,20 @@ async function reopen(side: Side): Promise<void> {
 
 /** As `snapshot` shows it. */
 async function look(provider: Provider): Promise<unknown> {
-  const { items } = await provider.listInstances({
+  const { items } = await provider.findInstances({
     ...{ filter: {}, order: "oldest", limit: 1_000, cursor: null },
   });
   const runtimes = await provider.listRuntimes();
   return {
     runtimes: runtimes.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    instances: await Promise.all(items.map((record) => lookAt(provider, record))),
+    instances: await Promise.all(items.map(({ id }) => lookAt(provider, id))),
   };
 }
 
-async function lookAt(provider: Provider, record: InstanceRecord): Promise<unknown> {
-  const { key, id, execution } = record;
+async function lookAt(provider: Provider, id: string): Promise<unknown> {
+  const record = await provider.readInstance(id);
+  if (record === null) return null;
+  const { key, execution } = record;
   const [executions, history, inbox, tasks, keyValues] = await Promise.all([
     provider.readExecutions(key),
     provider.readHistory({ key, execution }),

@@ -112,10 +112,10 @@ test("a status that the operation cannot be done to finds nothing", async () => 
 test("what one instance refuses stops nobody, and is told", async () => {
   const { scene, client } = await withWorkers(3);
   const { provider } = scene.perdure;
-  const list = provider.listInstances.bind(provider);
+  const find = provider.findInstances.bind(provider);
   // Between being found and being cancelled, one of them ends.
-  provider.listInstances = async (request) => {
-    const page = await list(request);
+  provider.findInstances = async (request) => {
+    const page = await find(request);
     await scene.perdure.client.get("w-1").terminate("meanwhile");
     return page;
   };

@@ -1,9 +1,12 @@
 // Values of users over HTTP: what is read is what was written.
 
 import fc from "fast-check";
+import * as v from "valibot";
 import { expect, test } from "vitest";
-import { defaultCodec, type Codec } from "../../src/index.ts";
+import { Client, defaultCodec, type Codec } from "../../src/index.ts";
+import { summary } from "../../src/server/schemas/instance.ts";
 import { fromHttp, givenValue, payloadToHttp, toHttp } from "../../src/server/values.ts";
+import { summaryToHttp } from "../../src/server/wire/instance.ts";
 import { echo, openScene } from "./support.ts";
 
 const EXOTIC: readonly unknown[] = [
@@ -109,7 +112,43 @@ test("a value that is too long for its place, or that cannot be read, is a marke
   expect(payloadToHttp("broken", defaultCodec)).toHaveProperty("$perdureUnreadable");
 });
 
-test("in a list long values are cut and errors told in brief", async () => {
+test("a list decodes no output", async () => {
+  const { as, perdure } = await openScene();
+  await (await perdure.client.start(echo, "secret", { id: "one" })).result();
+  const codec: Codec = {
+    encode: defaultCodec.encode,
+    decode: () => {
+      throw new Error("an output was read");
+    },
+  };
+  const listed = await new Client(perdure.provider, { codec }).list();
+  expect(listed.items).toMatchObject([{ id: "one", status: "completed" }]);
+  expect(listed.items[0]).not.toHaveProperty("unreadable");
+  expect(await as("viewer").get("one").describe()).toMatchObject({ output: "secret" });
+});
+
+test("a list shows the size of a text that is too long for it", () => {
+  const listed = summaryToHttp({
+    id: "one",
+    name: "work",
+    version: "1.0.0",
+    status: "terminated",
+    execution: 1,
+    customStatusVersion: 1,
+    attributes: {},
+    priority: 3,
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
+    leftOut: { customStatus: 20_000, error: 30_000, attributes: 40_000 },
+  });
+  expect(v.parse(summary, listed)).toMatchObject({
+    customStatus: { $perdureCut: { chars: 20_000 } },
+    error: { kind: "terminated", message: expect.stringContaining("30000 bytes") as string },
+    attributesLeftOut: 40_000,
+  });
+});
+
+test("a list has no outputs and shortens errors", async () => {
   const { as, perdure } = await openScene();
   await (await perdure.client.start(echo, "x".repeat(10_000), { id: "long" })).result();
   await (
@@ -118,6 +157,6 @@ test("in a list long values are cut and errors told in brief", async () => {
     .result()
     .catch(() => undefined);
   const { items } = await as("viewer").list({}, { order: "oldest" });
-  expect(items[0]?.output).toEqual({ $perdureCut: { chars: 10_002 } });
+  expect(items[0]).not.toHaveProperty("output");
   expect(items[1]?.error).toEqual({ kind: "failed", name: "Error", message: "it went wrong" });
 });

@@ -17,7 +17,6 @@ import { addFilterOptions, filterOf, STATUSES, type FilterOptions } from "../fil
 import { wholeNumber } from "../numbers.ts";
 import { Progress } from "../progress.ts";
 import { tellReport } from "../replay-report.ts";
-import { pages } from "../selection.ts";
 import { neededConfig, Session } from "../session.ts";
 import { looksLikeAddress } from "../store-address.ts";
 
@@ -108,7 +107,7 @@ async function storeSource({ client, provider }: Session, options: CheckOptions)
     count: Math.min(await client.count(filter), limit),
     async *histories() {
       let left = limit;
-      for await (const { id } of pages(client, filter)) {
+      for await (const id of client.ids(filter)) {
         if (left-- <= 0) return;
         try {
           yield { recorded: await recordHistory(provider, id) };

@@ -1,6 +1,6 @@
 // perdure list: instances that match, a page at a time.
 
-import type { InstanceSummary } from "../../client/admin.ts";
+import type { InstanceSummary } from "../../client/instance-info.ts";
 import { maskAddress } from "../../core/secrets.ts";
 import { summaryToHttp } from "../../server/wire/instance.ts";
 import { defineCommand, type Program } from "../define-command.ts";

@@ -5,8 +5,10 @@
 //   AD3. Deleting removes everything of an instance and of its descendants in one transaction. Without `force` it
 //        refuses a live instance (or one with live descendants) and a child whose parent still exists.
 //   AD4. Pruning never touches the newest execution, nor key-values, status or messages.
+//   AD5. Lists and searches read the columns they return and no others: their cost does not depend on the size of
+//        outputs.
 
-import type { InstanceRecord, InstanceStatus } from "./instances.ts";
+import type { FoundInstance, InstanceStatus, ListedInstance } from "./instances.ts";
 import type { KeyValueRecord } from "./state.ts";
 
 /** Which instances are meant: members are ANDed, an absent one matches everything, an empty list nothing. */
@@ -35,8 +37,14 @@ export interface ListRequest {
 }
 /** One page of a list. */
 export interface InstancePage {
-  readonly items: readonly InstanceRecord[];
+  readonly items: readonly ListedInstance[];
   /** Null: there is no more. */
+  readonly cursor: string | null;
+}
+/** One page of a search. */
+export interface FoundPage {
+  readonly items: readonly FoundInstance[];
+  /** Null: there is no more. `listInstances` accepts it too. */
   readonly cursor: string | null;
 }
 
@@ -123,9 +131,11 @@ export interface InstanceStatistics {
 /** The part of a provider that finds, counts, deletes and prunes. */
 export interface AdminStore {
   listInstances(request: ListRequest): Promise<InstancePage>;
+  /** The same instances in the same order, for callers that act on them: ids, statuses and times. */
+  findInstances(request: ListRequest): Promise<FoundPage>;
   countInstances(filter: InstanceFilter): Promise<number>;
   /** Direct children, oldest first. */
-  listChildren(id: string): Promise<readonly InstanceRecord[]>;
+  listChildren(id: string): Promise<readonly FoundInstance[]>;
   deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult>;
   /** Null: there is no such instance. */
   pruneExecutions(request: PruneRequest): Promise<Removed | null>;

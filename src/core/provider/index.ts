@@ -12,13 +12,17 @@ export type * from "./transactions.ts";
 export type * from "./transfer.ts";
 export {
   isTerminalStatus,
+  LISTED_BYTES_MAX,
   TERMINAL_STATUSES,
   type DamagedPart,
   type ExecutionRecord,
+  type FoundInstance,
   type InstanceRecord,
   type InstanceStatus,
   type LeasedInstance,
   type LeasedInstances,
   type LeaseInstancesRequest,
+  type ListedInstance,
+  type ListedText,
   type TerminalStatus,
 } from "./instances.ts";

@@ -62,6 +62,26 @@ export interface InstanceRecord {
 /** "ending": status, output and error. */
 export type DamagedPart = "ending" | "customStatus" | "attributes";
 
+/** A text that a list reads only up to LISTED_BYTES_MAX bytes. */
+export type ListedText = "error" | "customStatus" | "attributes";
+/** The longest stored text that a list reads, in bytes. A page of 1,000 instances stays below 50 MB. */
+export const LISTED_BYTES_MAX = 16_384;
+
+/** An instance as lists read it. The output is not read, so damage to an output shows in `readInstance` only. */
+export interface ListedInstance extends Omit<InstanceRecord, "output"> {
+  /** Texts longer than LISTED_BYTES_MAX, with their size in bytes: they are null, or {}, in the record. */
+  readonly leftOut?: Readonly<Partial<Record<ListedText, number>>>;
+}
+
+/** The least a search reads of an instance: enough to act on it. */
+export interface FoundInstance {
+  readonly key: number;
+  readonly id: string;
+  readonly status: InstanceStatus;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+}
+
 /** An instance that a runtime may write to, with what it needs for its next turn. */
 export interface LeasedInstance {
   readonly key: number;

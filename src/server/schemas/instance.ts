@@ -65,7 +65,6 @@ const common = {
   execution: whole,
   customStatus: v.exactOptional(value),
   customStatusVersion: whole,
-  output: v.exactOptional(value),
   unreadable: v.exactOptional(v.string()),
   blocked: v.exactOptional(block),
   parent: v.exactOptional(v.object({ id: v.string(), sequence: whole })),
@@ -82,13 +81,19 @@ const common = {
 
 export const instance = v.object({
   ...common,
+  output: v.exactOptional(value),
   error: v.exactOptional(ending),
   waitingFor: v.array(waiting),
   unclaimed: v.exactOptional(v.string()),
 });
 
-/** Long values are cut and errors told in brief: a page of a thousand stays a page. */
-export const summary = v.object({ ...common, error: v.exactOptional(briefEnding) });
+/** Without the output; long values are cut and errors shortened, so that a page of 1,000 stays small. */
+export const summary = v.object({
+  ...common,
+  error: v.exactOptional(briefEnding),
+  /** Attributes over 16 KiB are left out, and their size in bytes is here. */
+  attributesLeftOut: v.exactOptional(whole),
+});
 
 export const instancePage = v.object({
   items: v.array(summary),

@@ -1,13 +1,12 @@
 // Instances on their way out.
 
 import type * as v from "valibot";
-import type { InstanceSummary } from "../../client/admin.ts";
-import type { InstanceInfo, WaitingFor } from "../../client/instance-info.ts";
+import type { InstanceInfo, InstanceSummary, WaitingFor } from "../../client/instance-info.ts";
 import type { InstanceTree } from "../../client/tree.ts";
 import type { Codec } from "../../core/codec.ts";
 import type { instance, summary, waiting } from "../schemas/instance.ts";
 import type { TreeShape } from "../schemas/shapes.ts";
-import { toHttp, type WriteOptions } from "../values.ts";
+import { cutValue, toHttp, type WriteOptions } from "../values.ts";
 import { briefEndingToHttp, endingToHttp } from "./failure.ts";
 
 /** Of a value in a list. */
@@ -19,6 +18,7 @@ export type SummaryShape = v.InferInput<typeof summary>;
 export function instanceToHttp(info: InstanceInfo, codec: Codec): InstanceShape {
   return {
     ...commonToHttp(info, {}),
+    ...member("output", toHttp(info.output)),
     ...(info.error === undefined ? {} : { error: endingToHttp(info.error, codec) }),
     waitingFor: info.waitingFor.map(waitingToHttp),
     ...(info.unclaimed === undefined ? {} : { unclaimed: info.unclaimed }),
@@ -26,16 +26,28 @@ export function instanceToHttp(info: InstanceInfo, codec: Codec): InstanceShape 
 }
 
 export function summaryToHttp(info: InstanceSummary): SummaryShape {
+  const { error, leftOut = {} } = info;
+  const { customStatus: statusBytes, error: errorBytes, attributes: attributesBytes } = leftOut;
   return {
     ...commonToHttp(info, { charsMax: LISTED_CHARS_MAX }),
-    ...(info.error === undefined ? {} : { error: briefEndingToHttp(info.error) }),
+    ...(statusBytes === undefined ? {} : { customStatus: cutValue(statusBytes) }),
+    ...(error === undefined ? {} : { error: briefEndingToHttp(error) }),
+    ...(errorBytes === undefined ? {} : { error: longEnding(info.status, errorBytes) }),
+    ...(attributesBytes === undefined ? {} : { attributesLeftOut: attributesBytes }),
   };
 }
 
+/** Stands for an error that a list does not read. */
+function longEnding(status: string, bytes: number): NonNullable<SummaryShape["error"]> {
+  const kind = status === "cancelled" || status === "terminated" ? status : "failed";
+  const message = `The error has ${bytes} bytes, too many for a list; read the instance to see it.`;
+  return { kind, name: "Error", message };
+}
+
 function commonToHttp(
-  info: InstanceSummary,
+  info: Omit<InstanceSummary, "leftOut">,
   options: WriteOptions,
-): Omit<InstanceShape, "error" | "waitingFor" | "unclaimed"> {
+): Omit<InstanceShape, "error" | "output" | "waitingFor" | "unclaimed"> {
   const { version, unreadable, blocked, parent, paused, cancelled, completedAt } = info;
   return {
     id: info.id,
@@ -45,7 +57,6 @@ function commonToHttp(
     execution: info.execution,
     ...member("customStatus", toHttp(info.customStatus, options)),
     customStatusVersion: info.customStatusVersion,
-    ...member("output", toHttp(info.output, options)),
     ...(unreadable === undefined ? {} : { unreadable }),
     ...(blocked === undefined ? {} : { blocked: blockToHttp(blocked) }),
     ...(parent === undefined ? {} : { parent }),

@@ -1,9 +1,22 @@
 // Listing: every instance in order of creation, page by page (AD2).
 
 import { expect } from "vitest";
-import type { InstanceFilter, ListRequest } from "../../core/provider/index.ts";
+import {
+  LISTED_BYTES_MAX,
+  type InstanceFilter,
+  type InstanceRecord,
+  type ListRequest,
+} from "../../core/provider/index.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, cancelItem, eventText, newInstance, sendItem, startItem } from "./fixture.ts";
+import {
+  ALPHA,
+  cancelItem,
+  eventText,
+  newInstance,
+  sendItem,
+  startItem,
+  stateChange,
+} from "./fixture.ts";
 import type { Setup } from "./setup.ts";
 
 /** The ids of one page. */
@@ -46,6 +59,10 @@ async function startMany(setup: Setup, count: number, prefix = "i"): Promise<str
   return ids;
 }
 
+function withoutOutput({ output: _, ...rest }: InstanceRecord): Omit<InstanceRecord, "output"> {
+  return rest;
+}
+
 export const listing: ContractSubject = {
   subject: "listing",
   cases: [
@@ -58,13 +75,62 @@ export const listing: ContractSubject = {
       },
     },
     {
-      title: "an instance is listed as it is read",
+      title: "an instance is listed as it is read, without its output",
       async run(setup) {
         const held = await setup.hold("a", { attributes: { customer: "42" }, priority: 2 });
         await setup.turn(held, { events: [eventText()], starts: [newInstance({ id: "b" })] });
         const request = { filter: {}, order: "oldest", limit: 10, cursor: null } as const;
         const { items } = await setup.provider.listInstances(request);
-        expect(items).toEqual([await setup.read("a"), await setup.read("b")]);
+        expect(items).toEqual([
+          withoutOutput(await setup.read("a")),
+          withoutOutput(await setup.read("b")),
+        ]);
+      },
+    },
+    {
+      title: "a list reads no output, and leaves out texts that are too long for it (AD5)",
+      async run(setup) {
+        const long = "x".repeat(LISTED_BYTES_MAX + 1);
+        const ended = await setup.hold("ended");
+        await setup.complete(ended, JSON.stringify(long));
+        const held = await setup.hold("held", { attributes: { note: long } });
+        await setup.turn(held, { state: stateChange({ status: { value: long } }) });
+        const failed = await setup.hold("failed");
+        const error = JSON.stringify({ kind: "OrchestrationFailed", note: long });
+        await setup.turn(failed, {
+          events: [eventText()],
+          change: { kind: "ended", status: "failed", output: null, error },
+        });
+        const request = { filter: {}, order: "oldest", limit: 10, cursor: null } as const;
+        const { items } = await setup.provider.listInstances(request);
+        expect(items.map(({ id }) => id)).toEqual(["ended", "held", "failed"]);
+        expect(items[0]).not.toHaveProperty("output");
+        expect(items[0]).not.toHaveProperty("leftOut");
+        const attributes = JSON.stringify({ note: long }).length;
+        expect(items[1]).toMatchObject({
+          customStatus: null,
+          attributes: {},
+          leftOut: { customStatus: long.length, attributes },
+        });
+        expect(items[2]).toMatchObject({ error: null, leftOut: { error: error.length } });
+        for (const item of items) expect(item).not.toHaveProperty("damaged");
+        expect((await setup.read("ended")).output).toBe(JSON.stringify(long));
+      },
+    },
+    {
+      title: "a search finds what a list shows, page by page, with the same cursors",
+      async run(setup) {
+        const ids = await startMany(setup, 7);
+        const request = { filter: {}, order: "newest", limit: 3, cursor: null } as const;
+        const first = await setup.provider.findInstances(request);
+        const { key, id, status, createdAt, completedAt } = await setup.read("i06");
+        expect(first.items[0]).toEqual({ key, id, status, createdAt, completedAt });
+        const { cursor } = first;
+        const second = await setup.provider.listInstances({ ...request, cursor });
+        const third = await setup.provider.findInstances({ ...request, cursor: second.cursor });
+        const found = [first, second, third].flatMap((page) => page.items.map((item) => item.id));
+        expect(found).toEqual(ids.toReversed());
+        expect(third.cursor).toBeNull();
       },
     },
     {
@@ -238,7 +304,8 @@ export const listing: ContractSubject = {
         });
         const children = await setup.provider.listChildren("parent");
         expect(children.map(({ id }) => id)).toEqual(["z", "b", "a"]);
-        expect(children[2]).toEqual(await setup.read("a"));
+        const { key, id, status, createdAt, completedAt } = await setup.read("a");
+        expect(children[2]).toEqual({ key, id, status, createdAt, completedAt });
         expect(await setup.provider.listChildren("other")).toEqual([]);
         expect(await setup.provider.listChildren("nobody")).toEqual([]);
       },

@@ -23,7 +23,9 @@ export async function auditStore(store: Provider, codec: Codec): Promise<Audit> 
   const faults: string[] = [];
   const recorded: string[] = [];
   const request = { filter: {}, order: "oldest", limit: INSTANCES_MAX, cursor: null } as const;
-  for (const record of (await store.listInstances(request)).items) {
+  for (const { id } of (await store.findInstances(request)).items) {
+    const record = await store.readInstance(id);
+    if (record === null) continue;
     ends[record.id] = await endOf(record, store, codec);
     if (isTerminalStatus(record.status)) {
       const left = await store.readTasks(record);

@@ -40,6 +40,7 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   expireRuntime: "lives",
   removeRuntime: "lives",
   listInstances: "reads",
+  findInstances: "reads",
   countInstances: "reads",
   listChildren: "reads",
   deleteInstance: "writes",

@@ -5,7 +5,7 @@
 import type { Client } from "../../client/client.ts";
 import type { HistoryEvent } from "../../core/history-events.ts";
 import { decodeHistory } from "../../core/history-row.ts";
-import type { InstanceRecord, Provider, TaskRecord } from "../../core/provider/index.ts";
+import type { ListedInstance, Provider, TaskRecord } from "../../core/provider/index.ts";
 import type { ActivityMocks } from "./activity-mocks.ts";
 import type { TestClock } from "./test-clock.ts";
 
@@ -72,7 +72,7 @@ export async function progress(client: Client, store: Provider): Promise<string>
   return JSON.stringify([instances, executions, events, dueMessages, tasks]);
 }
 
-async function* liveInstances(store: Provider): AsyncGenerator<InstanceRecord> {
+async function* liveInstances(store: Provider): AsyncGenerator<ListedInstance> {
   const filter = { status: ["pending", "running", "paused"] } as const;
   let cursor: string | null = null;
   do {
@@ -82,7 +82,7 @@ async function* liveInstances(store: Provider): AsyncGenerator<InstanceRecord> {
   } while (cursor !== null);
 }
 
-function isRegistered({ name, version }: InstanceRecord, options: ChanceOptions): boolean {
+function isRegistered({ name, version }: ListedInstance, options: ChanceOptions): boolean {
   const { orchestrations } = options.registered();
   const versions = Object.hasOwn(orchestrations, name) ? (orchestrations[name] ?? []) : [];
   return version === null ? versions.length > 0 : versions.includes(version);
@@ -90,7 +90,7 @@ function isRegistered({ name, version }: InstanceRecord, options: ChanceOptions)
 
 /** A function that does not end by itself ends when its time is over, if it has one. */
 async function hasTimeout(
-  record: InstanceRecord,
+  record: ListedInstance,
   task: TaskRecord,
   store: Provider,
 ): Promise<boolean> {
@@ -101,7 +101,7 @@ async function hasTimeout(
 
 /** A step that is under way, or about to be entered. */
 async function openStep(
-  record: InstanceRecord,
+  record: ListedInstance,
   store: Provider,
 ): Promise<{ readonly timeoutMs?: number } | null> {
   const open = new Map<number, { readonly timeoutMs?: number }>();
@@ -113,7 +113,7 @@ async function openStep(
 }
 
 async function eventsOf(
-  { key, execution }: InstanceRecord,
+  { key, execution }: ListedInstance,
   store: Provider,
 ): Promise<readonly HistoryEvent[]> {
   return decodeHistory(await store.readHistory({ key, execution }));

@@ -26,6 +26,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readInbox",
   "listRuntimes",
   "listInstances",
+  "findInstances",
   "countInstances",
   "listChildren",
   "readMetrics",
