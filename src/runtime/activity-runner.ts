@@ -5,6 +5,8 @@
 //   AC4. Once stopped nothing is begun: tasks that still come, with answers to earlier requests, are handed back.
 //   AC5. One whose input is encrypted with a key that is missing here is kept for a while, without a slot, and handed
 //        back: another worker may have the key, and nobody's attempt was made.
+//   AC6. Tasks that run in this process are entered one after the other, and the loop turns in between
+//        (entries.ts). A task that waits for its entry holds its slot and its lease.
 
 import type { WorkFrame } from "../core/async-context.ts";
 import type { Activity } from "../core/definitions.ts";
@@ -26,6 +28,7 @@ import {
   type ActivityServices,
   type Undecodable,
 } from "./activity-run.ts";
+import type { Entries } from "./entries.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 import { activitySpan, AttemptWatch } from "./observation.ts";
 import { RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
@@ -54,6 +57,7 @@ export interface ActivityRunnerOptions extends ActivityServices {
   /** Hands an attempt to threads. */
   readonly toThread: (threads: Threads, job: PoolJob) => Ticket;
   readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
+  readonly entries: Pick<Entries, "add">;
   readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "unbegun">;
   readonly tellings: Tellings;
   readonly telemetry: Telemetry | null;
@@ -152,15 +156,30 @@ export class ActivityRunner {
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
     this.stats.started++;
     const running = new RunningActivity(task, this.#runningOptions);
-    const { telemetry, monotonic } = this.#options;
-    if (telemetry !== null) {
-      running.watch = new AttemptWatch(telemetry, activitySpan(task), monotonic);
-    }
     if (task.session !== null) this.#options.sessions.enter(task.session);
     this.#running.set(addressKey(task), running);
     const executor = executorOf(definition, this.#options.executor);
     if (typeof executor === "object") return this.#runElsewhere(running, executor);
-    void this.#run(running, definition, executor === "process" ? null : executor);
+    const run = executor === "process" ? null : executor;
+    this.#options.entries.add(() => this.#enter(running, definition, run));
+  }
+
+  /** AC6. Meanwhile the task may have been cancelled, or the runtime stopped. */
+  #enter(
+    running: RunningActivity,
+    definition: Activity<never, unknown>,
+    executor: ExecutorFunction | null,
+  ): void {
+    if (running.state !== "active") return this.#gone(running);
+    if (!this.#isStopped) return void this.#run(running, definition, executor);
+    this.#handBack(running);
+    this.#options.onFree();
+  }
+
+  #observe(running: RunningActivity): void {
+    const { telemetry, monotonic } = this.#options;
+    if (telemetry === null) return;
+    running.watch = new AttemptWatch(telemetry, activitySpan(running.task), monotonic);
   }
 
   async #run(
@@ -170,6 +189,7 @@ export class ActivityRunner {
   ): Promise<void> {
     const { codec, loop, workerId } = this.#options;
     const { task } = running;
+    this.#observe(running);
     running.entered();
     let input: unknown;
     try {
@@ -197,6 +217,7 @@ export class ActivityRunner {
 
   #runElsewhere(running: RunningActivity, threads: Threads): void {
     const { task } = running;
+    this.#observe(running);
     const { promise, resolve } = Promise.withResolvers<ActivityResult>();
     const { name, input, heartbeat } = task;
     const attempt = describeAttempt(task, this.#options.workerId);
@@ -223,7 +244,7 @@ export class ActivityRunner {
   /** AC5. */
   #withhold(running: RunningActivity, { kind, why }: Undecodable): void {
     const { task } = running;
-    const { log, monotonic, outcomes, onFree } = this.#options;
+    const { log, monotonic, onFree } = this.#options;
     log("warn", `activity "${task.name}" waits for a worker that can read its input: ${why}`, {
       instance: task.instanceId,
     });
@@ -231,12 +252,17 @@ export class ActivityRunner {
     running.isWithheld = true;
     running.endsBy(monotonic() + WITHHOLD_MS, () => {
       running.watch?.over(kind);
-      this.#decide(running);
-      running.state = "gone";
-      outcomes.unbegun(task);
-      this.settled(task);
+      this.#handBack(running);
     });
     onFree();
+  }
+
+  /** No attempt was made. */
+  #handBack(running: RunningActivity): void {
+    this.#decide(running);
+    running.state = "gone";
+    this.#options.outcomes.unbegun(running.task);
+    this.settled(running.task);
   }
 
   #report({ task, details }: RunningActivity, result: ActivityResult): void {

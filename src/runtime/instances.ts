@@ -13,6 +13,7 @@ import type { LeasedTask } from "../core/provider/tasks.ts";
 import type { Run } from "../core/run.ts";
 import { Blocker } from "./blocker.ts";
 import { BirthLeases } from "./born-tasks.ts";
+import type { Entries } from "./entries.ts";
 import { holdInstance, type HeldInstance } from "./held-instance.ts";
 import { Holding } from "./holding.ts";
 import type { InstanceCache } from "./instance-cache.ts";
@@ -33,6 +34,7 @@ export interface InstancesOptions extends TurnResultsOptions {
   readonly runtimeId: string;
   readonly committer: Committer;
   readonly pump: Pump;
+  readonly entries: Pick<Entries, "add">;
   readonly readHistory: HistoryReader;
   /** What every run of this runtime is made with. */
   readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "limits" | "readKeyValue">;
@@ -151,6 +153,13 @@ export class Instances {
     if (refusal !== null) {
       return this.#blocker.block(held, { code: "LIMIT_EXCEEDED", message: refusal }, []);
     }
+    // Decoding a history takes time: a batch of them gives the loop back in between.
+    if (held.run === null && held.rows.length > 0) this.#o.entries.add(() => this.#begin(held));
+    else this.#begin(held);
+  }
+
+  #begin(held: HeldInstance): void {
+    if (!this.#cache.has(held)) return; // dropped meanwhile
     const run = held.run ?? this.#revive(held);
     if (run === null) return;
     held.run = run;

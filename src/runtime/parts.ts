@@ -10,11 +10,13 @@ import type { Provider } from "../core/provider/provider.ts";
 import type { Peek } from "../core/provider/runtimes.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
 import { Adoption } from "./adoption.ts";
+import { Entries } from "./entries.ts";
 import { unguarded } from "./guarded-run.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
 import { LostWork } from "./lost-work.ts";
+import { LoopSlice } from "./loop-slice.ts";
 import { resolveOptions, type ResolvedOptions } from "./options.ts";
 import { ownIdentity } from "./process-identity.ts";
 import { Pump } from "./pump.ts";
@@ -71,7 +73,9 @@ export function assemble(
     now: monotonic,
     setTimer: (delayMs, fn) => environment.setTimer(delayMs, fn),
   });
-  const pump = new Pump({ environment, onIdle: () => committer.flush(), entering });
+  const slice = new LoopSlice(environment);
+  const entries = new Entries(environment, slice);
+  const pump = new Pump({ environment, slice, onIdle: () => committer.flush(), entering });
   const storeTrouble = new StoreTrouble({ environment, log, stats });
   const trouble = storeTrouble.tell;
   const sessions: Sessions = new Sessions({
@@ -95,6 +99,7 @@ export function assemble(
     stats,
     entering,
     wasSuspended: (ms) => liveness.heart?.wasSuspended?.(ms) ?? false,
+    entries,
     instances: () => instances,
     intake: () => intake,
     trouble,
@@ -121,6 +126,7 @@ export function assemble(
     registry,
     committer,
     pump,
+    entries,
     activities,
     steps,
     stats,

@@ -6,10 +6,13 @@
 //        between; so no timer, no I/O and nobody else's code ever meets an open drain.
 //   PU3. A run that replays goes on before others begin: its next event is waiting, not somebody's answer.
 //   PU4. The pump keeps no reference to a job that it has handed out: a job holds its turn's payloads.
+//   PU5. When the slice of the loop is over (loop-slice.ts) the rest of a group delivers nothing; its last callback
+//        asks for the next group, which runs after the loop has turned.
 
 import { drain } from "../core/async-context.ts";
 import type { Environment } from "../core/environment.ts";
 import type { Run } from "../core/run.ts";
+import { LoopSlice } from "./loop-slice.ts";
 
 const AHEAD_MAX = 512;
 
@@ -27,6 +30,7 @@ export interface DrainJob {
 
 export class Pump {
   readonly #environment: Environment;
+  readonly #slice: LoopSlice;
   readonly #onIdle: () => void;
   /** Told what is about to run; an empty text when nothing of ours does. */
   readonly #entering: (label: string) => void;
@@ -41,10 +45,13 @@ export class Pump {
 
   constructor(options: {
     environment: Environment;
+    /** Shared with other user code of the runtime. */
+    slice?: LoopSlice;
     onIdle: () => void;
     entering: (label: string) => void;
   }) {
     this.#environment = options.environment;
+    this.#slice = options.slice ?? new LoopSlice(options.environment);
     this.#onIdle = options.onIdle;
     this.#entering = options.entering;
   }
@@ -72,7 +79,8 @@ export class Pump {
 
   readonly #deliver = (): void => {
     this.#asked--;
-    this.#tick(true);
+    if (this.#slice.mayBegin()) this.#tick(true);
+    else this.#endDrain(); // PU5
   };
   /** The last of its group: what it began, nobody would end in time. */
   readonly #close = (): void => this.#tick(false);

@@ -4,6 +4,7 @@
 //   SR3. An aborted step's late outcome is dropped (17f).
 //   SR4. An attempt whose time has not come is entered when its message says so. It is looked at now and then as
 //        well: whoever took that message may have died, and the store's clock may have gone back since.
+//   SR5. Steps are entered one after the other, and the loop turns in between (entries.ts).
 
 import type { WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
@@ -19,6 +20,7 @@ import type { Telemetry } from "../core/telemetry.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import { runInTransaction } from "./transaction-step.ts";
 import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
+import type { Entries } from "./entries.ts";
 import type { HeldInstance } from "./held-instance.ts";
 import { AttemptWatch, stepSpan } from "./observation.ts";
 import type { LoopWatch } from "./loop-watch.ts";
@@ -35,6 +37,7 @@ export interface StepRunnerOptions {
   /** What is about to hold the loop; empty: nothing of ours. */
   readonly entering: (label: string) => void;
   readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
+  readonly entries: Pick<Entries, "add">;
   readonly onOutcome: (held: HeldInstance, body: DeliveryBody) => void;
   readonly telemetry: Telemetry | null;
   readonly provider: Provider;
@@ -125,13 +128,20 @@ export class StepRunner {
       if (running === undefined) return;
       if (running.over) continue;
       this.#running.add(running);
-      const { timeoutMs } = running.step.body;
-      if (timeoutMs !== undefined) {
-        const at = this.#options.monotonic() + timeoutMs;
-        running.timer = this.#options.wheel.schedule(at, () => this.#timedOut(running));
-      }
-      void this.#run(running);
+      this.#options.entries.add(() => this.#enter(running));
     }
+  }
+
+  /** SR5. Meanwhile the step may have been dropped, or the runtime stopped. */
+  #enter(running: RunningStep): void {
+    if (running.over) return this.#next();
+    if (this.#stopped) return this.#finish(running);
+    const { timeoutMs } = running.step.body;
+    if (timeoutMs !== undefined) {
+      const at = this.#options.monotonic() + timeoutMs;
+      running.timer = this.#options.wheel.schedule(at, () => this.#timedOut(running));
+    }
+    void this.#run(running);
   }
 
   async #run(running: RunningStep): Promise<void> {

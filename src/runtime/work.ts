@@ -9,6 +9,7 @@ import { limitedCodec } from "../core/limited-codec.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import { ActivityRunner } from "./activity-runner.ts";
+import type { Entries } from "./entries.ts";
 import type { Instances } from "./instances.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -39,6 +40,7 @@ export interface WorkOptions {
   readonly entering: (label: string) => void;
   /** Whether the whole process stood still for most of the last `ms`. */
   readonly wasSuspended: (ms: number) => boolean;
+  readonly entries: Entries;
   /** Made after the work, which they are given. */
   readonly instances: () => Instances;
   readonly intake: () => WorkIntake;
@@ -96,6 +98,7 @@ export class Work {
       monotonic,
       random: () => environment.random(),
       entering: options.entering,
+      entries: options.entries,
       loop: this.#loop,
       telemetry,
     };

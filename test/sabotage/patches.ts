@@ -242,4 +242,11 @@ export const PATCHES: readonly Patch[] = [
     to: "this.#head++;",
     tests: ["src/runtime/pump.test.ts", "test/scenarios/memory.test.ts"],
   },
+  {
+    bug: "a batch of activities that compute holds the event loop until the last one is done",
+    file: "src/runtime/loop-slice.ts",
+    from: "if (now - this.#began < SLICE_MS) return true;",
+    to: "if (now >= this.#began) return true;",
+    tests: ["test/scenarios/loop-turns.test.ts"],
+  },
 ];
