@@ -56,7 +56,8 @@ import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";
 import { incompleteHistory, reaches } from "./history-part.ts";
-import { Store } from "./store.ts";
+import { digestOf } from "./request-digest.ts";
+import { keyReused, Store } from "./store.ts";
 import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./unclaimed.ts";
 
 const CONFLICT_POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as const;
@@ -80,6 +81,8 @@ export interface StartOptions {
   readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
   /** A repeated call with the same id returns the first one's outcome. */
   readonly requestId?: string;
+  /** What the request asks for, in any short form: the same request id with another digest is `KEY_REUSED`. */
+  readonly requestDigest?: string;
   /**
    * A transaction of yours on the store's own database: the instance exists when you commit it. A `DatabaseSync` on
    * SQLite; on PostgreSQL a client of `pg` or what an adapter makes (`fromDrizzle`, `fromKysely`, `fromPrisma`).
@@ -114,6 +117,7 @@ const START_OPTIONS: Members<StartOptions> = {
   attributes: true,
   events: true,
   requestId: true,
+  requestDigest: true,
   tx: true,
 };
 const START_EVENT: Members<NonNullable<StartOptions["events"]>[number]> = {
@@ -165,6 +169,7 @@ export class Client {
     const item = await this.#startItem(target, input, options);
     const result = await this.#startObserved(item, options.tx);
     const expected: Expected = typeof target === "string" ? null : target;
+    if (result.kind === "refused" && result.code === "KEY_REUSED") throw keyReused(item.id);
     if (result.kind !== "started") await this.#checkExisting(item.id, expected);
     if (result.kind === "refused") {
       const why =
@@ -335,6 +340,7 @@ export class Client {
       attributes,
       onConflict: options.onConflict ?? "fail",
       requestId,
+      ...digestOf(options),
       terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
       ...timing(options),
       events: startEvents(options.events ?? [], this.#store.codec),

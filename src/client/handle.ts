@@ -36,6 +36,7 @@ import {
 import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
 import { NodeHandle } from "./node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
+import { digestOf } from "./request-digest.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
 import { treeOf, type InstanceTree } from "./tree.ts";
@@ -59,6 +60,8 @@ export type Why = string | { readonly reason: string; readonly by?: string };
 export interface RaiseOptions {
   /** A repeated call with the same id raises once. */
   readonly requestId?: string;
+  /** As for `start`: the same request id with another digest is `KEY_REUSED`. */
+  readonly requestDigest?: string;
   /** "keep": a message for an id that does not exist yet waits for its start. Default "fail". */
   readonly ifMissing?: "fail" | "keep";
   /** A transaction of yours on the store's own database, as for `start`: the event is raised when you commit it. */
@@ -66,7 +69,12 @@ export interface RaiseOptions {
 }
 
 const RESULT_OPTIONS: Members<ResultOptions> = { timeout: true, signal: true, execution: true };
-const RAISE_OPTIONS: Members<RaiseOptions> = { requestId: true, ifMissing: true, tx: true };
+const RAISE_OPTIONS: Members<RaiseOptions> = {
+  requestId: true,
+  requestDigest: true,
+  ifMissing: true,
+  tx: true,
+};
 const WATCH_OPTIONS = { signal: true } as const;
 const RESTART_OPTIONS = { requestId: true } as const;
 const WHY = { reason: true, by: true } as const;
@@ -171,6 +179,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       name,
       data: this.#store.codec.encode(checked),
       requestId,
+      ...digestOf(options),
       ifMissing: options.ifMissing ?? "fail",
     } as const;
     if (options.tx === undefined) await this.#store.write(this.id, item);

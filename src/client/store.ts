@@ -92,9 +92,16 @@ function accept(id: string, result: SimpleResult): void {
       const message = `Too many messages wait for "${id}", which does not exist.`;
       throw new PerdureError("LIMIT_EXCEEDED", message);
     }
+    case "KEY_REUSED":
+      throw keyReused(id);
     case "LEASE_LOST":
       throw new PerdureError("LEASE_LOST", `Instance "${id}" is held by somebody else.`);
   }
+}
+
+export function keyReused(id: string): PerdureError {
+  const message = `The request id was used before, for another request to instance "${id}".`;
+  return new PerdureError("KEY_REUSED", message);
 }
 
 export function notFound(id: string): PerdureError {

@@ -41,6 +41,7 @@ export const ERROR_CODES = {
   COPY_MISMATCH: "What was read back from the target of a move is not what the source holds.",
   HISTORY_CORRUPT:
     "Stored data cannot be decoded, or is not what was written; it was left as it is.",
+  KEY_REUSED: "The request id was used before, for a request that asked for something else.",
   KEY_MISSING: "The codec lacks the key that a stored value was encrypted with.",
   SHUTTING_DOWN: "The runtime is shutting down and takes no new work.",
 } as const;

@@ -79,6 +79,11 @@ export function parseRequestId(value: unknown): string {
   return parseText(value, "request id", BYTES_MAX);
 }
 
+/** What a request asks for, in any short form; compared, never read. */
+export function parseRequestDigest(value: unknown): string {
+  return parseText(value, "request digest", BYTES_MAX);
+}
+
 /** A value as an error message shows it: on one line, escaped, cut at 80 characters, never throwing. */
 export function showValue(value: unknown): string {
   if (Array.isArray(value)) return "(an array)";

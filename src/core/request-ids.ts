@@ -25,3 +25,10 @@ export function makeUpRequestId(environment: Pick<Environment, "now" | "randomHe
 export function madeUpBefore(time: number): string {
   return MADE_UP + Math.floor(time).toString(36).padStart(DIGITS, "0");
 }
+
+/** What a generated id begins with, its time included; empty for any other id. */
+export function generatedHead(id: string): string {
+  return GENERATED_HEAD.exec(id)?.[0] ?? "";
+}
+
+const GENERATED_HEAD = new RegExp(`^perdure\\.[0-9a-z]{${DIGITS}}-`);

@@ -9,7 +9,14 @@
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
-import { DONE, FINISHED, LIMIT_EXCEEDED, NOT_FOUND } from "../core/provider/results.ts";
+import {
+  DONE,
+  FINISHED,
+  isOtherRequest,
+  KEY_REUSED,
+  LIMIT_EXCEEDED,
+  NOT_FOUND,
+} from "../core/provider/results.ts";
 import { ColumnArrays, texts } from "./column-arrays.ts";
 import { flag, integer, integerOrNull, only, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
@@ -63,15 +70,15 @@ export class Arrivals {
     this.#connection = connection;
     this.#parts = parts;
     this.#receiver = connection.prepare(`
-      SELECT i.status, i.lease_owner, ${TARGET} AS target, r.id IS NOT NULL AS sent,
+      SELECT i.status, i.lease_owner, ${TARGET} AS target, r.id IS NOT NULL AS sent, r.digest,
         (SELECT count(*) FROM @kept AS k WHERE k.id = t.id) +
         (SELECT count(*) FROM @arrivals AS a WHERE a.id = t.id) AS waiting
       FROM (SELECT $1::text AS id, $2::text AS request_id) AS t
       LEFT JOIN @instances AS i ON i.id = t.id
       LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'send' AND r.id = t.request_id`);
     this.#insert = connection.prepare(`
-      INSERT INTO @arrivals (id, request_id, keep, name, data, checksum)
-      VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer)`);
+      INSERT INTO @arrivals (id, request_id, keep, name, data, checksum, digest)
+      VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer, $7::text)`);
     this.#refuse = connection.prepare(`
       SELECT @refuse('something has arrived') FROM @arrivals AS a WHERE a.id = ANY ($1::text[]) LIMIT 1`);
     this.#any = connection.prepare("SELECT EXISTS (SELECT 1 FROM @arrivals) AS any");
@@ -89,7 +96,7 @@ export class Arrivals {
         ORDER BY x.number + 0 LIMIT ${BATCH_MAX} FOR UPDATE
       ) AS b WHERE ${probe("a.number", "b.number")}
       RETURNING a.number, a.id, a.request_id, a.keep, a.name, a.data,
-        a.checksum`);
+        a.checksum, a.digest`);
     this.#park = connection.prepare(`
       INSERT INTO @inbox (${INBOX_COLUMNS})
       SELECT i.key, i.priority, ${TARGET}, true, (SELECT @clock()), NULL, NULL, 'event', t.name,
@@ -100,13 +107,17 @@ export class Arrivals {
 
   /** Within a user's transaction (AR1). Refused as it stands there: a receiver may still end before it commits. */
   async send(lent: Lent, item: SendItem, news: NewsDraft): Promise<SimpleResult> {
-    const { id, requestId, ifMissing, name, data } = item;
+    const { id, requestId, requestDigest, ifMissing, name, data } = item;
     const row = only(await lent.ask(this.#receiver, [id, requestId]));
-    if (flag(row, "sent")) return DONE;
+    if (flag(row, "sent")) {
+      return isOtherRequest(textOrNull(row, "digest"), requestDigest) ? KEY_REUSED : DONE;
+    }
     const refusal = refusalOf(row, ifMissing);
     if (refusal !== null) return refusal;
     const { checksum } = summed(item);
-    await lent.ask(this.#insert, [id, requestId, ifMissing === "keep", name, data, checksum]);
+    const keep = ifMissing === "keep";
+    const digest = requestDigest ?? null;
+    await lent.ask(this.#insert, [id, requestId, keep, name, data, checksum, digest]);
     if (textOrNull(row, "status") !== null) news.arrived(id, dueOf(row));
     return DONE;
   }
@@ -226,10 +237,12 @@ function refusalOf(row: Row, ifMissing: SendItem["ifMissing"]): SimpleResult | n
 }
 
 function toItem(row: Row): SummedSend {
+  const digest = textOrNull(row, "digest");
   return {
     kind: "send",
     id: text(row, "id"),
     requestId: text(row, "request_id"),
+    ...(digest === null ? {} : { requestDigest: digest }),
     ifMissing: flag(row, "keep") ? "keep" : "fail",
     name: text(row, "name"),
     data: text(row, "data"),

@@ -25,6 +25,7 @@ export interface Birth {
   readonly dueAt?: number;
   readonly events: readonly KeptMessage[];
   readonly requestId: string | null;
+  readonly requestDigest?: string;
 }
 export interface Born {
   readonly key: number;
@@ -61,7 +62,7 @@ const EVENTS = new ColumnArrays({
   data: "text",
   checksum: "bigint",
 });
-const REQUESTS = new ColumnArrays({ ...WHO, request_id: "text" });
+const REQUESTS = new ColumnArrays({ ...WHO, request_id: "text", digest: "text" });
 
 export class Births {
   readonly #connection: Connection;
@@ -110,8 +111,8 @@ export class Births {
       FROM ${EVENTS.from("t", 2)} JOIN @instances AS i ON ${IS_NEWBORN}
       ORDER BY t.n ${ON_SAME_KEY}`);
     this.#requests = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome)
-      SELECT i.key, 1, i.created_at, $1::bigint, 'start', t.request_id, 'started'
+      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+      SELECT i.key, 1, i.created_at, $1::bigint, 'start', t.request_id, 'started', t.digest
       FROM ${REQUESTS.from("t", 2)} JOIN @instances AS i ON ${IS_NEWBORN}`);
   }
 
@@ -134,8 +135,8 @@ export class Births {
     );
     if (events.length > 0) pipeline.add(this.#events, [number, ...EVENTS.values(events)]);
     const requests = who.flatMap((row) => {
-      const request_id = row.birth.requestId;
-      return request_id === null ? [] : [{ ...row, request_id }];
+      const { requestId: request_id, requestDigest: digest = null } = row.birth;
+      return request_id === null ? [] : [{ ...row, request_id, digest }];
     });
     if (requests.length > 0) pipeline.add(this.#requests, [number, ...REQUESTS.values(requests)]);
     return () => bornOf(births, inserted, started);

@@ -8,8 +8,8 @@
 //       for him and finds the message, or he waits for the start and finds the instance.
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
-import { DONE, LIMIT_EXCEEDED } from "../core/provider/results.ts";
-import { integer, only } from "./columns.ts";
+import { DONE, isOtherRequest, KEY_REUSED, LIMIT_EXCEEDED } from "../core/provider/results.ts";
+import { integer, only, textOrNull } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { INBOX_COLUMNS, ON_SAME_KEY } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
@@ -43,10 +43,10 @@ export class KeptMessages {
       ON CONFLICT (id) DO NOTHING RETURNING key`);
     this.#letGo = connection.prepare("DELETE FROM @instances WHERE key = $1");
     this.#insert = connection.prepare(`
-      INSERT INTO @kept (id, key, created_at, name, data, checksum)
-      VALUES ($1, $2, (SELECT @clock()), $3, $4, $5)`);
+      INSERT INTO @kept (id, key, created_at, name, data, checksum, digest)
+      VALUES ($1, $2, (SELECT @clock()), $3, $4, $5, $6)`);
     this.#selectKey = connection.prepare(`
-      SELECT 1 FROM @kept
+      SELECT digest FROM @kept
       WHERE id = $1 AND key = $2 AND created_at > (SELECT @clock()) - ${KEPT_MS}`);
     this.#count = connection.prepare("SELECT count(*) AS kept FROM @kept WHERE id = $1");
     // Those that a start is taking over, in a transaction that may last, go with that.
@@ -59,12 +59,12 @@ export class KeptMessages {
       WITH taken AS (
         DELETE FROM @kept AS k USING ${NEWBORN_FROM}
         WHERE ${probe("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- there is any at all
-        RETURNING k.number, k.key, k.name, k.data, k.checksum, i.key AS instance, i.priority,
+        RETURNING k.number, k.key, k.name, k.data, k.checksum, k.digest, i.key AS instance, i.priority,
           ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
           k.created_at > i.created_at - ${KEPT_MS} AS lives
       ), recorded AS (
-        INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome)
-        SELECT instance, execution, now, $1::bigint, 'send', key, 'done' FROM taken WHERE lives
+        INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+        SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken WHERE lives
       )
       INSERT INTO @inbox (${INBOX_COLUMNS})
       SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
@@ -74,20 +74,27 @@ export class KeptMessages {
 
   /** Null: the id exists after all. */
   async keep(statements: Statements, item: SummedSend): Promise<SimpleResult | null> {
-    const { id, name, data, requestId, checksum } = item;
+    const { id, name, data, requestId, requestDigest = null, checksum } = item;
     const [held] = await statements.run(this.#hold, [id]);
     if (held === undefined) return null;
     await statements.run(this.#letGo, [integer(held, "key")]);
-    if (await this.holds(statements, item)) return DONE;
+    const earlier = await this.find(statements, item);
+    if (earlier !== null) return earlier;
     await statements.run(this.#deleteOld);
     const kept = integer(only(await statements.run(this.#count, [id])), "kept");
     if (kept >= KEPT_MAX) return LIMIT_EXCEEDED;
-    await statements.run(this.#insert, [id, requestId, name, data, checksum]);
+    await statements.run(this.#insert, [id, requestId, name, data, checksum, requestDigest]);
     return DONE;
   }
 
-  async holds(statements: Pick<Statements, "run">, { id, requestId }: SendItem): Promise<boolean> {
-    return (await statements.run(this.#selectKey, [id, requestId])).length > 0;
+  /** The result of the first send under this request id; null: there was none. */
+  async find(
+    statements: Pick<Statements, "run">,
+    { id, requestId, requestDigest }: SendItem,
+  ): Promise<SimpleResult | null> {
+    const [row] = await statements.run(this.#selectKey, [id, requestId]);
+    if (row === undefined) return null;
+    return isOtherRequest(textOrNull(row, "digest"), requestDigest) ? KEY_REUSED : DONE;
   }
 
   /** Into the inboxes of the newborn that now have those ids (births.ts). */

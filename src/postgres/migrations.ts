@@ -13,7 +13,12 @@ import { PerdureError } from "../core/errors.ts";
 export type Migrate = "apply" | "verify";
 
 /** In order; the place in the list plus one is the schema version that a file leads to. */
-const FILES = ["0001-initial.sql", "0002-arrivals.sql", "0003-checksums.sql"];
+const FILES = [
+  "0001-initial.sql",
+  "0002-arrivals.sql",
+  "0003-checksums.sql",
+  "0004-request-digests.sql",
+];
 export const SCHEMA_VERSION = FILES.length;
 
 /** "Perd": tells our schemas from those of others. */

@@ -5,10 +5,11 @@
 //       MADE_UP_KEPT_MS by the store's clock. Nobody repeats them then (request-ids.ts). They are a range of the primary
 //       key, looked for by the turns that continue as new and by no other.
 
-import type { StartResult } from "../core/provider/commit.ts";
+import type { StartItem, StartResult } from "../core/provider/commit.ts";
+import { isOtherRequest, KEY_REUSED } from "../core/provider/results.ts";
 import { MADE_UP, MADE_UP_KEPT_MS, madeUpBefore } from "../core/request-ids.ts";
 import { plain } from "./column-arrays.ts";
-import { integer, word } from "./columns.ts";
+import { integer, textOrNull, word } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import type { Pipeline, Statement } from "./pipeline.ts";
 
@@ -22,6 +23,7 @@ export interface RequestKey {
 export interface RequestOutcome {
   readonly outcome: (typeof OUTCOMES)[number];
   readonly execution: number;
+  readonly digest: string | null;
 }
 
 export class Requests {
@@ -33,10 +35,10 @@ export class Requests {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.#insert = connection.prepare(`
-      INSERT INTO @requests (instance, kind, id, outcome, execution, created_at, batch)
-      VALUES ($1, $2, $3, $4, $5, (SELECT @clock()), 0)`);
+      INSERT INTO @requests (instance, kind, id, outcome, execution, digest, created_at, batch)
+      VALUES ($1, $2, $3, $4, $5, $6, (SELECT @clock()), 0)`);
     this.#select = connection.prepare(
-      "SELECT outcome, execution FROM @requests WHERE instance = $1 AND kind = $2 AND id = $3",
+      "SELECT outcome, execution, digest FROM @requests WHERE instance = $1 AND kind = $2 AND id = $3",
     );
     // No join: a range that stands in the statement would be walked for all instances at once, and joined then.
     this.#forget = connection.prepare(`
@@ -48,19 +50,24 @@ export class Requests {
   async find(statements: Pick<Statements, "run">, key: RequestKey): Promise<RequestOutcome | null> {
     const [row] = await statements.run(this.#select, [key.instance, key.kind, key.id]);
     if (row === undefined) return null;
-    return { outcome: word(row, "outcome", OUTCOMES), execution: integer(row, "execution") };
+    return {
+      outcome: word(row, "outcome", OUTCOMES),
+      execution: integer(row, "execution"),
+      digest: textOrNull(row, "digest"),
+    };
   }
 
-  /** What the first start under this request id was told; its lease, if it got one, is not handed out again. */
+  /** The result of the first start under this request id; its lease, if it got one, is not handed out again. */
   async findStart(
     statements: Pick<Statements, "run">,
     instance: number,
-    requestId: string | null,
+    { requestId, requestDigest }: StartItem,
   ): Promise<StartResult | null> {
     if (requestId === null) return null;
     const first = await this.find(statements, { instance, kind: "start", id: requestId });
     if (first === null) return null;
-    const { outcome, execution } = first;
+    const { outcome, execution, digest } = first;
+    if (isOtherRequest(digest, requestDigest)) return KEY_REUSED;
     if (outcome === "existing") return { kind: "existing", key: instance, execution };
     return { kind: "started", key: instance, execution, leased: null };
   }
@@ -68,9 +75,10 @@ export class Requests {
   async insert(
     statements: Statements,
     key: RequestKey,
-    { outcome, execution }: RequestOutcome,
+    { outcome, execution, digest }: RequestOutcome,
   ): Promise<void> {
-    await statements.run(this.#insert, [key.instance, key.kind, key.id, outcome, execution]);
+    const values = [key.instance, key.kind, key.id, outcome, execution, digest];
+    await statements.run(this.#insert, values);
   }
 
   /** R3: for instances that continue as new. */

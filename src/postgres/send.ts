@@ -1,13 +1,14 @@
 // Send: events from outside.
-//   S1. A request id is recorded with its message; the same id again sends nothing (I14).
+//   S1. A request id is recorded with its message; the same id again sends nothing (I14), and for another request it is
+//       refused.
 //   S2. What is sent to an id that does not exist is refused, or kept if the sender asked for that (P4).
 //   S3. A sender is refused what cannot arrive.
 
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
-import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
+import { DONE, FINISHED, isOtherRequest, KEY_REUSED, NOT_FOUND } from "../core/provider/results.ts";
 import { ColumnArrays } from "./column-arrays.ts";
-import { flag } from "./columns.ts";
+import { flag, textOrNull } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { LIVES, putAndTell, tellDue, visibleAt } from "./delivery.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
@@ -22,6 +23,7 @@ const SENDS = new ColumnArrays({
   checksum: "bigint",
   id: "text",
   request_id: "text",
+  digest: "text",
   name: "text",
   data: "text",
 });
@@ -38,9 +40,10 @@ export class Sends {
     this.#connection = connection;
     this.#kept = kept;
     this.#record = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome)
-      SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done'
+      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+      SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
       FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${probe("i.id", "t.id")} WHERE ${LIVES}
+      ORDER BY t.n -- of two with one id in a group, the first is recorded, and its message put below
       ON CONFLICT DO NOTHING`);
     this.#put = connection.prepare(
       putAndTell(`
@@ -52,7 +55,7 @@ export class Sends {
         ORDER BY t.n ${ON_SAME_KEY}`),
     );
     this.#select = connection.prepare(`
-      SELECT i.status, r.id IS NOT NULL AS sent FROM ${SENDS.from("t")}
+      SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
       LEFT JOIN @instances AS i ON ${probe("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
       ORDER BY t.n`);
   }
@@ -65,15 +68,22 @@ export class Sends {
   ): () => (SimpleResult | null)[] {
     const number = this.#connection.draw();
     const values = SENDS.values(
-      items.map((item) => ({ ...summed(item), request_id: item.requestId })),
+      items.map((item) => ({
+        ...summed(item),
+        request_id: item.requestId,
+        digest: item.requestDigest ?? null,
+      })),
     );
     pipeline.add(this.#record, [number, ...values]);
     const put = pipeline.add(this.#put, [number, ...values]);
     const selected = pipeline.add(this.#select, values);
     return () => {
       tellDue(put, news);
-      return selected.rows.map((row) => {
-        if (flag(row, "sent")) return DONE;
+      return selected.rows.map((row, index) => {
+        if (flag(row, "sent")) {
+          const isOther = isOtherRequest(textOrNull(row, "digest"), items[index]?.requestDigest);
+          return isOther ? KEY_REUSED : DONE;
+        }
         const status = toStatus(row);
         // One that lives and was not sent to was born since: where the message was put, it did not exist.
         return status !== null && isTerminalStatus(status) ? FINISHED : null;
@@ -84,7 +94,7 @@ export class Sends {
   /** To an id that did not exist; null: it does by now. */
   async sendToMissing(statements: Statements, item: SendItem): Promise<SimpleResult | null> {
     if (item.ifMissing === "keep") return this.#kept.keep(statements, summed(item));
-    return (await this.#kept.holds(statements, item)) ? DONE : NOT_FOUND;
+    return (await this.#kept.find(statements, item)) ?? NOT_FOUND;
   }
 }
 

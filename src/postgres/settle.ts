@@ -14,7 +14,7 @@ import type {
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { isCancelledBy } from "../core/provider/outcomes.ts";
-import { DONE } from "../core/provider/results.ts";
+import { DONE, isOtherRequest, KEY_REUSED } from "../core/provider/results.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { messagesOf, type Inbox } from "./inbox.ts";
@@ -77,7 +77,7 @@ export class Settlement {
         return task === null || task.token === null ? DONE : null;
       }
       case "send":
-        return (await this.#isSent(item)) ? DONE : null;
+        return this.#send(item);
       case "cancel":
         return isCancelledBy(await this.#instances.peek(item.id), item) ? DONE : null;
       case "terminate":
@@ -109,12 +109,13 @@ export class Settlement {
     return { kind: "committed", due: messagesOf(due).get(key) ?? [] };
   }
 
-  async #start({ id, runId, requestId, lease }: StartItem): Promise<CommitResult | null> {
+  async #start(item: StartItem): Promise<CommitResult | null> {
+    const { id, runId, lease } = item;
     const found = await this.#instances.peek(id);
     if (found === null) return null;
     const { key, execution, token, status } = found;
     // Another start has followed, or this one met an instance that was there.
-    if (found.runId !== runId) return this.#requests.findStart(this.#reading, key, requestId);
+    if (found.runId !== runId) return this.#requests.findStart(this.#reading, key, item);
     const held = lease !== null && token === lease.token && !isTerminalStatus(status);
     const leased = held ? await this.#inbox.findStart(this.#reading, key) : null;
     return { kind: "started", key, execution, leased };
@@ -126,11 +127,13 @@ export class Settlement {
     return { kind: "started", key: found.key, execution: 1, leased: null };
   }
 
-  async #isSent(item: SendItem): Promise<boolean> {
+  async #send(item: SendItem): Promise<CommitResult | null> {
     const target = await this.#instances.peek(item.id);
-    if (target === null) return this.#kept.holds(this.#reading, item);
+    if (target === null) return this.#kept.find(this.#reading, item);
     const request = { instance: target.key, kind: "send", id: item.requestId } as const;
-    return (await this.#requests.find(this.#reading, request)) !== null;
+    const earlier = await this.#requests.find(this.#reading, request);
+    if (earlier === null) return null;
+    return isOtherRequest(earlier.digest, item.requestDigest) ? KEY_REUSED : DONE;
   }
 
   async #isLiveAndUnpaused(id: string): Promise<boolean> {

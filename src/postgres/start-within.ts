@@ -6,6 +6,7 @@
 
 import { PerdureError } from "../core/errors.ts";
 import type { StartItem, StartResult } from "../core/provider/commit.ts";
+import { isOtherRequest, KEY_REUSED } from "../core/provider/results.ts";
 import type { Births } from "./births.ts";
 import { integer, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -25,13 +26,13 @@ export class StartsWithin {
   constructor(connection: Connection, births: Births) {
     this.#births = births;
     this.#meet = connection.prepare(`
-      SELECT i.key, i.execution, r.outcome, r.execution AS earlier
+      SELECT i.key, i.execution, r.outcome, r.execution AS earlier, r.digest
       FROM @instances AS i
       LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'start' AND r.id = $2::text
       WHERE i.id = $1::text`);
     this.#record = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome)
-      VALUES ($1::bigint, $2::bigint, (SELECT @clock()), 0, 'start', $3::text, 'existing')
+      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+      VALUES ($1::bigint, $2::bigint, (SELECT @clock()), 0, 'start', $3::text, 'existing', $4::text)
       ON CONFLICT DO NOTHING`);
   }
 
@@ -53,17 +54,19 @@ export class StartsWithin {
   }
 
   async #answer(lent: Lent, item: StartItem, met: Row): Promise<StartResult> {
-    const { requestId, onConflict } = item;
+    const { requestId, requestDigest, onConflict } = item;
     const key = integer(met, "key");
     const outcome = textOrNull(met, "outcome");
     if (outcome !== null) {
+      if (isOtherRequest(textOrNull(met, "digest"), requestDigest)) return KEY_REUSED;
       const execution = integer(met, "earlier");
       if (outcome === "existing") return { kind: "existing", key, execution };
       return { kind: "started", key, execution, leased: null };
     }
     if (onConflict !== "useExisting") return { kind: "refused", code: "INSTANCE_EXISTS" };
     const execution = integer(met, "execution");
-    if (requestId !== null) await lent.ask(this.#record, [key, execution, requestId]);
+    if (requestId !== null)
+      await lent.ask(this.#record, [key, execution, requestId, requestDigest ?? null]);
     return { kind: "existing", key, execution };
   }
 }

@@ -157,7 +157,7 @@ export class Starts {
     const existing = await this.#instances.find(statements, item.id);
     if (existing === null) return null; // it has gone since
     const { key, execution } = existing;
-    const earlier = await this.#requests.findStart(statements, key, item.requestId);
+    const earlier = await this.#requests.findStart(statements, key, item);
     if (earlier !== null) return earlier;
     const refusal = refusalOf(item.onConflict, existing);
     if (refusal !== null) return refusal;
@@ -234,13 +234,14 @@ export class Starts {
 
   async #record(
     statements: Statements,
-    { requestId }: StartItem,
+    { requestId, requestDigest }: StartItem,
     outcome: "started" | "existing",
     { key, execution }: { readonly key: number; readonly execution: number },
   ): Promise<void> {
     if (requestId === null) return;
     const request = { instance: key, kind: "start", id: requestId } as const;
-    await this.#requests.insert(statements, request, { outcome, execution });
+    const digest = requestDigest ?? null;
+    await this.#requests.insert(statements, request, { outcome, execution, digest });
   }
 }
 
@@ -255,12 +256,13 @@ function refusalOf(policy: ConflictPolicy, existing: InstanceHead): Refusal | nu
 }
 
 export function toBirth(item: StartItem): Birth {
-  const { lease, events, requestId, delayMs, dueAt } = item;
+  const { lease, events, requestId, requestDigest, delayMs, dueAt } = item;
   return {
     instance: item,
     lease,
     events,
     requestId,
+    ...(requestDigest === undefined ? {} : { requestDigest }),
     ...(delayMs === undefined ? {} : { delayMs }),
     ...(dueAt === undefined ? {} : { dueAt }),
   };

@@ -29,8 +29,8 @@ import { toHttp } from "./values.ts";
 import { filterBody, filterQueryText, findsNothing } from "./wire/filter.ts";
 import { member } from "./wire/instance.ts";
 
-/** As for `Client.start`, but for a transaction, which stays where its database is. */
-export type HttpStartOptions = Omit<StartOptions, "tx">;
+/** As for `Client.start`, without a transaction, and without a digest: the server makes one from the body. */
+export type HttpStartOptions = Omit<StartOptions, "tx" | "requestDigest">;
 
 /** What can be done to many. */
 export type BulkAction =

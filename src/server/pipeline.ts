@@ -13,6 +13,7 @@ import { checkHost, checkOrigin, type OriginRules } from "./origin-check.ts";
 import { inTime } from "./pauses.ts";
 import { isOurFault, problemOf, Refusal } from "./problems.ts";
 import { RateLimit } from "./rate-limit.ts";
+import { bindRequest } from "./request-binding.ts";
 import { Repeats, type Outcome } from "./repeats.ts";
 import { factsOf, type RequestFacts } from "./request-facts.ts";
 import { mayActAs } from "./roles.ts";
@@ -94,7 +95,8 @@ export class Pipeline {
       facts,
       request,
       base,
-      requestId: key === null ? undefined : parseRequestId(key),
+      key: key === null ? undefined : parseRequestId(key),
+      binding: {},
       rawParams: context.req.param(),
       rawBody: undefined,
     };
@@ -137,7 +139,7 @@ export class Pipeline {
       told = { status, code };
       throw error;
     } finally {
-      const { caller, facts, request, requestId } = call;
+      const { caller, facts, request, key } = call;
       const about = call.rawParams["id"];
       await this.#audit.write({
         at: new Date(this.#services.provider.now()).toISOString(),
@@ -149,14 +151,14 @@ export class Pipeline {
         ...(about === undefined ? {} : { instance: about }),
         from: facts.address,
         ...told,
-        ...(requestId === undefined ? {} : { requestId }),
+        ...(key === undefined ? {} : { requestId: key }),
       });
     }
   }
 
   async #performed(route: Route, call: RawCall): Promise<Performed> {
     const { settings } = this.#services;
-    const { caller, request, requestId } = call;
+    const { caller, request, key } = call;
     if (route.changes && settings.readOnly) throw new Refusal("READ_ONLY");
     if (!mayActAs(caller, route.role)) {
       throw new Refusal(
@@ -165,15 +167,30 @@ export class Pipeline {
       );
     }
     const body = route.body === null ? undefined : await readJson(request, settings.limits);
-    const run = (): Promise<Outcome> => this.#run(route, { ...call, rawBody: body });
     if (route.answer.kind === "events") {
       return { response: await this.#streamed(route, call), replayed: false };
     }
-    if (requestId === undefined) return performed(await run(), false);
-    const place = `${route.operation} ${new URL(request.url).pathname}`;
-    const once = { caller: caller.name, place, key: requestId, body };
-    const { outcome, replayed } = await this.#repeats.once(once, run);
+    if (key === undefined)
+      return performed(await this.#run(route, { ...call, rawBody: body }), false);
+    const binding = bindRequest(key, {
+      caller: caller.name,
+      operation: route.operation,
+      params: call.rawParams,
+      search: new URL(request.url).search,
+      body,
+    });
+    const run = (): Promise<Outcome> => this.#run(route, { ...call, binding, rawBody: body });
+    const holds = (outcome: Outcome): Promise<boolean> => this.#holds(route, call, outcome);
+    const { outcome, replayed } = await this.#repeats.once(binding, run, holds);
     return performed(outcome, replayed);
+  }
+
+  /** Whether the instance that the outcome is about is still the same one (RP4). A deletion is about none. */
+  async #holds(route: Route, { rawParams }: RawCall, { made, at }: Outcome): Promise<boolean> {
+    const about = made ?? rawParams["id"];
+    if (about === undefined || route.method === "DELETE") return true;
+    const record = await this.#services.provider.readInstance(about);
+    return record !== null && record.createdAt <= at;
   }
 
   async #run(route: Route, call: RawCall): Promise<Outcome> {
@@ -181,12 +198,15 @@ export class Pipeline {
     const patience = route.patient ? PATIENCE * answerMs : answerMs;
     const { content, headers = {} } = await inTime(route.run(call), patience);
     const { kind, status } = route.answer;
-    if (kind === "empty") return { status, text: null, headers };
+    const at = this.#services.provider.now();
+    if (kind === "empty") return { status, at, text: null, headers };
     if (kind === "text") {
-      return { status, text: String(content), headers: { ...headers, "Content-Type": TEXT_TYPE } };
+      const typed = { ...headers, "Content-Type": TEXT_TYPE };
+      return { status, at, text: String(content), headers: typed };
     }
     return {
       status,
+      at,
       text: JSON.stringify(content),
       headers: { ...headers, "Content-Type": JSON_TYPE },
       ...madeInstance(status, content),

@@ -16,7 +16,6 @@ export const HTTP_CODES = {
   EVENT_NOT_FOUND: [404, "The history has no such event."],
   BODY_TOO_LARGE: [413, "The body is larger than the server takes."],
   MEDIA_TYPE_REFUSED: [415, "The body is not application/json."],
-  KEY_REUSED: [422, "The Idempotency-Key was used before, for another request."],
   RATE_LIMITED: [429, "The caller asks more often than it may."],
   STREAMS_EXHAUSTED: [429, "The caller, or the server, holds as many streams as it may."],
   OVERLOADED: [503, "The server has as many requests under way as it takes."],
@@ -59,6 +58,7 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
   STORE_NOT_EMPTY: 409,
   COPY_MISMATCH: 500,
   HISTORY_CORRUPT: 500,
+  KEY_REUSED: 422,
   KEY_MISSING: 503,
   SHUTTING_DOWN: 503,
 };

@@ -9,6 +9,7 @@ import type { Caller } from "./access.ts";
 import { parse, parseQuery, type QuerySchema, type Schema } from "./parse.ts";
 import type { HttpCode } from "./problems.ts";
 import type { ErrorCode } from "../core/errors.ts";
+import type { RequestBinding } from "./request-binding.ts";
 import type { RequestFacts } from "./request-facts.ts";
 import type { Role } from "./roles.ts";
 import type { Services } from "./services.ts";
@@ -28,7 +29,9 @@ export interface CallBase {
   /** Where the server is mounted: "" or such as "/perdure". */
   readonly base: string;
   /** The Idempotency-Key. */
-  readonly requestId: string | undefined;
+  readonly key: string | undefined;
+  /** What the store knows the request by, if it has a key; spread into the options of a call. */
+  readonly binding: Partial<RequestBinding>;
 }
 export interface Call<Params, Query, Body> extends CallBase {
   readonly params: Params;

@@ -8,8 +8,8 @@
 import type { StatementSync } from "node:sqlite";
 import { checksumOf, isDamaged } from "../core/checksum.ts";
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
-import { DONE, LIMIT_EXCEEDED } from "../core/provider/results.ts";
-import { integer, integerOrNull, text } from "./columns.ts";
+import { DONE, isOtherRequest, KEY_REUSED, LIMIT_EXCEEDED } from "../core/provider/results.ts";
+import { integer, integerOrNull, text, textOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Requests } from "./requests.ts";
@@ -31,29 +31,32 @@ export class KeptMessages {
     this.#inbox = inbox;
     this.#requests = requests;
     this.#insert = connection.prepare(
-      "INSERT INTO kept (id, key, created_at, name, data, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
     this.#select = connection.prepare(
-      "SELECT name, data, key, checksum FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
+      "SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
     );
     this.#selectKey = connection.prepare(
-      "SELECT 1 FROM kept WHERE id = ? AND key = ? AND created_at > ?",
+      "SELECT digest FROM kept WHERE id = ? AND key = ? AND created_at > ?",
     );
     this.#count = connection.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
     this.#delete = connection.prepare("DELETE FROM kept WHERE id = ?");
     this.#deleteOld = connection.prepare("DELETE FROM kept WHERE created_at <= ?");
   }
 
-  keep({ id, name, data, requestId }: SendItem, now: number): SimpleResult {
+  keep({ id, name, data, requestId, requestDigest }: SendItem, now: number): SimpleResult {
     this.#deleteOld.run(now - KEPT_MS);
     if (integer(this.#count.get(id) ?? {}, "kept") >= KEPT_MAX) return LIMIT_EXCEEDED;
     const checksum = checksumOf(id, requestId, name, data);
-    this.#insert.run(id, requestId, now, name, data, checksum);
+    this.#insert.run(id, requestId, now, name, data, checksum, requestDigest ?? null);
     return DONE;
   }
 
-  holds(id: string, requestId: string, now: number): boolean {
-    return this.#selectKey.get(id, requestId, now - KEPT_MS) !== undefined;
+  /** The result of the first send under this request id; null: there was none. */
+  find({ id, requestId, requestDigest }: SendItem, now: number): SimpleResult | null {
+    const row = this.#selectKey.get(id, requestId, now - KEPT_MS);
+    if (row === undefined) return null;
+    return isOtherRequest(textOrNull(row, "digest"), requestDigest) ? KEY_REUSED : DONE;
   }
 
   /** Into the inbox of the instance that now has that id. */
@@ -72,9 +75,10 @@ export class KeptMessages {
       const isWrong = isDamaged(checksum, id, message.key, message.name, message.data);
       return isWrong ? { ...message, damaged: true as const } : message;
     });
-    for (const message of messages) {
-      const request = { instance: key, kind: "send", id: message.key } as const;
-      this.#requests.insert(request, { outcome: "done", execution }, now);
+    for (const row of rows) {
+      const request = { instance: key, kind: "send", id: text(row, "key") } as const;
+      const digest = textOrNull(row, "digest");
+      this.#requests.insert(request, { outcome: "done", execution, digest }, now);
     }
     this.#inbox.insertEvents(key, messages, visibleAt);
   }

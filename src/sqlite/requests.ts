@@ -6,9 +6,10 @@
 //       key, looked for by the turns that continue as new and by no other.
 
 import type { StatementSync } from "node:sqlite";
-import type { StartResult } from "../core/provider/commit.ts";
+import type { StartItem, StartResult } from "../core/provider/commit.ts";
+import { isOtherRequest, KEY_REUSED } from "../core/provider/results.ts";
 import { MADE_UP, MADE_UP_KEPT_MS, madeUpBefore } from "../core/request-ids.ts";
-import { integer, word } from "./columns.ts";
+import { integer, textOrNull, word } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 
 const OUTCOMES = ["started", "existing", "done"] as const;
@@ -21,6 +22,7 @@ export interface RequestKey {
 export interface RequestOutcome {
   readonly outcome: (typeof OUTCOMES)[number];
   readonly execution: number;
+  readonly digest: string | null;
 }
 
 export class Requests {
@@ -29,9 +31,9 @@ export class Requests {
   readonly #forget: StatementSync;
 
   constructor(connection: Connection) {
-    this.#insert = connection.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)");
+    this.#insert = connection.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)");
     this.#select = connection.prepare(
-      "SELECT outcome, execution FROM requests WHERE instance = ? AND kind = ? AND id = ?",
+      "SELECT outcome, execution, digest FROM requests WHERE instance = ? AND kind = ? AND id = ?",
     );
     this.#forget = connection.prepare(`
       DELETE FROM requests
@@ -41,20 +43,25 @@ export class Requests {
   find(key: RequestKey): RequestOutcome | null {
     const row = this.#select.get(key.instance, key.kind, key.id);
     if (row === undefined) return null;
-    return { outcome: word(row, "outcome", OUTCOMES), execution: integer(row, "execution") };
+    return {
+      outcome: word(row, "outcome", OUTCOMES),
+      execution: integer(row, "execution"),
+      digest: textOrNull(row, "digest"),
+    };
   }
 
-  /** What the first start under this request id was told; its lease, if it got one, is not handed out again. */
-  findStart(instance: number, requestId: string | null): StartResult | null {
+  /** The result of the first start under this request id; its lease, if it got one, is not handed out again. */
+  findStart(instance: number, { requestId, requestDigest }: StartItem): StartResult | null {
     const first = requestId === null ? null : this.find({ instance, kind: "start", id: requestId });
     if (first === null) return null;
-    const { outcome, execution } = first;
+    const { outcome, execution, digest } = first;
+    if (isOtherRequest(digest, requestDigest)) return KEY_REUSED;
     if (outcome === "existing") return { kind: "existing", key: instance, execution };
     return { kind: "started", key: instance, execution, leased: null };
   }
 
-  insert(key: RequestKey, { outcome, execution }: RequestOutcome, now: number): void {
-    this.#insert.run(key.instance, key.kind, key.id, outcome, execution, now);
+  insert(key: RequestKey, { outcome, execution, digest }: RequestOutcome, now: number): void {
+    this.#insert.run(key.instance, key.kind, key.id, outcome, execution, now, digest);
   }
 
   /** R3: for an instance that continues as new. */

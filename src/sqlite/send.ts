@@ -1,5 +1,6 @@
 // Send: events from outside, and messages from one instance to another.
-//   S1. A request id is recorded with its message; the same id again sends nothing (I14).
+//   S1. A request id is recorded with its message; the same id again sends nothing (I14), and for another request it is
+//       refused.
 //   S2. What is sent to an id that does not exist is refused, or kept if the sender asked for that (P4).
 //   S3. A sender outside is refused what cannot arrive; a turn's messages to those who ended are dropped,
 //       because their sender may have ended too.
@@ -7,7 +8,7 @@
 import type { SendItem, SimpleResult } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import type { OutgoingMessage } from "../core/provider/messages.ts";
-import { DONE, FINISHED, NOT_FOUND } from "../core/provider/results.ts";
+import { DONE, FINISHED, isOtherRequest, KEY_REUSED, NOT_FOUND } from "../core/provider/results.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Endings } from "./ending.ts";
 import type { Instances } from "./instances.ts";
@@ -37,14 +38,16 @@ export class Sends {
   }
 
   send(item: SendItem, transaction: Transaction): SimpleResult {
-    const { id, name, data, requestId } = item;
+    const { id, name, data, requestId, requestDigest } = item;
     const target = this.#instances.find(id);
     if (target === null) return this.#toMissing(item, transaction.now);
     const request = { instance: target.key, kind: "send", id: requestId } as const;
-    if (this.#requests.find(request) !== null) return DONE;
+    const earlier = this.#requests.find(request);
+    if (earlier !== null) return isOtherRequest(earlier.digest, requestDigest) ? KEY_REUSED : DONE;
     if (isTerminalStatus(target.status)) return FINISHED;
     const { execution } = target;
-    this.#requests.insert(request, { outcome: "done", execution }, transaction.now);
+    const digest = requestDigest ?? null;
+    this.#requests.insert(request, { outcome: "done", execution, digest }, transaction.now);
     this.#deliveries.deliver(
       target,
       { kind: "event", execution: null, sequence: null, name, data, key: requestId },
@@ -54,7 +57,8 @@ export class Sends {
   }
 
   #toMissing(item: SendItem, now: number): SimpleResult {
-    if (this.#kept.holds(item.id, item.requestId, now)) return DONE;
+    const earlier = this.#kept.find(item, now);
+    if (earlier !== null) return earlier;
     return item.ifMissing === "keep" ? this.#kept.keep(item, now) : NOT_FOUND;
   }
 

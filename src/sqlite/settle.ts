@@ -15,7 +15,7 @@ import type {
 } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { isCancelledBy } from "../core/provider/outcomes.ts";
-import { DONE } from "../core/provider/results.ts";
+import { DONE, isOtherRequest, KEY_REUSED } from "../core/provider/results.ts";
 import { integerOrNull } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
@@ -76,7 +76,7 @@ export class Settlement {
         return task === null || task.token === null ? DONE : null;
       }
       case "send":
-        return this.#isSent(item) ? DONE : null;
+        return this.#send(item);
       case "cancel":
         return isCancelledBy(this.#instances.find(item.id), item) ? DONE : null;
       case "terminate":
@@ -106,12 +106,13 @@ export class Settlement {
     return { kind: "committed", due };
   }
 
-  #start({ id, runId, requestId, lease }: StartItem): CommitResult | null {
+  #start(item: StartItem): CommitResult | null {
+    const { id, runId, lease } = item;
     const found = this.#instances.find(id);
     if (found === null) return null;
     const { key, execution, token, status } = found;
     // Another start has followed, or this one met an instance that was there.
-    if (found.runId !== runId) return this.#requests.findStart(key, requestId);
+    if (found.runId !== runId) return this.#requests.findStart(key, item);
     const held = lease !== null && token === lease.token && !isTerminalStatus(status);
     return { kind: "started", key, execution, leased: held ? this.#inbox.findStart(key) : null };
   }
@@ -122,10 +123,13 @@ export class Settlement {
     return { kind: "started", key: found.key, execution: 1, leased: null };
   }
 
-  #isSent({ id, requestId }: SendItem): boolean {
-    const target = this.#instances.find(id);
-    if (target === null) return this.#kept.holds(id, requestId, this.#connection.now());
-    return this.#requests.find({ instance: target.key, kind: "send", id: requestId }) !== null;
+  #send(item: SendItem): CommitResult | null {
+    const target = this.#instances.find(item.id);
+    if (target === null) return this.#kept.find(item, this.#connection.now());
+    const request = { instance: target.key, kind: "send", id: item.requestId } as const;
+    const earlier = this.#requests.find(request);
+    if (earlier === null) return null;
+    return isOtherRequest(earlier.digest, item.requestDigest) ? KEY_REUSED : DONE;
   }
 
   #isLiveAndUnpaused(id: string): boolean {

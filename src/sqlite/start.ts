@@ -101,7 +101,7 @@ export class Starts {
     const existing = this.#instances.find(item.id);
     if (existing === null) throw new Error(`Instance "${item.id}" is neither new nor there.`);
     const { key, execution } = existing;
-    const earlier = this.#requests.findStart(key, item.requestId);
+    const earlier = this.#requests.findStart(key, item);
     if (earlier !== null) return earlier;
     const refusal = refusalOf(item.onConflict, existing);
     if (refusal !== null) return refusal;
@@ -157,7 +157,8 @@ export class Starts {
   ): void {
     if (item.requestId === null) return;
     const request = { instance: key, kind: "start", id: item.requestId } as const;
-    this.#requests.insert(request, { outcome, execution }, now);
+    const digest = item.requestDigest ?? null;
+    this.#requests.insert(request, { outcome, execution, digest }, now);
   }
 }
 

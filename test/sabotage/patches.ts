@@ -56,8 +56,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "a message for an instance that does not exist yet is dropped",
     file: "src/sqlite/kept.ts",
-    from: "this.#insert.run(id, requestId, now, name, data, checksum);",
-    to: "void [id, requestId, now, name, data, checksum];",
+    from: "this.#insert.run(id, requestId, now, name, data, checksum, requestDigest ?? null);",
+    to: "void [id, requestId, now, name, data, checksum, requestDigest];",
     tests: [SQLITE],
   },
   {
@@ -224,8 +224,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "the same request id sends twice",
     file: "src/sqlite/send.ts",
-    from: "if (this.#requests.find(request) !== null) return DONE;",
-    to: 'if (this.#requests.find(request) !== null && requestId === "") return DONE;',
+    from: "if (earlier !== null) return isOtherRequest",
+    to: 'if (earlier !== null && requestId === "") return isOtherRequest',
     tests: [SQLITE],
   },
   {
@@ -248,5 +248,12 @@ export const PATCHES: readonly Patch[] = [
     from: "if (now - this.#began < SLICE_MS) return true;",
     to: "if (now >= this.#began) return true;",
     tests: ["test/scenarios/loop-turns.test.ts"],
+  },
+  {
+    bug: "an Idempotency-Key is the same request whoever sends it",
+    file: "src/server/request-binding.ts",
+    from: "JSON.stringify([caller, operation,",
+    to: "JSON.stringify([operation,",
+    tests: ["test/server/repeats.test.ts"],
   },
 ];

@@ -257,6 +257,13 @@ const SQLITE: readonly Change[] = [
     in: "kept messages",
   },
   {
+    bug: "a kept message loses the digest of its request",
+    file: "kept.ts",
+    from: "SELECT digest FROM kept",
+    to: "SELECT NULL AS digest FROM kept",
+    in: "requests",
+  },
+  {
     bug: "a made-up request id is as old as whoever made it up says",
     file: "requests.ts",
     from: "AND id < ? AND created_at < ?",
@@ -503,6 +510,20 @@ const POSTGRES: readonly Change[] = [
     from: "FROM taken WHERE lives ORDER BY number",
     to: "FROM taken WHERE lives ORDER BY number DESC",
     in: "kept messages\\W+kept events come in the order of sending",
+  },
+  {
+    bug: "of two sends with one request id in a group, the last one's digest is recorded",
+    file: "send.ts",
+    from: "ORDER BY t.n -- of two",
+    to: "ORDER BY t.n DESC -- of two",
+    in: "requests",
+  },
+  {
+    bug: "a message that is handed over loses the digest of its request",
+    file: "kept.ts",
+    from: "'send', key, 'done', digest FROM taken",
+    to: "'send', key, 'done', NULL FROM taken",
+    in: "requests",
   },
   {
     bug: "a made-up request id is as old as whoever made it up says",

@@ -127,6 +127,84 @@ test("a key belongs to its caller, its route and its body", async () => {
   }
 });
 
+test("another server refuses a key that was used with another body", async () => {
+  const scene = await openScene();
+  const other = await anotherServer(scene);
+  await scene.perdure.client.start("nobody", undefined, { id: "n" });
+  await scene.perdure.client.start(worker, 1, { id: "w" });
+  await untilWaiting(scene.perdure, "w");
+  await post(scene, "/instances/n/events", { name: "e", data: 1 }, "k");
+  const reused = { code: "KEY_REUSED" };
+  await expect(other.raise("n", "e", 2, { requestId: "k" })).rejects.toMatchObject(reused);
+  await post(scene, "/instances", { name: "worker", input: 1 }, "k");
+  await expect(other.start("worker", 2, { requestId: "k" })).rejects.toMatchObject(reused);
+  await post(scene, "/instances/later/events", { name: "e", data: 1, ifMissing: "keep" }, "k");
+  const kept = { requestId: "k", ifMissing: "keep" } as const;
+  await expect(other.raise("later", "e", 2, kept)).rejects.toMatchObject(reused);
+  await post(scene, "/instances/w/fork", { beforeSequence: 3 }, "k");
+  const fork = { beforeSequence: 4, requestId: "k" };
+  await expect(other.fork("w", fork)).rejects.toMatchObject(reused);
+  expect(await scene.perdure.client.get("n").unread()).toHaveLength(1);
+});
+
+test("a key of one caller means nothing for another: no event is lost, no instance shared", async () => {
+  const scene = await openScene();
+  await scene.perdure.client.start("nobody", undefined, { id: "n" });
+  const headers = { "Idempotency-Key": "k" };
+  const send = (role: "operator" | "admin", path: string, body: object): Promise<Response> =>
+    scene.call(role, "POST", path, { body, headers });
+  for (const role of ["operator", "admin"] as const) {
+    expect((await send(role, "/instances/n/events", { name: "e", data: role })).status).toBe(204);
+  }
+  const data = (await scene.perdure.client.get("n").unread()).map((unread) => unread.data);
+  expect(data).toEqual(["operator", "admin"]);
+  const ids = new Set<string>();
+  for (const role of ["operator", "admin"] as const) {
+    const started = await send(role, "/instances", { name: "nobody" });
+    ids.add(((await started.json()) as { id: string }).id);
+  }
+  expect(ids.size).toBe(2);
+});
+
+test("a path with other escapes is the same request", async () => {
+  const scene = await openScene();
+  await scene.perdure.client.start("nobody", undefined, { id: "n" });
+  await post(scene, "/instances/n/events", { name: "e" }, "k");
+  await post(scene, "/instances/%6e/events", { name: "e" }, "k");
+  expect(await scene.perdure.client.get("n").unread()).toHaveLength(1);
+});
+
+test("an answer is not repeated when its instance was deleted, also if its id was taken again", async () => {
+  const scene = await openScene();
+  const { client } = scene.perdure;
+  const start = { name: "nobody", id: "n" };
+  const event = { name: "e", data: 1 };
+  await post(scene, "/instances", start, "s");
+  await post(scene, "/instances/n/events", event, "e");
+  await client.delete("n", { force: true });
+  expect((await post(scene, "/instances/n/events", event, "e")).status).toBe(404);
+  const again = await post(scene, "/instances", start, "s");
+  expect([again.status, again.headers.has("idempotency-replayed")]).toEqual([201, false]);
+  expect(await client.get("n").exists()).toBe(true);
+  await post(scene, "/instances/n/events", event, "f");
+  await client.delete("n", { force: true });
+  const { now } = scene.perdure.provider;
+  const before = now.call(scene.perdure.provider);
+  while (now.call(scene.perdure.provider) === before) await new Promise(setImmediate);
+  await client.start("nobody", undefined, { id: "n" });
+  expect((await post(scene, "/instances/n/events", event, "f")).status).toBe(204);
+  expect(await client.get("n").unread()).toHaveLength(1);
+});
+
+test("a generated key stays recognisable in the store, so that it can be forgotten", async () => {
+  const scene = await openScene();
+  await scene.perdure.client.start("nobody", undefined, { id: "n" });
+  await scene.as("operator").raise("n", "e");
+  const { key } = (await scene.perdure.provider.readInstance("n"))!;
+  const [event] = (await scene.perdure.provider.readInbox(key)).slice(1);
+  expect(event?.key).toMatch(/^perdure\.[0-9a-z]{9}-/);
+});
+
 test("a refusal is not kept: the same key may try again", async () => {
   const scene = await openScene();
   expect((await post(scene, "/instances/n/pause", {}, "k")).status).toBe(404);
@@ -138,13 +216,14 @@ test("two at once under one key do the work once", async () => {
   const repeats = new Repeats(() => 0);
   const { promise: held, resolve } = Promise.withResolvers<void>();
   let acts = 0;
-  const request = { caller: "a", place: "p", key: "k", body: {} };
+  const request = { requestId: "k", requestDigest: "d" };
   const act = async () => {
     acts += 1;
     await held;
-    return { status: 200, text: "done", headers: {} };
+    return { status: 200, text: "done", headers: {}, at: 0 };
   };
-  const both = [repeats.once(request, act), repeats.once(request, act)];
+  const holds = () => Promise.resolve(true);
+  const both = [repeats.once(request, act, holds), repeats.once(request, act, holds)];
   resolve();
   const [first, second] = await Promise.all(both);
   expect([acts, first?.replayed, second?.replayed]).toEqual([1, false, true]);
@@ -155,9 +234,9 @@ test("outcomes are kept for an hour, and at most a thousand of them", async () =
   let now = 0;
   const repeats = new Repeats(() => now);
   const once = async (key: string) => {
-    const request = { caller: "a", place: "p", key, body: {} };
-    return (await repeats.once(request, async () => ({ status: 200, text: "", headers: {} })))
-      .replayed;
+    const request = { requestId: key, requestDigest: "d" };
+    const act = async () => ({ status: 200, text: "", headers: {}, at: 0 });
+    return (await repeats.once(request, act, () => Promise.resolve(true))).replayed;
   };
   expect([await once("k"), await once("k")]).toEqual([false, true]);
   now += 3_600_000;

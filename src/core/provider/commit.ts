@@ -44,6 +44,8 @@ export interface StartItem extends NewInstance {
   readonly onConflict: ConflictPolicy;
   /** The caller's own id for this call: a repetition returns the first one's outcome. */
   readonly requestId: string | null;
+  /** What the request asks for; a repetition with another digest is refused (`isOtherRequest`). */
+  readonly requestDigest?: string;
   readonly delayMs?: number;
   readonly dueAt?: number;
   /** JSON text of OrchestrationFailed for `terminateExisting`. */
@@ -67,7 +69,10 @@ export type StartResult =
       readonly leased: Message | null;
     }
   | { readonly kind: "existing"; readonly key: number; readonly execution: number }
-  | { readonly kind: "refused"; readonly code: "INSTANCE_EXISTS" | "INSTANCE_RUNNING" };
+  | {
+      readonly kind: "refused";
+      readonly code: "INSTANCE_EXISTS" | "INSTANCE_RUNNING" | "KEY_REUSED";
+    };
 
 /** What a turn makes of its instance. */
 export type InstanceChange =
@@ -174,6 +179,8 @@ export interface SendItem {
   readonly data: string;
   /** Remembered as long as the instance; if a client made it up, until a turn continues as new after six hours (18a). */
   readonly requestId: string;
+  /** As in a start. */
+  readonly requestDigest?: string;
   /** "keep": a message for an id that does not exist waits for its start (18a); at most 1,000 an id and 7 days. */
   readonly ifMissing: "fail" | "keep";
 }
@@ -244,7 +251,8 @@ export type SimpleResult =
   | { readonly kind: "done" }
   | {
       readonly kind: "refused";
-      readonly code: "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED";
+      readonly code:
+        "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED" | "KEY_REUSED";
     };
 
 /** Anything that can be written. A group of them is one transaction. */

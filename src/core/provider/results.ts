@@ -17,4 +17,13 @@ export const LIMIT_EXCEEDED = {
   kind: "refused",
   code: "LIMIT_EXCEEDED",
 } as const satisfies SimpleResult;
+export const KEY_REUSED = { kind: "refused", code: "KEY_REUSED" } as const satisfies SimpleResult;
 export const BUSY = { kind: "busy" } as const satisfies BusyResult;
+
+/**
+ * Whether a request id that is repeated now belongs to a request that asked for something else. Where either of the two
+ * has no digest, the id alone decides.
+ */
+export function isOtherRequest(stored: string | null, given: string | undefined): boolean {
+  return stored !== null && given !== undefined && stored !== given;
+}

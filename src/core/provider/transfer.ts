@@ -151,6 +151,7 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       outcome: "text",
       execution: "integer",
       created_at: "integer",
+      digest: "text",
     },
   },
   {
@@ -163,6 +164,7 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       created_at: "integer",
       name: "text",
       data: "text",
+      digest: "text",
     },
   },
 ];

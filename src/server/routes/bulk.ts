@@ -75,7 +75,7 @@ export const bulkRoutes = [
     role: "operator",
     body: which,
     run: (call) => {
-      const { requestId } = call;
+      const { requestId } = call.binding;
       const options = requestId === undefined ? {} : { requestId };
       return toEach(call, call.body, ENDED, (handle) => handle.restart(options));
     },
@@ -85,9 +85,8 @@ export const bulkRoutes = [
     role: "operator",
     body: v.strictObject({ ...whichEntries, name: v.string(), data: v.exactOptional(given) }),
     run: (call) => {
-      const { requestId, body } = call;
-      const options = requestId === undefined ? {} : { requestId };
-      return toEach(call, body, LIVE, (handle) => handle.raise(body.name, body.data, options));
+      const { binding, body } = call;
+      return toEach(call, body, LIVE, (handle) => handle.raise(body.name, body.data, binding));
     },
   }),
   answers({

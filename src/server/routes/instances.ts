@@ -48,11 +48,11 @@ export const instanceRoutes = [
     answer: started,
     status: 201,
     errors: ["INSTANCE_EXISTS", "INSTANCE_RUNNING", "LIMIT_EXCEEDED"],
-    run: async ({ services: { client }, body, requestId }) => {
+    run: async ({ services: { client }, body, binding }) => {
       const { name, input, ...options } = body;
       const handle = await client.start(name, input, {
         ...options,
-        ...(requestId === undefined ? {} : { requestId }),
+        ...binding,
       });
       return { id: handle.id };
     },
@@ -146,11 +146,11 @@ export const instanceRoutes = [
       ifMissing: v.exactOptional(v.picklist(["fail", "keep"])),
     }),
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED", "LIMIT_EXCEEDED"],
-    run: async ({ services: { client }, params, body, requestId }) => {
+    run: async ({ services: { client }, params, body, binding }) => {
       const { name, data, ...options } = body;
       await client.raise(params.id, name, data, {
         ...options,
-        ...(requestId === undefined ? {} : { requestId }),
+        ...binding,
       });
     },
   }),

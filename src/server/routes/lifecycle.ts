@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import * as v from "valibot";
 import { isPerdureError } from "../../core/errors.ts";
+import { keyReused } from "../../client/store.ts";
 import type { Handle } from "../../client/handle.ts";
 import { acts, answers, type Call } from "../route.ts";
 import { started } from "../schemas/instance.ts";
@@ -97,7 +98,7 @@ export const lifecycleRoutes = [
     params: byId,
     body: nothing,
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_RUNNING"],
-    run: ({ services: { client }, params, requestId }) =>
+    run: ({ services: { client }, params, binding: { requestId } }) =>
       client.get(params.id).restart(requestId === undefined ? {} : { requestId }),
   }),
   answers({
@@ -116,22 +117,25 @@ export const lifecycleRoutes = [
     answer: started,
     status: 201,
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_EXISTS"],
-    run: async ({ services: { client }, params, body, requestId }) => {
-      const own = body.id === undefined && requestId !== undefined;
-      const id = own ? forkId(params.id, requestId) : body.id;
+    run: async ({ services: { client, provider }, params, body, binding: { requestId } }) => {
+      if (body.id !== undefined || requestId === undefined) {
+        return { id: (await client.fork(params.id, body)).id };
+      }
+      const id = forkId(requestId);
       try {
-        const options = id === undefined ? body : { ...body, id };
-        return { id: (await client.fork(params.id, options)).id };
+        return { id: (await client.fork(params.id, { ...body, id })).id };
       } catch (error) {
-        // An id made from the key is nobody else's: the first call has made it.
-        if (own && id !== undefined && isPerdureError(error, "INSTANCE_EXISTS")) return { id };
-        throw error;
+        if (!isPerdureError(error, "INSTANCE_EXISTS")) throw error;
+        // The id is made from the key, so an earlier request of this caller with this key made the instance.
+        const made = await provider.readInstance(id);
+        if (made?.copiedUntil !== body.beforeSequence - 1) throw keyReused(id);
+        return { id };
       }
     },
   }),
 ];
 
-/** A repeated call must lead to the same instance. */
-function forkId(source: string, requestId: string): string {
-  return hash("sha256", JSON.stringify(["fork", source, requestId]), "hex").slice(0, 32);
+/** A repeated call must lead to the same instance. The request id is bound to the source already. */
+function forkId(requestId: string): string {
+  return hash("sha256", JSON.stringify(["fork", requestId]), "hex").slice(0, 32);
 }

@@ -2,7 +2,9 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, eventText, fresh, sendItem, startItem } from "./fixture.ts";
+import { ALPHA, eventText, fresh, sendItem, startItem, terminateItem } from "./fixture.ts";
+
+const REUSED = { kind: "refused", code: "KEY_REUSED" };
 
 export const requests: ContractSubject = {
   subject: "requests",
@@ -119,6 +121,68 @@ export const requests: ContractSubject = {
         await setup.turn(held, { events: [eventText()], consumed });
         await setup.complete(held);
         expect(await setup.commit(item)).toEqual({ kind: "done" });
+      },
+    },
+    {
+      title: "a start under a used request id with another digest is refused, and changes nothing",
+      async run(setup) {
+        const item = startItem({ id: "a", requestId: "r", requestDigest: "one" });
+        const first = await setup.commit(item);
+        const other = startItem({ ...item, runId: "another", requestDigest: "two" });
+        expect(await setup.commit(other)).toEqual(REUSED);
+        expect(await setup.commit({ ...other, onConflict: "terminateExisting" })).toEqual(REUSED);
+        expect(await setup.provider.settle(other)).toEqual(REUSED);
+        expect(await setup.commit(item)).toEqual(first);
+        const { requestDigest: _digest, ...plain } = item;
+        expect(await setup.commit(plain)).toEqual(first);
+        expect(await setup.read("a")).toMatchObject({ runId: item.runId, execution: 1 });
+      },
+    },
+    {
+      title: "a start that met an existing instance, or restarted one, keeps its digest",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = startItem({ id: "a", requestId: "r", requestDigest: "one" });
+        await setup.commit({ ...item, onConflict: "useExisting" });
+        expect(await setup.commit({ ...item, requestDigest: "two" })).toEqual(REUSED);
+        await setup.complete(held);
+        const restart = { ...item, requestId: "s", onConflict: "restart" } as const;
+        expect(await setup.commit(restart)).toMatchObject({ kind: "started", execution: 2 });
+        expect(await setup.commit({ ...restart, requestDigest: "two" })).toEqual(REUSED);
+        expect(await setup.commit(restart)).toMatchObject({ kind: "started", execution: 2 });
+      },
+    },
+    {
+      title: "a send under a used request id with another digest is refused, also within one group",
+      async run(setup) {
+        const { key } = await setup.start("a");
+        const item = sendItem({ id: "a", data: "1", requestId: "r", requestDigest: "one" });
+        const other = { ...item, data: "2", requestDigest: "two" };
+        const results = await setup.provider.commit([item, other, item]);
+        expect(results).toEqual([{ kind: "done" }, REUSED, { kind: "done" }]);
+        expect(await setup.commit(other)).toEqual(REUSED);
+        expect(await setup.provider.settle(other)).toEqual(REUSED);
+        expect(await setup.provider.settle(item)).toEqual({ kind: "done" });
+        const inbox = await setup.provider.readInbox(key);
+        expect(inbox.slice(1).map(({ data }) => data)).toEqual(["1"]);
+        await setup.commit(terminateItem("a"));
+        expect(await setup.commit(other)).toEqual(REUSED);
+      },
+    },
+    {
+      title: "a kept event keeps its digest, before the start of its instance and after it",
+      async run(setup) {
+        const item = sendItem({ id: "a", data: "1", requestId: "r", requestDigest: "one" });
+        const kept = { ...item, ifMissing: "keep" } as const;
+        const other = { ...kept, data: "2", requestDigest: "two" };
+        expect(await setup.commit(kept)).toEqual({ kind: "done" });
+        expect(await setup.commit(other)).toEqual(REUSED);
+        expect(await setup.commit({ ...other, ifMissing: "fail" })).toEqual(REUSED);
+        expect(await setup.provider.settle(other)).toEqual(REUSED);
+        const { key } = await setup.start("a");
+        expect(await setup.commit(other)).toEqual(REUSED);
+        expect(await setup.commit(kept)).toEqual({ kind: "done" });
+        expect(await setup.inboxKinds(key)).toEqual(["start", "event"]);
       },
     },
     {
