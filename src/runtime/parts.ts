@@ -202,6 +202,7 @@ export function assemble(
     },
     found: async (peek: Peek) => {
       storeTrouble.answered();
+      storeTrouble.clockSetBack(peek.clockSetBackMs ?? 0);
       if (peek.instances || peek.tasks) intake.wake();
       await lostWork.checkTasks();
       await liveness.reap(peek.runtimes);

@@ -4,6 +4,7 @@
 //   TR2. It is over when the store answers and nothing failed for QUIET_MS, which is longer than any back-off: a store
 //        that reads and does not write is still in trouble.
 
+import { formatDuration } from "../core/duration.ts";
 import type { Environment } from "../core/environment.ts";
 import type { LogSink } from "../core/log.ts";
 import type { RuntimeStats } from "./stats.ts";
@@ -55,5 +56,13 @@ export class StoreTrouble {
     this.#now = null;
     const seconds = Math.round((last - since) / 1_000);
     this.#log("info", `the store is well again, after ${seconds} s of trouble`, { seconds });
+  }
+
+  /** By how much, since the last call of this. */
+  clockSetBack(setBackMs: number): void {
+    if (setBackMs === 0) return;
+    const by = formatDuration(setBackMs);
+    const message = `the store's clock was set back by about ${by}: work that was due stays due; timers and retries that were set before fire up to ${by} later`;
+    this.#log("warn", message, { setBackMs });
   }
 }

@@ -3,11 +3,14 @@
 //       second (P1).
 //   N2. Nobody waits inside SQLite: a busy database is asked again later (semantics 32).
 //   N3. A transaction that throws is rolled back before the error leaves; nothing of it is left.
+//   N5. Each transaction first looks whether the clock was set back (clock.ts). A write then waits for the correction;
+//       a read goes on without it where the correction fails, since a full disk does not stop reads.
 //   N4. What one read tells is of one moment, however many statements it takes, and whoever writes meanwhile.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
+import { isFrozen, StoreClock } from "./clock.ts";
 import { toOpenError, toPerdureError } from "./errors.ts";
 import { createFile, IN_MEMORY, locate } from "./location.ts";
 import { migrate, refuseForeign, type Migrate } from "./migrations.ts";
@@ -23,6 +26,8 @@ export class Connection {
   readonly #look: StatementSync;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
+  readonly #clock: StoreClock;
+  #setBackMs = 0;
 
   static async open(
     path: string,
@@ -58,6 +63,7 @@ export class Connection {
     this.#look = database.prepare("BEGIN");
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
+    this.#clock = new StoreClock(database);
   }
 
   /** The handle itself, for the statements of a step's transaction. */
@@ -86,6 +92,21 @@ export class Connection {
   /** The store's clock, in whole milliseconds (I3). */
   now(): number {
     return Math.floor(this.environment.now());
+  }
+
+  /** By how much the clock was set back since the last call of this, as far as this process has corrected it. */
+  takeSetBackMs(): number {
+    const taken = this.#setBackMs;
+    this.#setBackMs = 0;
+    return taken;
+  }
+
+  /** Writes inside a transaction that the user has begun. */
+  writeWithin<T>(work: () => T): Promise<T> {
+    return this.#patiently(() => {
+      this.#clock.keep(this.now());
+      return work();
+    });
   }
 
   /** N4. Inside a transaction that somebody else has begun, it is a part of that. */
@@ -148,10 +169,41 @@ export class Connection {
   }
 
   #atOneMoment<T>(work: () => T): T {
-    return this.#database.isTransaction ? work() : this.#transact(work, this.#look);
+    if (this.#database.isTransaction) return work();
+    return this.#run(this.#look, () => {
+      if (!this.#clock.isSetBack(this.now())) return work();
+      this.#commit.run();
+      try {
+        this.#rebase();
+      } catch {
+        // N5
+      }
+      this.#look.run();
+      return work();
+    });
   }
 
-  #transact<T>(work: () => T, begin: StatementSync = this.#begin): T {
+  #transact<T>(work: () => T): T {
+    return this.#run(this.#begin, () => {
+      if (!this.#clock.keep(this.now())) {
+        this.#commit.run();
+        this.#rebase();
+        this.#begin.run();
+      }
+      return work();
+    });
+  }
+
+  /** In a transaction of its own, so that it stays when the work that follows is rolled back. */
+  #rebase(): void {
+    try {
+      this.#setBackMs += this.#run(this.#begin, () => this.#clock.rebase(this.now()));
+    } catch (error) {
+      if (!isFrozen(error)) throw error;
+    }
+  }
+
+  #run<T>(begin: StatementSync, work: () => T): T {
     begin.run();
     try {
       const result = work();

@@ -8,6 +8,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { workerData } from "node:worker_threads";
 import { HeartBoard, processMs } from "../heart/heart-board.ts";
 import { Pulse, type Stall } from "../heart/pulse.ts";
+import { CLOCK_STEP_MS, RAISE_CLOCK } from "./clock.ts";
 import type { ThreadData } from "./heart.ts";
 
 const BUSY_MS = 250;
@@ -22,6 +23,7 @@ const pulse = new Pulse(board, { runtimeId, beatMs, stallMs });
 interface Line {
   readonly database: DatabaseSync;
   readonly beat: StatementSync;
+  readonly raiseClock: StatementSync;
   readonly note: StatementSync;
 }
 let line: Line | null = null;
@@ -49,6 +51,7 @@ function connect(): Line {
     line = {
       database,
       beat: database.prepare("UPDATE runtimes SET beat_at = ?, note = NULL WHERE id = ?"),
+      raiseClock: database.prepare(RAISE_CLOCK),
       note: database.prepare("UPDATE runtimes SET note = ? WHERE id = ?"),
     };
     return line;
@@ -64,9 +67,24 @@ function disconnect(): void {
 
 function beat(now: number): void {
   try {
-    pulse.beaten(now, connect().beat.run(Date.now(), runtimeId).changes > 0);
+    pulse.beaten(now, writeBeat(connect()));
   } catch {
     pulse.missed(); // T4
+  }
+}
+
+/** Whether the runtime is still registered. */
+function writeBeat({ database, beat, raiseClock }: Line): boolean {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const at = Date.now();
+    raiseClock.run(at, at + CLOCK_STEP_MS);
+    const isKnown = beat.run(at, runtimeId).changes > 0;
+    database.exec("COMMIT");
+    return isKnown;
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    throw error;
   }
 }
 

@@ -23,7 +23,7 @@ test.each([
     const environment = {
       ...systemEnvironment,
       now: () => {
-        // The second look at the clock is between finding and reading.
+        // The third look at the clock is between finding and reading.
         if (--looks.left === 0) other.database?.exec(change);
         return systemEnvironment.now();
       },
@@ -46,7 +46,7 @@ test.each([
     expect(taken).toMatchObject({ id: "a", fresh: true });
     const news = (await ask()).instances;
     expect(news).toMatchObject([{ id: "a", fresh: false, token: taken?.token, messages: [{}] }]);
-    looks.left = 2;
+    looks.left = 3;
     expect((await ask()).instances).toEqual(news);
     expect(looks.left).toBeLessThanOrEqual(0);
     expect((await ask()).instances).not.toEqual(news);

@@ -14,7 +14,12 @@ import { integer, type Row } from "./columns.ts";
 export type Migrate = "apply" | "verify";
 
 /** In order; the place in the list plus one is the schema version that a file leads to. */
-const FILES = ["0001-initial.sql", "0002-checksums.sql", "0003-request-digests.sql"];
+const FILES = [
+  "0001-initial.sql",
+  "0002-checksums.sql",
+  "0003-request-digests.sql",
+  "0004-clock.sql",
+];
 export const SCHEMA_VERSION = FILES.length;
 
 /** "Perd", in SQLite's header: tells our files from those of others. */

@@ -41,7 +41,9 @@ export class Peeks {
     return this.#connection.read(() => {
       const rows = this.#select.all(this.#connection.now(), owner, JSON.stringify(owner));
       const news = rows[0] ?? {};
+      const clockSetBackMs = this.#connection.takeSetBackMs();
       return {
+        ...(clockSetBackMs > 0 ? { clockSetBackMs } : {}),
         instances: integer(news, "instances") === 1,
         tasks: integer(news, "tasks") === 1,
         runtimes: rows.filter((row) => row["id"] !== null).map(toRuntime),

@@ -46,7 +46,7 @@ export class SharedTransactions {
     items: readonly (StartItem | SendItem)[],
   ): Promise<readonly CommitResult[]> {
     const { connection, parts } = this.#placeOf(transaction);
-    return connection.read(() => {
+    return connection.writeWithin(() => {
       const news = new NewsDraft();
       const at = { now: connection.now(), news };
       const results = items.map((item) =>

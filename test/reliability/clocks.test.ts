@@ -2,7 +2,14 @@
 
 import { expect, test } from "vitest";
 import { activity, orchestration, type RuntimeOptions } from "../../src/index.ts";
-import { signal, startRuntime, virtualWorld } from "../trouble/support.ts";
+import { onlyOn } from "../support/test-store.ts";
+import {
+  collectLogs,
+  signal,
+  startRuntime,
+  virtualStore,
+  virtualWorld,
+} from "../trouble/support.ts";
 import { wrapProvider } from "../trouble/wrapped-provider.ts";
 
 const HOUR_MS = 3_600_000;
@@ -91,3 +98,24 @@ test.each([5_000, 60_000, HOUR_MS, -5_000, -60_000, -HOUR_MS])(
     expect([runtime.stats().refusedTurns, other.stats().refusedTurns]).toEqual([0, 0]);
   },
 );
+
+onlyOn("sqlite", "PostgreSQL has the server's clock, which no test here sets", () => {
+  test.each([60_000, HOUR_MS, 400 * DAY_MS])(
+    "a wall clock that is set back by %d ms does not delay work that waits, and is logged",
+    async (jump) => {
+      const echo = activity("echo", async (text: string) => text);
+      const work = orchestration("work", async (ctx) =>
+        ctx.run(echo, String(await ctx.event("go"))),
+      );
+      const { client, environment, provider } = await virtualStore();
+      const handle = await client.start(work, undefined, { id: "a" });
+      await handle.raise("go", "done");
+      environment.jumpWallClock(-jump);
+      const logs = collectLogs();
+      await startRuntime(provider, [work, echo], { log: logs.sink });
+      await environment.advance(2_000);
+      expect(await handle.result()).toBe("done");
+      expect(logs.about("the store's clock was set back")).toMatchObject([{ level: "warn" }]);
+    },
+  );
+});

@@ -32,6 +32,13 @@ export const PATCHES: readonly Patch[] = [
     tests: [SQLITE],
   },
   {
+    bug: "a clock that is set back goes unnoticed, and work that was due waits for it to catch up",
+    file: "src/sqlite/clock.ts",
+    from: "behindMs > TOLERANCE_MS ? behindMs : 0",
+    to: "behindMs > Infinity ? behindMs : 0",
+    tests: ["src/sqlite/clock.test.ts", "test/reliability/clocks.test.ts"],
+  },
+  {
     bug: "half of a failed transaction is kept",
     file: "src/sqlite/connection.ts",
     from: 'this.#database.exec("ROLLBACK")',

@@ -54,7 +54,9 @@ async function checkClock(
   const latest = Math.max(ahead?.beatAt ?? 0, newest);
   if (latest - now > SKEW_MS_MAX) {
     const message = `the store holds a time that is ${formatDuration(latest - now)} ahead: a clock was set back, or is wrong`;
-    return warning("clock", message, "Keep the clocks of all machines in step (NTP).");
+    const hint =
+      "Timers and retries that were set before fire that much later. Keep the clocks in step (NTP).";
+    return warning("clock", message, hint);
   }
   return ok("clock", "the store's clock and this machine's agree");
 }

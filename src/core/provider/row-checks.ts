@@ -1,7 +1,7 @@
 // Row checks: what a store holds its rows against when it reads them, so that nothing else leaves it.
 
 import { TERMINAL_STATUSES, type InstanceStatus } from "./instances.ts";
-import type { MessageKind } from "./messages.ts";
+import type { MessageKind, NewTimer } from "./messages.ts";
 import type { ProcessIdentity } from "./runtimes.ts";
 
 export const INSTANCE_STATUSES: readonly InstanceStatus[] = [
@@ -22,6 +22,13 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   "stepRetry",
   "cancelTimeout",
   "wake",
+];
+/** Messages that an instance has set for later: their time is a delay, not the time at which they were written. */
+export const DELAYED_KINDS: readonly NewTimer["kind"][] = [
+  "timer",
+  "deadline",
+  "stepRetry",
+  "cancelTimeout",
 ];
 
 export function isAttributes(value: unknown): value is Record<string, string> {

@@ -82,4 +82,6 @@ export interface Peek {
   readonly instances: boolean;
   readonly tasks: boolean;
   readonly runtimes: readonly RuntimeRecord[];
+  /** The store's clock was set back by this much since the last look, and the store has made up for it. */
+  readonly clockSetBackMs?: number;
 }

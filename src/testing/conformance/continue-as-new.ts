@@ -121,8 +121,7 @@ export const continuing: ContractSubject = {
         setup.environment.jumpWallClock(-10_000);
         await setup.commit(sendItem({ id: "a" }));
         await setup.commit(cancelItem("a"));
-        await setup.leaseNothing();
-        await setup.environment.advance(10_000);
+        await setup.environment.advance(10_000); // a store may also make it due at once
         const { messages } = await setup.leaseOnly("a", BETA);
         expect(messages.map(({ kind }) => kind)).toEqual(["start", "cancel", "event"]);
       },

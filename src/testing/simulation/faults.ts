@@ -81,6 +81,11 @@ export interface FaultFrame {
   readonly clients: number;
 }
 
+const HOUR_MS = 3_600_000;
+/** How often the clock is also set back by hours, and the unit from which on that does not make a run very long. */
+const FAR_SHARE = 0.5;
+const FAR_UNIT_MS = 30_000;
+
 export function drawFaults(
   chance: Chance,
   kinds: readonly FaultKind[],
@@ -144,6 +149,12 @@ function* drawEvents(
     const wallMs = chance.between(-3_600_000, 3_600_000);
     const copyMs = chance.between(-10, 10);
     yield { kind: "skew", atMs: at(), slot: slot(), wallMs, copyMs };
+  }
+  // From numbers of its own: seeds that have found something keep their other faults.
+  const far = chance.of("far clock");
+  if (has("clock") && unitMs >= FAR_UNIT_MS && far.likely(FAR_SHARE)) {
+    const jumpMs = -far.between(HOUR_MS, 3 * HOUR_MS);
+    yield { kind: "clock", atMs: far.below(untilMs), jumpMs };
   }
   for (const kind of ["storeDown", "diskFull"] as const) {
     for (let i = times(kind, 2); i > 0; i--) yield { kind, atMs: at(), forMs: upTo(10) };

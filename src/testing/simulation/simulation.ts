@@ -155,9 +155,10 @@ class Simulation {
   async #untilOver(): Promise<void> {
     const { timeline, scenario, store } = this.#world;
     const calmAt = store.now();
-    const patienceMs = 30 * scenario.unitMs + 10_000 + this.#storm.backwardMs;
-    const limitMs =
-      timeline.now + 100 * scenario.unitMs + 2 * patienceMs + 2 * this.#play.longestMs;
+    const patienceMs = 30 * scenario.unitMs + 10_000;
+    // Delays that were set before the clock went back end that much later. Work that was due does not wait for them.
+    const delaysMs = this.#play.longestMs + this.#storm.backwardMs;
+    const limitMs = timeline.now + 100 * scenario.unitMs + 2 * patienceMs + 2 * delaysMs;
     for (;;) {
       const open = await this.#openInstances();
       const waiting = this.#play.scripts.filter((script) => !this.#done.has(script));

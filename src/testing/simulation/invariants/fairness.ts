@@ -1,7 +1,10 @@
 // 17. What could run does not wait: once nothing goes wrong any more, whatever is due is taken within a bounded
-// time, whoever held it before. A lease that nobody works under is found the same way.
+// time, whoever held it before. A lease that nobody works under is found the same way. Work that was never delayed is
+// due whatever its time says: the store's clock may have been set back since it was written.
 
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
+import { DELAYED_KINDS } from "../../../core/provider/row-checks.ts";
+import type { InstanceSnapshot } from "./snapshot.ts";
 import type { World } from "../world.ts";
 
 export async function overdueWork(
@@ -47,11 +50,24 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
     const { record, inbox } = snapshot;
     if (isTerminalStatus(record.status) || record.paused !== null || record.blocked !== null)
       return [];
-    const due = inbox.find(({ visibleAt }) => visibleAt <= now && isOver(visibleAt));
+    const isAfterDelay = isDelayedStart(snapshot);
+    const due = inbox.find((message) => {
+      const isDelayed = isAfterDelay || DELAYED_KINDS.some((kind) => kind === message.kind);
+      const { visibleAt } = message;
+      return visibleAt <= now ? isOver(visibleAt) : !isDelayed && isOver(-Infinity);
+    });
     if (due === undefined) return [];
     const holder = record.owner === null ? "nobody holds it" : `${record.owner} holds it`;
-    return [`${id} has been due (${due.kind}) for ${now - due.visibleAt} ms; ${holder}`];
+    const waits = now - due.visibleAt;
+    if (waits >= 0) return [`${id} has been due (${due.kind}) for ${waits} ms; ${holder}`];
+    return [`${id} is due (${due.kind}) in ${-waits} ms although it was never delayed; ${holder}`];
   });
+}
+
+/** Whatever comes to an execution that is to begin later waits for its start. */
+function isDelayedStart({ record, inbox }: InstanceSnapshot): boolean {
+  const start = inbox.find(({ kind }) => kind === "start");
+  return start !== undefined && start.visibleAt > record.updatedAt;
 }
 
 /** Tasks that somebody holds and nobody has run for long. */

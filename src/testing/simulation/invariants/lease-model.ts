@@ -13,7 +13,7 @@ interface Lease {
   readonly token: number;
   until: number | null;
   /** By the store's clock, and since the beginning of the run. */
-  readonly since: number;
+  since: number;
   readonly sinceMs: number;
 }
 export interface TaskStory {
@@ -35,6 +35,8 @@ export class LeaseModel {
   /** The newest execution of each instance. */
   readonly #lives = new Map<number, number>();
   #found: string[] = [];
+  /** The store's clock at the last call. */
+  #now = -Infinity;
 
   get stories(): ReadonlyMap<string, TaskStory> {
     return this.#stories;
@@ -53,6 +55,7 @@ export class LeaseModel {
   /** What is wrong with a call that was carried out, in sentences. */
   see(call: Carried): string[] {
     this.#found = [];
+    this.#follow(call.now);
     switch (call.method) {
       case "commit":
         for (const [i, item] of call.args[0].entries()) this.#commit(item, call.result[i], call);
@@ -127,6 +130,17 @@ export class LeaseModel {
     }
     const until = leaseMs === undefined ? null : now + leaseMs;
     leases.set(key, { owner, token, until, since: now, sinceMs });
+  }
+
+  /** A lease keeps the time that it had left when the clock is set back. A store may leave small steps as they are. */
+  #follow(now: number): void {
+    const backMs = this.#now - now;
+    this.#now = now;
+    if (backMs <= 0) return;
+    for (const lease of [...this.#instances.values(), ...this.#tasks.values()]) {
+      if (lease.until !== null) lease.until -= backMs;
+      lease.since = Math.min(lease.since, now);
+    }
   }
 
   #renew(lease: Lease | undefined, token: number, until: number, what: string): void {
