@@ -1,9 +1,10 @@
 // The files that describe the package agree with each other.
 
-import { readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, matchesGlob, posix } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
+import { repositoryAddress, repositoryPath } from "../scripts/site/repository.ts";
 import { projectRoot } from "./support/source-files.ts";
 
 interface Manifest {
@@ -62,22 +63,49 @@ test("the lock file names no registry, so that it installs from whichever is set
   expect(named.map(([path]) => path)).toEqual([]);
 });
 
-test("what README.md links to is in the package, or said to be in the repository alone", () => {
-  const [packed = "", repository = ""] = text(join(projectRoot, "README.md")).split(
-    "In the repository, and not in the package:",
+test("every relative link of a packed page leads to a packed file", () => {
+  const pages = globSync(["*.md", "llms.txt", "docs/**/*.md"], { cwd: projectRoot }).filter(
+    isPacked,
   );
-  expect(linksOf(packed).filter((path) => !isPacked(path))).toEqual([]);
-  const elsewhere = linksOf(repository.split("\n\n").at(1) ?? "");
-  expect(elsewhere.length).toBeGreaterThan(0);
-  expect(elsewhere.filter(isPacked)).toEqual([]);
+  expect(pages.length).toBeGreaterThan(30);
+  const dead = pages.flatMap((page) =>
+    linksOf(text(join(projectRoot, page)))
+      .filter((target) => !/^\w+:/.test(target))
+      .map((target) => posix.join(posix.dirname(page), target))
+      .filter((path) => !isPacked(path) || !existsSync(join(projectRoot, path)))
+      .map((path) => `${page}: ${path}`),
+  );
+  expect(dead).toEqual([]);
 });
 
-/** The files that a page leads to; its pictures say in words what they show. */
-function linksOf(page: string): string[] {
-  const targets = [...page.matchAll(/(?<!!)\[[^\]]*\]\((?<to>[^)#]+)/g)].map(
-    ({ groups }) => groups?.["to"] ?? "",
+test("every address of the repository names a file of it, which the package does not hold", () => {
+  const pages = globSync(["*.md", "llms.txt", "docs/**/*.md"], { cwd: projectRoot });
+  const named = pages.flatMap((page) =>
+    linksOf(text(join(projectRoot, page))).flatMap((target) => {
+      const path = repositoryPath(target);
+      return path === null ? [] : [{ page, path, target }];
+    }),
   );
-  return targets.filter((target) => !/^\w+:/.test(target));
+  expect(named.length).toBeGreaterThan(0);
+  const wrong = named.filter(
+    ({ path, target }) =>
+      !existsSync(join(projectRoot, path)) || isPacked(path) || repositoryAddress(path) !== target,
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("package.json says where the project lives", () => {
+  const { homepage, repository, bugs } = read<Record<string, unknown>>("package.json");
+  expect(homepage).toMatch(/^https:/);
+  expect(repository).toMatchObject({ type: "git" });
+  expect(bugs).toMatch(/^https:/);
+});
+
+/** What a page links to or shows, without anchors; code blocks hold no links. */
+function linksOf(page: string): string[] {
+  const prose = page.replaceAll(/^```[^]*?^```$/gm, "");
+  const found = prose.matchAll(/\]\((?<to>[^)\s#]+)|(?:src|href)="(?<at>[^"#]+)"/g);
+  return [...found].map(({ groups }) => groups?.["to"] ?? groups?.["at"] ?? "");
 }
 
 function isPacked(path: string): boolean {

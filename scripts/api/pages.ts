@@ -2,6 +2,7 @@
 //   Each name has its doc comment and its declaration; a change of either is a change of a file that is checked in,
 //   so that nobody changes the surface without seeing it.
 
+import { repositoryAddress } from "../site/repository.ts";
 import prettier from "prettier";
 import type { ApiItem, ApiKind, ApiModule } from "./model.ts";
 
@@ -41,7 +42,7 @@ function pathOf({ name }: ApiModule): string {
 
 function indexPage(modules: readonly ApiModule[]): string {
   const rows = modules.map((module) => {
-    const link = pathOf(module).replace("docs/", "");
+    const link = repositoryAddress(pathOf(module)); // these pages are not in the package
     return `| [\`${module.name}\`](${link}) | ${firstSentence(module.doc)} | ${module.items.length} |`;
   });
   return [

@@ -1,9 +1,14 @@
 // The table of contents, read from docs/README.md: sections, and a line for each page. The site's navigation and
 // llms.txt are made from it, so that there is one list to keep.
 
+import { posix } from "node:path";
+import { repositoryPath } from "./repository.ts";
+
 export interface Entry {
-  /** Relative to docs/, as it is linked there. */
+  /** Relative to docs/. */
   readonly link: string;
+  /** As it stands there: relative to docs/, or an address if the page is not in the package. */
+  readonly href: string;
   readonly title: string;
   readonly about: string;
 }
@@ -12,26 +17,28 @@ export interface Section {
   readonly entries: readonly Entry[];
 }
 
-const ROW = /^\|\s*\[(?<title>[^\]]+)\]\((?<link>[^)]+)\)\s*\|\s*(?<about>.+?)\s*\|$/;
+const ROW = /^\|\s*\[(?<title>[^\]]+)\]\((?<href>[^)]+)\)\s*\|\s*(?<about>.+?)\s*\|$/;
 
 export function readContents(page: string): Section[] {
   const sections: { title: string; entries: Entry[] }[] = [];
   for (const line of page.split("\n")) {
     const heading = /^## (?<title>.+)$/.exec(line)?.groups?.["title"];
     if (heading !== undefined) sections.push({ title: heading, entries: [] });
-    const { title, link, about } = ROW.exec(line)?.groups ?? {};
-    if (title === undefined || link === undefined || about === undefined) continue;
-    sections.at(-1)?.entries.push({ title, link, about });
+    const { title, href, about } = ROW.exec(line)?.groups ?? {};
+    if (title === undefined || href === undefined || about === undefined) continue;
+    const path = repositoryPath(href);
+    const link = path === null ? href : posix.relative("docs", path);
+    sections.at(-1)?.entries.push({ title, link, href, about });
   }
   return sections.filter(({ entries }) => entries.length > 0);
 }
 
-/** llms.txt: what there is to read, for programs that read. Links lead into the published package. */
+/** llms.txt: what there is to read, for programs that read. Links lead into the package, else to the repository. */
 export function llmsText(sections: readonly Section[]): string {
   const parts = sections.map(({ title, entries }) => {
-    const rows = entries.map(({ title, link, about }) => {
-      const path = new URL(link, "file:///docs/").pathname.slice(1);
-      return `- [${title}](${path}): ${about}`;
+    const rows = entries.map(({ title, link, href, about }) => {
+      const target = link === href ? posix.join("docs", link) : href;
+      return `- [${title}](${target}): ${about}`;
     });
     return `## ${title}\n\n${rows.join("\n")}\n`;
   });

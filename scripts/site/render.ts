@@ -1,6 +1,7 @@
 // Markdown to HTML: headings with GitHub's anchors, highlighted code, diagrams, and links that lead to pages.
 //   R1. A link inside the project leads to a page of the site. One that cannot is a problem with its page's name.
 
+import { repositoryPath } from "./repository.ts";
 import { extname, posix } from "node:path";
 import MarkdownIt from "markdown-it";
 import { createHighlighter, type Highlighter } from "shiki";
@@ -76,7 +77,8 @@ export class Renderer {
     rules["image"] = (tokens, index, options, _environment, self) => {
       const token = tokens[index];
       const source = token?.attrGet("src");
-      if (typeof source === "string") token?.attrSet("src", copiedAddress(page, source));
+      if (typeof source === "string")
+        token?.attrSet("src", copiedAddress(page, localReference(page, source)));
       if (token !== undefined) token.attrSet("alt", plainText(token.children ?? []));
       return self.renderToken(tokens, index, options);
     };
@@ -106,7 +108,8 @@ export class Renderer {
     });
   }
 
-  #link(page: SourcePage, href: string): string {
+  #link(page: SourcePage, address: string): string {
+    const href = localReference(page, address);
     if (EXTERNAL.test(href)) return href;
     const [target = "", anchor] = href.split("#");
     const hash = anchor === undefined ? "" : `#${anchor}`;
@@ -122,6 +125,12 @@ export class Renderer {
     }
     return `${posix.relative(posix.dirname(page.url), url)}${hash}`;
   }
+}
+
+/** An address of the repository, as a reference relative to the page; anything else as it is. */
+function localReference(page: SourcePage, address: string): string {
+  const path = repositoryPath(address);
+  return path === null ? address : posix.relative(posix.dirname(page.path), path);
 }
 
 function inDocs(page: SourcePage, target: string): string {

@@ -4,6 +4,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { repositoryPath } from "../../scripts/site/repository.ts";
 import { buildSite } from "../../scripts/site/build.ts";
 import { llmsText } from "../../scripts/site/contents.ts";
 import { projectRoot } from "../support/source-files.ts";
@@ -69,7 +70,7 @@ test("llms.txt is the contents; `npm run docs:build` writes it", () => {
   const text = readFileSync(join(projectRoot, "llms.txt"), "utf8");
   expect(text).toBe(llmsText(site.contents));
   for (const [, path = ""] of text.matchAll(/\]\(([^)]+)\)/g)) {
-    expect(existsSync(join(projectRoot, path)), path).toBe(true);
+    expect(existsSync(join(projectRoot, repositoryPath(path) ?? path)), path).toBe(true);
   }
 });
 
