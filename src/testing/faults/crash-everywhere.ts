@@ -135,7 +135,7 @@ function compare(clean: Run, run: Run, where: string): void {
   if (faults.length > 0) throw new Error(`After ${where}: ${faults.join("; ")}.`);
 }
 
-/** CE3. Keys differ from run to run: their first part is drawn for each start. */
+/** CE3 */
 function effectFaults(clean: Run, run: Run): string[] {
   const found: string[] = [];
   for (const key of run.audit.recorded) {

@@ -108,6 +108,18 @@ describe("crashEverywhere", () => {
     expect(report.writes.join("\n")).toMatch(/a turn \(ActivityCompleted 3, TimerCreated 4\)/);
   });
 
+  test("draws the same idempotency keys and ids in every run", async () => {
+    const keyOf = activity("key", async (_: null, { idempotencyKey }) => idempotencyKey);
+    const child = orchestration("child", (ctx) => ctx.run(keyOf, null));
+    const keys = orchestration("keys", async (ctx) => [
+      await ctx.run(keyOf, null),
+      await ctx.step("key", ({ idempotencyKey }) => idempotencyKey),
+      await ctx.call(child),
+      ctx.uuid(),
+    ]);
+    await crashEverywhere(keys, undefined, { register: [keys, child, keyOf], when: "both" });
+  });
+
   test("names the write after which an outcome that hangs on memory differs", async () => {
     let remembered = 0;
     const counting = activity("work", async () => ++remembered);

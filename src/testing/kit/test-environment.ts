@@ -154,15 +154,16 @@ export class TestEnvironment implements AsyncDisposable {
     ...rest: InputArguments<NoInfer<I>, StartOptions>
   ): Promise<Handle<O, Nodes>> {
     const [input, given = {}] = rest;
-    this.#starts++;
-    const id = given.id ?? `${orchestration.name}-${this.#starts}`;
-    const requestId = given.requestId ?? `test-start-${this.#starts}`;
+    const number = ++this.#starts;
+    const id = given.id ?? `${orchestration.name}-${number}`;
+    const requestId = given.requestId ?? `test-start-${number}`;
     const options: StartOptions = { ...given, id, requestId };
     // The caller's types were compared above. The request id makes a repeated start harmless.
     const target = orchestration as Orchestration<unknown, O>;
     for (;;) {
       const { client, line } = this.#process;
       const died = line.crashed.then(() => null);
+      this.#clock.expectStart(number);
       const started = Promise.race([client.start(target, input, options), died]);
       const handle = await this.#throughTrouble(started);
       if (handle !== null) return this.client.get(orchestration, id);
