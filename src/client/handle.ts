@@ -16,7 +16,6 @@ import {
   isTerminalStatus,
   type InstanceRecord,
   type InstanceStatistics,
-  type Message,
   type TaskRecord,
 } from "../core/provider/index.ts";
 import { makeUpRequestId } from "../core/request-ids.ts";
@@ -40,13 +39,10 @@ import { digestOf } from "./request-digest.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
 import { treeOf, type InstanceTree } from "./tree.ts";
-import { unreadOf } from "./unread.ts";
+import { readUnread, type UnreadOptions, type UnreadPage } from "./unread.ts";
 import { unclaimedOf } from "./unclaimed.ts";
 import { checkSignal, waitUntil } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
-
-/** How often an instance that goes on all the time is looked at before what was seen last is taken. */
-const LOOKS_MAX = 10;
 
 /** How `handle.result()` waits. */
 export interface ResultOptions {
@@ -243,30 +239,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return (await this.history({ execution, limit: 1 }))[0];
   }
 
-  /** Events that were sent and not read, oldest first; also after the end. */
-  async unread(): Promise<readonly { readonly name: string; readonly data: unknown }[]> {
-    const { waiting, events } = await this.#atOneMoment();
-    return [...unreadOf(events), ...waiting].map(({ name, data }) => ({
-      name: name ?? "",
-      data: this.#store.codec.decode(data),
-    }));
-  }
-
-  /** Events in the inbox and in history; looked at again while turns take them from the one into the other. */
-  async #atOneMoment() {
-    let record = await this.#store.record(this.id);
-    for (let look = 1; ; look++) {
-      const { key, execution, lastEvent } = record;
-      const inbox = await this.#store.read((provider) => provider.readInbox(key));
-      const rows = await this.#store.read((provider) => provider.readHistory({ key, execution }));
-      record = await this.#store.record(this.id);
-      const isSame = record.execution === execution && record.lastEvent === lastEvent;
-      if (!isSame && look < LOOKS_MAX) continue;
-      const waiting = inbox.filter((message) => message.kind === "event");
-      const damaged = waiting.find((message) => message.damaged === true);
-      if (damaged !== undefined) throw damagedMessage(damaged);
-      return { waiting, events: decodeHistory(rows) };
-    }
+  /** Events that were sent and not read, oldest first, a page at a time; also after the end. */
+  unread(options: UnreadOptions = {}): Promise<UnreadPage> {
+    return readUnread(this.#store, this.id, options);
   }
 
   /** The instance, its children and theirs. */
@@ -322,11 +297,6 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const message = `Execution ${execution} of "${this.id}" continued as new: it has no result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
-}
-
-function damagedMessage({ id, name }: Message): PerdureError {
-  const message = `Message ${id} ("${name ?? ""}") in the inbox is not what was sent: its checksum differs.`;
-  return new PerdureError("HISTORY_CORRUPT", message);
 }
 
 /** Of a history that cannot be read nothing is told but why (semantics 6). */

@@ -6,7 +6,14 @@
 //   I4. Who writes to an inbox holds its instance's row, or takes away a task of it: so nothing is written to an
 //       instance that ends at the same moment. A user's transaction, which may do neither, writes arrivals instead.
 
-import type { KeptMessage, Message, NewTimer, TimerReference } from "../core/provider/messages.ts";
+import type {
+  EventsPage,
+  EventsRequest,
+  KeptMessage,
+  Message,
+  NewTimer,
+  TimerReference,
+} from "../core/provider/messages.ts";
 import { ColumnArrays, plain } from "./column-arrays.ts";
 import { integer, type Row } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
@@ -64,6 +71,7 @@ export class Inbox {
   readonly #due: Statement;
   readonly #hasDue: Statement;
   readonly #selectAll: Statement;
+  readonly #selectEvents: Statement;
   readonly #selectStart: Statement;
   readonly #selectByKey: Statement;
 
@@ -129,6 +137,17 @@ export class Inbox {
     this.#selectAll = connection.prepare(
       `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 ORDER BY ${IN_ORDER}`,
     );
+    this.#selectEvents = connection.prepare(`
+      WITH sized AS (
+        SELECT id, row_number() OVER (ORDER BY id) AS n,
+          sum(bytes) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
+        FROM (
+          SELECT id, octet_length(data) AS bytes FROM @inbox
+          WHERE instance = $1 AND kind = 'event' AND id > $2 ORDER BY id LIMIT $3::bigint + 1) AS e
+      )
+      SELECT ${COLUMNS}, (SELECT count(*) FROM sized) AS sized
+      FROM sized AS s JOIN @inbox AS m ON ${probe("m.id", "s.id")}
+      WHERE s.n = 1 OR (s.n <= $3::bigint AND s.total <= $4::bigint) ORDER BY s.n`);
     this.#selectStart = connection.prepare(
       `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND m.kind = 'start'`,
     );
@@ -225,6 +244,14 @@ export class Inbox {
 
   async read(instance: number): Promise<Message[]> {
     return (await this.#connection.read(this.#selectAll, [instance])).map(toMessage);
+  }
+
+  async readEvents({ key, after, limit, bytesMax }: EventsRequest): Promise<EventsPage> {
+    const values = [key, after, limit, bytesMax];
+    const rows = await this.#connection.read(this.#selectEvents, values);
+    const [first] = rows;
+    const more = first !== undefined && integer(first, "sized") > rows.length;
+    return { messages: rows.map(toMessage), more };
   }
 
   /** The start message, while no turn has consumed it. */

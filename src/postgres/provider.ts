@@ -27,7 +27,7 @@ import type {
   LeasedInstances,
   LeaseInstancesRequest,
 } from "../core/provider/instances.ts";
-import type { Message } from "../core/provider/messages.ts";
+import type { EventsPage, EventsRequest, Message } from "../core/provider/messages.ts";
 import type { NewsListener } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type {
@@ -213,6 +213,11 @@ export class PostgresProvider implements Provider {
   async readInbox(key: number): Promise<readonly Message[]> {
     await this.#parts.arrivals.settle();
     return this.#parts.inbox.read(key);
+  }
+
+  async readEvents(request: EventsRequest): Promise<EventsPage> {
+    await this.#parts.arrivals.settle();
+    return this.#parts.inbox.readEvents(request);
   }
 
   readKeyValue(id: string, key: string): Promise<KeyValueRecord | null> {

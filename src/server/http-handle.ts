@@ -12,7 +12,16 @@ import { HttpProblemError, type HttpTransport } from "./http-transport.ts";
 import type { Schema } from "./parse.ts";
 import { value } from "./schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "./schemas/history.ts";
-import { execution, instance, outcome, started, statistics, tree } from "./schemas/instance.ts";
+import type { UnreadOptions } from "../client/unread.ts";
+import {
+  execution,
+  instance,
+  outcome,
+  started,
+  statistics,
+  tree,
+  unreadPage,
+} from "./schemas/instance.ts";
 import { node, nodeOutcome } from "./schemas/node.ts";
 import { problem } from "./schemas/problem.ts";
 import { toHttp } from "./values.ts";
@@ -154,9 +163,9 @@ export class HttpHandle<O = unknown> {
   async executions(): Promise<readonly v.InferOutput<typeof execution>[]> {
     return (await this.#get(["executions"], v.object({ items: v.array(execution) }))).items;
   }
-  async unread(): Promise<readonly { readonly name: string; readonly data?: unknown }[]> {
-    const item = v.object({ name: v.string(), data: v.exactOptional(value) });
-    return (await this.#get(["unread"], v.object({ items: v.array(item) }))).items;
+  unread(options: UnreadOptions = {}): Promise<v.InferOutput<typeof unreadPage>> {
+    const query = Object.entries(options).map(([name, one]) => [name, String(one)] as const);
+    return this.#get(["unread"], unreadPage, query);
   }
   tree(): Promise<v.InferOutput<typeof tree>> {
     return this.#get(["tree"], tree);

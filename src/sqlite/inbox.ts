@@ -6,7 +6,14 @@
 
 import type { StatementSync } from "node:sqlite";
 import { checksumFor, type MaybeDamaged } from "../core/checksum.ts";
-import type { KeptMessage, Message, NewTimer, TimerReference } from "../core/provider/messages.ts";
+import type {
+  EventsPage,
+  EventsRequest,
+  KeptMessage,
+  Message,
+  NewTimer,
+  TimerReference,
+} from "../core/provider/messages.ts";
 import { changed, integer } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { COLUMNS, coveredOf, dueTime, toMessage, type NewMessage } from "./messages.ts";
@@ -21,6 +28,7 @@ export class Inbox {
   readonly #selectCancel: StatementSync;
   readonly #hasDue: StatementSync;
   readonly #selectAll: StatementSync;
+  readonly #selectEvents: StatementSync;
   readonly #selectStart: StatementSync;
   readonly #selectLastEvent: StatementSync;
   readonly #selectLasting: StatementSync;
@@ -54,6 +62,16 @@ export class Inbox {
     this.#selectAll = connection.prepare(`
       SELECT ${COLUMNS} FROM inbox WHERE instance = ?
       ORDER BY kind = 'start' DESC, kind = 'cancel' DESC, visible_at, id`);
+    this.#selectEvents = connection.prepare(`
+      WITH sized AS (
+        SELECT id, row_number() OVER (ORDER BY id) AS n,
+          sum(bytes) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
+        FROM (
+          SELECT id, octet_length(data) AS bytes FROM inbox
+          WHERE instance = ?1 AND kind = 'event' AND id > ?2 ORDER BY id LIMIT ?3 + 1)
+      )
+      SELECT ${COLUMNS}, (SELECT count(*) FROM sized) AS sized FROM inbox
+      WHERE id IN (SELECT id FROM sized WHERE n = 1 OR (n <= ?3 AND total <= ?4)) ORDER BY id`);
     this.#selectStart = connection.prepare(
       `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND kind = 'start'`,
     );
@@ -141,6 +159,13 @@ export class Inbox {
 
   read(instance: number): Message[] {
     return this.#selectAll.all(instance).map(toMessage);
+  }
+
+  readEvents({ key, after, limit, bytesMax }: EventsRequest): EventsPage {
+    const rows = this.#selectEvents.all(key, after, limit, bytesMax);
+    const [first] = rows;
+    const more = first !== undefined && integer(first, "sized") > rows.length;
+    return { messages: rows.map(toMessage), more };
   }
 
   /** The start message, while no turn has consumed it. */

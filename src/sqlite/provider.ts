@@ -28,7 +28,7 @@ import type {
   LeasedInstances,
   LeaseInstancesRequest,
 } from "../core/provider/instances.ts";
-import type { Message } from "../core/provider/messages.ts";
+import type { EventsPage, EventsRequest, Message } from "../core/provider/messages.ts";
 import type { NewsListener } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type {
@@ -194,6 +194,10 @@ export class SqliteProvider implements Provider {
 
   readInbox(key: number): Promise<readonly Message[]> {
     return this.#connection.read(() => this.#parts.inbox.read(key));
+  }
+
+  readEvents(request: EventsRequest): Promise<EventsPage> {
+    return this.#connection.read(() => this.#parts.inbox.readEvents(request));
   }
 
   readKeyValue(id: string, key: string): Promise<KeyValueRecord | null> {

@@ -83,7 +83,7 @@ describe("perdure start", () => {
       version: "1.0.0",
       attributes: { customer: "a=b" },
     });
-    expect(await handle.unread()).toEqual([
+    expect((await handle.unread()).items).toEqual([
       { name: "go", data: [1, 2] },
       { name: "stop", data: undefined },
     ]);

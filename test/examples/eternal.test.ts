@@ -23,5 +23,5 @@ test("readings raised all at once are all taken, over several executions", async
     break;
   }
   expect((await handle.describe()).execution).toBe(4);
-  expect(await handle.unread()).toEqual([]);
+  expect((await handle.unread()).items).toEqual([]);
 });

@@ -107,7 +107,9 @@ scenario(
         await handle.resume();
         expect(await t.result(handle)).toBe("two");
         expect(await handle.node("first").result()).toEqual({ by: "one" });
-        expect(await handle.unread()).toEqual([{ name: "approval", data: { by: "three" } }]);
+        expect((await handle.unread()).items).toEqual([
+          { name: "approval", data: { by: "three" } },
+        ]);
       },
     };
   },

@@ -66,7 +66,7 @@ test("an id that was deleted can be used again, and nothing of the old one reach
   gates[0]?.reach("of the old one"); // same place in the history, same execution
   await environment.advance(10);
   expect((await again.describe()).status).toBe("running");
-  expect(await again.unread()).toEqual([]);
+  expect((await again.unread()).items).toEqual([]);
   gates[1]?.reach("of the new one");
   expect(await again.result()).toEqual(["of the new one", []]);
 });

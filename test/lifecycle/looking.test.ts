@@ -1,7 +1,7 @@
 // Looking at an instance from outside: a part of its history, a watch that ends, and who ended it.
 
 import { expect, onTestFinished, test } from "vitest";
-import { Perdure } from "../../src/index.ts";
+import { Client, orchestration, Perdure } from "../../src/index.ts";
 import { freshStore } from "../support/test-store.ts";
 import { double, go, open, untilWaiting, worker } from "./support.ts";
 
@@ -91,14 +91,63 @@ test("an event that is read while unread() looks is told neither twice nor as un
   await handle.pause("a look");
   await handle.raise(go, "on");
   await handle.raise(go, "and on");
-  expect(await handle.unread()).toHaveLength(2);
-  const readInbox = provider.readInbox.bind(provider);
-  provider.readInbox = async (key) => {
-    const inbox = await readInbox(key);
-    provider.readInbox = readInbox;
+  expect((await handle.unread()).items).toHaveLength(2);
+  const readEvents = provider.readEvents.bind(provider);
+  provider.readEvents = async (request) => {
+    const inbox = await readEvents(request);
+    provider.readEvents = readEvents;
     await handle.resume();
     await handle.result(); // it has read the first, and the inbox that was read holds both
     return inbox;
   };
-  expect(await handle.unread()).toEqual([{ name: "go", data: "and on" }]);
+  expect((await handle.unread()).items).toEqual([{ name: "go", data: "and on" }]);
+});
+
+test("unread events come in pages, first those in the history and then those in the inbox", async () => {
+  const provider = await freshStore();
+  const waits = orchestration("waits", async (ctx) => {
+    await ctx.event("first");
+    await ctx.event("second");
+  });
+  const perdure = await Perdure.open(provider, {
+    register: [waits],
+    runtime: { log: () => undefined },
+  });
+  onTestFinished(() => perdure.close({ graceMs: 0 }));
+  const handle = await perdure.client.start(waits, undefined, { id: "w" });
+  for (let n = 0; n < 3; n++) await handle.raise("other", n);
+  await handle.raise("first");
+  await expect
+    .poll(async () => (await handle.describe()).waitingFor[0])
+    .toMatchObject({
+      name: "second",
+    });
+  await handle.pause("a look");
+  for (let n = 3; n < 6; n++) await handle.raise("other", n);
+  const seen: unknown[] = [];
+  const cursors: string[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await handle.unread({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+    expect(page.items.length).toBeLessThanOrEqual(2);
+    seen.push(...page.items.map(({ data }) => data));
+    cursor = page.cursor;
+    if (cursor === undefined) break;
+    cursors.push(cursor);
+  }
+  expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(cursors).toHaveLength(2);
+  const refusal = { code: "INVALID_ARGUMENT" };
+  await expect(handle.unread({ limit: 0 })).rejects.toMatchObject(refusal);
+  await expect(handle.unread({ cursor: "x" })).rejects.toMatchObject(refusal);
+});
+
+test("a page of unread events ends at 4 MB", async () => {
+  const provider = await freshStore();
+  const client = new Client(provider);
+  const handle = await client.start("unregistered", undefined, { id: "u" });
+  for (let n = 0; n < 5; n++) await handle.raise("big", "x".repeat(1_500_000));
+  const first = await handle.unread();
+  expect(first.items).toHaveLength(2);
+  const { cursor } = first;
+  expect((await handle.unread(cursor === undefined ? {} : { cursor })).items).toHaveLength(2);
 });

@@ -30,5 +30,5 @@ async function instanceOf(client: Client, id: string): Promise<unknown> {
     executions.map(({ execution }) => handle.history({ execution })),
   );
   const values = await client.provider.readKeyValues(id);
-  return { info, executions, histories, values, unread: await handle.unread() };
+  return { info, executions, histories, values, unread: (await handle.unread()).items };
 }

@@ -82,7 +82,7 @@ test("`apply` is for every process at every start: a schedule that is what it sh
   await nightly.apply(kit.client);
   await kit.advance("1d");
   expect(await runs(kit)).toHaveLength(3);
-  expect(await kit.client.get("nightly").unread()).toEqual([]);
+  expect((await kit.client.get("nightly").unread()).items).toEqual([]);
   expect((await kit.client.get("nightly").describe()).execution).toBe(4);
 });
 
@@ -158,7 +158,7 @@ test("new code brings a new rule: what was due by the old one is done first, and
   expect((await runs(kit)).slice(2)).toEqual(["2026-01-02T06:15:00.000Z"]);
   await hourly.apply(kit.client);
   await kit.settle();
-  expect(await kit.client.get("nightly").unread()).toEqual([]);
+  expect((await kit.client.get("nightly").unread()).items).toEqual([]);
 });
 
 test.each(["before", "after"] as const)(

@@ -127,5 +127,5 @@ test("what one instance refuses stops nobody, and is told", async () => {
 test("a bulk operation under a key is done once", async () => {
   const { client } = await withWorkers(1);
   for (let n = 0; n < 2; n++) await client.bulk("raise", {}, { name: "unread", requestId: "k" });
-  expect(await client.get("w-0").unread()).toHaveLength(1);
+  expect((await client.get("w-0").unread()).items).toHaveLength(1);
 });

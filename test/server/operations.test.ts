@@ -157,7 +157,7 @@ test("key-values, unread events, statistics and the tree of children", async () 
   });
   await untilWaiting(perdure, child);
   await handle.raise("unasked", { n: 1 });
-  expect(await handle.unread()).toEqual([{ name: "unasked", data: { n: 1 } }]);
+  expect((await handle.unread()).items).toEqual([{ name: "unasked", data: { n: 1 } }]);
   expect(await client.get(child).stats()).toMatchObject({ keys: 1, keyBytes: 1 });
 });
 

@@ -57,7 +57,7 @@ describe("a transaction that stays open", () => {
     await ended.terminate("enough");
     await client.delete("deleted", { force: true });
     await open.commit();
-    expect(await ended.unread()).toMatchObject([{ name: "go", data: "late" }]);
+    expect((await ended.unread()).items).toMatchObject([{ name: "go", data: "late" }]);
     expect(await provider.peek({ owner: "anybody" })).toMatchObject({ instances: false });
   });
 
@@ -87,7 +87,7 @@ test("what has arrived and nobody has brought yet is not overtaken by a later se
   for (const n of [1, 2]) await receiver.raise("go", n, { tx: transaction.tx });
   await transaction.commit();
   await receiver.raise("go", 3);
-  const unread = await receiver.unread();
+  const unread = (await receiver.unread()).items;
   expect(unread.map(({ data }) => data)).toEqual([1, 2, 3]);
 });
 

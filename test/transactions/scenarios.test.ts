@@ -37,7 +37,7 @@ describe.each(SHOPS)("on %s", (name, open) => {
     await waiting.raise("go", "now", { tx });
     await transaction.rollback();
     expect(await handle.exists()).toBe(false);
-    expect(await waiting.unread()).toEqual([]);
+    expect((await waiting.unread()).items).toEqual([]);
     expect(await rows()).toEqual([]);
     await client.start(echo, "again", { id: "order-1" });
   });
@@ -92,7 +92,7 @@ describe.each(SHOPS)("on %s", (name, open) => {
     const again = await client.start(echo, "x", { id: "e", requestId: "q", tx });
     await transaction.commit();
     expect(await handle.result(TIMEOUT)).toEqual([1, 2]);
-    expect(await handle.unread()).toEqual([]);
+    expect((await handle.unread()).items).toEqual([]);
     expect(await first.result(TIMEOUT)).toBe(await again.result(TIMEOUT));
   });
 

@@ -34,6 +34,21 @@ export interface Message extends MaybeDamaged {
   readonly visibleAt: number;
 }
 
+/** Which events of an inbox to read. */
+export interface EventsRequest {
+  readonly key: number;
+  /** The id of the last message already seen; 0: none. */
+  readonly after: number;
+  readonly limit: number;
+  /** Bounds the data of one answer; the first message is always included. */
+  readonly bytesMax: number;
+}
+/** Messages of kind "event", in the order in which they were sent. */
+export interface EventsPage {
+  readonly messages: readonly Message[];
+  readonly more: boolean;
+}
+
 /** A message an instance writes to itself for later; deleted by (kind, sequence) when it is not needed. */
 export interface NewTimer {
   readonly kind: "timer" | "deadline" | "stepRetry" | "cancelTimeout";

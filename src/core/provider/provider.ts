@@ -16,7 +16,7 @@ import type {
   LeasedInstances,
   LeaseInstancesRequest,
 } from "./instances.ts";
-import type { Message } from "./messages.ts";
+import type { EventsPage, EventsRequest, Message } from "./messages.ts";
 import type { NewsListener } from "./notifications.ts";
 import type {
   ExpireRequest,
@@ -93,6 +93,8 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
   readExecutions(key: number): Promise<readonly ExecutionRecord[]>;
   readTasks(address: Omit<TaskAddress, "sequence">): Promise<readonly TaskRecord[]>;
   readInbox(key: number): Promise<readonly Message[]>;
+  /** One page of the events in an inbox, read without the rest. */
+  readEvents(request: EventsRequest): Promise<EventsPage>;
 
   registerRuntime(registration: RuntimeRegistration): Promise<void>;
   /** False: the row is gone, the runtime was declared dead. */

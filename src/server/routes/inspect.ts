@@ -8,7 +8,7 @@ import { Refusal } from "../problems.ts";
 import { answers } from "../route.ts";
 import { queryWhole, value } from "../schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "../schemas/history.ts";
-import { execution, statistics, tree } from "../schemas/instance.ts";
+import { execution, statistics, tree, unreadPage } from "../schemas/instance.ts";
 import { timelineOf } from "../timeline.ts";
 import { toHttp } from "../values.ts";
 import { eventToHttp, type EventShape } from "../wire/history.ts";
@@ -127,13 +127,18 @@ export const inspectRoutes = [
     ...row,
     path: "/instances/:id/unread",
     operation: "listUnread",
-    summary: "Events that were sent and not read, oldest first.",
-    answer: v.object({
-      items: v.array(v.object({ name: v.string(), data: v.exactOptional(value) })),
+    summary: "Events that were sent and not read, oldest first, a page at a time.",
+    query: v.strictObject({
+      cursor: v.exactOptional(v.string()),
+      limit: v.exactOptional(queryWhole({ min: 1, max: EVENTS_MAX })),
     }),
-    run: async ({ services: { client }, params }) => {
-      const found = await client.get(params.id).unread();
-      return { items: found.map(({ name, data }) => ({ name, ...member("data", toHttp(data)) })) };
+    answer: unreadPage,
+    run: async ({ services: { client }, params, query }) => {
+      const { items, cursor } = await client.get(params.id).unread(query);
+      return {
+        items: items.map(({ name, data }) => ({ name, ...member("data", toHttp(data)) })),
+        ...(cursor === undefined ? {} : { cursor }),
+      };
     },
   }),
   answers({

@@ -114,6 +114,11 @@ export const execution = v.object({
   completedAt: v.exactOptional(timestamp),
 });
 
+export const unreadPage = v.object({
+  items: v.array(v.object({ name: v.string(), data: v.exactOptional(value) })),
+  cursor: v.exactOptional(v.string()),
+});
+
 export const statistics = v.object({
   events: whole,
   bytes: whole,

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   readExecutions: "reads",
   readTasks: "reads",
   readInbox: "reads",
+  readEvents: "reads",
   registerRuntime: "lives",
   beat: "lives",
   listRuntimes: "reads",

@@ -24,6 +24,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readExecutions",
   "readTasks",
   "readInbox",
+  "readEvents",
   "listRuntimes",
   "listInstances",
   "findInstances",

@@ -16,7 +16,7 @@ import type {
   Statistics,
   Timeline,
   TreeShape,
-  UnreadEvent,
+  UnreadPage,
 } from "./types.ts";
 import { change, get, type Query } from "./request.ts";
 
@@ -68,8 +68,8 @@ export const inspect = {
     get<Timeline>(`${of(id)}/timeline`, query, signal),
   executions: async (id: string, signal: AbortSignal) =>
     (await get<Items<Execution>>(`${of(id)}/executions`, {}, signal)).items,
-  unread: async (id: string, signal: AbortSignal) =>
-    (await get<Items<UnreadEvent>>(`${of(id)}/unread`, {}, signal)).items,
+  /** The first page; a cursor says that there are more. */
+  unread: (id: string, signal: AbortSignal) => get<UnreadPage>(`${of(id)}/unread`, {}, signal),
   keyValues: async (id: string, signal: AbortSignal) =>
     (await get<Items<KeyValue>>(`${of(id)}/kv`, {}, signal)).items,
   tree: (id: string, signal: AbortSignal) => get<TreeShape>(`${of(id)}/tree`, {}, signal),

@@ -69,9 +69,9 @@ export interface Session {
   readonly role: Role;
   readonly readOnly: boolean;
 }
-export interface UnreadEvent {
-  readonly name: string;
-  readonly data?: unknown;
+export interface UnreadPage {
+  readonly items: readonly { readonly name: string; readonly data?: unknown }[];
+  readonly cursor?: string;
 }
 export interface KeyValue {
   readonly key: string;

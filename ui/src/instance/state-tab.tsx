@@ -58,10 +58,16 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
       </Panel>
       <Panel title="Unread events">
         <Items
-          loaded={unread}
+          loaded={{ ...unread, data: unread.data?.items }}
           none="Every event that was raised has been read."
           item={({ name, data }) => ({ name, value: data })}
         />
+        {unread.data?.cursor === undefined ? null : (
+          <p className="muted">
+            Only the first {formatCount(unread.data.items.length)} are shown
+            {sizes.data === undefined ? "." : ` of ${formatCount(sizes.data.unread)}.`}
+          </p>
+        )}
       </Panel>
       <Panel title="Size">
         {sizes.data === undefined ? (
