@@ -37,10 +37,15 @@ export function addressWithToken({ url, token }: Listening): string {
   return token === undefined ? url : `${url}/#token=${token}`;
 }
 
-/** Asks the desktop to show it. Without a desktop nothing happens: the address has been printed. */
-export function openBrowser(address: string, env: NodeJS.ProcessEnv): void {
+/**
+ * Asks the desktop to show it. Without a desktop nothing happens: the address has been printed. The address is an argument
+ * of a process, which every user of the machine can read; so it holds a code that works once, not the token.
+ */
+export function openBrowser({ url, server }: Listening, env: NodeJS.ProcessEnv): void {
   const hasDesktop = env["DISPLAY"] !== undefined || env["WAYLAND_DISPLAY"] !== undefined;
   if (process.platform === "linux" && !hasDesktop) return;
+  const code = server.loginCode();
+  const address = code === undefined ? url : `${url}/#code=${code}`;
   const [command, ...args] =
     process.platform === "darwin"
       ? ["open", address]

@@ -43,8 +43,10 @@ export function logLines(screen: Screen, { json, verbose }: LogLinesOptions): Lo
   };
 }
 
+/** A text that could be read as more than one field, or as another line, has quotes and escapes. */
 function brief(value: unknown): string {
-  return typeof value === "string" ? value : showValue(value);
+  if (typeof value !== "string") return showValue(value);
+  return /^[^\s"\p{C}]+$/u.test(value) ? value : JSON.stringify(value);
 }
 
 /** What JSON can hold; the rest as Node shows it. */

@@ -26,9 +26,18 @@ export interface AuditEntry {
   /** The problem's code, when it was refused. */
   readonly code?: string;
   readonly requestId?: string;
+  /** Of a bulk operation: which instances it was asked for, */
+  readonly filter?: object;
+  /** which instances it was carried out on, */
+  readonly instances?: readonly string[];
+  /** and how many instances that were. 0 with `dryRun`. */
+  readonly count?: number;
+  readonly dryRun?: true;
   /** An earlier outcome was told again; nothing was done. */
   readonly replayed?: true;
 }
+/** What only the handler of a route knows. */
+export type AuditFacts = Pick<AuditEntry, "filter" | "instances" | "count" | "dryRun">;
 /** Where the audit goes. It is awaited before the answer leaves. */
 export type AuditSink = (entry: AuditEntry) => void | Promise<void>;
 

@@ -3,6 +3,7 @@
 //   BU2. With `dryRun` nothing is done but counting.
 //   BU3. At most `limit` instances, the oldest first, a group at a time so that they share commits. What an
 //        instance refuses, because it has changed meanwhile, is told and stops nobody.
+//   BU4. The audit has the filter, the ids and their number. For removals these are the ids that matched right before.
 
 import type * as v from "valibot";
 import type { Handle } from "../client/handle.ts";
@@ -27,16 +28,19 @@ export interface Open {
 }
 
 export async function toEach(
-  { services: { client, settings } }: CallBase,
+  { services: { client, settings }, note }: CallBase,
   asked: Which,
   open: Open,
   act: (handle: Handle) => Promise<void>,
 ): Promise<BulkAnswer> {
   const filter = narrowed(asked.filter, open);
+  note({ filter: asked.filter, count: 0, ...(asked.dryRun === true ? { dryRun: true } : {}) });
   const matched = await client.count(filter);
   if (asked.dryRun === true) return outcome(true, matched, 0, []);
   const limit = Math.min(asked.limit ?? LIMIT_DEFAULT, settings.limits.bulkMax);
   const ids = await Array.fromAsync(client.ids(filter, { limit }));
+  // Before anything is done: what is cut off half way is in the audit too.
+  note({ instances: ids, count: ids.length });
   const refused: BulkAnswer["refused"] = [];
   for (let at = 0; at < ids.length; at += GROUP_MAX) {
     const group = ids.slice(at, at + GROUP_MAX).map(async (id) => {
@@ -49,19 +53,25 @@ export async function toEach(
     });
     await Promise.all(group);
   }
+  const none = new Set(refused.map(({ id }) => id));
+  const instances = ids.filter((id) => !none.has(id));
+  note({ instances, count: instances.length });
   return outcome(false, matched, ids.length - refused.length, refused);
 }
 
 export async function toAll(
-  { services: { client, settings } }: CallBase,
+  { services: { client, settings }, note }: CallBase,
   asked: Which,
   open: Open,
   remove: (filter: BodyFilter, limit: number) => Promise<v.InferInput<typeof removed>>,
 ): Promise<BulkAnswer> {
   const filter = narrowed(asked.filter, open);
+  note({ filter: asked.filter, count: 0, ...(asked.dryRun === true ? { dryRun: true } : {}) });
   const matched = await client.count(filter);
   if (asked.dryRun === true) return outcome(true, matched, 0, []);
   const limit = Math.min(asked.limit ?? LIMIT_DEFAULT, settings.limits.bulkMax);
+  const instances = await Array.fromAsync(client.ids(filter, { limit }));
+  note({ instances, count: instances.length });
   const gone = await remove(filter, limit);
   return { ...outcome(false, matched, Math.min(matched, limit), []), removed: gone };
 }

@@ -6,7 +6,7 @@
 import type { Context } from "hono";
 import { parseRequestId } from "../core/ids.ts";
 import type { Caller } from "./access.ts";
-import { Audit } from "./audit.ts";
+import { Audit, type AuditFacts } from "./audit.ts";
 import { readJson } from "./body.ts";
 import { secured } from "./headers.ts";
 import { checkHost, checkOrigin, type OriginRules } from "./origin-check.ts";
@@ -97,6 +97,7 @@ export class Pipeline {
       base,
       key: key === null ? undefined : parseRequestId(key),
       binding: {},
+      note: () => undefined,
       rawParams: context.req.param(),
       rawBody: undefined,
     };
@@ -123,11 +124,13 @@ export class Pipeline {
   }
 
   async #audited(route: Route, call: RawCall): Promise<Response> {
+    const noted: { facts: AuditFacts } = { facts: {} };
+    const note = (facts: AuditFacts): void => void (noted.facts = { ...noted.facts, ...facts });
     let told: { status: number; code?: string; replayed?: true; instance?: string } = {
       status: 500,
     };
     try {
-      const { response, replayed, made } = await this.#performed(route, call);
+      const { response, replayed, made } = await this.#performed(route, { ...call, note });
       told = {
         status: response.status,
         ...(replayed ? { replayed } : {}),
@@ -151,6 +154,7 @@ export class Pipeline {
         ...(about === undefined ? {} : { instance: about }),
         from: facts.address,
         ...told,
+        ...noted.facts,
         ...(key === undefined ? {} : { requestId: key }),
       });
     }

@@ -6,6 +6,7 @@
 
 import type * as v from "valibot";
 import type { Caller } from "./access.ts";
+import type { AuditFacts } from "./audit.ts";
 import { parse, parseQuery, type QuerySchema, type Schema } from "./parse.ts";
 import type { HttpCode } from "./problems.ts";
 import type { ErrorCode } from "../core/errors.ts";
@@ -32,6 +33,8 @@ export interface CallBase {
   readonly key: string | undefined;
   /** What the store knows the request by, if it has a key; spread into the options of a call. */
   readonly binding: Partial<RequestBinding>;
+  /** More for the audit line of the request. */
+  readonly note: (facts: AuditFacts) => void;
 }
 export interface Call<Params, Query, Body> extends CallBase {
   readonly params: Params;

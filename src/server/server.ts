@@ -65,6 +65,14 @@ export class PerdureServer extends Hono implements AsyncDisposable {
     return this.#services.slots.streams;
   }
 
+  /**
+   * A code that a browser can exchange for a session of the generated token, once, within a minute: for addresses that
+   * others may see. Undefined when there is no such token.
+   */
+  loginCode(): string | undefined {
+    return this.token === undefined ? undefined : this.#services.access.codes.issue(this.token);
+  }
+
   /** Ends what is open. The store stays open: it is its owner's. */
   close(): Promise<void> {
     this.#services.sampler.stop();

@@ -2,11 +2,14 @@
 //   SN1. The cookie is HttpOnly and SameSite=Strict; Secure except on plain HTTP of this machine, where some
 //        browsers would not keep it. Its value is random; the server keeps its hash.
 //   SN2. A session is worth what its token is worth now: revoking the token ends it (S7).
-//   SN3. At most SESSIONS_MAX; the oldest makes room. A session ends after LIFE_MS, and with the process.
+//   SN3. At most SESSIONS_PER_TOKEN_MAX per token, and SESSIONS_MAX in all. The oldest session of the token makes room;
+//        if the server is full, the oldest of the token that has the most. So no login ends the only session of
+//        another caller while somebody else has several. A session ends after LIFE_MS, and with the process.
 
 import { hash, randomBytes } from "node:crypto";
 
 export const SESSIONS_MAX = 1_000;
+export const SESSIONS_PER_TOKEN_MAX = 20;
 const LIFE_MS = 12 * 3_600_000;
 
 interface Session {
@@ -32,10 +35,20 @@ export class Sessions {
   /** The Set-Cookie line of a new session. */
   open(tokenHash: Buffer, scope: CookieScope): string {
     const value = randomBytes(32).toString("base64url");
-    const oldest = this.#sessions.size >= SESSIONS_MAX ? this.#sessions.keys().next().value : null;
-    if (typeof oldest === "string") this.#sessions.delete(oldest);
+    this.#makeRoom(tokenHash.toString("hex"));
     this.#sessions.set(keyOf(value), { tokenHash, until: this.#now() + LIFE_MS });
     return cookieLine(value, LIFE_MS / 1_000, scope);
+  }
+
+  #makeRoom(token: string): void {
+    const byToken = Map.groupBy(this.#sessions, ([, session]) => session.tokenHash.toString("hex"));
+    const own = byToken.get(token) ?? [];
+    const all = [...byToken.values()];
+    const most = all.reduce((one, other) => (other.length > one.length ? other : one), own);
+    const isFull = this.#sessions.size >= SESSIONS_MAX;
+    const from = own.length >= SESSIONS_PER_TOKEN_MAX ? own : isFull ? most : [];
+    const [oldest] = from; // in the order of the map, which is that of their logins
+    if (oldest !== undefined) this.#sessions.delete(oldest[0]);
   }
 
   /** The hash of the token that the session stands for. */

@@ -1,6 +1,6 @@
 // perdure check: whether the code of the config replays what is recorded, before it is deployed.
 
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { activity, orchestration, Perdure } from "../../src/index.ts";
@@ -152,6 +152,16 @@ describe("exported histories", () => {
       checked: 4,
       broken: Array.from({ length: 4 }, () => ({ file: "many.history" })),
     });
+  });
+
+  test("S33: an exported history is its owner's alone, also over a file that others could read", async () => {
+    const project = await recorded(config(SAME));
+    const mode = (file: string) => statSync(join(project.folder, file)).mode & 0o777;
+    await project.run("history a --export new.history");
+    project.write("old.history", "old");
+    chmodSync(join(project.folder, "old.history"), 0o644);
+    await project.run("history a --export old.history");
+    expect([mode("new.history"), mode("old.history")]).toEqual([0o600, 0o600]);
   });
 
   test("a file that holds none is refused by its line", async () => {

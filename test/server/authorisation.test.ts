@@ -10,7 +10,12 @@ import { Access, type Authenticate } from "../../src/server/access.ts";
 import { checkHost, checkOrigin, originRules } from "../../src/server/origin-check.ts";
 import { factsOf } from "../../src/server/request-facts.ts";
 import { isRole, mayActAs, ROLES } from "../../src/server/roles.ts";
-import { sessionCookie, Sessions, SESSIONS_MAX } from "../../src/server/sessions.ts";
+import {
+  sessionCookie,
+  Sessions,
+  SESSIONS_MAX,
+  SESSIONS_PER_TOKEN_MAX,
+} from "../../src/server/sessions.ts";
 import { tokensFromFile } from "../../src/server/token-file.ts";
 import {
   createToken,
@@ -289,11 +294,48 @@ test("SN3: a session ends after twelve hours, or when it is closed", () => {
   expect(sessions.tokenOf("")).toBeNull();
 });
 
-test("SN3: one session too many ends the oldest, and that one alone", () => {
+test("SN3: logins of one token do not end the sessions of another", () => {
+  const sessions = new Sessions(() => 0);
+  const open = (token: string) =>
+    sessionCookie(sessions.open(Buffer.from(token), SCOPE).split(";")[0] ?? "", PORT) ?? "";
+  const victim = open("ada");
+  const many = Array.from({ length: 2 * SESSIONS_MAX }, () => open("eve"));
+  const living = () => many.filter((cookie) => sessions.tokenOf(cookie) !== null).length;
+  expect([sessions.tokenOf(victim) === null, living()]).toEqual([false, SESSIONS_PER_TOKEN_MAX]);
+  // A full server: the oldest session of the token that has the most makes room.
+  for (let login = 0; login < SESSIONS_MAX - 10; login++) open(`token-${login}`);
+  expect([sessions.tokenOf(victim) === null, living()]).toEqual([false, 9]);
+});
+
+test("LC1: a login code opens one session within a minute, and nothing else", async () => {
+  let now = 0;
+  const book = new TokenBook([ada.entry], () => 0);
+  const from = new Access({ book, authenticate: null, now: () => now });
+  const whoOpens = (code: string, method = "POST", path = "/api/v1/session"): Promise<string> => {
+    const headers = { Authorization: `Bearer ${code}` };
+    const request = new Request(`http://localhost:8080${path}`, { method, headers });
+    return from.callerOf(request, PORT).then(
+      ({ name }) => name,
+      ({ code: problem }: { code: string }) => problem,
+    );
+  };
+  const code = from.codes.issue(ada.token);
+  expect(await whoOpens(code, "GET")).toBe("UNAUTHENTICATED");
+  expect(await whoOpens(code, "POST", "/api/v1/instances")).toBe("UNAUTHENTICATED");
+  expect(await whoOpens(code)).toBe("ada");
+  expect(await whoOpens(code)).toBe("UNAUTHENTICATED");
+  const late = from.codes.issue(ada.token);
+  now += 60_000;
+  expect(await whoOpens(late)).toBe("UNAUTHENTICATED");
+  expect(await whoOpens(from.codes.issue(vera.token))).toBe("UNAUTHENTICATED");
+  expect(await whoOpens(`pdc_${"x".repeat(43)}`)).toBe("UNAUTHENTICATED");
+});
+
+test("SN3: one session too many of a token ends its oldest, and that one alone", () => {
   const sessions = new Sessions(() => 0);
   const tokenHash = Buffer.from("token");
   const open = () => sessionCookie(sessions.open(tokenHash, SCOPE).split(";")[0] ?? "", PORT) ?? "";
-  const cookies = Array.from({ length: SESSIONS_MAX }, open);
+  const cookies = Array.from({ length: SESSIONS_PER_TOKEN_MAX }, open);
   const living = () => cookies.map((cookie) => sessions.tokenOf(cookie) !== null);
   expect(living()).toEqual(cookies.map(() => true));
   cookies.push(open(), open());

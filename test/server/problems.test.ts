@@ -184,6 +184,29 @@ test("S35: the audit names the instance that a start has made, and the key of th
   ]);
 });
 
+test("S35: the audit of a bulk operation has its filter, the ids and their number", async () => {
+  const { call, audit, perdure } = await openScene();
+  const ids = ["a", "b", "c"];
+  for (const id of ids) await perdure.client.start("nobody", undefined, { id });
+  const filter = { name: "nobody" };
+  const bulk = (action: string, body: object): Promise<Response> =>
+    call("admin", "POST", `/bulk/${action}`, { body: { filter, ...body } });
+  await bulk("pause", { dryRun: true });
+  await bulk("pause", { limit: 2 });
+  await bulk("terminate", {});
+  await bulk("delete", { limit: 2 });
+  await bulk("delete", { nonsense: 1 });
+  expect(audit).toMatchObject([
+    { operation: "bulkPause", filter, count: 0, dryRun: true },
+    { operation: "bulkPause", filter, instances: ["a", "b"], count: 2 },
+    { operation: "bulkTerminate", filter, instances: ids, count: 3 },
+    { operation: "bulkDelete", filter, instances: ["a", "b"], count: 2 },
+    { operation: "bulkDelete", status: 400 },
+  ]);
+  expect(await perdure.client.get("c").exists()).toBe(true);
+  expect(audit[0]).not.toHaveProperty("instances");
+});
+
 test("S35: an audit that cannot be written is told in the log, and the answer stands", async () => {
   const { call, log, perdure } = await openScene({
     audit: () => Promise.reject(new Error("disk full")),

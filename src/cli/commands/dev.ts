@@ -44,7 +44,7 @@ export function addDev(program: Program): void {
         if (dashboard !== undefined) {
           const address = addressWithToken(dashboard);
           log("info", "dashboard", { url: address });
-          if (options.open !== false && cli.out.isTerminal) openBrowser(address, cli.env);
+          if (options.open !== false && cli.out.isTerminal) openBrowser(dashboard, cli.env);
         }
         await runReloading({ args: workerArgs(call), config: path, graceMs, log, interruption });
       } finally {

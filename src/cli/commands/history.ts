@@ -1,6 +1,5 @@
 // perdure history: the events of an execution, or histories in a file that `perdure check` reads.
 
-import { writeFileSync } from "node:fs";
 import { formatRecorded, recordHistory } from "../../runtime/recorded-history.ts";
 import { eventToHttp } from "../../server/wire/history.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
@@ -9,6 +8,7 @@ import { CliError, type ExitCode } from "../exit-codes.ts";
 import { addFilterOptions } from "../filter-options.ts";
 import { wholeNumber } from "../numbers.ts";
 import { plural } from "../plural.ts";
+import { writePrivately } from "../private-file.ts";
 import { green } from "../screen.ts";
 import { select, type SelectionOptions } from "../selection.ts";
 import { Session } from "../session.ts";
@@ -90,7 +90,7 @@ async function exportHistories(
     return 0;
   }
   try {
-    writeFileSync(file, text);
+    writePrivately(file, text);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CliError("USAGE", `--export: ${why}.`, { cause });

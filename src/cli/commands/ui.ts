@@ -37,7 +37,7 @@ export function addUi(program: Program): void {
         cli.out.line(bold("Dashboard  "), cyan(address));
         cli.out.line(dim(`${session.shown}. Ctrl+C ends it.`));
       }
-      if (options.open !== false && cli.out.isTerminal) openBrowser(address, cli.env);
+      if (options.open !== false && cli.out.isTerminal) openBrowser(dashboard, cli.env);
       await interruption.came;
       return 0;
     },
