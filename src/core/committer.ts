@@ -74,6 +74,8 @@ export class Committer {
   #telling: Promise<void> | null = null;
   /** How many items are sent again by themselves. */
   #alone = 0;
+  /** One for each group, and each item that is sent alone, that has no answer yet. */
+  readonly #unanswered = new Set<Promise<void>>();
   #closed = false;
 
   private constructor(provider: Provider) {
@@ -109,8 +111,25 @@ export class Committer {
   /** Commits what is waiting now rather than at the next macrotask. False: nothing is, or a commit is under way. */
   flush(): boolean {
     if (this.#busy || this.#queue.length === 0) return false;
-    void this.#commitGroups();
+    this.#track(this.#commitGroups());
     return true;
+  }
+
+  /** Resolves when everything that was submitted before this call has its answer, and its caller has acted on it. */
+  async answered(): Promise<void> {
+    const last = this.#queue.at(-1);
+    const macrotask = (): Promise<void> =>
+      new Promise((resolve) => this.#environment.immediate(resolve));
+    while (last !== undefined && this.#queue.includes(last)) {
+      await (this.#unanswered.size > 0 ? Promise.race(this.#unanswered) : macrotask());
+    }
+    await Promise.all(this.#unanswered);
+    await macrotask();
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#unanswered.delete(tracked));
+    this.#unanswered.add(tracked);
   }
 
   /** Whether nothing is waiting or under way. */
@@ -149,7 +168,8 @@ export class Committer {
       return false;
     };
     try {
-      for (const pending of await this.#commit(group, over)) void this.#commitAlone(pending);
+      for (const pending of await this.#commit(group, over))
+        this.#track(this.#commitAlone(pending));
     } finally {
       over();
     }

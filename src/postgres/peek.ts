@@ -3,9 +3,11 @@
 //       whose instances cannot be taken only the first LOOKS a cut.
 //   P2. Its cost grows with the number of cuts, not of sleepers: one look-up a cut finds what is due first.
 //   P3. It brings the store's time along, so that an idle process keeps its copy of the clock.
+//   P4. It names the server by the moment of its start: a standby that was promoted, and a server that crashed and came
+//       back, have another, and may lack the last commits.
 
 import type { Peek, PeekRequest } from "../core/provider/runtimes.ts";
-import { flag, integer, only } from "./columns.ts";
+import { flag, integer, only, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { allCuts } from "./cuts.ts";
 import { FREE, takeable } from "./due-instances.ts";
@@ -48,7 +50,8 @@ export class Peeks {
     this.#select = connection.prepare(`
       WITH RECURSIVE ${allCuts("inbox_cuts", inbox)}, ${tasks("task_cuts", PLAIN)},
         ${tasks("session_cuts", OF_SESSIONS)}
-      SELECT news.instances, news.tasks, @clock() AS now, ${RUNTIME_COLUMNS} FROM (
+      SELECT news.instances, news.tasks, @clock() AS now,
+        pg_postmaster_start_time()::text AS server, ${RUNTIME_COLUMNS} FROM (
         SELECT
           EXISTS (SELECT 1 FROM inbox_cuts AS c WHERE ${IS_DUE})
             OR EXISTS (SELECT 1 FROM @instances AS i WHERE ${IS_STRANDED})
@@ -68,6 +71,7 @@ export class Peeks {
       instances: flag(news, "instances"),
       tasks: flag(news, "tasks"),
       runtimes: rows.filter((row) => row["id"] !== null).map(toRuntime),
+      server: text(news, "server"),
     };
   }
 }

@@ -33,6 +33,7 @@ import type { Provider } from "../core/provider/provider.ts";
 import type {
   ExpireRequest,
   ExpireResult,
+  HeldLeases,
   Heart,
   HeartOptions,
   Peek,
@@ -290,6 +291,10 @@ export class PostgresProvider implements Provider {
 
   expireRuntime(request: ExpireRequest): Promise<ExpireResult> {
     return this.#parts.runtimes.expire(request);
+  }
+
+  readLeases(runtimeId: string): Promise<HeldLeases> {
+    return this.#parts.runtimes.leases(runtimeId);
   }
 
   removeRuntime(runtimeId: string): Promise<void> {

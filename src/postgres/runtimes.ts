@@ -9,8 +9,11 @@ import { isProcessIdentity } from "../core/provider/row-checks.ts";
 import type {
   ExpireRequest,
   ExpireResult,
+  HeldLeases,
+  InstanceLease,
   RuntimeRecord,
   RuntimeRegistration,
+  TaskLease,
 } from "../core/provider/runtimes.ts";
 import { flag, integer, json, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
@@ -42,6 +45,7 @@ export class Runtimes {
   readonly #buryTasks: Statement;
   readonly #freeInstances: Statement;
   readonly #freeTasks: Statement;
+  readonly #selectLeases: Statement;
 
   constructor(
     connection: Connection,
@@ -86,6 +90,15 @@ export class Runtimes {
     this.#freeTasks = connection.prepare(
       `UPDATE @tasks SET ${FREE} WHERE lease_owner = $1 RETURNING name`,
     );
+    // One statement, so that both tables are read as of one moment.
+    this.#selectLeases = connection.prepare(`
+      SELECT i.key, i.execution, NULL::bigint AS sequence, i.lease_token, i.last_event,
+        NULL::text AS name, NULL::bigint AS available_at
+      FROM @instances AS i WHERE i.lease_owner = $1
+      UNION ALL
+      SELECT t.instance, t.execution, t.sequence, t.lease_token, NULL, t.name, t.available_at
+      FROM @tasks AS t WHERE t.lease_owner = $1
+      ORDER BY 1, 2, 3`);
   }
 
   async register(registration: RuntimeRegistration): Promise<void> {
@@ -115,6 +128,15 @@ export class Runtimes {
 
   async list(): Promise<readonly RuntimeRecord[]> {
     return (await this.#connection.read(this.#select)).map(toRuntime);
+  }
+
+  async leases(id: string): Promise<HeldLeases> {
+    const rows = await this.#connection.readOnce(this.#selectLeases, [id]);
+    const isTask = (row: Row): boolean => row["sequence"] !== null;
+    return {
+      instances: rows.filter((row) => !isTask(row)).map(toInstanceLease),
+      tasks: rows.filter(isTask).map(toTaskLease),
+    };
   }
 
   expire({ id, staleMs, beatAt }: ExpireRequest): Promise<ExpireResult> {
@@ -177,5 +199,25 @@ export function toRuntime(row: Row): RuntimeRecord {
     startedAt: integer(row, "started_at"),
     beatAt: integer(row, "beat_at"),
     note: textOrNull(row, "note"),
+  };
+}
+
+function toInstanceLease(row: Row): InstanceLease {
+  return {
+    key: integer(row, "key"),
+    token: integer(row, "lease_token"),
+    execution: integer(row, "execution"),
+    lastEvent: integer(row, "last_event"),
+  };
+}
+
+function toTaskLease(row: Row): TaskLease {
+  return {
+    key: integer(row, "key"),
+    execution: integer(row, "execution"),
+    sequence: integer(row, "sequence"),
+    token: integer(row, "lease_token"),
+    name: text(row, "name"),
+    availableAt: integer(row, "available_at"),
   };
 }

@@ -157,6 +157,9 @@ export class ActivityRunner {
     this.stats.started++;
     const running = new RunningActivity(task, this.#runningOptions);
     if (task.session !== null) this.#options.sessions.enter(task.session);
+    // An attempt under an earlier token is still running: the store went back, or its lease ended by its time.
+    const earlier = this.#running.get(addressKey(task));
+    if (earlier !== undefined) this.lose(earlier.task);
     this.#running.set(addressKey(task), running);
     const executor = executorOf(definition, this.#options.executor);
     if (typeof executor === "object") return this.#runElsewhere(running, executor);

@@ -162,6 +162,7 @@ function lostWorkWith(read: (id: string) => Promise<unknown>) {
       runsFor: (of: readonly string[]) => of.includes("running"),
     },
     trouble: (error: unknown) => void troubles.push(error),
+    onLost: () => undefined,
   } as never);
   const answering = (next: () => Promise<unknown[]>) => void (answer = next);
   return { environment, work, hold, ids, lost, troubles, looks, claims, answering, holding };

@@ -6,7 +6,7 @@
 import type { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
-import type { LeasedTask } from "../core/provider/tasks.ts";
+import type { TaskClaim } from "../core/provider/tasks.ts";
 import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import { InstanceCache, isEvictable } from "./instance-cache.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -98,7 +98,7 @@ export class Holding {
   }
 
   /** Tasks that may be leased to us and will not run here; their tokens decide. */
-  handBack(tasks: readonly LeasedTask[]): void {
+  handBack(tasks: readonly TaskClaim[]): void {
     for (const task of tasks) {
       this.#o.committer.submit({ kind: "releaseTask", task }).catch(() => undefined);
     }

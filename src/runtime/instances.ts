@@ -104,9 +104,10 @@ export class Instances {
   take(leased: LeasedInstance, stamp = this.stamp): void {
     const known = this.#cache.byKey(leased.key);
     if (!leased.fresh) {
-      if (known !== undefined) return this.giveMessages(known, leased.messages, stamp);
+      if (known?.token === leased.token) return this.giveMessages(known, leased.messages, stamp);
       if (this.#o.isExpected(leased.token)) return;
-      // Leased to us by a call whose answer was lost: given back, so that it is leased again with its history.
+      // Leased to us by a call whose answer was lost, or by one that the store remembers and we do not because it went
+      // back: given back, so that it is leased again with its history.
       return this.#holding.release(leased);
     }
     // Its commit gave it back, or somebody took it over; the answer that says so is still on its way.

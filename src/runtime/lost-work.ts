@@ -16,6 +16,7 @@ export class LostWork {
   readonly #instances: Instances;
   readonly #activities: ActivityRunner;
   readonly #trouble: (error: unknown) => void;
+  readonly #onLost: () => void;
   #looking = false;
   #again = false;
 
@@ -25,12 +26,15 @@ export class LostWork {
     instances: Instances;
     activities: ActivityRunner;
     trouble: (error: unknown) => void;
+    /** Tasks that run here are not in the store, or are leased under another token. */
+    onLost: () => void;
   }) {
     this.#provider = options.provider;
     this.#runtimeId = options.runtimeId;
     this.#instances = options.instances;
     this.#activities = options.activities;
     this.#trouble = options.trouble;
+    this.#onLost = options.onLost;
   }
 
   /** These instances ended, continued or were blocked, perhaps by somebody else. */
@@ -55,7 +59,9 @@ export class LostWork {
         this.#again = false;
         const { claims } = this.#activities;
         if (claims.length === 0) break;
-        for (const lost of await this.#provider.lostTasks(claims)) this.#activities.lose(lost);
+        const lost = await this.#provider.lostTasks(claims);
+        for (const claim of lost) this.#activities.lose(claim);
+        if (lost.length > 0) this.#onLost();
       } while (this.#again);
     } catch (error) {
       this.#trouble(error);

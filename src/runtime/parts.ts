@@ -15,6 +15,7 @@ import { unguarded } from "./guarded-run.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
+import { LeaseCheck } from "./lease-check.ts";
 import { LostWork } from "./lost-work.ts";
 import { LoopSlice } from "./loop-slice.ts";
 import { resolveOptions, type ResolvedOptions } from "./options.ts";
@@ -77,7 +78,10 @@ export function assemble(
   const entries = new Entries(environment, slice);
   const pump = new Pump({ environment, slice, onIdle: () => committer.flush(), entering });
   const storeTrouble = new StoreTrouble({ environment, log, stats });
-  const trouble = storeTrouble.tell;
+  const trouble = (error: unknown): void => {
+    storeTrouble.tell(error);
+    leaseCheck.alert(); // calls after which the store may have lost commits fail first
+  };
   const sessions: Sessions = new Sessions({
     runtimeId,
     provider,
@@ -145,9 +149,30 @@ export function assemble(
     onFree: () => intake.turnFree(),
     onCalled: (key) => intake.called(key),
     onContinued: (id) => housekeeping.continued(id),
+    onRefused: () => leaseCheck.alert(),
   });
   const renewal = new Renewal({ provider, options, instances, activities });
-  const lostWork = new LostWork({ provider, runtimeId, instances, activities, trouble });
+  const lostWork = new LostWork({
+    provider,
+    runtimeId,
+    instances,
+    activities,
+    trouble,
+    onLost: () => leaseCheck.alert(),
+  });
+  const leaseCheck: LeaseCheck = new LeaseCheck({
+    runtimeId,
+    provider,
+    committer,
+    environment,
+    instances,
+    activities,
+    isExpected: (token) => adoption.isExpected(token) || intake.isExpected(token),
+    isRunning,
+    stats,
+    log,
+    onReleased: () => intake.wake(),
+  });
   const adoption: Adoption = new Adoption({
     registry,
     room: () => (isRunning() ? roomOf(instances, options) : 0),
@@ -203,10 +228,12 @@ export function assemble(
     found: async (peek: Peek) => {
       storeTrouble.answered();
       storeTrouble.clockSetBack(peek.clockSetBackMs ?? 0);
+      leaseCheck.serverIs(peek.server);
       if (peek.instances || peek.tasks) intake.wake();
       await lostWork.checkTasks();
       await liveness.reap(peek.runtimes);
       await housekeeping.found(peek);
+      await leaseCheck.tick();
     },
     trouble,
   });

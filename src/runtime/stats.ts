@@ -19,6 +19,8 @@ export class RuntimeStats {
   childrenScheduled = 0;
   /** Provider calls that failed and were repeated. */
   providerErrors = 0;
+  /** Leases that the store listed for this runtime and that it did not hold (lease-check.ts). */
+  leasesReleased = 0;
   /** Times that the main loop stood still, and the longest of them. */
   loopStalls = 0;
   loopStallMaxMs = 0;

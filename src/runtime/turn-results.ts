@@ -40,6 +40,8 @@ export interface TurnResultsOptions {
   readonly onQueued: () => void;
   /** Messages came due during the commit of an instance that is idle now, or given back. */
   readonly onCalled: (key: number) => void;
+  /** A turn was refused because its lease, its last event or a finished task is not what the store holds. */
+  readonly onRefused: () => void;
   /** An instance began its next execution. */
   readonly onContinued: (id: string) => void;
 }
@@ -127,6 +129,10 @@ export class TurnResults {
     this.#holding.drop(held);
     this.#holding.toInbox(outcomes);
     this.#holding.handBack(bornTasks(held, item)); // IN3
+    // The token may still be ours: the store went back before the last event, or the finished task is gone. Without
+    // the release no worker could take the instance.
+    this.#holding.release(held);
+    this.#o.onRefused();
     // Whoever took the lease away may have left a start behind, whose news found the instance held here.
     this.#o.onCalled(held.key);
   }

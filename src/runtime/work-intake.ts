@@ -70,6 +70,11 @@ export class WorkIntake {
     return this.#tasksWait;
   }
 
+  /** Whether a request whose answer is still to come may have taken leases under this token. */
+  isExpected(token: number): boolean {
+    return token === this.#instancesToken || token === this.#tasksToken;
+  }
+
   stop(): void {
     this.#forInstances.stop();
     this.#forTasks.stop();

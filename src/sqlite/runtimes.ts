@@ -9,8 +9,11 @@ import { isProcessIdentity } from "../core/provider/row-checks.ts";
 import type {
   ExpireRequest,
   ExpireResult,
+  HeldLeases,
+  InstanceLease,
   RuntimeRecord,
   RuntimeRegistration,
+  TaskLease,
 } from "../core/provider/runtimes.ts";
 import { changed, integer, json, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
@@ -37,6 +40,8 @@ export class Runtimes {
   readonly #buryTasks: StatementSync;
   readonly #freeInstances: StatementSync;
   readonly #freeTasks: StatementSync;
+  readonly #selectInstances: StatementSync;
+  readonly #selectTasks: StatementSync;
 
   constructor(
     connection: Connection,
@@ -64,6 +69,12 @@ export class Runtimes {
       UPDATE instances SET ${FREE}, suspicion = 0
       WHERE lease_owner = ? ${FREED}`);
     this.#freeTasks = connection.prepare(`UPDATE tasks SET ${FREE} WHERE lease_owner = ?`);
+    this.#selectInstances = connection.prepare(`
+      SELECT key, lease_token, execution, last_event FROM instances
+      WHERE lease_owner = ? ORDER BY key`);
+    this.#selectTasks = connection.prepare(`
+      SELECT instance, execution, sequence, lease_token, name, available_at FROM tasks
+      WHERE lease_owner = ? ORDER BY instance, execution, sequence`);
   }
 
   register(registration: RuntimeRegistration): Promise<void> {
@@ -85,6 +96,13 @@ export class Runtimes {
 
   list(): Promise<readonly RuntimeRecord[]> {
     return this.#connection.read(() => this.#select.all().map(toRuntime));
+  }
+
+  leases(id: string): Promise<HeldLeases> {
+    return this.#connection.read(() => ({
+      instances: this.#selectInstances.all(id).map(toInstanceLease),
+      tasks: this.#selectTasks.all(id).map(toTaskLease),
+    }));
   }
 
   expire({ id, staleMs, beatAt = Infinity }: ExpireRequest): Promise<ExpireResult> {
@@ -136,5 +154,25 @@ export function toRuntime(row: Row): RuntimeRecord {
     startedAt: integer(row, "started_at"),
     beatAt: integer(row, "beat_at"),
     note: textOrNull(row, "note"),
+  };
+}
+
+function toInstanceLease(row: Row): InstanceLease {
+  return {
+    key: integer(row, "key"),
+    token: integer(row, "lease_token"),
+    execution: integer(row, "execution"),
+    lastEvent: integer(row, "last_event"),
+  };
+}
+
+function toTaskLease(row: Row): TaskLease {
+  return {
+    key: integer(row, "instance"),
+    execution: integer(row, "execution"),
+    sequence: integer(row, "sequence"),
+    token: integer(row, "lease_token"),
+    name: text(row, "name"),
+    availableAt: integer(row, "available_at"),
   };
 }

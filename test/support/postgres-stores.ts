@@ -58,6 +58,21 @@ export async function copySchema(schema: string): Promise<string> {
   return copy;
 }
 
+/** Puts what the copy holds in place of what the schema holds, sequences included, in one transaction. */
+export async function restoreSchema(schema: string, copy: string): Promise<void> {
+  const { query } = await postgres();
+  const tables = await tablesOf(schema);
+  const locks = `LOCK TABLE ${tables.map((table) => `${schema}.${table}`).join(", ")}`;
+  const steps = tables.map(
+    (table) =>
+      `DELETE FROM ${schema}.${table}; INSERT INTO ${schema}.${table} SELECT * FROM ${copy}.${table}`,
+  );
+  const numbers = SEQUENCES.map(
+    (name) => `SELECT setval('${schema}.${name}', (SELECT last_value FROM ${copy}.${name}))`,
+  );
+  await query(["BEGIN", locks, ...steps, ...numbers, "COMMIT"].join("; "));
+}
+
 async function wipe(schema: string): Promise<void> {
   const { query } = await postgres();
   const tables = await tablesOf(schema);

@@ -13,7 +13,13 @@ import type { Provider } from "../../src/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { postgres } from "./postgres.ts";
-import { copySchema, giveBackSchema, openOnPool, takeSchema } from "./postgres-stores.ts";
+import {
+  copySchema,
+  giveBackSchema,
+  openOnPool,
+  restoreSchema,
+  takeSchema,
+} from "./postgres-stores.ts";
 import { StoreEnvironment } from "./store-environment.ts";
 
 export type StoreKind = "sqlite" | "postgres";
@@ -28,6 +34,10 @@ export interface Place {
   open(environment?: Environment): Promise<Provider>;
   /** What the store's own means of backup make of it, while others use it. */
   backUp(): Promise<Place>;
+  /** Replaces what it holds by what that backup of it holds, while others use it: later commits are lost. */
+  goBackTo(backup: Place): Promise<void>;
+  /** Its file or schema. */
+  readonly location: string;
   /** After every provider of it was closed. */
   remove(): Promise<void>;
 }
@@ -56,6 +66,8 @@ function inMemory(): Place {
   return {
     open: (environment) => openFile(":memory:", environment),
     backUp: () => Promise.reject(new Error("a store in memory is backed up by nobody")),
+    goBackTo: () => Promise.reject(new Error("a store in memory has no backup")),
+    location: ":memory:",
     remove: async () => undefined,
   };
 }
@@ -75,6 +87,18 @@ function inFolder(folder: string): Place {
       source.close();
       return inFolder(copy);
     },
+    async goBackTo({ location }) {
+      const database = new DatabaseSync(file);
+      database.exec(`ATTACH '${location}' AS backup`);
+      const tables = database.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'");
+      const steps = tables.all().map(({ name }) => {
+        const table = String(name);
+        return `DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM backup.${table};`;
+      });
+      database.exec(["BEGIN IMMEDIATE;", ...steps, "COMMIT"].join(" "));
+      database.close();
+    },
+    location: file,
     remove: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -98,6 +122,8 @@ function inPostgres(kind: "memory" | "file", schema = takeSchema()): Place {
       return environment instanceof StoreEnvironment ? environment.watch(provider) : provider;
     },
     backUp: async () => inPostgres(kind, await copySchema(schema)),
+    goBackTo: (backup) => restoreSchema(schema, backup.location),
+    location: schema,
     remove: () => giveBackSchema(schema),
   };
 }

@@ -21,6 +21,7 @@ import type { NewsListener } from "./notifications.ts";
 import type {
   ExpireRequest,
   ExpireResult,
+  HeldLeases,
   Heart,
   HeartOptions,
   Peek,
@@ -101,6 +102,8 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
   beat(runtimeId: string): Promise<boolean>;
   listRuntimes(): Promise<readonly RuntimeRecord[]>;
   expireRuntime(request: ExpireRequest): Promise<ExpireResult>;
+  /** What the store lists as held by that runtime, in one snapshot (V4). */
+  readLeases(runtimeId: string): Promise<HeldLeases>;
   /** An orderly goodbye: leases are freed, nothing is counted against anybody. */
   removeRuntime(runtimeId: string): Promise<void>;
   /** A heart that beats beside the main loop; absent where the provider offers none. */

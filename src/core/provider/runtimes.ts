@@ -5,6 +5,10 @@
 //       meanwhile saves the runtime. With `beatAt` the same holds for a caller that is certain.
 //   V3. What a dead runtime held is freed in the transaction that removes it: instances, tasks (with their
 //       deaths counted, K4), and a "wake" for every instance that had inline steps open.
+//   V4. `readLeases` is one snapshot: a runtime compares it with its memory, because a store that lost its last commits
+//       lists leases that their owner gave back long ago, and no message wakes them.
+
+import type { TaskClaim } from "./tasks.ts";
 
 /** What identifies a process beyond doubt on its machine; null where the host cannot tell. */
 export interface ProcessIdentity {
@@ -46,6 +50,25 @@ export interface ExpireResult {
   readonly tasks: number;
 }
 
+/** An instance that the store lists as held by a runtime. */
+export interface InstanceLease {
+  readonly key: number;
+  readonly token: number;
+  readonly execution: number;
+  readonly lastEvent: number;
+}
+/** A task that the store lists as held by a runtime. */
+export interface TaskLease extends TaskClaim {
+  readonly name: string;
+  /** Since when it could be taken: it was leased at this time or later. */
+  readonly availableAt: number;
+}
+/** Everything that the store lists as held by one runtime. */
+export interface HeldLeases {
+  readonly instances: readonly InstanceLease[];
+  readonly tasks: readonly TaskLease[];
+}
+
 /** Beats from outside the main loop, so that a busy loop does not look dead. */
 export interface Heart {
   /** The main loop says that it turns; `busyWith` names what it is about to run. */
@@ -84,4 +107,9 @@ export interface Peek {
   readonly runtimes: readonly RuntimeRecord[];
   /** The store's clock was set back by this much since the last look, and the store has made up for it. */
   readonly clockSetBackMs?: number;
+  /**
+   * Changes when the store's server was restarted or replaced, and with it perhaps commits were lost; absent where a
+   * store has no server.
+   */
+  readonly server?: string;
 }

@@ -2,7 +2,18 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, BETA, eventText, fresh, GAMMA, registration, sendItem } from "./fixture.ts";
+import {
+  ALPHA,
+  BETA,
+  CHARGE,
+  eventText,
+  fresh,
+  GAMMA,
+  newTask,
+  registration,
+  scheduledText,
+  sendItem,
+} from "./fixture.ts";
 
 export const liveness: ContractSubject = {
   subject: "liveness",
@@ -47,6 +58,33 @@ export const liveness: ContractSubject = {
         await setup.die(ALPHA);
         expect(await setup.provider.beat(ALPHA)).toBe(false);
         expect((await setup.provider.listRuntimes()).map((runtime) => runtime.id)).toEqual([BETA]);
+      },
+    },
+    {
+      title: "what a runtime holds is listed with its tokens, and what it gave back is not (V4)",
+      async run(setup) {
+        expect(await setup.provider.readLeases(ALPHA)).toEqual({ instances: [], tasks: [] });
+        const a = await setup.hold("a");
+        const b = await setup.hold("b");
+        await setup.hold("c", { owner: BETA });
+        const token = fresh();
+        const now = setup.environment.now();
+        const task = newTask({ sequence: 2, name: CHARGE, lease: { owner: ALPHA, token } });
+        const queued = newTask({ sequence: 3, name: CHARGE });
+        await setup.turn(a, {
+          events: [scheduledText(), scheduledText()],
+          tasks: [task, queued],
+        });
+        const { key, execution } = a;
+        const held = { key, execution, sequence: 2, token, name: CHARGE, availableAt: now };
+        const lease = { key: b.key, token: b.token, execution: b.execution, lastEvent: 1 };
+        expect(await setup.provider.readLeases(ALPHA)).toEqual({
+          instances: [{ key, token: a.token, execution, lastEvent: 3 }, lease],
+          tasks: [held],
+        });
+        await setup.commit({ kind: "releaseInstance", key, token: a.token });
+        await setup.commit({ kind: "releaseTask", task: held });
+        expect(await setup.provider.readLeases(ALPHA)).toEqual({ instances: [lease], tasks: [] });
       },
     },
     {

@@ -1,7 +1,7 @@
 // Providers with faults, and the two loops that are built on them: both must find what is wrong.
 
 import { describe, expect, test } from "vitest";
-import { activity, event, orchestration, type Provider } from "../../index.ts";
+import { activity, event, orchestration, type CommitItem, type Provider } from "../../index.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
 import {
   crashEverywhere,
@@ -163,17 +163,22 @@ describe("failEveryCall", () => {
     expect(runs).toBe(calls + 2); // one without a fault, and one that was not reached
   });
 
-  test("finds a store that does not know what it has written", async () => {
+  test("finds a store that claims a start which it has not written", async () => {
     const forgetful = (provider: Provider): Provider =>
       new Proxy(provider, {
         get(target, name) {
-          if (name === "settle") return () => Promise.resolve(null);
+          if (name === "settle") {
+            return (item: CommitItem) =>
+              item.kind === "start"
+                ? Promise.resolve({ kind: "started", key: 1, execution: 1, leased: null })
+                : target.settle(item);
+          }
           const member: unknown = Reflect.get(target, name, target);
           return typeof member === "function" ? (member.bind(target) as unknown) : member;
         },
       });
-    await expect(
-      failEveryCall(scenario(forgetful), { faults: ["commitThenDrop"] }),
-    ).rejects.toThrow(/main: commitThenDrop at call \d+/);
+    await expect(failEveryCall(scenario(forgetful), { faults: ["throw"] })).rejects.toThrow(
+      /main: throw at call \d+/,
+    );
   });
 });

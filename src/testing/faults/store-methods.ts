@@ -39,6 +39,7 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   beat: "lives",
   listRuntimes: "reads",
   expireRuntime: "lives",
+  readLeases: "reads",
   removeRuntime: "lives",
   listInstances: "reads",
   findInstances: "reads",

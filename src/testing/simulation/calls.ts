@@ -34,6 +34,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readQueues",
   "readWaiting",
   "readLoads",
+  "readLeases",
   "readStatistics",
   "readKeyValue",
   "readKeyValues",

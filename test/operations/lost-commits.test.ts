@@ -1,0 +1,234 @@
+// A store that loses its last commits under live workers, as an asynchronous failover or a restored backup does:
+// everything that is left in the store runs to its end without a restart of a worker.
+
+import { expect, onTestFinished, test } from "vitest";
+import {
+  activity,
+  Client,
+  event,
+  orchestration,
+  Runtime,
+  type Handle,
+  type Provider,
+  type RuntimeOptions,
+} from "../../src/index.ts";
+import { StoreEnvironment } from "../support/store-environment.ts";
+import { newPlace, type Place } from "../support/test-store.ts";
+
+/** Longer than the time after which a worker compares its leases without a reason. */
+const LATER_MS = 400_000;
+/** So that minutes of virtual time cost few calls. */
+const SELDOM: RuntimeOptions = { pollIntervalMs: 15_000, beatMs: 15_000 };
+const go = event("go");
+
+interface Stage {
+  readonly environment: StoreEnvironment;
+  readonly place: Place;
+  readonly provider: Provider;
+  readonly client: Client;
+  readonly runtime: Runtime;
+  readonly logs: string[];
+}
+
+async function stage(
+  register: ConstructorParameters<typeof Runtime>[1]["register"],
+  options: RuntimeOptions = {},
+): Promise<Stage> {
+  const place = newPlace("file");
+  onTestFinished(() => place.remove());
+  const environment = new StoreEnvironment();
+  const provider = await place.open(environment);
+  onTestFinished(() => provider.close());
+  const logs: string[] = [];
+  const runtime = new Runtime(provider, {
+    ...SELDOM,
+    log: (_, message) => void logs.push(message),
+    ...options,
+    register,
+  });
+  onTestFinished(() => runtime.shutdown({ graceMs: 0 }));
+  await runtime.start();
+  return { environment, place, provider, client: new Client(provider), runtime, logs };
+}
+
+async function backedUp({ environment, place }: Stage): Promise<Place> {
+  await environment.settle();
+  const backup = await place.backUp();
+  onTestFinished(() => backup.remove());
+  return backup;
+}
+
+async function goBack({ environment, place }: Stage, backup: Place): Promise<void> {
+  await environment.settle();
+  await place.goBackTo(backup);
+  await environment.advance(LATER_MS);
+}
+
+async function ended({ environment }: Stage, handle: Handle<unknown>): Promise<unknown> {
+  await environment.settle();
+  const { status, output } = await handle.describe();
+  return status === "completed" ? output : status;
+}
+
+/** An activity whose runs end when the test says so. */
+function gate() {
+  const runs: { readonly key: string; readonly end: (value: string) => void; lost: boolean }[] = [];
+  const work = activity("work", (_: string, { idempotencyKey: key, signal }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const run = { key, end: resolve, lost: false };
+    runs.push(run);
+    signal.addEventListener("abort", () => {
+      run.lost = true;
+      reject(new Error("aborted"));
+    });
+    return promise;
+  });
+  return { work, runs };
+}
+
+test("a task whose outcome was lost runs again under the same key", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", (ctx) => ctx.run(work, "a"));
+  const its = await stage([main, work]);
+  const handle = await its.client.start(main, undefined, { id: "i" });
+  const backup = await backedUp(its);
+  runs[0]?.end("done");
+  expect(await ended(its, handle)).toBe("done");
+
+  await goBack(its, backup);
+  expect(runs).toHaveLength(2);
+  expect(runs[1]?.key).toBe(runs[0]?.key);
+  runs[1]?.end("done again");
+  expect(await ended(its, handle)).toBe("done again");
+  expect(its.runtime.stats().leasesReleased).toBeGreaterThan(0);
+  expect(its.logs.join()).toContain("does not hold");
+});
+
+test("an instance that memory holds further on than the store is rebuilt from its history", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", async (ctx) => {
+    const first = await ctx.run(work, "first");
+    return `${first} ${await ctx.run(work, "second")}`;
+  });
+  const its = await stage([main, work]);
+  const handle = await its.client.start(main, undefined, { id: "i" });
+  const backup = await backedUp(its);
+  runs[0]?.end("1");
+  await its.environment.settle();
+  expect(runs).toHaveLength(2); // the second one runs
+
+  await goBack(its, backup);
+  expect(runs[1]?.lost).toBe(true); // the store has no such task
+  expect(runs).toHaveLength(3);
+  expect(runs[2]?.key).toBe(runs[0]?.key);
+  runs[2]?.end("one");
+  await its.environment.settle();
+  runs[3]?.end("two");
+  expect(await ended(its, handle)).toBe("one two");
+});
+
+test("an inline step whose outcome was lost runs again", async () => {
+  const ends: ((value: string) => void)[] = [];
+  const main = orchestration("main", (ctx) =>
+    ctx.step("step", () => new Promise<string>((resolve) => void ends.push(resolve))),
+  );
+  const its = await stage([main]);
+  const handle = await its.client.start(main, undefined, { id: "i" });
+  const backup = await backedUp(its);
+  ends[0]?.("done");
+  expect(await ended(its, handle)).toBe("done");
+
+  await goBack(its, backup);
+  expect(ends).toHaveLength(2);
+  ends[1]?.("done again");
+  expect(await ended(its, handle)).toBe("done again");
+});
+
+test("an instance that was held in memory and ended goes on from the event that the store still has", async () => {
+  const main = orchestration("main", async (ctx) => {
+    await ctx.event(go);
+    await ctx.event(go);
+    return "over";
+  });
+  const its = await stage([main], { stickyIdleMs: 3_600_000 });
+  const handle = await its.client.start(main, undefined, { id: "i" });
+  await handle.raise(go);
+  const backup = await backedUp(its);
+  await handle.raise(go);
+  expect(await ended(its, handle)).toBe("over");
+
+  await goBack(its, backup); // the second event is lost, and must be raised again
+  expect(await ended(its, handle)).toBe("running");
+  await handle.raise(go);
+  expect(await ended(its, handle)).toBe("over");
+});
+
+test("an instance whose start was lost is dropped, and its id can be started again", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", (ctx) => ctx.run(work, "a"));
+  const its = await stage([main, work]);
+  const backup = await backedUp(its);
+  await its.client.start(main, undefined, { id: "lost" });
+  await its.environment.settle();
+  expect(runs).toHaveLength(1);
+
+  await goBack(its, backup);
+  expect(runs[0]?.lost).toBe(true);
+  // The key of the lost instance is given out again: nothing of the lost one may touch the new one.
+  const other = await its.client.start(main, undefined, { id: "other" });
+  const handle = await its.client.start(main, undefined, { id: "lost" });
+  await its.environment.settle();
+  expect(runs).toHaveLength(3);
+  for (const run of runs) run.end("done");
+  expect(await ended(its, other)).toBe("done");
+  expect(await ended(its, handle)).toBe("done");
+});
+
+test("a key that is given out again while the lost instance is still in memory harms neither", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", (ctx) => ctx.run(work, "a"));
+  const its = await stage([main, work]);
+  const backup = await backedUp(its);
+  await its.client.start(main, undefined, { id: "lost" });
+  await its.environment.settle();
+  await its.place.goBackTo(backup);
+  const other = await its.client.start(main, undefined, { id: "other" });
+  await its.environment.settle();
+  runs[0]?.end("of the lost one");
+  await its.environment.settle();
+  expect(runs).toHaveLength(2);
+  runs[1]?.end("its own");
+  await its.environment.advance(LATER_MS);
+  expect(await ended(its, other)).toBe("its own");
+  expect(await its.provider.readLeases(its.runtime.id)).toEqual({ instances: [], tasks: [] });
+});
+
+test("a worker whose registration was lost registers again and finishes what is left", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", (ctx) => ctx.run(work, "a"));
+  const place = newPlace("file");
+  onTestFinished(() => place.remove());
+  const environment = new StoreEnvironment();
+  const provider = await place.open(environment);
+  onTestFinished(() => provider.close());
+  const client = new Client(provider);
+  const handle = await client.start(main, undefined, { id: "i" });
+  const backup = await place.backUp();
+  onTestFinished(() => backup.remove());
+  const runtime = new Runtime(provider, {
+    ...SELDOM,
+    log: () => undefined,
+    register: [main, work],
+  });
+  onTestFinished(() => runtime.shutdown({ graceMs: 0 }));
+  await runtime.start();
+  await environment.settle();
+  runs[0]?.end("done");
+  await environment.settle();
+  await place.goBackTo(backup);
+  await environment.advance(LATER_MS);
+  runs[1]?.end("done again");
+  await environment.settle();
+  expect((await handle.describe()).output).toBe("done again");
+  expect((await provider.listRuntimes()).map(({ id }) => id)).toEqual([runtime.id]);
+});
