@@ -3,20 +3,24 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import {
+  LOST_TAIL_FAULTS,
+  lostTail,
   minimize,
   programs,
   runScenario,
   scenarioOf,
   simulate,
-  type ProgramsPlan,
   type RunResult,
   type Scenario,
+  type SimulateOptions,
   type SimulationReport,
+  type Workload,
 } from "../src/testing/simulation/index.ts";
 
 const USAGE = `npm run simulate -- [--seeds N] [--from N] [--minutes M]   many seeds (default 2,000 from 1)
 npm run simulate -- --seed N [--minimize]                 one seed with its trace; made as small as possible
 npm run simulate -- --scenario FILE [--minimize]          a scenario that was written before
+npm run simulate -- --forget [--seeds N] [--seed N]       a store that loses its last commits, and all other faults
 --out FILE writes the scenario of --seed, or the small one, as JSON.`;
 
 const { values } = parseArgs({
@@ -27,22 +31,32 @@ const { values } = parseArgs({
     seed: { type: "string" },
     scenario: { type: "string" },
     minimize: { type: "boolean", default: false },
+    forget: { type: "boolean", default: false },
     out: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
-const workload = programs();
 
 if (values.help) console.log(USAGE);
-else if (values.seed !== undefined) await one(scenarioOf(count(values.seed, "seed"), { workload }));
-else if (values.scenario !== undefined) await one(readScenario(values.scenario));
-else await many();
+else if (values.forget) await main({ workload: lostTail(), faults: LOST_TAIL_FAULTS });
+else await main({ workload: programs() });
 
-async function many(): Promise<void> {
+/** What is run, and which faults may happen. */
+type Choice<Plan> = Pick<SimulateOptions<Plan>, "workload" | "faults">;
+
+async function main<Plan>(choice: Choice<Plan>): Promise<void> {
+  const { workload } = choice;
+  if (values.seed !== undefined)
+    await one(workload, scenarioOf(count(values.seed, "seed"), choice));
+  else if (values.scenario !== undefined) await one(workload, readScenario<Plan>(values.scenario));
+  else await many(choice);
+}
+
+async function many<Plan>(choice: Choice<Plan>): Promise<void> {
   const began = performance.now();
   let done = 0;
   const report = await simulate({
-    workload,
+    ...choice,
     seeds: count(values.seeds, "seeds"),
     firstSeed: count(values.from, "from"),
     ...(values.minutes === undefined ? {} : { minutes: Number(values.minutes) }),
@@ -56,7 +70,7 @@ async function many(): Promise<void> {
   if (report.failures.length > 0) process.exitCode = 1;
 }
 
-async function one(scenario: Scenario<ProgramsPlan>): Promise<void> {
+async function one<Plan>(workload: Workload<Plan>, scenario: Scenario<Plan>): Promise<void> {
   let chosen = scenario;
   if (values.minimize) {
     const smallest = await minimize(workload, scenario, {
@@ -73,9 +87,9 @@ async function one(scenario: Scenario<ProgramsPlan>): Promise<void> {
   if (result.violations.length > 0) process.exitCode = 1;
 }
 
-function readScenario(path: string): Scenario<ProgramsPlan> {
+function readScenario<Plan>(path: string): Scenario<Plan> {
   // Written by --out; whoever edits it by hand sees what it leads to.
-  return JSON.parse(readFileSync(path, "utf8")) as Scenario<ProgramsPlan>;
+  return JSON.parse(readFileSync(path, "utf8")) as Scenario<Plan>;
 }
 
 function described({ seed, violations }: RunResult): string {

@@ -37,7 +37,7 @@ export async function auditEnd(
   const executions = [...end].flatMap(([id, { record, executions: lives }]) =>
     [...lives].map(([execution, events]) => ({ id, key: record.key, execution, events })),
   );
-  for (const what of attemptFaults(executions, ledger, inspector.leases)) {
+  for (const what of attemptFaults(executions, ledger, inspector.leases, world.forgotten)) {
     world.report(what.startsWith("16") ? "I16" : "I19", what.slice(4));
   }
   // A clock that went back makes early what was not.

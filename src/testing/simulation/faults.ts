@@ -20,9 +20,15 @@ export const FAULT_KINDS = [
   "deploy", // processes are replaced, one after the other, by others with newer code
   "poison", // an activity ends its process whenever it runs
   "damage", // a row of a history is damaged, and later repaired
+  "forget", // the store goes back in time: its last commits are lost, and processes keep running
 ] as const;
 /** One of them. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
+/**
+ * Those that happen unless a run asks for others. After "forget" acknowledged calls are gone, which a workload has to
+ * expect: it must be asked for by name.
+ */
+export const DEFAULT_FAULTS: readonly FaultKind[] = FAULT_KINDS.filter((kind) => kind !== "forget");
 
 /** Something that happens at a moment. Slots number the processes, workers first. */
 export type FaultEvent =
@@ -63,7 +69,9 @@ export type FaultEvent =
       readonly slot: number;
       readonly graceMs: number;
     }
-  | { readonly kind: "damage"; readonly atMs: number; readonly pick: number };
+  | { readonly kind: "damage"; readonly atMs: number; readonly pick: number }
+  /** Everything that was written in the last `backMs` is lost. */
+  | { readonly kind: "forget"; readonly atMs: number; readonly backMs: number };
 
 /** The faults of one run. */
 export interface FaultPlan {
@@ -167,5 +175,9 @@ function* drawEvents(
   }
   for (let i = times("damage", 2); i > 0; i--) {
     yield { kind: "damage", atMs: at(), pick: chance.below(1_000) };
+  }
+  for (let i = times("forget", 4); i > 0; i--) {
+    const atMs = at();
+    yield { kind: "forget", atMs, backMs: Math.min(chance.below(3 * unitMs), atMs) };
   }
 }

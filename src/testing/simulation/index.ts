@@ -1,8 +1,15 @@
 // Simulation: a whole system on one thread, with everything going wrong, again and again by seed.
 export type { Chance } from "./chance.ts";
-export { FAULT_KINDS, type FaultEvent, type FaultKind, type FaultPlan } from "./faults.ts";
+export {
+  DEFAULT_FAULTS,
+  FAULT_KINDS,
+  type FaultEvent,
+  type FaultKind,
+  type FaultPlan,
+} from "./faults.ts";
 export type { Acknowledged, Ledger, RunEntry } from "./ledger.ts";
 export type { SimulatedProcess } from "./machine.ts";
+export { LOST_TAIL_FAULTS, lostTail } from "./lost-tail.ts";
 export { minimize, type Minimized, type MinimizeOptions } from "./minimize.ts";
 export type { NetworkFaults } from "./network.ts";
 export { workloadOf, type Checking, type Driving, type OwnWorkload } from "./own-workload.ts";

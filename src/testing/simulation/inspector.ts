@@ -15,6 +15,7 @@ import {
 } from "./invariants/history.ts";
 import { LeaseModel } from "./invariants/lease-model.ts";
 import { SentEvents } from "./invariants/messages.ts";
+import { refill } from "./invariants/refill.ts";
 import { liveReasons } from "./invariants/reasons.ts";
 import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
 import { statusFollows } from "./invariants/status.ts";
@@ -80,6 +81,16 @@ export class Inspector {
       const paused = this.snapshots.last(id)?.record.paused ?? null;
       if (paused !== null) this.#report("paused", `${id} made a turn`);
     }
+  }
+
+  /** Notes what is known of the store. Returns what makes it known again: the store has gone back to this moment. */
+  checkpoint(): () => void {
+    const restores = [this.leases, this.snapshots, this.#sent].map((part) => part.checkpoint());
+    const pauses = [...this.pauses];
+    return () => {
+      for (const restore of restores) restore();
+      refill(this.pauses, pauses);
+    };
   }
 
   /** Looks at one instance now. */

@@ -4,6 +4,7 @@
 //   NW3. News may be lost, doubled or late; its sender hears of its own call with the answer, never before (W1).
 //   NW4. A store that is down, or whose disk is full, refuses; nothing of a refused call was carried out.
 //   NW5. In calm weather nothing goes wrong; what is on its way arrives.
+//   NW6. A store that forgot is another server: a call that was on its way to the old one never arrives at the new one.
 
 import type { News } from "../../core/provider/notifications.ts";
 import { isRead, unavailable, type Method } from "./calls.ts";
@@ -79,9 +80,10 @@ export class Network {
   ask(line: Line, method: Method, args: readonly unknown[]): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const fate = this.#fate(method);
+    const { server } = this.#o.store;
     const arrives = (): void => {
       if (line.isSevered && this.#chance.likely(0.5)) return;
-      const refusal = this.#refusal(method, fate.before);
+      const refusal = this.#refusal(method, fate.before || server !== this.#o.store.server);
       if (refusal !== null) return this.#travel(line, () => reject(refusal));
       void this.#o.store.carryOut(line.name, method, args).then(
         ({ result, news }) => {

@@ -4,7 +4,13 @@
 import type { TagFilter } from "../../core/provider/tasks.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
 import { Chance } from "./chance.ts";
-import { drawFaults, FAULT_KINDS, type FaultKind, type FaultPlan } from "./faults.ts";
+import {
+  DEFAULT_FAULTS,
+  drawFaults,
+  FAULT_KINDS,
+  type FaultKind,
+  type FaultPlan,
+} from "./faults.ts";
 
 /** What a runtime is given that can be written down. */
 export type PlainOptions = Omit<
@@ -46,7 +52,7 @@ export function drawScenario<Plan>(
   seed: number,
   options: {
     readonly plan: (chance: Chance, frame: PlanFrame) => Plan;
-    /** Only these may happen. Default: all. */
+    /** Only these may happen. Default: all but "forget". */
     readonly faults?: readonly FaultKind[];
     /** Set over what is drawn. */
     readonly runtime?: PlainOptions;
@@ -57,7 +63,7 @@ export function drawScenario<Plan>(
   const unitMs = frame.pick([1_000, 5_000, 30_000, 120_000]);
   const calmAtMs = STORMY_UNITS * unitMs;
   const swarm = chance.of("swarm");
-  const allowed = options.faults ?? FAULT_KINDS;
+  const allowed = options.faults ?? DEFAULT_FAULTS;
   const kinds = drawKinds(swarm, allowed);
   const workerCount = frame.pick([1, 2, 2, 3, 3, 4]);
   const clients = frame.between(1, 3);

@@ -20,7 +20,7 @@ export interface SimulateOptions<Plan = unknown> {
   readonly firstSeed?: number;
   /** Stops before the next seed when so much real time has passed. */
   readonly minutes?: number;
-  /** Only these faults may happen. Default: all. */
+  /** Only these faults may happen. Default: all but "forget", which loses acknowledged calls. */
   readonly faults?: readonly FaultKind[];
   /** Options of every runtime, over those that are drawn. */
   readonly runtime?: PlainOptions;

@@ -3,11 +3,15 @@
 //   SS2. Its clock is the store's own (I3): skewed against the processes', and it may jump.
 //   SS3. News about a call is for its caller when the answer arrives, and "elsewhere" for everybody else.
 //   SS4. A damaged row is read damaged by everybody until it is repaired; nothing else of the store changes.
+//   SS5. A store that may forget lies in a file, so that a second handle can put its rows back to what they were. Its
+//        server then has another name, as one that was restarted or replaced has.
 
 import type { HistoryRow } from "../../core/history-row.ts";
 import type { News } from "../../core/provider/notifications.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import type { Peek } from "../../core/provider/runtimes.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
+import { TailFile } from "./tail-file.ts";
 import type { Carried, Method } from "./calls.ts";
 import type { Chance } from "./chance.ts";
 import { WALL_START } from "./process-environment.ts";
@@ -24,12 +28,15 @@ export class SimulatedStore {
   readonly #clock: { skewMs: number };
   readonly #timeline: Timeline;
   readonly #damaged = new Map<string, string>();
+  readonly #file: TailFile | null;
+  #server = 1;
   #news: News[] = [];
 
   static async open(options: {
     readonly timeline: Timeline;
     readonly chance: Chance;
     readonly sabotage?: Sabotage | undefined;
+    readonly mayForget: boolean;
   }): Promise<SimulatedStore> {
     const { timeline, chance, sabotage } = options;
     const clock = { skewMs: 0 };
@@ -41,12 +48,22 @@ export class SimulatedStore {
       random: () => chance.random(),
       randomHex: (bytes: number) => chance.hex(bytes),
     };
-    const real = await SqliteProvider.open(":memory:", { environment });
+    const file = options.mayForget ? new TailFile() : null;
+    const real = await SqliteProvider.open(file?.path ?? ":memory:", {
+      environment,
+      durability: file === null ? "full" : "normal",
+    });
     const provider = sabotage === undefined ? real : replaceMethods(real, sabotage(real));
-    return new SimulatedStore(provider, clock, timeline);
+    return new SimulatedStore(provider, clock, timeline, file);
   }
 
-  private constructor(provider: Provider, clock: { skewMs: number }, timeline: Timeline) {
+  private constructor(
+    provider: Provider,
+    clock: { skewMs: number },
+    timeline: Timeline,
+    file: TailFile | null,
+  ) {
+    this.#file = file;
     this.provider = provider;
     this.#clock = clock;
     this.#timeline = timeline;
@@ -68,13 +85,29 @@ export class SimulatedStore {
   ): Promise<{ readonly result: unknown; readonly news: readonly News[] }> {
     this.#news = [];
     const asked = this.provider[method] as (...args: readonly unknown[]) => Promise<unknown>;
-    const result = this.#damagedIn(method, args, await asked.apply(this.provider, [...args]));
+    const said = this.#damagedIn(method, args, await asked.apply(this.provider, [...args]));
+    const result =
+      method === "peek" && this.#file !== null ? { ...(said as Peek), server: this.server } : said;
     const news = this.#news;
     const atMs = this.#timeline.now;
     const carried = { method, args, result, by, now: this.now(), atMs };
     const call = carried as unknown as Carried; // arguments and result are those of its method
     for (const watch of this.watchers) await watch(call);
     return { result, news };
+  }
+
+  /** As `peek` names it. */
+  get server(): string {
+    return `server ${this.#server}`;
+  }
+
+  /** Notes what the store holds. Returns what puts it back to that. */
+  checkpoint(): () => void {
+    const restore = this.#file?.checkpoint();
+    return () => {
+      restore?.();
+      this.#server++;
+    };
   }
 
   damage(address: { key: number; execution: number }, first: number, data: string): void {
@@ -86,6 +119,7 @@ export class SimulatedStore {
 
   async close(): Promise<void> {
     await this.provider.close();
+    this.#file?.remove();
   }
 
   #damagedIn(method: Method, args: readonly unknown[], result: unknown): unknown {

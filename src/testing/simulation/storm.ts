@@ -16,13 +16,34 @@ export class Storm {
   constructor(world: World) {
     this.#world = world;
     for (const event of world.scenario.faults.events) {
+      if (event.kind === "forget") {
+        this.#forgets(event);
+        continue;
+      }
       world.timeline.after(event.atMs, () => {
         if (!this.isCalm) this.#strike(event);
       });
     }
   }
 
-  #strike(event: FaultEvent): void {
+  /** What the store holds, and what the watchers know of it, goes back to an earlier moment. */
+  #forgets({ atMs, backMs }: Extract<FaultEvent, { kind: "forget" }>): void {
+    const { timeline, store, inspector } = this.#world;
+    timeline.after(atMs - backMs, () => {
+      if (this.isCalm) return;
+      const restores = [store.checkpoint(), inspector.checkpoint()];
+      timeline.after(backMs, () => {
+        if (this.isCalm) return;
+        this.#world.land("forget", `${backMs} ms`);
+        const { times } = this.#world.forgotten;
+        this.#world.forgotten = { times: times + 1, atMs: timeline.now };
+        store.repair(); // a damaged row is known by its instance's key, which may be given to another
+        for (const restore of restores) restore();
+      });
+    });
+  }
+
+  #strike(event: Exclude<FaultEvent, { kind: "forget" }>): void {
     const { timeline, network, store, scenario } = this.#world;
     const slot = "slot" in event ? this.#world.slots[event.slot] : undefined;
     const machine = slot?.machine ?? null;

@@ -57,6 +57,8 @@ export class World {
   readonly corpses: Machine[] = [];
   /** When a process died last, by the store's clock. */
   lastDeathAt = -Infinity;
+  /** How often the store forgot something, and when last, since the beginning of the run. */
+  forgotten = { times: 0, atMs: -Infinity };
   /** Runtimes that said goodbye while nothing went wrong. */
   readonly stopped = new Set<string>();
   readonly #o: WorldOptions;
@@ -82,6 +84,7 @@ export class World {
       timeline,
       chance: chance.of("store"),
       sabotage: options.sabotage,
+      mayForget: options.scenario.faults.kinds.includes("forget"),
     });
     const world = new World(options, { chance, trace, timeline, store });
     parts.world = world;

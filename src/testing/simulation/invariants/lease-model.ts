@@ -7,6 +7,7 @@
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
 import type { TaskAddress, TaskClaim } from "../../../core/provider/tasks.ts";
 import type { Carried } from "../calls.ts";
+import { refill } from "./refill.ts";
 
 interface Lease {
   readonly owner: string;
@@ -50,6 +51,25 @@ export class LeaseModel {
   }
   get instanceLeases(): ReadonlyMap<number, Lease> {
     return this.#instances;
+  }
+
+  /** Leases go back with the store, and so do attempts; how often a task was leased does not, since its code ran. */
+  checkpoint(): () => void {
+    const copy = <K>(leases: ReadonlyMap<K, Lease>): (readonly [K, Lease])[] =>
+      [...leases].map(([key, lease]) => [key, { ...lease }] as const);
+    const instances = copy(this.#instances);
+    const tasks = copy(this.#tasks);
+    const stories = new Map([...this.#stories].map(([key, story]) => [key, { ...story }]));
+    const lives = [...this.#lives];
+    return () => {
+      refill(this.#instances, instances);
+      refill(this.#tasks, tasks);
+      refill(this.#lives, lives);
+      for (const [key, story] of this.#stories) {
+        const { retries = 0, deaths = 0, releases = 0 } = stories.get(key) ?? {};
+        Object.assign(story, { retries, deaths, releases });
+      }
+    };
   }
 
   /** What is wrong with a call that was carried out, in sentences. */

@@ -6,6 +6,7 @@
 import { decodeRow } from "../../../core/history-row.ts";
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
 import type { Carried } from "../calls.ts";
+import { refill } from "./refill.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 
 interface Sent {
@@ -26,6 +27,17 @@ export class SentEvents {
   see(call: Carried, idOf: (key: number) => string | undefined): void {
     if (call.method !== "commit") return;
     for (const [i, item] of call.args[0].entries()) this.#item(item, call.result[i], idOf);
+  }
+
+  checkpoint(): () => void {
+    const sent = [...this.#sent].map(([id, its]) => [id, new Map(its)] as const);
+    const taken = [...this.#taken].map(([id, its]) => [id, new Set(its)] as const);
+    const lives = [...this.#lives];
+    return () => {
+      refill(this.#sent, sent);
+      refill(this.#taken, taken);
+      refill(this.#lives, lives);
+    };
   }
 
   #item(

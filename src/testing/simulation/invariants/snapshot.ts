@@ -8,6 +8,7 @@ import type { Message } from "../../../core/provider/messages.ts";
 import type { Provider } from "../../../core/provider/provider.ts";
 import type { KeyValueRecord } from "../../../core/provider/state.ts";
 import type { TaskRecord } from "../../../core/provider/tasks.ts";
+import { refill } from "./refill.ts";
 
 export interface InstanceSnapshot {
   readonly record: InstanceRecord;
@@ -40,6 +41,15 @@ export class Snapshots {
   }
   know(key: number, id: string): void {
     this.#ids.set(key, id);
+  }
+
+  checkpoint(): () => void {
+    const last = [...this.#last];
+    const ids = [...this.#ids];
+    return () => {
+      refill(this.#last, last);
+      refill(this.#ids, ids);
+    };
   }
 
   /** Null: there is no such instance. */
