@@ -132,10 +132,24 @@ const IO: Readonly<Record<string, readonly string[]>> = {
   tls: ["connect"],
 };
 
+/** The methods of node:sqlite through which statements reach a database. */
+const SQLITE: Readonly<Record<string, readonly string[]>> = {
+  DatabaseSync: ["exec", "prepare"],
+  StatementSync: ["all", "get", "iterate", "run"],
+};
+
 function guardIo(): readonly Restore[] {
-  return Object.entries(IO).flatMap(([module, names]) =>
+  const modules = Object.entries(IO).flatMap(([module, names]) =>
     names.map((name) =>
       refuse(builtin(`node:${module}`), name, "io", { label: `${module}.${name}`, instead: WORK }),
     ),
   );
+  const sqlite = builtin("node:sqlite");
+  const methods = Object.entries(SQLITE).flatMap(([type, names]) => {
+    const { prototype } = Reflect.get(sqlite, type) as { readonly prototype: object };
+    return names.map((name) =>
+      refuse(prototype, name, "io", { label: `sqlite.${type}.${name}`, instead: WORK }),
+    );
+  });
+  return [...modules, ...methods];
 }

@@ -10,10 +10,11 @@ import https from "node:https";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import timers from "node:timers";
 import timersPromises, { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { orchestration } from "../../src/index.ts";
 import { virtualWorld } from "../trouble/support.ts";
 
@@ -22,6 +23,10 @@ const WORK = "an activity (ctx.run) or a step (ctx.step)";
 const nothing = (): void => undefined;
 /** What no call below may make. */
 const file = join(tmpdir(), `perdure-guards-${process.pid}`);
+
+const database = new DatabaseSync(":memory:");
+const statement = database.prepare("SELECT 1");
+afterAll(() => database.close());
 
 const REFUSED: readonly (readonly [name: string, call: () => unknown, instead: string])[] = [
   ["crypto.getRandomValues", () => crypto.getRandomValues(new Uint8Array(4)), CHANCE],
@@ -54,6 +59,12 @@ const REFUSED: readonly (readonly [name: string, call: () => unknown, instead: s
   ["dns.lookup", () => dns.lookup("localhost", nothing), WORK],
   ["child_process.spawn", () => childProcess.spawn("touch", [file]), WORK],
   ["child_process.execFileSync", () => execFileSync("touch", [file]), WORK],
+  ["sqlite.DatabaseSync.exec", () => database.exec("SELECT 1"), WORK],
+  ["sqlite.DatabaseSync.prepare", () => database.prepare("SELECT 1"), WORK],
+  ["sqlite.StatementSync.get", () => statement.get(), WORK],
+  ["sqlite.StatementSync.all", () => statement.all(), WORK],
+  ["sqlite.StatementSync.run", () => statement.run(), WORK],
+  ["sqlite.StatementSync.iterate", () => statement.iterate(), WORK],
 ];
 
 test.each(REFUSED)(
