@@ -15,6 +15,7 @@ import { toOpenError, toPerdureError } from "./errors.ts";
 import { createFile, IN_MEMORY, locate } from "./location.ts";
 import { migrate, refuseForeign, type Migrate } from "./migrations.ts";
 import { patiently, type Patience } from "./patience.ts";
+import { SameFile } from "./same-file.ts";
 import { applySettings, type Durability } from "./settings.ts";
 
 export class Connection {
@@ -27,6 +28,8 @@ export class Connection {
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #clock: StoreClock;
+  /** One for all handles of this process on the file. */
+  readonly #file: SameFile;
   #setBackMs = 0;
 
   static async open(
@@ -55,6 +58,7 @@ export class Connection {
     database: DatabaseSync,
     path: string | null,
     patience: Patience & { readonly durability: Durability },
+    sameFile = new SameFile(path, patience.environment),
   ) {
     this.#database = database;
     this.path = path;
@@ -64,6 +68,7 @@ export class Connection {
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#clock = new StoreClock(database);
+    this.#file = sameFile;
   }
 
   /** The handle itself, for the statements of a step's transaction. */
@@ -74,15 +79,16 @@ export class Connection {
   /** A second handle on the same file, as durable as this one. */
   again(): Connection {
     if (this.path === null) throw new Error("A database in memory has one handle.");
+    this.assertOpen(); // or a new, empty file would be made
     const database = new DatabaseSync(this.path, { timeout: 0 });
     const { path, durability } = { path: this.path, durability: this.#patience.durability };
     applySettings(database, { path, inMemory: false, durability });
-    return new Connection(database, this.path, this.#patience);
+    return new Connection(database, this.path, this.#patience, this.#file);
   }
 
   /** Another handle on the same file that somebody else has opened, and closes. */
   over(database: DatabaseSync): Connection {
-    return new Connection(database, this.path, this.#patience);
+    return new Connection(database, this.path, this.#patience, this.#file);
   }
 
   prepare(sql: string): StatementSync {
@@ -149,8 +155,10 @@ export class Connection {
   }
 
   assertOpen(): void {
-    if (this.#database.isOpen) return;
-    throw new PerdureError("STORE_UNAVAILABLE", "The provider is closed.");
+    if (!this.#database.isOpen) {
+      throw new PerdureError("STORE_UNAVAILABLE", "The provider is closed.");
+    }
+    this.#file.assert();
   }
 
   close(): void {

@@ -1,0 +1,64 @@
+// A file that is deleted or replaced under an open store: no call is answered as if it were still the store.
+
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startItem } from "../testing/conformance/fixture.ts";
+import { VirtualEnvironment } from "../testing/virtual-environment.ts";
+import { SqliteProvider } from "./index.ts";
+
+async function setup() {
+  const folder = mkdtempSync(join(tmpdir(), "perdure-same-file-"));
+  const path = join(folder, "store.db");
+  const environment = new VirtualEnvironment();
+  const provider = await SqliteProvider.open(path, { environment });
+  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  onTestFinished(async () => {
+    warned.mockRestore();
+    await provider.close();
+    rmSync(folder, { recursive: true });
+  });
+  await provider.commit([startItem({ id: "a" })]);
+  return { path, environment, provider, warned };
+}
+
+const LOST = { code: "STORE_UNAVAILABLE" };
+
+test.each([
+  ["deleted", "", "was deleted"],
+  ["deleted", "-wal", "was deleted"],
+  ["deleted", "-shm", "was deleted"],
+  ["replaced", "", "was replaced by another file"],
+  ["replaced", "-wal", "was replaced by another file"],
+])("a store refuses all calls once its file was %s (store.db%s)", async (how, suffix, said) => {
+  const { path, environment, provider, warned } = await setup();
+  const file = `${path}${suffix}`;
+  if (how === "deleted") rmSync(file);
+  else {
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+  }
+  await environment.advance(1_000);
+  await expect(provider.commit([startItem({ id: "b" })])).rejects.toMatchObject(LOST);
+  await expect(provider.readInstance("a")).rejects.toMatchObject(LOST);
+  await expect(provider.peek({ owner: "x" })).rejects.toThrow(said);
+  await expect(provider.transact(() => null)).rejects.toMatchObject(LOST);
+  expect(existsSync(file)).toBe(how === "replaced");
+  expect(warned).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(said), "PerdureWarning");
+});
+
+test("a store whose files stay where they are answers on", async () => {
+  const { environment, provider } = await setup();
+  await environment.advance(1_000);
+  expect(await provider.readInstance("a")).toMatchObject({ id: "a" });
+});
+
+test("a store in memory has no file to lose", async () => {
+  const environment = new VirtualEnvironment();
+  await using provider = Object.assign(await SqliteProvider.open(":memory:", { environment }), {
+    [Symbol.asyncDispose]: () => provider.close(),
+  });
+  await environment.advance(1_000);
+  expect(await provider.readInstance("a")).toBeNull();
+});
