@@ -10,6 +10,7 @@ import { HeartBoard, processMs } from "../heart/heart-board.ts";
 import { Pulse, type Stall } from "../heart/pulse.ts";
 import { CLOCK_STEP_MS, RAISE_CLOCK } from "./clock.ts";
 import type { ThreadData } from "./heart.ts";
+import { LOG_LIMIT } from "./settings.ts";
 
 const BUSY_MS = 250;
 const CHECKPOINT_EVERY_MS = 1_000;
@@ -48,6 +49,7 @@ function connect(): Line {
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
     database.exec("PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 0");
+    database.exec(LOG_LIMIT);
     line = {
       database,
       beat: database.prepare("UPDATE runtimes SET beat_at = ?, note = NULL WHERE id = ?"),

@@ -13,6 +13,11 @@ const SYNCHRONOUS: Readonly<Record<Durability, number>> = { full: 2, normal: 1 }
 /** A backstop for stores without a heart, whose thread does the checkpoints (heart-thread.ts). */
 const CHECKPOINT_PAGES = 8_000;
 const CACHE_KIB = 16_384;
+/**
+ * What the log is cut to when it begins again after a checkpoint. A long reader makes it grow without a bound, and
+ * without this limit it stays that large. Every handle that writes must set it: the one that begins the log again cuts.
+ */
+export const LOG_LIMIT = `PRAGMA journal_size_limit = ${64 * 1024 * 1024}`;
 
 export function applySettings(
   database: DatabaseSync,
@@ -32,6 +37,7 @@ export function applySettings(
     expect("checkpoint_fullfsync", 1);
   }
   database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  database.exec(LOG_LIMIT);
   database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
   database.exec("PRAGMA temp_store = memory");
 }
