@@ -1,6 +1,6 @@
 // Group commit: everything asked for while a commit is under way travels in the next one.
-//   GC1. One commit of a provider is in flight at a time; items keep their order (P7).
-//   GC2. A group holds at most GROUP_MAX items; the rest wait for the next.
+//   GC1. One commit of a provider is in flight at a time; items of one instance keep their order (P7).
+//   GC2. A group is bounded by its items and its bytes (commit-queue.ts); the rest wait for the next.
 //   GC3. An error never reaches the asker: after it each item is settled by its own id (I14), what was not
 //        written is sent again, with back-off and jitter, for as long as it takes (P6).
 //   GC4. A caller's promise resolves after the commit that holds its item has returned (I13).
@@ -9,6 +9,7 @@
 //   GC6. To a store elsewhere the next group is on its way before the answers of the last are worked on: the store and
 //        this process work at the same time. Answers keep the order of their groups.
 
+import { CommitQueue } from "./commit-queue.ts";
 import type { Environment } from "./environment.ts";
 import { PerdureError } from "./errors.ts";
 import type {
@@ -20,7 +21,6 @@ import type {
 } from "./provider/commit.ts";
 import type { Provider } from "./provider/provider.ts";
 
-export const GROUP_MAX = 256;
 const BACKOFF_BASE_MS = 100;
 const BACKOFF_MAX_MS = 3_000;
 
@@ -67,7 +67,7 @@ export class Committer {
   readonly #turnWatchers = new Map<number, Set<() => void>>();
   readonly #provider: Provider;
   readonly #environment: Environment;
-  #queue: Pending[] = [];
+  readonly #queue = new CommitQueue<Pending>();
   #scheduled = false;
   #busy = false;
   /** Until when the answers of the last group wait; null: nobody's do. */
@@ -86,7 +86,7 @@ export class Committer {
   submit<Item extends CommitItem>(item: Item): Promise<ResultOf<Item>> {
     return new Promise<CommitResult>((resolve, reject) => {
       if (this.#closed) return reject(closed());
-      this.#queue.push({ item, resolve, reject });
+      this.#queue.add(item, { item, resolve, reject });
       this.#schedule();
     }) as Promise<ResultOf<Item>>; // the provider answers each item with its own kind of result
   }
@@ -143,7 +143,7 @@ export class Committer {
 
   close(): void {
     this.#closed = true;
-    for (const pending of this.#queue.splice(0)) pending.reject(closed());
+    for (const pending of this.#queue.takeAll()) pending.reject(closed());
   }
 
   #schedule(): void {
@@ -157,7 +157,7 @@ export class Committer {
 
   async #commitGroups(): Promise<void> {
     this.#busy = true;
-    const group = this.#queue.splice(0, GROUP_MAX);
+    const group = this.#queue.takeGroup();
     let isOver = false;
     const over = (): boolean => {
       if (isOver) return false;

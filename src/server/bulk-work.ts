@@ -7,7 +7,7 @@
 
 import type * as v from "valibot";
 import type { Handle } from "../client/handle.ts";
-import { GROUP_MAX } from "../core/committer.ts";
+import { GROUP_MAX } from "../core/commit-queue.ts";
 import { isPerdureError } from "../core/errors.ts";
 import type { CallBase } from "./route.ts";
 import type { bulkAnswer, which } from "./schemas/bulk.ts";

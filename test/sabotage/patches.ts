@@ -263,4 +263,11 @@ export const PATCHES: readonly Patch[] = [
     to: "JSON.stringify([operation,",
     tests: ["test/server/repeats.test.ts"],
   },
+  {
+    bug: "a short send passes a large one that was sent before it to the same instance",
+    file: "src/core/commit-queue.ts",
+    from: "if (!isShort || passed.has(instance)) {",
+    to: "if (!isShort) {",
+    tests: ["src/core/commit-queue.test.ts"],
+  },
 ];

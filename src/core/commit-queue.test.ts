@@ -1,0 +1,97 @@
+// Which items make up a group.
+
+import { expect, test } from "vitest";
+import { CommitQueue, GROUP_BYTES, GROUP_MAX } from "./commit-queue.ts";
+import type { CommitItem } from "./provider/commit.ts";
+
+interface Sent {
+  /** The instance; by default each item has another. */
+  readonly to?: string;
+  readonly bytes?: number;
+}
+
+/** A queue of sends; groups are shown as the numbers of their items. */
+function queueOf(sends: readonly Sent[]): CommitQueue<number> {
+  const queue = new CommitQueue<number>();
+  for (const [index, { to = `i${index}`, bytes = 100 }] of sends.entries()) {
+    queue.add(send(to, bytes), index);
+  }
+  return queue;
+}
+
+function send(id: string, bytes: number): CommitItem {
+  const data = "x".repeat(bytes);
+  return { kind: "send", id, name: "n", data, requestId: "r", ifMissing: "fail" };
+}
+
+function groupsOf<T>(queue: CommitQueue<T>): T[][] {
+  const groups: T[][] = [];
+  while (queue.length > 0) groups.push(queue.takeGroup());
+  return groups;
+}
+
+const many = (count: number, sent: Sent = {}): Sent[] => Array.from({ length: count }, () => sent);
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, i) => from + i);
+
+test("CQ1: small items leave in order, GROUP_MAX at a time", () => {
+  const groups = groupsOf(queueOf(many(300)));
+  expect(groups).toEqual([numbers(0, GROUP_MAX), numbers(GROUP_MAX, 300)]);
+});
+
+test("CQ1: large items leave in order, about GROUP_BYTES at a time", () => {
+  const groups = groupsOf(queueOf(many(45, { bytes: 50_000 })));
+  expect(groups).toEqual([numbers(0, 20), numbers(20, 40), numbers(40, 45)]);
+});
+
+test("CQ1: an item that is larger than a group goes alone", () => {
+  const bytes = 2 * GROUP_BYTES;
+  expect(groupsOf(queueOf(many(3, { bytes })))).toEqual([[0], [1], [2]]);
+});
+
+test("CQ2: short items pass large ones", () => {
+  const queue = queueOf([...many(60, { bytes: 50_000 }), ...many(3)]);
+  expect(queue.takeGroup()).toEqual([...numbers(0, 19), 60, 61, 62]);
+});
+
+test("CQ3: short items never take a whole group from large ones", () => {
+  const queue = queueOf(many(40, { bytes: 50_000 }));
+  let groups = 0;
+  let large = 40;
+  while (large > 0) {
+    for (let i = 0; i < GROUP_MAX; i++) queue.add(send(`short ${groups} ${i}`, 100), 1_000 + i);
+    const group = queue.takeGroup();
+    expect(group.length).toBeLessThanOrEqual(GROUP_MAX);
+    large -= group.filter((number) => number < 1_000).length;
+    groups++;
+  }
+  expect(groups).toBeLessThanOrEqual(4);
+});
+
+test("CQ3: the oldest item is in the next group, though it is large", () => {
+  const queue = queueOf([{ bytes: 3 * GROUP_BYTES }, ...many(500)]);
+  expect(queue.takeGroup()[0]).toBe(0);
+});
+
+test("CQ4: an item stays behind earlier ones of its instance (P7)", () => {
+  const queue = queueOf([
+    ...many(25, { bytes: 50_000 }),
+    { to: "a", bytes: 50_000 },
+    { to: "a" },
+    { to: "b" },
+    { to: "a" },
+  ]);
+  const [first, second] = groupsOf(queue);
+  expect(first).toEqual([...numbers(0, 19), 27]);
+  expect(second).toEqual([...numbers(19, 27), 28]);
+});
+
+test("CQ4: the release of a lease stays behind an outcome that needs the lease", () => {
+  const queue = queueOf(many(25, { bytes: 50_000 }));
+  const lease = { key: 7, token: 1 };
+  const outcome = "x".repeat(50_000);
+  queue.add({ kind: "stepOutcome", ...lease, execution: 1, sequence: 2, outcome }, 25);
+  queue.add({ kind: "releaseInstance", ...lease }, 26);
+  queue.add({ kind: "releaseInstance", key: 8, token: 1 }, 27);
+  expect(groupsOf(queue)).toEqual([[...numbers(0, 20), 27], numbers(20, 27)]);
+});
