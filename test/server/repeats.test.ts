@@ -144,7 +144,7 @@ test("another server refuses a key that was used with another body", async () =>
   await post(scene, "/instances/w/fork", { beforeSequence: 3 }, "k");
   const fork = { beforeSequence: 4, requestId: "k" };
   await expect(other.fork("w", fork)).rejects.toMatchObject(reused);
-  expect(await scene.perdure.client.get("n").unread()).toHaveLength(1);
+  expect((await scene.perdure.client.get("n").unread()).items).toHaveLength(1);
 });
 
 test("a key of one caller means nothing for another: no event is lost, no instance shared", async () => {
@@ -172,7 +172,7 @@ test("a path with other escapes is the same request", async () => {
   await scene.perdure.client.start("nobody", undefined, { id: "n" });
   await post(scene, "/instances/n/events", { name: "e" }, "k");
   await post(scene, "/instances/%6e/events", { name: "e" }, "k");
-  expect(await scene.perdure.client.get("n").unread()).toHaveLength(1);
+  expect((await scene.perdure.client.get("n").unread()).items).toHaveLength(1);
 });
 
 test("an answer is not repeated when its instance was deleted, also if its id was taken again", async () => {
@@ -194,7 +194,7 @@ test("an answer is not repeated when its instance was deleted, also if its id wa
   while (now.call(scene.perdure.provider) === before) await new Promise(setImmediate);
   await client.start("nobody", undefined, { id: "n" });
   expect((await post(scene, "/instances/n/events", event, "f")).status).toBe(204);
-  expect(await client.get("n").unread()).toHaveLength(1);
+  expect((await client.get("n").unread()).items).toHaveLength(1);
 });
 
 test("a generated key stays recognisable in the store, so that it can be forgotten", async () => {
