@@ -39,6 +39,7 @@ const OF_CODE: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   SCHEMA_NEWER: 5,
   STORE_INVALID: 5,
   STORE_UNAVAILABLE: 5,
+  STORE_READ_ONLY: 5,
   ORCHESTRATION_FAILED: 6,
   CANCELLED: 6,
   TERMINATED: 6,

@@ -1,6 +1,7 @@
 // A session: the store that a command is about, open, with a client on it and the config beside it.
 //   SE1. Whatever was opened is closed with the session.
-//   SE2. A command that only looks makes no store and changes no schema: those are `worker`'s and `migrate`'s.
+//   SE2. A command that only looks makes no store and changes no schema: those are `worker`'s and `migrate`'s. It works
+//        on a standby of PostgreSQL too, where nothing can be written and nobody can listen.
 
 import type { Client } from "../client/client.ts";
 import { defaultCodec, type Codec } from "../core/codec.ts";
@@ -10,7 +11,7 @@ import type { RuntimeOptions } from "../runtime/options.ts";
 import { findConfig, loadConfig, type LoadedConfig } from "./config-file.ts";
 import type { Call } from "./define-command.ts";
 import { CliError } from "./exit-codes.ts";
-import { openProvider } from "./open-provider.ts";
+import { openProvider, type Access } from "./open-provider.ts";
 import { chooseStore, mustExist, showSource, type StoreSource } from "./store-address.ts";
 
 export interface SessionOptions {
@@ -18,6 +19,8 @@ export interface SessionOptions {
   readonly given?: string | undefined;
   /** Whether a missing store is made, and an old one brought up to date. Default false. */
   readonly create?: boolean;
+  /** What is done with it. Default "write". */
+  readonly access?: Access;
 }
 
 export class Session implements AsyncDisposable {
@@ -43,7 +46,7 @@ export class Session implements AsyncDisposable {
     const source = sourceOf(call, config, options.given);
     if (source.kind === "address" && options.create !== true) mustExist(source.address);
     const migrate = options.create === true ? "apply" : "verify";
-    const provider = await openProvider(source, migrate);
+    const provider = await openProvider(source, migrate, options.access);
     const opened = await openClient(provider, config?.config.runtime ?? {});
     return new Session(opened, config, showSource(source));
   }

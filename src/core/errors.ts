@@ -35,6 +35,7 @@ export const ERROR_CODES = {
   SCHEMA_NEWER: "The store was written by a newer version of Perdure than this one.",
   STORE_INVALID: "The store is not a Perdure store, or is not set up as durability needs it.",
   STORE_UNAVAILABLE: "The store did not answer, or refused for a reason that passes; try again.",
+  STORE_READ_ONLY: "The store can only be read from here, and the call would write.",
   STORE_MOVED: "The store was moved to another, or is being moved; nothing is written to it.",
   STORE_IN_USE: "Runtimes are alive on the store, or another move is under way; nothing was moved.",
   STORE_NOT_EMPTY: "The store to move to holds something else than an unfinished copy of this one.",

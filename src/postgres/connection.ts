@@ -6,6 +6,9 @@
 //       which is cleared before the next.
 //   N3. A connection that breaks is told to whoever waits for its answer, and is no event of the process.
 //   N4. Statements name their tables as `@instances`; here they get their schema.
+//   N5. Behind a pooler that gives each transaction another connection, a statement that was prepared may be missing, or
+//       may be there already. That is noticed by its error: from then on nothing is prepared (`whenShared`). What was one
+//       round trip is sent again: the server did nothing of it.
 
 import type pg from "pg";
 import type { Environment } from "../core/environment.ts";
@@ -14,7 +17,7 @@ import { Bar } from "./bar.ts";
 import { StoreClock } from "./clock.ts";
 import { texts } from "./column-arrays.ts";
 import { integer, only, type Row } from "./columns.ts";
-import { isLost, isSpoiled, toPerdureError } from "./errors.ts";
+import { isLost, isMisplaced, isSpoiled, toPerdureError } from "./errors.ts";
 import { Pipeline, Statement, type RunOptions, type Value } from "./pipeline.ts";
 import { END_SETTINGS, LOOK_SETTINGS, SURVEY_SETTINGS, WRITE_SETTINGS } from "./settings.ts";
 
@@ -24,6 +27,7 @@ export interface ConnectionOptions extends RunOptions {
   readonly schema: string;
   /** The value of synchronous_commit for every write. */
   readonly commit: string;
+  readonly readOnly: boolean;
 }
 
 export interface WriteOptions {
@@ -56,6 +60,12 @@ const SHARE = new Statement(
 );
 const EXCLUDE = new Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
 const ignore = (): void => {};
+/** One such error may be a DISCARD ALL of the user's; a pooler brings the next one at once. */
+const GONE_MAX = 2;
+const SHARED = `PostgreSQL is reached through a pooler that shares connections between transactions, such as PgBouncer \
+in transaction mode. Perdure goes on without prepared statements and finds the work of other processes by polling. To \
+say so from the start, and to end this warning, open the store with notifications: false, or add \
+perdure.notifications=off to its address.`;
 
 export class Connection {
   readonly environment: Environment;
@@ -64,11 +74,17 @@ export class Connection {
   readonly #pool: pg.Pool;
   readonly #options: ConnectionOptions;
   readonly #bar: Bar;
+  /** Connections on which a transaction may still be open. */
+  readonly #unfinished = new WeakSet<pg.PoolClient>();
+  #prepare: boolean;
+  #gone = 0;
+  #onShared: () => void = ignore;
   #closed = false;
 
   constructor(pool: pg.Pool, options: ConnectionOptions) {
     this.#pool = pool;
     this.#options = options;
+    this.#prepare = options.prepare;
     this.environment = options.environment;
     this.schema = options.schema;
     this.clock = new StoreClock(options.environment);
@@ -88,6 +104,15 @@ export class Connection {
     return this.clock.now();
   }
 
+  get isReadOnly(): boolean {
+    return this.#options.readOnly;
+  }
+
+  /** Calls back when it turns out that a pooler shares the connections (N5). */
+  whenShared(react: () => void): void {
+    this.#onShared = react;
+  }
+
   /** A number that nobody else draws. */
   draw(): number {
     return Math.floor(this.environment.random() * Number.MAX_SAFE_INTEGER);
@@ -103,10 +128,14 @@ export class Connection {
 
   /** Statements that only read, by the store's clock. */
   async look(pipeline: Pipeline): Promise<void> {
-    const whole = new Pipeline();
-    whole.add(LOOK, [this.clock.given]);
-    whole.join(pipeline);
-    await told(this.#on((client) => whole.run(client, this.#options)));
+    await told(
+      this.#again(pipeline, () => {
+        const whole = new Pipeline();
+        whole.add(LOOK, [this.clock.given]);
+        whole.join(pipeline);
+        return this.#on((client) => whole.run(client, this.#running));
+      }),
+    );
   }
 
   /** Statements that read much, planned for what they meet and not kept by the server; by the store's clock. */
@@ -127,20 +156,23 @@ export class Connection {
 
   /** A transaction, in one round trip. */
   async write(pipeline: Pipeline, options: WriteOptions = {}): Promise<void> {
+    this.assertWritable();
     await this.#clear();
-    const whole = new Pipeline();
-    const checked = this.#begin(whole, options);
-    whole.join(pipeline);
-    whole.add(COMMIT);
-    const askedAt = this.environment.monotonic();
-    await this.#on(async (client) => {
-      try {
-        await whole.run(client, this.#options);
-      } catch (error) {
-        throw await this.#undo(client, error);
-      }
+    await this.#again(pipeline, async () => {
+      const whole = new Pipeline();
+      const checked = this.#begin(whole, options);
+      whole.join(pipeline);
+      whole.add(COMMIT);
+      const askedAt = this.environment.monotonic();
+      await this.#on(async (client) => {
+        try {
+          await whole.run(client, this.#running);
+        } catch (error) {
+          throw await this.#undo(client, error);
+        }
+      });
+      this.clock.told(integer(only(checked.rows), "now"), askedAt);
     });
-    this.clock.told(integer(only(checked.rows), "now"), askedAt);
   }
 
   /** A transaction whose next statement depends on what the last one said. */
@@ -148,19 +180,20 @@ export class Connection {
     options: WriteOptions,
     work: (statements: Statements) => Promise<T>,
   ): Promise<T> {
+    this.assertWritable();
     await this.#clear();
     return this.#on(async (client) => {
       try {
         const begun = new Pipeline();
         const checked = this.#begin(begun, options);
         const askedAt = this.environment.monotonic();
-        await begun.run(client, this.#options);
+        await begun.run(client, this.#running);
         const now = integer(only(checked.rows), "now");
         this.clock.told(now, askedAt);
         const result = await work(this.#statements(client, now));
         const end = new Pipeline();
         end.add(COMMIT);
-        await end.run(client, this.#options);
+        await end.run(client, this.#running);
         return result;
       } catch (error) {
         throw await this.#undo(client, error);
@@ -173,6 +206,7 @@ export class Connection {
    * writer's lock is held for no longer than that, however long the transaction was open.
    */
   async finish(client: pg.ClientBase, pipeline: Pipeline): Promise<void> {
+    this.assertWritable();
     await this.#clear();
     const whole = new Pipeline();
     whole.add(END, [this.clock.given, LOCK_MS, this.#options.commit]);
@@ -204,7 +238,7 @@ export class Connection {
   async send(statement: Statement, values: readonly Value[]): Promise<void> {
     const pipeline = new Pipeline();
     pipeline.add(statement, values);
-    await told(this.#on((client) => pipeline.run(client, this.#options)));
+    await told(this.#on((client) => pipeline.run(client, this.#running)));
   }
 
   /** Before something is settled: nothing that is in doubt is written from now on. */
@@ -216,8 +250,17 @@ export class Connection {
     if (this.#closed) throw new PerdureError("STORE_UNAVAILABLE", "The provider is closed.");
   }
 
+  assertWritable(): void {
+    if (!this.#options.readOnly) return;
+    throw new PerdureError("STORE_READ_ONLY", "The store was opened with readOnly: true.");
+  }
+
   close(): void {
     this.#closed = true;
+  }
+
+  get #running(): RunOptions {
+    return { prepare: this.#prepare, answerMs: this.#options.answerMs };
   }
 
   #begin(pipeline: Pipeline, { owners = [], lockMs = LOCK_MS }: WriteOptions) {
@@ -234,7 +277,7 @@ export class Connection {
 
   #statements(client: pg.PoolClient, now: number): Statements {
     const all = (pipeline: Pipeline): Promise<void> =>
-      pipeline.isEmpty ? Promise.resolve() : pipeline.run(client, this.#options);
+      pipeline.isEmpty ? Promise.resolve() : pipeline.run(client, this.#running);
     return {
       now,
       all,
@@ -256,11 +299,33 @@ export class Connection {
     const end = new Pipeline();
     end.add(ROLLBACK);
     try {
-      await end.run(client, this.#options);
+      await end.run(client, { ...this.#running, prepare: false });
       return reason;
     } catch (error) {
-      return error; // it is lost after all; nothing of it was committed
+      this.#unfinished.add(client); // nothing of it was committed, and it may be open still
+      return isLost(error) ? error : reason;
     }
+  }
+
+  /** N5. One round trip, and a second one if the first met statements that were misplaced. */
+  async #again(pipeline: Pipeline, run: () => Promise<void>): Promise<void> {
+    for (let left = GONE_MAX; ; left--) {
+      try {
+        return await run();
+      } catch (error) {
+        if (left === 0 || isMisplaced(error) === null) throw error;
+        pipeline.forget();
+      }
+    }
+  }
+
+  #noticeShared(error: unknown): void {
+    const misplaced = isMisplaced(error);
+    if (misplaced === null || !this.#prepare) return;
+    if (misplaced === "gone" && ++this.#gone < GONE_MAX) return;
+    this.#prepare = false;
+    process.emitWarning(SHARED, "PerdureWarning");
+    this.#onShared();
   }
 
   async #clear(): Promise<void> {
@@ -272,7 +337,7 @@ export class Connection {
         for (const [statement, values] of steps) lowering.add(statement, values);
         lowering.add(COMMIT);
         try {
-          await lowering.run(client, this.#options);
+          await lowering.run(client, this.#running);
         } catch (error) {
           throw isLost(error) ? error : await this.#undo(client, error);
         }
@@ -290,7 +355,8 @@ export class Connection {
     try {
       return await work(client);
     } catch (error) {
-      spoiled = isSpoiled(error);
+      spoiled = isSpoiled(error) || this.#unfinished.has(client);
+      this.#noticeShared(error);
       throw error;
     } finally {
       client.off("error", ignore);

@@ -18,6 +18,7 @@ const PASSING: ReadonlySet<string> = new Set([
   "25006", // read-only: a standby, or maintenance
   "25P03", // idle too long in a transaction: this process stood still
   "26000", // a prepared statement is gone: the connection is replaced
+  "42P05", // a prepared statement is there already: so it is, and the session is shared (connection.ts)
   "0A000", // a cached plan no longer fits its table: so is this one
   "40", // serialization failures and deadlocks
   "53", // out of disk, memory or connections
@@ -30,10 +31,19 @@ const OF_ITEM: ReadonlySet<string> = new Set(["22", "23", "54", MOVED]);
 /** What a user's own statements bring about that are committed with ours. */
 const OF_USER: ReadonlySet<string> = new Set(["22", "23", "42", "44", "54", "P0"]);
 /** What passes for us, and not for a user who asked for it: his time-outs, his plans, his statements' names. */
-const ASKED_FOR: ReadonlySet<string> = new Set(["0A000", "25006", "26000", "55P03", "57014"]);
+const ASKED_FOR: ReadonlySet<string> = new Set([
+  "0A000",
+  "25006",
+  "26000",
+  "42P05",
+  "55P03",
+  "57014",
+]);
 const BUSY: ReadonlySet<string> = new Set(["55P03", "40001", "40P01"]);
 /** After these the connection is of no more use, though it answers. */
-const SPOILED: ReadonlySet<string> = new Set(["26000", "0A000"]);
+const SPOILED: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
+/** A statement that was prepared is missing, or one that was not is there: other sessions use the connection. */
+const MISPLACED: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
@@ -80,6 +90,12 @@ export function isLost(error: unknown): boolean {
     return error.severity === "FATAL" || error.severity === "PANIC";
   }
   return sqlState(error) === undefined;
+}
+
+/** Whether prepared statements are not where they should be: there, or gone. */
+export function isMisplaced(error: unknown): "there" | "gone" | null {
+  if (!isOf(MISPLACED, error)) return null;
+  return sqlState(error) === "42P05" ? "there" : "gone";
 }
 
 /** Whether no further call may be made on the connection. */

@@ -8,17 +8,20 @@ import { workerData } from "node:worker_threads";
 import pg from "pg";
 import { HeartBoard, processMs } from "../heart/heart-board.ts";
 import { Pulse, type Stall } from "../heart/pulse.ts";
+import { clientClass, dialMs } from "./dial.ts";
 import type { ThreadData } from "./heart.ts";
 
 const STDERR = 2;
 const ANSWER_MS = 2_000;
 const ignore = (): void => {};
 
-const { config, schema, runtimeId, beatMs, stallMs, memory }: ThreadData = workerData;
+const { config, dialing, schema, runtimeId, beatMs, stallMs, memory }: ThreadData = workerData;
 const board = new HeartBoard(memory);
 const pulse = new Pulse(board, { runtimeId, beatMs, stallMs });
 const BEAT = `UPDATE ${schema}.runtimes SET beat_at = ${schema}.clock(), note = NULL WHERE id = $1`;
 const NOTE = `UPDATE ${schema}.runtimes SET note = $1 WHERE id = $2`;
+
+const Client = clientClass(pg, dialing);
 
 let line: pg.Client | null = null;
 
@@ -34,10 +37,10 @@ await disconnect();
 /** The thread's own connection, made when it is first needed and can be. */
 async function connect(): Promise<pg.Client> {
   if (line !== null) return line;
-  const client = new pg.Client({
+  const client = new Client({
     ...config,
     application_name: "perdure heart",
-    connectionTimeoutMillis: ANSWER_MS,
+    connectionTimeoutMillis: dialMs(dialing, ANSWER_MS),
     query_timeout: ANSWER_MS,
   });
   client.on("error", ignore); // the next beat finds out

@@ -1,13 +1,12 @@
 // Heart: how a thread that beats in a PostgreSQL store is started.
 
 import { extname } from "node:path";
-import type pg from "pg";
 import type { Heart, HeartOptions } from "../core/provider/runtimes.ts";
 import type { HeartThreadData, Hearts } from "../heart/hearts.ts";
+import type { Connecting } from "./store.ts";
 
 /** What the thread needs to reach the store. */
-export interface StoreAddress {
-  readonly config: pg.ClientConfig;
+export interface StoreAddress extends Connecting {
   /** As it stands in statements. */
   readonly schema: string;
 }

@@ -3,6 +3,8 @@
 
 import type pg from "pg";
 import { PerdureError } from "../core/errors.ts";
+import { parseAddress, type Dialing } from "./address.ts";
+import type { PostgresOptions } from "./options.ts";
 
 /** A URL, what `pg` takes as a pool's configuration, or a pool of the user's own. */
 export type PostgresTarget = string | pg.PoolConfig | pg.Pool;
@@ -13,16 +15,26 @@ export function isPool(target: PostgresTarget): target is pg.Pool {
   return typeof target === "object" && "connect" in target && typeof target.connect === "function";
 }
 
-/** What a pool of our own is made from. */
-export function configOf(target: string | pg.PoolConfig): pg.PoolConfig {
-  if (typeof target === "object") {
-    if (target === null) throw unfit("there is no configuration");
-    return target;
-  }
-  if (typeof target !== "string" || !/^postgres(ql)?:\/\//.test(target)) {
-    throw unfit("an address begins with postgres://, such as postgres://user@host/database");
-  }
-  return { connectionString: target };
+/** What a pool of our own is made from, where it connects, and the options that an address holds. */
+export interface Location {
+  readonly config: pg.PoolConfig;
+  readonly dialing: Dialing;
+  readonly options: PostgresOptions;
+}
+
+const ONE_HOST: Dialing = { hosts: [], session: "any" };
+
+export function locationOf(target: string | pg.PoolConfig): Location {
+  if (typeof target === "string") return locationAt(target, {});
+  if (typeof target !== "object" || target === null) throw unfit("there is no configuration");
+  const { connectionString } = target;
+  if (connectionString !== undefined) return locationAt(connectionString, target);
+  return { config: target, dialing: ONE_HOST, options: {} };
+}
+
+function locationAt(address: string, config: pg.PoolConfig): Location {
+  const { connectionString, dialing, options } = parseAddress(address);
+  return { config: { ...config, connectionString }, dialing, options };
 }
 
 /** The schema's name, as it stands in statements. */

@@ -35,6 +35,8 @@ export class Notifier {
   #listener: Listener | null = null;
   #outgoing: NewsDraft | null = null;
   #sending = false;
+  /** Whether other processes are notified. */
+  #tells = false;
   #closed = false;
 
   constructor(connection: Connection) {
@@ -54,6 +56,13 @@ export class Notifier {
     });
     await listener.open();
     this.#listener = listener;
+    this.#tells = true;
+  }
+
+  /** From now on this process polls. Others are still notified: they may be able to listen. */
+  stopListening(): void {
+    this.#listener?.close();
+    this.#listener = null;
   }
 
   /** Calls back when something has arrived that a runtime here could take (arrivals.ts). */
@@ -77,7 +86,7 @@ export class Notifier {
   publish(draft: NewsDraft): void {
     if (draft.isEmpty) return;
     if (this.#listeners.size > 0) this.#tell(draft.toNews());
-    if (this.#listener === null) return;
+    if (!this.#tells) return;
     if (this.#outgoing === null) this.#outgoing = draft;
     else this.#outgoing.join(draft);
     if (!this.#sending) void this.#send();
@@ -85,7 +94,7 @@ export class Notifier {
 
   /** Within a user's transaction: what he commits, he tells. */
   async publishWithin(lent: Lent, draft: NewsDraft): Promise<void> {
-    if (draft.isEmpty || this.#listener === null) return;
+    if (draft.isEmpty || !this.#tells) return;
     const payload = payloadOf({ from: NOBODY, told: draft.toTold() });
     await lent.ask(NOTIFY, [this.#channel, payload]);
   }

@@ -26,6 +26,11 @@ export interface PostgresOptions {
    * polling; needed behind a pooler that shares connections between transactions, such as PgBouncer.
    */
   readonly notifications?: boolean;
+  /**
+   * Only look: nothing is written, so that the store may be on a standby, or the role may lack the right to write.
+   * Calls that write reject with `STORE_READ_ONLY`; tables that are missing are not made. Default false.
+   */
+  readonly readOnly?: boolean;
   /** Whether connections keep prepared statements. Default true, but false without notifications. */
   readonly prepare?: boolean;
   /** Connections of the pool, unless it is the caller's own. Default 10. */
@@ -42,6 +47,7 @@ const OPTIONS: Members<PostgresOptions> = {
   migrate: true,
   durability: true,
   notifications: true,
+  readOnly: true,
   prepare: true,
   poolSize: true,
   transactionPoolSize: true,
@@ -53,24 +59,36 @@ const DEFAULTS = {
   migrate: "apply",
   durability: "full",
   notifications: true,
+  readOnly: false,
   poolSize: 10,
   transactionPoolSize: 5,
   answerMs: 30_000,
 } as const;
 
-/** What holds for a store that is opened so; `schema` as it stands in statements. */
-export function settingsOf(options: PostgresOptions) {
-  checkMembers(options, OPTIONS, "a PostgreSQL store");
+/** What holds for a store that is opened so; `schema` as it stands in statements. Options win over an address. */
+export function settingsOf(options: PostgresOptions, ofAddress: PostgresOptions = {}) {
+  checkOptions(options, "a PostgreSQL store");
+  checkOptions(ofAddress, "a PostgreSQL address");
+  const given = { ...present(ofAddress), ...present(options) };
+  const settings = { ...DEFAULTS, ...given };
+  const schema = quoteSchema(settings.schema);
+  if (settings.readOnly) return { settings: { ...settings, migrate: "verify" as const }, schema };
+  return { settings, schema };
+}
+
+function checkOptions(options: PostgresOptions, what: string): void {
+  checkMembers(options, OPTIONS, what);
   checkChoice(options.durability, ["full", "local", "off"], "durability");
   checkChoice(options.migrate, ["apply", "verify"], "migrate");
   checkFlag(options.notifications, "notifications");
+  checkFlag(options.readOnly, "readOnly");
   checkFlag(options.prepare, "prepare");
   checkWhole(options.poolSize, 1, "poolSize");
   checkWhole(options.transactionPoolSize, 1, "transactionPoolSize");
   checkWhole(options.answerMs, 1, "answerMs");
-  // What was given as undefined was not given.
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const settings = { ...DEFAULTS, ...(Object.fromEntries(given) as PostgresOptions) };
-  const schema = quoteSchema(settings.schema);
-  return { settings, schema };
+}
+
+/** What was given as undefined was not given. */
+function present(options: PostgresOptions): PostgresOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

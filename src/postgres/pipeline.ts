@@ -72,6 +72,14 @@ export class Pipeline implements pg.Submittable {
     return this.#steps;
   }
 
+  /** Before the same steps are sent again: what they have brought so far does not count. */
+  forget(): void {
+    for (const { answer } of this.#steps) {
+      answer.rows.length = 0;
+      answer.count = 0;
+    }
+  }
+
   /** Sends it; resolves when everything is answered and the connection is ready for more. */
   async run(client: pg.ClientBase, options: RunOptions): Promise<void> {
     this.#prepare = options.prepare;

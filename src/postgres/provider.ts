@@ -58,12 +58,18 @@ import { Hearts } from "../heart/hearts.ts";
 import { Connection } from "./connection.ts";
 import { isCloneable, startHeart, type StoreAddress } from "./heart.ts";
 import type { ServerInspection } from "./inspection.ts";
-import type { PostgresTarget } from "./location.ts";
+import { toOpenError } from "./errors.ts";
+import { isPool, locationOf, type PostgresTarget } from "./location.ts";
 import { settingsOf, type PostgresOptions } from "./options.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { describeDurability, type Durability } from "./settings.ts";
 import { Store } from "./store.ts";
 import { Transfer } from "./transfer.ts";
+
+interface OfStore {
+  readonly durability: Durability;
+  readonly readOnly: boolean;
+}
 
 /** A store in PostgreSQL, for many processes on many machines. */
 export class PostgresProvider implements Provider {
@@ -86,28 +92,28 @@ export class PostgresProvider implements Provider {
     options: PostgresOptions = {},
   ): Promise<PostgresProvider> {
     const { store, settings, schema } = await openStore(target, options);
-    const { environment = systemEnvironment, answerMs, notifications, durability } = settings;
+    const { environment = systemEnvironment, answerMs, notifications, readOnly } = settings;
     const prepare = settings.prepare ?? notifications;
     const { pool, commit } = store;
-    const connection = new Connection(pool, { environment, schema, commit, prepare, answerMs });
-    const provider = new PostgresProvider(store, connection, durability);
+    const how = { environment, schema, commit, prepare, answerMs, readOnly };
+    const provider = new PostgresProvider(store, new Connection(pool, how), settings);
     try {
       await provider.peek({ owner: "" }); // its clock, and whether the tables may be read
-      if (notifications) await provider.#parts.notifier.listen(store);
+      if (notifications && !store.isStandby) await provider.#parts.notifier.listen(store);
       return provider;
     } catch (error) {
       await provider.close();
-      throw error;
+      throw toOpenError(error);
     }
   }
 
   /** Makes the tables, or brings them up to date, for roles that may not; they open with `migrate: "verify"`. */
   static async migrate(target: PostgresTarget, options: PostgresOptions = {}): Promise<void> {
-    const { store } = await openStore(target, { ...options, migrate: "apply" });
+    const { store } = await openStore(target, { ...options, migrate: "apply", readOnly: false });
     await store.close();
   }
 
-  private constructor(store: Store, connection: Connection, durability: Durability) {
+  private constructor(store: Store, connection: Connection, { durability, readOnly }: OfStore) {
     const { environment, schema } = connection;
     this.environment = environment;
     this.durability = describeDurability(durability, store.commit);
@@ -119,17 +125,20 @@ export class PostgresProvider implements Provider {
     notifier.whenArrived(() => void arrivals.bringAll().catch(() => undefined));
     this.transfer = new Transfer(connection, this.#parts.arrivals);
     this.#hearts = new Hearts(environment);
-    const { config } = store;
-    if (config !== null && environment === systemEnvironment && isCloneable(config)) {
-      this.startHeart = (options) => this.#startHeart(options, { config, schema });
+    // A session that shares its connections can neither listen nor keep statements: it polls from now on.
+    connection.whenShared(() => notifier.stopListening());
+    const { connecting } = store;
+    if (connecting === null || readOnly || environment !== systemEnvironment) return;
+    if (isCloneable(connecting.config)) {
+      this.startHeart = (options) => this.#startHeart(options, { ...connecting, schema });
     }
   }
 
   /** How the server is set up, for a check-up such as `perdure doctor`. Needs no right beyond the store's own. */
   inspect(): Promise<ServerInspection> {
-    const { pool, config, forSteps } = this.#store;
+    const { pool, connecting, forSteps } = this.#store;
     // On a pool of our own: besides it those of steps, the listener's and the heart's.
-    const others = config === null ? 0 : forSteps.count + 2;
+    const others = connecting === null ? 0 : forSteps.count + 2;
     return this.#parts.inspections.inspect(pool.options.max + others);
   }
 
@@ -212,7 +221,7 @@ export class PostgresProvider implements Provider {
   }
 
   async readInbox(key: number): Promise<readonly Message[]> {
-    await this.#parts.arrivals.settle();
+    if (!this.#connection.isReadOnly) await this.#parts.arrivals.settle();
     return this.#parts.inbox.read(key);
   }
 
@@ -331,7 +340,9 @@ export class PostgresProvider implements Provider {
 }
 
 async function openStore(target: PostgresTarget, options: PostgresOptions) {
-  const { settings, schema } = settingsOf(options);
-  const store = await Store.open(target, { ...settings, name: settings.schema, schema });
+  const location = isPool(target) ? target : locationOf(target);
+  const ofAddress = "config" in location ? location.options : {};
+  const { settings, schema } = settingsOf(options, ofAddress);
+  const store = await Store.open(location, { ...settings, name: settings.schema, schema });
   return { store, settings, schema };
 }

@@ -21,7 +21,30 @@ const VERSION_MIN = 140_000;
 export const SHOW_SETTINGS = `
   SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,
     current_setting('synchronous_commit') AS synchronous_commit,
-    current_setting('server_encoding') AS encoding`;
+    current_setting('server_encoding') AS encoding, pg_is_in_recovery()::text AS standby,
+    current_setting('transaction_read_only') AS read_only, current_user::text AS role`;
+
+/** Refuses a server that takes no writes from this role, unless only reads are wanted. True: it is a standby. */
+export function checkWritable(rows: readonly Row[], readOnly: boolean): boolean {
+  const row = only(rows);
+  const isStandby = text(row, "standby") === "true";
+  if (readOnly || (!isStandby && text(row, "read_only") !== "on")) return isStandby;
+  const look = "or open it with readOnly: true, to look at it";
+  if (isStandby) {
+    const way =
+      "Give the address of the primary (or several hosts and target_session_attrs=read-write)";
+    throw new PerdureError(
+      "STORE_READ_ONLY",
+      `The PostgreSQL server is a standby, which takes no writes. ${way}, ${look}.`,
+    );
+  }
+  const role = text(row, "role").replaceAll('"', '""');
+  const way = `Run: ALTER ROLE "${role}" SET default_transaction_read_only = off (it may also be set for the database or the server)`;
+  throw new PerdureError(
+    "STORE_READ_ONLY",
+    `default_transaction_read_only is on for role "${role}", so nothing can be written. ${way}; ${look}.`,
+  );
+}
 
 /** The value of synchronous_commit for every write. Throws where the server cannot give it. */
 export function chooseCommit(rows: readonly Row[], durability: Durability): string {

@@ -61,6 +61,7 @@ export class StepTransactions {
     const giveBack = await this.#slots.take();
     try {
       this.#connection.assertOpen();
+      this.#connection.assertWritable();
       const client = await told(this.#connections.connect());
       client.on("error", ignore); // told to whoever waits for its answer
       const ears = new Ears(client);

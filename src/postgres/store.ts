@@ -7,10 +7,12 @@
 import type pg from "pg";
 import { PerdureError } from "../core/errors.ts";
 import { toOpenError } from "./errors.ts";
-import { configOf, isPool, type PostgresTarget } from "./location.ts";
+import type { Dialing } from "./address.ts";
+import { clientClass, dialMs } from "./dial.ts";
+import type { Location } from "./location.ts";
 import { migrate, type Migrate } from "./migrations.ts";
 import type { StepConnections } from "./step-transactions.ts";
-import { chooseCommit, SHOW_SETTINGS, type Durability } from "./settings.ts";
+import { checkWritable, chooseCommit, SHOW_SETTINGS, type Durability } from "./settings.ts";
 
 export interface StoreOptions {
   /** The schema's name, and the same as it stands in statements. */
@@ -22,6 +24,13 @@ export interface StoreOptions {
   /** Connections for users' functions (step-transactions.ts). */
   readonly transactionPoolSize: number;
   readonly notifications: boolean;
+  readonly readOnly: boolean;
+}
+
+/** What further connections are made from, by other threads too. */
+export interface Connecting {
+  readonly config: pg.ClientConfig;
+  readonly dialing: Dialing;
 }
 
 const CONNECT_MS = 10_000;
@@ -31,23 +40,30 @@ export class Store {
   readonly pool: pg.Pool;
   /** What the value of synchronous_commit is to be. */
   readonly commit: string;
-  /** What further connections are made from; null: only the user's pool knows. */
-  readonly config: pg.ClientConfig | null;
+  /** Null: only the user's pool knows. */
+  readonly connecting: Connecting | null;
+  /** It follows another server: nothing can be written, and there is nothing to listen to. */
+  readonly isStandby: boolean;
   /** S4 */
   readonly forSteps: StepConnections;
   readonly #Client: typeof pg.Client;
   #stepPool: pg.Pool | null = null;
 
-  static async open(target: PostgresTarget, options: StoreOptions): Promise<Store> {
+  /** On a user's pool, or where an address or a configuration says. */
+  static async open(target: pg.Pool | Location, options: StoreOptions): Promise<Store> {
     const driver = await loadDriver();
-    const config = isPool(target) ? null : { ...DEFAULTS, ...configOf(target) };
-    const pool = isPool(target) ? target : new driver.Pool({ max: options.poolSize, ...config });
+    const own = "config" in target ? connectingTo(target) : null;
+    const Client = own === null ? driver.Client : clientClass(driver, own.dialing);
+    const pool =
+      "config" in target
+        ? new driver.Pool({ max: options.poolSize, ...own?.config, Client })
+        : target;
     hush(pool);
     try {
-      if (isPool(target)) refuseUnfit(target, options);
-      return await Store.#check(pool, config, options, driver);
+      if (own === null) refuseUnfit(pool, options);
+      return await Store.#check(pool, own, options, { driver, Client });
     } catch (error) {
-      if (config === null) unhush(pool);
+      if (own === null) unhush(pool);
       else await pool.end().catch(ignore);
       throw toOpenError(error);
     }
@@ -55,9 +71,9 @@ export class Store {
 
   static async #check(
     pool: pg.Pool,
-    config: pg.ClientConfig | null,
+    connecting: Connecting | null,
     options: StoreOptions,
-    driver: typeof pg,
+    classes: { readonly driver: typeof pg; readonly Client: typeof pg.Client },
   ): Promise<Store> {
     const client = await pool.connect();
     client.on("error", ignore);
@@ -65,9 +81,10 @@ export class Store {
     try {
       const { rows } = await client.query<Record<string, string>>(SHOW_SETTINGS);
       const commit = chooseCommit(rows, options.durability);
+      const isStandby = checkWritable(rows, options.readOnly);
       await migrate(client, { ...options, how: options.migrate });
       broken = false;
-      return new Store({ pool, commit, config, driver, options });
+      return new Store({ pool, commit, isStandby, connecting, ...classes, options });
     } finally {
       client.off("error", ignore);
       client.release(broken);
@@ -77,23 +94,31 @@ export class Store {
   private constructor(parts: {
     readonly pool: pg.Pool;
     readonly commit: string;
-    readonly config: pg.ClientConfig | null;
+    readonly isStandby: boolean;
+    readonly connecting: Connecting | null;
     readonly driver: typeof pg;
+    readonly Client: typeof pg.Client;
     readonly options: StoreOptions;
   }) {
-    const { pool, config, driver, options } = parts;
+    const { pool, connecting, driver, Client, options } = parts;
     this.pool = pool;
     this.commit = parts.commit;
-    this.config = config;
-    this.#Client = driver.Client;
+    this.isStandby = parts.isStandby;
+    this.connecting = connecting;
+    this.#Client = Client;
     const max = options.transactionPoolSize;
-    if (config === null) {
+    if (connecting === null) {
       const half = Math.floor((pool.options.max - (options.notifications ? 1 : 0)) / 2);
       this.forSteps = { count: Math.max(1, Math.min(max, half)), connect: () => pool.connect() };
       return;
     }
     const make = (): pg.Pool => {
-      const made = new driver.Pool({ ...config, max, application_name: "perdure transactions" });
+      const made = new driver.Pool({
+        ...connecting.config,
+        max,
+        application_name: "perdure transactions",
+        Client,
+      });
       hush(made);
       return made;
     };
@@ -102,8 +127,9 @@ export class Store {
 
   /** A connection to listen on. */
   readonly connect = async (): Promise<pg.Client> => {
-    if (this.config === null) return this.pool.connect();
-    const client = new this.#Client({ ...this.config, application_name: "perdure listener" });
+    if (this.connecting === null) return this.pool.connect();
+    const { config } = this.connecting;
+    const client = new this.#Client({ ...config, application_name: "perdure listener" });
     client.on("error", ignore);
     await client.connect();
     unref(client);
@@ -117,7 +143,7 @@ export class Store {
 
   /** S2. Whatever still hangs on a connection is not waited for longer than this. */
   async close(): Promise<void> {
-    if (this.config === null) {
+    if (this.connecting === null) {
       unhush(this.pool);
       return;
     }
@@ -133,11 +159,14 @@ export class Store {
   }
 }
 
-const DEFAULTS: pg.ClientConfig = {
-  application_name: "perdure",
-  connectionTimeoutMillis: CONNECT_MS,
-  keepAlive: true,
-};
+function connectingTo({ config, dialing }: Location): Connecting {
+  const defaults = {
+    application_name: "perdure",
+    connectionTimeoutMillis: dialMs(dialing, CONNECT_MS),
+    keepAlive: true,
+  };
+  return { config: { ...defaults, ...config }, dialing };
+}
 
 /**
  * A connection that breaks is replaced when it is needed. A new one may break with the very bytes that say that it is

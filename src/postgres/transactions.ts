@@ -27,10 +27,12 @@ export interface SharedParts {
 }
 
 export class SharedTransactions {
+  readonly #connection: Connection;
   readonly #lending: Lending;
   readonly #parts: SharedParts;
 
   constructor(connection: Connection, parts: SharedParts) {
+    this.#connection = connection;
     this.#lending = new Lending(connection);
     this.#parts = parts;
   }
@@ -39,6 +41,7 @@ export class SharedTransactions {
     transaction: unknown,
     items: readonly (StartItem | SendItem)[],
   ): Promise<readonly CommitResult[]> {
+    this.#connection.assertWritable();
     const { arrivals, startsWithin, notifier } = this.#parts;
     const lent = await this.#lending.enter(transaction);
     const news = new NewsDraft();

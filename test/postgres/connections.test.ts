@@ -139,8 +139,8 @@ describe("a server that may only be read", () => {
     const options = "-c default_transaction_read_only=on";
     const target = await urlWith((url) => url.searchParams.set("options", options));
     const opening = PostgresProvider.open(target, { schema: ownSchema() });
-    await expect(opening).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
-    await expect(opening).rejects.toThrow(/read-only/);
+    await expect(opening).rejects.toMatchObject({ code: "STORE_READ_ONLY" });
+    await expect(opening).rejects.toThrow(/default_transaction_read_only/);
   });
 });
 

@@ -1,6 +1,7 @@
 // Opening: what is made, what is verified, what is refused, and what it says.
 
 import { execFileSync } from "node:child_process";
+import { inspect } from "node:util";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Perdure } from "../../src/index.ts";
@@ -190,6 +191,24 @@ describe("what cannot be opened", () => {
         code: "INVALID_ARGUMENT",
       });
     }
+  });
+
+  test.each([
+    "postgress://ada:hunter2@host/db",
+    "postgres:/ada:hunter2@host/db",
+    "postgres:ada:hunter2@host/db",
+    "ada:hunter2@host/db",
+    "postgres://ada:hunter2/x@host/db",
+    "postgres://ada:12/hunter2@127.0.0.1/db",
+    "postgres://ada:12?hunter2@host/db",
+    "postgres://ada:12#hunter2@host/db",
+    "postgres://ada:hunter2@host:port/db",
+    "postgres://ada:hunter2%@host:1/db",
+    "host=127.0.0.1 user=ada passwrod=hunter2",
+  ])("a mistyped address is INVALID_ARGUMENT, without its password: %s", async (address) => {
+    const error: unknown = await Perdure.open(address).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("hunter2");
   });
 
   test("without the package pg it says how to get it", () => {

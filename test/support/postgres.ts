@@ -7,7 +7,7 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdtemp, readFile, stat } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -27,6 +27,8 @@ export interface OwnServer extends Server {
   crash(): Promise<void>;
   /** Starts it again, on what it left; resolves when it answers. */
   startAgain(): Promise<void>;
+  /** Starts it again as a hot standby without a primary: it can be read, and stays in recovery. */
+  becomeStandby(): Promise<void>;
   /** Stops it and removes its directory, before this process ends. */
   close(): Promise<void>;
 }
@@ -101,6 +103,15 @@ export async function startServer(
       child.stdin.write("start\n");
       await ready(child, data);
     },
+    async becomeStandby() {
+      child.stdin.write("crash\n");
+      await gone(join(data, "postmaster.pid"));
+      const signal = join(data, "standby.signal");
+      await writeFile(signal, "");
+      if (owner !== null) await chown(signal, owner.uid, owner.gid);
+      child.stdin.write("start\n");
+      await ready(child, data);
+    },
     async close() {
       const ended = new Promise((resolve) => child.once("exit", resolve));
       child.stdin.end();
@@ -147,7 +158,7 @@ async function ready(child: ChildProcess, data: string): Promise<void> {
   child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   for (let round = 0; round < 600; round++) {
     const status = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
-    if (/\bready\b/.test(status.split("\n")[7] ?? "")) return;
+    if (/\b(ready|standby)\b/.test(status.split("\n")[7] ?? "")) return;
     if (child.exitCode !== null) break;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -89,7 +89,7 @@ async function openSource(call: Call<CheckOptions>): Promise<{ source: Source } 
   const addresses = args.filter(looksLikeAddress);
   const files = args.filter((word) => !looksLikeAddress(word));
   if (files.length === 0 && addresses.length <= 1) {
-    const session = await Session.open(call, { given: addresses[0] });
+    const session = await Session.open(call, { given: addresses[0], access: "read" });
     const source = await storeSource(session, options);
     return { source, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
   }

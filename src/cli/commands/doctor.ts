@@ -59,7 +59,10 @@ async function examine(
     if (file !== undefined) {
       findings.push(...checkSqlite(inspectFile(file, { thorough })));
     }
-    await using session = await Session.open(call, { given: call.args[0] });
+    await using session = await Session.open(call, {
+      given: call.args[0],
+      access: "read",
+    });
     const { client, provider } = session;
     findings.unshift(ok("store", `${provider.name}, durability ${provider.durability}`));
     findings.push(...(await checkServer(provider)), ...(await checkWork(client, provider)));

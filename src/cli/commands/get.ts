@@ -35,7 +35,7 @@ export function addGet(program: Program): void {
     async (call) => {
       const { cli, options, args } = call;
       const [id = ""] = args;
-      await using session = await Session.open(call);
+      await using session = await Session.open(call, { access: "read" });
       const handle = session.client.get(id);
       const info = await handle.describe();
       const execution = options.execution ?? info.execution;

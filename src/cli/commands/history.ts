@@ -36,7 +36,7 @@ export function addHistory(program: Program): void {
       ],
     },
     async (call) => {
-      await using session = await Session.open(call);
+      await using session = await Session.open(call, { access: "read" });
       const { options } = call;
       return options.export === undefined
         ? await showHistory(call, session)

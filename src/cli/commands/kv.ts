@@ -22,7 +22,7 @@ export function addKv(program: Program): void {
     async (call) => {
       const { cli, options, args } = call;
       const [id = "", key] = args;
-      await using session = await Session.open(call);
+      await using session = await Session.open(call, { access: "read" });
       const handle = session.client.get(id);
       await handle.describe(); // says so where there is no such instance
       const entries = await handle.kv.entries();

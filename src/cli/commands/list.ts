@@ -39,7 +39,10 @@ export function addList(program: Program): void {
       const { cli, options, args } = call;
       const order = orderOf(options.order);
       const filter = filterOf(options);
-      await using session = await Session.open(call, { given: addressOf(args[0]) });
+      await using session = await Session.open(call, {
+        given: addressOf(args[0]),
+        access: "read",
+      });
       const { client, provider } = session;
       if (options.count === true) {
         const count = await client.count(filter);

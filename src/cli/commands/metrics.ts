@@ -19,7 +19,7 @@ export function addMetrics(program: Program): void {
     },
     async (call) => {
       const { cli, options, args } = call;
-      await using session = await Session.open(call, { given: args[0] });
+      await using session = await Session.open(call, { given: args[0], access: "read" });
       const metrics = await session.client.metrics();
       if (options.json === true) {
         cli.out.document(metricsToHttp(metrics));

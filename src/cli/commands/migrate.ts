@@ -97,6 +97,6 @@ async function findMissing(source: StoreSource): Promise<PerdureError | CliError
 }
 
 async function open(source: StoreSource, migrate: Migrate): Promise<void> {
-  const provider = await openProvider(source, migrate);
+  const provider = await openProvider(source, migrate, migrate === "verify" ? "read" : "write");
   await provider.close();
 }

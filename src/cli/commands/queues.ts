@@ -20,7 +20,7 @@ export function addQueues(program: Program): void {
     },
     async (call) => {
       const { cli, options, args } = call;
-      await using session = await Session.open(call, { given: args[0] });
+      await using session = await Session.open(call, { given: args[0], access: "read" });
       const queues = await session.client.queues();
       if (options.json === true) {
         cli.out.document({ queues: queues.map(queueToHttp) });

@@ -20,7 +20,7 @@ export function addRuntimes(program: Program): void {
     },
     async (call) => {
       const { cli, options, args } = call;
-      await using session = await Session.open(call, { given: args[0] });
+      await using session = await Session.open(call, { given: args[0], access: "read" });
       const found = await session.client.runtimes();
       const now = session.provider.now();
       const shapes = found.map((runtime) => runtimeToHttp(runtime, now));

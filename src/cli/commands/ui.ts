@@ -24,7 +24,10 @@ export function addUi(program: Program): void {
     },
     async (call) => {
       const { cli, options, args } = call;
-      await using session = await Session.open(call, { given: args[0] });
+      await using session = await Session.open(call, {
+        given: args[0],
+        access: options.readOnly === true ? "follow" : "write",
+      });
       using interruption = new Interruption();
       const log = logLines(cli.err, { json: options.json === true, verbose: false });
       const { addressWithToken, openBrowser, startDashboard } = await import("../dashboard.ts");

@@ -28,7 +28,7 @@ export function addWatch(program: Program): void {
     async (call) => {
       const { cli, options, args } = call;
       const [id = ""] = args;
-      await using session = await Session.open(call);
+      await using session = await Session.open(call, { access: "follow" });
       using interruption = new Interruption();
       const states = session.client.get(id).watch();
       const stopped = interruption.came.then(() => ({ done: true, value: undefined }) as const);
