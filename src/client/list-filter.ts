@@ -3,7 +3,7 @@
 
 import { parseAttributes } from "../core/attributes.ts";
 import { PerdureError } from "../core/errors.ts";
-import { showValue } from "../core/ids.ts";
+import { checkStorable, showValue } from "../core/ids.ts";
 import { checkFlag, checkMembers, type Members } from "../core/known-members.ts";
 import type { InstanceFilter } from "../core/provider/index.ts";
 import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
@@ -68,7 +68,8 @@ function listOf(given: unknown, what: string): readonly unknown[] {
 }
 
 function checkText(given: unknown, what: string): void {
-  if (given === undefined || typeof given === "string") return;
+  if (given === undefined) return;
+  if (typeof given === "string") return checkStorable(given, what);
   throw invalid(`${what} is a text, not ${showValue(given)}.`);
 }
 

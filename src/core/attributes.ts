@@ -1,7 +1,7 @@
 // Attributes: texts by name that an instance is found by.
 
 import { PerdureError } from "./errors.ts";
-import { parseName, showValue } from "./ids.ts";
+import { checkStorable, parseName, showValue } from "./ids.ts";
 
 /** Attributes as they are recorded; null takes one away, where there is something to take away. */
 export function parseAttributes(
@@ -26,6 +26,7 @@ export function parseAttributes(
       const wanted = mayBeNull ? "a text or null" : "a text";
       throw invalid(`Attribute "${name}" is ${wanted}, not ${showValue(value)}.`);
     }
+    if (value !== null) checkStorable(value, `attribute "${name}"`);
     parsed.push([name, value]);
   }
   return Object.fromEntries(parsed);

@@ -21,6 +21,7 @@ const CONTROL = /\p{Cc}/u; // C0, DEL and C1, exactly
 const CONTROLS = /\p{Cc}/gu;
 const CHILD_SEPARATOR = "::";
 const OUR_PREFIX = "perdure.";
+const HALF_A_PAIR = "is not well-formed Unicode: it holds half of a surrogate pair";
 
 /** The id of an instance that a user starts. */
 export function parseInstanceId(value: unknown): InstanceId {
@@ -84,6 +85,12 @@ export function parseRequestDigest(value: unknown): string {
   return parseText(value, "request digest", BYTES_MAX);
 }
 
+/** Refuses a text that not every store can hold or compare; any other, the empty one too, is welcome. */
+export function checkStorable(text: string, what: string): void {
+  if (!text.isWellFormed()) throw refusal(what, text, HALF_A_PAIR);
+  if (text.includes("\0")) throw refusal(what, text, "contains U+0000, which no id or name holds");
+}
+
 /** A value as an error message shows it: on one line, escaped, cut at 80 characters, never throwing. */
 export function showValue(value: unknown): string {
   if (Array.isArray(value)) return "(an array)";
@@ -113,7 +120,7 @@ function parseText(value: unknown, what: string, bytesMax: number): string {
     throw refusal(what, value, `is longer than ${bytesMax} bytes in UTF-8`);
   }
   if (!value.isWellFormed()) {
-    throw refusal(what, value, "is not well-formed Unicode: it holds half of a surrogate pair");
+    throw refusal(what, value, HALF_A_PAIR);
   }
   if (CONTROL.test(value)) throw refusal(what, value, "contains a control character");
   return value;

@@ -4,6 +4,7 @@
 //   TG3. The rule stands here once, for stores that filter and for runtimes that give leases at birth.
 
 import { PerdureError } from "./errors.ts";
+import { checkStorable } from "./ids.ts";
 import type { TagFilter } from "./provider/tasks.ts";
 
 /** Whether a worker with this filter takes a task with these tags; null and none at all are the same. */
@@ -49,6 +50,7 @@ function checkTag(tag: unknown, what: string): void {
   if (typeof tag !== "string" || tag === "") {
     throw invalid(`${what} has a tag that is not a text with at least one character.`);
   }
+  checkStorable(tag, `${what}: tag`);
 }
 
 function shown(value: unknown): string {

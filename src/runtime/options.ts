@@ -6,6 +6,7 @@ import { defaultCodec, type Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
 import { checkExecutor, type Executor } from "../core/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
+import { checkStorable } from "../core/ids.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
 import { consoleSink, type LogSink } from "../core/log.ts";
 import { AGEING_MS, AGEING_MS_MAX } from "../core/provider/ageing.ts";
@@ -231,6 +232,7 @@ function checkOthers(options: ResolvedOptions): void {
   if (node !== undefined && (typeof node !== "string" || node === "")) {
     throw invalid(`workerNodeId is a text that is not empty`);
   }
+  if (typeof node === "string") checkStorable(node, "workerNodeId");
   const codec: Partial<Codec> | null = options.codec;
   if (typeof codec?.encode !== "function" || typeof codec.decode !== "function") {
     throw invalid("codec has the methods encode and decode");
