@@ -27,6 +27,7 @@ export class Hearts {
   start(thread: URL, options: HeartOptions, data: object): Heart {
     const { runtimeId, beatMs, stallMs } = options;
     const board = new HeartBoard();
+    board.lastBeat = processMs(); // the row was written just now
     const given: HeartThreadData = { runtimeId, beatMs, stallMs, memory: board.memory };
     const workerData = { ...data, ...given };
     const worker = new Worker(thread, { workerData, name: "perdure-heart", execArgv: [] });
@@ -56,6 +57,7 @@ export class Hearts {
       calling: () => board.calling(),
       called: () => board.called(),
       lost: () => board.lost,
+      isSilent: () => processMs() - board.lastBeat > beatMs * GAP_INTERVALS,
       steadySince: () => {
         const gap = processMs() - board.lastBeat > beatMs * GAP_INTERVALS; // H3
         return gap || board.steadySince === 0

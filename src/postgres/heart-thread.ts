@@ -2,6 +2,8 @@
 //   T1, T2. Whether it beats, and what it tells: heart/pulse.ts.
 //   T3. Beats need not survive a crash of the server, so they do not wait for its disk.
 //   T4. A database that is away is a beat missed, nothing more; the connection is made anew for the next one.
+//   T5. Without a connection it tries again every RETRY_MS, more often than the pool does: where connections are scarce
+//       after an outage, the one for heartbeats comes first.
 
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
@@ -13,6 +15,8 @@ import type { ThreadData } from "./heart.ts";
 
 const STDERR = 2;
 const ANSWER_MS = 2_000;
+/** T5 */
+const RETRY_MS = 100;
 const ignore = (): void => {};
 
 const { config, dialing, schema, runtimeId, beatMs, stallMs, memory }: ThreadData = workerData;
@@ -24,8 +28,9 @@ const NOTE = `UPDATE ${schema}.runtimes SET note = $1 WHERE id = $2`;
 const Client = clientClass(pg, dialing);
 
 let line: pg.Client | null = null;
+let hasFailed = false;
 
-while (!(await board.rest(beatMs))) {
+while (!(await board.rest(line === null && hasFailed ? Math.min(beatMs, RETRY_MS) : beatMs))) {
   const now = processMs();
   const stall = pulse.observe(now);
   if (stall !== null) await note(stall);
@@ -75,6 +80,7 @@ async function beat(now: number): Promise<void> {
     pulse.beaten(now, (await write(BEAT, [runtimeId])) > 0);
   } catch {
     pulse.missed(); // T4
+    hasFailed = true;
   }
 }
 

@@ -69,6 +69,7 @@ function beating(heart: Partial<Heart>): Heart {
     calling: nothing,
     called: nothing,
     lost: () => false,
+    isSilent: () => false,
     steadySince: () => 0,
     stop: async () => undefined,
     ...heart,

@@ -5,6 +5,7 @@
 //        runtime, and a runtime that heartbeats again after it was declared gone is left to its heartbeats from then on.
 //   LV2. A runtime that was declared dead owns nothing any more: it drops everything and registers anew.
 //   LV3. Nothing of it is registered once it has stopped: what was on its way has arrived before the goodbye.
+//   LV4. While the liveness thread has no connection, the main loop sends the heartbeats over the store's pool.
 
 import type { Environment } from "../core/environment.ts";
 import type { LogSink } from "../core/log.ts";
@@ -95,8 +96,10 @@ export class Liveness {
         throw error;
       }
     } else {
-      // The heart may speak of the row before we registered anew, or be dead itself: the store knows.
-      lost = heart.lost() && !(await provider.beat(registration.id));
+      // The heart may speak of the row before we registered anew, or be dead itself: the store knows. One that cannot
+      // connect, because the server is out of connections, must not let this runtime look dead (LV4).
+      const isAsked = heart.lost() || heart.isSilent();
+      lost = isAsked && !(await provider.beat(registration.id));
     }
     if (!lost || this.#stopped) return; // who says goodbye takes its own row away
     if (asked !== this.#registrations) return; // a late answer, about a row that was replaced since

@@ -79,6 +79,8 @@ export interface Heart {
   called(): void;
   /** Whether the runtime's row was gone at the last beat: it was declared dead. */
   lost(): boolean;
+  /** Whether its last beat is so long ago that the main loop must beat: it has no connection, or was not sent. */
+  isSilent(): boolean;
   /** Since when beats have gone through without a gap, by the environment's monotonic clock. */
   steadySince(): number;
   /**
