@@ -10,6 +10,7 @@ const ON_POSTGRES = [
   "test/scenarios/*.test.ts",
   "test/operations/*.test.ts",
   "test/kill/{sharing,takeover}.test.ts",
+  "test/trouble/killers.test.ts",
   "test/{gate,schedule}/processes.test.ts",
 ];
 const ON_POSTGRES_FULL = [

@@ -1,9 +1,12 @@
 // Blocks: an instance that cannot go on waits, and what keeps it is taken away.
-//   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5).
-//   B2. An unblock leaves nothing that is held against the instance, and wakes it: its block may have been found
-//       after everything it was told had been taken. One that has not begun is woken by its start, when that is due.
+//   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5). A
+//       quarantine is remembered by the code it was found under (N5).
+//   B2. An unblock wakes the instance: its block may have been found after everything it was told had been taken. One
+//       that has not begun is woken by its start, when that is due. After a quarantine the count stays: the next one
+//       follows the first death.
 //   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
+import { ANY_QUARANTINE, codeEntry, QUARANTINE_AFTER } from "../core/provider/blame.ts";
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "../core/provider/results.ts";
@@ -26,7 +29,7 @@ export class Blocks {
     this.#inbox = inbox;
     this.#block = connection.prepare(`
       UPDATE @instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = $6,
         blocked = $3, updated_at = $5,
         blocked_by = CASE
           WHEN blocked_by IS NULL THEN '[' || $4::text || ']'
@@ -37,13 +40,19 @@ export class Blocks {
     // A lease that is being tried right now still counts as one (N4).
     this.#unblock = connection.prepare(`
       UPDATE @instances SET blocked = NULL, blocked_by = NULL, updated_at = $1,
-        suspicion = CASE WHEN lease_token IS NULL THEN 0 ELSE least(suspicion, 1) END
+        suspicion = CASE
+          WHEN strpos(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') > 0 THEN suspicion
+          WHEN lease_token IS NULL THEN 0
+          ELSE least(suspicion, 1)
+        END
       WHERE key = $2`);
   }
 
   async block(statements: Statements, item: BlockItem, news: NewsDraft): Promise<SimpleResult> {
-    const { key, token, reason, by } = item;
-    const values = [key, token, reason, JSON.stringify(by), statements.now];
+    const { key, token, reason, by, code } = item;
+    const finder = code === undefined ? JSON.stringify(by) : codeEntry(code);
+    const suspicion = code === undefined ? 0 : QUARANTINE_AFTER - 1;
+    const values = [key, token, reason, finder, statements.now, suspicion];
     const [row] = await statements.run(this.#block, values);
     if (row === undefined) return LEASE_LOST;
     news.changed(text(row, "id"));

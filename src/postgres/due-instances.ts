@@ -3,12 +3,14 @@
 //       and priority, within which that is the order of visible at; the heads of the cuts are merged.
 //   D2. Only cuts of registered targets are read, and the other conditions (free, not paused, not blocked for
 //       this owner) are in the statement: what nobody here can take starves nobody (semantics 14).
+//       A quarantined instance is left to runtimes with other code (N5).
 //   D3. A suspect comes alone. When it is first in line it is taken before the others; otherwise it waits for
 //       the next call, in which it is (semantics 9a).
 //   D4. Finding locks nothing. Taking goes by cut and number, past what others take at the same moment, so that many
 //       runtimes that find the same line share it.
 
 import { AGEING_MS } from "../core/provider/ageing.ts";
+import { shutOutBy } from "../core/provider/blame.ts";
 import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
 import { anyIn, type Arrivals } from "./arrivals.ts";
 import { ColumnArrays, texts } from "./column-arrays.ts";
@@ -27,6 +29,11 @@ export function takeable(owner: string): string {
     AND (i.blocked_by IS NULL OR strpos(i.blocked_by, ${owner}) = 0)`;
 }
 
+/** `entry` is SQL of what a quarantine under the caller's code has in `blocked_by`. */
+function otherCode(entry: string): string {
+  return `(i.blocked_by IS NULL OR strpos(i.blocked_by, ${entry}) = 0)`;
+}
+
 /** The first message of an instance stands for all: `m` is that, and due. */
 const IS_FIRST = `
   m.visible_at <= (SELECT @clock()) AND ${none(`
@@ -34,25 +41,36 @@ const IS_FIRST = `
     WHERE e.instance = m.instance AND (e.visible_at, e.id) < (m.visible_at, m.id)`)}`;
 const OF_CUT = "NOT m.parked AND m.target = c.target AND m.priority = c.priority";
 
-/** All cuts of the targets in the first parameter, as a table: one look-up a priority that there is. */
+/**
+ * All cuts of the targets in the first parameter, as a table: one look-up a priority that there is. The second one has
+ * each target's entry for `otherCode`.
+ */
 const CUTS = `
-  WITH RECURSIVE cuts (target, priority) AS (
-    SELECT t.target COLLATE "C", (
+  WITH RECURSIVE cuts (target, entry, priority) AS (
+    SELECT t.target COLLATE "C", t.entry, (
       SELECT m.priority FROM @inbox AS m WHERE NOT m.parked AND m.target = t.target
       ORDER BY m.priority LIMIT 1)
-    FROM unnest($1::text[]) AS t (target)
+    FROM unnest($1::text[], $2::text[]) AS t (target, entry)
     UNION ALL
-    SELECT c.target, (
+    SELECT c.target, c.entry, (
       SELECT m.priority FROM @inbox AS m
       WHERE NOT m.parked AND m.target = c.target AND m.priority > c.priority
       ORDER BY m.priority LIMIT 1)
     FROM cuts AS c WHERE c.priority IS NOT NULL)`;
 
-const SHARES = new ColumnArrays({ priority: "double precision", share: "bigint", target: "text" });
+const SHARES = new ColumnArrays({
+  priority: "double precision",
+  share: "bigint",
+  target: "text",
+  entry: "text",
+});
+
+const NAMED = new ColumnArrays({ key: "bigint", entry: "text" });
 
 /** How many of a cut are to be taken. */
 export interface Share {
   readonly target: string;
+  readonly entry: string;
   readonly priority: number;
   readonly share: number;
 }
@@ -63,7 +81,7 @@ export interface Line {
   /** Who was found free, and is to be taken if he is still first in line then. */
   readonly free: readonly number[];
   /** A suspect, or leases that ended over open steps: by their keys. */
-  readonly named: readonly number[];
+  readonly named: readonly Named[];
   readonly more: boolean;
   /** Something has arrived that is in no inbox yet. */
   readonly arrived: boolean;
@@ -71,8 +89,12 @@ export interface Line {
   readonly nextAt: number | null;
 }
 
-interface Head {
+interface Named {
   readonly key: number;
+  readonly entry: string;
+}
+
+interface Head extends Named {
   readonly isHeld: boolean;
   readonly isSuspect: boolean;
   /** Null: it is stranded. */
@@ -91,26 +113,27 @@ export class DueInstances {
   constructor(connection: Connection, arrivals: Arrivals) {
     this.#connection = connection;
     this.#arrivals = arrivals;
-    const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $2)";
+    const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $3)";
     this.#heads = connection.prepare(`
       ${CUTS}
-      SELECT h.key, h.held, h.suspect, h.since, c.target, c.priority
+      SELECT h.key, h.held, h.suspect, h.since, c.target, c.entry, c.priority
       FROM cuts AS c CROSS JOIN LATERAL (
-        SELECT i.key, i.suspicion > 0 AS suspect, i.lease_owner IS NOT DISTINCT FROM $2 AS held,
+        SELECT i.key, i.suspicion > 0 AS suspect, i.lease_owner IS NOT DISTINCT FROM $3 AS held,
           m.visible_at AS since, m.instance
         FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
-        WHERE ${OF_CUT} AND ${IS_FIRST} AND (${FREE} OR i.lease_owner = $2) AND ${takeable("$3")}
-          AND ($4::boolean OR i.suspicion = 0 OR i.lease_owner = $2)
-        ORDER BY m.visible_at, m.instance LIMIT $5::bigint
+        WHERE ${OF_CUT} AND ${IS_FIRST} AND (${FREE} OR i.lease_owner = $3) AND ${takeable("$4")}
+          AND ${otherCode("c.entry")} AND ($5::boolean OR i.suspicion = 0 OR i.lease_owner = $3)
+        ORDER BY m.visible_at, m.instance LIMIT $6::bigint
       ) AS h
       WHERE c.priority IS NOT NULL AND ${isKnown}
-      ORDER BY h.since + c.priority * $6::bigint, h.since, h.key`);
+      ORDER BY h.since + c.priority * $7::bigint, h.since, h.key`);
     // No message tells of them.
     this.#stranded = connection.prepare(`
-      SELECT i.key, i.suspicion > 0 AS suspect FROM @instances AS i
+      SELECT i.key, i.suspicion > 0 AS suspect, t.entry FROM @instances AS i
+      JOIN unnest($1::text[], $2::text[]) AS t (target, entry) ON t.target = ${TARGET}
       WHERE i.steps_open AND i.lease_until IS NOT NULL AND i.lease_until <= (SELECT @clock())
-        AND i.lease_owner <> $2 AND ${takeable("$3")} AND ${TARGET} = ANY ($1::text[]) AND ${isKnown}
-      ORDER BY i.lease_until LIMIT $4::bigint`);
+        AND i.lease_owner <> $3 AND ${takeable("$4")} AND ${otherCode("t.entry")} AND ${isKnown}
+      ORDER BY i.lease_until LIMIT $5::bigint`);
     this.#nextAt = connection.prepare(`
       ${CUTS}
       SELECT min(n.at) AS at FROM cuts AS c CROSS JOIN LATERAL (
@@ -129,27 +152,28 @@ export class DueInstances {
       take(`
         SELECT x.key FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
           SELECT i.key FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
-          WHERE ${OF_CUT} AND ${IS_FIRST} AND ${FREE} AND ${takeable("$4")} AND i.suspicion = 0
+          WHERE ${OF_CUT} AND ${IS_FIRST} AND ${FREE} AND ${takeable("$4")}
+            AND ${otherCode("c.entry")} AND i.suspicion = 0
             AND i.lease_owner IS DISTINCT FROM $1 -- what ran out stays the caller's, under its token
           ORDER BY m.visible_at, m.instance LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED
         ) AS x`),
     );
     this.#takeNamed = connection.prepare(
       take(`
-        SELECT i.key FROM @instances AS i
-        WHERE i.key = ANY ($5::bigint[]) AND ${FREE} AND ${takeable("$4")}
+        SELECT i.key FROM ${NAMED.from("n", 5)} JOIN @instances AS i ON ${probe("i.key", "n.key")}
+        WHERE ${FREE} AND ${takeable("$4")} AND ${otherCode("n.entry")}
         FOR NO KEY UPDATE OF i SKIP LOCKED`),
     );
   }
 
   async find(request: LeaseInstancesRequest): Promise<Line> {
-    const { owner, targets, allowSuspect, limit, ageingMs = AGEING_MS } = request;
-    const names = texts(targets);
-    const asked = [names, owner, JSON.stringify(owner)];
+    const { owner, targets, codes, allowSuspect, limit, ageingMs = AGEING_MS } = request;
+    const wanted = [texts(targets), texts(targets.map((_, index) => shutOutBy(codes?.[index])))];
+    const asked = [...wanted, owner, JSON.stringify(owner)];
     const pipeline = new Pipeline();
     const heads = pipeline.add(this.#heads, [...asked, allowSuspect, limit + 1, ageingMs]);
     const stranded = pipeline.add(this.#stranded, [...asked, limit + 1]);
-    const next = pipeline.add(this.#nextAt, [names]);
+    const next = pipeline.add(this.#nextAt, wanted);
     const arrived = this.#arrivals.look(pipeline);
     await this.#connection.look(pipeline);
     const nextAt = integerOrNull(only(next.rows), "at");
@@ -166,7 +190,7 @@ export class DueInstances {
     const until = leaseMs === undefined ? null : Math.ceil(leaseMs);
     const lease = [owner, token, until, JSON.stringify(owner)];
     if (shares.length > 0) pipeline.add(this.#takeShares, [...lease, ...SHARES.values(shares)]);
-    if (named.length > 0) pipeline.add(this.#takeNamed, [...lease, `{${named.join(",")}}`]);
+    if (named.length > 0) pipeline.add(this.#takeNamed, [...lease, ...NAMED.values(named)]);
   }
 }
 
@@ -175,12 +199,19 @@ function toHead(row: Row): Head {
     key: integer(row, "key"),
     isHeld: flag(row, "held"),
     isSuspect: flag(row, "suspect"),
+    entry: text(row, "entry"),
     cut: { target: text(row, "target"), priority: integer(row, "priority") },
   };
 }
 
 function toStranded(row: Row): Head {
-  return { key: integer(row, "key"), isHeld: false, isSuspect: flag(row, "suspect"), cut: null };
+  return {
+    key: integer(row, "key"),
+    isHeld: false,
+    isSuspect: flag(row, "suspect"),
+    entry: text(row, "entry"),
+    cut: null,
+  };
 }
 
 /** In order: D3, and no more than the limit. */
@@ -192,14 +223,14 @@ function choose(
   const held: number[] = [];
   const free: Head[] = [];
   let suspectWaits = false;
-  let alone: number | null = null;
+  let alone: Named | null = null;
   for (const head of heads) {
     const { key, isHeld, isSuspect } = head;
     if (seen.has(key)) continue;
     seen.add(key);
     if (alone !== null) return { held: [], ...named(alone), more: true };
     if (!isHeld && isSuspect) {
-      if (allowSuspect && free.length === 0) alone = key;
+      if (allowSuspect && free.length === 0) alone = head;
       suspectWaits ||= allowSuspect;
       continue;
     }
@@ -213,20 +244,21 @@ function choose(
   return { held, ...shareOut(free), more: suspectWaits };
 }
 
-function named(key: number): Pick<Line, "shares" | "named" | "free"> {
-  return { shares: [], named: [key], free: [key] };
+function named(one: Named): Pick<Line, "shares" | "named" | "free"> {
+  return { shares: [], named: [one], free: [one.key] };
 }
 
 function shareOut(heads: readonly Head[]): Pick<Line, "shares" | "named" | "free"> {
   const shares = new Map<string, Share>();
-  const named: number[] = [];
-  for (const { key, cut } of heads) {
+  const named: Named[] = [];
+  for (const head of heads) {
+    const { cut, entry } = head;
     if (cut === null) {
-      named.push(key);
+      named.push(head);
       continue;
     }
     const id = JSON.stringify([cut.target, cut.priority]);
-    shares.set(id, { ...cut, share: (shares.get(id)?.share ?? 0) + 1 });
+    shares.set(id, { ...cut, entry, share: (shares.get(id)?.share ?? 0) + 1 });
   }
   return { shares: [...shares.values()], named, free: heads.map(({ key }) => key) };
 }

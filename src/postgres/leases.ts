@@ -2,7 +2,7 @@
 //   L1. Found (due-instances.ts), then taken, then read, each by a statement with a snapshot of its own: what is
 //       handed over is what the lease covers (architecture §4.2).
 //   L2. What the caller holds already is handed over under its old token, as news.
-//   L3. An orderly release holds nothing against the instance (N4).
+//   L3. An orderly release holds its lease against the instance no more (N4).
 //   L4. What a request took is known by its token: asked again, because its answer was lost, it hands over the same.
 //   L5. Whoever was found due by a message that its last owner consumed meanwhile is given back at once, unharmed.
 //       Whoever takes his place in line, free since he was found, does not push another out of it: there is more then.
@@ -101,7 +101,8 @@ export class InstanceLeases {
     this.#release = connection.prepare(`
       WITH freed AS (
         UPDATE @instances AS i SET
-          lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0
+          lease_owner = NULL, lease_token = NULL, lease_until = NULL,
+          suspicion = greatest(i.suspicion - 1, 0)
         FROM ${LEASES.from("t")} WHERE ${probe("i.key", "t.key")} AND i.lease_token = t.token
         RETURNING t.n, i.*
       ), woken AS (

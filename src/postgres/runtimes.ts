@@ -5,6 +5,7 @@
 //       others, even if it lives.
 //   V3. An instance with open steps gets a "wake", because no message tells that it has something to do.
 
+import { blameFor, type Company } from "../core/provider/blame.ts";
 import { isProcessIdentity } from "../core/provider/row-checks.ts";
 import type {
   ExpireRequest,
@@ -15,7 +16,7 @@ import type {
   RuntimeRegistration,
   TaskLease,
 } from "../core/provider/runtimes.ts";
-import { flag, integer, json, text, textOrNull, type Row } from "./columns.ts";
+import { flag, integer, json, only, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
 import { tellDue } from "./delivery.ts";
 import { wakeMessage, type Inbox } from "./inbox.ts";
@@ -41,6 +42,7 @@ export class Runtimes {
   readonly #deleteSilent: Statement;
   readonly #knows: Statement;
   readonly #lock: Statement;
+  readonly #company: Statement;
   readonly #bury: Statement;
   readonly #buryTasks: Statement;
   readonly #freeInstances: Statement;
@@ -77,15 +79,26 @@ export class Runtimes {
     this.#knows = connection.prepare("SELECT 1 FROM @runtimes WHERE id = $1");
     this.#lock = connection.prepare(`
       SELECT key FROM @instances WHERE lease_owner = $1 ORDER BY key + 0 FOR NO KEY UPDATE`);
-    this.#bury = connection.prepare(
-      `UPDATE @instances AS i SET ${FREE} WHERE i.lease_owner = $1 ${FREED}`,
-    );
-    this.#freeInstances = connection.prepare(
-      `UPDATE @instances AS i SET ${FREE}, suspicion = 0 WHERE i.lease_owner = $1 ${FREED}`,
-    );
+    this.#company = connection.prepare(`
+      SELECT held.suspects, held.unproven, held.stepping, (
+        SELECT count(*) FROM @tasks AS t WHERE t.lease_owner = $1 AND t.deaths > 0) AS marked
+      FROM (
+        SELECT count(*) FILTER (WHERE i.suspicion > 1) AS suspects,
+          count(*) FILTER (WHERE i.suspicion > 0) AS unproven,
+          count(*) FILTER (WHERE i.steps_open) AS stepping
+        FROM @instances AS i WHERE i.lease_owner = $1) AS held`);
+    this.#bury = connection.prepare(`
+      UPDATE @instances AS i SET ${FREE}, suspicion = CASE
+        WHEN i.suspicion < 2 OR CASE WHEN i.steps_open THEN $2::boolean ELSE $3::boolean END
+        THEN i.suspicion ELSE i.suspicion - 1 END
+      WHERE i.lease_owner = $1 ${FREED}`);
+    this.#freeInstances = connection.prepare(`
+      UPDATE @instances AS i SET ${FREE}, suspicion = greatest(i.suspicion - 1, 0)
+      WHERE i.lease_owner = $1 ${FREED}`);
+    const death = "CASE WHEN deaths = 0 OR $2::boolean THEN 1 ELSE 0 END";
     this.#buryTasks = connection.prepare(`
-      UPDATE @tasks SET ${FREE}, available_at = (SELECT @clock()), suspect = (deaths >= 1),
-        attempt = attempt + 1, deaths = deaths + 1
+      UPDATE @tasks SET ${FREE}, available_at = (SELECT @clock()), suspect = (deaths > 0),
+        attempt = attempt + ${death}, deaths = deaths + ${death}
       WHERE lease_owner = $1 RETURNING name`);
     this.#freeTasks = connection.prepare(
       `UPDATE @tasks SET ${FREE} WHERE lease_owner = $1 RETURNING name`,
@@ -164,10 +177,11 @@ export class Runtimes {
     news: NewsDraft,
   ): Promise<Omit<ExpireResult, "expired">> {
     await statements.run(this.#lock, [id]);
-    const instances = await statements.run(this.#bury, [id]);
+    const blame = blameFor(toCompany(only(await statements.run(this.#company, [id]))));
+    const instances = await statements.run(this.#bury, [id, blame.steps, blame.turns]);
     await this.#freed(statements, instances, news);
     await this.#sessions.releaseIn(statements, id, news);
-    const tasks = await statements.run(this.#buryTasks, [id]);
+    const tasks = await statements.run(this.#buryTasks, [id, blame.tasks]);
     for (const row of tasks) news.queued(text(row, "name"));
     return { instances: instances.length, tasks: tasks.length };
   }
@@ -186,6 +200,15 @@ export class Runtimes {
     await statements.all(pipeline);
     tellDue(due, news);
   }
+}
+
+function toCompany(row: Row): Company {
+  return {
+    suspects: integer(row, "suspects"),
+    unproven: integer(row, "unproven"),
+    stepping: integer(row, "stepping"),
+    marked: integer(row, "marked"),
+  };
 }
 
 /** From RUNTIME_COLUMNS. */

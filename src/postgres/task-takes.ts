@@ -26,6 +26,16 @@ const SHARES = new ColumnArrays({
   tag_set: "text",
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
+/** Of a task whose lease ended by itself: as for the death of its owner, from what that holds now (blame.ts). */
+const IS_TO_BLAME = `(
+  r.deaths = 0
+  OR NOT EXISTS (
+      SELECT 1 FROM @instances AS b
+      WHERE b.lease_owner = r.lease_owner AND (b.suspicion > 1 OR b.steps_open))
+    AND NOT EXISTS (
+      SELECT 1 FROM @tasks AS b
+      WHERE b.lease_owner = r.lease_owner AND b.lease_token <> $2 AND b.deaths > 0
+        AND (b.instance, b.execution, b.sequence) <> (r.instance, r.execution, r.sequence)))`;
 const TAKEN = `${LEASED_COLUMNS}, t.available_at`;
 
 export class TaskTakes {
@@ -59,7 +69,8 @@ export class TaskTakes {
     this.#takeNamed = connection.prepare(`
       WITH c AS MATERIALIZED (
         SELECT r.instance, r.execution, r.sequence,
-          CASE WHEN r.lease_owner IS NULL THEN 0 ELSE 1 END AS death
+          r.lease_owner IS NOT NULL AS overdue,
+          CASE WHEN r.lease_owner IS NOT NULL AND ${IS_TO_BLAME} THEN 1 ELSE 0 END AS death
         FROM ${ADDRESSES.from("a", 4)} JOIN @tasks AS r
           ON ${probe("r.instance", "a.instance")} AND r.execution = a.execution AND r.sequence = a.sequence
         WHERE r.lease_owner IS NULL OR r.lease_until <= (SELECT @clock())
@@ -67,8 +78,8 @@ export class TaskTakes {
       )
       UPDATE @tasks AS t SET ${lease},
         attempt = t.attempt + c.death, deaths = t.deaths + c.death,
-        suspect = t.suspect OR (c.death = 1 AND t.deaths >= 1),
-        available_at = CASE WHEN c.death = 1 THEN (SELECT @clock()) ELSE t.available_at END
+        suspect = t.suspect OR (c.overdue AND t.deaths >= 1),
+        available_at = CASE WHEN c.overdue THEN (SELECT @clock()) ELSE t.available_at END
       FROM c JOIN @instances AS i ON ${probe("i.key", "c.instance")}
       WHERE ${IS_AT} AND ${isKnown} RETURNING ${TAKEN}`);
     this.#selectTaken = connection.prepare(`

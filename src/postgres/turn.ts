@@ -39,6 +39,7 @@ const TURNS = new ColumnArrays({
   replay_version: "bigint",
   ending_checksum: "bigint",
   steps_open: "boolean",
+  clears: "boolean",
   release: "boolean",
   told: "boolean",
   version: "text",
@@ -69,7 +70,9 @@ export class Turns {
       WITH fenced AS (
         UPDATE @instances AS i SET
           last_event = t.last, last_commit = t.commit_id, updated_at = (SELECT @clock()),
-          suspicion = 0, steps_open = t.steps_open, status = coalesce(t.status, 'running'),
+          suspicion = CASE WHEN t.clears THEN 0 WHEN t.release THEN greatest(i.suspicion - 1, 0)
+            ELSE i.suspicion END,
+          steps_open = t.steps_open, status = coalesce(t.status, 'running'),
           failed = coalesce(t.status <> 'completed', false), output = t.output, error = t.error,
           ending_checksum = t.ending_checksum,
           completed_at = CASE WHEN t.status IS NULL THEN NULL ELSE (SELECT @clock()) END,
@@ -261,6 +264,7 @@ function toColumns(item: TurnItem) {
     commit_id: item.commitId,
     replay_version: item.replayVersion,
     steps_open: ended === null && item.stepsOpen,
+    clears: ended !== null || (item.row !== null && item.keepsSuspicion !== true),
     release: ended !== null || item.release,
     told: change.kind !== "none" || item.state !== null || item.cancelledTasks.length > 0,
     version: item.version,

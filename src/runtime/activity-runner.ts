@@ -33,6 +33,7 @@ import type { LoopWatch } from "./loop-watch.ts";
 import { activitySpan, AttemptWatch } from "./observation.ts";
 import { RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
 import type { Sessions } from "./sessions.ts";
+import type { SuspectSlot } from "./suspect-slot.ts";
 import type { TaskOutcomes } from "./task-outcomes.ts";
 import type { Tellings } from "./tellings.ts";
 import type { PoolJob, Ticket } from "./thread-pool.ts";
@@ -65,8 +66,7 @@ export interface ActivityRunnerOptions extends ActivityServices {
   readonly sessions: Pick<Sessions, "enter" | "leave">;
   /** A slot became free. */
   readonly onFree: () => void;
-  /** The suspect is over: the next one may be taken. */
-  readonly onSuspectOver: () => void;
+  readonly suspects: SuspectSlot;
 }
 
 export class ActivityRunner {
@@ -77,7 +77,6 @@ export class ActivityRunner {
   #winding = 0;
   /** Of those that run here (AC5). */
   #withheld = 0;
-  #suspects = 0;
   #isStopped = false;
   readonly stats = {
     started: 0,
@@ -106,10 +105,6 @@ export class ActivityRunner {
   }
   get active(): number {
     return this.#running.size - this.#withheld;
-  }
-  /** One suspect at a time (semantics 13). */
-  get mayTakeSuspect(): boolean {
-    return this.#suspects === 0;
   }
   /** Whether any of these instances has an activity under way here. */
   runsFor(instanceIds: readonly string[]): boolean {
@@ -142,7 +137,7 @@ export class ActivityRunner {
   start(task: LeasedTask): void {
     const { attemptsMax, find } = this.#options;
     if (this.#isStopped) return this.#options.outcomes.unbegun(task);
-    if (task.suspect) this.#suspects++;
+    if (task.suspect) this.#options.suspects.enter(addressKey(task));
     if (task.undecodable === true) {
       return this.#poison(task, `poison: the options of activity ${task.name} cannot be read`);
     }
@@ -387,8 +382,7 @@ export class ActivityRunner {
   /** The outcome is on disk, or there is none. A suspect counts until then: the next one may end this process. */
   settled(task: LeasedTask): void {
     if (!task.suspect) return;
-    this.#suspects--;
-    this.#options.onSuspectOver();
+    this.#options.suspects.leave(addressKey(task));
   }
 }
 

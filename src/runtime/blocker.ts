@@ -11,6 +11,7 @@ import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
 import { captureSource } from "./replay-check.ts";
 import type { RuntimeStats } from "./stats.ts";
+import type { SuspectSlot } from "./suspect-slot.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
 export interface BlockerOptions {
@@ -22,6 +23,7 @@ export interface BlockerOptions {
   readonly stats: RuntimeStats;
   readonly storeNow: () => number;
   readonly newNumber: () => number;
+  readonly suspects: SuspectSlot;
 }
 
 export class Blocker {
@@ -32,13 +34,22 @@ export class Blocker {
   }
 
   block(held: HeldInstance, reason: BlockReason, outcomes: readonly LocalOutcome[]): void {
+    void this.#block(held, reason, outcomes);
+  }
+
+  async #block(
+    held: HeldInstance,
+    reason: BlockReason,
+    outcomes: readonly LocalOutcome[],
+    code?: string,
+  ): Promise<void> {
     const { stats, committer, runtimeId, options, storeNow, holding } = this.#o;
     stats.blocked++;
     options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
     holding.toInbox([...outcomes, ...held.outcomes]);
     holding.drop(held);
     const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
-    void committer.submit(item).catch(() => undefined);
+    await committer.submit(code === undefined ? item : { ...item, code }).catch(() => undefined);
   }
 
   /** A turn's code is blocked. */
@@ -76,12 +87,20 @@ export class Blocker {
     this.block(held, { code: "LIMIT_EXCEEDED", message }, turn.outcomes);
   }
 
-  /** Cold leases in a row without a commit (semantics 9a). */
-  quarantine(held: HeldInstance, suspicion: number): void {
+  /**
+   * Too many cold leases in a row without a new event (semantics 9a). The suspect slot stays taken until the block is
+   * written: the next suspect may end this process.
+   */
+  quarantine(held: HeldInstance, code: string): void {
+    const { holding, suspects } = this.#o;
     const message =
-      `Set aside: ${suspicion} times in a row the process that took it died or stalled before it could ` +
-      `commit. Find out why, then unblock it.`;
-    this.#o.holding.setState(held, "turning");
-    this.block(held, { code: "QUARANTINE", message }, []);
+      `Quarantined: again and again the process that ran it died or stalled before the instance got any further. ` +
+      `Find out why, then unblock it; it is also tried once when its orchestration's code is changed.`;
+    const slot = `quarantine of ${held.key}`;
+    suspects.enter(slot);
+    holding.setState(held, "turning");
+    void this.#block(held, { code: "QUARANTINE", message }, [], code).then(() =>
+      suspects.leave(slot),
+    );
   }
 }

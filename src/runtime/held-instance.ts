@@ -49,8 +49,10 @@ export interface HeldInstance {
   stamp: number;
   /** When something last happened to it, by the monotonic clock. */
   usedAt: number;
-  /** Whether it was leased alone, as a suspect. */
+  /** Whether it was leased alone, as a suspect, and has not been cleared since. */
   suspect: boolean;
+  /** The last event of its execution when it was leased; 0 for an execution that began since. */
+  leasedAt: number;
 }
 
 export function holdInstance(
@@ -80,5 +82,6 @@ export function holdInstance(
     stamp: 0,
     usedAt: now,
     suspect: leased.suspicion > 0,
+    leasedAt: lastEvent,
   };
 }

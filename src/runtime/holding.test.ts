@@ -32,6 +32,7 @@ function holdingWith(options: Partial<HoldingOptions["options"]> = {}) {
       abortAll: ({ id }: HeldInstance, reason: () => unknown) => void aborted.push([id, reason()]),
     },
     stats,
+    suspects: { enter: () => undefined, leave: () => undefined },
     onFree: () => void freed++,
   } as unknown as HoldingOptions);
   const hold = (key: number): HeldInstance => {

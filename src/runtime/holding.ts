@@ -2,6 +2,8 @@
 //   HO1. Letting go means: forgotten here, its lease given back to the store, outcomes that came late put into the
 //        inbox (semantics 4a). Dropping means: the lease is lost already; nothing is written.
 //   HO2. Busy is what has a turn or a commit under way; the count bounds what is taken (I12).
+//   HO3. A suspect keeps the suspect slot until it is cleared or let go. One that has nothing left to do here is let go,
+//        so that the next suspect can be tried.
 
 import type { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
@@ -12,6 +14,7 @@ import { InstanceCache, isEvictable } from "./instance-cache.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { RuntimeStats } from "./stats.ts";
 import type { StepRunner } from "./step-runner.ts";
+import { instanceSuspect, type SuspectSlot } from "./suspect-slot.ts";
 import { stepOutcomeItems } from "./turn-commit.ts";
 
 export interface HoldingOptions {
@@ -20,6 +23,7 @@ export interface HoldingOptions {
   readonly committer: Committer;
   readonly steps: StepRunner;
   readonly stats: RuntimeStats;
+  readonly suspects: SuspectSlot;
   /** A turn's place became free. */
   readonly onFree: () => void;
 }
@@ -28,6 +32,7 @@ export class Holding {
   readonly cache = new InstanceCache();
   readonly #o: HoldingOptions;
   #busy = 0;
+  readonly #suspects = new Set<HeldInstance>();
 
   constructor(options: HoldingOptions) {
     this.#o = options;
@@ -51,9 +56,34 @@ export class Holding {
     if (!this.cache.has(held)) return;
     this.setState(held, "idle");
     this.cache.remove(held);
+    this.clearSuspect(held);
     held.outcomes = [];
     held.messages = [];
     this.#o.steps.abortAll(held, leaseLost);
+  }
+
+  /** Whether a suspect has a turn in flight: nothing else is taken meanwhile. */
+  get isTrying(): boolean {
+    for (const held of this.#suspects) if (held.state !== "idle") return true;
+    return false;
+  }
+
+  enterSuspect(held: HeldInstance): void {
+    this.#suspects.add(held);
+    this.#o.suspects.enter(instanceSuspect(held.key));
+  }
+
+  clearSuspect(held: HeldInstance): void {
+    if (!held.suspect) return;
+    held.suspect = false;
+    this.#suspects.delete(held);
+    this.#o.suspects.leave(instanceSuspect(held.key));
+  }
+
+  /** HO3. */
+  letSuspectGo(held: HeldInstance): void {
+    if (!held.suspect || !this.cache.has(held) || held.state !== "idle") return;
+    if (isEvictable(held)) this.#evict(held);
   }
 
   dropAll(): void {

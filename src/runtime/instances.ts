@@ -7,6 +7,7 @@ import type { BlockReason } from "../core/block.ts";
 import type { Committer } from "../core/committer.ts";
 import { isPerdureError } from "../core/errors.ts";
 import type { DeliveryBody } from "../core/history-events.ts";
+import { QUARANTINE_AFTER } from "../core/provider/blame.ts";
 import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
@@ -23,12 +24,10 @@ import type { Pump } from "./pump.ts";
 import type { HistoryReader } from "./replay-check.ts";
 import { Shadowing } from "./shadowing.ts";
 import { shouldRelease } from "./release-rule.ts";
+import type { SuspectSlot } from "./suspect-slot.ts";
 import { turnItem } from "./turn-commit.ts";
 import { TurnJob, type FinishedTurn } from "./turn-job.ts";
 import { TurnResults, type TurnResultsOptions } from "./turn-results.ts";
-
-/** Cold leases in a row without a commit after which an instance is set aside (semantics 9a). */
-const SUSPICION_MAX = 3;
 
 export interface InstancesOptions extends TurnResultsOptions {
   readonly runtimeId: string;
@@ -38,6 +37,7 @@ export interface InstancesOptions extends TurnResultsOptions {
   readonly readHistory: HistoryReader;
   /** What every run of this runtime is made with. */
   readonly runOptions: Pick<MakeRunOptions, "codec" | "guards" | "limits" | "readKeyValue">;
+  readonly suspects: SuspectSlot;
   readonly mayLeaseAtBirth: () => boolean;
   /** Whether a lease is that of a start of this process whose answer is still on its way. */
   readonly isExpected: (token: number) => boolean;
@@ -89,10 +89,6 @@ export class Instances {
   get leases(): readonly { key: number; token: number }[] {
     return this.#cache.all().map(({ key, token }) => ({ key, token }));
   }
-  /** Whether a suspect is being tried. */
-  get hasSuspect(): boolean {
-    return this.#cache.all().some((held) => held.suspect);
-  }
   heldById(id: string): HeldInstance | undefined {
     return this.#cache.byId(id);
   }
@@ -116,7 +112,10 @@ export class Instances {
     if (definition === undefined || this.#stopping) return this.#holding.release(leased); // as AC4
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
-    if (leased.suspicion >= SUSPICION_MAX) return this.#blocker.quarantine(held, leased.suspicion);
+    if (held.suspect) this.#holding.enterSuspect(held);
+    if (leased.suspicion >= QUARANTINE_AFTER) {
+      return this.#blocker.quarantine(held, this.#o.registry.codeOf(definition));
+    }
     this.advance(held);
   }
 
@@ -205,6 +204,7 @@ export class Instances {
     if (events.length === 0 && turn.consumed.length === 0) {
       this.#holding.setState(held, "idle");
       this.#o.steps.enterDue(held);
+      this.#holding.letSuspectGo(held);
       // What came while a turn ran that had nothing to write has no commit to wait for.
       this.advance(held);
       if (held.called === true && held.state === "idle") {

@@ -28,6 +28,7 @@ import { Sessions } from "./sessions.ts";
 import { RuntimeStats } from "./stats.ts";
 import { StoreTrouble } from "./store-trouble.ts";
 import type { RuntimeStart, RuntimeWiring } from "./wiring.ts";
+import { SuspectSlot } from "./suspect-slot.ts";
 import { WorkIntake } from "./work-intake.ts";
 import { Work } from "./work.ts";
 
@@ -91,6 +92,10 @@ export function assemble(
     trouble,
     activities: () => work.activities,
   });
+  const suspects: SuspectSlot = new SuspectSlot({
+    monotonic,
+    onFree: (asking) => intake.wakeFor(asking),
+  });
   const work: Work = new Work({
     runtimeId,
     provider,
@@ -99,6 +104,7 @@ export function assemble(
     registry,
     wheel,
     sessions,
+    suspects,
     wiring,
     stats,
     entering,
@@ -116,6 +122,7 @@ export function assemble(
     registry,
     wheel,
     sessions,
+    suspects,
     instances: () => instances,
     activities: () => activities,
     isRunning,
@@ -133,6 +140,7 @@ export function assemble(
     entries,
     activities,
     steps,
+    suspects,
     stats,
     storeNow,
     readHistory: (address) => provider.readHistory(address),
@@ -175,7 +183,7 @@ export function assemble(
   });
   const adoption: Adoption = new Adoption({
     registry,
-    room: () => (isRunning() ? roomOf(instances, options) : 0),
+    room: () => (isRunning() && !instances.holding.isTrying ? roomOf(instances, options) : 0),
     newLease: () => leaseOf({ owner: runtimeId, token: newToken() }, options),
     take: (instance) => instances.take(instance),
     storeNow,

@@ -3,6 +3,7 @@
 //   RG2. An instance that named no version gets the newest one registered here, or the one the options pin.
 //   RG3. What an orchestration brings along (the steps of a flow) is registered with it.
 
+import { hash } from "node:crypto";
 import type { Activity, Orchestration } from "../core/definitions.ts";
 import { PerdureError } from "../core/errors.ts";
 import { showValue } from "../core/ids.ts";
@@ -15,6 +16,8 @@ export type Registrable = Activity<never, unknown> | Orchestration<never, unknow
 export class Registry {
   readonly #activities = new Map<string, Activity<never, unknown>>();
   readonly #orchestrations = new Map<string, Orchestration<never, unknown>[]>();
+
+  readonly #codes = new Map<Orchestration<never, unknown>, string>();
 
   readonly #versions: Readonly<Record<string, string>>;
   readonly #replayVersions: ReplayVersions;
@@ -101,6 +104,35 @@ export class Registry {
       }
     }
     return targets;
+  }
+
+  /** One per target, in the same order: which code runs there (semantics 9a). */
+  get codes(): readonly string[] {
+    const { min, max } = this.#replayVersions;
+    const codes: string[] = [];
+    for (const [name, versions] of this.#orchestrations) {
+      const unpinned = this.orchestration(name, null) ?? versions[0];
+      if (unpinned === undefined) continue;
+      codes.push(this.codeOf(unpinned));
+      for (let replay = min; replay <= max; replay++) {
+        codes.push(...versions.map((definition) => this.codeOf(definition)));
+      }
+    }
+    return codes;
+  }
+
+  /**
+   * A fingerprint of the code: the text of the function with its name and version. Code that the function calls is not
+   * part of it, because its text cannot be known.
+   */
+  codeOf(definition: Orchestration<never, unknown>): string {
+    const known = this.#codes.get(definition);
+    if (known !== undefined) return known;
+    const { name, version, handler } = definition;
+    const text = Function.prototype.toString.call(handler);
+    const code = hash("sha256", JSON.stringify([name, version, text])).slice(0, 32);
+    this.#codes.set(definition, code);
+    return code;
   }
 
   /** Flows with their definitions, for whoever looks. */

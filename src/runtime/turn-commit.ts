@@ -63,6 +63,7 @@ export function turnItem(
     change: changeOf(run),
     state: stateChangeOf(events, run.state.attributes),
     cancelRequested: cancelled === undefined ? null : JSON.stringify(cancelled),
+    ...(keepsSuspicion(held, run) ? { keepsSuspicion: true } : {}),
     stepsOpen: !run.isOver && hasOpenSteps(run),
     release: options.release,
     messagesMax: MESSAGES_MAX,
@@ -70,6 +71,15 @@ export function turnItem(
 }
 
 const EMPTY: EventBody = { kind: "OrchestrationCompleted", output: "" };
+
+/** A step that was open when the instance was leased runs again: until it ends it may be what kills (N4). */
+export function keepsSuspicion({ leasedAt }: HeldInstance, run: Run): boolean {
+  if (run.isOver) return false;
+  for (const task of run.open.values()) {
+    if (task.kind === "step" && task.sequence <= leasedAt) return true;
+  }
+  return false;
+}
 
 export function hasOpenSteps(run: Run): boolean {
   for (const task of run.open.values()) if (task.kind === "step") return true;

@@ -101,7 +101,7 @@ export class TurnResults {
     for (const timer of item.timers) {
       this.#o.onTimer(timer.delayMs ?? (timer.dueAt ?? 0) - this.#o.storeNow());
     }
-    held.suspect = false;
+    if (events.length > 0 && item.keepsSuspicion !== true) this.#holding.clearSuspect(held);
     if (!this.#cache.has(held)) return;
     held.stamp = ++this.#commits;
     held.lastEvent += events.length;
@@ -117,6 +117,7 @@ export class TurnResults {
     this.#shadowing.committed(held, run, { execution: item.execution, events: events.length });
     if (item.change.kind === "continued" && !this.#continue(held, item.change.version)) return;
     this.#goOn(held, commit.due);
+    this.#holding.letSuspectGo(held);
     // Written by a later item of the same group, so that our own answer does not hold it.
     if (held.called === true && held.state === "idle") this.#o.onCalled(held.key);
   }
@@ -175,6 +176,7 @@ export class TurnResults {
     this.#cache.resize(held, 0);
     held.execution++;
     held.lastEvent = 0;
+    held.leasedAt = 0;
     held.version = version;
     held.copiedUntil = 0;
     held.run = null;

@@ -3,9 +3,11 @@
 //   WI1. Nothing is taken that there is no room for; being asked without room is remembered (I12).
 //   WI2. While tasks wait in the queue a new one is not born leased past them (architecture §4.4).
 //   WI3. News about an instance that is held here is fetched for it; a busy one is told by its own commit.
+//   WI5. While a suspect instance has a turn in flight no other instance is taken, so that its death is its own.
 //   WI4. A request whose answer never came is made again under its token, so that what it took is not stranded.
 
 import type { Environment } from "../core/environment.ts";
+import type { LeasedInstances } from "../core/provider/instances.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { LeasedTasks } from "../core/provider/tasks.ts";
@@ -16,6 +18,7 @@ import type { Instances } from "./instances.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { Sessions } from "./sessions.ts";
+import type { Asking, SuspectSlot } from "./suspect-slot.ts";
 import { MESSAGES_MAX } from "./turn-commit.ts";
 
 export interface WorkIntakeOptions {
@@ -25,6 +28,7 @@ export interface WorkIntakeOptions {
   readonly registry: Registry;
   readonly wheel: TimerWheel;
   readonly sessions: Sessions;
+  readonly suspects: SuspectSlot;
   /** Made after the intake, which they call back. */
   readonly instances: () => Instances;
   readonly activities: () => ActivityRunner;
@@ -84,8 +88,8 @@ export class WorkIntake {
     this.#forInstances.wake();
     this.#forTasks.wake();
   }
-  wakeTasks(): void {
-    this.#forTasks.wake();
+  wakeFor(asking: Asking): void {
+    (asking === "tasks" ? this.#forTasks : this.#forInstances).wake();
   }
   wakeInstancesIn(delayMs: number): void {
     this.#forInstances.wakeIn(delayMs);
@@ -139,37 +143,44 @@ export class WorkIntake {
   }
 
   async #askInstances(): Promise<Asked> {
-    const { options, provider, registry, runtimeId, newToken } = this.#o;
+    const { options, provider, registry, runtimeId, newToken, suspects } = this.#o;
     const instances = this.#o.instances();
     const { turnConcurrency, leaseBatch, instanceLeaseMs, priorityAgeingMs } = options;
     const limit = Math.min(turnConcurrency - instances.holding.busy, leaseBatch);
-    if (limit <= 0) this.#instancesWait = true; // the next free turn looks
-    if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
+    // Nothing new is begun while a suspect has a turn in flight, so that its death is its own (WI5).
+    const hasRoom = limit > 0 && !instances.holding.isTrying;
+    if (!hasRoom) this.#instancesWait = true; // the next free turn looks
+    if (!hasRoom || !this.#o.isRunning()) return NOTHING;
     const { stamp } = instances;
-    const allowSuspect = !instances.hasSuspect;
+    const allowSuspect = suspects.reserve("instances");
     const again = this.#instancesToken !== null;
     const token = (this.#instancesToken ??= newToken());
-    const leased = await provider.leaseInstances({
-      owner: runtimeId,
-      token,
-      again,
-      limit,
-      targets: registry.targets,
-      allowSuspect,
-      messagesMax: MESSAGES_MAX,
-      ageingMs: priorityAgeingMs,
-      ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
-    });
-    this.#instancesToken = null;
-    for (const instance of leased.instances) instances.take(instance, stamp);
+    let leased: LeasedInstances;
+    try {
+      leased = await provider.leaseInstances({
+        owner: runtimeId,
+        token,
+        again,
+        limit,
+        targets: registry.targets,
+        codes: registry.codes,
+        allowSuspect,
+        messagesMax: MESSAGES_MAX,
+        ageingMs: priorityAgeingMs,
+        ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
+      });
+      this.#instancesToken = null;
+      for (const instance of leased.instances) instances.take(instance, stamp);
+    } finally {
+      suspects.answered("instances");
+    }
     const tookNew = leased.instances.some((instance) => instance.fresh);
-    // While a suspect is tried the others are not looked at; they may be waiting.
-    this.#instancesWait = leased.more || !allowSuspect;
+    this.#instancesWait = leased.more;
     return { again: leased.more && tookNew, nextAt: leased.nextAt };
   }
 
   async #askTasks(): Promise<Asked> {
-    const { options, provider, registry, runtimeId, newToken, sessions } = this.#o;
+    const { options, provider, registry, runtimeId, newToken, sessions, suspects } = this.#o;
     const activities = this.#o.activities();
     if (options.tags === "none") return NOTHING;
     const { leaseBatch, taskLeaseMs, priorityAgeingMs } = options;
@@ -178,6 +189,7 @@ export class WorkIntake {
     if (limit <= 0) this.#tasksWait = true; // the next free slot looks
     if (limit <= 0 || !this.#o.isRunning()) return NOTHING;
     activities.reserve(limit); // or a task that is born meanwhile would take the same slot
+    const allowSuspect = suspects.reserve("tasks");
     const again = this.#tasksToken !== null;
     const token = (this.#tasksToken ??= newToken());
     let leased: LeasedTasks;
@@ -190,16 +202,20 @@ export class WorkIntake {
         names: registry.activityNames,
         tags: options.tags,
         sessions: sessions.request(newToken()),
-        allowSuspect: activities.mayTakeSuspect,
+        allowSuspect,
         ageingMs: priorityAgeingMs,
         ...(avoidMs === 0 ? {} : { avoidMs }),
         ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
       });
+    } catch (error) {
+      suspects.answered("tasks");
+      throw error;
     } finally {
       activities.unreserve(limit);
     }
     this.#tasksToken = null;
     for (const task of leased.tasks) activities.start(task);
+    suspects.answered("tasks");
     this.#tasksWait = leased.more;
     this.#sessionsWait = sessions.isFull;
     return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };

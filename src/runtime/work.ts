@@ -17,6 +17,7 @@ import type { Registry } from "./registry.ts";
 import type { Sessions } from "./sessions.ts";
 import type { RuntimeStats } from "./stats.ts";
 import { StepRunner } from "./step-runner.ts";
+import type { SuspectSlot } from "./suspect-slot.ts";
 import { TaskOutcomes } from "./task-outcomes.ts";
 import { Tellings } from "./tellings.ts";
 import { ThreadPools } from "./thread-pools.ts";
@@ -34,6 +35,7 @@ export interface WorkOptions {
   readonly registry: Registry;
   readonly wheel: TimerWheel;
   readonly sessions: Sessions;
+  readonly suspects: SuspectSlot;
   readonly wiring: RuntimeWiring;
   readonly stats: RuntimeStats;
   /** What is about to hold the loop; empty: nothing of ours. */
@@ -116,7 +118,7 @@ export class Work {
       tellings,
       sessions,
       onFree: () => intake().slotFree(),
-      onSuspectOver: () => intake().wakeTasks(),
+      suspects: options.suspects,
     });
     this.steps = new StepRunner({
       ...common,

@@ -1,10 +1,13 @@
 // Blocks: an instance that cannot go on waits, and what keeps it is taken away.
-//   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5).
-//   B2. An unblock leaves nothing that is held against the instance, and wakes it: its block may have been found
-//       after everything it was told had been taken. One that has not begun is woken by its start, when that is due.
+//   B1. A block frees the lease and is remembered by who found it: that runtime does not try again (semantics 5). A
+//       quarantine is remembered by the code it was found under (N5).
+//   B2. An unblock wakes the instance: its block may have been found after everything it was told had been taken. One
+//       that has not begun is woken by its start, when that is due. After a quarantine the count stays: the next one
+//       follows the first death.
 //   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
 import type { StatementSync } from "node:sqlite";
+import { ANY_QUARANTINE, codeEntry, QUARANTINE_AFTER } from "../core/provider/blame.ts";
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "../core/provider/results.ts";
@@ -25,7 +28,7 @@ export class Blocks {
     this.#inbox = inbox;
     this.#block = connection.prepare(`
       UPDATE instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = ?6,
         blocked = ?3, updated_at = ?5,
         blocked_by = CASE
           WHEN blocked_by IS NULL THEN '[' || ?4 || ']'
@@ -36,12 +39,18 @@ export class Blocks {
     // A lease that is being tried right now still counts as one (N4).
     this.#unblock = connection.prepare(`
       UPDATE instances SET blocked = NULL, blocked_by = NULL, updated_at = ?,
-        suspicion = iif(lease_token IS NULL, 0, min(suspicion, 1))
+        suspicion = CASE
+          WHEN instr(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') THEN suspicion
+          WHEN lease_token IS NULL THEN 0
+          ELSE min(suspicion, 1)
+        END
       WHERE key = ?`);
   }
 
-  block({ key, token, reason, by }: BlockItem, { now, news }: Transaction): SimpleResult {
-    const row = this.#block.get(key, token, reason, JSON.stringify(by), now);
+  block({ key, token, reason, by, code }: BlockItem, { now, news }: Transaction): SimpleResult {
+    const finder = code === undefined ? JSON.stringify(by) : codeEntry(code);
+    const suspicion = code === undefined ? 0 : QUARANTINE_AFTER - 1;
+    const row = this.#block.get(key, token, reason, finder, now, suspicion);
     if (row === undefined) return LEASE_LOST;
     const id = text(row, "id");
     news.changed(id);

@@ -3,13 +3,15 @@
 //       and priority, within which that is the order of visible at; the cuts are merged.
 //   D2. Only cuts of registered targets are read, and the other conditions (free, not paused, not blocked for
 //       this owner) are in the statement: what nobody here can take starves nobody (semantics 14).
+//       A quarantined instance is left to runtimes with other code (N5).
 //   D3. A suspect comes alone. When it is first in line it is taken before the others; otherwise it waits for
 //       the next call, in which it is (semantics 9a).
 
 import type { StatementSync } from "node:sqlite";
 import { rankOf, type Ageing } from "../core/provider/ageing.ts";
+import { shutOutBy } from "../core/provider/blame.ts";
 import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
-import { integer, integerOrNull, text, type Row } from "./columns.ts";
+import { integer, integerOrNull, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { nextCut } from "./cuts.ts";
 import { TARGET } from "./inbox.ts";
@@ -54,7 +56,7 @@ export class DueInstances {
     this.#nextCut = connection.prepare(nextCut("inbox", "parked = 0", ["target", "priority"]));
     // Leases that ended by themselves over open steps: no message tells of them.
     this.#selectStranded = connection.prepare(`
-      SELECT key, suspicion, 0 AS held, ${TARGET} AS target FROM instances
+      SELECT key, suspicion, 0 AS held, ${TARGET} AS target, blocked_by FROM instances
       WHERE steps_open = 1 AND lease_until IS NOT NULL AND lease_until <= ?1
         AND lease_owner <> ?2 AND ${TAKEABLE}
       ORDER BY lease_until`);
@@ -101,13 +103,14 @@ export class DueInstances {
   }
 
   *#rows(request: LeaseInstancesRequest, now: number): Iterable<Row> {
-    const { owner, targets } = request;
-    const wanted = new Set(targets);
+    const { owner } = request;
+    const shutOut = shutOutByTarget(request);
     const caller = [now, owner, JSON.stringify(owner)] as const;
     const lines: Line[] = [];
     try {
-      for (const { target, priority } of this.#cuts(wanted)) {
-        const rows = this.#select(lines.length).iterate(...caller, target, priority);
+      for (const { target, priority } of this.#cuts(shutOut)) {
+        const cut = [target, priority, shutOut.get(target) ?? ""] as const;
+        const rows = this.#select(lines.length).iterate(...caller, ...cut);
         const { value, done } = rows.next();
         if (done !== true) lines.push({ rows, priority, head: value });
       }
@@ -122,11 +125,13 @@ export class DueInstances {
       for (const line of lines) line.rows.return?.();
     }
     for (const row of this.#selectStranded.iterate(...caller)) {
-      if (wanted.has(text(row, "target"))) yield row;
+      const entry = shutOut.get(text(row, "target"));
+      if (entry === undefined || textOrNull(row, "blocked_by")?.includes(entry) === true) continue;
+      yield row;
     }
   }
 
-  *#cuts(targets: ReadonlySet<string>): Iterable<Cut> {
+  *#cuts(targets: { has(target: string): boolean }): Iterable<Cut> {
     let last: Cut = { target: "", priority: 0 };
     for (;;) {
       const row = this.#nextCut.get(last.target, last.priority);
@@ -142,8 +147,14 @@ export class DueInstances {
       FROM inbox AS m CROSS JOIN instances ON instances.key = m.instance
       WHERE m.parked = 0 AND m.target = ?4 AND m.priority = ?5 AND m.visible_at <= ?1
         AND (${FREE} OR lease_owner = ?2) AND ${TAKEABLE}
+        AND (blocked_by IS NULL OR instr(blocked_by, ?6) = 0)
       ORDER BY m.visible_at, m.instance`));
   }
+}
+
+/** What must not be in `blocked_by`, per target. */
+function shutOutByTarget({ targets, codes }: LeaseInstancesRequest): ReadonlyMap<string, string> {
+  return new Map(targets.map((target, index) => [target, shutOutBy(codes?.[index])]));
 }
 
 function rank({ head, priority }: Line, ageing: Ageing): number {

@@ -2,7 +2,7 @@
 //   L1. Found (due-instances.ts), taken and read in one transaction: what is handed over is what the lease
 //       covers (architecture §4.2).
 //   L2. What the caller holds already is handed over under its old token, as news.
-//   L3. An orderly release holds nothing against the instance (N4).
+//   L3. An orderly release holds its lease against the instance no more (N4).
 //   L4. What a request took is known by its token: asked again, because its answer was lost, it hands over the same.
 
 import type { StatementSync } from "node:sqlite";
@@ -56,7 +56,7 @@ export class InstanceLeases {
       WHERE key = ? AND lease_token = ?`);
     this.#release = connection.prepare(`
       UPDATE instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = max(suspicion - 1, 0)
       WHERE key = ? AND lease_token = ? RETURNING id, execution, steps_open`);
   }
 

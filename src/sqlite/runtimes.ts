@@ -5,6 +5,7 @@
 //   V3. An instance with open steps gets a "wake", because no message tells that it has something to do.
 
 import type { StatementSync } from "node:sqlite";
+import { blameFor, type Company } from "../core/provider/blame.ts";
 import { isProcessIdentity } from "../core/provider/row-checks.ts";
 import type {
   ExpireRequest,
@@ -36,6 +37,7 @@ export class Runtimes {
   readonly #delete: StatementSync;
   readonly #deleteSilent: StatementSync;
   readonly #knows: StatementSync;
+  readonly #company: StatementSync;
   readonly #bury: StatementSync;
   readonly #buryTasks: StatementSync;
   readonly #freeInstances: StatementSync;
@@ -60,13 +62,23 @@ export class Runtimes {
     this.#delete = connection.prepare("DELETE FROM runtimes WHERE id = ?");
     this.#deleteSilent = connection.prepare("DELETE FROM runtimes WHERE id = ? AND beat_at <= ?");
     this.#knows = connection.prepare("SELECT 1 FROM runtimes WHERE id = ?");
-    this.#bury = connection.prepare(`UPDATE instances SET ${FREE} WHERE lease_owner = ? ${FREED}`);
+    this.#company = connection.prepare(`
+      SELECT * FROM (
+        SELECT count(*) FILTER (WHERE suspicion > 1) AS suspects,
+          count(*) FILTER (WHERE suspicion > 0) AS unproven,
+          count(*) FILTER (WHERE steps_open = 1) AS stepping
+        FROM instances WHERE lease_owner = ?1
+      ), (SELECT count(*) AS marked FROM tasks WHERE lease_owner = ?1 AND deaths > 0)`);
+    this.#bury = connection.prepare(`
+      UPDATE instances SET ${FREE},
+        suspicion = suspicion - (suspicion > 1 AND NOT iif(steps_open = 1, ?2, ?3))
+      WHERE lease_owner = ?1 ${FREED}`);
     this.#buryTasks = connection.prepare(`
-      UPDATE tasks SET ${FREE}, available_at = ?, suspect = (deaths >= 1), attempt = attempt + 1,
-        deaths = deaths + 1
-      WHERE lease_owner = ?`);
+      UPDATE tasks SET ${FREE}, available_at = ?1, suspect = (deaths > 0),
+        attempt = attempt + (deaths = 0 OR ?3), deaths = deaths + (deaths = 0 OR ?3)
+      WHERE lease_owner = ?2`);
     this.#freeInstances = connection.prepare(`
-      UPDATE instances SET ${FREE}, suspicion = 0
+      UPDATE instances SET ${FREE}, suspicion = max(suspicion - 1, 0)
       WHERE lease_owner = ? ${FREED}`);
     this.#freeTasks = connection.prepare(`UPDATE tasks SET ${FREE} WHERE lease_owner = ?`);
     this.#selectInstances = connection.prepare(`
@@ -124,10 +136,11 @@ export class Runtimes {
   }
 
   #buryAll(id: string, transaction: Transaction): Omit<ExpireResult, "expired"> {
-    const instances = this.#bury.all(id);
+    const blame = blameFor(toCompany(this.#company.get(id) ?? {}));
+    const instances = this.#bury.all(id, flag(blame.steps), flag(blame.turns));
     this.#freed(instances, transaction);
     this.#sessions.releaseIn(id, transaction);
-    const tasks = Number(this.#buryTasks.run(transaction.now, id).changes);
+    const tasks = Number(this.#buryTasks.run(transaction.now, id, flag(blame.tasks)).changes);
     if (tasks > 0) transaction.news.queued();
     return { instances: instances.length, tasks };
   }
@@ -141,6 +154,19 @@ export class Runtimes {
       if (this.#inbox.hasDue(key, now)) news.due(text(row, "id"));
     }
   }
+}
+
+function toCompany(row: Row): Company {
+  return {
+    suspects: integer(row, "suspects"),
+    unproven: integer(row, "unproven"),
+    stepping: integer(row, "stepping"),
+    marked: integer(row, "marked"),
+  };
+}
+
+function flag(is: boolean): number {
+  return is ? 1 : 0;
 }
 
 /** From all columns of a runtime. */

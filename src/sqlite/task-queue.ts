@@ -28,6 +28,18 @@ import type { Sessions } from "./sessions.ts";
 import { TaskCuts, type Waiting } from "./task-cuts.ts";
 import { LEASED_COLUMNS, toLeasedTask } from "./task-rows.ts";
 
+/** Of a task whose lease ended by itself: as for the death of its owner, from what that holds now (blame.ts). */
+const IS_TO_BLAME = `(
+  deaths = 0
+  OR NOT EXISTS (
+      SELECT 1 FROM instances AS i
+      WHERE i.lease_owner = tasks.lease_owner AND (i.suspicion > 1 OR i.steps_open = 1))
+    AND NOT EXISTS (
+      SELECT 1 FROM tasks AS t
+      WHERE t.lease_owner = tasks.lease_owner AND t.lease_token <> ?2 AND t.deaths > 0
+        AND (t.instance, t.execution, t.sequence)
+          <> (tasks.instance, tasks.execution, tasks.sequence)))`;
+
 const NOTHING: FoundTasks<Waiting> = { waiting: [], more: false, nextAt: null };
 
 export class TaskQueue {
@@ -46,7 +58,8 @@ export class TaskQueue {
     this.#cuts = new TaskCuts(connection);
     this.#take = connection.prepare(`
       UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
-        attempt = attempt + ?4, deaths = deaths + ?4, suspect = iif(?4 AND deaths >= 1, 1, suspect),
+        attempt = attempt + (?4 AND ${IS_TO_BLAME}), deaths = deaths + (?4 AND ${IS_TO_BLAME}),
+        suspect = iif(?4 AND deaths >= 1, 1, suspect),
         available_at = iif(?4, ?5, available_at)
       WHERE instance = ?6 AND execution = ?7 AND sequence = ?8
       RETURNING ${LEASED_COLUMNS}`);

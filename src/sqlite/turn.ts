@@ -68,15 +68,19 @@ export class Turns {
     this.#sends = parts.sends;
     this.#state = parts.state;
     // Touches no indexed column; whatever else would have to change makes it find no row.
-    const advance = "last_event = ?5, last_commit = ?6, updated_at = ?7, suspicion = 0";
+    const advance = "last_event = ?5, last_commit = ?6, updated_at = ?7";
+    const added = "?5 > ?4"; // events (N4)
     const plain = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
-    this.#advance = connection.prepare(`UPDATE instances SET ${advance} WHERE ${plain}`);
+    this.#advance = connection.prepare(`
+      UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, suspicion) WHERE ${plain}`);
     this.#letGo = connection.prepare(`
-      UPDATE instances SET ${advance}, lease_owner = NULL, lease_token = NULL, lease_until = NULL
+      UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, max(suspicion - 1, 0)),
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL
       WHERE ${plain}`);
     this.#change = connection.prepare(`
       UPDATE instances SET
-        ${advance}, steps_open = ?8, status = 'running', version = coalesce(?9, version),
+        ${advance}, suspicion = iif(?13, 0, max(suspicion - ?11, 0)),
+        steps_open = ?8, status = 'running', version = coalesce(?9, version),
         replay_version = iif(?9 IS NULL, replay_version, ?12),
         cancel_requested = coalesce(?10, cancel_requested), blocked = NULL, blocked_by = NULL,
         lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
@@ -84,7 +88,7 @@ export class Turns {
       WHERE ${FENCE}`);
     this.#end = connection.prepare(`
       UPDATE instances SET
-        ${advance}, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
+        ${advance}, suspicion = 0, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
         ending_checksum = ?14,
         version = coalesce(?11, version),
         replay_version = iif(?11 IS NULL, replay_version, ?13),
@@ -130,17 +134,18 @@ export class Turns {
         ),
       );
     }
-    if (version === null && cancelRequested === null) {
+    if (version === null && cancelRequested === null && item.keepsSuspicion !== true) {
       const plain = item.release ? this.#letGo : this.#advance;
       if (changed(plain.run(key, execution, token, lastEvent, last, commitId, now, steps))) {
         return true;
       }
     }
     const release = item.release ? 1 : 0;
+    const clears = item.row !== null && item.keepsSuspicion !== true ? 1 : 0;
     return changed(
       this.#change.run(
         ...[key, execution, token, lastEvent, last, commitId, now, steps],
-        ...[version, cancelRequested, release, item.replayVersion],
+        ...[version, cancelRequested, release, item.replayVersion, clears],
       ),
     );
   }

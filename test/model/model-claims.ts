@@ -27,8 +27,9 @@ export function finish(store: ModelStore, claim: TaskClaim): ModelInstance | nul
 }
 
 /** An attempt that ended in a death; the second one makes a suspect (K4). */
-export function bury(task: ModelTask): void {
+export function bury(task: ModelTask, isToBlame = true): void {
   task.suspect ||= task.deaths >= 1;
+  if (task.deaths > 0 && !isToBlame) return;
   task.deaths += 1;
   task.attempt += 1;
 }

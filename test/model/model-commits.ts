@@ -74,6 +74,7 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
       held.blockedBy.add(item.by);
       Object.assign(held.record, { blocked: item.reason, updatedAt: store.now });
       letGo(store, held);
+      held.suspicion = 0;
       return DONE;
     }
     case "releaseInstance": {

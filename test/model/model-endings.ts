@@ -79,9 +79,9 @@ export function resume(store: ModelStore, { record }: ModelInstance): void {
   if (record.paused !== null) Object.assign(record, { paused: null, updatedAt: store.now });
 }
 
-/** An orderly end of a lease: nothing is held against the instance, and open steps are news (N4). */
+/** An orderly end of a lease: it is not held against the instance, and open steps are news (N4). */
 export function letGo(store: ModelStore, held: ModelInstance): void {
-  Object.assign(held, { lease: null, suspicion: 0 });
+  Object.assign(held, { lease: null, suspicion: Math.max(held.suspicion - 1, 0) });
   if (held.stepsOpen) store.wake(held);
 }
 

@@ -10,6 +10,7 @@ import type {
   LeaseTasksRequest,
   RuntimeRegistration,
 } from "../../src/core/provider/index.ts";
+import { blameFor, type Blame } from "../../src/core/provider/blame.ts";
 import { bury } from "./model-claims.ts";
 import { letGo } from "./model-endings.ts";
 import {
@@ -187,7 +188,10 @@ export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): Lease
   const takeable = inOrder.filter((each) => !each.isSuspect || each === firstSuspect);
   const tasks = takeable.slice(0, limit).map(({ instance, task, isOverdue }) => {
     if (isOverdue) {
-      bury(task);
+      const held = heldBy(store, task.lease?.owner ?? "");
+      // What this very request takes is not what the owner held.
+      const earlier = held.tasks.filter(({ lease }) => lease?.token !== token);
+      bury(task, blameOf({ ...held, tasks: earlier }).tasks);
       task.availableAt = now;
     }
     task.lease = { owner, token, until: leaseMs === undefined ? null : now + leaseMs };
@@ -213,21 +217,35 @@ export function beat(store: ModelStore, id: string): boolean {
   return true;
 }
 
-export function expireRuntime(store: ModelStore, { id, staleMs }: ExpireRequest): ExpireResult {
+export function expireRuntime(store: ModelStore, request: ExpireRequest): ExpireResult {
+  const { id, staleMs } = request;
   const beatAt = store.runtimes.get(id)?.beatAt ?? Infinity;
-  const isGone = staleMs === null ? store.runtimes.has(id) : beatAt <= store.now - staleMs;
+  const isSilent = staleMs === null || beatAt <= store.now - staleMs;
+  const isGone = store.runtimes.has(id) && isSilent && beatAt <= (request.beatAt ?? Infinity);
   if (!isGone) return { expired: false, instances: 0, tasks: 0 };
   store.runtimes.delete(id);
   const { instances, tasks } = heldBy(store, id);
+  const blame = blameOf({ instances, tasks });
   for (const instance of instances) {
-    instance.lease = null; // and what is held against it stays
+    instance.lease = null; // and what is held against it stays, if it is to blame
+    const isToBlame = instance.stepsOpen ? blame.steps : blame.turns;
+    if (instance.suspicion > 1 && !isToBlame) instance.suspicion--;
     if (instance.stepsOpen) store.wake(instance);
   }
   for (const task of tasks) {
-    bury(task);
+    bury(task, blame.tasks);
     Object.assign(task, { lease: null, availableAt: store.now });
   }
   return { expired: true, instances: instances.length, tasks: tasks.length };
+}
+
+function blameOf({ instances, tasks }: ReturnType<typeof heldBy>): Blame {
+  return blameFor({
+    suspects: instances.filter(({ suspicion }) => suspicion > 1).length,
+    unproven: instances.filter(({ suspicion }) => suspicion > 0).length,
+    stepping: instances.filter(({ stepsOpen }) => stepsOpen).length,
+    marked: tasks.filter(({ deaths }) => deaths > 0).length,
+  });
 }
 
 export function removeRuntime(store: ModelStore, id: string): void {

@@ -31,7 +31,9 @@ export function turn(store: ModelStore, item: TurnItem): CommitResult {
   record.lastEvent = item.row?.last ?? record.lastEvent;
   held.blockedBy.clear();
   if (version !== null) [record.version, held.replayVersion] = [version, item.replayVersion];
-  Object.assign(held, { lastCommit: item.commitId, suspicion: 0, stepsOpen: item.stepsOpen });
+  Object.assign(held, { lastCommit: item.commitId, stepsOpen: item.stepsOpen });
+  if (isEnd || (item.row !== null && item.keepsSuspicion !== true)) held.suspicion = 0;
+  else if (item.release) held.suspicion = Math.max(held.suspicion - 1, 0);
   if (item.release || isEnd) held.lease = null;
   if (isEnd) {
     const { status, output, error } = change;

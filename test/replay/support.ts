@@ -255,6 +255,7 @@ class Driven<I> {
       stamp: 0,
       usedAt: 0,
       suspect: false,
+      leasedAt: 0,
     };
     const { captureSources } = options;
     this.run = makeRun(this.#held, {

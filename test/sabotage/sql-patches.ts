@@ -70,8 +70,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "an orderly release leaves a suspicion behind",
     file: "leases.ts",
-    from: "lease_until = NULL, suspicion = 0\n      WHERE key = ? AND lease_token = ? RETURNING",
-    to: "lease_until = NULL\n      WHERE key = ? AND lease_token = ? RETURNING",
+    from: "suspicion = max(suspicion - 1, 0)\n      WHERE key = ? AND lease_token = ? RETURNING",
+    to: "suspicion = suspicion\n      WHERE key = ? AND lease_token = ? RETURNING",
     in: "suspicion",
   },
   {
@@ -224,7 +224,7 @@ const SQLITE: readonly Change[] = [
   {
     bug: "the first death makes a suspect",
     file: "runtimes.ts",
-    from: "suspect = (deaths >= 1)",
+    from: "suspect = (deaths > 0)",
     to: "suspect = (deaths >= 0)",
     in: "task suspects|liveness",
   },
@@ -346,9 +346,9 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "an orderly release leaves a suspicion behind",
     file: "leases.ts",
-    from: "lease_until = NULL, suspicion = 0\n        FROM",
-    to: "lease_until = NULL\n        FROM",
-    in: "suspicion\\W+an orderly release clears the suspicion",
+    from: "suspicion = greatest(i.suspicion - 1, 0)\n        FROM",
+    to: "suspicion = i.suspicion\n        FROM",
+    in: "suspicion\\W+an orderly release takes back its own lease",
   },
   {
     bug: "who has open steps and no message is given back as if he had nothing to do",
@@ -423,8 +423,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "the second death does not make a suspect, the third does",
     file: "task-takes.ts",
-    from: "c.death = 1 AND t.deaths >= 1",
-    to: "c.death = 1 AND t.deaths > 1",
+    from: "c.overdue AND t.deaths >= 1",
+    to: "c.overdue AND t.deaths > 1",
     in: "task suspects\\W+a lease that runs out is a death",
   },
   {
@@ -486,7 +486,7 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "the first death makes a suspect",
     file: "runtimes.ts",
-    from: "suspect = (deaths >= 1)",
+    from: "suspect = (deaths > 0)",
     to: "suspect = (deaths >= 0)",
     in: "task suspects\\W+the death of its owner counts once for every task it held and makes none suspect yet",
   },

@@ -4,6 +4,8 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -44,6 +46,8 @@ function run(
   const file = fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", file, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    // Tests that start dozens of processes one after the other compile the sources once.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "perdure-compile-cache") },
     ...user,
   });
   const said: Said[] = [];

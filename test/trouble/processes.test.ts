@@ -90,7 +90,7 @@ describe("a turn that never ends its microtasks", () => {
 
 describe("an activity that ends its own process", () => {
   test.each(["exit", "SIGKILL"] as const)(
-    "by %s becomes poison after its third death; its fifty bystanders all complete",
+    "by %s becomes poison after its third death that counts; its fifty bystanders all complete",
     async (how) => {
       const { path, client } = await fileStore();
       const options: RuntimeOptions = { attemptsMax: 3, beatMs: 200, stallMs: 20_000 };
@@ -113,8 +113,10 @@ describe("an activity that ends its own process", () => {
         else endings.push(end);
         if (endings.length > 5) throw new Error("It goes on killing.");
       }
-      expect(endings).toEqual(Array.from({ length: 3 }, () => (how === "exit" ? 7 : "SIGKILL")));
-      expect(attempts).toEqual([1, 2, 3]);
+      // The second death may fall into the time when bystanders run again, and then counts for none of them.
+      expect([3, 4]).toContain(endings.length);
+      expect(new Set(endings)).toEqual(new Set([how === "exit" ? 7 : "SIGKILL"]));
+      expect([...new Set(attempts)]).toEqual([1, 2, 3]);
       const [told, ...others] = await done;
       expect(told).toMatchObject({
         code: "ACTIVITY_FAILED",
@@ -122,9 +124,8 @@ describe("an activity that ends its own process", () => {
         attempts: 3,
         message: expect.stringMatching(/^poison: activity kill#2 exceeded 3 attempts \(max 3\)/),
       });
-      // The first two deaths count for all who were under way; after them suspects run one at a time, and none of
-      // the later ones counts for a bystander.
-      for (const attempt of others) expect([2, 3]).toContain(attempt);
+      // Only the first death counts for a bystander.
+      for (const attempt of others) expect(attempt).toBe(2);
     },
   );
 });

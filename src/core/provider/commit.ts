@@ -119,6 +119,11 @@ export interface TurnItem {
   readonly state: StateChange | null;
   /** JSON text of OrchestrationCancelRequested when this turn took one. */
   readonly cancelRequested: string | null;
+  /**
+   * Set: this commit adds events, and still clears no suspicion, because a step that was open when the instance was
+   * leased is still open (N4).
+   */
+  readonly keepsSuspicion?: true;
   /** Inline steps are open: whoever takes over has something to do although no message says so. */
   readonly stepsOpen: boolean;
   readonly release: boolean;
@@ -238,6 +243,8 @@ export interface BlockItem {
   readonly reason: string;
   /** The runtime that found it: it does not try again (semantics 5). */
   readonly by: string;
+  /** A quarantine, found under this code: no runtime that registers the same code tries again (9a, N5). */
+  readonly code?: string;
 }
 /** Gives an instance's lease back. */
 export interface ReleaseInstanceItem {

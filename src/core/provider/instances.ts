@@ -4,8 +4,11 @@
 //   N2. A terminal execution never changes again, except by delete (I11).
 //   N3. A lease is (owner, token[, until]); every write that needs it compares the token (I2). `paused` and
 //       `blocked` instances are not leased.
-//   N4. `suspicion` counts cold leases in a row after which no commit came (semantics 9a): raised by the
-//       lease itself, cleared by every commit and every orderly release.
+//   N4. `suspicion` counts cold leases in a row that brought no new event (semantics 9a). The lease raises it; an
+//       orderly release, and a death for which the instance is not to blame (blame.ts), take that back. A commit that
+//       adds events clears it, unless a step that was open when the lease was taken is still open.
+//   N5. A quarantine is remembered by the code it was found under: only a runtime with other code is given the
+//       instance again, until it is unblocked. Its count stays one below the next quarantine.
 
 import type { MaybeDamaged } from "../checksum.ts";
 import type { ParentLink } from "../history-events.ts";
@@ -95,7 +98,7 @@ export interface LeasedInstance {
   readonly priority: number;
   /** Events up to this one were copied by a fork: compared loosely, carried out anew; 0: none. */
   readonly copiedUntil: number;
-  /** Cold leases in a row before this one that no commit followed. */
+  /** Cold leases in a row before this one that brought no new event. */
   readonly suspicion: number;
   /** False: the caller held it already; its token is unchanged and `history` is empty. */
   readonly fresh: boolean;
@@ -114,6 +117,11 @@ export interface LeaseInstancesRequest extends Ageing {
    * and so on behind it when a later replay version than 1 wrote the history.
    */
   readonly targets: readonly string[];
+  /**
+   * One fingerprint per target, in the same order: the code that this runtime registers for it. A quarantined instance
+   * is given only to a runtime whose code it was not quarantined under; without `codes` to no runtime (N5).
+   */
+  readonly codes?: readonly string[];
   /** Whether one suspect may be taken; it then comes alone. */
   readonly allowSuspect: boolean;
   readonly leaseMs?: number;

@@ -6,8 +6,8 @@
 //   K3. Filters (registered names, tags) are applied before the limit, so that a task nobody here can take
 //       starves no other (semantics 14).
 //   K4. `attempt` counts entered runs that ended in a failure or in a death, of their owner or of what ran them;
-//       `deaths` the latter alone. The second death makes a task suspect; suspects are leased one at a time
-//       (semantics 13).
+//       `deaths` the latter alone. The second death makes a task suspect; suspects are leased one at a time. From
+//       then on a death of its owner counts only if the task is to blame (blame.ts, semantics 13).
 
 import type { MaybeDamaged } from "../checksum.ts";
 import type { NodeMetadata } from "../history-events.ts";

@@ -48,7 +48,7 @@ import { startWithEvents } from "./start-with-events.ts";
 import { starting } from "./starting.ts";
 import { visibleState } from "./state.ts";
 import { stepOutcomes } from "./step-outcomes.ts";
-import { suspicion } from "./suspicion.ts";
+import { quarantine, suspicion } from "./suspicion.ts";
 import { taskRetry } from "./task-retry.ts";
 import { taskSuspects } from "./task-suspects.ts";
 import { taskTags } from "./task-tags.ts";
@@ -111,6 +111,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   madeUpRequests,
   blocked,
   unblock,
+  quarantine,
   suspicion,
   visibleState,
   keyValueContract,

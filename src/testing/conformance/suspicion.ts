@@ -1,8 +1,18 @@
 // Suspicion: instances whose cold leases are not followed by a commit (semantics 9a, N4).
 
 import { expect } from "vitest";
+import type { LeaseInstancesRequest } from "../../core/provider/index.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, BETA, eventText, heldFrom, registration, sendItem } from "./fixture.ts";
+import {
+  ALPHA,
+  BETA,
+  eventText,
+  GAMMA,
+  heldFrom,
+  registration,
+  sendItem,
+  TARGETS,
+} from "./fixture.ts";
 import type { Setup } from "./setup.ts";
 
 /** Leases the instance to a runtime of its own, which then dies. */
@@ -12,6 +22,72 @@ async function dieWith(setup: Setup, id: string, owner: string): Promise<number>
   await setup.die(owner);
   return leased.suspicion;
 }
+
+const REASON = '{"code":"QUARANTINE"}';
+
+/** Quarantined by ALPHA under the code "one". */
+async function quarantined(setup: Setup): Promise<void> {
+  await setup.start("a");
+  for (const owner of ["first", "second", "third"]) await dieWith(setup, "a", owner);
+  const { key, token } = await setup.leaseOnly("a", ALPHA, { allowSuspect: true });
+  const item = { kind: "block", key, token, reason: REASON, by: ALPHA, code: "one" } as const;
+  expect(await setup.commit(item)).toEqual({ kind: "done" });
+}
+
+function withCode(code: string): Partial<LeaseInstancesRequest> {
+  return { allowSuspect: true, codes: TARGETS.map(() => code) };
+}
+
+export const quarantine: ContractSubject = {
+  subject: "quarantine",
+  cases: [
+    {
+      title: "a quarantined instance is left alone by every runtime with the same code (9a, N5)",
+      async run(setup) {
+        await quarantined(setup);
+        await setup.provider.registerRuntime(registration({ id: GAMMA }));
+        for (const owner of [ALPHA, BETA, GAMMA]) {
+          await setup.leaseNothing(owner, withCode("one"));
+          await setup.leaseNothing(owner, { allowSuspect: true });
+        }
+        expect(await setup.read("a")).toMatchObject({ blocked: REASON });
+      },
+    },
+    {
+      title:
+        "other code may try it, and its first death is enough for the next quarantine (9a, N5)",
+      async run(setup) {
+        await quarantined(setup);
+        const trial = await setup.leaseOnly("a", BETA, withCode("two"));
+        expect(trial).toMatchObject({ suspicion: 2 });
+        await setup.die(BETA);
+        await setup.leaseNothing(ALPHA, withCode("one"));
+        const { key, token, suspicion } = await setup.leaseOnly("a", ALPHA, withCode("two"));
+        expect(suspicion).toBe(3);
+        const block = { kind: "block", key, token, reason: REASON, by: ALPHA } as const;
+        await setup.commit({ ...block, code: "two" });
+        for (const code of ["one", "two"]) await setup.leaseNothing(ALPHA, withCode(code));
+        expect(await setup.leaseOnly("a", ALPHA, withCode("three"))).toMatchObject({
+          suspicion: 2,
+        });
+      },
+    },
+    {
+      title:
+        "after an unblock every runtime may try it, and the count has not begun again (9a, N5)",
+      async run(setup) {
+        await quarantined(setup);
+        await setup.commit({ kind: "unblock", id: "a" });
+        const again = await setup.leaseOnly("a", ALPHA, withCode("one"));
+        expect(again).toMatchObject({ suspicion: 2 });
+        await setup.turn(heldFrom(again), { events: [eventText()] });
+        await setup.commit(sendItem({ id: "a" }));
+        await setup.die(ALPHA);
+        expect(await setup.leaseOnly("a", BETA)).toMatchObject({ suspicion: 0 });
+      },
+    },
+  ],
+};
 
 export const suspicion: ContractSubject = {
   subject: "suspicion",
@@ -77,7 +153,7 @@ export const suspicion: ContractSubject = {
       },
     },
     {
-      title: "a commit clears the suspicion (N4)",
+      title: "a commit that adds events clears the suspicion (N4)",
       async run(setup) {
         await setup.start("a");
         await dieWith(setup, "a", "victim");
@@ -85,6 +161,75 @@ export const suspicion: ContractSubject = {
         await setup.turn(held, { events: [eventText()] });
         await setup.die(ALPHA);
         expect(await setup.leaseOnly("a", BETA)).toMatchObject({ suspicion: 0 });
+      },
+    },
+    {
+      title: "a commit without events clears nothing (N4)",
+      async run(setup) {
+        await setup.start("a");
+        await dieWith(setup, "a", "victim");
+        const held = heldFrom(await setup.leaseOnly("a", ALPHA, { allowSuspect: true }));
+        await setup.turn(held, { stepsOpen: true });
+        await setup.die(ALPHA);
+        const again = await setup.leaseOnly("a", BETA, { allowSuspect: true });
+        expect(again).toMatchObject({ suspicion: 2 });
+        // With its release it takes back its own lease.
+        await setup.turn(heldFrom(again), { release: true });
+        await setup.commit(sendItem({ id: "a" }));
+        expect(await setup.leaseOnly("a", BETA, { allowSuspect: true })).toMatchObject({
+          suspicion: 2,
+        });
+      },
+    },
+    {
+      title: "a commit with events clears nothing while a step of an earlier lease is open (N4)",
+      async run(setup) {
+        await setup.start("a");
+        await dieWith(setup, "a", "victim");
+        const held = heldFrom(await setup.leaseOnly("a", ALPHA, { allowSuspect: true }));
+        const step = { stepsOpen: true, keepsSuspicion: true } as const;
+        await setup.turn(held, { events: [eventText()], ...step });
+        await setup.die(ALPHA);
+        expect(await setup.leaseOnly("a", BETA, { allowSuspect: true })).toMatchObject({
+          suspicion: 2,
+        });
+      },
+    },
+    {
+      title: "a suspect with an open step is not blamed while another step is open there (9a)",
+      async run(setup) {
+        await setup.start("a");
+        await dieWith(setup, "a", "victim");
+        const held = heldFrom(await setup.leaseOnly("a", ALPHA, { allowSuspect: true }));
+        await setup.turn(held, { stepsOpen: true });
+        const other = await setup.hold("b");
+        await setup.turn(other, { events: [eventText()], stepsOpen: true });
+        await setup.die(ALPHA);
+        const { instances } = await setup.lease(BETA, { allowSuspect: true });
+        const [first] = instances;
+        if (first?.id === "b") {
+          expect(await setup.leaseOnly("a", BETA, { allowSuspect: true })).toMatchObject({
+            suspicion: 1,
+          });
+        } else expect(first).toMatchObject({ id: "a", suspicion: 1 });
+      },
+    },
+    {
+      title: "a suspect is not blamed while a task with a death is with the same runtime (9a, 13)",
+      async run(setup) {
+        await setup.start("a");
+        await dieWith(setup, "a", "victim");
+        const task = await setup.hold("b", { owner: BETA });
+        await setup.schedule(task);
+        await setup.provider.registerRuntime(registration({ id: "second" }));
+        await setup.leaseOneTask("second");
+        await setup.die("second");
+        await setup.leaseOneTask(ALPHA);
+        await setup.leaseOnly("a", ALPHA, { allowSuspect: true });
+        await setup.die(ALPHA);
+        expect(await setup.leaseOnly("a", BETA, { allowSuspect: true })).toMatchObject({
+          suspicion: 1,
+        });
       },
     },
     {
@@ -100,23 +245,30 @@ export const suspicion: ContractSubject = {
       },
     },
     {
-      title: "an orderly release clears the suspicion (N4)",
+      title: "an orderly release takes back its own lease, and no more (N4)",
       async run(setup) {
         await setup.start("a");
         await dieWith(setup, "a", "victim");
         const { key, token } = await setup.leaseOnly("a", ALPHA, { allowSuspect: true });
         await setup.commit({ kind: "releaseInstance", key, token });
-        expect(await setup.leaseOnly("a", BETA)).toMatchObject({ suspicion: 0 });
+        const again = await setup.leaseOnly("a", BETA, { allowSuspect: true });
+        expect(again).toMatchObject({ suspicion: 1 });
+        await setup.turn(heldFrom(again), { events: [eventText()] });
+        await setup.commit({ kind: "releaseInstance", key, token: again.token });
+        await setup.commit(sendItem({ id: "a" }));
+        expect(await setup.leaseOnly("a", ALPHA)).toMatchObject({ suspicion: 0 });
       },
     },
     {
-      title: "an orderly goodbye clears the suspicion (N4)",
+      title: "an orderly goodbye takes back its own lease, and no more (N4)",
       async run(setup) {
         await setup.start("a");
         await dieWith(setup, "a", "victim");
         await setup.leaseOnly("a", ALPHA, { allowSuspect: true });
         await setup.provider.removeRuntime(ALPHA);
-        expect(await setup.leaseOnly("a", BETA)).toMatchObject({ suspicion: 0 });
+        expect(await setup.leaseOnly("a", BETA, { allowSuspect: true })).toMatchObject({
+          suspicion: 1,
+        });
       },
     },
     {

@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import type { LeasedTask, RetryItem } from "../../core/provider/index.ts";
 import type { ContractSubject } from "./contract-case.ts";
-import { ALPHA, BETA, GAMMA, outcomeText, registration } from "./fixture.ts";
+import { ALPHA, BETA, eventText, GAMMA, outcomeText, registration } from "./fixture.ts";
 import type { Setup } from "./setup.ts";
 
 /** Tasks of an instance of BETA's that ALPHA and then another hold and die with. */
@@ -45,15 +45,51 @@ export const taskSuspects: ContractSubject = {
       },
     },
     {
-      title: "the second death makes every task that was held suspect (K4)",
+      title:
+        "the second death makes every task that was held suspect, and counts for none of several (K4)",
       async run(setup) {
         await suspects(setup, 2);
         const record = await setup.provider.readInstance("a");
         const address = { key: record?.key ?? 0, execution: 1 };
         expect(await setup.provider.readTasks(address)).toMatchObject([
-          { attempt: 2, suspect: true, owner: null },
-          { attempt: 2, suspect: true, owner: null },
+          { attempt: 1, suspect: true, owner: null },
+          { attempt: 1, suspect: true, owner: null },
         ]);
+      },
+    },
+    {
+      title:
+        "a death while an instance of the same owner has an open step counts for no suspect (13)",
+      async run(setup) {
+        await suspects(setup, 1);
+        await setup.provider.registerRuntime(registration({ id: GAMMA }));
+        const other = await setup.hold("b", { owner: GAMMA });
+        await setup.turn(other, { events: [eventText()], stepsOpen: true });
+        await setup.leaseOneTask(GAMMA, { allowSuspect: true });
+        await setup.die(GAMMA);
+        expect(await setup.leaseOneTask(BETA, { allowSuspect: true })).toMatchObject({
+          suspect: true,
+          deaths: 2,
+          attempt: 2,
+        });
+      },
+    },
+    {
+      title:
+        "a death while a suspect instance is with the same owner counts for no suspect task (13)",
+      async run(setup) {
+        await suspects(setup, 1);
+        await setup.start("b");
+        for (const owner of ["one", GAMMA]) {
+          await setup.provider.registerRuntime(registration({ id: owner }));
+          await setup.leaseOnly("b", owner, { allowSuspect: true });
+          if (owner === GAMMA) await setup.leaseOneTask(GAMMA, { allowSuspect: true });
+          await setup.die(owner);
+        }
+        expect(await setup.leaseOneTask(BETA, { allowSuspect: true })).toMatchObject({ deaths: 2 });
+        expect(await setup.leaseOnly("b", BETA, { allowSuspect: true })).toMatchObject({
+          suspicion: 1,
+        });
       },
     },
     {

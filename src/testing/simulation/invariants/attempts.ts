@@ -70,8 +70,10 @@ function activityFaults(
   const isDeadline = failed !== null && failed.attempts === 0;
   if (outcome === undefined || !("attempts" in outcome) || isDeadline) return found;
   const isPoison = failed?.failure.category === "poison";
-  const expected = retries + deaths + (isPoison ? 0 : 1);
-  if (outcome.attempts !== expected) {
+  // The first death counts; a further one only if the task was alone (semantics 13).
+  const own = retries + (isPoison ? 0 : 1);
+  const least = own + Math.min(deaths, 1);
+  if (outcome.attempts < least || outcome.attempts > own + deaths) {
     found.push(
       `16: ${where} records ${outcome.attempts} attempts; ${retries} failed and ${deaths} died before`,
     );
