@@ -1,6 +1,7 @@
 // From the arguments of a builder's call to what it collects.
 
 import { stranger, type Members } from "../core/known-members.ts";
+import { LEVELS_MAX, TOO_DEEP } from "./paths.ts";
 import type { ChildOptions, ForkOptions, LoopOptions, WaitOptions } from "./builder-types.ts";
 import {
   isActivity,
@@ -57,9 +58,19 @@ export function workOf(run: unknown, options: unknown): PlannedWork {
   return { run, options: { ...(options as PlannedWork["options"]) } }; // judged by `build()`
 }
 
+/** Branches that are being built within each other. Building is synchronous. */
+let depth = 0;
+
 export function branchPlan(branch: unknown, start: object, what: string): Plan {
   if (typeof branch !== "function") return [mistake(`${what} is a function of a builder`)];
-  const built: unknown = (branch as (f: object) => unknown)(start);
+  if (depth > LEVELS_MAX) return [mistake(TOO_DEEP)];
+  depth += 1;
+  let built: unknown;
+  try {
+    built = (branch as (f: object) => unknown)(start);
+  } finally {
+    depth -= 1;
+  }
   if (typeof built === "object" && built !== null && "~plan" in built)
     return built["~plan"] as Plan; // a builder's own
   return [mistake(`${what} must give back the builder: (f) => f.then(…)`)];

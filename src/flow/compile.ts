@@ -9,7 +9,15 @@ import type { StandardSchema } from "../core/standard-schema.ts";
 import type { TaskOptions } from "./builder-types.ts";
 import type { FlowNode, Json, Keyed, WorkDefinition } from "./definition.ts";
 import { isJson } from "./json.ts";
-import { deferPath, branchPrefix, itemsPath, keyPath, OTHERWISE } from "./paths.ts";
+import {
+  branchPrefix,
+  deferPath,
+  itemsPath,
+  keyPath,
+  LEVELS_MAX,
+  OTHERWISE,
+  TOO_DEEP,
+} from "./paths.ts";
 import {
   isActivity,
   type Plan,
@@ -53,6 +61,7 @@ const OPTION_NAMES: readonly string[] = [
 
 export class Compilation {
   readonly problems: string[] = [];
+  #depth = 0;
   /** By path. */
   readonly functions = new Map<string, OwnFunction>();
   /** Activities that were given as such, by name. */
@@ -66,7 +75,16 @@ export class Compilation {
   }
 
   nodes(plan: Plan, prefix: string): readonly FlowNode[] {
-    return plan.flatMap((node) => this.#node(node, prefix, prefix + node.id));
+    if (this.#depth > LEVELS_MAX) {
+      if (!this.problems.includes(TOO_DEEP)) this.problems.push(TOO_DEEP);
+      return [];
+    }
+    this.#depth += 1;
+    try {
+      return plan.flatMap((node) => this.#node(node, prefix, prefix + node.id));
+    } finally {
+      this.#depth -= 1;
+    }
   }
 
   #node(node: PlannedNode, prefix: string, path: string): readonly FlowNode[] {

@@ -6,6 +6,7 @@ import { BACKOFF_KINDS } from "../core/retry-policy.ts";
 import { PerdureError } from "../core/errors.ts";
 import { DEFINITION_FORMAT, type FlowDefinition } from "./definition.ts";
 import { isJson } from "./json.ts";
+import { LEVELS_MAX, TOO_DEEP } from "./paths.ts";
 
 type Check = (value: unknown, where: string, problems: string[]) => void;
 interface Members {
@@ -160,10 +161,28 @@ const definition = object({
   optional: { description: text, metadata: json, compactAfter: number },
 });
 
+/** Of a value's members within each other: a level of a flow is up to four of them. A cycle is deeper than any bound. */
+const MEMBERS_DEEP_MAX = 4 * LEVELS_MAX + 100;
+
+function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MEMBERS_DEEP_MAX) return true;
+    const inner = new Set<unknown>();
+    for (const member of level) {
+      if (typeof member !== "object" || member === null) continue;
+      for (const next of Object.values(member)) inner.add(next);
+    }
+    level = [...inner];
+  }
+  return false;
+}
+
 /** The definition that a value is; INVALID_ARGUMENT with everything that is wrong. */
 export function parseDefinition(value: unknown): FlowDefinition {
   const problems: string[] = [];
-  definition(value, "definition", problems);
+  if (isTooDeep(value)) problems.push(TOO_DEEP);
+  else definition(value, "definition", problems);
   if (problems.length > 0) {
     throw new PerdureError(
       "INVALID_ARGUMENT",

@@ -40,6 +40,11 @@ export function definitionPath(path: string): string {
 }
 
 /** The levels right below a node. */
+/** How deep levels of a flow may lie within each other: each is a few frames on the stack of whatever walks them. */
+export const LEVELS_MAX = 100;
+/** What a flow that is deeper is told. */
+export const TOO_DEEP = `the flow has more than ${LEVELS_MAX} levels within each other`;
+
 export function levelsOf(node: FlowNode, prefix: string): readonly Level[] {
   const path = prefix + node.id;
   switch (node.kind) {

@@ -5,7 +5,7 @@ import { parseName } from "../core/ids.ts";
 import { parseVersion } from "../core/semver.ts";
 import type { FlowDefinition, FlowNode, Keyed } from "./definition.ts";
 import { ownActivityName } from "./hash.ts";
-import { levelsOf, walk, worksOf } from "./paths.ts";
+import { levelsOf, LEVELS_MAX, TOO_DEEP, walk, worksOf } from "./paths.ts";
 
 /** Sentences; none: the definition is sound. */
 export function structureProblems(definition: FlowDefinition): string[] {
@@ -41,7 +41,13 @@ export function refusal(check: () => unknown): string[] {
   }
 }
 
-function levelProblems(nodes: readonly FlowNode[], prefix: string, isWhole: boolean): string[] {
+function levelProblems(
+  nodes: readonly FlowNode[],
+  prefix: string,
+  isWhole: boolean,
+  depth = 0,
+): string[] {
+  if (depth > LEVELS_MAX) return [TOO_DEEP];
   const problems: string[] = [];
   // A catch and what it watches over are one level (PA2): its ids are looked at once, from the outermost.
   if (isWhole) problems.push(...duplicateIds(nodes, prefix));
@@ -53,7 +59,9 @@ function levelProblems(nodes: readonly FlowNode[], prefix: string, isWhole: bool
     problems.push(...idProblems(node.id, `the id of ${node.kind} "${path}"`));
     problems.push(...nodeProblems(node, path));
     for (const level of levelsOf(node, prefix)) {
-      problems.push(...levelProblems(level.nodes, level.prefix, level.prefix !== prefix));
+      problems.push(
+        ...levelProblems(level.nodes, level.prefix, level.prefix !== prefix, depth + 1),
+      );
     }
   }
   return problems;
