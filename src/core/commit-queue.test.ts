@@ -95,3 +95,13 @@ test("CQ4: the release of a lease stays behind an outcome that needs the lease",
   queue.add({ kind: "releaseInstance", key: 8, token: 1 }, 27);
   expect(groupsOf(queue)).toEqual([[...numbers(0, 20), 27], numbers(20, 27)]);
 });
+
+test("a large item that short ones passed still counts as waiting", () => {
+  const queue = queueOf([...many(40, { bytes: 50_000 }), ...many(3)]);
+  const { added } = queue;
+  expect(queue.takeGroup()).toContain(42);
+  expect(queue.holdsBefore(added)).toBe(true);
+  queue.add(send("later", 100), 43);
+  while (queue.length > 1) queue.takeGroup();
+  expect(queue.holdsBefore(added)).toBe(false);
+});

@@ -24,17 +24,29 @@ interface Entry<T> {
   readonly value: T;
   readonly item: CommitItem;
   readonly bytes: number;
+  readonly number: number;
 }
 
 export class CommitQueue<T> {
   #entries: Entry<T>[] = [];
+  #added = 0;
 
   get length(): number {
     return this.#entries.length;
   }
+  /** How many items were ever added. */
+  get added(): number {
+    return this.#added;
+  }
+
+  /** Whether an item waits that was added when fewer than `added` had been. Short items may have passed it. */
+  holdsBefore(added: number): boolean {
+    const oldest = this.#entries[0];
+    return oldest !== undefined && oldest.number < added;
+  }
 
   add(item: CommitItem, value: T): void {
-    this.#entries.push({ value, item, bytes: commitSize(item) });
+    this.#entries.push({ value, item, bytes: commitSize(item), number: this.#added++ });
   }
 
   /** Takes the next group. */

@@ -117,10 +117,10 @@ export class Committer {
 
   /** Resolves when everything that was submitted before this call has its answer, and its caller has acted on it. */
   async answered(): Promise<void> {
-    const last = this.#queue.at(-1);
+    const next = this.#queue.added;
     const macrotask = (): Promise<void> =>
       new Promise((resolve) => this.#environment.immediate(resolve));
-    while (last !== undefined && this.#queue.includes(last)) {
+    while (this.#queue.holdsBefore(next)) {
       await (this.#unanswered.size > 0 ? Promise.race(this.#unanswered) : macrotask());
     }
     await Promise.all(this.#unanswered);
