@@ -4,8 +4,17 @@
 //   D2. A parent that waits for a child hears of its end.
 //   D3. The whole tree is locked before anything is judged; a turn that was under way may have added to it, so it is
 //       looked at until it stays as it is.
+//   D4. A sweep waits for no lock: it skips an instance, and a whole tree, that another transaction is changing. So it
+//       cannot take part in a deadlock. Descendants are read again after they were locked; a tree that has changed in
+//       between is left for the next sweep.
 
-import type { DeleteResult, Removed } from "../core/provider/admin.ts";
+import type {
+  DeletedEnded,
+  DeleteEndedRequest,
+  DeleteResult,
+  Removed,
+} from "../core/provider/admin.ts";
+import { endCursor, endPlace } from "../core/provider/end-cursor.ts";
 import { TERMINAL_STATUSES } from "../core/provider/instances.ts";
 import { DELETED } from "../core/provider/outcomes.ts";
 import { plain } from "./column-arrays.ts";
@@ -28,6 +37,9 @@ export class Deletions {
   readonly #tasks: Tasks;
   readonly #endings: Endings;
   readonly #notifier: Notifier;
+  readonly #selectEnded: Statement;
+  readonly #selectTrees: Statement;
+  readonly #lockFree: Statement;
   readonly #selectTree: Statement;
   readonly #delete: Statement;
   readonly #deleteMessages: Statement;
@@ -46,6 +58,24 @@ export class Deletions {
     this.#tasks = parts.tasks;
     this.#endings = parts.endings;
     this.#notifier = parts.notifier;
+    this.#selectEnded = connection.prepare(`
+      SELECT key, completed_at FROM @instances
+      WHERE failed = ($1::text <> 'completed') AND status = $1::text AND completed_at < $2::bigint
+        AND parent_id IS NULL AND (completed_at, key) > ($3::bigint, $4::bigint)
+      ORDER BY completed_at, key LIMIT $5::bigint FOR NO KEY UPDATE SKIP LOCKED`);
+    this.#lockFree = connection.prepare(`
+      SELECT i.key FROM unnest($1::bigint[]) AS k (key)
+      JOIN @instances AS i ON ${probe("i.key", "k.key")} FOR NO KEY UPDATE OF i SKIP LOCKED`);
+    this.#selectTrees = connection.prepare(`
+      WITH RECURSIVE tree AS (
+        SELECT i.key AS root, i.key, i.id, i.status
+        FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
+        UNION
+        SELECT tree.root, child.key, child.id, child.status FROM tree CROSS JOIN LATERAL (
+          SELECT c.key, c.id, c.status FROM @instances AS c WHERE c.parent_id = tree.id OFFSET 0
+        ) AS child
+      )
+      SELECT root, key, id, status FROM tree`);
     this.#selectTree = connection.prepare(`
       WITH RECURSIVE tree AS (
         SELECT key, id, status FROM @instances WHERE id = $1
@@ -83,6 +113,41 @@ export class Deletions {
       if (isLive(root)) await this.#endings.tellParent(statements, root, DELETED, news);
       return { kind: "deleted", ...(await this.#removeAll(statements, tree, news)) };
     });
+  }
+
+  deleteEnded(request: DeleteEndedRequest): Promise<DeletedEnded> {
+    const { status, completedBefore, limit, cursor } = request;
+    return this.#notifier.transact(async (statements, news) => {
+      const values = [status, Math.floor(completedBefore), ...endPlace(cursor), limit];
+      const roots = await statements.run(this.#selectEnded, values);
+      const gone = await this.#endedTrees(statements, roots);
+      const last = roots.length < limit ? undefined : roots.at(-1);
+      const next =
+        last === undefined ? null : endCursor(integer(last, "completed_at"), integer(last, "key"));
+      const removed = gone.length === 0 ? NOTHING : await this.#removeAll(statements, gone, news);
+      return { ...removed, cursor: next };
+    });
+  }
+
+  /** D4: the members of those trees that have ended as a whole, all of them locked. */
+  async #endedTrees(statements: Statements, roots: readonly Row[]): Promise<readonly Row[]> {
+    if (roots.length === 0) return [];
+    const keys = roots.map((row) => integer(row, "key"));
+    const locked = new Set(keys);
+    const seen = await statements.run(this.#selectTrees, [plain(keys)]);
+    const below = seen.map((row) => integer(row, "key")).filter((key) => !locked.has(key));
+    if (below.length === 0) return seen;
+    const free = await statements.run(this.#lockFree, [plain(below.toSorted((a, b) => a - b))]);
+    for (const row of free) locked.add(integer(row, "key"));
+    const members = await statements.run(this.#selectTrees, [plain(keys)]);
+    const kept = new Set(
+      members
+        .filter(
+          (row) => isLive({ status: text(row, "status") }) || !locked.has(integer(row, "key")),
+        )
+        .map((row) => integer(row, "root")),
+    );
+    return members.filter((row) => !kept.has(integer(row, "root")));
   }
 
   /** D3 */
@@ -148,6 +213,8 @@ export class Deletions {
     };
   }
 }
+
+const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
 
 function isLive({ status }: { readonly status: string }): boolean {
   return !(TERMINAL_STATUSES as readonly string[]).includes(status);

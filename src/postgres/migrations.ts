@@ -18,6 +18,7 @@ const FILES = [
   "0002-arrivals.sql",
   "0003-checksums.sql",
   "0004-request-digests.sql",
+  "0005-retention.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -37,6 +37,7 @@ import { StepTransactions, type StepConnections } from "./step-transactions.ts";
 import { TaskHolds } from "./task-holds.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { TaskTakes } from "./task-takes.ts";
+import { SweepClaims } from "./sweep-claim.ts";
 import { Tasks } from "./tasks.ts";
 import { SharedTransactions } from "./transactions.ts";
 import { TurnEnds } from "./turn-ends.ts";
@@ -60,6 +61,7 @@ export interface Parts {
   readonly keyValues: KeyValues;
   readonly listing: Listing;
   readonly deletions: Deletions;
+  readonly sweeps: SweepClaims;
   readonly pruning: Pruning;
   readonly metrics: Metrics;
   readonly queues: Queues;
@@ -121,6 +123,7 @@ export function assemble(connection: Connection, forSteps: StepConnections): Par
     peeks: new Peeks(connection),
     keyValues,
     listing: new Listing(connection),
+    sweeps: new SweepClaims(connection),
     deletions: new Deletions(connection, { instances, tasks, endings, notifier }),
     pruning: new Pruning(connection, instances, history),
     metrics: new Metrics(connection),

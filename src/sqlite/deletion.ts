@@ -4,7 +4,13 @@
 //   D2. A parent that waits for a child hears of its end.
 
 import type { StatementSync } from "node:sqlite";
-import type { DeleteResult, Removed } from "../core/provider/admin.ts";
+import type {
+  DeletedEnded,
+  DeleteEndedRequest,
+  DeleteResult,
+  Removed,
+} from "../core/provider/admin.ts";
+import { endCursor, endPlace } from "../core/provider/end-cursor.ts";
 import { TERMINAL_STATUSES } from "../core/provider/instances.ts";
 import { DELETED } from "../core/provider/outcomes.ts";
 import { integer, text, type Row } from "./columns.ts";
@@ -24,6 +30,7 @@ export class Deletions {
   readonly #tasks: Tasks;
   readonly #endings: Endings;
   readonly #notifier: Notifier;
+  readonly #selectEnded: StatementSync;
   readonly #selectTree: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteMessages: StatementSync;
@@ -42,6 +49,10 @@ export class Deletions {
     this.#tasks = parts.tasks;
     this.#endings = parts.endings;
     this.#notifier = parts.notifier;
+    this.#selectEnded = connection.prepare(`
+      SELECT key, id, completed_at FROM instances
+      WHERE status = ? AND completed_at < ? AND parent_id IS NULL AND (completed_at, key) > (?, ?)
+      ORDER BY completed_at, key LIMIT ?`);
     this.#selectTree = connection.prepare(`
       WITH RECURSIVE tree (key, id, status) AS (
         SELECT key, id, status FROM instances WHERE id = ?
@@ -68,6 +79,22 @@ export class Deletions {
       if (refusal !== null) return refusal;
       if (isLive(root)) this.#endings.tellParent(root, DELETED, transaction);
       return { kind: "deleted", ...this.#removeAll(tree, transaction) };
+    });
+  }
+
+  deleteEnded(request: DeleteEndedRequest): Promise<DeletedEnded> {
+    const { status, completedBefore, limit, cursor } = request;
+    return this.#notifier.write((transaction) => {
+      const [completedAt, key] = endPlace(cursor);
+      const roots = this.#selectEnded.all(status, completedBefore, completedAt, key, limit);
+      const gone = roots.flatMap((root) => {
+        const tree = this.#selectTree.all(text(root, "id"));
+        return tree.some((row) => isLive({ status: text(row, "status") })) ? [] : tree;
+      });
+      const last = roots.length < limit ? undefined : roots.at(-1);
+      const next =
+        last === undefined ? null : endCursor(integer(last, "completed_at"), integer(last, "key"));
+      return { ...this.#removeAll(gone, transaction), cursor: next };
     });
   }
 

@@ -19,6 +19,7 @@ const FILES = [
   "0002-checksums.sql",
   "0003-request-digests.sql",
   "0004-clock.sql",
+  "0005-retention.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

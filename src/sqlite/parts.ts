@@ -30,6 +30,7 @@ import { State } from "./state.ts";
 import { Statistics } from "./statistics.ts";
 import { StepOutcomes } from "./step-outcomes.ts";
 import { TaskQueue } from "./task-queue.ts";
+import { SweepClaims } from "./sweep-claim.ts";
 import { Tasks } from "./tasks.ts";
 import { Turns } from "./turn.ts";
 import { WaitingReport } from "./waiting.ts";
@@ -54,6 +55,7 @@ export interface Parts {
   readonly keyValues: KeyValues;
   readonly listing: Listing;
   readonly deletions: Deletions;
+  readonly sweeps: SweepClaims;
   readonly pruning: Pruning;
   readonly metrics: Metrics;
   readonly queues: Queues;
@@ -129,6 +131,7 @@ export function assemble(connection: Connection): Parts {
     peeks: new Peeks(connection),
     keyValues,
     listing: new Listing(connection),
+    sweeps: new SweepClaims(connection),
     deletions: new Deletions(connection, { instances, tasks, endings, notifier }),
     pruning: new Pruning(connection, instances, history),
     metrics: new Metrics(connection),

@@ -7,6 +7,8 @@ import { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import type {
+  DeletedEnded,
+  DeleteEndedRequest,
   DeleteResult,
   FoundPage,
   InstanceFilter,
@@ -18,6 +20,7 @@ import type {
   QueueRecord,
   Removed,
   StoreMetrics,
+  SweepClaim,
   WaitingRecord,
 } from "../core/provider/admin.ts";
 import type { CommitItem, CommitResult, SendItem, StartItem } from "../core/provider/commit.ts";
@@ -227,6 +230,14 @@ export class SqliteProvider implements Provider {
 
   deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult> {
     return this.#parts.deletions.delete(request);
+  }
+
+  deleteEnded(request: DeleteEndedRequest): Promise<DeletedEnded> {
+    return this.#parts.deletions.deleteEnded(request);
+  }
+
+  claimSweep(claim: SweepClaim): Promise<number | null> {
+    return this.#parts.sweeps.take(claim);
   }
 
   pruneExecutions(request: PruneRequest): Promise<Removed | null> {

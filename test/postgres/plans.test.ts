@@ -94,6 +94,7 @@ async function crowd(store: PostgresProvider): Promise<void> {
 
 /** One of each of the calls that a runtime makes all the time. */
 async function everything(store: PostgresProvider, id: string): Promise<void> {
+  await store.deleteEnded({ status: "completed", completedBefore: 1, limit: 100, cursor: null });
   const token = fresh();
   const item = startItem({ id, requestId: id, lease: { owner: ALPHA, token }, events: [] });
   const [started] = await store.commit([item]);

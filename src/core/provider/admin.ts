@@ -8,7 +8,7 @@
 //   AD5. Lists and searches read the columns they return and no others: their cost does not depend on the size of
 //        outputs.
 
-import type { FoundInstance, InstanceStatus, ListedInstance } from "./instances.ts";
+import type { FoundInstance, InstanceStatus, ListedInstance, TerminalStatus } from "./instances.ts";
 import type { KeyValueRecord } from "./state.ts";
 
 /** Which instances are meant: members are ANDed, an absent one matches everything, an empty list nothing. */
@@ -54,6 +54,25 @@ export interface Removed {
   readonly executions: number;
   readonly events: number;
   readonly messages: number;
+}
+/** Which ended instances a sweep deletes. */
+export interface DeleteEndedRequest {
+  readonly status: TerminalStatus;
+  readonly completedBefore: number;
+  /** How many instances without a parent are examined at most. */
+  readonly limit: number;
+  /** From the previous call; null: from the first. */
+  readonly cursor: string | null;
+}
+/** What one step of a sweep removed. */
+export interface DeletedEnded extends Removed {
+  /** Null: there are no more. */
+  readonly cursor: string | null;
+}
+/** Asks for the sweep; `held` is what the last call returned. */
+export interface SweepClaim {
+  readonly held: number | null;
+  readonly leaseMs: number;
 }
 /** What became of a deletion. */
 export type DeleteResult =
@@ -137,6 +156,13 @@ export interface AdminStore {
   /** Direct children, oldest first. */
   listChildren(id: string): Promise<readonly FoundInstance[]>;
   deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult>;
+  /**
+   * Deletes ended instances without a parent, oldest end first, each with its descendants, in one transaction. An
+   * instance with live descendants is left alone (AD3), and so is one that another transaction is changing.
+   */
+  deleteEnded(request: DeleteEndedRequest): Promise<DeletedEnded>;
+  /** Takes or renews the right to sweep, which one caller has at a time; null: another caller has it. */
+  claimSweep(claim: SweepClaim): Promise<number | null>;
   /** Null: there is no such instance. */
   pruneExecutions(request: PruneRequest): Promise<Removed | null>;
   readMetrics(): Promise<StoreMetrics>;

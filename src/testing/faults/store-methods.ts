@@ -46,6 +46,8 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   countInstances: "reads",
   listChildren: "reads",
   deleteInstance: "writes",
+  deleteEnded: "writes",
+  claimSweep: "lives",
   pruneExecutions: "writes",
   readMetrics: "reads",
   readQueues: "reads",
