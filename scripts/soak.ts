@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { Perdure } from "../src/index.ts";
+import { openAddress } from "../test/kill/store-address.ts";
 import { STORE_KINDS, storeUnderTest, type StoreKind } from "../test/kill/stores.ts";
 import { flatness } from "../test/soak/flatness.ts";
 import { runMixed, SOAK_WORK } from "../test/soak/workload.ts";
@@ -32,12 +33,14 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "perdure-soak-"));
   try {
     await using store = await storeUnderTest(chosenStore(values.store), folder);
-    const perdure = await Perdure.open(store.address, { register: SOAK_WORK });
+    const provider = await openAddress(store.address);
+    const perdure = await Perdure.open(provider, { register: SOAK_WORK });
     const loop = monitorEventLoopDelay({ resolution: 5 });
     loop.enable();
     const soak = new Soak(perdure, minutes * 60_000);
     await Promise.all([soak.sample(), ...Array.from({ length: atOnce }, () => soak.work())]);
     await perdure.close();
+    await provider.close();
     report(soak, loop);
   } finally {
     rmSync(folder, { recursive: true, force: true });
