@@ -51,7 +51,7 @@ import {
   type RuntimeInfo,
 } from "./admin.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
-import { ended } from "./endings.ts";
+import { ended } from "../core/endings.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";

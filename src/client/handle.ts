@@ -23,7 +23,7 @@ import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
-import { ended } from "./endings.ts";
+import { ended } from "../core/endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
 import {
   checkHistoryOptions,

@@ -3,7 +3,7 @@
 import { PerdureError } from "../core/errors.ts";
 import type { HistoryEvent, OrchestrationStarted } from "../core/history-events.ts";
 import type { InstanceRecord } from "../core/provider/index.ts";
-import { ended } from "./endings.ts";
+import { ended } from "../core/endings.ts";
 import type { Store } from "./store.ts";
 
 export async function restartInstance(

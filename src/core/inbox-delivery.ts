@@ -3,6 +3,7 @@
 //       consumed: duplicates and late outcomes change nothing (I6).
 //   I2. A message that cannot be read blocks the run and stays where it is (semantics 6).
 
+import { ended } from "./endings.ts";
 import type { DeliveryBody } from "./history-events.ts";
 import { isKnownKind } from "./history-events.ts";
 import type { Message } from "./provider/messages.ts";
@@ -82,17 +83,8 @@ function startOf(run: Run, message: Message): DeliveryBody | null {
 
 function terminate(run: Run): void {
   cancelLeftovers(run, "cancel timed out");
-  run.end({
-    kind: "OrchestrationFailed",
-    outcome: "terminated",
-    failure: {
-      category: "application",
-      kind: "terminated",
-      name: "CancelledError",
-      message: `Terminated: its clean-up after the cancel (${run.cancelReason}) took too long.`,
-      retryable: false,
-    },
-  });
+  const message = `Terminated: its clean-up after the cancel (${run.cancelReason}) took too long.`;
+  run.end(ended("terminated", message));
 }
 
 function openOf(run: Run, message: Message, kind: OpenTask["kind"]): OpenTask | null {

@@ -5,6 +5,7 @@
 //   Y3. What is cancelled is no longer open: its late outcome is dropped without an event (semantics 12).
 
 import { PerdureError } from "./errors.ts";
+import { ended } from "./endings.ts";
 import type { CommandBody } from "./history-events.ts";
 import type { OpenTask } from "./open-task.ts";
 import { CancelledError } from "./outcome-errors.ts";
@@ -83,16 +84,9 @@ export function cancelLeftovers(run: Run, reason: string): void {
 /** It was cancelled, and goes on calling as if it had not been. */
 export function endIgnorant(run: Run, callsMax: number): void {
   cancelLeftovers(run, "ignored its cancellation");
-  run.end({
-    kind: "OrchestrationFailed",
-    outcome: "terminated",
-    failure: {
-      category: "application",
-      name: "CancelledError",
-      message: `It ignored its cancellation: more than ${callsMax} calls after it.`,
-      retryable: false,
-    },
-  });
+  run.end(
+    ended("terminated", `It ignored its cancellation: more than ${callsMax} calls after it.`),
+  );
 }
 
 /**

@@ -211,13 +211,13 @@ test("continueAsNew to another version names it", async () => {
   expect(play.last.item.change).toMatchObject({ kind: "continued", version: "2.0.0" });
 });
 
-test("a cancel in the turn after continueAsNew was asked for finds the execution over", async () => {
+test("a cancel in the turn that would continue as new keeps it from continuing (4b)", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a");
     return ctx.continueAsNew(undefined);
   });
-  const turn = await play.turn(completed(2), cancel("late"));
-  expect(turn.ended?.kind).toBe("OrchestrationContinuedAsNew");
+  const turn = await play.turn(completed(2), cancel("in time"));
+  expect(turn.ended).toMatchObject({ kind: "OrchestrationFailed", outcome: "cancelled" });
   expect(turn.consumed).toHaveLength(1);
 });
 

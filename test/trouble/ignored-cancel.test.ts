@@ -45,6 +45,7 @@ test.each(stubborn)(
       code: "TERMINATED",
       kind: "terminated",
       message: expect.stringContaining("ignored its cancellation"),
+      failure: expect.objectContaining({ name: "TerminatedError", kind: "terminated" }),
     });
     expect(await handle.describe()).toMatchObject({ status: "terminated", waitingFor: [] });
     expect(tries).toBeGreaterThanOrEqual(500);

@@ -1,24 +1,13 @@
 // Outcomes: the event texts that the store composes itself, because no runtime's code is there to do it.
 
+import { ended } from "../endings.ts";
 import type { Failure } from "../failure.ts";
 import type { ChildFailed, OrchestrationFailed } from "../history-events.ts";
 import type { CancelItem } from "./commit.ts";
 
 /** How an instance ends that a cancel reaches while its code cannot run. */
 export function cancelledBy(request: string): string {
-  const body: OrchestrationFailed = {
-    kind: "OrchestrationFailed",
-    outcome: "cancelled",
-    failure: {
-      category: "application",
-      kind: "cancelled",
-      name: "CancelledError",
-      code: "CANCELLED",
-      message: `canceled: ${reasonOf(request)}`,
-      retryable: false,
-    },
-  };
-  return JSON.stringify(body);
+  return JSON.stringify(ended("cancelled", `canceled: ${reasonOf(request)}`));
 }
 
 /** What a parent is told of a child that ended with this OrchestrationFailed. */
@@ -49,18 +38,9 @@ export const REPLACED_REQUEST = JSON.stringify({
 });
 
 /** How an instance ended that is deleted while it lives. */
-export const DELETED = JSON.stringify({
-  kind: "OrchestrationFailed",
-  outcome: "terminated",
-  failure: {
-    category: "application",
-    kind: "terminated",
-    name: "CancelledError",
-    code: "TERMINATED",
-    message: "Terminated: it was deleted before it had ended.",
-    retryable: false,
-  },
-} satisfies OrchestrationFailed);
+export const DELETED = JSON.stringify(
+  ended("terminated", "Terminated: it was deleted before it had ended."),
+);
 
 function reasonOf(request: string): string {
   const body: unknown = JSON.parse(request);

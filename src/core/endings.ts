@@ -1,6 +1,11 @@
-// How an instance that is ended from outside says so in its history.
+// How an execution ends that its own code does not end: the one place where such a failure is made.
 
-import type { OrchestrationFailed } from "../core/history-events.ts";
+import type { OrchestrationFailed } from "./history-events.ts";
+
+const ERRORS = {
+  cancelled: { name: "CancelledError", code: "CANCELLED" },
+  terminated: { name: "TerminatedError", code: "TERMINATED" },
+} as const;
 
 /** `data` is codec text: properties of the error that it is restored as. */
 export function ended(
@@ -8,11 +13,10 @@ export function ended(
   message: string,
   data?: string,
 ): OrchestrationFailed {
-  const name = outcome === "cancelled" ? "CancelledError" : "TerminatedError";
   const failure = {
     category: "application",
     kind: outcome,
-    name,
+    ...ERRORS[outcome],
     message,
     retryable: false,
     ...(data === undefined ? {} : { data }),
