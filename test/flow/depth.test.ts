@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { flow } from "../../src/index.ts";
-import type { Flow } from "../../src/flow/index.ts";
+import type { Flow, FlowBuilder } from "../../src/flow/index.ts";
 import { parseDefinition } from "../../src/flow/parse-definition.ts";
 
 const REFUSED = {
@@ -35,7 +35,7 @@ test("a definition of 100 levels is accepted", () => {
 });
 
 test("a chain of 5,000 catches is refused when the flow is built", () => {
-  let built = flow<number>("deep").then("a", (n) => n);
+  let built: FlowBuilder<number, number, never, unknown> = flow<number>("deep").then("a", (n) => n);
   for (let level = 0; level < DEEP; level += 1) {
     built = built.catch(`c${level}`, (f) => f.then("b", () => 0));
   }
@@ -43,7 +43,7 @@ test("a chain of 5,000 catches is refused when the flow is built", () => {
 });
 
 test("flows within flows are refused from 101 levels on", () => {
-  let inner: Flow<number, number, never, never> = flow<number>("deep0")
+  let inner: Flow<number, number, never, unknown> = flow<number>("deep0")
     .then("a", (n) => n)
     .build();
   const nest = (): void => {
