@@ -6,7 +6,6 @@ import type { DeliveryBody } from "../../src/core/history-events.ts";
 import type { Message } from "../../src/core/provider/messages.ts";
 import { ActivityError } from "../../src/core/task-errors.ts";
 import {
-  cancel,
   childCompleted,
   childFailed,
   completed,
