@@ -62,9 +62,9 @@ export class LeaseCheck {
     this.#alertUntil = this.#o.environment.monotonic() + ALERT_MS;
   };
 
-  /** The server that answered last (LC4). */
+  /** The server that answered last (LC4). The first one may already be another than the one that we registered with. */
   serverIs(server: string | undefined): void {
-    if (this.#server !== undefined && server !== this.#server) this.alert();
+    if (server !== this.#server) this.alert();
     this.#server = server;
   }
 
