@@ -5,7 +5,8 @@
 //   LC1. A lease that the store lists and this runtime does not hold is released, under the token that the store
 //        lists. The release passes through the committer like every other write, so a stale one is refused.
 //   LC2. A lease is "not held" only if neither memory nor a request in flight knows its token after every commit that
-//        was in flight during the read has its answer. Tokens are random and never reused.
+//        was in flight during the read has its answer, and a second read lists it again: a release in flight during
+//        the first read would otherwise look like a lost one. Tokens are random and never reused.
 //   LC3. An idle instance in memory whose row has another token, execution or last event is dropped and rebuilt from
 //        the stored history. A busy one is refused by the fence of its own commit (I2).
 //   LC4. The check runs after trouble with the store, when the store's server changed, when a turn was refused, and
@@ -27,6 +28,10 @@ const EVERY_MS = 300_000;
 const SOONEST_MS = 5_000;
 /** How long after a reason checks go on: a failover may follow the first error by some seconds. */
 const ALERT_MS = 15_000;
+
+interface Lease {
+  readonly token: number;
+}
 
 export interface LeaseCheckOptions {
   readonly runtimeId: string;
@@ -95,10 +100,23 @@ export class LeaseCheck {
     await committer.answered();
     this.#note(known); // LC2
     if (!isRunning()) return;
+    const first = this.#unknown(leases, known);
+    if (first.instances.length + first.tasks.length === 0) return;
+    // A release that was in flight during the first read has its answer now: what it released is not listed again.
+    const again = await provider.readLeases(runtimeId);
+    this.#note(known);
+    if (!isRunning()) return;
+    const seen = new Set([...first.instances, ...first.tasks].map(({ token }) => token));
+    const { instances, tasks } = this.#unknown(again, known);
+    const isSeen = ({ token }: Lease): boolean => seen.has(token);
+    this.#release(instances.filter(isSeen), tasks.filter(isSeen));
+  }
+
+  /** Leases of which neither memory nor a request in flight knows. */
+  #unknown({ instances, tasks }: HeldLeases, known: ReadonlySet<number>): HeldLeases {
     const { isExpected } = this.#o;
-    const isUnknown = ({ token }: { readonly token: number }): boolean =>
-      !known.has(token) && !isExpected(token);
-    this.#release(leases.instances.filter(isUnknown), leases.tasks.filter(isUnknown));
+    const isUnknown = ({ token }: Lease): boolean => !known.has(token) && !isExpected(token);
+    return { instances: instances.filter(isUnknown), tasks: tasks.filter(isUnknown) };
   }
 
   /** Adds the tokens that memory knows now. A request's token is known until what it took is in memory. */

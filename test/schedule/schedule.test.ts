@@ -348,7 +348,7 @@ test.each(INVALID_RULES.map((rule) => [rule]))(
     expect(await runs(kit)).toEqual(["2026-01-01T03:00:00.000Z"]);
     expect(lines.filter((line) => line.includes("invalid change"))).toHaveLength(1);
     await nightly.apply(kit.client);
-    expect(await kit.client.get("nightly").unread()).toEqual([]);
+    expect((await kit.client.get("nightly").unread()).items).toEqual([]);
   },
 );
 
@@ -386,7 +386,7 @@ test.each(INVALID_RULES.filter((rule) => rule !== null).map((rule) => [rule]))(
 test("`apply` before the first turn finds the rule in the message that starts the schedule", async () => {
   const kit = await kitWith([]);
   for (let call = 0; call < 3; call++) await nightly.apply(kit.client);
-  expect(await kit.client.get("nightly").unread()).toEqual([]);
+  expect((await kit.client.get("nightly").unread()).items).toEqual([]);
 });
 
 test("the event that changes a rule is internal, the one that triggers a run is not", async () => {
