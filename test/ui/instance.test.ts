@@ -28,7 +28,10 @@ const scene = useScene({}, async (world) => {
 /** An instance whose values the dashboard has no key for: "sealed-1". */
 async function writeSealed({ perdure }: World): Promise<void> {
   const codec = encryptingCodec({ keys: { "key-7": randomBytes(32) }, current: "key-7" });
-  const sealed = orchestration("sealed", async () => "a secret");
+  const sealed = orchestration("sealed", async (ctx) => {
+    ctx.setStatus("a secret status"); // lists show the status, not the output
+    return "a secret";
+  });
   await using other = await Perdure.open(perdure.provider, {
     register: [sealed],
     runtime: { codec, log: () => undefined },
