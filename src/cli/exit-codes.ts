@@ -13,7 +13,7 @@ export const EXIT_CODES = {
   5: "The store cannot be opened, or does not answer.",
   6: "The instance that was waited for failed, was cancelled or terminated.",
   7: "The time that was given was over.",
-  8: "`check`, `doctor` or `migrate` found something.",
+  8: "`backup`, `check`, `doctor` or `migrate` found something.",
   9: "A question was answered with no, or nobody was there to answer it.",
   10: "Of several instances some were done and some refused.",
   130: "Interrupted by Ctrl+C.",
@@ -54,7 +54,8 @@ export type CliErrorCode =
   | "NOT_FOUND"
   | "NOT_CONFIRMED"
   | "NOT_RETRYABLE"
-  | "FILE_EXISTS";
+  | "FILE_EXISTS"
+  | "FILE_UNWRITABLE";
 
 const OF_OWN_CODE: Readonly<Record<CliErrorCode, ExitCode>> = {
   USAGE: 2,
@@ -64,6 +65,7 @@ const OF_OWN_CODE: Readonly<Record<CliErrorCode, ExitCode>> = {
   NOT_CONFIRMED: 9,
   NOT_RETRYABLE: 4,
   FILE_EXISTS: 4,
+  FILE_UNWRITABLE: 1,
 };
 
 /** Told to the user as it is, without a stack. */

@@ -10,7 +10,7 @@ import { runOnTerminal } from "./support.ts";
 const COMMANDS = [
   ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "queues", "runtimes"],
   ...["metrics", "start", "raise", "cancel", "terminate", "pause", "resume", "retry", "unblock"],
-  ...["restart", "fork", "delete", "prune", "migrate", "check", "doctor"],
+  ...["restart", "fork", "delete", "prune", "migrate", "backup", "check", "doctor"],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");
 const run = (line: string) => runOnTerminal(line, { cwd: projectRoot, env: { NO_COLOR: "1" } });

@@ -270,4 +270,11 @@ export const PATCHES: readonly Patch[] = [
     to: "if (!isShort) {",
     tests: ["src/core/commit-queue.test.ts"],
   },
+  {
+    bug: "a backup starts again after every commit of another process",
+    file: "src/sqlite/backup.ts",
+    from: 'database.exec("BEGIN");',
+    to: "",
+    tests: ["src/sqlite/backup.test.ts"],
+  },
 ];

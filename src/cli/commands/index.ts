@@ -1,6 +1,7 @@
 // Every command, in the order in which help shows them.
 
 import type { Program } from "../define-command.ts";
+import { addBackup } from "./backup.ts";
 import { addCancel } from "./cancel.ts";
 import { addCheck } from "./check.ts";
 import { addDelete } from "./delete.ts";
@@ -36,7 +37,7 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
   "Looking:": [addList, addGet, addHistory, addWatch, addKv, addQueues, addRuntimes, addMetrics],
   "Acting:": [addStart, addRaise, addCancel, addTerminate, addPause, addResume],
   "Repairing:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
-  "The store:": [addMigrate, addCheck, addDoctor],
+  "The store:": [addMigrate, addBackup, addCheck, addDoctor],
 };
 
 export function addCommands(program: Program): void {

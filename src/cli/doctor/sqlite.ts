@@ -15,7 +15,7 @@ export function checkSqlite(found: Inspection): readonly Finding[] {
     checkJournal(found),
     checkSize(found),
     checkPlace(found),
-    ...checkDamage(found),
+    ...checkDamage(found.damage),
   ];
 }
 
@@ -55,7 +55,7 @@ function checkPlace({ networkFileSystem }: Inspection): Finding {
   return problem("place", message, { hint: "Use a local disk, or PostgreSQL." });
 }
 
-function checkDamage({ damage }: Inspection): readonly Finding[] {
+export function checkDamage(damage: Inspection["damage"]): readonly Finding[] {
   if (damage === undefined) return [];
   if (damage.length === 0) return [ok("integrity", "every page was read and is in order")];
   const hint = "Stop all workers and restore a backup; keep the damaged file.";
@@ -71,6 +71,6 @@ function isAtLeast(version: string, least: readonly number[]): boolean {
   return true;
 }
 
-function megabytes(bytes: number): string {
+export function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
