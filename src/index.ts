@@ -35,6 +35,7 @@ export type {
 export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity-context.ts";
 export type { RegisteredWork } from "./core/claimable.ts";
 export type { BlockReason } from "./core/block.ts";
+export { consoleLog, type ConsoleLogOptions } from "./core/console-log.ts";
 export { defaultCodec, type Codec } from "./core/codec.ts";
 export type {
   Branch,
@@ -72,7 +73,7 @@ export { ERROR_CODES, isPerdureError, PerdureError, type ErrorCode } from "./cor
 export type { Failure } from "./core/failure.ts";
 export type { EventKind, HistoryEvent } from "./core/history-events.ts";
 export type { Limits } from "./core/limits.ts";
-export type { Logger, LogLevel, LogSink } from "./core/log.ts";
+export type { LogFields, Logger, LogLevel, LogSink } from "./core/log.ts";
 export { CancelledError, OrchestrationError } from "./core/outcome-errors.ts";
 export type * from "./core/provider/index.ts";
 export { NonRetryableError, RetryAfterError } from "./core/retry-errors.ts";

@@ -3,6 +3,7 @@
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
 /** How loud a log line is, from `trace` to `error`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
+/** Fields of a log line, for machines. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Writes log lines: a message, and fields for machines. */
@@ -17,12 +18,12 @@ export interface Logger {
 /** Where lines go. A sink that throws is not asked twice about the same line. */
 export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void;
 
-/** A logger that adds fixed fields to every line. */
+/** A logger that adds fixed fields to every line. A user field of the same name does not replace a fixed field. */
 export function makeLogger(sink: LogSink, fields: LogFields = {}): Logger {
   const write =
     (level: LogLevel) =>
     (message: string, more?: LogFields): void =>
-      sink(level, message, more === undefined ? fields : { ...fields, ...more });
+      sink(level, message, more === undefined ? fields : { ...more, ...fields });
   return {
     trace: write("trace"),
     debug: write("debug"),
@@ -31,13 +32,3 @@ export function makeLogger(sink: LogSink, fields: LogFields = {}): Logger {
     error: write("error"),
   };
 }
-
-/** Warnings and errors to the console; what users log, from info on. */
-export const consoleSink: LogSink = (level, message, fields) => {
-  if (level === "trace" || level === "debug") return;
-  const line = `[perdure] ${level} ${message}`;
-  const details = Object.keys(fields).length === 0 ? [] : [fields];
-  if (level === "error") console.error(line, ...details);
-  else if (level === "warn") console.warn(line, ...details);
-  else console.log(line, ...details);
-};

@@ -8,6 +8,8 @@ import { asyncContext, type WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
 import { PerdureError, isPerdureError } from "../core/errors.ts";
 import { toFailure, type Failure } from "../core/failure.ts";
+import { logFailedAttempt, whyNoRetry } from "../core/failure-lines.ts";
+import { attemptFields } from "../core/log-fields.ts";
 import { makeLogger, type Logger, type LogSink } from "../core/log.ts";
 import { CancelledError } from "../core/outcome-errors.ts";
 import { RetryAfterError } from "../core/retry-errors.ts";
@@ -42,6 +44,7 @@ export class MemoryWork {
   /** The end of this attempt's time, or the beginning of the next one. */
   #timer: TimerHandle | null = null;
   #beatTimer: TimerHandle | null = null;
+  readonly #info: ActivityInfo;
   #controller = new AbortController();
   #isOver = false;
   #lastHeartbeat: unknown = undefined;
@@ -57,12 +60,14 @@ export class MemoryWork {
   }) {
     const { host, info, kind, key } = options;
     this.#host = host;
+    this.#info = info;
     this.#frame = { kind, name: info.activity, instanceId: info.instanceId };
     this.#options = options.options;
     this.#invoke = options.invoke;
     this.#onOutcome = options.onOutcome;
     this.#contextOf = (attempt, controller) =>
       new MemoryContext({
+        kind,
         attempt,
         key,
         info,
@@ -145,11 +150,18 @@ export class MemoryWork {
     this.#stopTimers();
     this.#controller = new AbortController(); // what the attempt does from here on is ignored (MW2)
     const policy = this.#options.retry ?? normalizeRetry(undefined);
+    const { kind } = this.#frame;
+    const count = { failures: attempts, max: policy.maxAttempts };
+    const description = { attempt: attempts, info: this.#info };
+    const failed = { kind, description, failure, count };
     if (!shouldRetry({ policy, failures: attempts, failure })) {
       this.#end();
+      const next = { kind: "none", why: whyNoRetry(count) } as const;
+      logFailedAttempt(this.#host.log, { ...failed, next });
       return this.#onOutcome({ kind: "failed", failure, attempts });
     }
     const after = delayMs ?? retryDelay(policy, attempts, this.#host.random);
+    logFailedAttempt(this.#host.log, { ...failed, next: { kind: "retry", delayMs: after } });
     this.#timer = this.#after(after, () => this.#attempt(attempts + 1));
   }
 
@@ -178,6 +190,7 @@ export class MemoryContext implements ActivityContext, StepContext {
   readonly progress: (value: unknown) => void;
 
   constructor(options: {
+    kind: "activity" | "step";
     attempt: number;
     key: string;
     info: ActivityInfo;
@@ -191,8 +204,7 @@ export class MemoryContext implements ActivityContext, StepContext {
     this.idempotencyKey = options.key;
     this.info = info;
     this.signal = options.signal;
-    const fields = { instance: info.instanceId, activity: info.activity, attempt };
-    this.log = makeLogger(options.log, fields);
+    this.log = makeLogger(options.log, attemptFields(options.kind, attempt, info));
     this.lastHeartbeat = options.lastHeartbeat;
     this.heartbeat = (details) => options.onHeartbeat(details);
     this.progress = () => options.onHeartbeat(undefined); // a sign of life; nobody can watch

@@ -10,7 +10,8 @@ import type {
   TerminalBody,
 } from "../core/history-events.ts";
 import { parseName } from "../core/ids.ts";
-import { consoleSink, type LogSink } from "../core/log.ts";
+import { consoleLog } from "../core/console-log.ts";
+import type { LogSink } from "../core/log.ts";
 import { OrchestrationError } from "../core/outcome-errors.ts";
 import { checkMembers, type Members } from "../core/known-members.ts";
 import { validate } from "../core/standard-schema.ts";
@@ -49,7 +50,7 @@ export async function runFlow<I, O>(
 ): Promise<O> {
   const [given, options = {}] = rest as [unknown, RunFlowOptions?];
   checkMembers(options, RUN_FLOW_OPTIONS, "runFlow");
-  const { events = [], register = [], signal, log = consoleSink } = options;
+  const { events = [], register = [], signal, log = consoleLog() } = options;
   const { environment = systemEnvironment } = options;
   const schema = flow.options.input;
   const input =

@@ -13,6 +13,7 @@ import { asyncContext, type WorkFrame } from "../core/async-context.ts";
 import type { Codec } from "../core/codec.ts";
 import { isPerdureError } from "../core/errors.ts";
 import { toFailure, type Failure } from "../core/failure.ts";
+import { attemptFields } from "../core/log-fields.ts";
 import { makeLogger, type Logger, type LogSink } from "../core/log.ts";
 import { RetryAfterError } from "../core/retry-errors.ts";
 
@@ -44,15 +45,21 @@ export class Attempt implements StepContext {
   readonly idempotencyKey: string;
   readonly info: ActivityInfo;
   readonly #sink: LogSink;
+  readonly #kind: "activity" | "step";
   #controller: AbortController | null = null;
   #reason: unknown = undefined;
   #log: Logger | null = null;
 
-  constructor({ attempt, key, info }: AttemptDescription, sink: LogSink) {
+  constructor(
+    { attempt, key, info }: AttemptDescription,
+    sink: LogSink,
+    kind: "activity" | "step",
+  ) {
     this.attempt = attempt;
     this.idempotencyKey = key;
     this.info = info;
     this.#sink = sink;
+    this.#kind = kind;
   }
 
   get signal(): AbortSignal {
@@ -64,11 +71,8 @@ export class Attempt implements StepContext {
   }
 
   get log(): Logger {
-    this.#log ??= makeLogger(this.#sink, {
-      instance: this.info.instanceId,
-      activity: this.info.activity,
-      attempt: this.attempt,
-    });
+    const { attempt, info } = this;
+    this.#log ??= makeLogger(this.#sink, attemptFields(this.#kind, attempt, info));
     return this.#log;
   }
 
@@ -104,7 +108,7 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
     services: ActivityServices,
     its: { readonly lastHeartbeat: string | null; readonly voice: ActivityVoice },
   ) {
-    super(description, services.log);
+    super(description, services.log, "activity");
     this.#services = services;
     this.#lastHeartbeat = its.lastHeartbeat;
     this.#voice = its.voice;
@@ -181,6 +185,11 @@ export function deathFailure(activity: string, why: string): Failure {
     message: `the thread of activity ${activity} died: ${why}`,
     retryable: true,
   };
+}
+
+/** Its process died with it again and again, or nothing can read it: it is not entered any more. */
+export function poisonFailure(message: string): Failure {
+  return { category: "poison", name: "PoisonError", message, retryable: false };
 }
 
 export function timeoutFailure(what: string): Failure {

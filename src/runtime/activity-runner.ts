@@ -18,9 +18,11 @@ import { normalizeRetry, retryDelay, shouldRetry } from "../core/retry-policy.ts
 import type { Telemetry } from "../core/telemetry.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import { callActivity, describeAttempt } from "./activity-call.ts";
+import { ActivityLines } from "./activity-lines.ts";
 import {
   ActivityAttempt,
   deathFailure,
+  poisonFailure,
   runAttempt,
   timeoutFailure,
   undecodable,
@@ -29,6 +31,7 @@ import {
   type Undecodable,
 } from "./activity-run.ts";
 import type { Entries } from "./entries.ts";
+import { whyNoRetry } from "../core/failure-lines.ts";
 import type { LoopWatch } from "./loop-watch.ts";
 import { activitySpan, AttemptWatch } from "./observation.ts";
 import { RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
@@ -72,6 +75,7 @@ export interface ActivityRunnerOptions extends ActivityServices {
 export class ActivityRunner {
   readonly #options: ActivityRunnerOptions;
   readonly #runningOptions: RunningActivityOptions;
+  readonly #lines: ActivityLines;
   readonly #running = new Map<string, RunningActivity>();
   #reserved = 0;
   #winding = 0;
@@ -90,6 +94,7 @@ export class ActivityRunner {
 
   constructor(options: ActivityRunnerOptions) {
     this.#options = options;
+    this.#lines = new ActivityLines(options.log, options.workerId);
     const { wheel, monotonic, tellings } = options;
     this.#runningOptions = {
       wheel,
@@ -242,10 +247,8 @@ export class ActivityRunner {
   /** AC5. */
   #withhold(running: RunningActivity, { kind, why }: Undecodable): void {
     const { task } = running;
-    const { log, monotonic, onFree } = this.#options;
-    log("warn", `activity "${task.name}" waits for a worker that can read its input: ${why}`, {
-      instance: task.instanceId,
-    });
+    const { monotonic, onFree } = this.#options;
+    this.#lines.withheld(task, why);
     this.#withheld++;
     running.isWithheld = true;
     running.endsBy(monotonic() + WITHHOLD_MS, () => {
@@ -273,7 +276,9 @@ export class ActivityRunner {
     }
     if (result.kind === "died") {
       this.stats.died++;
-      const failure = JSON.stringify(deathFailure(name, result.why));
+      const died = deathFailure(name, result.why);
+      this.#lines.failed(task, died, { kind: "rerun" });
+      const failure = JSON.stringify(died);
       const again = { delayMs: 0, failure, heartbeat: details, died: true } as const;
       return this.#options.outcomes.retry(task, again);
     }
@@ -293,14 +298,17 @@ export class ActivityRunner {
     const policy = task.options?.retry ?? normalizeRetry(undefined);
     // Deaths are the host's doing and use up none of the attempts the user gave.
     const failures = attempts - task.deaths;
+    const count = { failures, max: policy.maxAttempts };
     if (shouldRetry({ policy, failures, failure })) {
       this.stats.retried++;
       const delayMs = result.retryAfterMs ?? retryDelay(policy, failures, this.#options.random);
       const again = { delayMs, failure: JSON.stringify(failure), heartbeat: details };
+      this.#lines.failed(task, failure, { kind: "retry", delayMs }, count);
       this.#options.outcomes.retry(task, again);
       return;
     }
     this.stats.failed++;
+    this.#lines.failed(task, failure, { kind: "none", why: whyNoRetry(count) }, count);
     this.#options.outcomes.over(task, { kind: "ActivityFailed", scheduled, failure, attempts });
   }
 
@@ -313,17 +321,10 @@ export class ActivityRunner {
 
   #poison(task: LeasedTask, message: string): void {
     this.stats.poisoned++;
-    this.#options.outcomes.over(task, {
-      kind: "ActivityFailed",
-      scheduled: task.sequence,
-      attempts: task.attempt,
-      failure: {
-        category: "poison",
-        name: "PoisonError",
-        message,
-        retryable: false,
-      },
-    });
+    this.#lines.poisoned(task, message);
+    const failure = poisonFailure(message);
+    const { sequence: scheduled, attempt: attempts } = task;
+    this.#options.outcomes.over(task, { kind: "ActivityFailed", scheduled, attempts, failure });
   }
 
   /** The call was cancelled: its row is gone. */

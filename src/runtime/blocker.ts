@@ -4,8 +4,10 @@
 import type { BlockReason } from "../core/block.ts";
 import type { Committer } from "../core/committer.ts";
 import { isPerdureError } from "../core/errors.ts";
+import { instanceFields } from "../core/log-fields.ts";
 import { blockItem, failureTurn } from "./blocking.ts";
-import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
+import { logFailedInstance } from "../core/failure-lines.ts";
+import { loggedInstance, type HeldInstance, type LocalOutcome } from "./held-instance.ts";
 import type { Holding } from "./holding.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Pump } from "./pump.ts";
@@ -45,7 +47,10 @@ export class Blocker {
   ): Promise<void> {
     const { stats, committer, runtimeId, options, storeNow, holding } = this.#o;
     stats.blocked++;
-    options.log("warn", `blocked: ${reason.message}`, { instance: held.id, code: reason.code });
+    options.log("warn", `blocked: ${reason.message}`, {
+      ...instanceFields(loggedInstance(held)),
+      code: reason.code,
+    });
     holding.toInbox([...outcomes, ...held.outcomes]);
     holding.drop(held);
     const item = blockItem(held, reason, { by: runtimeId, since: storeNow() });
@@ -61,7 +66,13 @@ export class Blocker {
       const commitId = this.#o.newNumber();
       const item = failureTurn(held, run, reason, { commitId, at: turn.at });
       void committer.submit(item).then(
-        () => holding.letGo(held),
+        () => {
+          const { ended } = run;
+          if (ended?.kind === "OrchestrationFailed") {
+            logFailedInstance(this.#o.options.log, loggedInstance(held), ended.failure);
+          }
+          holding.letGo(held);
+        },
         () => holding.letGo(held),
       );
       return;
@@ -74,7 +85,10 @@ export class Blocker {
   bug(turn: FinishedTurn): void {
     const { held, bug, outcomes } = turn;
     const { log } = this.#o.options;
-    log("error", "a turn failed inside the engine", { instance: held.id, error: bug });
+    log("error", "a turn failed inside the engine", {
+      ...instanceFields(loggedInstance(held)),
+      error: bug,
+    });
     const message = `Internal error: ${String(bug)}`;
     this.block(held, { code: "QUARANTINE", message }, outcomes);
   }

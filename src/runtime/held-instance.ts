@@ -8,6 +8,7 @@ import type { Orchestration } from "../core/definitions.ts";
 import type { DeliveryBody } from "../core/history-events.ts";
 import { inOrder } from "../core/inbox-delivery.ts";
 import type { HistoryRow } from "../core/history-row.ts";
+import type { LoggedInstance } from "../core/log-fields.ts";
 import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { TaskClaim } from "../core/provider/tasks.ts";
@@ -53,6 +54,11 @@ export interface HeldInstance {
   suspect: boolean;
   /** The last event of its execution when it was leased; 0 for an execution that began since. */
   leasedAt: number;
+}
+
+/** The instance as log lines name it. */
+export function loggedInstance({ id, execution, name, definition }: HeldInstance): LoggedInstance {
+  return { id, execution, name, version: definition.version };
 }
 
 export function holdInstance(

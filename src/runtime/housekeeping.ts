@@ -32,7 +32,7 @@ export class Housekeeping {
     this.#o = options;
     const { provider, trouble } = options;
     const { unregistered: waitMs, retention: rule, log } = options.options;
-    const failures = waitMs === null ? null : new UnregisteredFailures({ ...options, waitMs });
+    const failures = waitMs === null ? null : new UnregisteredFailures({ ...options, waitMs, log });
     this.#unclaimed = new Unclaimed({ provider, log, failures });
     const { environment } = provider;
     this.#retention =

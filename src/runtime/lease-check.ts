@@ -14,11 +14,12 @@
 
 import type { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
+import { instanceFields } from "../core/log-fields.ts";
 import type { LogSink } from "../core/log.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { HeldLeases, InstanceLease, TaskLease } from "../core/provider/runtimes.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
-import type { HeldInstance } from "./held-instance.ts";
+import { loggedInstance, type HeldInstance } from "./held-instance.ts";
 import type { Instances } from "./instances.ts";
 import type { RuntimeStats } from "./stats.ts";
 
@@ -145,7 +146,7 @@ export class LeaseCheck {
       if (lease !== undefined) holding.release(lease);
       this.#o.stats.leasesReleased++;
       this.#o.log("warn", `instance "${held.id}" in memory is not what the store holds: dropped`, {
-        instance: held.id,
+        ...instanceFields(loggedInstance(held)),
       });
       this.alert();
       this.#o.onReleased();

@@ -121,7 +121,7 @@ test("LV1: whoever was silent for its stale time is replaced, not a millisecond 
   expect(await ids()).toEqual(["living"]);
   expect(events).toEqual(["living freed"]);
   expect(logs).toEqual([
-    ["warn", "runtime silent stopped beating; took over", { instances: 0, tasks: 0 }],
+    ["debug", "runtime silent stopped beating; took over", { instances: 0, tasks: 0 }],
   ]);
 });
 
@@ -199,7 +199,7 @@ test("LV1: a death that is certain is acted on at once", async () => {
   await living.start();
   await living.reap(await records());
   expect(await ids()).toEqual(["here", "living"]);
-  expect(logs).toEqual([["warn", "runtime gone is gone; took over", { instances: 0, tasks: 0 }]]);
+  expect(logs).toEqual([["debug", "runtime gone is gone; took over", { instances: 0, tasks: 0 }]]);
 });
 
 test("LV1: a heartbeat after the look saves a runtime whose process looks gone", async () => {

@@ -141,7 +141,8 @@ export class Liveness {
       if (certain) this.#noteGone(other);
       const { instances, tasks } = result;
       const how = certain ? "is gone" : "stopped beating";
-      log("warn", `runtime ${other.id} ${how}; took over`, { instances, tasks });
+      const isIdle = instances === 0 && tasks === 0;
+      log(isIdle ? "debug" : "warn", `runtime ${other.id} ${how}; took over`, { instances, tasks });
       this.#o.onFreed();
     }
   }

@@ -8,7 +8,8 @@ import { checkExecutor, type Executor } from "../core/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
 import { checkStorable } from "../core/ids.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
-import { consoleSink, type LogSink } from "../core/log.ts";
+import { consoleLog } from "../core/console-log.ts";
+import type { LogSink } from "../core/log.ts";
 import { AGEING_MS, AGEING_MS_MAX } from "../core/provider/ageing.ts";
 import type { TagFilter } from "../core/provider/tasks.ts";
 import { checkTagFilter } from "../core/tags.ts";
@@ -208,7 +209,7 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
     poison: "throw",
     executor: "process",
     codec: defaultCodec,
-    log: consoleSink,
+    log: consoleLog(),
     ...withoutUndefined(options),
     limits: resolveLimits(options.limits),
     replayVersions: resolveReplayVersions(options.replayVersions),

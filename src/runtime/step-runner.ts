@@ -21,6 +21,7 @@ import type { TimerWheel } from "../core/timer-wheel.ts";
 import { runInTransaction } from "./transaction-step.ts";
 import { Attempt, runAttempt, timeoutFailure, type AttemptResult } from "./activity-run.ts";
 import type { Entries } from "./entries.ts";
+import { logFailedAttempt, whyNoRetry } from "../core/failure-lines.ts";
 import type { HeldInstance } from "./held-instance.ts";
 import { AttemptWatch, stepSpan } from "./observation.ts";
 import type { LoopWatch } from "./loop-watch.ts";
@@ -113,7 +114,7 @@ export class StepRunner {
         session: undefined,
       },
     };
-    const attempt = new Attempt(described, this.#options.log);
+    const attempt = new Attempt(described, this.#options.log, "step");
     return { held, step, execution: held.execution, attempt, timer: null, over: false };
   }
 
@@ -213,11 +214,16 @@ export class StepRunner {
     }
     const { failure } = result;
     const policy = step.body.retry ?? normalizeRetry(undefined);
+    const count = { failures: attempts, max: policy.maxAttempts };
+    const failed = { kind: "step", description: running.attempt, failure, count } as const;
+    const { log } = this.#options;
     if (!shouldRetry({ policy, failures: attempts, failure })) {
+      logFailedAttempt(log, { ...failed, next: { kind: "none", why: whyNoRetry(count) } });
       const body = { kind: "StepFailed", scheduled, failure, attempts } as const;
       return this.#options.onOutcome(held, body);
     }
     const delayMs = result.retryAfterMs ?? retryDelay(policy, attempts, this.#options.random);
+    logFailedAttempt(log, { ...failed, next: { kind: "retry", delayMs } });
     const due = this.#options.storeNow() + delayMs;
     const body = { kind: "StepAttemptFailed", scheduled, attempt: attempts, failure, due } as const;
     this.#options.onOutcome(held, body);

@@ -8,13 +8,15 @@ import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { EventBody } from "../core/history-events.ts";
 import { inOrder } from "../core/inbox-delivery.ts";
+import { instanceFields } from "../core/log-fields.ts";
 import type { TurnItem } from "../core/provider/commit.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { BufferedLog } from "../core/run.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import type { Blocker } from "./blocker.ts";
 import { bornTasks } from "./born-tasks.ts";
-import type { HeldInstance } from "./held-instance.ts";
+import { logFailedInstance } from "../core/failure-lines.ts";
+import { loggedInstance, type HeldInstance } from "./held-instance.ts";
 import type { Holding } from "./holding.ts";
 import type { InstanceCache } from "./instance-cache.ts";
 import type { LimitWatch } from "./limit-watch.ts";
@@ -91,10 +93,14 @@ export class TurnResults {
     const { held, run } = turn;
     this.#o.stats.countTurn(events);
     if (item.change.kind === "continued") this.#o.onContinued(held.id);
+    const { telemetry, log } = this.#o.options;
     for (const line of commit.logs) {
-      this.#o.options.log(line.level, line.message, { instance: held.id, ...line.fields });
+      log(line.level, line.message, { ...line.fields, ...instanceFields(loggedInstance(held)) });
     }
-    const { telemetry } = this.#o.options;
+    const { ended } = run;
+    if (ended?.kind === "OrchestrationFailed" && ended.outcome === "failed") {
+      logFailedInstance(log, loggedInstance(held), ended.failure);
+    }
     if (telemetry !== null) tellTurn(telemetry, turn, events);
     this.#startTasks(held, item);
     this.#cancelWork(held, item, events);

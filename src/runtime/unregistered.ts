@@ -6,11 +6,13 @@
 import type { Committer } from "../core/committer.ts";
 import type { Failure } from "../core/failure.ts";
 import type { OrchestrationCancelRequested, OrchestrationFailed } from "../core/history-events.ts";
+import type { LogSink } from "../core/log.ts";
 import type { WaitingRecord } from "../core/provider/admin.ts";
 import type { ListedInstance } from "../core/provider/instances.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
 import { parseTarget } from "../core/targets.ts";
+import { logFailedInstance } from "../core/failure-lines.ts";
 
 const BATCH = 100;
 const SESSION_LEASE_MS = 1_000;
@@ -22,6 +24,7 @@ export interface UnregisteredFailuresOptions {
   /** How long work may wait for a name that nobody registers. */
   readonly waitMs: number;
   readonly newToken: () => number;
+  readonly log: LogSink;
 }
 
 export class UnregisteredFailures {
@@ -101,13 +104,14 @@ export class UnregisteredFailures {
     };
     for (const record of items) {
       if (record.version !== version || !(await this.#isDueSince(record, latest))) continue;
-      await committer.submit({
+      const ended = await committer.submit({
         kind: "terminate",
         id: record.id,
         status: "failed",
         terminated: JSON.stringify(failed),
         childRequest: JSON.stringify(request),
       });
+      if (ended.kind === "done") logFailedInstance(this.#o.log, record, failure);
     }
   }
 

@@ -9,7 +9,7 @@ import { getRequestListener } from "@hono/node-server";
 import type { Client } from "../client/client.ts";
 import { PerdureError } from "../core/errors.ts";
 import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
-import { consoleSink } from "../core/log.ts";
+import { consoleLog } from "../core/console-log.ts";
 import { closerOf } from "./connections.ts";
 import { SERVER_OPTIONS, type ServerOptions } from "./options.ts";
 import { isLoopback } from "./request-facts.ts";
@@ -72,7 +72,7 @@ export async function serve(client: Client, options: ListenOptions = {}): Promis
   const server = new PerdureServer(client, rest);
   try {
     const nodes = await listenAll(server, host, port, timeouts);
-    const log = options.log ?? consoleSink;
+    const log = options.log ?? consoleLog();
     for (const node of nodes) {
       node.on("error", (error) => log("error", "the listener met an error", { error }));
     }

@@ -1,7 +1,8 @@
 // What the server may be told, checked once, before anything answers.
 
 import type { LogSink } from "../core/log.ts";
-import { consoleSink } from "../core/log.ts";
+import { consoleLog } from "../core/console-log.ts";
+
 import { PerdureError } from "../core/errors.ts";
 import { checkFlag, checkMembers, type Members } from "../core/known-members.ts";
 import type { Authenticate } from "./access.ts";
@@ -112,7 +113,7 @@ export function resolveOptions(options: ServerOptions): Settings {
   checkMembers(options, SERVER_OPTIONS, "a server");
   checkFlag(options.readOnly, "readOnly");
   checkFlag(options.trustProxy, "trustProxy");
-  const log = options.log ?? consoleSink;
+  const log = options.log ?? consoleLog();
   return {
     limits: resolveLimits(options.limits ?? {}),
     readOnly: options.readOnly ?? false,

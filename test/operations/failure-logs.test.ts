@@ -1,0 +1,165 @@
+// Failures in the log: every failed attempt and every failed instance writes a line that says what, where and what next.
+
+import { expect, test, vi } from "vitest";
+import {
+  activity,
+  Client,
+  consoleLog,
+  NonRetryableError,
+  orchestration,
+  Runtime,
+  type LogFields,
+  type Orchestration,
+  type RuntimeOptions,
+} from "../../src/index.ts";
+import { encryptingCodec } from "../../src/encryption/index.ts";
+import { collectLogs, startRuntime, virtualStore, virtualWorld } from "../trouble/support.ts";
+
+const refused = (): never => {
+  throw new Error("ECONNREFUSED");
+};
+const charge = activity("charge", refused);
+const RETRY = { maxAttempts: 3, backoff: { kind: "exponential", base: "200ms" } } as const;
+const ABOUT = { instance: "order-7", execution: 1, orchestration: "order", version: "1.0.0" };
+
+async function run(order: Orchestration<unknown, unknown>, options: RuntimeOptions = {}) {
+  const world = await virtualWorld([charge, order], options);
+  const handle = await world.client.start(order, null, { id: "order-7" });
+  await world.environment.advance(5_000);
+  const lines = world.logs.lines.map(({ level, message }) => [level, message]);
+  return { ...world, handle, lines };
+}
+
+test("each failed attempt of an activity warns with its number and the next one; the instance's error follows", async () => {
+  const order = orchestration("order", (ctx) =>
+    ctx.run(charge, undefined, { retry: RETRY, tags: [] }),
+  );
+  const { lines, logs, runtime } = await run(order);
+  expect(lines).toEqual([
+    ["warn", "charge, order-7: attempt 1 of 3 failed: ECONNREFUSED; next in 200 ms"],
+    ["warn", "charge, order-7: attempt 2 of 3 failed: ECONNREFUSED; next in 400 ms"],
+    ["warn", "charge, order-7: attempt 3 of 3 failed: ECONNREFUSED; no attempts left"],
+    ["error", expect.stringMatching(/^order, order-7: failed: ActivityError: .*ECONNREFUSED/)],
+  ]);
+  expect(logs.lines[1]?.fields).toEqual({
+    ...ABOUT,
+    ...{ activity: "charge", attempt: 2, worker: runtime.id, tags: [] },
+    error: expect.objectContaining({ message: "ECONNREFUSED" }),
+  });
+  expect(logs.lines[3]?.fields).toEqual({ ...ABOUT, error: expect.any(Error) });
+  expect(logs.lines[3]?.fields["error"]).toMatchObject({ cause: { message: "ECONNREFUSED" } });
+});
+
+test("a failed step warns under the name `step`; one that must not be retried says so", async () => {
+  const order = orchestration("order", async (ctx) => {
+    const work = (): never => {
+      throw new NonRetryableError("the card is stolen");
+    };
+    await ctx.step("check", work, { retry: RETRY }).catch(() => undefined);
+  });
+  const { lines, logs } = await run(order);
+  expect(lines).toEqual([
+    [
+      "warn",
+      "check, order-7: attempt 1 of 3 failed: NonRetryableError: the card is stolen; not retryable",
+    ],
+  ]);
+  expect(logs.lines[0]?.fields).toMatchObject({ ...ABOUT, step: "check", attempt: 1, tags: [] });
+  expect(logs.lines[0]?.fields).not.toHaveProperty("activity");
+});
+
+test("an attempt that timed out warns too", async () => {
+  const slow = activity("slow", () => new Promise(() => undefined));
+  const order = orchestration("order", (ctx) => ctx.run(slow, undefined, { timeout: "1s" }));
+  const { client, environment, logs } = await virtualWorld([slow, order]);
+  await client.start(order, null, { id: "order-7" });
+  await environment.advance(2_000);
+  const [line] = logs.lines;
+  expect(line?.message).toMatch(/^slow, order-7: attempt 1 of 1 failed: TimeoutError: .*timed out/);
+});
+
+test("neither a cancelled nor a completed instance writes a line", async () => {
+  const order = orchestration("order", (ctx) => ctx.sleep("1h"));
+  const { handle, environment, logs } = await run(order);
+  await handle.cancel("changed their mind");
+  await environment.advance(1_000);
+  expect((await handle.describe()).status).toBe("cancelled");
+  expect(logs.lines).toEqual([]);
+});
+
+test("user fields keep their names and do not overwrite the engine's", async () => {
+  const mine = { instance: "mine", attempt: 99, order: 7 };
+  const log = activity("log", (_: unknown, ctx) => ctx.log.info("activity", mine));
+  const order = orchestration("order", async (ctx) => {
+    ctx.log.info("orchestration", mine);
+    await ctx.step("note", (step) => step.log.info("step", mine));
+    await ctx.run(log, null, { retry: RETRY });
+  });
+  const { client, environment, logs, runtime } = await virtualWorld([log, order]);
+  await client.start(order, null, { id: "order-7" });
+  await environment.advance(100);
+  const worker = runtime.id;
+  const attempt = { ...ABOUT, attempt: 1, worker, tags: [], order: 7 };
+  const fields = Object.fromEntries(
+    logs.lines.map((line): [string, LogFields] => [line.message, line.fields]),
+  );
+  expect(fields).toEqual({
+    orchestration: { ...ABOUT, attempt: 99, order: 7 },
+    step: { ...attempt, step: "note" },
+    activity: { ...attempt, activity: "log" },
+  });
+});
+
+test("with a codec that seals failures the log shows no more than the store does", async () => {
+  const codec = encryptingCodec({ keys: { a: Buffer.alloc(32, 7) }, current: "a" });
+  const secret = activity("charge", (): never => {
+    throw new TypeError("card 4242");
+  });
+  const order = orchestration("order", (ctx) => ctx.run(secret, undefined));
+  const logs = collectLogs();
+  const { provider, environment } = await virtualStore();
+  await startRuntime(provider, [secret, order], { codec, log: logs.sink });
+  await new Client(provider, { codec }).start(order, null, { id: "order-7" });
+  await environment.advance(1_000);
+  expect(logs.lines.map(({ level }) => level)).toEqual(["warn", "error"]);
+  expect(logs.lines[0]?.message).toContain("TypeError: (sealed");
+  const error = logs.lines[0]?.fields["error"];
+  expect(error instanceof Error && `${error.message} ${error.stack}`).not.toContain("4242");
+});
+
+test("without a log option failures are seen: they go to the console", async () => {
+  const warn = vi.spyOn(console, "warn").mockReturnValue();
+  const error = vi.spyOn(console, "error").mockReturnValue();
+  try {
+    const order = orchestration("order", (ctx) => ctx.run(charge, undefined));
+    const { provider, client, environment } = await virtualStore();
+    const runtime = new Runtime(provider, { register: [charge, order], shadowReplay: "never" });
+    await runtime.start();
+    await client.start(order, null, { id: "order-7" });
+    await environment.advance(1_000);
+    await runtime.shutdown({ graceMs: 0 });
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining("charge, order-7: attempt 1 of 1 failed: ECONNREFUSED")],
+    ]);
+    expect(error.mock.calls).toEqual([[expect.stringContaining("order, order-7: failed")]]);
+  } finally {
+    warn.mockRestore();
+    error.mockRestore();
+  }
+});
+
+test("consoleLog is a sink for the log option", async () => {
+  const warn = vi.spyOn(console, "warn").mockReturnValue();
+  try {
+    const order = orchestration("order", (ctx) => ctx.run(charge, undefined).catch(() => "caught"));
+    await run(order, { log: consoleLog({ level: "warn", format: "json" }) });
+    const [line] = warn.mock.calls[0] ?? [];
+    expect(JSON.parse(String(line))).toMatchObject({
+      level: "warn",
+      message: "charge, order-7: attempt 1 of 1 failed: ECONNREFUSED; no attempts left",
+      fields: { ...ABOUT, activity: "charge", attempt: 1 },
+    });
+  } finally {
+    warn.mockRestore();
+  }
+});
