@@ -3,7 +3,10 @@
 //        names the newest run there is.
 //   NH2. What a history tells is taken from there, newest execution first. What only the interpreter knows (the value
 //        of a fork, a loop, a delay) needs the flow: a handle made from it.
+//   NH3. If executions were pruned, the flow's state still has the results that travel with it. A result that the
+//        state only points to is gone with its execution: that is an error, not something to wait for.
 
+import { carriedResults } from "../core/carried-results.ts";
 import { PerdureError } from "../core/errors.ts";
 import { decodeHistory } from "../core/history-row.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
@@ -75,7 +78,7 @@ export class NodeHandle<T = unknown> {
     const record = await this.#record();
     const found = await this.#newestRun(record);
     if (found === null || !isTold(found.run)) {
-      const value = await this.#workedOut(record);
+      const value = (await this.#workedOut(record)) ?? (await this.#carried(record));
       if (value !== null) return value;
     } else {
       const { output, failure } = found.run;
@@ -126,6 +129,17 @@ export class NodeHandle<T = unknown> {
       if (path !== undefined) return { value: values.get(path) };
     }
     return null;
+  }
+
+  /** NH3. The value that came with the flow's state; null: the state does not name the node. */
+  async #carried(record: InstanceRecord): Promise<{ value: unknown } | null> {
+    const events = await this.#events(record, record.execution);
+    const all = carriedResults(events, this.#store.codec);
+    const [path, found] = all.findLast(([each]) => isMeant(each, this.path)) ?? [];
+    if (found === undefined || "value" in found) return found ?? null;
+    if ((await this.#events(record, found.execution)).length > 0) return null;
+    const message = `The result of node "${path}" of "${this.#id}" was in execution ${found.execution}, which was pruned. Results of more than 256 KiB in total stay in the execution that made them: keep more executions, or let the node return a reference.`;
+    throw new PerdureError("INSTANCE_NOT_FOUND", message);
   }
 
   async #events(record: InstanceRecord, execution: number): Promise<readonly HistoryEvent[]> {

@@ -11,7 +11,7 @@ export const ERROR_CODES = {
   INVALID_ARGUMENT: "An argument or option breaks its rule; nothing was written.",
   INSTANCE_EXISTS:
     "An instance of this id exists already, and the start asked to fail in that case.",
-  INSTANCE_NOT_FOUND: "No instance of this id exists.",
+  INSTANCE_NOT_FOUND: "No instance of this id exists, or the execution asked for is gone.",
   INSTANCE_FINISHED: "The instance has ended and takes no more messages.",
   INSTANCE_RUNNING: "The instance has not ended, and the call needs one that has.",
   NOT_REGISTERED: "No orchestration, activity or flow of this name and version is registered.",

@@ -7,8 +7,9 @@
 //   CP3. A state of more than 1 MiB does not travel: it is tried again later.
 //   CP4. All of this follows from history alone, so that a replay decides the same.
 
+import type { Carried } from "../core/carried-results.ts";
 import type { NodeCalls } from "../core/node-calls.ts";
-import type { Carried, FlowState } from "./frames.ts";
+import type { FlowState } from "./frames.ts";
 import type { Threads } from "./threads.ts";
 
 const COMPACT_AFTER = 1_000;

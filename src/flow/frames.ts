@@ -3,6 +3,7 @@
 //        of them goes on where it stood. So a frame is changed before anybody can wait.
 //   FR2. Stored behaviour: compaction writes frames down (semantics 26). Members are added, never renamed.
 
+import type { CarriedResults } from "../core/carried-results.ts";
 import type { Failure } from "../core/failure.ts";
 
 export interface SequenceFrame {
@@ -63,14 +64,10 @@ export interface UndoFrame {
   readonly input: { readonly input: unknown; readonly output: unknown };
 }
 
-/** The result of a node outside of loops: itself, or the execution whose history has it. */
-export type Carried = { readonly value: unknown } | { readonly execution: number };
-
-export interface FlowState {
+export interface FlowState extends CarriedResults {
   readonly format: 1;
   readonly frame: SequenceFrame;
   readonly undos: readonly UndoFrame[];
-  readonly results: readonly (readonly [path: string, Carried])[];
   /** The orders of waits that are open. */
   readonly waits: readonly number[];
 }

@@ -249,6 +249,45 @@ scenario(
   },
 );
 
+scenario("a result that was pruned is refused, and one that travels is returned", () => {
+  const large = flow<number>("large", { compactAfter: 20 })
+    .then("small", () => "small")
+    .fork({ big: (f) => f.then("text", () => "x".repeat(300_000)) })
+    .then("zero", () => 0)
+    .loop("l", (f) => f.then("s", (n) => (n < 30 ? again(n + 1) : done(n))), { maxIterations: 99 })
+    .waitFor(go)
+    .build();
+  return {
+    register: [large],
+    run: async (t) => {
+      const handle = await t.client.start(large, 1, { id: "i" });
+      await t.settle();
+      await t.client.prune("i", { keepLast: 1 });
+      const refused = (path: string) => ({
+        code: "INSTANCE_NOT_FOUND",
+        message: expect.stringContaining(
+          `The result of node "${path}" of "i" was in execution 1, which was pruned`,
+        ) as string,
+      });
+      const check = async (): Promise<void> => {
+        for (const asked of ["fork.big/text", "text"]) {
+          const seen = refused("fork.big/text");
+          await expect(handle.node(asked as "fork.big/text").result()).rejects.toMatchObject(seen);
+          await expect(t.client.get("i").node(asked).result()).rejects.toMatchObject(seen);
+        }
+        await expect(handle.node("fork").result()).rejects.toMatchObject(refused("fork"));
+        expect(await handle.node("small").result()).toBe("small");
+        expect(await t.client.get("i").node("small").result()).toBe("small");
+      };
+      expect((await handle.describe()).status).toBe("running");
+      await check();
+      await handle.raise(go, "went");
+      expect(await t.result(handle)).toBe("went");
+      await check();
+    },
+  };
+});
+
 scenario("a state that is too large does not travel, and the flow goes on as it is", () => {
   const heavy = flow<number>("heavy", { compactAfter: 20 })
     .then("text", () => "x".repeat(1_200_000))
