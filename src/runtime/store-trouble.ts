@@ -3,10 +3,12 @@
 //   TR1. The first error is told at once, then after 5 s, 10 s, 20 s and so on up to 5 minutes.
 //   TR2. It is over when the store answers and nothing failed for QUIET_MS, which is longer than any back-off: a store
 //        that reads and does not write is still in trouble.
+//   TR3. A store that is lost does not come back: that is logged once, as an error.
 
 import { formatDuration } from "../core/duration.ts";
 import type { Environment } from "../core/environment.ts";
 import type { LogSink } from "../core/log.ts";
+import { StoreLostError } from "../core/provider/store-lost.ts";
 import type { RuntimeStats } from "./stats.ts";
 
 const PAUSE_MS = 5_000;
@@ -21,6 +23,7 @@ export class StoreTrouble {
   #now: { readonly since: number; last: number } | null = null;
   #tellAt = 0;
   #pauseMs = PAUSE_MS;
+  #isLost = false;
 
   constructor(options: {
     readonly environment: Environment;
@@ -35,6 +38,7 @@ export class StoreTrouble {
   /** A call failed, and will be repeated. */
   readonly tell = (error: unknown): void => {
     this.#stats.providerErrors++;
+    if (error instanceof StoreLostError) return this.#lost(error);
     const now = this.#environment.monotonic();
     if (this.#now === null) {
       this.#now = { since: now, last: now };
@@ -48,6 +52,11 @@ export class StoreTrouble {
     const message = error instanceof Error ? error.message : String(error);
     this.#log("warn", `the store is in trouble, trying on: ${message}`, {});
   };
+
+  #lost({ message }: StoreLostError): void {
+    if (!this.#isLost) this.#log("error", `the store is lost: ${message}`, {});
+    this.#isLost = true;
+  }
 
   /** The store has answered. */
   answered(): void {

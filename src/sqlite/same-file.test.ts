@@ -3,7 +3,7 @@
 import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startItem } from "../testing/conformance/fixture.ts";
 import { VirtualEnvironment } from "../testing/virtual-environment.ts";
 import { SqliteProvider } from "./index.ts";
@@ -13,14 +13,12 @@ async function setup() {
   const path = join(folder, "store.db");
   const environment = new VirtualEnvironment();
   const provider = await SqliteProvider.open(path, { environment });
-  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   onTestFinished(async () => {
-    warned.mockRestore();
     await provider.close();
     rmSync(folder, { recursive: true });
   });
   await provider.commit([startItem({ id: "a" })]);
-  return { path, environment, provider, warned };
+  return { path, environment, provider };
 }
 
 const LOST = { code: "STORE_UNAVAILABLE" };
@@ -32,7 +30,7 @@ test.each([
   ["replaced", "", "was replaced by another file"],
   ["replaced", "-wal", "was replaced by another file"],
 ])("a store refuses all calls once its file was %s (store.db%s)", async (how, suffix, said) => {
-  const { path, environment, provider, warned } = await setup();
+  const { path, environment, provider } = await setup();
   const file = `${path}${suffix}`;
   if (how === "deleted") rmSync(file);
   else {
@@ -45,7 +43,6 @@ test.each([
   await expect(provider.peek({ owner: "x" })).rejects.toThrow(said);
   await expect(provider.transact(() => null)).rejects.toMatchObject(LOST);
   expect(existsSync(file)).toBe(how === "replaced");
-  expect(warned).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(said), "PerdureWarning");
 });
 
 test("a store whose files stay where they are answers on", async () => {

@@ -7,7 +7,7 @@
 
 import { statSync, type BigIntStats } from "node:fs";
 import type { Environment } from "../core/environment.ts";
-import { PerdureError } from "../core/errors.ts";
+import { StoreLostError } from "../core/provider/store-lost.ts";
 
 const CHECK_MS = 250;
 /** The database, its log, and the index of the log, without which processes do not see each other's locks. */
@@ -23,7 +23,7 @@ export class SameFile {
   readonly #path: string | null;
   #known: readonly Known[];
   #checkedAt: number;
-  #lost: PerdureError | null = null;
+  #lost: StoreLostError | null = null;
 
   /** The database at that path is open, in WAL mode. Null: it is in memory. */
   constructor(path: string | null, environment: Environment) {
@@ -45,7 +45,6 @@ export class SameFile {
       if (what === null) continue;
       this.#lost = lost(file.path, what, this.#path);
       this.#known = [];
-      process.emitWarning(this.#lost.message, "PerdureWarning");
       throw this.#lost;
     }
   }
@@ -70,7 +69,7 @@ function changeOf({ path, stats }: Known): "deleted" | "replaced by another file
   return isSame ? null : "replaced by another file";
 }
 
-function lost(path: string, what: string, store: string): PerdureError {
+function lost(path: string, what: string, store: string): StoreLostError {
   const message = `${path} was ${what} while this process had it open, so nothing that this process writes reaches the store any more. Stop every process that uses ${store}, put the right files in place (docs/operations.md#backup), and start them again.`;
-  return new PerdureError("STORE_UNAVAILABLE", message);
+  return new StoreLostError(message);
 }

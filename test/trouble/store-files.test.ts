@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -194,6 +195,20 @@ describe("a store", () => {
     expect([error.code, error.message]).toEqual(["STORE_UNAVAILABLE", "The provider is closed."]);
     expect(logs.about("The provider is closed").length).toBeLessThanOrEqual(2);
     void client;
+  });
+
+  test("whose file was deleted under a runtime is logged once, as an error", async () => {
+    const { path, provider } = await fileStore();
+    const logs = collectLogs();
+    const runtime = await startRuntime(provider, [quick], { log: logs.sink, pollIntervalMs: 20 });
+    rmSync(path);
+    const errors = (): number => runtime.stats().providerErrors;
+    await until("several calls failed", () => errors() >= 3 && logs.about(path).length > 0);
+    const message = `the store is lost: ${path} was deleted while this process had it open`;
+    expect(logs.about(path)).toEqual([
+      { level: "error", message: expect.stringContaining(message) as string, fields: {} },
+    ]);
+    expect(logs.about("trying on")).toEqual([]);
   });
 
   test("whose folder lost its log file while nobody had it open is still whole", async () => {
