@@ -49,6 +49,7 @@ import { starting } from "./starting.ts";
 import { visibleState } from "./state.ts";
 import { stepOutcomes } from "./step-outcomes.ts";
 import { quarantine, suspicion } from "./suspicion.ts";
+import { sweeps } from "./sweeps.ts";
 import { taskRetry } from "./task-retry.ts";
 import { taskSuspects } from "./task-suspects.ts";
 import { taskTags } from "./task-tags.ts";
@@ -128,6 +129,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   listing,
   listingFilters,
   deletion,
+  sweeps,
   pruning,
   metrics,
   queues,
