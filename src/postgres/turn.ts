@@ -7,6 +7,7 @@
 //       transaction is refused; the group then judges first (`judge`) and writes what passed.
 
 import { checksumOf } from "../core/checksum.ts";
+import { ANY_QUARANTINE } from "../core/provider/blame.ts";
 import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
 import type { OutgoingMessage } from "../core/provider/messages.ts";
 import { LEASE_LOST, PAUSED } from "../core/provider/results.ts";
@@ -66,6 +67,10 @@ export class Turns {
     this.#parts = parts;
     const unlessReleased = (column: string): string =>
       `${column} = CASE WHEN t.release THEN NULL ELSE i.${column} END`;
+    // A quarantine lasts as long as the count: other code that tries the instance may end its process next (N5).
+    const ifQuarantined = (column: string): string =>
+      `${column} = CASE WHEN NOT t.clears AND strpos(i.blocked_by, '${ANY_QUARANTINE}') > 0
+            THEN i.${column} END`;
     this.#advance = connection.prepare(`
       WITH fenced AS (
         UPDATE @instances AS i SET
@@ -80,7 +85,8 @@ export class Turns {
           replay_version =
             CASE WHEN t.version IS NULL THEN i.replay_version ELSE t.replay_version END,
           cancel_requested = coalesce(t.cancel_requested, i.cancel_requested),
-          blocked = NULL, blocked_by = NULL, ${unlessReleased("lease_owner")},
+          ${ifQuarantined("blocked")}, ${ifQuarantined("blocked_by")},
+          ${unlessReleased("lease_owner")},
           ${unlessReleased("lease_token")}, ${unlessReleased("lease_until")}
         FROM ${TURNS.from("t")} WHERE ${IS_HELD} AND i.paused IS NULL
         RETURNING i.key, i.id, t.told

@@ -8,6 +8,7 @@
 
 import type { StatementSync } from "node:sqlite";
 import { checksumOf } from "../core/checksum.ts";
+import { ANY_QUARANTINE } from "../core/provider/blame.ts";
 import type { TurnItem, TurnResult } from "../core/provider/commit.ts";
 import { LEASE_LOST, PAUSED } from "../core/provider/results.ts";
 import { changed, text } from "./columns.ts";
@@ -70,6 +71,8 @@ export class Turns {
     // Touches no indexed column; whatever else would have to change makes it find no row.
     const advance = "last_event = ?5, last_commit = ?6, updated_at = ?7";
     const added = "?5 > ?4"; // events (N4)
+    // A quarantine lasts as long as the count: other code that tries the instance may end its process next (N5).
+    const unquarantined = `instr(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') = 0`;
     const plain = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
     this.#advance = connection.prepare(`
       UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, suspicion) WHERE ${plain}`);
@@ -82,7 +85,9 @@ export class Turns {
         ${advance}, suspicion = iif(?13, 0, max(suspicion - ?11, 0)),
         steps_open = ?8, status = 'running', version = coalesce(?9, version),
         replay_version = iif(?9 IS NULL, replay_version, ?12),
-        cancel_requested = coalesce(?10, cancel_requested), blocked = NULL, blocked_by = NULL,
+        cancel_requested = coalesce(?10, cancel_requested),
+        blocked = iif(?13 OR ${unquarantined}, NULL, blocked),
+        blocked_by = iif(?13 OR ${unquarantined}, NULL, blocked_by),
         lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
         lease_until = iif(?11, NULL, lease_until)
       WHERE ${FENCE}`);

@@ -55,6 +55,22 @@ export const quarantine: ContractSubject = {
     },
     {
       title:
+        "a commit without new events keeps the quarantine: each code tries the instance once (N5)",
+      async run(setup) {
+        await quarantined(setup);
+        const held = heldFrom(await setup.leaseOnly("a", BETA, withCode("two")));
+        await setup.turn(held, { stepsOpen: true });
+        await setup.die(BETA);
+        await setup.leaseNothing(ALPHA, withCode("one"));
+        await setup.provider.registerRuntime(registration({ id: GAMMA }));
+        const again = await setup.leaseOnly("a", GAMMA, withCode("two"));
+        expect(again).toMatchObject({ suspicion: 3 });
+        await setup.turn(heldFrom(again), { events: [eventText()] });
+        expect(await setup.read("a")).toMatchObject({ blocked: null });
+      },
+    },
+    {
+      title:
         "other code may try it, and its first death is enough for the next quarantine (9a, N5)",
       async run(setup) {
         await quarantined(setup);
