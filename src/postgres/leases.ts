@@ -179,7 +179,8 @@ export class InstanceLeases {
     const { owner, token, messagesMax } = request;
     const pipeline = new Pipeline();
     this.#dueInstances.take(pipeline, request, line);
-    pipeline.add(this.#giveBack, [owner, token]);
+    // What an earlier request under this token took is handed over whole (L4).
+    if (line !== ALREADY) pipeline.add(this.#giveBack, [owner, token]);
     const rows = pipeline.add(this.#selectTaken, [owner, token]);
     const messages = pipeline.add(this.#selectMessages, [owner, token, messagesMax]);
     const history = pipeline.add(this.#selectHistory, [owner, token]);
