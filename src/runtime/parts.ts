@@ -94,6 +94,7 @@ export function assemble(
   });
   const suspects: SuspectSlot = new SuspectSlot({
     monotonic,
+    random: () => environment.random(),
     onFree: (asking) => intake.wakeFor(asking),
   });
   const work: Work = new Work({

@@ -2,10 +2,13 @@
 // (semantics 9a, 13).
 //   SU1. A request for work reserves the slot before it may bring a suspect. A request that was refused the slot is
 //        repeated when the slot is free.
-//   SU2. A suspect that runs for longer than TRIAL_MS gives the slot up: work that it waits for may itself be suspect.
-//        The store holds no death against two suspects of one worker (blame.ts).
+//   SU2. A suspect that runs for long gives the slot up: work that it waits for may itself be suspect. The store holds
+//        no death against two suspects of one worker (blame.ts). A fixed time would let a killer end every process next
+//        to the same long activity forever, so the time is drawn: at least TRIAL_MS, twice as long with every toss of a
+//        coin that is won. In some process an innocent suspect ends before the next one is tried.
 
 const TRIAL_MS = 60_000;
+const DOUBLINGS_MAX = 10;
 
 /** Who asks the store for work. */
 export type Asking = "instances" | "tasks";
@@ -13,16 +16,20 @@ export type Asking = "instances" | "tasks";
 export class SuspectSlot {
   readonly #monotonic: () => number;
   readonly #onFree: (asking: Asking) => void;
-  /** Since when they are tried. */
+  readonly #random: () => number;
+  /** Until when they keep the slot. */
   readonly #trials = new Map<string, number>();
   #reservedBy: Asking | null = null;
   readonly #refused = new Set<Asking>();
 
   constructor(options: {
     readonly monotonic: () => number;
+    /** In [0, 1). */
+    readonly random: () => number;
     readonly onFree: (asking: Asking) => void;
   }) {
     this.#monotonic = options.monotonic;
+    this.#random = options.random;
     this.#onFree = options.onFree;
   }
 
@@ -44,7 +51,8 @@ export class SuspectSlot {
   }
 
   enter(suspect: string): void {
-    this.#trials.set(suspect, this.#monotonic());
+    const doublings = Math.min(Math.floor(-Math.log2(1 - this.#random())), DOUBLINGS_MAX);
+    this.#trials.set(suspect, this.#monotonic() + TRIAL_MS * 2 ** doublings);
   }
 
   /** It is cleared, over, or no longer here. */
@@ -56,9 +64,8 @@ export class SuspectSlot {
   }
 
   #isTaken(): boolean {
-    const limit = this.#monotonic() - TRIAL_MS;
-    for (const since of this.#trials.values()) if (since > limit) return true;
-    return false;
+    const now = this.#monotonic();
+    return this.#trials.values().some((until) => until > now);
   }
 
   #tell(): void {
