@@ -18,7 +18,7 @@ export const FAULT_KINDS = [
   "storeDown", // the store refuses everything for a while
   "diskFull", // the store refuses writes for a while
   "deploy", // processes are replaced, one after the other, by others with newer code
-  "poison", // an activity ends its process whenever it runs
+  "poison", // an activity ends its process whenever it runs, and in some runs the turn or step of an instance
   "damage", // a row of a history is damaged, and later repaired
   "forget", // the store goes back in time: its last commits are lost, and processes keep running
 ] as const;

@@ -95,6 +95,7 @@ export class Inspector {
 
   /** Looks at one instance now. */
   async look(id: string): Promise<void> {
+    this.leases.follow(this.#store.now());
     const before = this.snapshots.last(id);
     const now = await this.snapshots.take(id);
     if (now === null) {

@@ -27,8 +27,8 @@ export interface SimulatedProcess {
   readonly unitMs: number;
   /** Waits in simulated time; never returns if the process dies meanwhile. */
   sleep(ms: number): Promise<void>;
-  /** Ends the process at once, as a fault of the code would. */
-  crash(): Promise<never>;
+  /** Ends the process at once, as a fault of the code would. The report counts it under the given name. */
+  crash(name?: string): Promise<never>;
 }
 
 export interface MachineOptions {
@@ -43,7 +43,7 @@ export interface MachineOptions {
   readonly log: LogSink;
   readonly onCrash: (machine: Machine) => void;
   /** Its own code is about to end it. */
-  readonly onOwnCrash: (machine: Machine) => void;
+  readonly onOwnCrash: (machine: Machine, name: string) => void;
 }
 
 export class Machine implements SimulatedProcess {
@@ -81,8 +81,8 @@ export class Machine implements SimulatedProcess {
   readonly sleep = (ms: number): Promise<void> =>
     new Promise((resolve) => void this.#o.timeline.after(ms, resolve, this.loop, false));
 
-  readonly crash = (): Promise<never> => {
-    if (this.#isAlive) this.#o.onOwnCrash(this);
+  readonly crash = (name = "poison"): Promise<never> => {
+    if (this.#isAlive) this.#o.onOwnCrash(this, name);
     this.die();
     return new Promise<never>(() => undefined);
   };

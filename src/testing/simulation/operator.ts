@@ -1,12 +1,14 @@
 // The operator: looks after blocked instances, as a person would, and says which blocks should not be there.
 //   OP1. A damaged history blocks its instance, and nothing else does: it is unblocked when the row is repaired.
-//   OP2. Three deaths over one instance set it aside; whoever finds that some died lets it try again.
+//   OP2. Three deaths over one instance set it aside. If its code ends its process, the workload says whether it is
+//        unblocked. Otherwise faults must have ended processes; then it is unblocked. Code that ends its process may be
+//        mistaken for a fault once, in its first run.
 //   OP3. A divergence is in order only while code of two deployments runs, if the workload says so; nobody unblocks
 //        it: the right code finds it by itself.
 //   OP4. Whoever finds an instance paused that its own client has long resumed, resumes it again.
 
 import type { BlockReason } from "../../core/block.ts";
-import { isTerminalStatus } from "../../core/provider/instances.ts";
+import { isTerminalStatus, type InstanceRecord } from "../../core/provider/instances.ts";
 import type { Machine } from "./machine.ts";
 import type { Storm } from "./storm.ts";
 import type { Play } from "./workload.ts";
@@ -62,21 +64,28 @@ export class Operator {
         if (!this.#storm.damaged.has(id)) this.#wrong(id, message);
         return this.#storm.isCalm ? "unblock" : "wait";
       case "QUARANTINE":
-        if (message.startsWith("Internal error") || this.#deaths() < DEATHS_TO_SET_ASIDE) {
-          this.#wrong(id, message);
-        }
-        return "unblock";
+        return this.#judgeQuarantine(record, message);
       default:
         if (this.#play.mayBlock?.(record, code) !== true) this.#wrong(id, `${code} ${message}`);
         return "wait";
     }
   }
 
+  #judgeQuarantine(record: InstanceRecord, message: string): "unblock" | "wait" {
+    const isBug = message.startsWith("Internal error");
+    const planned = this.#play.quarantine?.(record) ?? null;
+    if (planned !== null && !isBug) return planned === "unblock" ? "unblock" : "wait";
+    if (isBug || this.#deaths() < DEATHS_TO_SET_ASIDE) this.#wrong(record.id, message);
+    return "unblock";
+  }
+
   /** Processes that died, or stood still for so long that they were taken for dead. */
   #deaths(): number {
     const paused = [...this.#world.landed.keys()].filter((name) => name.startsWith("pause"));
     const late = [...this.#world.landed.keys()].filter(isLate);
-    return this.#world.corpses.length + paused.length + late.length + this.#clockJumps();
+    const { corpses, ownCrashes } = this.#world;
+    const died = corpses.length - ownCrashes + (this.#play.killers ?? 0);
+    return died + paused.length + late.length + this.#clockJumps();
   }
   #clockJumps(): number {
     return this.#storm.backwardMs > 0 || [...this.#world.landed.keys()].some(isJump) ? 3 : 0;

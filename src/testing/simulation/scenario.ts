@@ -43,7 +43,8 @@ export interface PlanFrame {
 
 /** Units until faults stop. */
 const STORMY_UNITS = 24;
-const POISON_DEATHS = 3;
+/** Deaths after which an activity fails as poison, in runs where some end their process. */
+export const POISON_DEATHS = 3;
 /** The share of seeds in which nothing goes wrong at all, and the least that does in the others. */
 const FINE_WEATHER = 0.03;
 const KINDS_MIN = 3;

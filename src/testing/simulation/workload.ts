@@ -65,6 +65,13 @@ export interface Play {
   mayWait?(record: InstanceRecord): boolean;
   /** Whether that block is in order, while code of two deployments runs side by side. Default: none is. */
   mayBlock?(record: InstanceRecord, code: BlockCode): boolean;
+  /**
+   * What an operator does about the quarantine of an instance whose code ends its process. Null, the default: no code of
+   * this instance does, so the quarantine needs another reason.
+   */
+  quarantine?(record: InstanceRecord): "unblock" | "leave" | null;
+  /** How many instances and activities of the workload end their process. Default: none. */
+  readonly killers?: number;
   /** Whether the results are those that were worked out. */
   judge(end: EndOfRun): void | Promise<void>;
 }

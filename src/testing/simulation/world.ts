@@ -55,6 +55,8 @@ export class World {
   /** Faults that hit something, by kind and target. */
   readonly landed = new Map<string, number>();
   readonly corpses: Machine[] = [];
+  /** Of these deaths, those that user code caused. */
+  ownCrashes = 0;
   /** When a process died last, by the store's clock. */
   lastDeathAt = -Infinity;
   /** How often the store forgot something, and when last, since the beginning of the run. */
@@ -165,7 +167,10 @@ export class World {
       ledger: this.ledger,
       log: (level, message, fields) => this.#log(name, level, message, fields),
       onCrash: (dead) => this.#crashed(slot, dead),
-      onOwnCrash: (dying) => this.land("poison", dying.name),
+      onOwnCrash: (dying, fault) => {
+        this.ownCrashes++;
+        this.land(fault, dying.name);
+      },
     });
     slot.machine = machine;
     this.trace.note(name, `boots${slot.options === null ? "" : ` generation ${slot.generation}`}`);

@@ -13,7 +13,9 @@ export async function overdueWork(
 ): Promise<string[]> {
   const { calmAt, patienceMs } = options;
   const now = world.store.now();
-  const quietSince = Math.max(calmAt, world.lastDeathAt); // poison goes on after calm
+  // Code that ends its process does so after calm too, and a runtime tries one suspect at a time.
+  const { lastTrialAt, hasTrial } = world.inspector.leases;
+  const quietSince = Math.max(calmAt, world.lastDeathAt, hasTrial ? now : lastTrialAt);
   const isOver = (since: number): boolean => now - Math.max(since, quietSince) > patienceMs;
   const longAgoMs = world.timeline.now - patienceMs;
   const tasks = await waitingTasks(world, isOver, longAgoMs);

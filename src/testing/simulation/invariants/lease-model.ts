@@ -38,6 +38,10 @@ export class LeaseModel {
   #found: string[] = [];
   /** The store's clock at the last call. */
   #now = -Infinity;
+  /** Leases of suspects, instances and tasks. */
+  readonly #trials = new Set<Lease>();
+  /** When a suspect was last held, as far as it was asked for, by the store's clock. */
+  lastTrialAt = -Infinity;
 
   get stories(): ReadonlyMap<string, TaskStory> {
     return this.#stories;
@@ -48,6 +52,18 @@ export class LeaseModel {
       const address = this.#stories.get(key)?.address;
       return address === undefined ? [] : [{ address, lease }];
     });
+  }
+  /** Whether a runtime holds a suspect: others may wait for it. */
+  get hasTrial(): boolean {
+    const held = new Set([...this.#instances.values(), ...this.#tasks.values()]);
+    for (const lease of this.#trials) if (!held.has(lease)) this.#trials.delete(lease);
+    if (this.#trials.size > 0) this.lastTrialAt = this.#now;
+    return this.#trials.size > 0;
+  }
+  #try(lease: Lease | undefined): void {
+    if (lease === undefined) return;
+    this.#trials.add(lease);
+    this.lastTrialAt = this.#now;
   }
   get instanceLeases(): ReadonlyMap<number, Lease> {
     return this.#instances;
@@ -75,20 +91,21 @@ export class LeaseModel {
   /** What is wrong with a call that was carried out, in sentences. */
   see(call: Carried): string[] {
     this.#found = [];
-    this.#follow(call.now);
+    this.follow(call.now);
     switch (call.method) {
       case "commit":
         for (const [i, item] of call.args[0].entries()) this.#commit(item, call.result[i], call);
         break;
       case "leaseInstances": {
         const { owner, leaseMs } = call.args[0];
-        for (const { key, id, token, fresh } of call.result.instances) {
+        for (const { key, id, token, fresh, suspicion } of call.result.instances) {
           const held = this.#instances.get(key);
           if (!fresh && (held?.owner !== owner || held.token !== token)) {
             this.#found.push(`5: ${call.by} is told that it holds ${id}, which it does not`);
           }
-          if (fresh)
-            this.#give(this.#instances, key, `instance ${id}`, owner, token, leaseMs, call);
+          if (!fresh) continue;
+          this.#give(this.#instances, key, `instance ${id}`, owner, token, leaseMs, call);
+          if (suspicion > 0) this.#try(this.#instances.get(key));
         }
         break;
       }
@@ -103,6 +120,7 @@ export class LeaseModel {
           story.grants++;
           const what = `task ${task.name} of ${task.instanceId}/${task.sequence}`;
           this.#give(this.#tasks, key, what, owner, task.token, leaseMs, call);
+          if (task.suspect) this.#try(this.#tasks.get(key));
         }
         break;
       }
@@ -152,11 +170,16 @@ export class LeaseModel {
     leases.set(key, { owner, token, until, since: now, sinceMs });
   }
 
-  /** A lease keeps the time that it had left when the clock is set back. A store may leave small steps as they are. */
-  #follow(now: number): void {
+  /**
+   * A lease keeps the time that it had left when the clock is set back. A store may leave small steps as they are. The
+   * store corrects its leases at the first request after the step, whatever sends that request. Every request must
+   * therefore be followed here, also the reads of the inspector: a correction that is noticed later looks smaller.
+   */
+  follow(now: number): void {
     const backMs = this.#now - now;
     this.#now = now;
     if (backMs <= 0) return;
+    this.lastTrialAt = Math.min(this.lastTrialAt, now);
     for (const lease of [...this.#instances.values(), ...this.#tasks.values()]) {
       if (lease.until !== null) lease.until -= backMs;
       lease.since = Math.min(lease.since, now);

@@ -14,7 +14,7 @@ const ENDLESS_MAX = 100;
 const AWAIT_UNIT_MAX_MS = 5_000;
 
 /** Faults by which a task may lose its owner again and again: it is then tried alone, and must come to an end. */
-const MAY_ROB: readonly FaultKind[] = [
+export const MAY_ROB: readonly FaultKind[] = [
   ...(["crash", "poison", "pause", "clock", "slow", "storeDown", "diskFull"] as const),
   ...(["failBefore", "failAfter", "deploy", "partition"] as const),
 ];

@@ -33,6 +33,8 @@ export function failsForGood({ fails, attempts, style }: WorkNode): boolean {
 
 export const THROWN = "thrown";
 export const DROPPED = "dropped";
+/** The value of code that ended its process, since its fix. */
+export const FIXED = "fixed";
 /** The value of what should have been cancelled, if it ended first. */
 export const OUTLIVED = "outlived";
 const POISONED = ["failed", "poison"] as const;
@@ -55,6 +57,8 @@ export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
       );
     case "poison":
       return exactly(POISONED);
+    case "kill":
+      return exactly(FIXED);
     case "deadline":
       return orPoison(oneOf(exactly(mix(program.salt)), exactly(["failed", "timeout"])), frame);
     case "sleep":

@@ -9,7 +9,7 @@ import { NonRetryableError, RetryAfterError } from "../../../core/retry-errors.t
 import { TaskError } from "../../../core/task-errors.ts";
 import type { Registrable } from "../../../runtime/registry.ts";
 import type { SimulatedProcess } from "../machine.ts";
-import { DROPPED, failsForGood, mix, OUTLIVED, THROWN } from "./expected.ts";
+import { DROPPED, failsForGood, FIXED, mix, OUTLIVED, THROWN } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import type { Opponent, Program, WorkNode } from "./program.ts";
 
@@ -23,12 +23,16 @@ export interface RootInput {
 }
 const VERSIONS = ["1.0.0", "2.0.0"] as const;
 export const ROOT = "root";
+/** Roots with code that ends its process. The function of the second deployment has another text: it is other code. */
+export const KILLER = "killer";
 const PART = "part";
 
 export interface StageOptions {
   readonly process: SimulatedProcess;
   readonly unitMs: number;
   readonly extras: readonly ExtraOperation[];
+  /** The code of that instance is about to end its process. */
+  readonly onKill: (instance: string) => void;
   /** Enters a step into the ledger. */
   readonly recordStep: <T>(
     entry: { name: string; instance: string; key: string; attempt: number },
@@ -45,6 +49,11 @@ export function definitions(options: StageOptions): readonly Registrable[] {
     ...versions.flatMap((version) => [
       orchestration(PART, (ctx, body: Program) => stage.run(ctx, body), { version }),
       orchestration(ROOT, (ctx, input: RootInput) => stage.runRoot(ctx, input), { version }),
+      options.process.generation === 1
+        ? orchestration(KILLER, (ctx, input: RootInput) => stage.runRoot(ctx, input), { version })
+        : orchestration(KILLER, (fixed, input: RootInput) => stage.runRoot(fixed, input), {
+            version,
+          }),
     ]),
     ...options.extras.flatMap((extra) => extra.register(options.process)),
   ];
@@ -130,6 +139,8 @@ class Stage {
         return failureAsValue(this.#step(ctx, program));
       case "poison":
         return failureAsValue(ctx.run("poison"));
+      case "kill":
+        return this.#kill(ctx, program);
       case "deadline": {
         const plain = plainWork(program.salt, program.ms);
         return failureAsValue(ctx.run("work", plain, { scheduleToClose: program.closeMs }));
@@ -209,6 +220,22 @@ class Stage {
           return mix(node.salt);
         }),
       { retry: { maxAttempts: node.attempts, backoff: { kind: "fixed", base: unitMs / 2 } } },
+    );
+  }
+
+  #kill(ctx: OrchestrationContext, node: Extract<Program, { op: "kill" }>): Promise<unknown> {
+    const { process, onKill, recordStep } = this.#o;
+    const instance = ctx.info.instanceId;
+    const isFixed = node.fixed && process.generation > 1;
+    const die = (): Promise<string> => {
+      if (isFixed) return Promise.resolve(FIXED);
+      onKill(instance);
+      return process.crash(`kill in a ${node.where}`);
+    };
+    if (node.where === "turn") return die();
+    const name = `kill-${node.salt}`;
+    return ctx.step(name, ({ attempt, idempotencyKey: key }) =>
+      recordStep({ name, instance, key, attempt }, die),
     );
   }
 

@@ -6,13 +6,15 @@
 import { isPerdureError } from "../../../core/errors.ts";
 import { OrchestrationError } from "../../../core/outcome-errors.ts";
 import type { Hand } from "../workload.ts";
-import { ROOT } from "./interpreter.ts";
+import { KILLER, ROOT } from "./interpreter.ts";
 import type { Control, Job } from "./jobs.ts";
+import { killsIn } from "./killers.ts";
 
 type Raise = Extract<Control, { kind: "raise" }>;
 
 export class JobScript {
   readonly #job: Job;
+  readonly #orchestration: string;
   /** How many of its calls were acknowledged. */
   #done = 0;
   /** Calls that came too late for an instance that had ended. */
@@ -20,6 +22,7 @@ export class JobScript {
 
   constructor(job: Job) {
     this.#job = job;
+    this.#orchestration = killsIn(job).length > 0 ? KILLER : ROOT;
   }
 
   async run(hand: Hand): Promise<void> {
@@ -56,7 +59,7 @@ export class JobScript {
 
   async #start(hand: Hand): Promise<void> {
     const { id, input, delayMs, priority, version } = this.#job;
-    await hand.client.start(ROOT, input, {
+    await hand.client.start(this.#orchestration, input, {
       id,
       priority,
       requestId: `${id}.start`,
@@ -71,10 +74,10 @@ export class JobScript {
   async #startAgain(hand: Hand): Promise<void> {
     const { id, input, startsTwice } = this.#job;
     if (startsTwice === "useExisting") {
-      await hand.client.start(ROOT, input, { id, onConflict: "useExisting" });
+      await hand.client.start(this.#orchestration, input, { id, onConflict: "useExisting" });
       return;
     }
-    const code = await hand.client.start(ROOT, input, { id }).then(
+    const code = await hand.client.start(this.#orchestration, input, { id }).then(
       () => null,
       (error: unknown) => (isPerdureError(error) ? error.code : String(error)),
     );

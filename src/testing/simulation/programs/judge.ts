@@ -14,6 +14,7 @@ import type { JobScript } from "./job-script.ts";
 import type { Job } from "./jobs.ts";
 import { partsOf, type Program } from "./program.ts";
 
+/** A job whose code ends no process, or no longer does. */
 export function judgeJob(job: Job, script: JobScript, end: EndOfRun, frame: ExpectedFrame): void {
   const instance = end.instances.get(job.id);
   if (instance === undefined) return end.report(`${job.id} does not exist`);

@@ -37,6 +37,13 @@ export type Program =
     }
   /** An activity that ends its process whenever it runs. */
   | { readonly op: "poison"; readonly salt: number }
+  /** A turn or a step that ends its process whenever it runs. If `fixed`, the second deployment's code does not. */
+  | {
+      readonly op: "kill";
+      readonly where: "turn" | "step";
+      readonly fixed: boolean;
+      readonly salt: number;
+    }
   /** An activity with a last moment, which it may miss. */
   | {
       readonly op: "deadline";

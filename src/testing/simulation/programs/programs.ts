@@ -1,14 +1,18 @@
 // The workload of random programs: several jobs, each a program of its own with a result that is worked out.
 
 import type { Workload } from "../workload.ts";
+import type { FaultKind } from "../faults.ts";
 import { Machine } from "../machine.ts";
+import { POISON_DEATHS } from "../scenario.ts";
 import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions } from "./interpreter.ts";
-import { drawJob } from "./draw-job.ts";
+import { drawJob, MAY_ROB } from "./draw-job.ts";
+import { drawKiller } from "./draw-killer.ts";
 import { JobScript } from "./job-script.ts";
 import { smallerJobs, type Job } from "./jobs.ts";
 import { judgeJob } from "./judge.ts";
+import { Killers } from "./killers.ts";
 import { partsOf, type Program } from "./program.ts";
 
 /** The jobs of one run. */
@@ -18,6 +22,9 @@ export interface ProgramsPlan {
 
 const JOBS_MIN = 3;
 const JOBS_MAX = 9;
+/** The share of runs with poison in which some instances end their process, and how many do. */
+const KILLERS_SHARE = 0.3;
+const KILLERS_MAX = 3;
 
 /** Random programs with results that are worked out: the workload that Perdure is tested with. */
 export function programs(
@@ -35,7 +42,15 @@ export function programs(
       const count = chance.between(JOBS_MIN, JOBS_MAX);
       const job = (_: unknown, index: number): Job =>
         drawJob(chance.of(`job ${index}`), `job-${index + 1}`, frame, extras);
-      return { jobs: Array.from({ length: count }, job) };
+      const jobs = Array.from({ length: count }, job);
+      // From a stream of its own: seeds that have found something keep their other jobs.
+      const killers = chance.of("killers");
+      if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
+      const killer = (_: unknown, index: number): Job =>
+        drawKiller(killers.of(`killer ${index}`), `killer-${index + 1}`, frame);
+      return {
+        jobs: [...jobs, ...Array.from({ length: killers.between(1, KILLERS_MAX) }, killer)],
+      };
     },
     *smaller({ jobs }) {
       for (const index of jobs.keys()) {
@@ -48,8 +63,10 @@ export function programs(
     begin({ plan, unitMs, faults }) {
       const scripts = new Map(plan.jobs.map((job) => [job, new JobScript(job)]));
       const isMixed = faults.kinds.includes("deploy");
+      const killers = new Killers(plan.jobs);
+      const killing = killers.count + plan.jobs.reduce((sum, job) => sum + poisonIn(job), 0);
       const frame: ExpectedFrame = {
-        mayPoison: faults.kinds.includes("poison"),
+        mayPoison: mayPoison(faults.kinds, killing),
         mayStall: faults.kinds.includes("pause"),
         extra: (name, data) => extra(name).expected(data),
       };
@@ -59,25 +76,52 @@ export function programs(
           slot: job.slot,
           run: (hand) => script.run(hand),
         })),
-        register: (process) =>
-          definitions({
+        register: (process) => {
+          killers.generation = Math.max(killers.generation, process.generation);
+          return definitions({
             process,
             unitMs,
             extras,
+            onKill: (instance) => {
+              if (process instanceof Machine && process.isAlive) killers.died(instance);
+            },
             recordStep: (entry, run) =>
               process instanceof Machine
                 ? process.record({ kind: "step", ...entry }, run)
                 : new Promise<never>(() => undefined),
-          }),
+          });
+        },
+        mayWait: (record) => killers.mayWait(record),
+        quarantine: (record) => killers.quarantine(record),
+        killers: killing,
         // One after the other, where there is a single slot for all of them.
         longestMs: plan.jobs.reduce((sum, job) => sum + jobMs(job, unitMs, extra), 0),
         mayBlock: (_, code) => code === "NONDETERMINISM" && isMixed,
         judge(end) {
-          for (const [job, script] of scripts) judgeJob(job, script, end, frame);
+          killers.judge(end);
+          for (const [job, script] of scripts) {
+            if (!killers.isKiller(job)) judgeJob(job, script, end, frame);
+          }
         },
       };
     },
   };
+}
+
+/**
+ * Whether an innocent activity may fail as poison: faults have to end the processes that run it alone, or so many
+ * pieces of code that each of them does it once, before it is itself a suspect.
+ */
+function mayPoison(kinds: readonly FaultKind[], killing: number): boolean {
+  const mayRob = kinds.some((kind) => kind !== "poison" && MAY_ROB.includes(kind));
+  return kinds.includes("poison") && (mayRob || killing >= POISON_DEATHS);
+}
+
+function poisonIn({ input, restarts }: Job): number {
+  const inside = (program: Program): number =>
+    (program.op === "poison" ? 1 : 0) +
+    partsOf(program).reduce((sum, part) => sum + inside(part), 0);
+  return input.rounds.reduce((sum, round) => sum + inside(round), 0) * (restarts ? 2 : 1);
 }
 
 function jobMs(job: Job, unitMs: number, extra: (name: string) => ExtraOperation): number {
@@ -93,7 +137,7 @@ function programMs(
   extra: (name: string) => ExtraOperation,
 ): number {
   const parts = partsOf(program).reduce((sum, part) => sum + programMs(part, unitMs, extra), 0);
-  if (program.op === "poison") return 200 * unitMs;
+  if (program.op === "poison" || program.op === "kill") return 200 * unitMs;
   if (program.op === "extra") return extra(program.name).longestMs(program.data);
   const isLong = "against" in program || "loser" in program;
   const own = isLong ? 60 * unitMs : "ms" in program ? program.ms : 0;
