@@ -77,7 +77,10 @@ export class LeaseModel {
     const tasks = copy(this.#tasks);
     const stories = new Map([...this.#stories].map(([key, story]) => [key, { ...story }]));
     const lives = [...this.#lives];
+    const now = this.#now;
     return () => {
+      // The times of leases are those of this clock: a clock that was set back meanwhile is set back for them again.
+      this.#now = now;
       refill(this.#instances, instances);
       refill(this.#tasks, tasks);
       refill(this.#lives, lives);
