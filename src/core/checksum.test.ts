@@ -24,8 +24,10 @@ test("a letter that passes from one text to the next, nothing and the empty text
   expect(checksumOf("a", "")).not.toBe(checksumOf("a"));
 });
 
-test("what has no checksum is not judged; what has another is damaged, and so is every copy of it", () => {
-  expect(isDamaged(null, "text")).toBe(false);
+test("a row without a checksum is damaged unless all of it is null; so is a row with a wrong one, and every copy", () => {
+  expect(isDamaged(null, "text")).toBe(true);
+  expect(isDamaged(null, null, "")).toBe(true);
+  expect(isDamaged(null, null, null)).toBe(false);
   expect(isDamaged(checksumOf("text"), "text")).toBe(false);
   expect(isDamaged(checksumOf("text"), "texu")).toBe(true);
   expect(isDamaged(checksumFor({}, "text"), "text")).toBe(false);

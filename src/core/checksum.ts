@@ -1,6 +1,7 @@
 // Checksums: whether what is read of a row is what was written to it.
 //   CK1. Made where a row is written, of what its readers rely on, and compared where it is read (docs/decisions/0015).
-//        A store keeps the number beside the row; NULL: the row is older than checksums, and is not judged.
+//        A store keeps the number in the row. A row without one is damaged: a migration has given a checksum to every
+//        row that is older than checksums (docs/decisions/0028).
 //   CK2. A change of one number, or of one bit of one text, is always found: each part goes in by a step that can be
 //        undone, so that two sums which differ once differ to the end. Anything else is missed once in four billion.
 //   CK3. What was read as damaged and is written again, elsewhere, gets a checksum that is wrong: no copy heals it.
@@ -33,9 +34,10 @@ export function checksumOf(...parts: readonly Covered[]): number {
   return sum | 0;
 }
 
-/** Whether a row that was read with this checksum is another than was written. */
+/** Whether the checksum does not match the row. Null matches only parts that are all null. */
 export function isDamaged(checksum: number | null, ...parts: readonly Covered[]): boolean {
-  return checksum !== null && checksum !== checksumOf(...parts);
+  if (checksum === null) return parts.some((part) => part !== null);
+  return checksum !== checksumOf(...parts);
 }
 
 /** As `checksumOf`; of what was read as damaged, a wrong one (CK3). */

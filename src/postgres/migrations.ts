@@ -8,9 +8,13 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 import { PerdureError } from "../core/errors.ts";
+import { fillChecksums } from "./fill-checksums.ts";
 
 /** "apply": what is missing is made. "verify": it is refused. */
 export type Migrate = "apply" | "verify";
+
+/** What SQL alone cannot do follows this file. */
+const CHECKSUMS_FILE = "0006-every-checksum.sql";
 
 /** In order; the place in the list plus one is the schema version that a file leads to. */
 const FILES = [
@@ -19,6 +23,7 @@ const FILES = [
   "0003-checksums.sql",
   "0004-request-digests.sql",
   "0005-retention.sql",
+  CHECKSUMS_FILE,
 ];
 export const SCHEMA_VERSION = FILES.length;
 
@@ -41,7 +46,10 @@ export async function migrate(
     if (!(await exists(client, name))) await client.query(`CREATE SCHEMA ${schema}`);
     await client.query(`SET LOCAL search_path TO ${schema}`);
     if (version === 0) await createMeta(client);
-    for (const file of FILES.slice(version)) await client.query(read(file));
+    for (const file of FILES.slice(version)) {
+      await client.query(read(file));
+      if (file === CHECKSUMS_FILE) await fillChecksums(client);
+    }
     await client.query("UPDATE meta SET value = $1 WHERE name = 'schema_version'", [
       SCHEMA_VERSION,
     ]);

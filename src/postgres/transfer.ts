@@ -255,9 +255,9 @@ function verify(table: TransferTable, row: Row, cells: TransferRow): void {
   const wanted = toCells(table, cells);
   for (const column of checksumColumns(table.name)) {
     const found = integerOrNull(row, column);
-    if (found === null || found === wanted[column]) continue;
+    if (found === wanted[column]) continue;
     const key = table.key.map((name) => `${name} ${String(wanted[name])}`).join(", ");
-    const message = `A row of ${table.name} (${key}) is not what was written: its ${column} differs. Nothing is moved while it is there: delete its instance, or bring it back from a copy.`;
+    const message = `A row of ${table.name} (${key}) is not what was written: its ${column} differs or is missing. Nothing is moved while it is there: delete its instance, or bring it back from a copy.`;
     throw new PerdureError("HISTORY_CORRUPT", message);
   }
 }

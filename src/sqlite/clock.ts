@@ -10,7 +10,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { checksumFor } from "../core/checksum.ts";
 import { DELAYED_KINDS } from "../core/provider/row-checks.ts";
-import { integer, integerOrNull, type Row } from "./columns.ts";
+import { integer, type Row } from "./columns.ts";
 import { MOVED } from "./errors.ts";
 import { COLUMNS, coveredOf, toMessage } from "./messages.ts";
 
@@ -104,9 +104,8 @@ export class StoreClock {
   }
 }
 
-/** A damaged row stays damaged, and a row from before checksums stays without one. */
-function checksumAt(row: Row, visibleAt: number): number | null {
-  if (integerOrNull(row, "checksum") === null) return null;
+/** A damaged row stays damaged. */
+function checksumAt(row: Row, visibleAt: number): number {
   const moved = { ...toMessage(row), visibleAt };
   return checksumFor(moved, ...coveredOf(integer(row, "instance"), moved));
 }

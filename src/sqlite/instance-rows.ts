@@ -1,6 +1,6 @@
 // Instance rows: what is read of an instance, and as what.
 
-import { isDamaged } from "../core/checksum.ts";
+import { checksumOf, isDamaged } from "../core/checksum.ts";
 import type { ParentLink } from "../core/history-events.ts";
 import {
   LISTED_BYTES_MAX,
@@ -23,7 +23,7 @@ const SHORT_COLUMNS = `
   status_version, cancel_requested, parent_id, parent_run_id, parent_execution, parent_sequence,
   priority, last_event, copied_until, lease_owner, created_at, updated_at, completed_at`;
 const FITS = (column: string): string => `octet_length(${column}) <= ${LISTED_BYTES_MAX}`;
-/** What a list reads (AD5). A text that does not fit is replaced, and its checksum is not read. */
+/** What a list reads (AD5). A text that does not fit is replaced, and its checksum by that of the replacement. */
 export const LISTED_COLUMNS = `${SHORT_COLUMNS},
   NULL AS output,
   CASE WHEN ${FITS("error")} THEN error END AS error,
@@ -33,7 +33,7 @@ export const LISTED_COLUMNS = `${SHORT_COLUMNS},
   CASE WHEN ${FITS("custom_status")} THEN custom_status_checksum END AS custom_status_checksum,
   octet_length(custom_status) AS custom_status_bytes,
   CASE WHEN ${FITS("attributes")} THEN attributes ELSE '{}' END AS attributes,
-  CASE WHEN ${FITS("attributes")} THEN attributes_checksum END AS attributes_checksum,
+  CASE WHEN ${FITS("attributes")} THEN attributes_checksum ELSE ${checksumOf("{}")} END AS attributes_checksum,
   octet_length(attributes) AS attributes_bytes`;
 /** What a search reads. */
 export const FOUND_COLUMNS = "key, id, status, created_at, completed_at";

@@ -6,7 +6,8 @@
 //   M3. "verify" writes nothing: whoever only looks changes no schema under those who work.
 
 import { readFileSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { checksumOf, type Covered } from "../core/checksum.ts";
 import { PerdureError } from "../core/errors.ts";
 import { integer, type Row } from "./columns.ts";
 
@@ -20,6 +21,7 @@ const FILES = [
   "0003-request-digests.sql",
   "0004-clock.sql",
   "0005-retention.sql",
+  "0006-every-checksum.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 
@@ -39,9 +41,21 @@ export function migrate(database: DatabaseSync, path: string, now: number): void
   inTransaction(database, "BEGIN IMMEDIATE", () => {
     const version = readVersion(database, path);
     if (version === 0) createMeta(database, now);
+    defineFunctions(database);
     for (const file of FILES.slice(version)) database.exec(read(file));
     database.exec(`UPDATE meta SET value = ${SCHEMA_VERSION} WHERE name = 'schema_version'`);
   });
+}
+
+/** SQL functions that the files use. */
+function defineFunctions(database: DatabaseSync): void {
+  const options = { deterministic: true, directOnly: true, varargs: true } as const;
+  database.function("row_checksum", options, (...parts) => checksumOf(...parts.map(toCovered)));
+}
+
+function toCovered(part: SQLInputValue): Covered {
+  if (part === null || typeof part === "string" || typeof part === "number") return part;
+  throw new PerdureError("STORE_INVALID", `A column to be checksummed holds a ${typeof part}.`);
 }
 
 /** 0: the database is empty. Throws what M2 says. */

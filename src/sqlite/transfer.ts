@@ -172,9 +172,9 @@ function verify(table: TransferTable, row: Row): void {
   const wanted = checksumsOf(table.name, row);
   for (const [place, column] of checksumColumns(table.name).entries()) {
     const found = integerOrNull(row, column);
-    if (found === null || found === wanted[place]) continue;
+    if (found === wanted[place]) continue;
     const key = table.key.map((name) => `${name} ${String(row[name])}`).join(", ");
-    const message = `A row of ${table.name} (${key}) is not what was written: its ${column} differs. Nothing is moved while it is there: delete its instance, or bring it back from a copy.`;
+    const message = `A row of ${table.name} (${key}) is not what was written: its ${column} differs or is missing. Nothing is moved while it is there: delete its instance, or bring it back from a copy.`;
     throw new PerdureError("HISTORY_CORRUPT", message);
   }
 }

@@ -1,0 +1,2 @@
+-- Rows that are older than checksums (0003) get theirs, so that from here on a row without one is damaged
+-- (docs/decisions/0028). PostgreSQL cannot compute them: fill-checksums.ts does, right after this file.
