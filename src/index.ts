@@ -36,7 +36,7 @@ export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity
 export type { RegisteredWork } from "./core/claimable.ts";
 export type { BlockReason } from "./core/block.ts";
 export { consoleLog, type ConsoleLogOptions } from "./core/console-log.ts";
-export { defaultCodec, type Codec } from "./core/codec.ts";
+export { defaultCodec, type Codec, type RowSeal } from "./core/codec.ts";
 export type {
   Branch,
   CallOptions,

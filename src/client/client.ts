@@ -264,11 +264,13 @@ export class Client {
       provider.readHistory({ key: source.key, execution }),
     );
     if (!reaches(rows, 0)) throw incompleteHistory(source.id, execution);
+    this.#store.verifyRows(source, execution, rows);
     const { environment } = this.#store.provider;
     const target = {
       id: options.id === undefined ? environment.randomHex(16) : parseInstanceId(options.id),
       runId: environment.randomHex(16),
       beforeSequence: options.beforeSequence,
+      seal: this.#store.codec.rowSeal,
     };
     const result = await this.#store.committer.submit(forkItem(source, rows, target));
     if (result.kind === "refused") {

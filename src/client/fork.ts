@@ -2,16 +2,29 @@
 //   FO1. The source may be live and is not touched; its inbox is not copied.
 //   FO2. The copy has no parent, a run id of its own and the source's seed.
 
+import type { RowSeal } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { EventBody, HistoryEvent, StoredKeyValue } from "../core/history-events.ts";
 import { decodeRow, encodeRow, type HistoryRow } from "../core/history-row.ts";
+import { sealRow } from "../core/history-seal.ts";
 import { RunState } from "../core/run-state.ts";
 import type { ForkItem, InstanceRecord } from "../core/provider/index.ts";
+
+/** Of the copy. */
+const EXECUTION = 1;
+
+export interface ForkTarget {
+  readonly id: string;
+  readonly runId: string;
+  readonly beforeSequence: number;
+  /** Of the codec: copied rows are bound to the copy. */
+  readonly seal: RowSeal | undefined;
+}
 
 export function forkItem(
   source: InstanceRecord,
   rows: readonly HistoryRow[],
-  target: { readonly id: string; readonly runId: string; readonly beforeSequence: number },
+  target: ForkTarget,
 ): ForkItem {
   const { beforeSequence } = target;
   const last = rows.at(-1)?.last ?? 0;
@@ -28,7 +41,8 @@ export function forkItem(
     for (const event of events) applyState(state, event);
     const bodies = events.map((event) => copyOf(event, target.runId));
     const to = row.first + bodies.length - 1;
-    copied.push({ first: row.first, last: to, data: encodeRow(first.at, bodies) });
+    const copy = { first: row.first, last: to, data: encodeRow(first.at, bodies) };
+    copied.push(sealRow(copy, { ...target, execution: EXECUTION }, target.seal));
   }
   const end = copied.at(-1);
   if (end !== undefined && rows.some((row) => row.last <= end.last && endsExecution(row))) {

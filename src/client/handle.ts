@@ -138,7 +138,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const rows = await this.#store.read((provider) => provider.readHistory(address));
     const tasks = known ?? (await this.#store.read((provider) => provider.readTasks(address)));
     const nobody = await unclaimedOf(this.#store, record, tasks);
-    const { events, why } = readableEvents(rows);
+    const { events, why } = readableEvents(rows, () =>
+      this.#store.verifyRows(record, record.execution, rows),
+    );
     const past = events.slice(0, record.lastEvent); // HD3
     const open = waitingFor(past, tasks, this.#store.codec).map((wait) => {
       const unclaimed = nobody.get(wait.sequence);
@@ -236,7 +238,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 
   async #firstEvent(execution: number): Promise<HistoryEvent | undefined> {
-    return (await this.history({ execution, limit: 1 }))[0];
+    return (await this.#events({ execution, limit: 1 }))[0];
   }
 
   /** Events that were sent and not read, oldest first, a page at a time; also after the end. */
@@ -257,16 +259,26 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   /** The events of an execution; the newest one unless another is named. */
   async history(options: HistoryOptions = {}): Promise<readonly HistoryEvent[]> {
     checkHistoryOptions(options);
+    return this.#events(options, { skipMissingKeys: true });
+  }
+
+  /** Of rows that nothing can be decided by, `skipMissingKeys` shows what it can. */
+  async #events(
+    options: HistoryOptions,
+    verifying: { readonly skipMissingKeys?: boolean } = {},
+  ): Promise<readonly HistoryEvent[]> {
     const record = await this.#store.record(this.id);
     const execution = options.execution ?? record.execution;
     const address = { key: record.key, execution };
     const rows = await this.#store.read((provider) => provider.readHistory(address));
     if (!reaches(rows, execution === record.execution ? record.lastEvent : 0)) {
       const again = await this.#store.record(this.id); // or it is gone, and says so
-      if (again.key !== record.key) return this.history(options); // a namesake has taken its place
+      if (again.key !== record.key) return this.#events(options, verifying); // a namesake has taken its place
       throw incompleteHistory(this.id, execution);
     }
-    return historyPart(rows, options);
+    return historyPart(rows, options, (within) =>
+      this.#store.verifyRows(record, execution, rows, { ...verifying, within }),
+    );
   }
 
   async executions(): Promise<readonly ExecutionInfo[]> {
@@ -286,7 +298,8 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     if (execution === undefined || execution === record.execution) {
       return outcomeOf(record, this.#store.codec);
     }
-    const events = await this.history({ execution });
+    checkHistoryOptions({ execution });
+    const events = await this.#events({ execution });
     const last = events.at(-1);
     if (last === undefined || execution > record.execution) {
       const message = `Instance "${this.id}" has no execution ${execution}.`;
@@ -300,14 +313,16 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 }
 
 /** Of a history that cannot be read nothing is told but why (semantics 6). */
-function readableEvents(rows: readonly HistoryRow[]): {
-  readonly events: readonly HistoryEvent[];
-  readonly why?: string;
-} {
+function readableEvents(
+  rows: readonly HistoryRow[],
+  verify: () => void,
+): { readonly events: readonly HistoryEvent[]; readonly why?: string } {
   try {
+    verify();
     return { events: decodeHistory(rows) };
   } catch (error) {
-    if (isPerdureError(error, "HISTORY_CORRUPT")) return { events: [], why: error.message };
+    const isTold = isPerdureError(error, "HISTORY_CORRUPT") || isPerdureError(error, "KEY_MISSING");
+    if (isTold) return { events: [], why: error.message };
     throw error;
   }
 }

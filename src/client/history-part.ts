@@ -23,11 +23,14 @@ export function checkHistoryOptions(options: HistoryOptions): void {
   if (options.limit !== Infinity) checkWhole(options.limit, 0, "limit");
 }
 
+/** Throws HISTORY_CORRUPT if a row that is decoded belongs to another place (history-seal.ts). */
 export function historyPart(
   rows: readonly HistoryRow[],
   { after = 0, limit = Infinity }: HistoryOptions,
+  verify: (within: readonly HistoryRow[]) => void,
 ): readonly HistoryEvent[] {
   const touched = rows.filter((row) => row.last > after && row.first <= after + limit);
+  verify(touched);
   return touched
     .flatMap(decodeRow)
     .filter(({ sequence }) => sequence > after && sequence <= after + limit);

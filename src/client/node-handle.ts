@@ -144,7 +144,9 @@ export class NodeHandle<T = unknown> {
 
   async #events(record: InstanceRecord, execution: number): Promise<readonly HistoryEvent[]> {
     const address = { key: record.key, execution };
-    return decodeHistory(await this.#store.read((provider) => provider.readHistory(address)));
+    const rows = await this.#store.read((provider) => provider.readHistory(address));
+    this.#store.verifyRows(record, execution, rows);
+    return decodeHistory(rows);
   }
 }
 

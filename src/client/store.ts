@@ -5,6 +5,8 @@
 import type { Codec } from "../core/codec.ts";
 import { backOff, Committer } from "../core/committer.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
+import type { HistoryRow } from "../core/history-row.ts";
+import { verifyRows, type VerifyOptions } from "../core/history-seal.ts";
 import type {
   CommitItem,
   CommitResult,
@@ -47,6 +49,17 @@ export class Store {
     const record = await this.read((provider) => provider.readInstance(id), until);
     if (record === null) throw notFound(id);
     return record;
+  }
+
+  /** Throws HISTORY_CORRUPT if rows of an execution are not this instance's; KEY_MISSING if that cannot be known. */
+  verifyRows(
+    { id, runId, execution: newest }: InstanceRecord,
+    execution: number,
+    rows: readonly HistoryRow[],
+    options: Omit<VerifyOptions, "mayEnd"> = {},
+  ): void {
+    const origin = { id, execution, ...(execution === newest ? { runId } : {}) };
+    verifyRows(rows, origin, this.codec.rowSeal, { ...options, mayEnd: true });
   }
 
   /** Writes a start within a transaction of the user's (semantics 31). */

@@ -79,9 +79,10 @@ async function atOneMoment(
 ): Promise<{ readonly found: readonly Placed[]; readonly more: boolean }> {
   let record = await store.record(id);
   for (let look = 1; ; look++) {
-    const { key, execution, lastEvent } = record;
-    const seen = after?.kind === "inbox" ? after.id : 0;
-    const request = { key, after: seen, limit, bytesMax: PAGE_BYTES_MAX };
+    const seen = record;
+    const { key, execution, lastEvent } = seen;
+    const from = after?.kind === "inbox" ? after.id : 0;
+    const request = { key, after: from, limit, bytesMax: PAGE_BYTES_MAX };
     const inbox = await store.read((provider) => provider.readEvents(request));
     const rows =
       after?.kind === "inbox"
@@ -91,6 +92,7 @@ async function atOneMoment(
     const isSame = record.execution === execution && record.lastEvent === lastEvent;
     if (!isSame && look < LOOKS_MAX) continue;
     const isIn = after?.kind === "history" && after.execution === execution;
+    store.verifyRows(seen, execution, rows);
     const past = placedIn(execution, decodeHistory(rows), isIn ? after.sequence : 0);
     return { found: [...past, ...waiting(inbox)], more: inbox.more };
   }

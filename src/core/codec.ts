@@ -23,6 +23,18 @@ export interface Codec {
   decode(text: string): unknown;
   /** Messages, stacks and causes of errors go through the codec as well. Default: they are stored in clear. */
   readonly sealsFailures?: boolean;
+  /** Binds rows of history to their place. Default: nothing does. */
+  readonly rowSeal?: RowSeal;
+}
+
+/** How a codec that has a key binds a row of history to its instance, execution and events. */
+export interface RowSeal {
+  /** A seal for this text, of letters, digits, `.`, `-` and `_`. */
+  seal(text: string): string;
+  /** Whether `seal` made that seal for this text. Throws `KEY_MISSING` for a key it does not have. */
+  verify(text: string, seal: string): boolean;
+  /** Whether a codec that seals rows wrote this value. A history that begins with it must be sealed. */
+  demands(value: string): boolean;
 }
 
 /** The codec that is used unless another is given: it restores exactly, or refuses with the path. */

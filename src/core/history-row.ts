@@ -1,6 +1,6 @@
 // History rows: the events of one commit as one text.
 //   R1. A row is `{"v":version,"at":time,"e":[body,…]}`; an event's sequence is the row's first plus its
-//       place, so that nothing is stored that the key already says.
+//       place, so that nothing is stored that the key already says. A codec with a key adds a seal (history-seal.ts).
 //   R2. Reading is strict: a text that is no row, an unknown kind, a gap or a wrong checksum is HISTORY_CORRUPT, never
 //       a guess.
 

@@ -13,5 +13,6 @@ export function limitedCodec(codec: Codec, limits: Limits): Codec {
     },
     decode: (text) => codec.decode(text),
     sealsFailures: codec.sealsFailures === true,
+    ...(codec.rowSeal === undefined ? {} : { rowSeal: codec.rowSeal }),
   };
 }

@@ -19,7 +19,7 @@ test("a value of any kind comes back, and one value has many texts", () => {
   ];
   for (const value of values) {
     const text = codec.encode(value);
-    expect(text).toMatch(/^enc1\.young\.[A-Za-z0-9_-]+$/);
+    expect(text).toMatch(/^enc2\.young\.[A-Za-z0-9_-]+$/);
     expect(codec.encode(value)).not.toBe(text);
     expect(defaultCodec.encode(codec.decode(text))).toBe(defaultCodec.encode(value));
   }
@@ -33,6 +33,35 @@ test("S31: what an earlier key wrote stays readable, and new texts have the curr
     /"young", which the codec does not have \(it has old\)/,
   );
   expect(() => before.decode(text)).toThrow(expect.objectContaining({ code: "KEY_MISSING" }));
+});
+
+test("a text from before rows of history had seals stays readable", () => {
+  const before = encryptingCodec({ keys: { old: Buffer.alloc(32, 7) }, current: "old" });
+  const text =
+    "enc1.old.CO4jC7vJe9uu8NuDPtOLIqu1YlzQMup9RNTEq_OODNXyQplXX8NSex9tV9jqe5nL6Q0oelSA-wTP";
+  expect(before.decode(text)).toEqual({ amount: 100, at: new Date(5) });
+  expect(() => before.decode(text.replace("enc1", "enc2"))).toThrow(/was changed/);
+});
+
+test("a seal belongs to one text and one key, and says whose it is", () => {
+  const { rowSeal } = codec;
+  const seal = rowSeal?.seal("text") ?? "";
+  expect(seal).toMatch(/^mac1\.young\.[A-Za-z0-9_-]{43}$/);
+  expect(rowSeal?.verify("text", seal)).toBe(true);
+  expect(rowSeal?.verify("texu", seal)).toBe(false);
+  for (const other of [
+    seal.replace("young", "old"),
+    seal.replace("mac1", "mac2"),
+    "",
+    `${seal}A`,
+  ]) {
+    expect([other, rowSeal?.verify("text", other)]).toEqual([other, false]);
+  }
+  expect(() => rowSeal?.verify("text", seal.replace("young", "lost"))).toThrow(
+    expect.objectContaining({ code: "KEY_MISSING" }),
+  );
+  expect(rowSeal?.demands(codec.encode(1))).toBe(true);
+  expect(rowSeal?.demands("enc1.old.AAAA")).toBe(false);
 });
 
 test("S30: a text with any bit flipped, any character changed or left out is HISTORY_CORRUPT or KEY_MISSING", () => {
@@ -60,8 +89,15 @@ test("S30: a text with any bit flipped, any character changed or left out is HIS
 test("S30: a text under another key's id, another version or in clear is refused", () => {
   const same = encryptingCodec({ keys: { a: old, b: old }, current: "a" });
   const text = same.encode("moved");
-  expect(() => same.decode(text.replace("enc1.a.", "enc1.b."))).toThrow(/was changed/);
-  for (const other of [text.replace("enc1", "enc2"), '"in clear"', "", "~[]", "enc1.a."]) {
+  expect(() => same.decode(text.replace("enc2.a.", "enc2.b."))).toThrow(/was changed/);
+  for (const other of [
+    text.replace("enc2", "enc1"),
+    text.replace("enc2", "enc3"),
+    '"in clear"',
+    "",
+    "~[]",
+    "enc2.a.",
+  ]) {
     expect(() => same.decode(other)).toThrow(expect.objectContaining({ code: "HISTORY_CORRUPT" }));
   }
 });

@@ -1,8 +1,10 @@
 // The encrypting codec: another codec's texts, under AES-256-GCM.
-//   EC1. A text is `enc1.<key id>.<base64url of nonce, ciphertext, tag>`. No text of the default codec begins so.
+//   EC1. A text is `enc2.<key id>.<base64url of nonce, ciphertext, tag>`. No text of the default codec begins so.
+//        `enc1` is the same and is still read: it was written before rows of history had seals.
 //   EC2. The nonce is 96 random bits for each text, so one value has many texts; replay compares values (M3).
 //   EC3. Version and key id are authenticated with the text: nothing of it can be changed, or moved under another head,
-//        and be read. Which row it stands in is not: a codec does not know.
+//        and be read. Which row it stands in is not, because values are copied between rows; rows of history have
+//        seals of their own (seal.ts). `enc2` in the first event of a history says that it must have them.
 //   EC4. A text in clear is refused, unless it is asked for: whoever can write to the store could put one there.
 //   EC5. The random numbers are taken at import, so that no guard or test that replaces them is in between.
 
@@ -12,6 +14,7 @@ import { defaultCodec, type Codec } from "../core/codec.ts";
 import { PerdureError } from "../core/errors.ts";
 import { checkChoice, checkMembers, type Members } from "../core/known-members.ts";
 import { invalid, Keyring, type EncryptionKey } from "./keys.ts";
+import { rowSeal } from "./seal.ts";
 
 export type { EncryptionKey } from "./keys.ts";
 
@@ -27,11 +30,12 @@ export interface EncryptingCodecOptions {
   readonly clear?: "refuse" | "read";
 }
 
-const VERSION = "enc1";
+const VERSION = "enc2";
+const OLD_VERSION = "enc1";
 const ALGORITHM = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const TEXT = /^enc1\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]+)$/;
+const TEXT = /^(enc[12])\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]+)$/;
 const OPTIONS: Members<EncryptingCodecOptions> = {
   keys: true,
   current: true,
@@ -43,8 +47,9 @@ const drawBytes = randomBytes; // EC5
 
 /**
  * A codec that encrypts every value with AES-256-GCM, and the messages, stacks and causes of errors with them. Names,
- * ids, attributes, keys of key-values and reasons stay readable. A text that was changed is `HISTORY_CORRUPT`, one
- * whose key is not there `KEY_MISSING`; the instance is blocked, not failed.
+ * ids, attributes, keys of key-values and reasons stay readable. Rows of history are bound to their instance, execution
+ * and place. A text or row that was changed or moved is `HISTORY_CORRUPT`, one whose key is not there `KEY_MISSING`;
+ * the instance is blocked, not failed.
  */
 export function encryptingCodec(options: EncryptingCodecOptions): Codec {
   checkMembers(options, OPTIONS, "encryptingCodec");
@@ -57,10 +62,11 @@ export function encryptingCodec(options: EncryptingCodecOptions): Codec {
   return {
     encode: (value) => encrypt(inner.encode(value), keyring),
     decode(text) {
-      if (clear === "read" && !text.startsWith(`${VERSION}.`)) return inner.decode(text);
+      if (clear === "read" && !isEncrypted(text)) return inner.decode(text);
       return inner.decode(decrypt(text, keyring));
     },
     sealsFailures: true,
+    rowSeal: rowSeal(keyring, (value) => value.startsWith(`${VERSION}.`)),
   };
 }
 
@@ -68,7 +74,7 @@ function encrypt(text: string, keyring: Keyring): string {
   const id = keyring.current;
   const nonce = drawBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, keyring.find(id), nonce, { authTagLength: TAG_BYTES });
-  cipher.setAAD(authenticated(id));
+  cipher.setAAD(authenticated(VERSION, id));
   const body = Buffer.concat([
     nonce,
     cipher.update(text, "utf8"),
@@ -79,8 +85,9 @@ function encrypt(text: string, keyring: Keyring): string {
 }
 
 function decrypt(text: string, keyring: Keyring): string {
-  const [, id, encoded] = TEXT.exec(text) ?? [];
-  if (id === undefined || encoded === undefined) throw corrupt("a stored value is not encrypted");
+  const [, version, id, encoded] = TEXT.exec(text) ?? [];
+  if (version === undefined || id === undefined || encoded === undefined)
+    throw corrupt("a stored value is not encrypted");
   const key = keyring.find(id);
   const body = Buffer.from(encoded, "base64url");
   // Of the texts that decode to one body, only the one that was written is taken.
@@ -89,7 +96,7 @@ function decrypt(text: string, keyring: Keyring): string {
   }
   const nonce = body.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(authenticated(id));
+  decipher.setAAD(authenticated(version, id));
   decipher.setAuthTag(body.subarray(-TAG_BYTES));
   try {
     const clear = decipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES));
@@ -99,8 +106,12 @@ function decrypt(text: string, keyring: Keyring): string {
   }
 }
 
-function authenticated(id: string): Buffer {
-  return Buffer.from(`perdure.${VERSION}.${id}`);
+function isEncrypted(text: string): boolean {
+  return text.startsWith(`${VERSION}.`) || text.startsWith(`${OLD_VERSION}.`);
+}
+
+function authenticated(version: string, id: string): Buffer {
+  return Buffer.from(`perdure.${version}.${id}`);
 }
 
 function corrupt(message: string, cause?: unknown): PerdureError {

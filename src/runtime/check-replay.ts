@@ -12,6 +12,7 @@ import { isPerdureError } from "../core/errors.ts";
 import { guardsOf, type GuardOptions } from "../core/guard-names.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory } from "../core/history-row.ts";
+import { verifyRows } from "../core/history-seal.ts";
 import { checkMembers, type Members } from "../core/known-members.ts";
 import { resolveLimits, type Limits } from "../core/limits.ts";
 import { orchestrationMain } from "../core/orchestration-main.ts";
@@ -52,10 +53,12 @@ export async function checkReplay(
   checkMembers(options, REPLAY_OPTIONS, "a replay");
   let history: readonly HistoryEvent[];
   try {
+    verifyRows(recorded.rows, recorded, options.codec?.rowSeal, { mayEnd: true });
     history = decodeHistory(recorded.rows);
   } catch (error) {
-    if (!isPerdureError(error, "HISTORY_CORRUPT")) throw error;
-    const reason: BlockReason = { code: "HISTORY_CORRUPT", message: error.message };
+    if (!isPerdureError(error)) throw error;
+    const code = error.code === "KEY_MISSING" ? error.code : "HISTORY_CORRUPT";
+    const reason: BlockReason = { code, message: error.message };
     return { kind: "blocked", events: 0, reason };
   }
   const events = history.length;

@@ -22,5 +22,6 @@ export function unguarded(codec: Codec): Codec {
     encode: (value) => inRootContext(() => codec.encode(value)),
     decode: (text) => inRootContext(() => codec.decode(text)),
     sealsFailures: codec.sealsFailures === true,
+    ...(codec.rowSeal === undefined ? {} : { rowSeal: codec.rowSeal }),
   };
 }

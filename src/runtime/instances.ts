@@ -177,7 +177,8 @@ export class Instances {
       return run;
     } catch (error) {
       const message = isPerdureError(error) ? error.message : String(error);
-      this.#blocker.block(held, { code: "HISTORY_CORRUPT", message }, held.outcomes);
+      const code = isPerdureError(error, "KEY_MISSING") ? "KEY_MISSING" : "HISTORY_CORRUPT";
+      this.#blocker.block(held, { code, message }, held.outcomes);
       return null;
     }
   }

@@ -4,6 +4,7 @@ import type { Codec } from "../core/codec.ts";
 import type { GuardName } from "../core/guard-names.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
+import { verifyRows } from "../core/history-seal.ts";
 import type { Limits } from "../core/limits.ts";
 import { orchestrationMain } from "../core/orchestration-main.ts";
 import { Run } from "../core/run.ts";
@@ -22,14 +23,17 @@ export interface MakeRunOptions {
   readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
 }
 
-/** Throws HISTORY_CORRUPT when the rows cannot be read, or are not all there. */
+/** Throws HISTORY_CORRUPT when the rows cannot be read, are not all there or belong elsewhere; or KEY_MISSING. */
 export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
   const rows = options.rows ?? held.rows;
   const last = options.rows === undefined ? held.lastEvent : undefined;
+  const { id, runId } = held;
+  const execution = options.execution ?? held.execution;
+  verifyRows(rows, { id, runId, execution }, options.codec.rowSeal);
   const history: readonly HistoryEvent[] = decodeHistory(rows, last);
   return new Run({
-    instanceId: held.id,
-    execution: options.execution ?? held.execution,
+    instanceId: id,
+    execution,
     version: held.definition.version,
     priority: held.priority,
     codec: options.codec,

@@ -4,6 +4,7 @@
 //   SH2. A difference blocks the instance with the diff.
 
 import type { BlockReason } from "../core/block.ts";
+import { isPerdureError } from "../core/errors.ts";
 import type { HistoryRow } from "../core/history-row.ts";
 import { Run } from "../core/run.ts";
 import type { HeldInstance } from "./held-instance.ts";
@@ -90,7 +91,8 @@ export function shadowReplay(
       } catch (error) {
         // The live run is sound, what is stored is not: better told now than when it is needed.
         const message = error instanceof Error ? error.message : String(error);
-        return over({ code: "HISTORY_CORRUPT", message });
+        const code = isPerdureError(error, "KEY_MISSING") ? "KEY_MISSING" : "HISTORY_CORRUPT";
+        return over({ code, message });
       }
       pump.add(
         new ReplayJob(shadow, held.id, (replayed) => {

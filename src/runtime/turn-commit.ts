@@ -5,7 +5,8 @@
 //        starts and messages (semantics 7, 21).
 
 import { childOutcome, nextStart } from "../core/execution-end.ts";
-import { encodeRow } from "../core/history-row.ts";
+import { encodeRow, type HistoryRow } from "../core/history-row.ts";
+import { sealRow } from "../core/history-seal.ts";
 import { stateChangeOf } from "../core/state-change.ts";
 import type {
   ActivityScheduled,
@@ -36,7 +37,7 @@ export function turnItem(
   effects: TurnEffects,
   options: TurnCommitOptions,
 ): TurnItem {
-  const { held, run, at } = turn;
+  const { held, run } = turn;
   const first = held.lastEvent + 1;
   const cancelled = events.find((event) => event.kind === "OrchestrationCancelRequested");
   return {
@@ -48,10 +49,7 @@ export function turnItem(
     lastEvent: held.lastEvent,
     version: held.lastEvent === 0 && events.length > 0 ? held.definition.version : null,
     replayVersion: REPLAY_VERSION,
-    row:
-      events.length === 0
-        ? null
-        : { first, last: held.lastEvent + events.length, data: encodeRow(at, events) },
+    row: events.length === 0 ? null : rowOf(turn, events),
     consumed: turn.consumed,
     finished: turn.delivered.flatMap((outcome) => (outcome.task === null ? [] : [outcome.task])),
     tasks: [...effects.activities.values()].map((task) => newTask(task, run, options)),
@@ -68,6 +66,13 @@ export function turnItem(
     release: options.release,
     messagesMax: MESSAGES_MAX,
   };
+}
+
+function rowOf({ held, run, at }: FinishedTurn, events: readonly EventBody[]): HistoryRow {
+  const { lastEvent } = held;
+  const last = lastEvent + events.length;
+  const row = { first: lastEvent + 1, last, data: encodeRow(at, events) };
+  return sealRow(row, held, run.options.codec.rowSeal);
 }
 
 const EMPTY: EventBody = { kind: "OrchestrationCompleted", output: "" };

@@ -72,7 +72,7 @@ test("S32: no canary is in the store's bytes or in the log", async () => {
   await handle.raise(go, canary("event"));
   await expect(handle.result({ timeout: "30s" })).rejects.toThrow(/canary-end/);
   const bytes = vault.bytes();
-  expect(bytes.includes("enc1.k1.")).toBe(true);
+  expect(bytes.includes("enc2.k1.")).toBe(true);
   expect(secrets.length).toBeGreaterThanOrEqual(25);
   expect(secrets.filter((secret) => bytes.includes(secret))).toEqual([]);
   const log = vault.log.join("\n");

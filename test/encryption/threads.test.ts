@@ -25,7 +25,7 @@ test("an activity in a thread reads and writes encrypted values, and nothing of 
     refused: expect.stringContaining(`${CANARY} refused`),
   });
   const bytes = vault.bytes();
-  expect(bytes.includes("enc1.shared.")).toBe(true);
+  expect(bytes.includes("enc2.shared.")).toBe(true);
   expect(bytes.includes(CANARY)).toBe(false);
   expect(vault.log.join("\n")).not.toContain(CANARY);
 });

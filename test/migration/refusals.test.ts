@@ -16,6 +16,7 @@ import {
   type WriteRowsRequest,
 } from "../../src/index.ts";
 import { postgres } from "../support/postgres.ts";
+import { messageChecksum } from "../../src/postgres/messages.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { closePool, giveBackSchema, openOnPool, takeSchema } from "../support/postgres-stores.ts";
 
@@ -263,8 +264,11 @@ test("what users' transactions have sent is brought into inboxes before a store 
     await giveBackSchema(schema);
   });
   const { query } = await postgres();
+  const event = { sequence: null, kind: "event", name: "go", key: "r", data: "1" } as const;
   await query(
-    `INSERT INTO ${schema}.arrivals (keep, id, request_id, name, data) VALUES (false, 'i1', 'r', 'go', '1')`,
+    `INSERT INTO ${schema}.arrivals (keep, id, request_id, name, data, checksum)
+     VALUES (false, 'i1', 'r', 'go', '1', $1)`,
+    [messageChecksum(event)],
   );
   const target = await inSqlite();
   await moveStore(source, target);

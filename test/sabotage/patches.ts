@@ -61,6 +61,27 @@ export const PATCHES: readonly Patch[] = [
     tests: ["test/scenarios/cancel-of-loops.test.ts"],
   },
   {
+    bug: "a row without a checksum is read unchecked",
+    file: "src/core/checksum.ts",
+    from: "if (checksum === null) return parts.some((part) => part !== null);",
+    to: "if (checksum === null) return false;",
+    tests: ["src/core/checksum.test.ts"],
+  },
+  {
+    bug: "a worker replays rows of history without verifying their seals",
+    file: "src/runtime/make-run.ts",
+    from: "verifyRows(rows, { id, runId, execution }, options.codec.rowSeal);",
+    to: "verifyRows(rows, { id, runId, execution }, undefined);",
+    tests: ["test/encryption/moved-rows.test.ts"],
+  },
+  {
+    bug: "the seals of a history can be removed",
+    file: "src/core/history-seal.ts",
+    from: "let isRequired = seal.demands(started.input);",
+    to: "let isRequired = false;",
+    tests: ["test/encryption/moved-rows.test.ts"],
+  },
+  {
     bug: "a message for an instance that does not exist yet is dropped",
     file: "src/sqlite/kept.ts",
     from: "this.#insert.run(id, requestId, now, name, data, checksum, requestDigest ?? null);",
