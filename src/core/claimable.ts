@@ -81,5 +81,5 @@ function whyNoInstance(target: string, runtimes: readonly RegisteredWork[]): Nob
 }
 
 function unregistered(what: string): Nobody {
-  return { code: "unregistered", message: `no live runtime registers ${what}` };
+  return { code: "unregistered", message: `no running worker registers ${what}` };
 }

@@ -26,3 +26,8 @@ export function parseTarget(target: string): Target {
   const { name = target, version = null, replay = "1" } = found?.groups ?? {};
   return { name, version, replayVersion: Number(replay) };
 }
+
+/** The target of a start, which may name a version. */
+export function startTarget(name: string, version: string | null): string {
+  return version === null ? name : targetText(name, version, REPLAY_VERSION);
+}

@@ -21,6 +21,7 @@ function adopting(room: number) {
     take: (instance) => void taken.push(instance),
     storeNow: () => 1_000,
     onDelayed: (delayMs) => void delays.push(delayMs),
+    onUnknown: () => undefined,
   });
   return { adoption, taken, delays };
 }

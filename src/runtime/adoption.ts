@@ -3,8 +3,10 @@
 //   AD2. A delayed one is looked for when its time comes, not at the next poll.
 
 import type { Lease, StartAdopter } from "../core/committer.ts";
+import type { WaitingRecord } from "../core/provider/admin.ts";
 import type { StartItem, StartResult } from "../core/provider/commit.ts";
 import type { LeasedInstance } from "../core/provider/instances.ts";
+import { startTarget } from "../core/targets.ts";
 import type { Registry } from "./registry.ts";
 
 export interface AdoptionOptions {
@@ -15,6 +17,8 @@ export interface AdoptionOptions {
   readonly storeNow: () => number;
   /** A start of this process comes due after this many milliseconds. */
   readonly onDelayed: (delayMs: number) => void;
+  /** This process starts an orchestration that this runtime does not register. */
+  readonly onUnknown: (kind: WaitingRecord) => void;
 }
 
 export class Adoption implements StartAdopter {
@@ -31,8 +35,13 @@ export class Adoption implements StartAdopter {
       this.#o.onDelayed(item.delayMs ?? (item.dueAt ?? 0) - this.#o.storeNow());
       return null;
     }
+    const { name, version } = item;
+    if (this.#o.registry.orchestration(name, version) === undefined) {
+      const oldestAt = this.#o.storeNow();
+      this.#o.onUnknown({ kind: "instance", target: startTarget(name, version), oldestAt });
+      return null;
+    }
     if (this.#o.room() <= this.#expected.size) return null;
-    if (this.#o.registry.orchestration(item.name, item.version) === undefined) return null;
     const lease = this.#o.newLease();
     this.#expected.add(lease.token);
     return lease;

@@ -2,6 +2,7 @@
 
 import type { RegisteredWork } from "../core/claimable.ts";
 import type { Committer } from "../core/committer.ts";
+import type { WaitingRecord } from "../core/provider/admin.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { Peek } from "../core/provider/runtimes.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -58,6 +59,12 @@ export class Housekeeping {
     this.#avoidMs = hasPeer(work, runtimeId, runtimes) ? AVOID_MS : 0;
     if (!instances && !tasks) return;
     await this.#unclaimed.look(runtimes, provider.environment.monotonic());
+  }
+
+  /** This process asked for work that it does not register; perhaps another worker does. */
+  unknown(kind: WaitingRecord): void {
+    const { provider, trouble } = this.#o;
+    this.#unclaimed.check(kind, provider.environment.monotonic()).catch(trouble);
   }
 
   stop(): void {

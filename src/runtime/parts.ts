@@ -158,6 +158,7 @@ export function assemble(
     onFree: () => intake.turnFree(),
     onCalled: (key) => intake.called(key),
     onContinued: (id) => housekeeping.continued(id),
+    onUnknown: (kind) => housekeeping.unknown(kind),
     onRefused: () => leaseCheck.alert(),
   });
   const renewal = new Renewal({ provider, options, instances, activities });
@@ -189,6 +190,7 @@ export function assemble(
     take: (instance) => instances.take(instance),
     storeNow,
     onDelayed: (delayMs) => intake.wakeInstancesIn(delayMs),
+    onUnknown: (kind) => housekeeping.unknown(kind),
   });
   const registered: RegisteredWork = { ...registry.list(), tags, replayVersions };
   const housekeeping: Housekeeping = new Housekeeping({

@@ -9,9 +9,11 @@ import { PerdureError } from "../core/errors.ts";
 import type { EventBody } from "../core/history-events.ts";
 import { inOrder } from "../core/inbox-delivery.ts";
 import { instanceFields } from "../core/log-fields.ts";
+import type { WaitingRecord } from "../core/provider/admin.ts";
 import type { TurnItem } from "../core/provider/commit.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { BufferedLog } from "../core/run.ts";
+import { startTarget } from "../core/targets.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import type { Blocker } from "./blocker.ts";
 import { bornTasks } from "./born-tasks.ts";
@@ -44,6 +46,8 @@ export interface TurnResultsOptions {
   readonly onCalled: (key: number) => void;
   /** A turn was refused because its lease, its last event or a finished task is not what the store holds. */
   readonly onRefused: () => void;
+  /** A turn asked for work that this runtime does not register. */
+  readonly onUnknown: (kind: WaitingRecord) => void;
   /** An instance began its next execution. */
   readonly onContinued: (id: string) => void;
 }
@@ -103,6 +107,7 @@ export class TurnResults {
     }
     if (telemetry !== null) tellTurn(telemetry, turn, events);
     this.#startTasks(held, item);
+    this.#findUnknown(item);
     this.#cancelWork(held, item, events);
     for (const timer of item.timers) {
       this.#o.onTimer(timer.delayMs ?? (timer.dueAt ?? 0) - this.#o.storeNow());
@@ -149,6 +154,18 @@ export class TurnResults {
     this.#o.activities.unreserve(born.length);
     for (const task of born) this.#o.activities.start(task);
     if (born.length < item.tasks.length) this.#o.onQueued();
+  }
+
+  #findUnknown({ tasks, starts }: TurnItem): void {
+    const { registry, onUnknown, storeNow } = this.#o;
+    for (const { name, tags } of tasks) {
+      if (registry.activity(name) !== undefined) continue;
+      onUnknown({ kind: "task", name, tags: tags ?? [], oldestAt: storeNow() });
+    }
+    for (const { name, version } of starts) {
+      if (registry.orchestration(name, version) !== undefined) continue;
+      onUnknown({ kind: "instance", target: startTarget(name, version), oldestAt: storeNow() });
+    }
   }
 
   /** Aborts what this turn cancelled, with the reason it gave. */

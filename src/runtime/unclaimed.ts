@@ -2,9 +2,10 @@
 //   UN1. It is looked for only while something waits, and no more often than every LOOK_MS.
 //   UN2. A kind is reported when it has waited for PATIENCE_MS, then again every REPEAT_MS, by name, tags and who is
 //        alive; at most KINDS_MAX kinds are remembered (I12).
+//        Work that this process itself asks for and does not register is checked at once, once per LOOK_MS and kind.
 //   UN3. Only what nobody registers fails, never what lacks a worker with its tags: a worker may yet come.
 
-import { registeredWork, whyNobody, type RegisteredWork } from "../core/claimable.ts";
+import { registeredWork, whyNobody, type Nobody, type RegisteredWork } from "../core/claimable.ts";
 import type { LogSink } from "../core/log.ts";
 import type { WaitingRecord } from "../core/provider/admin.ts";
 import type { Provider } from "../core/provider/provider.ts";
@@ -25,10 +26,22 @@ export interface UnclaimedOptions {
 export class Unclaimed {
   readonly #o: UnclaimedOptions;
   readonly #reportedAt = new Map<string, number>();
+  readonly #checkedAt = new Map<string, number>();
   #lookedAt = -Infinity;
 
   constructor(options: UnclaimedOptions) {
     this.#o = options;
+  }
+
+  /** This process asked for work that it does not register. `now` is monotonic. */
+  async check(kind: WaitingRecord, now: number): Promise<void> {
+    const key = keyOf(kind);
+    if (now - (this.#checkedAt.get(key) ?? -Infinity) < LOOK_MS) return;
+    remember(this.#checkedAt, key, now);
+    const runtimes = await this.#o.provider.listRuntimes();
+    const works = runtimes.flatMap((runtime) => registeredWork(runtime) ?? []);
+    const why = whyNobody(kind, works);
+    if (why !== undefined) this.#report(kind, why, runtimes, now);
   }
 
   /** Something waits, and these runtimes are there. `now` is monotonic. */
@@ -42,24 +55,18 @@ export class Unclaimed {
       if (waitedMs < PATIENCE_MS && failures === null) continue;
       const why = whyNobody(kind, works);
       if (why === undefined) continue;
-      if (waitedMs >= PATIENCE_MS) this.#report(kind, why.message, runtimes, now);
+      if (waitedMs >= PATIENCE_MS) this.#report(kind, why, runtimes, now);
       if (why.code === "unregistered") await failures?.fail(kind, why.message);
     }
   }
 
-  #report(kind: WaitingRecord, why: string, runtimes: readonly RuntimeRecord[], now: number): void {
-    const key = JSON.stringify(
-      kind.kind === "task" ? [kind.name, ...kind.tags] : { target: kind.target },
-    );
+  #report(kind: WaitingRecord, why: Nobody, runtimes: readonly RuntimeRecord[], now: number): void {
+    const key = keyOf(kind);
     const last = this.#reportedAt.get(key);
     if (last !== undefined && now - last < REPEAT_MS) return;
-    this.#reportedAt.delete(key);
-    this.#reportedAt.set(key, now);
-    if (this.#reportedAt.size > KINDS_MAX) {
-      const [oldest] = this.#reportedAt.keys();
-      if (oldest !== undefined) this.#reportedAt.delete(oldest);
-    }
-    this.#o.log("warn", `work waits for nobody: ${why}`, {
+    remember(this.#reportedAt, key, now);
+    const fix = why.code === "unregistered" ? "; add it to `register`" : "";
+    this.#o.log("warn", `${why.message}${fix}`, {
       ...(kind.kind === "task"
         ? { activity: kind.name, tags: kind.tags }
         : { target: kind.target }),
@@ -67,6 +74,19 @@ export class Unclaimed {
       alive: runtimes.map(({ nodeId }) => nodeId),
     });
   }
+}
+
+function keyOf(kind: WaitingRecord): string {
+  return JSON.stringify(kind.kind === "task" ? [kind.name, ...kind.tags] : { target: kind.target });
+}
+
+/** Forgets the oldest entry beyond KINDS_MAX. */
+function remember(times: Map<string, number>, key: string, now: number): void {
+  times.delete(key);
+  times.set(key, now);
+  if (times.size <= KINDS_MAX) return;
+  const [oldest] = times.keys();
+  if (oldest !== undefined) times.delete(oldest);
 }
 
 /** Whether another live runtime could take any task that this one takes. */

@@ -264,7 +264,7 @@ describe("perdure queues, runtimes, metrics", () => {
     await until(async () => (await perdure.client.queues()).length > 0);
     const queues = (await project.run("queues --json")).json<{ queues: unknown[] }>();
     for (const one of queues.queues) v.parse(queue, one);
-    const unclaimed = 'no live runtime registers activity "charge"';
+    const unclaimed = 'no running worker registers activity "charge"';
     const tasks = { tags: [], priority: 3, waiting: 1, running: 0, delayed: 0 };
     expect(queues.queues).toMatchObject([{ name: "charge", ...tasks, unclaimed }]);
     expect((await project.run("queues")).stdout).toContain(`! ${unclaimed}`);

@@ -16,7 +16,7 @@ test("an activity that nobody registers is named in describe, queues, metrics an
   });
   const handle = await client.start(calls, [], { id: "a" });
   await environment.advance(MINUTE_MS);
-  const reason = 'no live runtime registers activity "print"';
+  const reason = 'no running worker registers activity "print"';
   expect((await handle.describe()).waitingFor).toMatchObject([
     { name: "print", unclaimed: reason },
   ]);
@@ -24,11 +24,11 @@ test("an activity that nobody registers is named in describe, queues, metrics an
   expect((await client.metrics()).unclaimed).toMatchObject([
     { kind: "activity", name: "print", tags: [], reason },
   ]);
-  const lines = logs.lines.filter(({ message }) => message.includes("waits for nobody"));
+  const lines = logs.lines.filter(({ message }) => message.includes("register`"));
   expect(lines).toMatchObject([
     {
       level: "warn",
-      message: `work waits for nobody: ${reason}`,
+      message: `${reason}; add it to \`register\``,
       fields: { activity: "print", tags: [], alive: ["node-1"] },
     },
   ]);
@@ -36,6 +36,31 @@ test("an activity that nobody registers is named in describe, queues, metrics an
   await startRuntime(provider, [print]);
   expect(await handle.result()).toBe("page printed");
   expect(runtime.stats().activities.started).toBe(0);
+});
+
+test("the process that asks for something that no worker registers says so at once, and how to fix it", async () => {
+  const parent = orchestration("parent", (ctx) => ctx.run("missing child", null));
+  const { client, environment, logs, provider } = await virtualWorld([calls, parent]);
+  await client.start(calls, [], { id: "a" });
+  await client.start(parent, null, { id: "b" });
+  await client.start("missing", null, { id: "c" });
+  await client.start("calls", [], { id: "d", version: "7.0.0" });
+  await environment.advance(100);
+  expect(logs.lines.map(({ level, message }) => `${level} ${message}`).toSorted()).toEqual([
+    'warn no running worker registers activity "missing child"; add it to `register`',
+    'warn no running worker registers activity "print"; add it to `register`',
+    'warn no running worker registers orchestration "missing"; add it to `register`',
+    'warn no running worker registers version 7.0.0 of orchestration "calls"; add it to `register`',
+  ]);
+
+  // Another worker registers it: nothing is missing.
+  const quiet = await startRuntime(provider, [print, orchestration("missing", async () => "done")]);
+  const before = logs.lines.length;
+  await environment.advance(6_000);
+  await client.start(calls, [], { id: "e" });
+  expect(await (await client.start("missing", null, { id: "f" })).result()).toBe("done");
+  expect(logs.lines.slice(before)).toEqual([]);
+  await quiet.shutdown({ graceMs: 0 });
 });
 
 test("tags that no worker has are named", async () => {
@@ -64,12 +89,12 @@ test("an orchestration, or a version of it, that nobody registers is named", asy
   const version = await client.start("calls", [], { id: "v", version: "7.0.0" });
   await environment.advance(MINUTE_MS);
   expect((await unknown.describe()).unclaimed).toBe(
-    'no live runtime registers orchestration "unknown"',
+    'no running worker registers orchestration "unknown"',
   );
   expect((await version.describe()).unclaimed).toBe(
-    'no live runtime registers version 7.0.0 of orchestration "calls"',
+    'no running worker registers version 7.0.0 of orchestration "calls"',
   );
-  expect(logs.lines.filter(({ message }) => message.includes("nobody"))).toHaveLength(2);
+  expect(logs.lines.filter(({ message }) => message.includes("register`"))).toHaveLength(2);
   expect((await client.metrics()).unclaimed).toMatchObject([
     { kind: "orchestration", name: "calls", version: "7.0.0" },
     { kind: "orchestration", name: "unknown", version: undefined },
@@ -80,7 +105,7 @@ test("the log repeats itself every five minutes, not more", async () => {
   const { client, environment, logs } = await virtualWorld([calls]);
   for (let n = 0; n < 20; n++) await client.start(calls, [], { id: `i${n}` });
   await environment.advance(11 * MINUTE_MS);
-  expect(logs.lines.filter(({ message }) => message.includes("nobody"))).toHaveLength(3);
+  expect(logs.lines.filter(({ message }) => message.includes("register`"))).toHaveLength(3);
 });
 
 test("what is merely busy, later or paused waits for somebody", async () => {
@@ -94,7 +119,10 @@ test("what is merely busy, later or paused waits for somebody", async () => {
   await environment.advance(MINUTE_MS);
   expect((await busy.describe()).waitingFor).toMatchObject([{ name: "print" }]);
   expect((await busy.describe()).waitingFor[0]).not.toHaveProperty("unclaimed");
-  expect(logs.lines.filter(({ message }) => message.includes("nobody"))).toEqual([]);
+  // The process that started "unknown" reported it at once, before the instance was paused.
+  expect(logs.lines.map(({ message }) => message)).toEqual([
+    'no running worker registers orchestration "unknown"; add it to `register`',
+  ]);
   expect((await later.describe()).status).toBe("pending");
 });
 
@@ -131,13 +159,13 @@ test("with the option a name that nobody registers fails after its waits, and no
     cause: {
       cause: {
         name: "NotRegisteredError",
-        message: 'unregistered: no live runtime registers activity "print"',
+        message: 'unregistered: no running worker registers activity "print"',
       },
     },
   });
   await expect(orphan.result()).rejects.toMatchObject({
     kind: "failed",
-    cause: { message: 'unregistered: no live runtime registers orchestration "unknown"' },
+    cause: { message: 'unregistered: no running worker registers orchestration "unknown"' },
   });
 });
 

@@ -77,7 +77,7 @@ test("the overview tells of counts, queues, runtimes, work for nobody, and the s
   expect(overview.metrics.unclaimed).toMatchObject([
     { kind: "activity", name: "nobody-runs-this" },
   ]);
-  expect(overview.queues[0]?.unclaimed).toContain("no live runtime registers");
+  expect(overview.queues[0]?.unclaimed).toContain("no running worker registers");
 });
 
 test("the same figures are there for Prometheus, with labels that cannot break out", async () => {

@@ -43,7 +43,7 @@ test("the overview names what is blocked and what waits for nobody", async () =>
   const attention = page.getByRole("region", { name: "Needs attention" });
   await attention.getByText("drift-1 is blocked: NONDETERMINISM").waitFor();
   await attention.getByText("activity render [gpu] waits for nobody").waitFor();
-  await attention.getByText('no live runtime registers activity "render"').waitFor();
+  await attention.getByText('no running worker registers activity "render"').waitFor();
   await attention.getByRole("link", { name: "drift-1" }).click();
   await page.getByRole("heading", { level: 1, name: "drift-1" }).waitFor();
 });
@@ -78,7 +78,7 @@ test("the queues tell tags, priority, depth and who takes them", async () => {
   await row.waitFor();
   const cells = await row.getByRole("cell").allTextContents();
   expect(cells.slice(0, 6)).toEqual(["render", "gpu", "1", "1", "0", "0"]);
-  expect(cells[7]).toBe('nobody: no live runtime registers activity "render"');
+  expect(cells[7]).toBe('nobody: no running worker registers activity "render"');
   expect(troubles).toEqual([]);
 });
 
