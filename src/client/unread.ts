@@ -81,7 +81,7 @@ async function atOneMoment(
   for (let look = 1; ; look++) {
     const seen = record;
     const { key, execution, lastEvent } = seen;
-    const from = after?.kind === "inbox" ? after.id : 0;
+    const from = after?.kind === "inbox" ? after.id : null;
     const request = { key, after: from, limit, bytesMax: PAGE_BYTES_MAX };
     const inbox = await store.read((provider) => provider.readEvents(request));
     const rows =
@@ -154,7 +154,7 @@ function cursorOf(place: Place): string {
 
 function placeOf(cursor: string): Place {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
-  const inbox = /^inbox:(\d{1,16})$/.exec(text);
+  const inbox = /^inbox:(-?\d{1,16})$/.exec(text);
   if (inbox !== null) return { kind: "inbox", id: Number(inbox[1]) };
   const history = /^history:(\d{1,16}):(\d{1,16})$/.exec(text);
   if (history !== null) {

@@ -11,7 +11,7 @@ import type { OutgoingMessage } from "../core/provider/messages.ts";
 import { ColumnArrays } from "./column-arrays.ts";
 import { text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
-import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
+import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "./inbox.ts";
 import { TARGET } from "./instance-rows.ts";
 import { messageChecksum } from "./messages.ts";
 import type { NewsDraft } from "./news.ts";
@@ -38,7 +38,8 @@ export function visibleAt(kind: string): string {
   return `greatest(
     (SELECT @clock()),
     CASE WHEN i.last_event = 0 THEN (
-      SELECT s.visible_at FROM @inbox AS s WHERE s.instance = i.key AND s.kind = 'start') END,
+      SELECT s.visible_at FROM @inbox AS s
+      WHERE s.instance = i.key AND NOT s.parked AND s.kind = 'start') END,
     CASE WHEN ${kind} = 'event' THEN (
       SELECT e.visible_at FROM @inbox AS e WHERE e.instance = i.key AND e.kind = 'event'
       ORDER BY e.id DESC LIMIT 1) END)`;
@@ -60,7 +61,7 @@ export class Deliveries {
     this.#post = connection.prepare(
       putAndTell(`
         INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, ${visibleAt("t.kind")},
+        SELECT ${ofReceiver("t.kind")}, ${visibleAt("t.kind")},
           CASE WHEN t.kind = 'event' THEN NULL ELSE i.execution END, t.sequence, t.kind, t.name,
           t.key, t.data, t.checksum
         FROM ${POSTS.from("t")} JOIN @instances AS i ON ${probe("i.id", "t.to_id")}
@@ -75,7 +76,7 @@ export class Deliveries {
       WHERE t.kind = 'cancel' AND ${LIVES} AND (t.run_id IS NULL OR i.run_id = t.run_id)
         AND (i.blocked IS NOT NULL OR i.paused IS NOT NULL OR (i.status = 'pending' AND EXISTS (
           SELECT 1 FROM @inbox AS s
-          WHERE s.instance = i.key AND s.kind = 'start' AND s.visible_at > (SELECT @clock()))))`);
+          WHERE s.instance = i.key AND NOT s.parked AND s.kind = 'start' AND s.visible_at > (SELECT @clock()))))`);
   }
 
   /** What is returned adds to the news, when the answer is there. */

@@ -38,7 +38,7 @@ function otherCode(entry: string): string {
 const IS_FIRST = `
   m.visible_at <= (SELECT @clock()) AND ${none(`
     FROM @inbox AS e
-    WHERE e.instance = m.instance AND (e.visible_at, e.id) < (m.visible_at, m.id)`)}`;
+    WHERE e.instance = m.instance AND NOT e.parked AND (e.visible_at, e.id) < (m.visible_at, m.id)`)}`;
 const OF_CUT = "NOT m.parked AND m.target = c.target AND m.priority = c.priority";
 
 /**

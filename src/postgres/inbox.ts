@@ -2,9 +2,14 @@
 //   I1. `due` hands out what is visible: the start, a pending cancel, then by (visible at, id) (B2).
 //   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
 //       the engine's are made by rule, a sender's are whatever he likes.
-//   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
+//   I3. Only ready messages make an instance due; parked ones do not. Of the events that wait for a live instance the
+//       oldest is ready, or its start is; the others are parked behind it, and handed over with it. So neither the
+//       search for due instances nor continueAsNew costs more when more events wait. All events of an ended instance
+//       are parked: they can be read.
 //   I4. Who writes to an inbox holds its instance's row, or takes away a task of it: so nothing is written to an
 //       instance that ends at the same moment. A user's transaction, which may do neither, writes arrivals instead.
+//   I5. The order of events is the order of their ids. Events that are put back get negative ids, the smallest one
+//       last, so that they come before all that wait, which need not be written again.
 
 import type {
   EventsPage,
@@ -37,6 +42,11 @@ export const INBOX_COLUMNS = `
   instance, priority, target, parked, visible_at, execution, sequence, kind, name, key, data,
   checksum`;
 export const OF_INSTANCE = `i.key, i.priority, ${TARGET}, false`;
+/** For a message of that kind: an event is parked if another one waits already (I3). */
+export function ofReceiver(kind: string): string {
+  return `i.key, i.priority, ${TARGET}, ${kind} = 'event' AND EXISTS (
+    SELECT 1 FROM @inbox AS w WHERE w.instance = i.key AND w.kind = 'event')`;
+}
 export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
 
 const MESSAGES = new ColumnArrays({
@@ -66,6 +76,9 @@ export class Inbox {
   readonly #clear: Statement;
   readonly #clearAllButEvents: Statement;
   readonly #park: Statement;
+  readonly #parkEvents: Statement;
+  readonly #ready: Statement;
+  readonly #readdress: Statement;
   readonly #clearAllButLasting: Statement;
   readonly #putBack: Statement;
   readonly #due: Statement;
@@ -97,34 +110,45 @@ export class Inbox {
     this.#retarget = connection.prepare(`
       UPDATE @inbox AS m SET target = ${TARGET}
       FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
-      WHERE ${probe("m.instance", "k.key")}`);
+      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked`);
     const all = `DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key) WHERE ${probe("m.instance", "k.key")}`;
     this.#clear = connection.prepare(all);
     this.#clearAllButEvents = connection.prepare(`${all} AND m.kind <> 'event'`);
     this.#park = connection.prepare(`
       UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
-      WHERE ${probe("m.instance", "k.key")}`);
-    this.#clearAllButLasting = connection.prepare(`${all} AND m.kind NOT IN ('event', 'cancel')`);
+      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked`);
+    this.#ready = connection.prepare(`
+      UPDATE @inbox AS m SET parked = false, target = o.target FROM (
+        SELECT x.id, ${TARGET} AS target FROM unnest($1::bigint[]) AS k (key)
+        JOIN @instances AS i ON ${probe("i.key", "k.key")}
+        CROSS JOIN LATERAL (
+          SELECT e.id, e.parked FROM @inbox AS e WHERE e.instance = k.key AND e.kind = 'event'
+          ORDER BY e.id LIMIT 1
+        ) AS x WHERE x.parked
+      ) AS o WHERE ${probe("m.id", "o.id")}`);
+    this.#readdress = connection.prepare(`
+      UPDATE @inbox AS m SET execution = i.execution,
+        visible_at = greatest(m.visible_at, (SELECT @clock())), target = ${TARGET}
+      FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
+      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked AND m.kind = 'cancel'`);
+    this.#parkEvents = connection.prepare(`
+      UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
+      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked AND m.kind = 'event'`);
+    this.#clearAllButLasting = connection.prepare(
+      `${all} AND NOT m.parked AND m.kind NOT IN ('event', 'cancel')`,
+    );
     this.#putBack = connection.prepare(`
-      WITH later AS MATERIALIZED (
-        SELECT nextval('@message_ids') AS id, old.id AS old_id, old.instance, old.execution,
-          old.target
-        FROM (
-          SELECT x.id, i.key AS instance, i.execution, ${TARGET} AS target
-          FROM unnest($1::bigint[]) AS k (key)
-          JOIN @instances AS i ON ${probe("i.key", "k.key")}
-          CROSS JOIN LATERAL (
-            SELECT p.id FROM @inbox AS p WHERE p.instance = k.key AND p.parked OFFSET 0
-          ) AS x
-          ORDER BY x.id
-        ) AS old
-      )
-      UPDATE @inbox AS m SET
-        parked = false, id = later.id, target = later.target,
-        execution = CASE WHEN m.kind = 'event' THEN NULL ELSE later.execution END,
-        visible_at = greatest(m.visible_at, (SELECT @clock()))
-      FROM later
-      WHERE ${probe("m.id", "later.old_id")} AND ${probe("m.instance", "later.instance")}`);
+      INSERT INTO @inbox (id, ${INBOX_COLUMNS})
+      SELECT -nextval('@message_ids'), b.instance, b.priority, b.target, true, b.visible_at, NULL,
+        NULL, 'event', b.name, b.key, b.data, b.checksum
+      FROM (
+        SELECT m.instance, i.priority, ${TARGET} AS target, m.name, m.key, m.data, m.checksum,
+          least((SELECT @clock()), (
+            SELECT e.visible_at FROM @inbox AS e WHERE e.instance = i.key AND e.kind = 'event'
+            ORDER BY e.id LIMIT 1)) AS visible_at
+        FROM ${MESSAGES.from("m")} JOIN @instances AS i ON ${probe("i.key", "m.instance")}
+        ORDER BY m.n DESC
+      ) AS b ${ON_SAME_KEY}`);
     this.#due = connection.prepare(`
       SELECT a.key AS instance, ${COLUMNS} FROM ${ASKED.from("a")}
       CROSS JOIN LATERAL (${dueMessages("a.key", "a.messages_max")}) AS m
@@ -133,7 +157,8 @@ export class Inbox {
       SELECT i.id, i.lease_owner, ${TARGET} AS target
       FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
       WHERE ${some(`
-        FROM @inbox AS m WHERE m.instance = k.key AND m.visible_at <= (SELECT @clock())`)}`);
+        FROM @inbox AS m
+        WHERE m.instance = k.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)}`);
     this.#selectAll = connection.prepare(
       `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 ORDER BY ${IN_ORDER}`,
     );
@@ -149,7 +174,7 @@ export class Inbox {
       FROM sized AS s JOIN @inbox AS m ON ${probe("m.id", "s.id")}
       WHERE s.n = 1 OR (s.n <= $3::bigint AND s.total <= $4::bigint) ORDER BY s.n`);
     this.#selectStart = connection.prepare(
-      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND m.kind = 'start'`,
+      `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND NOT m.parked AND m.kind = 'start'`,
     );
     this.#selectByKey = connection.prepare(
       `SELECT ${COLUMNS} FROM @inbox AS m WHERE m.instance = $1 AND m.kind = $2 AND m.key = $3`,
@@ -159,8 +184,7 @@ export class Inbox {
   /** Its answer tells ids, but only of what was not there already. */
   put(pipeline: Pipeline, messages: readonly NewMessage[]): Answer | null {
     if (messages.length === 0) return null;
-    const summed = messages.map((message) => ({ ...message, checksum: messageChecksum(message) }));
-    return pipeline.add(this.#put, MESSAGES.values(summed));
+    return pipeline.add(this.#put, MESSAGES.values(summed(messages)));
   }
 
   consume(
@@ -193,20 +217,26 @@ export class Inbox {
     pipeline.add(this.#park, [plain(instances)]);
   }
 
+  /** The oldest of the events that still wait makes its instance due (I3). */
+  ready(pipeline: Pipeline, instances: readonly number[]): void {
+    if (instances.length > 0) pipeline.add(this.#ready, [plain(instances)]);
+  }
+
   /**
-   * Fills inboxes anew for the next execution: its start, the unread events that the last one had taken, and after
-   * them what came later (events, a cancel nobody has seen), under new ids, because ids are the order.
+   * Prepares inboxes for the next executions: their starts, a pending cancel and the events. Events that no turn has
+   * taken stay where they are, parked behind the start.
    */
   carryOver(
     pipeline: Pipeline,
-    instances: readonly number[],
-    messages: readonly NewMessage[],
+    starts: readonly NewMessage[],
+    unread: readonly NewMessage[],
   ): void {
-    if (instances.length === 0) return;
-    pipeline.add(this.#clearAllButLasting, [plain(instances)]);
-    pipeline.add(this.#park, [plain(instances)]); // a mark, so that they are told from those before them
-    this.put(pipeline, messages);
-    pipeline.add(this.#putBack, [plain(instances)]);
+    const instances = plain(starts.map(({ instance }) => instance));
+    pipeline.add(this.#clearAllButLasting, [instances]);
+    if (unread.length > 0) pipeline.add(this.#putBack, MESSAGES.values(summed(unread)));
+    pipeline.add(this.#parkEvents, [instances]);
+    pipeline.add(this.#readdress, [instances]);
+    this.put(pipeline, starts);
   }
 
   /** What is due for each of these; read by `messagesOf`. */
@@ -247,7 +277,7 @@ export class Inbox {
   }
 
   async readEvents({ key, after, limit, bytesMax }: EventsRequest): Promise<EventsPage> {
-    const values = [key, after, limit, bytesMax];
+    const values = [key, after ?? Number.MIN_SAFE_INTEGER, limit, bytesMax];
     const rows = await this.#connection.read(this.#selectEvents, values);
     const [first] = rows;
     const more = first !== undefined && integer(first, "sized") > rows.length;
@@ -308,6 +338,10 @@ const PLAIN = {
   delay: null,
   due_at: null,
 } as const;
+
+function summed(messages: readonly NewMessage[]) {
+  return messages.map((message) => ({ ...message, checksum: messageChecksum(message) }));
+}
 
 function first(rows: readonly Row[]): Message | null {
   return rows[0] === undefined ? null : toMessage(rows[0]);

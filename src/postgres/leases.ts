@@ -80,7 +80,7 @@ export class InstanceLeases {
         lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = i.suspicion - 1
       WHERE ${IS_TAKEN} AND NOT i.steps_open AND ${none(`
         FROM @inbox AS m
-        WHERE m.instance = i.key AND m.visible_at <= (SELECT @clock())`)}`);
+        WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)}`);
     this.#selectTaken = connection.prepare(`
       SELECT ${COLUMNS} FROM @instances AS i WHERE ${IS_TAKEN}`);
     this.#selectMessages = connection.prepare(`
@@ -113,7 +113,7 @@ export class InstanceLeases {
       )
       SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR EXISTS (
         SELECT 1 FROM @inbox AS m
-        WHERE m.instance = i.key AND m.visible_at <= (SELECT @clock())) AS due
+        WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())) AS due
       FROM freed AS i`);
   }
 

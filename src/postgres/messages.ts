@@ -44,17 +44,28 @@ export const COLUMNS = `
 /** The order of messages `m` (B2). */
 export const IN_ORDER = "m.kind = 'start' DESC, m.kind = 'cancel' DESC, m.visible_at, m.id";
 
-/** SQL of the due messages of an instance: a pending cancel, however many wait, and at most `most` others (B2). */
+/**
+ * SQL of the due messages of an instance, at most `most`: the ready ones, and with its start or an event the events
+ * that are parked behind it (I3 of inbox.ts).
+ */
 export function dueMessages(instance: string, most: string): string {
+  const isVisible = (row: string) =>
+    `${row}.instance = ${instance} AND ${row}.visible_at <= (SELECT @clock())`;
   return `
-    SELECT c.* FROM @inbox AS c
-    WHERE c.instance = ${instance} AND c.visible_at <= (SELECT @clock())
-      AND c.kind = 'cancel' AND c.key = 'cancel'
-    UNION ALL (
-      SELECT d.* FROM @inbox AS d
-      WHERE d.instance = ${instance} AND d.visible_at <= (SELECT @clock()) AND d.kind <> 'cancel'
-      ORDER BY d.visible_at, d.id LIMIT ${most}
-    )`;
+    SELECT m.* FROM (
+      SELECT c.* FROM @inbox AS c
+      WHERE ${isVisible("c")} AND c.kind = 'cancel' AND c.key = 'cancel'
+      UNION ALL (
+        SELECT d.* FROM @inbox AS d WHERE ${isVisible("d")} AND NOT d.parked AND d.kind <> 'cancel'
+        ORDER BY d.visible_at, d.id LIMIT ${most}
+      )
+      UNION ALL (
+        SELECT e.* FROM @inbox AS e WHERE ${isVisible("e")} AND e.parked AND e.kind = 'event'
+          AND EXISTS (SELECT 1 FROM @inbox AS r
+            WHERE ${isVisible("r")} AND NOT r.parked AND r.kind IN ('start', 'event'))
+        ORDER BY e.id LIMIT ${most}
+      )
+    ) AS m ORDER BY ${IN_ORDER} LIMIT ${most}`;
 }
 
 /** From COLUMNS. */

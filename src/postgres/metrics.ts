@@ -1,7 +1,8 @@
 // Metrics: figures for the whole store.
 //   M1. Executions and events are counted on the instances' rows, which hold both numbers; history, the largest
 //       table by far, is not read.
-//   M2. Due messages are counted cut by cut, so that timers of the far future cost nothing.
+//   M2. Due messages are counted cut by cut, so that timers of the far future cost nothing; then the events that are
+//       parked behind the oldest one of a live instance (I3 of inbox.ts).
 
 import type { StoreMetrics } from "../core/provider/admin.ts";
 import type { InstanceStatus } from "../core/provider/instances.ts";
@@ -9,6 +10,7 @@ import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
 import { integer, only } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { allCuts } from "./cuts.ts";
+import { LIVES } from "./delivery.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
 
 export class Metrics {
@@ -40,7 +42,10 @@ export class Metrics {
         SELECT count(*) FROM @inbox AS m
         WHERE NOT m.parked AND m.target = c.target AND m.priority = c.priority
           AND m.visible_at <= (SELECT @clock())
-      )), 0) AS due FROM cuts AS c`);
+      )), 0) + (
+        SELECT count(*) FROM @inbox AS e JOIN @instances AS i ON i.key = e.instance
+        WHERE e.kind = 'event' AND e.parked AND e.visible_at <= (SELECT @clock()) AND ${LIVES}
+      ) AS due FROM cuts AS c`);
     this.#selectTasks = connection.prepare(`
       SELECT
         count(*) FILTER (WHERE lease_owner IS NULL AND available_at <= (SELECT @clock())) AS waiting,

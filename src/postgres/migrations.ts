@@ -24,6 +24,7 @@ const FILES = [
   "0004-request-digests.sql",
   "0005-retention.sql",
   CHECKSUMS_FILE,
+  "0007-waiting-events.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

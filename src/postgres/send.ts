@@ -11,7 +11,7 @@ import { ColumnArrays } from "./column-arrays.ts";
 import { flag, textOrNull } from "./columns.ts";
 import type { Connection, Statements } from "./connection.ts";
 import { LIVES, putAndTell, tellDue, visibleAt } from "./delivery.ts";
-import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "./inbox.ts";
+import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "./inbox.ts";
 import { toStatus } from "./instance-rows.ts";
 import type { KeptMessages, SummedSend } from "./kept.ts";
 import { messageChecksum } from "./messages.ts";
@@ -48,7 +48,7 @@ export class Sends {
     this.#put = connection.prepare(
       putAndTell(`
         INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
+        SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
           t.data, t.checksum
         FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${probe("i.id", "t.id")}
         JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint

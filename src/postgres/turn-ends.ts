@@ -37,13 +37,14 @@ export class TurnEnds {
   write(pipeline: Pipeline, items: readonly TurnItem[]): void {
     const ended: number[] = [];
     const continued = [];
-    const messages = [];
+    const starts = [];
+    const unread = [];
     for (const { key, execution, change } of items) {
       if (change.kind === "ended") ended.push(key);
       if (change.kind !== "continued") continue;
       continued.push({ key, version: change.version });
-      messages.push(startMessage(key, execution + 1, change.started));
-      for (const event of change.unread) messages.push(eventMessage(key, event));
+      starts.push(startMessage(key, execution + 1, change.started));
+      unread.push(...change.unread.map((event) => eventMessage(key, event)));
     }
     const keys = continued.map(({ key }) => key);
     this.#tasks.clear(
@@ -53,7 +54,7 @@ export class TurnEnds {
     this.#inbox.park(pipeline, ended);
     if (continued.length === 0) return;
     pipeline.add(this.#continue, CONTINUED.values(continued));
-    this.#inbox.carryOver(pipeline, keys, messages);
+    this.#inbox.carryOver(pipeline, starts, unread);
     this.#requests.forget(pipeline, keys);
   }
 }

@@ -161,6 +161,12 @@ export class Turns {
       items.flatMap((item) => (item.state === null ? [] : [{ key: item.key, state: item.state }])),
     );
     ends.write(pipeline, items);
+    inbox.ready(
+      pipeline,
+      sorted
+        .filter(({ consumed, change }) => consumed.length > 0 && change.kind === "none")
+        .map(({ key }) => key),
+    );
     inbox.put(
       pipeline,
       items

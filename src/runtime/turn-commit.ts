@@ -22,7 +22,9 @@ import type { ScheduledActivity, TurnEffects } from "../core/turn-effects.ts";
 import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
-export const MESSAGES_MAX = 1_000;
+/** Handed over with a lease, and to an instance that is held. */
+export const MESSAGES_MIN = 32;
+const MESSAGES_MAX = 1_000;
 
 export interface TurnCommitOptions {
   readonly commitId: number;
@@ -64,7 +66,8 @@ export function turnItem(
     ...(keepsSuspicion(held, run) ? { keepsSuspicion: true } : {}),
     stepsOpen: !run.isOver && hasOpenSteps(run),
     release: options.release,
-    messagesMax: MESSAGES_MAX,
+    // Twice what this turn took: an instance that takes one message per execution does not read its backlog each time.
+    messagesMax: Math.min(Math.max(2 * turn.consumed.length, MESSAGES_MIN), MESSAGES_MAX),
   };
 }
 

@@ -19,7 +19,7 @@ import type { ResolvedOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Asking, SuspectSlot } from "./suspect-slot.ts";
-import { MESSAGES_MAX } from "./turn-commit.ts";
+import { MESSAGES_MIN } from "./turn-commit.ts";
 
 export interface WorkIntakeOptions {
   readonly runtimeId: string;
@@ -133,7 +133,7 @@ export class WorkIntake {
     const instances = this.#o.instances();
     const { stamp } = instances;
     try {
-      const messages = await this.#o.provider.takeMessages([key], MESSAGES_MAX);
+      const messages = await this.#o.provider.takeMessages([key], MESSAGES_MIN);
       const held = instances.heldByKey(key);
       if (held !== undefined) instances.giveMessages(held, messages.get(key) ?? [], stamp);
     } catch (error) {
@@ -165,7 +165,7 @@ export class WorkIntake {
         targets: registry.targets,
         codes: registry.codes,
         allowSuspect,
-        messagesMax: MESSAGES_MAX,
+        messagesMax: MESSAGES_MIN,
         ageingMs: priorityAgeingMs,
         ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
       });

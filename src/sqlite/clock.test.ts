@@ -14,9 +14,11 @@ import {
   newTask,
   registration,
   sendItem,
+  startedText,
   startItem,
   TARGETS,
   turnItem,
+  VERSION,
 } from "../testing/conformance/fixture.ts";
 import { VirtualEnvironment } from "../testing/virtual-environment.ts";
 import { SqliteProvider } from "./index.ts";
@@ -87,6 +89,28 @@ test("a waiting task can be leased, and is counted, after the clock was set back
   environment.jumpWallClock(-HOUR_MS);
   expect((await provider.readMetrics()).waitingTasks).toBe(1);
   expect((await leaseTasks(provider)).tasks).toHaveLength(1);
+});
+
+test("events that wait behind another one, or were put back, are received after the clock was set back", async () => {
+  const { environment, open } = await setup();
+  const provider = await open();
+  await provider.registerRuntime(registration({ id: ALPHA }));
+  await provider.commit([startItem({ id: "a" })]);
+  const [held] = (await leaseOne(provider)).instances;
+  if (held === undefined) throw new Error("nothing was leased");
+  for (const data of ["2", "3"]) await provider.commit([sendItem({ id: "a", data })]);
+  const unread = [{ name: "go", data: "1", key: null }];
+  const change = { kind: "continued", started: startedText(), version: VERSION, unread } as const;
+  const consumed = held.messages.map(({ id }) => id);
+  await provider.commit([turnItem(held, { consumed, change, release: true })]);
+  environment.jumpWallClock(-HOUR_MS);
+  const [next] = (await leaseOne(provider)).instances;
+  expect(next?.messages).toMatchObject([
+    { kind: "start" },
+    { kind: "event", data: "1" },
+    { kind: "event", data: "2" },
+    { kind: "event", data: "3" },
+  ]);
 });
 
 test("a timer keeps its due time when the clock is set back", async () => {

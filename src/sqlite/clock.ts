@@ -79,12 +79,12 @@ export class StoreClock {
     const delayed = DELAYED_KINDS.map((kind) => `'${kind}'`).join();
     const select = this.#database.prepare(`
       SELECT ${COLUMNS} FROM inbox
-      WHERE id > ? AND visible_at > ? AND visible_at <= ? AND parked = 0 AND kind NOT IN (${delayed})
+      WHERE id > ? AND visible_at > ? AND visible_at <= ? AND kind NOT IN (${delayed})
       ORDER BY id LIMIT ${BATCH}`);
     const update = this.#database.prepare(
       "UPDATE inbox SET visible_at = ?, checksum = ? WHERE id = ?",
     );
-    let last = 0;
+    let last = Number.MIN_SAFE_INTEGER; // ids can be negative (I5 of inbox.ts)
     for (;;) {
       const rows = select.all(last, now, written);
       for (const row of rows) {

@@ -2,7 +2,12 @@
 //   I1. `due` hands out what is visible: the start, a pending cancel, then by (visible at, id) (B2).
 //   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
 //       the engine's are made by rule, a sender's are whatever he likes.
-//   I3. Unread events of an ended instance are parked: they can be read and make nobody due.
+//   I3. Only ready messages make an instance due; parked ones do not. Of the events that wait for a live instance the
+//       oldest is ready, or its start is; the others are parked behind it, and handed over with it. So neither the
+//       search for due instances nor continueAsNew costs more when more events wait. All events of an ended instance
+//       are parked: they can be read.
+//   I5. The order of events is the order of their ids. Events that are put back get negative ids, the smallest one
+//       last, so that they come before all that wait, which need not be written again.
 
 import type { StatementSync } from "node:sqlite";
 import { checksumFor, type MaybeDamaged } from "../core/checksum.ts";
@@ -25,13 +30,14 @@ export const TARGET = `iif(version IS NULL, instances.name, instances.name || '@
 export class Inbox {
   readonly #insert: StatementSync;
   readonly #selectDue: StatementSync;
+  readonly #selectParked: StatementSync;
   readonly #selectCancel: StatementSync;
   readonly #hasDue: StatementSync;
   readonly #selectAll: StatementSync;
   readonly #selectEvents: StatementSync;
   readonly #selectStart: StatementSync;
   readonly #selectLastEvent: StatementSync;
-  readonly #selectLasting: StatementSync;
+  readonly #selectFirstEvent: StatementSync;
   readonly #selectByKey: StatementSync;
   readonly #delete: StatementSync;
   readonly #deleteTimer: StatementSync;
@@ -39,6 +45,9 @@ export class Inbox {
   readonly #deleteAllButEvents: StatementSync;
   readonly #retarget: StatementSync;
   readonly #park: StatementSync;
+  readonly #ready: StatementSync;
+  readonly #deleteAllButLasting: StatementSync;
+  readonly #moveToFront: StatementSync;
 
   constructor(connection: Connection) {
     this.#insert = connection.prepare(`
@@ -46,18 +55,26 @@ export class Inbox {
         instance, priority, target, parked,
         visible_at, execution, sequence, kind, name, key, data, checksum
       )
-      SELECT ?1, priority, ${TARGET}, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+      SELECT ?1, priority, ${TARGET},
+        ?5 = 'event' AND EXISTS (SELECT 1 FROM inbox WHERE instance = ?1 AND kind = 'event'),
+        ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
       FROM instances WHERE key = ?1
       ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING`);
     // "+?": SQLite prepares a statement anew whenever a bare parameter of LIMIT is bound, at 6 µs a time.
     this.#selectDue = connection.prepare(`
-      SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND visible_at <= ? AND kind <> 'cancel'
+      SELECT ${COLUMNS} FROM inbox
+      WHERE instance = ? AND parked = 0 AND visible_at <= ? AND kind <> 'cancel'
       ORDER BY visible_at, id LIMIT +?`);
+    // "+visible_at": by the index of events, which has their order, however many wait.
+    this.#selectParked = connection.prepare(`
+      SELECT ${COLUMNS} FROM inbox
+      WHERE instance = ? AND kind = 'event' AND parked = 1 AND +visible_at <= ?
+      ORDER BY id LIMIT +?`);
     this.#selectCancel = connection.prepare(`
       SELECT ${COLUMNS} FROM inbox
       WHERE instance = ? AND visible_at <= ? AND kind = 'cancel' AND key = 'cancel'`);
     this.#hasDue = connection.prepare(
-      "SELECT 1 FROM inbox WHERE instance = ? AND visible_at <= ? LIMIT 1",
+      "SELECT 1 FROM inbox WHERE instance = ? AND parked = 0 AND visible_at <= ? LIMIT 1",
     );
     this.#selectAll = connection.prepare(`
       SELECT ${COLUMNS} FROM inbox WHERE instance = ?
@@ -73,14 +90,13 @@ export class Inbox {
       SELECT ${COLUMNS}, (SELECT count(*) FROM sized) AS sized FROM inbox
       WHERE id IN (SELECT id FROM sized WHERE n = 1 OR (n <= ?3 AND total <= ?4)) ORDER BY id`);
     this.#selectStart = connection.prepare(
-      `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND kind = 'start'`,
+      `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND parked = 0 AND kind = 'start'`,
     );
     this.#selectLastEvent = connection.prepare(`
       SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event'
       ORDER BY id DESC LIMIT 1`);
-    this.#selectLasting = connection.prepare(`
-      SELECT ${COLUMNS} FROM inbox
-      WHERE instance = ? AND kind IN ('event', 'cancel') ORDER BY id`);
+    this.#selectFirstEvent = connection.prepare(`
+      SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event' ORDER BY id LIMIT 1`);
     this.#selectByKey = connection.prepare(
       `SELECT ${COLUMNS} FROM inbox WHERE instance = ? AND kind = ? AND key = ?`,
     );
@@ -92,10 +108,20 @@ export class Inbox {
     this.#deleteAllButEvents = connection.prepare(
       "DELETE FROM inbox WHERE instance = ? AND kind <> 'event'",
     );
+    this.#deleteAllButLasting = connection.prepare(
+      "DELETE FROM inbox WHERE instance = ? AND parked = 0 AND kind NOT IN ('event', 'cancel')",
+    );
     this.#retarget = connection.prepare(`
       UPDATE inbox SET target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
-      WHERE instance = ?1`);
-    this.#park = connection.prepare("UPDATE inbox SET parked = 1 WHERE instance = ?");
+      WHERE instance = ?1 AND parked = 0`);
+    this.#park = connection.prepare(
+      "UPDATE inbox SET parked = 1 WHERE instance = ? AND parked = 0 AND +kind = 'event'",
+    );
+    this.#ready = connection.prepare(`
+      UPDATE inbox SET parked = 0, target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
+      WHERE parked = 1 AND id = (
+        SELECT id FROM inbox WHERE instance = ?1 AND kind = 'event' ORDER BY id LIMIT 1)`);
+    this.#moveToFront = connection.prepare("UPDATE inbox SET id = -id WHERE id = ?");
   }
 
   /** The new message's id; null if its key is there already. */
@@ -143,8 +169,11 @@ export class Inbox {
   due(instance: number, now: number, messagesMax: number): Message[] {
     const due = this.#selectDue.all(instance, now, messagesMax).map(toMessage);
     const cancel = this.#selectCancel.get(instance, now);
-    if (cancel !== undefined) due.splice(due[0]?.kind === "start" ? 1 : 0, 0, toMessage(cancel));
-    return due;
+    if (cancel !== undefined) due.push(toMessage(cancel));
+    if (due.some(({ kind }) => kind === "start" || kind === "event")) {
+      due.push(...this.#selectParked.all(instance, now, messagesMax).map(toMessage));
+    }
+    return due.length < 2 ? due : due.sort(byInboxOrder).slice(0, messagesMax);
   }
 
   hasDue(instance: number, now: number): boolean {
@@ -162,7 +191,7 @@ export class Inbox {
   }
 
   readEvents({ key, after, limit, bytesMax }: EventsRequest): EventsPage {
-    const rows = this.#selectEvents.all(key, after, limit, bytesMax);
+    const rows = this.#selectEvents.all(key, after ?? Number.MIN_SAFE_INTEGER, limit, bytesMax);
     const [first] = rows;
     const more = first !== undefined && integer(first, "sized") > rows.length;
     return { messages: rows.map(toMessage), more };
@@ -182,6 +211,11 @@ export class Inbox {
 
   consume(instance: number, id: number): void {
     this.#delete.run(id, instance);
+  }
+
+  /** The oldest of the events that still wait makes the instance due (I3). */
+  ready(instance: number): void {
+    this.#ready.run(instance);
   }
 
   withdrawTimer(instance: number, timer: TimerReference): void {
@@ -204,23 +238,41 @@ export class Inbox {
   }
 
   /**
-   * Fills the inbox for the next execution: its start, a pending cancel, the unread events that the last execution had
-   * taken, and after them the events that came later, under new ids, because ids are the order.
+   * Prepares the inbox for the next execution: its start, a pending cancel and the events. Events that no turn has
+   * taken stay where they are, parked behind the start.
    */
   carryOver(instance: number, start: NewMessage, unread: readonly KeptMessage[]): void {
-    const later = this.#selectLasting.all(instance).map(toMessage);
-    this.#deleteAll.run(instance);
+    const cancel = this.find(instance, "cancel", "cancel");
+    this.#deleteAllButLasting.run(instance);
+    this.#putBack(instance, unread, start.visibleAt);
+    this.#park.run(instance);
     this.insert(instance, start);
-    const { execution, visibleAt } = start;
-    this.insertEvents(instance, unread, visibleAt);
-    for (const message of later) {
-      this.insert(instance, {
-        ...message,
-        execution: message.kind === "event" ? null : execution,
-        visibleAt: Math.max(message.visibleAt, visibleAt),
-      });
+    if (cancel === null) return;
+    const { execution } = start;
+    const visibleAt = Math.max(cancel.visibleAt, start.visibleAt);
+    this.consume(instance, cancel.id);
+    this.insert(instance, { ...cancel, execution, visibleAt });
+  }
+
+  /** Events that the last execution had taken and not read, in front of those that wait (I5). */
+  #putBack(instance: number, unread: readonly KeptMessage[], now: number): void {
+    if (unread.length === 0) return;
+    const oldest = this.#selectFirstEvent.get(instance);
+    const visibleAt = oldest === undefined ? now : Math.min(integer(oldest, "visible_at"), now);
+    for (const event of unread.toReversed()) {
+      const id = this.insert(instance, { ...event, ...EVENT, visibleAt });
+      if (id !== null) this.#moveToFront.run(id);
     }
   }
+}
+
+function byInboxOrder(a: Message, b: Message): number {
+  return placeOf(a) - placeOf(b) || a.visibleAt - b.visibleAt || a.id - b.id;
+}
+
+/** Before everything else (B2). */
+function placeOf({ kind }: Message): number {
+  return kind === "start" ? 0 : kind === "cancel" ? 1 : 2;
 }
 
 const WAKE = { kind: "wake", sequence: null, name: null, data: "", key: "wake" } as const;

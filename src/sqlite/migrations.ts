@@ -22,6 +22,7 @@ const FILES = [
   "0004-clock.sql",
   "0005-retention.sql",
   "0006-every-checksum.sql",
+  "0007-waiting-events.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

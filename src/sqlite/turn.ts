@@ -120,6 +120,7 @@ export class Turns {
     this.#write(item, transaction);
     if (change.kind === "ended") return this.#ended(key, transaction);
     if (change.kind === "continued") this.#continued(item, change, transaction);
+    else if (item.consumed.length > 0) this.#inbox.ready(key);
     if (item.release) return this.#released(item, transaction);
     return { kind: "committed", due: this.#inbox.due(key, transaction.now, item.messagesMax) };
   }

@@ -110,7 +110,9 @@ function line(store: ModelStore, request: LeaseInstancesRequest): InLine[] {
     if (due.length === 0) return [];
     if (!isOver(instance) && instance.lease?.owner !== owner) return [];
     const { priority } = instance.record;
-    const since = Math.min(...due.map(({ visibleAt }) => visibleAt));
+    const isPending = due.some(({ kind }) => kind === "start"); // then its start stands for the events
+    const ready = due.filter(({ kind }) => !isPending || kind !== "event");
+    const since = Math.min(...ready.map(({ visibleAt }) => visibleAt));
     const rank = since + priority * ageingMs;
     return [{ instance, rank, cut: `${targetOf(instance)}:${priority}` }];
   });

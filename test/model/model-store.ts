@@ -12,6 +12,7 @@ import type {
   TaskRecord,
 } from "../../src/core/provider/index.ts";
 import { isTerminalStatus } from "../../src/core/provider/instances.ts";
+import type { KeptMessage } from "../../src/core/provider/messages.ts";
 
 /** A wait of this long is worth one priority (semantics 16). */
 export const AGEING_MS = 5 * 60_000;
@@ -116,6 +117,18 @@ export class ModelStore {
     return message;
   }
 
+  /** Events that an execution had taken, in front of those that wait. */
+  putBack(target: ModelInstance, events: readonly KeptMessage[]): void {
+    const oldest = target.inbox.find(({ kind }) => kind === "event");
+    const visibleAt = Math.min(this.now, oldest?.visibleAt ?? this.now);
+    for (const event of events.toReversed()) {
+      const posted = this.post(target, { kind: "event", ...event, visibleAt });
+      if (posted === null) continue;
+      target.inbox.pop();
+      target.inbox.unshift({ ...posted, id: -posted.id });
+    }
+  }
+
   wake(target: ModelInstance): void {
     const { execution } = target.record;
     this.post(target, { kind: "wake", execution, data: "", key: "wake", visibleAt: this.now });
@@ -163,9 +176,9 @@ export function inOrder({ inbox }: ModelInstance): Message[] {
   );
 }
 export function dueOf(instance: ModelInstance, now: number, max = Infinity): Message[] {
+  if (!isLive(instance)) return []; // its events can be read, and are handed over no more
   const due = inOrder(instance).filter(({ visibleAt }) => visibleAt <= now);
-  const most = due.some(({ kind }) => kind === "cancel") ? max + 1 : max;
-  return due.slice(0, most);
+  return due.slice(0, max);
 }
 /** When a delay or a due time is over: never before. */
 export function dueTime({ dueAt, delayMs = 0 }: { dueAt?: number; delayMs?: number }, now: number) {

@@ -84,19 +84,18 @@ function continueAsNew(
   held: ModelInstance,
   { started, version, unread }: Extract<TurnItem["change"], { kind: "continued" }>,
 ): void {
-  const later = held.inbox.filter(({ kind }) => kind === "event" || kind === "cancel");
+  const cancels = held.inbox.filter(({ kind }) => kind === "cancel");
+  const waiting = held.inbox.filter(({ kind }) => kind === "event");
   held.tasks = [];
-  held.inbox = [];
+  held.inbox = waiting;
   nextExecution(held);
   held.record.version = version;
   const { execution } = held.record;
   const { now: visibleAt } = store;
+  store.putBack(held, unread);
   store.post(held, { kind: "start", execution, data: started, visibleAt });
-  for (const event of unread) store.post(held, { kind: "event", ...event, visibleAt });
-  for (const { id: _, ...message } of later) {
-    const addressed = message.kind === "event" ? null : execution;
-    const at = Math.max(message.visibleAt, visibleAt);
-    store.post(held, { ...message, execution: addressed, visibleAt: at });
+  for (const { id: _, ...cancel } of cancels) {
+    store.post(held, { ...cancel, execution, visibleAt: Math.max(cancel.visibleAt, visibleAt) });
   }
   forgetMadeUp(store, held);
 }

@@ -161,8 +161,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "messages come in the order of their ids, whenever they become visible",
     file: "inbox.ts",
-    from: "ORDER BY visible_at, id LIMIT +?",
-    to: "ORDER BY id LIMIT +?",
+    from: "placeOf(a) - placeOf(b) || a.visibleAt - b.visibleAt || a.id - b.id",
+    to: "placeOf(a) - placeOf(b) || a.id - b.id",
     in: "inbox order|timers",
   },
   {
@@ -175,9 +175,30 @@ const SQLITE: readonly Change[] = [
   {
     bug: "a cancel waits behind the messages that came before it",
     file: "inbox.ts",
-    from: 'due.splice(due[0]?.kind === "start" ? 1 : 0, 0, toMessage(cancel))',
-    to: "due.push(toMessage(cancel))",
+    from: 'kind === "start" ? 0 : kind === "cancel" ? 1 : 2',
+    to: 'kind === "start" ? 0 : 1',
     in: "inbox order|continue as new",
+  },
+  {
+    bug: "a turn that takes the first event leaves the others without one that makes the instance due",
+    file: "turn.ts",
+    from: "else if (item.consumed.length > 0) this.#inbox.ready(key);",
+    to: "else if (item.consumed.length > 1_000) this.#inbox.ready(key);",
+    in: "inbox order",
+  },
+  {
+    bug: "events that are put back come behind those that wait",
+    file: "inbox.ts",
+    from: "UPDATE inbox SET id = -id WHERE id = ?",
+    to: "UPDATE inbox SET id = +id WHERE id = ?",
+    in: "inbox order|continue as new",
+  },
+  {
+    bug: "events that are put back stand in reverse order",
+    file: "inbox.ts",
+    from: "const event of unread.toReversed()",
+    to: "const event of unread",
+    in: "continue as new",
   },
   {
     bug: "a second message with one key takes the first one's place",
@@ -210,7 +231,7 @@ const SQLITE: readonly Change[] = [
   {
     bug: "the next execution's inbox is emptied after its start was put there",
     file: "inbox.ts",
-    from: "    this.#deleteAll.run(instance);\n    this.insert(instance, start);",
+    from: "    this.#park.run(instance);\n    this.insert(instance, start);",
     to: "    this.insert(instance, start);\n    this.#deleteAll.run(instance);",
     in: "continue as new",
   },
@@ -388,7 +409,7 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "instances are found in the order of their birth, whatever their priority",
     file: "due-instances.ts",
-    from: "ORDER BY h.since + c.priority * $6::bigint, h.since, h.key",
+    from: "ORDER BY h.since + c.priority * $7::bigint, h.since, h.key",
     to: "ORDER BY h.key",
     in: "instance leases\\W+(waiting raises|a higher priority|an instance of a higher|of one priority)",
   },
@@ -437,8 +458,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "a message that becomes visible now is seen a millisecond later",
     file: "messages.ts",
-    from: "d.visible_at <= (SELECT @clock()) AND d.kind <> 'cancel'",
-    to: "d.visible_at < (SELECT @clock()) AND d.kind <> 'cancel'",
+    from: "AND ${row}.visible_at <= (SELECT @clock())",
+    to: "AND ${row}.visible_at < (SELECT @clock())",
     in: "timers\\W+a timer does not fire a millisecond early",
   },
   {
@@ -447,6 +468,27 @@ const POSTGRES: readonly Change[] = [
     from: "\"m.kind = 'start' DESC, m.kind = 'cancel' DESC, m.visible_at, m.id\"",
     to: "\"m.kind = 'start' DESC, m.visible_at, m.id\"",
     in: "inbox order\\W+a pending cancel is handed over first",
+  },
+  {
+    bug: "a turn that takes the first event leaves the others without one that makes the instance due",
+    file: "turn.ts",
+    from: 'consumed.length > 0 && change.kind === "none"',
+    to: 'consumed.length > 1_000 && change.kind === "none"',
+    in: "inbox order\\W+an instance is due as long as one of its events waits",
+  },
+  {
+    bug: "events that are put back come behind those that wait",
+    file: "inbox.ts",
+    from: "SELECT -nextval('@message_ids')",
+    to: "SELECT nextval('@message_ids')",
+    in: "inbox order\\W+events that a turn took and did not read come before those that wait",
+  },
+  {
+    bug: "events that are put back stand in reverse order",
+    file: "inbox.ts",
+    from: "ORDER BY m.n DESC",
+    to: "ORDER BY m.n",
+    in: "continue as new\\W+unread messages are put back in order",
   },
   {
     bug: "a second message with one key takes the first one's place",

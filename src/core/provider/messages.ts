@@ -37,8 +37,8 @@ export interface Message extends MaybeDamaged {
 /** Which events of an inbox to read. */
 export interface EventsRequest {
   readonly key: number;
-  /** The id of the last message already seen; 0: none. */
-  readonly after: number;
+  /** The id of the last message already seen; null: none. Ids can be negative. */
+  readonly after: number | null;
   readonly limit: number;
   /** Bounds the data of one answer; the first message is always included. */
   readonly bytesMax: number;

@@ -2,7 +2,16 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "./contract-case.ts";
-import { BETA, cancelItem, eventText, heldFrom, outgoing, sendItem } from "./fixture.ts";
+import { continueAsNew } from "./continue-as-new.ts";
+import {
+  BETA,
+  cancelItem,
+  eventText,
+  heldFrom,
+  outgoing,
+  sendItem,
+  startedText,
+} from "./fixture.ts";
 
 export const inboxOrder: ContractSubject = {
   subject: "inbox order",
@@ -203,6 +212,108 @@ export const inboxOrder: ContractSubject = {
         await setup.turn(held, { events: [eventText()], release: true });
         const leased = await setup.leaseOnly("a", BETA, { messagesMax: 2 });
         expect(first(leased.messages)).toBe("cancel");
+      },
+    },
+    {
+      title: "an instance is due as long as one of its events waits, whatever a turn leaves (18a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const sent = ["1", "2", "3", "4", "5"];
+        for (const data of sent) await setup.commit(sendItem({ id: "a", data }));
+        const received: string[] = [];
+        let next = held;
+        for (let left = sent.length; left > 0; left--) {
+          const [oldest] = await setup.due(next);
+          received.push(oldest?.data ?? "");
+          const consumed = oldest === undefined ? [] : [oldest.id];
+          await setup.turn(next, { events: [eventText()], consumed, release: true });
+          if (left > 1) next = heldFrom(await setup.leaseOnly("a"));
+        }
+        expect(received).toEqual(sent);
+        await setup.leaseNothing();
+      },
+    },
+    {
+      title: "events that no turn took stay as they are, over any number of executions (18a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        for (const data of ["1", "2", "3"]) await setup.commit(sendItem({ id: "a", data }));
+        const sent = await setup.provider.readInbox(held.key);
+        for (let execution = 2; execution <= 4; execution++) {
+          await setup.environment.advance(5);
+          const { due } = await continueAsNew(setup, held);
+          expect(due.map((message) => message.kind)).toEqual(["start", "event", "event", "event"]);
+          expect(due.slice(1)).toEqual(sent);
+        }
+      },
+    },
+    {
+      title:
+        "events that a turn took and did not read come before those that wait, which stay (18a)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const sent = ["1", "2", "3", "4", "5"];
+        for (const data of sent) await setup.commit(sendItem({ id: "a", data }));
+        const waiting = (await setup.provider.readInbox(held.key)).slice(3);
+        for (const count of [3, 2, 3]) {
+          await setup.environment.advance(5);
+          const due = await setup.due(held);
+          const taken = due.filter(({ kind }) => kind === "event").slice(0, count);
+          const starts = due.filter(({ kind }) => kind === "start");
+          await continueAsNew(setup, held, {
+            events: [...starts.map(() => startedText()), ...taken.map(() => eventText())],
+            consumed: [...starts, ...taken].map(({ id }) => id),
+            unread: taken.map(({ name, data, key }) => ({ name: name ?? "", data, key })),
+          });
+          const [start, ...events] = await setup.due(held);
+          expect(start?.kind).toBe("start");
+          expect(events.map(({ data }) => data)).toEqual(sent);
+          expect(events.slice(3)).toEqual(waiting);
+        }
+        const request = { key: held.key, after: null, limit: 2, bytesMax: 1_000 };
+        const { messages } = await setup.provider.readEvents(request);
+        const after = messages.at(-1)?.id ?? null;
+        const rest = await setup.provider.readEvents({ ...request, after, limit: 10 });
+        expect([...messages, ...rest.messages].map(({ data }) => data)).toEqual(sent);
+      },
+    },
+    {
+      title: "each execution can take the next of the events that wait, and all are received (P4)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const sent = ["1", "2", "3", "4"];
+        for (const data of sent) await setup.commit(sendItem({ id: "a", data }));
+        await setup.turn(held, { events: [eventText()], release: true });
+        const received: string[] = [];
+        for (let round = 0; round < sent.length; round++) {
+          const leased = await setup.leaseOnly("a", BETA);
+          const next = heldFrom(leased);
+          const starts = leased.messages.filter(({ kind }) => kind === "start");
+          const [first] = leased.messages.filter(({ kind }) => kind === "event");
+          received.push(first?.data ?? "");
+          const consumed = [...starts, ...(first === undefined ? [] : [first])].map(({ id }) => id);
+          const events = [...(starts.length === 0 ? [] : [startedText()]), eventText()];
+          if (round % 2 === 0)
+            await continueAsNew(setup, next, { events, consumed, release: true });
+          else await setup.turn(next, { events, consumed, release: true });
+        }
+        expect(received).toEqual(sent);
+        await setup.leaseNothing();
+      },
+    },
+    {
+      title: "events that wait do not keep a timer from being handed over (B2)",
+      async run(setup) {
+        const held = await setup.hold("a");
+        for (const data of ["1", "2", "3"]) await setup.commit(sendItem({ id: "a", data }));
+        await setup.turn(held, {
+          events: [eventText()],
+          timers: [{ kind: "timer", sequence: 9, delayMs: 10 }],
+          release: true,
+        });
+        await setup.environment.advance(20);
+        const { messages } = await setup.leaseOnly("a");
+        expect(messages.map(({ kind }) => kind)).toEqual(["event", "event", "event", "timer"]);
       },
     },
     {
