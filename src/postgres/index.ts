@@ -3,7 +3,7 @@
 export { PostgresProvider } from "./provider.ts";
 export type { PostgresOptions } from "./options.ts";
 export type { PostgresTarget } from "./location.ts";
-export type { ServerInspection } from "./inspection.ts";
+export type { InspectOptions, ServerInspection } from "./inspection.ts";
 export type { Migrate } from "./migrations.ts";
 export type { Durability } from "./settings.ts";
 export {

@@ -1,9 +1,11 @@
 // Inspection: the server behind a store, for those who want to know whether it is set up as durability needs it.
 //   IN1. Nothing is written, and no right is needed that every role does not have.
 
+import { miscountTexts } from "../core/provider/tallies.ts";
 import { flag, integer, only, text } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Statement } from "./pipeline.ts";
+import { SELECT_MISCOUNTS, toTally } from "./tallies.ts";
 
 /** What `PostgresProvider.inspect` tells. */
 export interface ServerInspection {
@@ -27,11 +29,19 @@ export interface ServerInspection {
     /** What one process may open on this store, with this provider's options. */
     readonly eachProcess: number;
   };
+  /** Figures of metrics that differ from a count of instances; undefined: they were not compared. */
+  readonly miscounts: readonly string[] | undefined;
+}
+/** What `PostgresProvider.inspect` looks at besides the server's settings. */
+export interface InspectOptions {
+  /** Counts all instances and compares the figures of metrics with them. Default: false. */
+  readonly thorough?: boolean;
 }
 
 export class Inspections {
   readonly #connection: Connection;
   readonly #select: Statement;
+  readonly #selectMiscounts: Statement;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -46,10 +56,13 @@ export class Inspections {
           - current_setting('superuser_reserved_connections')::int
           - coalesce(current_setting('reserved_connections', true), '0')::int AS connections_max,
         (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database) AS connections_used`);
+    this.#selectMiscounts = connection.prepare(SELECT_MISCOUNTS);
   }
 
-  async inspect(eachProcess: number): Promise<ServerInspection> {
+  async inspect(eachProcess: number, { thorough }: InspectOptions): Promise<ServerInspection> {
     const row = only(await this.#connection.readOnce(this.#select));
+    const miscounts =
+      thorough === true ? await this.#connection.readOnce(this.#selectMiscounts) : undefined;
     return {
       version: text(row, "version"),
       versionNumber: integer(row, "version_number"),
@@ -64,6 +77,7 @@ export class Inspections {
         used: integer(row, "connections_used"),
         eachProcess,
       },
+      miscounts: miscounts?.flatMap((found) => miscountTexts(toTally(found))),
     };
   }
 }

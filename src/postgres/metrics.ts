@@ -1,36 +1,30 @@
 // Metrics: figures for the whole store.
-//   M1. Executions and events are counted on the instances' rows, which hold both numbers; history, the largest
-//       table by far, is not read.
+//   M1. Figures of instances are sums of tallies, which triggers keep (0008-tallies.sql): neither instances nor
+//       history are read, however many there are.
 //   M2. Due messages are counted cut by cut, so that timers of the far future cost nothing; then the events that are
 //       parked behind the oldest one of a live instance (I3 of inbox.ts).
 
 import type { StoreMetrics } from "../core/provider/admin.ts";
-import type { InstanceStatus } from "../core/provider/instances.ts";
-import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
+import { sumOf } from "../core/provider/tallies.ts";
 import { integer, only } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { allCuts } from "./cuts.ts";
 import { LIVES } from "./delivery.ts";
 import { Pipeline, type Statement } from "./pipeline.ts";
+import { toTally } from "./tallies.ts";
 
 export class Metrics {
   readonly #connection: Connection;
-  readonly #selectInstances: Statement;
+  readonly #selectTallies: Statement;
   readonly #countDue: Statement;
   readonly #selectTasks: Statement;
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    const ofStatus = INSTANCE_STATUSES.map(
-      (status) => `count(*) FILTER (WHERE status = '${status}') AS ${status}`,
-    );
-    this.#selectInstances = connection.prepare(`
-      SELECT ${ofStatus.join(", ")},
-        count(*) FILTER (WHERE paused IS NOT NULL) AS paused,
-        count(*) FILTER (WHERE blocked IS NOT NULL) AS blocked,
-        coalesce(sum(1 + past_executions), 0) AS executions,
-        coalesce(sum(last_event + past_events), 0) AS events
-      FROM @instances`);
+    this.#selectTallies = connection.prepare(`
+      SELECT status, sum(instances) AS instances, sum(paused) AS paused, sum(blocked) AS blocked,
+        sum(executions) AS executions, sum(events) AS events
+      FROM @tallies WHERE status <> '' GROUP BY status`);
     const cuts = allCuts("cuts", {
       table: "@inbox",
       condition: "NOT r.parked",
@@ -55,26 +49,13 @@ export class Metrics {
 
   async read(): Promise<StoreMetrics> {
     const pipeline = new Pipeline();
-    const selected = pipeline.add(this.#selectInstances);
+    const tallies = pipeline.add(this.#selectTallies);
     const due = pipeline.add(this.#countDue);
     const counted = pipeline.add(this.#selectTasks);
     await this.#connection.survey(pipeline);
-    const instances = only(selected.rows);
     const tasks = only(counted.rows);
-    const count = (status: InstanceStatus): number => integer(instances, status);
     return {
-      instances: {
-        pending: count("pending"),
-        running: count("running"),
-        completed: count("completed"),
-        failed: count("failed"),
-        cancelled: count("cancelled"),
-        terminated: count("terminated"),
-      },
-      paused: integer(instances, "paused"),
-      blocked: integer(instances, "blocked"),
-      executions: integer(instances, "executions"),
-      events: integer(instances, "events"),
+      ...sumOf(tallies.rows.map(toTally)),
       dueMessages: integer(only(due.rows), "due"),
       waitingTasks: integer(tasks, "waiting"),
       runningTasks: integer(tasks, "running"),

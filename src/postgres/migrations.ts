@@ -25,6 +25,7 @@ const FILES = [
   "0005-retention.sql",
   CHECKSUMS_FILE,
   "0007-waiting-events.sql",
+  "0008-tallies.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

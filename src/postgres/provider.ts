@@ -60,7 +60,7 @@ import { systemEnvironment } from "../core/system-environment.ts";
 import { Hearts } from "../heart/hearts.ts";
 import { Connection } from "./connection.ts";
 import { isCloneable, startHeart, type StoreAddress } from "./heart.ts";
-import type { ServerInspection } from "./inspection.ts";
+import type { InspectOptions, ServerInspection } from "./inspection.ts";
 import { toOpenError } from "./errors.ts";
 import { isPool, locationOf, type PostgresTarget } from "./location.ts";
 import { settingsOf, type PostgresOptions } from "./options.ts";
@@ -138,11 +138,11 @@ export class PostgresProvider implements Provider {
   }
 
   /** How the server is set up, for a check-up such as `perdure doctor`. Needs no right beyond the store's own. */
-  inspect(): Promise<ServerInspection> {
+  inspect(options: InspectOptions = {}): Promise<ServerInspection> {
     const { pool, connecting, forSteps } = this.#store;
     // On a pool of our own: besides it those of steps, the listener's and the heart's.
     const others = connecting === null ? 0 : forSteps.count + 2;
-    return this.#parts.inspections.inspect(pool.options.max + others);
+    return this.#parts.inspections.inspect(pool.options.max + others, options);
   }
 
   now(): number {

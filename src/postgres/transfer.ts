@@ -33,6 +33,7 @@ import { tagColumns, tagsOf } from "./task-rows.ts";
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   meta: "the schema's own: its version, and when it was made",
   move: "the mark itself",
+  tallies: "kept by triggers while instances arrive",
   runtimes: "none is alive on a store that moves",
   arrivals: "brought into inboxes before the store is marked",
   barred: "of connections that were lost; a store that moves has none",

@@ -3,9 +3,11 @@
 
 import { statfsSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { miscountTexts } from "../core/provider/tallies.ts";
 import { toOpenError } from "./errors.ts";
 import { integer, text, type Row } from "./columns.ts";
 import { readVersion, SCHEMA_VERSION } from "./migrations.ts";
+import { SELECT_MISCOUNTS, toTally } from "./tallies.ts";
 
 export interface Inspection {
   readonly sqliteVersion: string;
@@ -21,6 +23,8 @@ export interface Inspection {
   readonly networkFileSystem: string | undefined;
   /** What SQLite's own check found; undefined: it was not asked. */
   readonly damage: readonly string[] | undefined;
+  /** Figures of metrics that differ from a count of instances; undefined: they were not compared. */
+  readonly miscounts: readonly string[] | undefined;
 }
 
 /** By the magic numbers of Linux's statfs. */
@@ -38,9 +42,11 @@ export function inspectFile(path: string, options: { readonly thorough: boolean 
     using database = new DatabaseSync(path, { readOnly: true });
     const pageSize = integer(row(database, "PRAGMA page_size"), "page_size");
     const disk = diskOf(path);
+    const found = readVersion(database, path);
+    const isKnown = found === SCHEMA_VERSION;
     return {
       sqliteVersion: text(row(database, "SELECT sqlite_version() AS version"), "version"),
-      schema: { found: readVersion(database, path), known: SCHEMA_VERSION },
+      schema: { found, known: SCHEMA_VERSION },
       journalMode: text(row(database, "PRAGMA journal_mode"), "journal_mode"),
       bytes: integer(row(database, "PRAGMA page_count"), "page_count") * pageSize,
       freeBytes: integer(row(database, "PRAGMA freelist_count"), "freelist_count") * pageSize,
@@ -48,6 +54,7 @@ export function inspectFile(path: string, options: { readonly thorough: boolean 
       diskFreeBytes: disk?.freeBytes,
       networkFileSystem: disk === undefined ? undefined : NETWORK_FILE_SYSTEMS.get(disk.type),
       damage: options.thorough ? damageOf(database) : undefined,
+      miscounts: options.thorough && isKnown ? miscountsOf(database) : undefined,
     };
   } catch (error) {
     throw toOpenError(path, error);
@@ -57,6 +64,14 @@ export function inspectFile(path: string, options: { readonly thorough: boolean 
 function damageOf(database: DatabaseSync): readonly string[] {
   const rows = database.prepare("PRAGMA quick_check(20)").all();
   return rows.map((found) => text(found, "quick_check")).filter((line) => line !== "ok");
+}
+
+/** The statement reads both sides in one snapshot. */
+function miscountsOf(database: DatabaseSync): readonly string[] {
+  return database
+    .prepare(SELECT_MISCOUNTS)
+    .all()
+    .flatMap((found) => miscountTexts(toTally(found)));
 }
 
 function row(database: DatabaseSync, sql: string): Row {

@@ -1,31 +1,29 @@
 // Metrics: figures for the whole store.
-//   M1. Executions and events are counted on the instances' rows, which hold both numbers; history, the largest
-//       table by far, is not read.
+//   M1. Figures of instances are sums of tallies, which triggers keep (0008-tallies.sql): neither instances nor
+//       history are read, however many there are.
 //   M2. Due messages are counted cut by cut, so that timers of the far future cost nothing; then the events that are
 //       parked behind the oldest one of a live instance (I3 of inbox.ts).
 
 import type { StatementSync } from "node:sqlite";
 import type { StoreMetrics } from "../core/provider/admin.ts";
-import type { InstanceStatus } from "../core/provider/instances.ts";
-import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
+import { sumOf } from "../core/provider/tallies.ts";
 import { integer } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { allCuts } from "./cuts.ts";
+import { toTally } from "./tallies.ts";
 
 export class Metrics {
   readonly #connection: Connection;
-  readonly #selectInstances: StatementSync;
+  readonly #selectTallies: StatementSync;
   readonly #countDue: StatementSync;
   readonly #countParked: StatementSync;
   readonly #selectTasks: StatementSync;
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    this.#selectInstances = connection.prepare(`
-      SELECT ${INSTANCE_STATUSES.map((status) => `total(status = '${status}') AS ${status}`).join(", ")},
-        total(paused IS NOT NULL) AS paused, total(blocked IS NOT NULL) AS blocked,
-        total(1 + past_executions) AS executions, total(last_event + past_events) AS events
-      FROM instances`);
+    this.#selectTallies = connection.prepare(
+      "SELECT status, instances, paused, blocked, executions, events FROM tallies",
+    );
     this.#countDue = connection.prepare(`
       WITH RECURSIVE ${allCuts("cuts", "inbox", "parked = 0", ["target", "priority"])}
       SELECT total((
@@ -46,23 +44,10 @@ export class Metrics {
   read(): Promise<StoreMetrics> {
     return this.#connection.read(() => {
       const now = this.#connection.now();
-      const instances = this.#selectInstances.get() ?? {};
       const ready = integer(this.#countDue.get(now) ?? {}, "due");
       const tasks = this.#selectTasks.get(now) ?? {};
-      const count = (status: InstanceStatus): number => integer(instances, status);
       return {
-        instances: {
-          pending: count("pending"),
-          running: count("running"),
-          completed: count("completed"),
-          failed: count("failed"),
-          cancelled: count("cancelled"),
-          terminated: count("terminated"),
-        },
-        paused: integer(instances, "paused"),
-        blocked: integer(instances, "blocked"),
-        executions: integer(instances, "executions"),
-        events: integer(instances, "events"),
+        ...sumOf(this.#selectTallies.all().map(toTally)),
         dueMessages: ready + integer(this.#countParked.get(now) ?? {}, "due"),
         waitingTasks: integer(tasks, "waiting"),
         runningTasks: integer(tasks, "running"),

@@ -23,6 +23,7 @@ const FILES = [
   "0005-retention.sql",
   "0006-every-checksum.sql",
   "0007-waiting-events.sql",
+  "0008-tallies.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

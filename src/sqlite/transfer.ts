@@ -30,6 +30,7 @@ import { tagsOf, tagsText } from "./task-rows.ts";
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   meta: "the file's own: its schema version, when it was made, how much news there was",
   move: "the mark itself",
+  tallies: "kept by triggers while instances arrive",
   runtimes: "none is alive on a store that moves",
 };
 /** Columns that stay behind, and what they are in a store that has arrived. */

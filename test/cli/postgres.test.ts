@@ -84,6 +84,7 @@ const FIT: ServerInspection = {
   isStandby: false,
   isReadOnly: false,
   connections: { max: 97, used: 20, eachProcess: 17 },
+  miscounts: [],
 };
 
 test.each<[string, Partial<ServerInspection>, string]>([
@@ -93,6 +94,7 @@ test.each<[string, Partial<ServerInspection>, string]>([
   ["fsync", { fsync: "off" }, "problem"],
   ["page-writes", { fullPageWrites: "off" }, "warning"],
   ["autovacuum", { autovacuum: "off" }, "warning"],
+  ["metrics", { miscounts: ["status failed, events: metrics report 1 too few"] }, "problem"],
   ["connections", { connections: { max: 97, used: 90, eachProcess: 17 } }, "warning"],
   ["connections", { connections: { max: 97, used: 20, eachProcess: 30 } }, "warning"],
 ])("doctor judges %s by the server's settings: %j is a %s", (check, wrong, level) => {

@@ -123,6 +123,7 @@ describe("perdure doctor", () => {
     expect(stdout).toMatch(/✓ store +sqlite, durability full: WAL, synchronous=FULL/);
     expect(stdout).toMatch(/✓ sqlite-version +SQLite 3\.\d+/);
     expect(stdout).toMatch(/✓ integrity +every page/);
+    expect(stdout).toMatch(/✓ metrics +the figures agree/);
     expect(stdout).toMatch(/✓ checksums +0 rows were read/);
     expect(stdout).not.toMatch(/[✗!]/);
     const report = (await project.run("doctor --json")).json<Report>();
@@ -131,6 +132,18 @@ describe("perdure doctor", () => {
       ...["store", "sqlite-version", "schema", "journal", "size", "place"],
       ...["clock", "runtimes", "leases", "blocked", "unclaimed"],
     ]);
+  });
+
+  test("finds, when it is thorough, metrics that differ from a count", async () => {
+    const project = new Project();
+    await project.run("migrate");
+    using database = new DatabaseSync(project.file);
+    database.exec("UPDATE tallies SET instances = 3 WHERE status = 'failed'");
+    const report = (await project.run("doctor --thorough --json")).json<Report>();
+    const details = ["status failed, instances: metrics report 3 too many"];
+    expect(report.findings).toContainEqual(
+      expect.objectContaining({ check: "metrics", level: "problem", details }),
+    );
   });
 
   test("finds, when it is thorough, a row that is not what was written", async () => {

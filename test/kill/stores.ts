@@ -4,6 +4,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { SELECT_MISCOUNTS as POSTGRES_MISCOUNTS } from "../../src/postgres/tallies.ts";
+import { SELECT_MISCOUNTS as SQLITE_MISCOUNTS } from "../../src/sqlite/tallies.ts";
 import { dropSchema, freshSchema, postgres } from "../support/postgres.ts";
 import { SQLITE } from "./store-address.ts";
 
@@ -54,7 +56,10 @@ export function sqliteStore(path: string): StoreUnderTest {
         return false;
       }
     },
-    damage: async () => column("PRAGMA integrity_check").filter((line) => line !== "ok"),
+    damage: async () => [
+      ...column("PRAGMA integrity_check").filter((line) => line !== "ok"),
+      ...column(SQLITE_MISCOUNTS).map((status) => `metrics miscount status ${status}`),
+    ],
     keep: () => (kept = true),
     async [Symbol.asyncDispose]() {
       if (!kept) for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
@@ -81,7 +86,10 @@ async function postgresStore(): Promise<StoreUnderTest> {
       const open = `SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'`;
       return (await query(open)).length === 0;
     },
-    damage: async () => [],
+    async damage() {
+      const rows = await query(POSTGRES_MISCOUNTS.replaceAll("@", `${schema}.`));
+      return rows.map(({ status }) => `metrics miscount status ${String(status)}`);
+    },
     keep: () => (kept = true),
     async [Symbol.asyncDispose]() {
       if (!kept) await dropSchema(schema);

@@ -48,7 +48,8 @@ export async function copySchema(schema: string): Promise<string> {
   await PostgresProvider.migrate(url, { schema: copy });
   const tables = await tablesOf(schema);
   const steps = tables.map(
-    (table) => `INSERT INTO ${copy}.${table} SELECT * FROM ${schema}.${table}`,
+    (table) =>
+      `DELETE FROM ${copy}.${table}; INSERT INTO ${copy}.${table} SELECT * FROM ${schema}.${table}`,
   );
   const numbers = SEQUENCES.map(
     (name) => `SELECT setval('${copy}.${name}', (SELECT last_value FROM ${schema}.${name}))`,
@@ -82,12 +83,13 @@ async function wipe(schema: string): Promise<void> {
   await query([...deletes, ...numbers].join("; "));
 }
 
-/** Those that hold what users put there. */
+/** The tables that hold rows of users. Tallies come last: triggers write them when the rows of instances change. */
 async function tablesOf(schema: string): Promise<readonly string[]> {
   const { query } = await postgres();
   const rows = await query(
     `SELECT relname FROM pg_class
-     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'meta'`,
+     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'meta'
+     ORDER BY relname = 'tallies', relname`,
     [schema],
   );
   return rows.map(({ relname }) => String(relname));

@@ -65,7 +65,10 @@ async function examine(
     });
     const { client, provider } = session;
     findings.unshift(ok("store", `${provider.name}, durability ${provider.durability}`));
-    findings.push(...(await checkServer(provider)), ...(await checkWork(client, provider)));
+    findings.push(
+      ...(await checkServer(provider, thorough)),
+      ...(await checkWork(client, provider)),
+    );
     if (thorough) findings.push(...(await checkRows(provider)));
   } catch (error) {
     if (!isPerdureError(error)) throw error;
@@ -75,12 +78,12 @@ async function examine(
 }
 
 /** Nothing for another store; its code is loaded for one of its own. */
-async function checkServer(provider: Provider): Promise<readonly Finding[]> {
+async function checkServer(provider: Provider, thorough: boolean): Promise<readonly Finding[]> {
   if (provider.name !== "postgres") return [];
   const { PostgresProvider } = await import("../../postgres/index.ts");
   if (!(provider instanceof PostgresProvider)) return [];
   const runtimes = await provider.listRuntimes();
-  return checkPostgres(await provider.inspect(), runtimes.length);
+  return checkPostgres(await provider.inspect({ thorough }), runtimes.length);
 }
 
 const SIGNS: Readonly<Record<Level, Styled>> = {

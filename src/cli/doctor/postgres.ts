@@ -3,6 +3,7 @@
 import type { ServerInspection } from "../../postgres/inspection.ts";
 import { plural } from "../plural.ts";
 import { ok, problem, warning, type Finding } from "./finding.ts";
+import { checkMetrics } from "./metrics.ts";
 
 /** The oldest one that is supported (docs/postgresql.md). */
 const VERSION_MIN = 140_000;
@@ -18,6 +19,7 @@ export function checkPostgres(found: ServerInspection, runtimes: number): readon
     checkCommit(found),
     checkVacuum(found),
     checkConnections(found, runtimes),
+    ...checkMetrics(found.miscounts),
   ];
 }
 

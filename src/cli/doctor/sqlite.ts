@@ -2,6 +2,7 @@
 
 import type { Inspection } from "../../sqlite/inspection.ts";
 import { ok, problem, warning, type Finding } from "./finding.ts";
+import { checkMetrics } from "./metrics.ts";
 
 /** Older ones can damage a file that several processes write (the WAL-reset bug). */
 const SQLITE_MIN = [3, 51, 3] as const;
@@ -16,6 +17,7 @@ export function checkSqlite(found: Inspection): readonly Finding[] {
     checkSize(found),
     checkPlace(found),
     ...checkDamage(found.damage),
+    ...checkMetrics(found.miscounts),
   ];
 }
 
