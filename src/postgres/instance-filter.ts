@@ -12,11 +12,15 @@ export interface Condition {
   readonly sql: string;
   /** For its parameters, in order. */
   readonly values: readonly Value[];
+  /** The part of it, without parameters, that chooses an index of some rows (F3); "true": there is none. */
+  readonly narrow: string;
 }
+/** Whether rows are found in the order of a list, or by their ids. */
+export type Way = "walk" | "range";
 /** Takes a value and answers with its parameter. */
 type Bind = (value: Value) => string;
 
-export function conditionOf(filter: InstanceFilter): Condition {
+export function conditionOf(filter: InstanceFilter, way: Way): Condition {
   const values: Value[] = [];
   const bind: Bind = (value) => {
     values.push(value);
@@ -30,7 +34,7 @@ export function conditionOf(filter: InstanceFilter): Condition {
     version === undefined ? null : `version = ${bind(version)}`,
     parent === null ? "parent_id IS NULL" : null,
     typeof parent === "string" ? `parent_id = ${bind(parent)}` : null,
-    idPrefix === undefined ? null : prefixCondition(idPrefix, bind),
+    idPrefix === undefined ? null : prefixCondition(idPrefix, way, bind),
     ids === undefined ? null : `id = ANY (${bind(texts(ids))}::text[])`,
     ...Object.entries(attributes).map(([key, value]) => attributeCondition(key, value, bind)),
     blocked === undefined ? null : `blocked IS ${blocked ? "NOT NULL" : "NULL"}`,
@@ -41,8 +45,24 @@ export function conditionOf(filter: InstanceFilter): Condition {
       : `completed_at < ${bind(completedBefore)}::double precision`,
   ];
   const given = all.filter((condition) => condition !== null);
-  if (given.length === 0) return { sql: "true", values };
-  return { sql: given.map((sql) => `(${sql})`).join(" AND "), values };
+  const narrow = narrowOf(filter);
+  if (given.length === 0) return { sql: "true", values, narrow };
+  return { sql: given.map((sql) => `(${sql})`).join(" AND "), values, narrow };
+}
+
+function narrowOf({ status, blocked }: InstanceFilter): string {
+  if (blocked === true) return "blocked IS NOT NULL";
+  return (status === undefined ? null : indexOf(status)) ?? "true";
+}
+
+/** The condition of the index that holds all instances of these statuses; null: no index of some rows does. */
+function indexOf(wanted: NonNullable<InstanceFilter["status"]>): string | null {
+  if (wanted.length === 0) return null;
+  if (wanted.every((status) => status === "paused")) return "paused IS NOT NULL";
+  if (wanted.every((status) => status === "pending" || status === "running")) {
+    return "completed_at IS NULL";
+  }
+  return wanted.every((status) => FAILED.includes(status)) ? "failed" : null;
 }
 
 /** A paused instance is that and nothing else, whatever it was before. */
@@ -52,9 +72,8 @@ function statusCondition(wanted: NonNullable<InstanceFilter["status"]>, bind: Bi
   if (statuses.length === 0) return wanted.length === 0 ? "false" : isPaused;
   const unpaused = `status = ANY (${bind(texts(statuses))}::text[]) AND paused IS NULL`;
   if (wanted.includes("paused")) return `${isPaused} OR (${unpaused})`;
-  const isLive = statuses.every((status) => status === "pending" || status === "running");
-  const isFailed = statuses.every((status) => FAILED.includes(status));
-  return `${unpaused}${isLive ? " AND completed_at IS NULL" : isFailed ? " AND failed" : ""}`; // F3
+  const index = indexOf(wanted);
+  return index === null ? unpaused : `${unpaused} AND ${index}`; // F3
 }
 const FAILED: readonly string[] = ["failed", "cancelled", "terminated"];
 
@@ -65,9 +84,9 @@ function attributeCondition(name: string, value: string, bind: Bind): string {
     AND @attribute(attributes, ${bind(name)}::text) = ${bind(value)}::text`;
 }
 
-/** By `id || ''`: a walk in the order of the list, not of ids, which would have to sort all that begin alike. */
-function prefixCondition(prefix: string, bind: Bind): string {
-  const id = `(id || '') COLLATE "C"`;
+/** A walk goes by `id || ''`, which no index on ids serves: it would have to sort all ids that begin alike. */
+function prefixCondition(prefix: string, way: Way, bind: Bind): string {
+  const id = way === "walk" ? `(id || '') COLLATE "C"` : "id";
   const after = firstAfter(prefix);
   const from = `${id} >= ${bind(prefix)}::text`;
   return after === null ? from : `${from} AND ${id} < ${bind(after)}::text`;

@@ -26,6 +26,7 @@ const FILES = [
   CHECKSUMS_FILE,
   "0007-waiting-events.sql",
   "0008-tallies.sql",
+  "0009-id-prefixes.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -11,14 +11,17 @@ export interface Condition {
   readonly values: readonly (string | number)[];
 }
 
-export function conditionOf(filter: InstanceFilter): Condition {
+/** Whether rows are found in the order of a list, or by their ids. */
+export type Way = "walk" | "range";
+
+export function conditionOf(filter: InstanceFilter, way: Way): Condition {
   const { status, parent, ids, attributes = {}, blocked } = filter;
   const all: (Condition | null)[] = [
     status === undefined ? null : statusCondition(status),
     compare("name = ?", filter.name),
     compare("version = ?", filter.version),
     parent === null ? { sql: "parent_id IS NULL", values: [] } : compare("parent_id = ?", parent),
-    filter.idPrefix === undefined ? null : prefixCondition(filter.idPrefix),
+    filter.idPrefix === undefined ? null : prefixCondition(filter.idPrefix, way),
     ids === undefined
       ? null
       : { sql: "id IN (SELECT value FROM json_each(?))", values: [JSON.stringify(ids)] },
@@ -61,9 +64,10 @@ function attributeCondition(name: string, value: string): Condition {
   return { sql, values: [member, name, value] };
 }
 
-/** "+id": a walk in the order of the list, not of ids, which would have to sort all that begin alike. */
-function prefixCondition(prefix: string): Condition {
+/** A walk goes by "+id", which no index on ids serves: it would have to sort all ids that begin alike. */
+function prefixCondition(prefix: string, way: Way): Condition {
+  const id = way === "walk" ? "+id" : "id";
   const after = firstAfter(prefix);
-  if (after === null) return { sql: "+id >= ?", values: [prefix] };
-  return { sql: "+id >= ? AND +id < ?", values: [prefix, after] };
+  if (after === null) return { sql: `${id} >= ?`, values: [prefix] };
+  return { sql: `${id} >= ? AND ${id} < ?`, values: [prefix, after] };
 }

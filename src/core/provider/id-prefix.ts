@@ -17,3 +17,11 @@ export function firstAfter(prefix: string): string | null {
     return points.join("") + String.fromCodePoint(next);
   }
 }
+
+/**
+ * How a list by prefix is read. First among so many rows next to the cursor, in the order of the list: that fills a
+ * page when about one row in a hundred matches. If it does not, and at most FEW_MATCHES ids have the prefix, through
+ * the index on ids, and then sorted.
+ */
+export const NEAR_ROWS = 5_000;
+export const FEW_MATCHES = 20_000;
