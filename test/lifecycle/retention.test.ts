@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { Client, orchestration } from "../../src/index.ts";
+import { RetentionSweeper } from "../../src/runtime/retention.ts";
 import { startRuntime, virtualStore, virtualWorld } from "../trouble/support.ts";
 
 const HOUR_MS = 3_600_000;
@@ -103,4 +104,34 @@ test.each<[string, unknown]>([
   const { provider } = await virtualStore();
   const starting = startRuntime(provider, [], { retention: retention as never });
   await expect(starting).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("of two runtimes one sweeps at a time; the other takes over when the claim has run out", async () => {
+  const { provider, environment } = await virtualStore();
+  const sweeps: string[] = [];
+  const sweeperOf = (name: string): RetentionSweeper => {
+    const counting = new Proxy(provider, {
+      get(target, member) {
+        if (member === "deleteEnded") sweeps.push(name);
+        const value: unknown = Reflect.get(target, member, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const rule = { keepMs: { completed: HOUR_MS }, keepExecutions: undefined };
+    const trouble = (error: unknown): void => expect.unreachable(String(error));
+    return new RetentionSweeper({ provider: counting, environment, rule, trouble });
+  };
+  const [first, second] = [sweeperOf("first"), sweeperOf("second")];
+  const tick = async (...sweepers: RetentionSweeper[]): Promise<void> => {
+    for (const sweeper of sweepers) sweeper.tick(environment.monotonic());
+    await environment.advance(1_000);
+  };
+  await environment.advance(60_000);
+  await tick(first, second);
+  expect(sweeps).toEqual(["first"]);
+  first.stop(); // as a crash would: it releases nothing
+  await environment.advance(60_000);
+  await tick(first, second);
+  expect(sweeps).toEqual(["first", "second"]);
+  second.stop();
 });
