@@ -65,6 +65,13 @@ const CONSUMED = new ColumnArrays({ id: "bigint", instance: "bigint" });
 const TIMERS = new ColumnArrays({ instance: "bigint", sequence: "bigint", kind: "text" });
 const ASKED = new ColumnArrays({ key: "bigint", messages_max: "bigint" });
 
+/** SQL of a join with one instance's ready messages, as x. It is looked up by itself: its index is partial (PB3). */
+function readyOf(instance: string, which = "true"): string {
+  return `CROSS JOIN LATERAL (
+        SELECT e.id FROM @inbox AS e WHERE e.instance = ${instance} AND NOT e.parked AND ${which} OFFSET 0
+      ) AS x`;
+}
+
 export class Inbox {
   readonly #connection: Connection;
   /** By how many messages are asked for at most. */
@@ -110,13 +117,13 @@ export class Inbox {
     this.#retarget = connection.prepare(`
       UPDATE @inbox AS m SET target = ${TARGET}
       FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
-      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked`);
+      ${readyOf("k.key")} WHERE ${probe("m.id", "x.id")}`);
     const all = `DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key) WHERE ${probe("m.instance", "k.key")}`;
     this.#clear = connection.prepare(all);
     this.#clearAllButEvents = connection.prepare(`${all} AND m.kind <> 'event'`);
     this.#park = connection.prepare(`
       UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
-      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked`);
+      ${readyOf("k.key")} WHERE ${probe("m.id", "x.id")}`);
     this.#ready = connection.prepare(`
       UPDATE @inbox AS m SET parked = false, target = o.target FROM (
         SELECT x.id, ${TARGET} AS target FROM unnest($1::bigint[]) AS k (key)
@@ -130,13 +137,13 @@ export class Inbox {
       UPDATE @inbox AS m SET execution = i.execution,
         visible_at = greatest(m.visible_at, (SELECT @clock())), target = ${TARGET}
       FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
-      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked AND m.kind = 'cancel'`);
+      ${readyOf("k.key", "e.kind = 'cancel'")} WHERE ${probe("m.id", "x.id")}`);
     this.#parkEvents = connection.prepare(`
       UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
-      WHERE ${probe("m.instance", "k.key")} AND NOT m.parked AND m.kind = 'event'`);
-    this.#clearAllButLasting = connection.prepare(
-      `${all} AND NOT m.parked AND m.kind NOT IN ('event', 'cancel')`,
-    );
+      ${readyOf("k.key", "e.kind = 'event'")} WHERE ${probe("m.id", "x.id")}`);
+    this.#clearAllButLasting = connection.prepare(`
+      DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key)
+      ${readyOf("k.key", "e.kind NOT IN ('event', 'cancel')")} WHERE ${probe("m.id", "x.id")}`);
     this.#putBack = connection.prepare(`
       INSERT INTO @inbox (id, ${INBOX_COLUMNS})
       SELECT -nextval('@message_ids'), b.instance, b.priority, b.target, true, b.visible_at, NULL,

@@ -53,7 +53,8 @@ export class Instances {
       lockInOrder(`
         SELECT k.key FROM unnest($1::bigint[]) AS k (key)
         UNION ALL SELECT x.key
-        FROM unnest($2::text[]) AS w (id) JOIN @instances AS x ON ${probe("x.id", "w.id")}`),
+        FROM unnest($2::text[]) AS w (id)
+        CROSS JOIN LATERAL (SELECT n.key FROM @instances AS n WHERE n.id = w.id OFFSET 0) AS x`),
     );
     this.#lockFamily = connection.prepare(
       lockInOrder(`

@@ -113,8 +113,22 @@ async function migrateAgain(store: StoreUnderTest): Promise<void> {
 }
 
 async function setVersion(store: StoreUnderTest, version: number): Promise<void> {
-  await store.column("DROP INDEX @inbox_ready"); // of a later version
+  await undoLaterMigrations(store);
   await store.column(
     `UPDATE @meta SET value = ${version} WHERE name = 'schema_version' RETURNING 1`,
   );
+}
+
+/** What the migrations after `BEFORE` have made. */
+async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
+  const isPostgres = store.address.startsWith("postgres");
+  const triggers = ["insert", "delete", "update", "status"].map((name) => `tallies_${name}`);
+  const undo = [
+    "DROP INDEX @inbox_ready",
+    ...(isPostgres
+      ? ["DROP FUNCTION @tally CASCADE"]
+      : triggers.map((name) => `DROP TRIGGER ${name}`)),
+    "DROP TABLE @tallies",
+  ];
+  for (const sql of undo) await store.column(sql);
 }
