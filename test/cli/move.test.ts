@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { checksumOf } from "../../src/core/checksum.ts";
 import { Perdure } from "../../src/index.ts";
 import { postgres } from "../support/postgres.ts";
 import { Project, runOnTerminal, until } from "./support.ts";
@@ -36,10 +37,14 @@ async function filled(project: Project, many = 0): Promise<void> {
   await client.raise("d", "early", 1, { ifMissing: "keep" });
   await perdure.close();
   using database = new DatabaseSync(project.file);
-  database.exec(`
-    WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
-    INSERT INTO history (instance, execution, first, last, data)
-    SELECT 1, n, 1, 1, 'row ' || n FROM numbers WHERE n <= ${many}`);
+  const insert = database.prepare(`
+    INSERT INTO history (instance, execution, first, last, data, checksum)
+    VALUES (1, ?, 1, 1, ?, ?)`);
+  database.exec("BEGIN");
+  for (let n = 1; n <= many; n++) {
+    insert.run(n, `row ${n}`, checksumOf(1, n, 1, 1, `row ${n}`));
+  }
+  database.exec("COMMIT");
 }
 
 /** In this process, which is much quicker than one more. */

@@ -147,7 +147,7 @@ scenario("a pending cancel is delivered before an event that was sent earlier (4
       await t.boot();
       expect(await t.failure(handle)).toMatchObject({ kind: "cancelled" });
       expect(await t.client.get("i").executions()).toMatchObject([{ status: "cancelled" }]);
-      expect(await t.client.get("i").unread()).toMatchObject([{ name: "go" }]);
+      expect((await t.client.get("i").unread()).items).toMatchObject([{ name: "go" }]);
     },
   };
 });
