@@ -23,7 +23,7 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
   ],
   "the task of an outcome that a turn carries stays": [
     changingTurns((turn) => ({ ...turn, finished: [] })),
-    ["I2", "I16", "I19", "I20", "I13", "blocked"],
+    ["I2", "I6", "I16", "I19", "I20", "I13", "blocked"],
   ],
   "a wake-up is lost and nobody looks": [isDeaf, ["I17", "stuck"]],
   "timers are half a second early": [
