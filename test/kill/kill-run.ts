@@ -70,8 +70,18 @@ export async function runKills(options: KillRunOptions): Promise<KillReport> {
   const doneUnderKills = driver.finished;
   driver.finish(REST_MS);
   const last = Array.from({ length: workers }, spares.take);
+  const client = new Client(provider);
+  // Workers that live for a second may die three times in a row with an instance that is not to blame. An operator
+  // unblocks it; it must then go on where it was.
+  const isDone = async (): Promise<boolean> => {
+    for await (const id of client.ids({ blocked: true })) await client.get(id).unblock();
+    return (await openInstances(store)).length === 0;
+  };
+  await Promise.race([
+    driving,
+    until("the driver's results", isDone, REST_MS).catch(() => undefined),
+  ]);
   await driving;
-  const isDone = async (): Promise<boolean> => (await openInstances(store)).length === 0;
   await until("every instance at its end", isDone, REST_MS).catch(() => undefined);
   await Promise.all(last.map((worker) => worker.ready.then(() => worker.kill())));
   await provider.close();

@@ -57,13 +57,16 @@ export function runFaults(calls: readonly Call[], lines: readonly RunLine[]): Fa
   for (const call of calls) {
     const ran = runs.get(call.key) ?? [];
     const what = `${call.kind} ${call.name} of ${call.instance} (${call.key})`;
-    const begun = ran.filter((line) => line.what === "begin").map((line) => line.attempt);
+    const begins = ran.filter((line) => line.what === "begin");
+    const begun = begins.map((line) => line.attempt);
     const ended = ran.filter((line) => line.what === "end").map((line) => line.attempt);
     if (call.recorded !== null && !ended.includes(call.recorded)) {
       const attempts = `has the outcome of attempt ${call.recorded}; ended: ${ended.join()}`;
       faults.push({ kind: "unsound", what: `${what} ${attempts}` });
     }
-    if (call.kind === "activity" && new Set(begun).size !== begun.length) {
+    // A death in company does not count (decision 0021), so another process may enter the same attempt again.
+    const entries = new Set(begins.map((line) => `${line.pid} ${line.attempt}`));
+    if (call.kind === "activity" && entries.size !== begun.length) {
       faults.push({ kind: "duplicated", what: `${what} was entered as ${begun.join()}` });
     }
   }
