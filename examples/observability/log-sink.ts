@@ -4,11 +4,23 @@ import type { LogLevel, LogSink } from "../../src/index.ts";
 
 const ORDER: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
 
+/** Fields that a collector may want and this example does not show. */
+const LEFT_OUT = new Set([
+  "execution",
+  "orchestration",
+  "version",
+  "worker",
+  "tags",
+  "since",
+  "alive",
+]);
+
 /** Lines from a level on. `write` gets one line at a time, without its end. */
 export function jsonLines(write: (line: string) => void, from: LogLevel = "info"): LogSink {
   return (level, message, fields) => {
     if (ORDER.indexOf(level) < ORDER.indexOf(from)) return;
-    write(JSON.stringify({ level, message, ...fields }, readable));
+    const shown = Object.entries(fields).filter(([name]) => !LEFT_OUT.has(name));
+    write(JSON.stringify({ level, message, ...Object.fromEntries(shown) }, readable));
   };
 }
 
