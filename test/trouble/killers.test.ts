@@ -88,13 +88,14 @@ test(
       address,
       async () => (await areBlocked(killers)) && (await areOver(innocents)),
     );
-    // Each is tried a few times, and none again after its quarantine.
+    // Each is tried a few times, and none again after its quarantine. A death in company does not count, so how often
+    // depends on what ran with it; the simulation has the same bound.
     for (const { id } of killers) {
       const deaths = died.filter((instance) => instance === id).length;
-      expect([id, deaths <= 5]).toEqual([id, true]);
+      expect([id, deaths <= 12]).toEqual([id, true]);
     }
     const results = await Promise.all(innocents.map((handle) => handle.result()));
-    for (const attempt of results) expect([1, 2]).toContain(attempt);
+    for (const attempt of results) expect(attempt).toBeLessThan(10); // deaths that would make it poison
 
     // Every further process lives: it has nothing to do with the killers.
     const later = await client.start("innocent", 10, { id: "later" });
