@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import {
-  FAULT_KINDS,
+  DEFAULT_FAULTS,
   programs,
   simulate,
   type FailedSeed,
@@ -46,7 +46,7 @@ function testSeeds(first: number): void {
     expect(seeds).toBe(CHUNKS * SEEDS_PER_CHUNK);
     expect(events / seeds).toBeGreaterThan(100);
     expect(stormy / seeds).toBeGreaterThan(0.9);
-    const expected = FAULT_KINDS.flatMap((kind) => (kind === "news" ? NEWS : kind));
+    const expected = DEFAULT_FAULTS.flatMap((kind) => (kind === "news" ? NEWS : kind));
     expect(expected.filter((kind) => !landed.has(kind))).toEqual([]);
   });
 }
