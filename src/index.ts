@@ -23,6 +23,7 @@ export {
 export type { InstanceTree } from "./client/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
 export { NodeHandle, type NodeInfo } from "./client/node-handle.ts";
+export type { CompletedWork } from "./client/completed-work.ts";
 export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/unread.ts";
 export type { ExecutionInfo } from "./client/executions.ts";
 export type { Metrics, QueueInfo, UnclaimedWork } from "./client/unclaimed.ts";

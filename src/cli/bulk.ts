@@ -1,6 +1,7 @@
 // Changing instances: one, several, or all that match.
 //   BK1. What would be done is shown first: how many, and which first. Then somebody agrees, or nothing is done.
-//   BK2. What cannot be undone is asked for always; the rest only where a filter chose the instances.
+//   BK2. An action that cannot be undone, or that has a warning, always asks; the others ask only where a filter chose
+//        the instances.
 //   BK3. Each instance succeeds or is refused on its own. One that a filter chose and that has moved on since is
 //        passed over; one that somebody named is told as refused.
 
@@ -15,7 +16,7 @@ import { wholeNumber } from "./numbers.ts";
 import { plural } from "./plural.ts";
 import { Progress } from "./progress.ts";
 import { confirm } from "./question.ts";
-import { bold, dim, green, red } from "./screen.ts";
+import { bold, dim, green, red, yellow } from "./screen.ts";
 import { select, type Selection, type SelectionOptions } from "./selection.ts";
 import { Session } from "./session.ts";
 
@@ -37,8 +38,16 @@ export interface BulkAction {
   /** What it can do anything about. */
   readonly takes: readonly ListFilter[];
   act(session: Session, id: string): Promise<void>;
+  /** What the user must know before agreeing; undefined: nothing beyond the question. */
+  readonly warning?: (session: Session, selection: Selection) => Promise<Warning | undefined>;
   /** Figures that it adds up, for the report. */
   readonly sums?: () => Readonly<Record<string, number>>;
+}
+
+export interface Warning {
+  readonly text: string;
+  /** In place of the action's own question. */
+  readonly question?: string;
 }
 
 interface Refused {
@@ -67,12 +76,15 @@ export async function runBulk(call: Call<BulkOptions>, action: BulkAction): Prom
   const { cli, options, args } = call;
   await using session = await Session.open(call);
   const selection = await select(session.client, args, options, action.takes);
-  if (options.dryRun === true) return showPlan(call, action, selection);
-  const isAsked = action.isFinal || !selection.isNamed;
+  const isShown = options.dryRun === true || options.yes !== true;
+  const warning = isShown ? await action.warning?.(session, selection) : undefined;
+  if (options.dryRun === true) return showPlan(call, action, selection, warning);
+  const isAsked = action.isFinal || !selection.isNamed || warning !== undefined;
   if (isAsked && selection.count > 0) {
     if (options.yes !== true && options.json !== true) tellPlan(call, action, selection);
-    const question = `${capital(action.verb)} ${plural(selection.count, "instance")}?`;
-    await confirm(cli, question, { yes: options.yes === true });
+    const own = `${capital(action.verb)} ${plural(selection.count, "instance")}?`;
+    const { text = "", question = own } = warning ?? {};
+    await confirm(cli, `${text} ${question}`.trimStart(), { yes: options.yes === true });
   }
   using interruption = new Interruption();
   const report = await carryOut(call, session, action, selection, interruption.signal);
@@ -136,12 +148,16 @@ function showPlan(
   { cli, options }: Call<BulkOptions>,
   { verb }: BulkAction,
   selection: Selection,
+  warning: Warning | undefined,
 ): ExitCode {
   const { count, first } = selection;
-  if (options.json === true) cli.out.document({ action: verb, dryRun: true, count, first });
-  else {
+  if (options.json === true) {
+    const warned = warning === undefined ? {} : { warning: warning.text };
+    cli.out.document({ action: verb, dryRun: true, count, first, ...warned });
+  } else {
     cli.out.line("Would ", verb, " ", bold(plural(count, "instance")), count === 0 ? "." : ":");
     listFirst(cli.out, selection);
+    if (warning !== undefined) cli.out.line(yellow(warning.text));
   }
   return 0;
 }

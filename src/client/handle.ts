@@ -21,6 +21,7 @@ import {
 import { makeUpRequestId } from "../core/request-ids.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
+import { completedWorkOf, type CompletedWork } from "./completed-work.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
 import { ended } from "../core/endings.ts";
@@ -72,6 +73,7 @@ const RAISE_OPTIONS: Members<RaiseOptions> = {
   tx: true,
 };
 const WATCH_OPTIONS = { signal: true } as const;
+const COMPLETED_OPTIONS = { execution: true } as const;
 const RESTART_OPTIONS = { requestId: true } as const;
 const WHY = { reason: true, by: true } as const;
 
@@ -279,6 +281,17 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return historyPart(rows, options, (within) =>
       this.#store.verifyRows(record, execution, rows, { ...verifying, within }),
     );
+  }
+
+  /**
+   * The activities, steps and children that an execution completed, by name; of the newest execution unless another is
+   * named. `restart` runs them again, under new idempotency keys.
+   */
+  async completedWork(
+    options: { readonly execution?: number } = {},
+  ): Promise<readonly CompletedWork[]> {
+    checkMembers(options, COMPLETED_OPTIONS, "handle.completedWork");
+    return completedWorkOf(await this.history(options));
   }
 
   async executions(): Promise<readonly ExecutionInfo[]> {

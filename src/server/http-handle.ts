@@ -14,6 +14,7 @@ import { value } from "./schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "./schemas/history.ts";
 import type { UnreadOptions } from "../client/unread.ts";
 import {
+  completedWork,
   execution,
   instance,
   outcome,
@@ -162,6 +163,14 @@ export class HttpHandle<O = unknown> {
 
   async executions(): Promise<readonly v.InferOutput<typeof execution>[]> {
     return (await this.#get(["executions"], v.object({ items: v.array(execution) }))).items;
+  }
+  /** The activities, steps and children that an execution completed; `restart` runs them again. */
+  async completedWork(
+    options: { execution?: number } = {},
+  ): Promise<readonly v.InferOutput<typeof completedWork>[]> {
+    checkMembers(options, { execution: true }, "handle.completedWork");
+    const answer = v.object({ items: v.array(completedWork) });
+    return (await this.#get(["completed"], answer, numbers(options))).items;
   }
   unread(options: UnreadOptions = {}): Promise<v.InferOutput<typeof unreadPage>> {
     const query = Object.entries(options).map(([name, one]) => [name, String(one)] as const);

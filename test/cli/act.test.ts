@@ -168,6 +168,53 @@ test("perdure raise sends an event once, also to an instance that is to come", a
   await perdure.close();
 });
 
+describe("an event that the instance does not wait for", () => {
+  const approved = orchestration("approved", async (ctx) => {
+    await ctx.step("prepare", async () => "ready");
+    return ctx.event("answer");
+  });
+
+  test("is sent, with a warning that says what the instance waits for", async () => {
+    const project = new Project();
+    const perdure = await Perdure.open(`sqlite:${project.file}`, { register: [approved] });
+    const handle = await perdure.client.start(approved, undefined, { id: "h1" });
+    await until(async () => (await handle.describe()).waitingFor.length > 0);
+    const sent = await project.run("raise h1 answr --data 1");
+    expect(sent).toMatchObject({ code: 0, stdout: "✓ answr sent to h1\n" });
+    expect(sent.stderr).toBe(
+      '! h1 does not wait for the event "answr" now. It waits for the event "answer". ' +
+        '"answr" stays unread until the code waits for it. "perdure get h1" shows it.\n',
+    );
+    const json = await project.run("raise h1 answr --json");
+    expect(json.json()).toMatchObject({
+      id: "h1",
+      event: "answr",
+      warning: expect.stringContaining('It waits for the event "answer".') as string,
+    });
+    const shown = await project.run("get h1");
+    expect(shown.stdout).toMatch(/^Unread events\n {2}answr 1\n {2}answr$/m);
+    const document = (await project.run("get h1 --json")).json();
+    expect(document).toMatchObject({
+      unread: { items: [{ name: "answr", data: 1 }, { name: "answr" }] },
+    });
+    const right = await project.run("raise h1 answer");
+    expect(right).toMatchObject({ code: 0, stdout: "✓ answer sent to h1\n", stderr: "" });
+    await handle.result();
+    expect((await project.run("get h1")).stdout).toContain("Unread events"); // also after the end
+    await perdure.close();
+  });
+
+  test("is kept for an instance that does not exist yet, or has not run yet", async () => {
+    const project = new Project();
+    await project.run("migrate");
+    const kept = await project.run("raise h2 answer --keep");
+    const stdout = "✓ answer sent to h2; it is kept until h2 is started\n";
+    expect(kept).toMatchObject({ code: 0, stdout, stderr: "" });
+    await project.run("start approved --id h3");
+    expect(await project.run("raise h3 answer")).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
 test("cancel, pause, resume and terminate do as they say, and say why", async () => {
   const { project, perdure } = await running();
   const handle = await perdure.client.start(wait, 1, { id: "a" });
@@ -204,7 +251,12 @@ test("restart and fork begin anew, from the beginning or from the middle", async
   expect(await project.run("restart a")).toMatchObject({ code: 4 }); // it has not ended
   await handle.raise("go", "first");
   await handle.result();
-  expect(await project.run("restart a")).toMatchObject({ code: 0, stdout: "✓ a restarted\n" });
+  const asked = await project.run("restart a");
+  expect(asked).toMatchObject({ code: 9, stdout: "" });
+  expect(asked.stderr).toContain("a runs again from the start, under new idempotency keys.");
+  expect(asked.stderr).toContain("No activity, step or child completed.");
+  const done = await project.run("restart a --yes");
+  expect(done).toMatchObject({ code: 0, stdout: "✓ a restarted\n" });
   expect(await handle.describe()).toMatchObject({ execution: 2 });
   const fork = await project.run("fork a --before 3 --execution 1 --as copy --json");
   expect(fork.json()).toEqual({ id: "copy", source: "a", beforeSequence: 3 });
@@ -248,6 +300,58 @@ describe("perdure retry", () => {
     expect(nothing.stderr).toContain("It is completed and not blocked");
     expect(await project.run("unblock nobody")).toMatchObject({ code: 3 });
     await perdure.close({ graceMs: 0 });
+  });
+
+  test("names the work that a failed instance would do again, and asks first", async () => {
+    const charge = activity("charge", async (cents: number) => cents);
+    const ship = orchestration("ship", async (ctx) => {
+      await ctx.step("reserve", async () => "shelf 4");
+      await ctx.run(charge, 500);
+      await ctx.run(charge, 70);
+      throw new Error("no truck");
+    });
+    const project = new Project();
+    const perdure = await Perdure.open(`sqlite:${project.file}`, {
+      register: [ship, charge],
+      runtime: { log: () => undefined },
+    });
+    for (const id of ["o1", "o2"]) {
+      const handle = await perdure.client.start(ship, undefined, { id });
+      await handle.result().catch(() => undefined);
+    }
+    await perdure.close();
+    const warning =
+      "o1 runs again from the start, under new idempotency keys. " +
+      'Completed, and done again: step "reserve", activity "charge" (2 times).';
+    const refused = await project.run("retry o1");
+    expect(refused).toMatchObject({ code: 9, stdout: "" });
+    expect(refused.stderr).toContain(
+      `${warning} Run o1 again from the start? There is no terminal`,
+    );
+    const plan = await project.run("retry o1 --dry-run --json");
+    expect(plan.json()).toEqual({
+      action: "retry",
+      dryRun: true,
+      count: 1,
+      first: ["o1"],
+      warning,
+    });
+    const both = await project.run("retry --all --dry-run");
+    expect(both.stdout).toContain("2 instances run again from the start");
+    expect(both.stdout).toContain('step "reserve" (2 times), activity "charge" (4 times).');
+    const client = await project.client();
+    expect(await client.get("o1").describe()).toMatchObject({ status: "failed", execution: 1 });
+
+    const env = { PERDURE_STORE: `sqlite:${project.file}`, NO_COLOR: "1" };
+    const no = await runOnTerminal("retry o1", { cwd: project.folder, env, typed: "n\n" });
+    expect(no).toMatchObject({ code: 9 });
+    expect(no.stderr).toContain(`${warning} Run o1 again from the start? [y/N] `);
+    const yes = await runOnTerminal("retry o1", { cwd: project.folder, env, typed: "y\n" });
+    expect(yes).toMatchObject({ code: 0 });
+    expect(await project.run("retry o2 --yes")).toMatchObject({ code: 0, stderr: "" });
+    for (const id of ["o1", "o2"]) {
+      expect(await client.get(id).describe()).toMatchObject({ execution: 2 });
+    }
   });
 
   let tries = 0;

@@ -1,7 +1,7 @@
 // Handles: results, time-outs, statuses, histories, from the outside.
 
 import { expect } from "vitest";
-import { isPerdureError, orchestration, OrchestrationError } from "../../src/index.ts";
+import { activity, isPerdureError, orchestration, OrchestrationError } from "../../src/index.ts";
 import { scenario } from "./support/scenario.ts";
 
 const codeOf = (error: unknown): unknown => (isPerdureError(error) ? error.code : error);
@@ -236,6 +236,39 @@ scenario("describe shows everything an instance waits for, in schedule order", (
       ]);
       expect(waitingFor[5]).not.toHaveProperty("worker");
       await handle.terminate();
+    },
+  };
+});
+
+scenario("completedWork names the calls that a restart runs again, by execution", () => {
+  const charge = activity("charge", async (cents: number) => cents);
+  const decline = activity("decline", async () => {
+    throw new Error("declined");
+  });
+  const mail = orchestration("mail", async (ctx) => ctx.step("send", async () => "sent"));
+  const main = orchestration("main", async (ctx, n: number): Promise<unknown> => {
+    await ctx.step("reserve", async () => n);
+    if (n > 1) return ctx.continueAsNew(n - 1);
+    await ctx.run(charge, 1);
+    await ctx.run(charge, 2);
+    await ctx.call(mail, undefined);
+    return ctx.run(decline, undefined);
+  });
+  return {
+    register: [main, mail, charge, decline],
+    run: async (t) => {
+      const handle = await t.client.start(main, 2, { id: "i" });
+      await handle.result().catch(() => undefined);
+      expect(await handle.completedWork()).toEqual([
+        { kind: "step", name: "reserve", count: 1 },
+        { kind: "activity", name: "charge", count: 2 },
+        { kind: "child", name: "mail", count: 1 },
+      ]);
+      const first = await handle.completedWork({ execution: 1 });
+      expect(first).toEqual([{ kind: "step", name: "reserve", count: 1 }]);
+      expect(await handle.completedWork({ execution: 0 }).catch(codeOf)).toBe("INVALID_ARGUMENT");
+      const missing = await t.client.get("j").completedWork().catch(codeOf);
+      expect(missing).toBe("INSTANCE_NOT_FOUND");
     },
   };
 });

@@ -93,6 +93,7 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   readHistoryEvent: (s) => s.call("viewer", "GET", "/instances/waits/history/1"),
   readTimeline: (s) => s.call("viewer", "GET", "/instances/waits/timeline"),
   listExecutions: (s) => s.call("viewer", "GET", "/instances/rounds/executions"),
+  listCompletedWork: (s) => s.call("viewer", "GET", "/instances/waits/completed"),
   listUnread: (s) => s.call("viewer", "GET", "/instances/waits/unread"),
   listKeyValues: (s) => s.call("viewer", "GET", "/instances/waits/kv"),
   readTree: (s) => s.call("viewer", "GET", "/instances/parent/tree"),

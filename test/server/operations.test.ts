@@ -42,6 +42,21 @@ test("an instance is started, described, signalled and awaited", async () => {
   expect(await handle.describe()).toMatchObject({ status: "completed", output: { doubled: 8 } });
 });
 
+test("the work that a restart repeats is listed", async () => {
+  const { perdure, as } = await openScene();
+  const handle = await as("operator").start(worker, 4, { id: "w" });
+  await untilWaiting(perdure, "w");
+  const viewed = as("viewer").get("w");
+  expect(await viewed.completedWork()).toEqual([{ kind: "activity", name: "double", count: 1 }]);
+  await handle.terminate();
+  await handle.restart();
+  await untilWaiting(perdure, "w");
+  expect(await viewed.completedWork({ execution: 1 })).toHaveLength(1);
+  await expect(as("viewer").get("x").completedWork()).rejects.toMatchObject({
+    code: "INSTANCE_NOT_FOUND",
+  });
+});
+
 test("a start takes a delay, a moment, first events and a conflict policy", async () => {
   const { as } = await openScene();
   const client = as("operator");

@@ -1,4 +1,4 @@
-// perdure get: an instance, what it waits for, and its timeline.
+// perdure get: an instance, what it waits for, its unread events, and its timeline.
 
 import type { Handle } from "../../client/handle.ts";
 import { isPerdureError } from "../../core/errors.ts";
@@ -12,6 +12,7 @@ import { bold } from "../screen.ts";
 import { Session } from "../session.ts";
 import { printTimeline } from "../timeline-text.ts";
 import { printTree } from "../tree-text.ts";
+import { printUnread, readUnread, unreadDocument } from "../unread-text.ts";
 
 interface GetOptions {
   readonly execution?: number;
@@ -24,7 +25,7 @@ export function addGet(program: Program): void {
     program,
     {
       usage: "get <id>",
-      summary: "show an instance: status, what it waits for, timeline",
+      summary: "show an instance: status, what it waits for, unread events, timeline",
       examples: [
         ["perdure get order-7", "all about its newest execution"],
         ["perdure get actor-1 --execution 3", "the timeline of an earlier one"],
@@ -41,10 +42,12 @@ export function addGet(program: Program): void {
       const execution = options.execution ?? info.execution;
       const events = options.timeline ? await eventsOf(handle, execution) : [];
       const timeline = timelineOf(events, session.codec);
+      const unread = await readUnread(handle);
       const tree = options.tree === true ? await handle.tree() : undefined;
       if (options.json === true) {
         cli.out.document({
           ...instanceToHttp(info, session.codec),
+          unread: unreadDocument(unread),
           ...(options.timeline ? { timeline: { execution, ...timeline } } : {}),
           ...(tree === undefined ? {} : { tree: treeToHttp(tree) }),
         });
@@ -52,6 +55,7 @@ export function addGet(program: Program): void {
       }
       const now = session.provider.now();
       tellInstance(cli.out, info, now);
+      printUnread(cli.out, unread);
       if (timeline.spans.length > 0) {
         cli.out.line();
         cli.out.line(bold("Timeline"), execution === info.execution ? "" : ` of ${execution}`);

@@ -8,11 +8,11 @@ import { Refusal } from "../problems.ts";
 import { answers } from "../route.ts";
 import { queryWhole, value } from "../schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "../schemas/history.ts";
-import { execution, statistics, tree, unreadPage } from "../schemas/instance.ts";
+import { completedWork, execution, statistics, tree, unreadPage } from "../schemas/instance.ts";
 import { timelineOf } from "../timeline.ts";
 import { toHttp } from "../values.ts";
 import { eventToHttp, type EventShape } from "../wire/history.ts";
-import { member, treeToHttp } from "../wire/instance.ts";
+import { member, treeToHttp, unreadToHttp } from "../wire/instance.ts";
 import { byId } from "./instances.ts";
 
 const tag = "inspection";
@@ -125,6 +125,17 @@ export const inspectRoutes = [
   }),
   answers({
     ...row,
+    path: "/instances/:id/completed",
+    operation: "listCompletedWork",
+    summary: "What an execution has completed, by name: a restart runs it again.",
+    query: v.strictObject(ofExecution),
+    answer: v.object({ items: v.array(completedWork) }),
+    run: async ({ services: { client }, params, query }) => ({
+      items: [...(await client.get(params.id).completedWork(query))],
+    }),
+  }),
+  answers({
+    ...row,
     path: "/instances/:id/unread",
     operation: "listUnread",
     summary: "Events that were sent and not read, oldest first, a page at a time.",
@@ -133,13 +144,8 @@ export const inspectRoutes = [
       limit: v.exactOptional(queryWhole({ min: 1, max: EVENTS_MAX })),
     }),
     answer: unreadPage,
-    run: async ({ services: { client }, params, query }) => {
-      const { items, cursor } = await client.get(params.id).unread(query);
-      return {
-        items: items.map(({ name, data }) => ({ name, ...member("data", toHttp(data)) })),
-        ...(cursor === undefined ? {} : { cursor }),
-      };
-    },
+    run: async ({ services: { client }, params, query }) =>
+      unreadToHttp(await client.get(params.id).unread(query)),
   }),
   answers({
     ...row,

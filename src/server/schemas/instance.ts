@@ -114,6 +114,13 @@ export const execution = v.object({
   completedAt: v.exactOptional(timestamp),
 });
 
+/** Calls of one name that an execution completed; a restart runs them again. */
+export const completedWork = v.object({
+  kind: v.picklist(["activity", "step", "child"]),
+  name: v.string(),
+  count: whole,
+});
+
 export const unreadPage = v.object({
   items: v.array(v.object({ name: v.string(), data: v.exactOptional(value) })),
   cursor: v.exactOptional(v.string()),

@@ -3,8 +3,9 @@
 import type * as v from "valibot";
 import type { InstanceInfo, InstanceSummary, WaitingFor } from "../../client/instance-info.ts";
 import type { InstanceTree } from "../../client/tree.ts";
+import type { UnreadPage } from "../../client/unread.ts";
 import type { Codec } from "../../core/codec.ts";
-import type { instance, summary, waiting } from "../schemas/instance.ts";
+import type { instance, summary, unreadPage, waiting } from "../schemas/instance.ts";
 import type { TreeShape } from "../schemas/shapes.ts";
 import { cutValue, toHttp, type WriteOptions } from "../values.ts";
 import { briefEndingToHttp, endingToHttp } from "./failure.ts";
@@ -115,6 +116,13 @@ function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {
 
 export function treeToHttp(tree: InstanceTree): TreeShape {
   return { id: tree.id, status: tree.status, children: tree.children.map(treeToHttp) };
+}
+
+export function unreadToHttp({ items, cursor }: UnreadPage): v.InferInput<typeof unreadPage> {
+  return {
+    items: items.map(({ name, data }) => ({ name, ...member("data", toHttp(data)) })),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
 }
 
 /** A member that is absent when there is nothing to show (VA1). */

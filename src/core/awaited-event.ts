@@ -1,0 +1,63 @@
+// Whether an instance waits for an event that is raised, in words. The command line and the dashboard both use it.
+//   AE1. An event may be raised before the code waits for it, so this is a warning and never a refusal.
+//   AE2. The caller reads the instance before it raises the event: afterwards the instance may have moved on.
+
+/** The part of `describe()` that this needs. The HTTP API answers with the same members. */
+export interface AwaitingInstance {
+  readonly id: string;
+  readonly status: string;
+  readonly waitingFor: readonly AwaitedThing[];
+}
+interface AwaitedThing {
+  readonly kind: string;
+  readonly name?: string;
+  readonly internal?: boolean;
+}
+
+/** Why the event stays unread for now; undefined: the instance waits for it, or has not run yet. */
+export function whyNotAwaited(instance: AwaitingInstance, event: string): string | undefined {
+  const { id, status, waitingFor } = instance;
+  const isAwaited = waitingFor.some(({ kind, name }) => kind === "event" && name === event);
+  if (isAwaited || status === "pending") return undefined;
+  return (
+    `${id} does not wait for the event "${event}" now. ${waitsText(waitingFor)} ` +
+    `"${event}" stays unread until the code waits for it.`
+  );
+}
+
+/** Events first: one of them may be the name that was meant. */
+function waitsText(waitingFor: readonly AwaitedThing[]): string {
+  const events = named(waitingFor.filter(isSendable));
+  if (events.length > 0) return `It waits for the ${list("event", events)}.`;
+  const kinds = ["activity", "step", "child"] as const;
+  const work = kinds.flatMap((kind) => {
+    const names = named(waitingFor.filter((wait) => wait.kind === kind));
+    return names.length === 0 ? [] : [`the ${list(kind, names)}`];
+  });
+  const timer = waitingFor.some(({ kind }) => kind === "timer") ? ["a timer"] : [];
+  const others = [...work, ...timer];
+  return others.length === 0 ? "It waits for no event." : `It waits for ${others.join(" and ")}.`;
+}
+
+function isSendable({ kind, internal }: AwaitedThing): boolean {
+  return kind === "event" && internal !== true;
+}
+
+function named(waits: readonly AwaitedThing[]): readonly string[] {
+  return [...new Set(waits.flatMap(({ name }) => name ?? []))];
+}
+
+const PLURALS: Readonly<Record<string, string>> = {
+  event: "events",
+  activity: "activities",
+  step: "steps",
+  child: "children",
+};
+const NAMES_SHOWN = 10;
+
+function list(kind: string, names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
+  const more = names.length - shown.length;
+  const text = shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return `${names.length === 1 ? kind : (PLURALS[kind] ?? kind)} ${text}`;
+}
