@@ -6,7 +6,7 @@
 //       follows the first death.
 //   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
-import { ANY_QUARANTINE, codeEntry, QUARANTINE_AFTER } from "../core/provider/blame.ts";
+import { ANY_QUARANTINE, codeEntry } from "../core/provider/blame.ts";
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "../core/provider/results.ts";
@@ -27,9 +27,11 @@ export class Blocks {
   constructor(connection: Connection, instances: Instances, inbox: Inbox) {
     this.#instances = instances;
     this.#inbox = inbox;
+    // A quarantine takes back its own lease and one death: the next death is enough for the next quarantine.
     this.#block = connection.prepare(`
       UPDATE @instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = $6,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL,
+        suspicion = CASE WHEN $6::boolean THEN greatest(suspicion - 2, 0) ELSE 0 END,
         blocked = $3, updated_at = $5,
         blocked_by = CASE
           WHEN blocked_by IS NULL THEN '[' || $4::text || ']'
@@ -51,8 +53,7 @@ export class Blocks {
   async block(statements: Statements, item: BlockItem, news: NewsDraft): Promise<SimpleResult> {
     const { key, token, reason, by, code } = item;
     const finder = code === undefined ? JSON.stringify(by) : codeEntry(code);
-    const suspicion = code === undefined ? 0 : QUARANTINE_AFTER - 1;
-    const values = [key, token, reason, finder, statements.now, suspicion];
+    const values = [key, token, reason, finder, statements.now, code !== undefined];
     const [row] = await statements.run(this.#block, values);
     if (row === undefined) return LEASE_LOST;
     news.changed(text(row, "id"));

@@ -39,7 +39,7 @@ import { none, probe } from "./probing.ts";
 
 const COLUMNS = `
   i.key, i.id, i.run_id, i.name, i.version, i.execution, i.lease_token, i.last_event, i.priority,
-  i.copied_until, i.suspicion`;
+  i.copied_until, i.suspicion, i.steps_open`;
 /** As #release makes it. */
 const WAKE = { kind: "wake", sequence: null, name: null, key: "wake", data: "" } as const;
 const LEASES = new ColumnArrays({ key: "bigint", token: "bigint" });
@@ -262,5 +262,6 @@ function toLeased(row: Row): Omit<LeasedInstance, "fresh" | "messages" | "histor
     priority: integer(row, "priority"),
     copiedUntil: integer(row, "copied_until"),
     suspicion: integer(row, "suspicion"),
+    stepsOpen: flag(row, "steps_open"),
   };
 }

@@ -75,7 +75,14 @@ test("what was taken is what was asked for; a start that found another, or got n
   expect(taken).toEqual([
     {
       ...{ key: 5, id, runId, name, version, execution: 2, token: 1, lastEvent: 0, priority: 3 },
-      ...{ copiedUntil: 0, suspicion: 0, fresh: true, messages: [message], history: [] },
+      ...{
+        copiedUntil: 0,
+        suspicion: 0,
+        stepsOpen: false,
+        fresh: true,
+        messages: [message],
+        history: [],
+      },
     },
   ]);
 });

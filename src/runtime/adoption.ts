@@ -67,6 +67,7 @@ export class Adoption implements StartAdopter {
       priority: item.priority,
       copiedUntil: 0,
       suspicion: 0,
+      stepsOpen: false,
       fresh: true,
       messages: [result.leased],
       history: [],

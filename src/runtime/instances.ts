@@ -7,7 +7,7 @@ import type { BlockReason } from "../core/block.ts";
 import type { Committer } from "../core/committer.ts";
 import { isPerdureError } from "../core/errors.ts";
 import type { DeliveryBody } from "../core/history-events.ts";
-import { QUARANTINE_AFTER } from "../core/provider/blame.ts";
+import { quarantineAfter } from "../core/provider/blame.ts";
 import type { LeasedInstance } from "../core/provider/instances.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { LeasedTask } from "../core/provider/tasks.ts";
@@ -113,7 +113,7 @@ export class Instances {
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
     if (held.suspect) this.#holding.enterSuspect(held);
-    if (leased.suspicion >= QUARANTINE_AFTER) {
+    if (leased.suspicion >= quarantineAfter(leased.stepsOpen, this.#o.options.attemptsMax)) {
       return this.#blocker.quarantine(held, this.#o.registry.codeOf(definition));
     }
     this.advance(held);

@@ -7,7 +7,7 @@
 //   B3. Steps that were open have nobody who runs them then: a wake tells whoever may try, since nothing else does.
 
 import type { StatementSync } from "node:sqlite";
-import { ANY_QUARANTINE, codeEntry, QUARANTINE_AFTER } from "../core/provider/blame.ts";
+import { ANY_QUARANTINE, codeEntry } from "../core/provider/blame.ts";
 import type { BlockItem, SimpleResult, UnblockItem } from "../core/provider/commit.ts";
 import { isTerminalStatus } from "../core/provider/instances.ts";
 import { DONE, FINISHED, LEASE_LOST, NOT_FOUND } from "../core/provider/results.ts";
@@ -26,9 +26,11 @@ export class Blocks {
   constructor(connection: Connection, instances: Instances, inbox: Inbox) {
     this.#instances = instances;
     this.#inbox = inbox;
+    // A quarantine takes back its own lease and one death: the next death is enough for the next quarantine.
     this.#block = connection.prepare(`
       UPDATE instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = ?6,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL,
+        suspicion = iif(?6, max(suspicion - 2, 0), 0),
         blocked = ?3, updated_at = ?5,
         blocked_by = CASE
           WHEN blocked_by IS NULL THEN '[' || ?4 || ']'
@@ -49,8 +51,8 @@ export class Blocks {
 
   block({ key, token, reason, by, code }: BlockItem, { now, news }: Transaction): SimpleResult {
     const finder = code === undefined ? JSON.stringify(by) : codeEntry(code);
-    const suspicion = code === undefined ? 0 : QUARANTINE_AFTER - 1;
-    const row = this.#block.get(key, token, reason, finder, now, suspicion);
+    const isQuarantine = code === undefined ? 0 : 1;
+    const row = this.#block.get(key, token, reason, finder, now, isQuarantine);
     if (row === undefined) return LEASE_LOST;
     const id = text(row, "id");
     news.changed(id);

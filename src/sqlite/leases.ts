@@ -24,7 +24,7 @@ import type { Runtimes } from "./runtimes.ts";
 
 const COLUMNS = `
   key, id, run_id, name, version, execution, lease_token, last_event, priority, copied_until,
-  suspicion`;
+  suspicion, steps_open`;
 
 export class InstanceLeases {
   readonly #connection: Connection;
@@ -149,5 +149,6 @@ function toLeased(row: Row): Omit<LeasedInstance, "fresh" | "messages" | "histor
     priority: integer(row, "priority"),
     copiedUntil: integer(row, "copied_until"),
     suspicion: integer(row, "suspicion"),
+    stepsOpen: integer(row, "steps_open") === 1,
   };
 }

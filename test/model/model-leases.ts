@@ -135,10 +135,10 @@ function described(
 ): Omit<LeasedInstance, "fresh" | "messages" | "history"> {
   const { key, id, runId, name, version, execution, lastEvent, priority } = instance.record;
   const { copiedUntil } = instance.record;
-  const { suspicion, lease } = instance;
+  const { suspicion, stepsOpen, lease } = instance;
   const token = lease?.token ?? 0;
   const identity = { key, id, runId, name, version, execution };
-  return { ...identity, token, lastEvent, priority, copiedUntil, suspicion };
+  return { ...identity, token, lastEvent, priority, copiedUntil, suspicion, stepsOpen };
 }
 
 export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): LeasedTasks {

@@ -208,3 +208,43 @@ onlyOn("sqlite", "a store in memory is one of SQLite's", () => {
     };
   });
 });
+
+scenario(
+  "a step that five deaths of its process cut off is not quarantined, and completes",
+  (t) => {
+    let isFree = false;
+    const main = orchestration("main", (ctx) =>
+      ctx.step("long", () => (isFree ? "done" : new Promise<string>(() => undefined))),
+    );
+    return {
+      register: [main],
+      run: async () => {
+        await t.client.start(main, undefined, { id: "i" });
+        await t.settle();
+        for (let death = 0; death < 5; death++) await t.crashAndRecover();
+        expect((await t.client.get("i").describe()).blocked).toBeUndefined();
+        isFree = true;
+        await t.crashAndRecover();
+        expect(await t.result(t.client.get("i"))).toBe("done");
+      },
+    };
+  },
+);
+
+scenario("a step that ten deaths of its process cut off is quarantined", (t) => {
+  const main = orchestration("main", (ctx) =>
+    ctx.step("long", () => new Promise<string>(() => undefined)),
+  );
+  return {
+    register: [main],
+    blocked: ["i"],
+    run: async () => {
+      await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      for (let death = 0; death < 11; death++) await t.crashAndRecover();
+      expect(await t.client.get("i").describe()).toMatchObject({
+        blocked: { code: "QUARANTINE" },
+      });
+    },
+  };
+});

@@ -6,8 +6,14 @@
 //        had an open step or an uncommitted turn there.
 //   BM3. So an instance or task in the company of a killer is tried again, and never blocked or failed for its deaths.
 
-/** Cold leases in a row without a new event after which an instance is quarantined (semantics 9a). */
-export const QUARANTINE_AFTER = 3;
+/**
+ * Cold leases in a row without a new event after which an instance is quarantined (semantics 9a). A turn is short, so
+ * three deaths in a row during its turn point at the turn. A step may run for long and is cut off by every kill and
+ * every crash of its worker, so an instance with open steps has the limit of activities, `attemptsMax`.
+ */
+export function quarantineAfter(stepsOpen: boolean, attemptsMax: number): number {
+  return stepsOpen ? attemptsMax : 3;
+}
 
 /** What a dead worker held, as far as it may have caused the death. */
 export interface Company {

@@ -100,6 +100,8 @@ export interface LeasedInstance {
   readonly copiedUntil: number;
   /** Cold leases in a row before this one that brought no new event. */
   readonly suspicion: number;
+  /** Whether steps were open at its last commit: they run again. */
+  readonly stepsOpen: boolean;
   /** False: the caller held it already; its token is unchanged and `history` is empty. */
   readonly fresh: boolean;
   readonly messages: readonly Message[];

@@ -89,6 +89,22 @@ export const quarantine: ContractSubject = {
       },
     },
     {
+      title: "a quarantine keeps the count of deaths less one, however high it is (9a, N5)",
+      async run(setup) {
+        await setup.start("a");
+        const held = heldFrom(await setup.leaseOnly("a"));
+        await setup.turn(held, { events: [eventText()], stepsOpen: true, release: true });
+        for (let n = 0; n < 6; n++) await dieWith(setup, "a", `worker ${n}`);
+        const trial = await setup.leaseOnly("a", ALPHA, withCode("one"));
+        expect(trial).toMatchObject({ suspicion: 6, stepsOpen: true });
+        const { key, token } = trial;
+        const block = { kind: "block", key, token, reason: REASON, by: ALPHA } as const;
+        await setup.commit({ ...block, code: "one" });
+        const again = await setup.leaseOnly("a", BETA, withCode("two"));
+        expect(again).toMatchObject({ suspicion: 5, stepsOpen: true });
+      },
+    },
+    {
       title:
         "after an unblock every runtime may try it, and the count has not begun again (9a, N5)",
       async run(setup) {
