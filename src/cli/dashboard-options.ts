@@ -10,6 +10,7 @@ export interface DashboardOptions {
   readonly readOnly?: true;
   readonly tokens?: string;
   readonly allowHost?: readonly string[];
+  readonly basePath?: string;
 }
 
 export function addDashboardOptions(command: Command): Command {
@@ -18,6 +19,7 @@ export function addDashboardOptions(command: Command): Command {
     .option("--host <address>", "where to listen (this machine alone; elsewhere needs --tokens)")
     .option("--tokens <file>", "who may come in: a file of tokens, read again when it changes")
     .option("--allow-host <name...>", "a name that browsers reach it by, besides addresses")
+    .option("--base-path <path>", "the prefix that a proxy in front adds, such as /perdure")
     .option("--read-only", "show, and change nothing")
     .option("--no-open", "do not open a browser");
 }

@@ -12,7 +12,7 @@ export async function startDashboard(
   options: DashboardOptions,
   log: LogSink,
 ): Promise<Listening> {
-  const { port, host, readOnly, tokens, allowHost } = options;
+  const { port, host, readOnly, tokens, allowHost, basePath } = options;
   try {
     return await serve(client, {
       log,
@@ -21,6 +21,7 @@ export async function startDashboard(
       ...(readOnly === true ? { readOnly } : {}),
       ...(tokens === undefined ? {} : { tokens: tokensFromFile(tokens) }),
       ...(allowHost === undefined ? {} : { hosts: allowHost }),
+      ...(basePath === undefined ? {} : { basePath }),
     });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;

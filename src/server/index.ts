@@ -13,6 +13,7 @@ export { HttpHandle, type HttpInstance } from "./http-handle.ts";
 export { HttpProblemError, type HttpClientOptions } from "./http-transport.ts";
 export type * from "./json-types.ts";
 export { serve, type Listening, type ListenOptions } from "./listen.ts";
+export { nodeListener, type NodeListener } from "./node-listener.ts";
 export { openApiDocument } from "./document.ts";
 export { API_PATH } from "./openapi.ts";
 export type { ServerLimits, ServerOptions } from "./options.ts";

@@ -5,12 +5,12 @@
 //   LI3. Headers of more than 16 KiB are 431, by Node, before anything of ours runs (S26).
 
 import { createServer, type Server } from "node:http";
-import { getRequestListener } from "@hono/node-server";
 import type { Client } from "../client/client.ts";
 import { PerdureError } from "../core/errors.ts";
 import { checkMembers, checkWhole, type Members } from "../core/known-members.ts";
 import { consoleLog } from "../core/console-log.ts";
 import { closerOf } from "./connections.ts";
+import { nodeListener } from "./node-listener.ts";
 import { SERVER_OPTIONS, type ServerOptions } from "./options.ts";
 import { isLoopback } from "./request-facts.ts";
 import { PerdureServer } from "./server.ts";
@@ -115,10 +115,6 @@ function nodeServer(
   server: PerdureServer,
   { headersMs = 10_000, requestMs = 30_000 }: NonNullable<ListenOptions["timeouts"]>,
 ): Server {
-  // The process's own Request and Response stay as they are: others may live in it.
-  const handler = getRequestListener((request, bindings) => server.fetch(request, bindings), {
-    overrideGlobalObjects: false,
-  });
   const node = createServer(
     {
       headersTimeout: headersMs,
@@ -126,7 +122,7 @@ function nodeServer(
       keepAliveTimeout: 5_000,
       connectionsCheckingInterval: Math.min(CHECK_MS_MAX, Math.ceil(headersMs / 2)),
     },
-    (incoming, outgoing) => void handler(incoming, outgoing),
+    nodeListener(server),
   );
   node.maxConnections = CONNECTIONS_MAX;
   return node;

@@ -7,6 +7,7 @@ import { PerdureError } from "../core/errors.ts";
 import { checkFlag, checkMembers, type Members } from "../core/known-members.ts";
 import type { Authenticate } from "./access.ts";
 import { auditToLog, type AuditSink } from "./audit.ts";
+import { checkBasePath } from "./mount-path.ts";
 import type { TokenEntry, TokenSource } from "./tokens.ts";
 
 /** How much the server takes; every bound has a defined answer. */
@@ -55,6 +56,11 @@ export interface ServerOptions {
   readonly hosts?: readonly string[];
   /** Origins of pages that may talk to it, besides its own. */
   readonly origins?: readonly string[];
+  /**
+   * The prefix below which browsers reach the server, such as "/perdure". Needed where the server cannot see it: below
+   * a prefix of Fastify, after Hono's `app.mount`, behind a proxy that removes it. Express and `app.route` need none.
+   */
+  readonly basePath?: string;
   /** Believe the X-Forwarded-* headers of the proxy in front. Default false. */
   readonly trustProxy?: boolean;
   /** Where the audit goes. Default: into the log. */
@@ -74,6 +80,7 @@ export const SERVER_OPTIONS: Members<ServerOptions> = {
   readOnly: true,
   hosts: true,
   origins: true,
+  basePath: true,
   trustProxy: true,
   audit: true,
   log: true,
@@ -103,6 +110,8 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
 export interface Settings {
   readonly limits: ServerLimits;
   readonly readOnly: boolean;
+  /** Null: each request shows it. */
+  readonly basePath: string | null;
   readonly trustProxy: boolean;
   readonly log: LogSink;
   readonly audit: AuditSink;
@@ -117,6 +126,7 @@ export function resolveOptions(options: ServerOptions): Settings {
   return {
     limits: resolveLimits(options.limits ?? {}),
     readOnly: options.readOnly ?? false,
+    basePath: checkBasePath(options.basePath),
     trustProxy: options.trustProxy ?? false,
     log,
     audit: options.audit ?? auditToLog(log),

@@ -1,19 +1,20 @@
 // The server: the routes, the dashboard's files and a sign of life, as one Hono application. Its `fetch` is a
-// handler `(Request) => Response`; `app.route("/perdure", server)` mounts it.
+// handler `(Request) => Response`; `app.route("/perdure", server)` mounts it in Hono, `nodeListener` elsewhere.
 //   SV1. Everything that is not listed here as open asks for credentials (S3): open are `/healthz`, which tells
 //        nothing, and the dashboard's page, which holds no data.
 
 import { Hono, type Context } from "hono";
-import { basePath } from "hono/route";
 import type { Client } from "../client/client.ts";
 import { Access } from "./access.ts";
 import { openApiDocument } from "./document.ts";
+import { mountOf, pathBelow } from "./mount-path.ts";
 import { API_PATH } from "./openapi.ts";
 import { resolveOptions, type ServerOptions } from "./options.ts";
 import { originRules } from "./origin-check.ts";
 import { uiFolder } from "./package-facts.ts";
 import { Pipeline } from "./pipeline.ts";
 import { Refusal } from "./problems.ts";
+import type { Route } from "./route.ts";
 import { ROUTES } from "./routes/index.ts";
 import { prometheusRoute } from "./routes/store.ts";
 import { Sampler } from "./sampler.ts";
@@ -29,8 +30,8 @@ export class PerdureServer extends Hono implements AsyncDisposable {
   readonly #services: Services;
 
   constructor(client: Client, options: ServerOptions = {}) {
-    super();
     const settings = resolveOptions(options);
+    super({ getPath: pathBelow(settings.basePath) });
     const { provider } = client;
     const made =
       options.tokens === undefined && options.authenticate === undefined
@@ -85,20 +86,21 @@ export class PerdureServer extends Hono implements AsyncDisposable {
   }
 
   #register(pipeline: Pipeline, files: StaticFiles): void {
-    for (const route of ROUTES) {
-      this.on(route.method, API_PATH + route.path, (context) =>
-        pipeline.answer(context, route, baseOf(context)),
-      );
-    }
-    this.get("/metrics", (context) => pipeline.answer(context, prometheusRoute, baseOf(context)));
-    this.all(`${API_PATH}/*`, (context) => pipeline.answer(context, null, baseOf(context)));
+    const { basePath } = this.#services.settings;
+    const answer =
+      (route: Route | null) =>
+      (context: Context): Promise<Response> =>
+        pipeline.answer(context, route, mountOf(context, basePath).base);
+    for (const route of ROUTES) this.on(route.method, API_PATH + route.path, answer(route));
+    this.get("/metrics", answer(prometheusRoute));
+    this.all(`${API_PATH}/*`, answer(null));
     this.get("/healthz", (context) =>
       pipeline.open(context, async () => Response.json({ status: "ok" })),
     );
     this.get("*", (context) =>
       pipeline.open(context, async () => {
-        const base = baseOf(context);
-        const file = await files.answer(context.req.raw, context.req.path.slice(base.length), base);
+        const { path, base } = mountOf(context, basePath);
+        const file = await files.answer(context.req.raw, path, base);
         if (file === null) throw new Refusal("ROUTE_NOT_FOUND");
         return file;
       }),
@@ -113,10 +115,4 @@ export class PerdureServer extends Hono implements AsyncDisposable {
 /** The HTTP API and the dashboard of a client's store. */
 export function perdureServer(client: Client, options: ServerOptions = {}): PerdureServer {
   return new PerdureServer(client, options);
-}
-
-/** Where the server is mounted, as a request sees it: "" at the root. */
-function baseOf(context: Context): string {
-  const base = basePath(context);
-  return base.endsWith("/") ? base.slice(0, -1) : base;
 }

@@ -46,6 +46,48 @@ test("mounted under a path it answers there, page and API, and leaves the rest t
   expect(opened.headers.get("set-cookie")).toContain("; Path=/perdure;");
 });
 
+/** The page's base and the path of the cookie, for requests below `prefix` from which a framework removed it. */
+async function placeOf(options: { readonly basePath?: string }, prefix = "", url = "/") {
+  const { client } = await openPerdure();
+  await using server = perdureServer(client, { ...options, log: () => undefined });
+  const ask = (path: string, init: RequestInit) =>
+    server.fetch(new Request(`http://localhost${path}`, init), {
+      incoming: { url: path, originalUrl: prefix + path },
+    });
+  const page = await ask(url, { headers: { Accept: "text/html" } });
+  const headers = { Authorization: `Bearer ${server.token}` };
+  const session = await ask("/api/v1/session", { method: "POST", headers });
+  return {
+    base: /<base href="([^"]*)">/.exec(await page.text())?.[1],
+    cookie: /; Path=([^;]*);/.exec(session.headers.get("set-cookie") ?? "")?.[1],
+  };
+}
+
+test("the prefix comes from the original URL of the request, or from basePath", async () => {
+  const under = (base: string) => ({ base: `${base}/`, cookie: base === "" ? "/" : base });
+  expect(await placeOf({})).toEqual(under(""));
+  expect(await placeOf({}, "/ops")).toEqual(under("/ops"));
+  expect(await placeOf({}, "/a/b-c.d")).toEqual(under("/a/b-c.d"));
+  expect(await placeOf({ basePath: "/ops" })).toEqual(under("/ops"));
+  expect(await placeOf({ basePath: "/ops/" }, "", "/ops/")).toEqual(under("/ops"));
+  expect(await placeOf({ basePath: "/" })).toEqual(under(""));
+  expect(await placeOf({ basePath: "/x" }, "/y")).toEqual(under("/x"));
+});
+
+test("a prefix that could name another host or add to the cookie is ignored", async () => {
+  for (const prefix of [
+    "//evil.example",
+    "/a;Domain=evil",
+    "/a,b",
+    "/\\evil",
+    "/..",
+    "/<b>",
+    '/"',
+  ]) {
+    expect([prefix, await placeOf({}, prefix)]).toEqual([prefix, { base: "/", cookie: "/" }]);
+  }
+});
+
 test("it is a handler of requests, for whatever calls such handlers", async () => {
   const { client } = await openPerdure();
   await using server = perdureServer(client, { log: () => undefined });
@@ -72,6 +114,12 @@ test("options that are wrong are refused before anything answers", async () => {
     { limits: { perSecond: 1.5 } },
     { limits: { nonsense: 1 } as object },
     { hosts: ["a b"] },
+    { basePath: "perdure" },
+    { basePath: "//evil.example" },
+    { basePath: "/a/../b" },
+    { basePath: '/a"b' },
+    { basePath: "/a;b" },
+    { basePath: 7 as unknown as string },
     { tokens: [{ name: "a", role: "admin", token: "short" } as const] },
   ];
   for (const options of wrong) {

@@ -18,7 +18,11 @@ const EVERY_MS = 10_000;
 
 export function OverviewPage(): ReactElement {
   const { data, problem, refresh } = useLoaded("overview", store.overview, { everyMs: EVERY_MS });
-  useChanges(anything, refresh, FRESH_MS);
+  const followChange = (): void => {
+    refresh();
+    setTimeout(refresh, FRESH_MS); // the first answer may be older than the change
+  };
+  useChanges(anything, followChange, FRESH_MS);
   return (
     <>
       <header className="page-head">
