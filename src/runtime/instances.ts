@@ -113,7 +113,7 @@ export class Instances {
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
     if (held.suspect) this.#holding.enterSuspect(held);
-    if (leased.suspicion >= quarantineAfter(leased.stepsOpen, this.#o.options.attemptsMax)) {
+    if (leased.suspicion >= quarantineAfter(leased.stepsOpen)) {
       return this.#blocker.quarantine(held, this.#o.registry.codeOf(definition));
     }
     this.advance(held);

@@ -52,7 +52,7 @@ export interface RuntimeOptions {
   readonly stickyCacheBytesMax?: number;
   /** A live instance that nothing happened to for this long is let go. Default 10,000. */
   readonly stickyIdleMs?: number;
-  /** Deaths of its process after which an activity is poison, or an instance with an open step is quarantined. Default 10. */
+  /** Deaths of its process after which an activity is poison. Default 10. */
   readonly attemptsMax?: number;
   /** How long a cancelled activity keeps its slot while it winds up. Default 10,000. */
   readonly cancelGraceMs?: number;

@@ -210,7 +210,7 @@ onlyOn("sqlite", "a store in memory is one of SQLite's", () => {
 });
 
 scenario(
-  "a step that five deaths of its process cut off is not quarantined, and completes",
+  "a step that four deaths of its process cut off is not quarantined, and completes",
   (t) => {
     let isFree = false;
     const main = orchestration("main", (ctx) =>
@@ -221,7 +221,7 @@ scenario(
       run: async () => {
         await t.client.start(main, undefined, { id: "i" });
         await t.settle();
-        for (let death = 0; death < 5; death++) await t.crashAndRecover();
+        for (let death = 0; death < 3; death++) await t.crashAndRecover();
         expect((await t.client.get("i").describe()).blocked).toBeUndefined();
         isFree = true;
         await t.crashAndRecover();
@@ -231,7 +231,7 @@ scenario(
   },
 );
 
-scenario("a step that ten deaths of its process cut off is quarantined", (t) => {
+scenario("a step that five deaths of its process cut off is quarantined", (t) => {
   const main = orchestration("main", (ctx) =>
     ctx.step("long", () => new Promise<string>(() => undefined)),
   );
@@ -241,7 +241,7 @@ scenario("a step that ten deaths of its process cut off is quarantined", (t) => 
     run: async () => {
       await t.client.start(main, undefined, { id: "i" });
       await t.settle();
-      for (let death = 0; death < 11; death++) await t.crashAndRecover();
+      for (let death = 0; death < 6; death++) await t.crashAndRecover();
       expect(await t.client.get("i").describe()).toMatchObject({
         blocked: { code: "QUARANTINE" },
       });
