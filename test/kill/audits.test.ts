@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import type { HistoryEvent } from "../../src/index.ts";
 import { lostFaults } from "./ack-audit.ts";
 import type { Acknowledged, Outcome } from "./ack-log.ts";
+import { auditCrashers, type Described } from "./crasher-audit.ts";
+import { crasherId } from "./crashers.ts";
 import { historyFaults } from "./history-audit.ts";
 import { jobOf, outcomeOf } from "./jobs.ts";
 import { runFaults, type Call } from "./run-audit.ts";
@@ -76,4 +78,23 @@ test("work that nobody asked for, and an attempt that was entered twice, are fou
   expect(kindsOf([call], [line, line, end])).toEqual(["duplicated"]);
   expect(kindsOf([call], [line])).toEqual(["unsound"]); // an outcome of a run that never ended
   expect(kindsOf([], [line, end])).toEqual(["unsound"]);
+});
+
+test("a crasher that is not set aside, and a process that ended without one, are found", () => {
+  const kindsOf = (id: string, described: Described, ended: readonly number[] = [1]): string[] => {
+    const lines = [{ what: "crash", instance: id, pid: 1, at: 0 } as const];
+    const { faults } = auditCrashers({ crashers: new Map([[id, described]]), lines, ended });
+    return faults.map(({ kind }) => kind);
+  };
+  const quarantined = { status: "running", blocked: { code: "QUARANTINE" } };
+  const turn = crasherId("turn", 0);
+  expect(kindsOf(turn, quarantined)).toEqual([]);
+  expect(kindsOf(turn, { status: "running" })).toEqual(["stuck"]);
+  expect(kindsOf(turn, { status: "failed" })).toEqual(["ended"]);
+  expect(kindsOf(turn, null)).toEqual(["lost"]);
+  expect(kindsOf(turn, quarantined, [1, 2])).toEqual(["unsound"]);
+  const activity = crasherId("activity", 1);
+  expect(kindsOf(activity, { status: "completed", output: "poison" })).toEqual([]);
+  expect(kindsOf(activity, { status: "completed", output: "timeout" })).toEqual(["ended"]);
+  expect(kindsOf(activity, quarantined)).toEqual(["stuck"]);
 });

@@ -1,6 +1,7 @@
 // Worker processes: started, killed, stopped, and none left behind.
 //   F1. A process is "ready" when it said so, and "gone" when the system has reported its end.
-//   F2. A process that ended although nobody killed it is an error for whoever waits for it or kills it.
+//   F2. A process that ended without being killed is an error for the caller that waits for it or kills it, unless its
+//       work may end it and it ended in a way that crashing work does.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -8,6 +9,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RuntimeOptions } from "../../src/index.ts";
 
 const STARTUP_MS = 60_000;
+/** The exit code of a process that its work ended. */
+export const CRASH_CODE = 86;
 
 export interface WorkerOptions {
   readonly program: URL;
@@ -18,11 +21,14 @@ export interface WorkerOptions {
   readonly extra?: readonly string[];
   /** It loads what it needs and waits for `go`; only then its time to be ready begins. */
   readonly isSpare?: boolean;
+  /** Its work may end it, with CRASH_CODE or by SIGKILL. */
+  readonly mayCrash?: boolean;
 }
 
 export class WorkerProcess {
   readonly pid: number;
   readonly #child: ChildProcess;
+  readonly #mayCrash: boolean;
   readonly #ready = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
   #killed = false;
@@ -30,7 +36,9 @@ export class WorkerProcess {
   #begun = 0;
   #late: NodeJS.Timeout | undefined;
 
-  constructor({ program, store, log, runtime = {}, extra = [], isSpare = false }: WorkerOptions) {
+  constructor(options: WorkerOptions) {
+    const { program, store, log, runtime = {}, extra = [], isSpare = false } = options;
+    this.#mayCrash = options.mayCrash ?? false;
     const args = [store, log, JSON.stringify(runtime), ...extra];
     const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
     // A process that dies young should not spend its life on compiling.
@@ -48,18 +56,28 @@ export class WorkerProcess {
     });
     this.#child.once("exit", () => {
       clearTimeout(this.#late);
-      if (this.#killed) this.#ready.resolve();
+      if (this.#killed || this.hasCrashed) this.#ready.resolve();
       else this.#ready.reject(this.#endedByItself());
       this.#gone.resolve();
     });
   }
 
-  /** Resolves when it takes work, or was killed before it did. */
+  /** Resolves when it takes work, or its life ended before it did. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
   get isReady(): boolean {
     return this.#isReady;
+  }
+  /** Resolves when the process is gone. */
+  get gone(): Promise<void> {
+    return this.#gone.promise;
+  }
+  /** Whether its work has ended it. */
+  get hasCrashed(): boolean {
+    const { exitCode, signalCode } = this.#child;
+    const isCrash = exitCode === CRASH_CODE || signalCode === "SIGKILL";
+    return this.#mayCrash && !this.#killed && isCrash;
   }
   /** How many pieces of work it has said to have begun (run-log.ts). */
   get begun(): number {
@@ -69,6 +87,7 @@ export class WorkerProcess {
   /** SIGKILL: no clean-up, no last words. */
   async kill(): Promise<void> {
     const { exitCode, signalCode } = this.#child;
+    if (this.hasCrashed) return;
     if (!this.#killed && (exitCode !== null || signalCode !== null)) throw this.#endedByItself();
     this.#killed = true;
     this.#child.kill("SIGKILL");
@@ -89,10 +108,10 @@ export class WorkerProcess {
   say(message: string): void {
     this.#child.send(message);
   }
-  /** Begins the life of a spare. */
-  go(): void {
+  /** Begins the life of a spare; "idle": it takes work and starts none itself. */
+  go(how: "go" | "idle" = "go"): void {
     this.#expectReady();
-    this.say("go");
+    this.say(how);
   }
 
   #expectReady(): void {

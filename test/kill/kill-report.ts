@@ -1,5 +1,6 @@
 // What a run of kills found, how much it had to find, and whether that was enough to count.
 
+import type { CrasherReport } from "./crasher-audit.ts";
 import { countFaults, type Fault } from "./faults.ts";
 import type { Killed } from "./killer.ts";
 import type { RunLine } from "./run-log.ts";
@@ -36,6 +37,14 @@ export interface KillReport {
   };
   /** From a kill to the next run of what it cut off, in milliseconds. */
   readonly recoveryMs: { readonly median: number; readonly p99: number; readonly most: number };
+  readonly crashers: CrasherReport;
+  /** Instances other than crashers. */
+  readonly innocents: {
+    /** Instances that were found blocked, and how often one of them was unblocked. */
+    readonly blocked: number;
+    readonly unblocks: number;
+    readonly failed: number;
+  };
   readonly faults: readonly Fault[];
   /** What is left to look at when something was found. */
   readonly folder: string | null;
@@ -85,6 +94,9 @@ export function emptiness(report: KillReport, kills: number): readonly string[] 
     ["runs over again", report.runs.reruns, kills],
     ["raises acknowledged", report.acknowledged.raises, kills / 5],
     ["cancels acknowledged", report.acknowledged.cancels, kills / 50],
+    ["crashing turns and steps in quarantine", report.crashers.quarantined, Math.min(2, kills)],
+    ["crashing activities that failed as poison", report.crashers.poisoned, 1],
+    ["processes that a crasher ended", report.crashers.deaths, report.crashers.started],
   ];
   return floors
     .filter(([, found, floor]) => found < floor)
@@ -92,7 +104,7 @@ export function emptiness(report: KillReport, kills: number): readonly string[] 
 }
 
 export function describeKills(report: KillReport): string {
-  const { acknowledged, stored, runs, recoveryMs } = report;
+  const { acknowledged, stored, runs, recoveryMs, crashers, innocents } = report;
   const faults = Object.entries(countFaults(report.faults)).map(([kind, n]) => `${kind} ${n}`);
   return [
     `${report.database}, ${report.workers} workers, seed ${report.seed}`,
@@ -103,6 +115,9 @@ export function describeKills(report: KillReport): string {
     `  ${stored.instances} instances, ${stored.executions} executions, ${stored.events} events; ` +
       `${runs.calls} calls, ${runs.runs} runs, ${runs.reruns} of them over again, ${runs.cutOff} cut off`,
     `  taken up again after ${recoveryMs.median} ms (median), ${recoveryMs.p99} ms (p99), ${recoveryMs.most} ms (most)`,
+    `  ${crashers.started} crashers: ${report.kills} kills, ${crashers.deaths} deaths by crashers (at most ` +
+      `${crashers.mostDeaths} by one), ${crashers.quarantined} crashers blocked, ${crashers.poisoned} failed as poison; ` +
+      `${innocents.blocked} innocents blocked, ${innocents.unblocks} unblocks, ${innocents.failed} innocents failed`,
     `  ${faults.join(", ")}`,
     ...report.faults.slice(0, 20).map(({ kind, what }) => `    ${kind}: ${what}`),
     ...(report.folder === null ? [] : [`    all of it is in ${report.folder}`]),

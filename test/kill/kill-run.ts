@@ -7,17 +7,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "../../src/index.ts";
 import { lostFaults } from "./ack-audit.ts";
-import { AckLog, readAcks } from "./ack-log.ts";
+import { AckLog, readAcks, type Outcome } from "./ack-log.ts";
+import { auditCrashers, type Described } from "./crasher-audit.ts";
+import { CrasherDriver } from "./crasher-driver.ts";
+import { crasherKind } from "./crashers.ts";
 import { Driver } from "./driver.ts";
 import type { Fault } from "./faults.ts";
 import { until, WorkerProcess } from "./fleet.ts";
 import { CANCELLED_KIND } from "./jobs.ts";
 import { killWorkers } from "./killer.ts";
 import { recoveryOf, type KillReport } from "./kill-report.ts";
+import { Operator } from "./operator.ts";
 import { countRuns, runFaults } from "./run-audit.ts";
 import { isRun, readLog } from "./run-log.ts";
 import { Spares } from "./spares.ts";
-import { auditStore, openInstances } from "./store-audit.ts";
+import { StandingFleet } from "./standing-fleet.ts";
+import { auditStore } from "./store-audit.ts";
 import { openAddress } from "./store-address.ts";
 import { storeUnderTest, type StoreKind } from "./stores.ts";
 
@@ -35,8 +40,8 @@ export interface KillRunOptions {
 const LANES_A_WORKER = 6;
 const OWN_JOBS = 1;
 const LIFE_MAX = 24;
-/** For all that is left after the last kill: twice the stale time and ten seconds, on a busy machine. */
-const REST_MS = 60_000;
+/** For all that is left after the last kill; the last crashers end some ten processes each, one after the other. */
+const REST_MS = 240_000;
 /** A damaged file is to be found near the kill that damaged it. */
 const LOOK_EVERY = 100;
 
@@ -47,14 +52,19 @@ export async function runKills(options: KillRunOptions): Promise<KillReport> {
   const log = join(folder, "runs.log");
   const acks = join(folder, "acknowledged.log");
   const program = new URL("./worker.ts", import.meta.url);
-  let spawned = 0;
+  const processes: WorkerProcess[] = [];
   await using spares = new Spares(workers, () => {
-    const extra = [String(OWN_JOBS), String(spawned++)];
-    return new WorkerProcess({ program, store: store.address, log, extra, isSpare: true });
+    const extra = [String(OWN_JOBS), String(processes.length)];
+    const spare = { isSpare: true, mayCrash: true };
+    const worker = new WorkerProcess({ program, store: store.address, log, extra, ...spare });
+    processes.push(worker);
+    return worker;
   });
 
   const provider = await openAddress(store.address);
-  const driver = new Driver(new Client(provider), new AckLog(acks), seed);
+  const client = new Client(provider);
+  const driver = new Driver(client, new AckLog(acks), seed);
+  const crashers = new CrasherDriver(client, { seed, kills });
   const driving = driver.drive(LANES_A_WORKER * workers);
   const looks: Promise<readonly string[]>[] = [];
   const began = performance.now();
@@ -63,37 +73,39 @@ export async function runKills(options: KillRunOptions): Promise<KillReport> {
     ...{ workers, seed, lifeMax: LIFE_MAX, spawn: spares.take },
     onKill: (_, count) => {
       options.onKill?.(count);
+      crashers.onKill(count);
       if (count % LOOK_EVERY === 0) looks.push(store.damage());
     },
   });
   const seconds = (performance.now() - began) / 1_000;
   const doneUnderKills = driver.finished;
   driver.finish(REST_MS);
-  const last = Array.from({ length: workers }, spares.take);
-  const client = new Client(provider);
-  // Workers that live for a second may die three times in a row with an instance that is not to blame. An operator
-  // unblocks it; it must then go on where it was.
-  const isDone = async (): Promise<boolean> => {
-    for await (const id of client.ids({ blocked: true })) await client.get(id).unblock();
-    return (await openInstances(store)).length === 0;
-  };
-  await Promise.race([
-    driving,
-    until("the driver's results", isDone, REST_MS).catch(() => undefined),
-  ]);
-  await driving;
+  const last = new StandingFleet(workers, spares.takeIdle);
+  const operator = new Operator(client, store);
+  const isDone = (): Promise<boolean> => operator.tend();
   await until("every instance at its end", isDone, REST_MS).catch(() => undefined);
-  await Promise.all(last.map((worker) => worker.ready.then(() => worker.kill())));
-  await provider.close();
+  await driving;
+  await until("the jobs of the last workers", isDone, REST_MS).catch(() => undefined);
+  await last.stop();
+  await spares.dismiss(); // they write to the folder, which goes with the run
 
-  const audit = await auditStore(store, { mayBeCancelled });
+  const audit = await auditStore(store, { mayBeCancelled, mayBeBlocked });
   const acknowledged = readAcks(acks);
   const lines = readLog(log);
   const own = lines.filter((line) => line.what === "ack");
   const runs = lines.filter(isRun);
+  const described = new Map<string, Described>();
+  for (const id of await crashers.started()) described.set(id, await operator.describe(id));
+  const crashed = auditCrashers({
+    crashers: described,
+    lines: lines.filter((line) => line.what === "crash"),
+    ended: processes.filter(({ hasCrashed }) => hasCrashed).map(({ pid }) => pid),
+  });
+  await provider.close();
   const damage = (await Promise.all(looks)).flat();
   const faults: Fault[] = [
     ...audit.faults,
+    ...crashed.faults,
     ...damage.map((line): Fault => ({ kind: "unsound", what: `damaged under kills: ${line}` })),
     ...lostFaults({ acknowledged, own, stored: audit.outcomes }),
     ...runFaults(audit.calls, runs),
@@ -116,9 +128,24 @@ export async function runKills(options: KillRunOptions): Promise<KillReport> {
     },
     stored: { instances, executions, events },
     runs: countRuns(runs),
+    crashers: crashed.report,
+    innocents: {
+      ...{ blocked: operator.blocked, unblocks: operator.unblocks },
+      failed: [...audit.outcomes].filter(isFailedInnocent).length,
+    },
     ...recoveryOf(killed, runs),
     folder: faults.length > 0 ? folder : null,
   };
+}
+
+/** Crashers have an audit of their own (crasher-audit.ts). */
+function mayBeBlocked(id: string): boolean {
+  const kind = crasherKind(id);
+  return kind === "turn" || kind === "step";
+}
+
+function isFailedInnocent([id, outcome]: readonly [string, Outcome]): boolean {
+  return crasherKind(id) === undefined && "error" in outcome && outcome.error === "failed";
 }
 
 function mayBeCancelled(id: string): boolean {

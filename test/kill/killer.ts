@@ -3,6 +3,7 @@
 //       together with everybody else, so that nobody is left to take over.
 //   K2. A life is measured in work begun, not in time, and its end is drawn within what follows: a slow machine makes a
 //       run longer and no less hard. One that finds no work dies idle.
+//   K3. A process that its own work ended is replaced and is not a kill.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { chanceOf } from "./chance.ts";
@@ -35,13 +36,13 @@ export interface Killed {
   readonly at: number;
 }
 
-/** Resolves after the last kill, with nobody left alive. */
+/** Resolves after the last kill, with every process gone. */
 export async function killWorkers(options: KillerOptions): Promise<readonly Killed[]> {
   const killed: Killed[] = [];
   const alive = new Set<WorkerProcess>();
 
   async function kill(worker: WorkerProcess): Promise<void> {
-    if (!alive.delete(worker)) return; // somebody else was faster
+    if (!alive.delete(worker) || worker.hasCrashed) return; // another slot killed it, or K3
     const victim: Killed = { pid: worker.pid, wasReady: worker.isReady, at: Date.now() };
     killed.push(victim);
     await worker.kill();
@@ -58,7 +59,8 @@ export async function killWorkers(options: KillerOptions): Promise<readonly Kill
         await pause(chance.between(0, EARLY_MS_MAX));
       } else {
         await worker.ready;
-        const isOver = (): boolean => worker.begun >= goal || !alive.has(worker);
+        const isOver = (): boolean =>
+          worker.begun >= goal || !alive.has(worker) || worker.hasCrashed;
         await until("enough work", isOver, IDLE_MS_MAX).catch(() => undefined);
         await pause(chance.between(0, LAST_MS_MAX));
       }

@@ -11,6 +11,7 @@ import {
   type OrchestrationContext,
   type StepContext,
 } from "../../src/index.ts";
+import { defineCrashers } from "./crashers.ts";
 import { definedFlow } from "./flow.ts";
 import { mix, type Job, type JobKind } from "./jobs.ts";
 import type { RunLine, RunLog } from "./run-log.ts";
@@ -133,6 +134,7 @@ export function defineAll(log: RunLog | null) {
   });
 
   const flow = definedFlow(work, logged);
+  const crashers = defineCrashers(work, log);
 
   const byKind: Readonly<Record<JobKind, Orchestration<Job, unknown>>> = {
     linear,
@@ -146,5 +148,6 @@ export function defineAll(log: RunLog | null) {
     flow,
     doomed,
   };
-  return { byKind, register: [work, flaky, refuse, waits, ...Object.values(byKind)] };
+  const innocents = [work, flaky, refuse, waits, ...Object.values(byKind)];
+  return { byKind, crashers: crashers.byKind, register: [...innocents, ...crashers.register] };
 }

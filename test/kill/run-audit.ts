@@ -26,7 +26,9 @@ export function callsOf(
   if (started?.kind !== "OrchestrationStarted") return [];
   const recorded = new Map<number, number>();
   for (const event of events) {
-    if ("attempts" in event) recorded.set(event.scheduled, event.attempts);
+    // Every attempt of poison ended its process: no run handed over an outcome.
+    const isPoison = event.kind === "ActivityFailed" && event.failure.category === "poison";
+    if ("attempts" in event && !isPoison) recorded.set(event.scheduled, event.attempts);
   }
   return events.flatMap((event): Call[] => {
     if (event.kind !== "ActivityScheduled" && event.kind !== "StepScheduled") return [];

@@ -19,6 +19,13 @@ export interface RunLine {
   /** By the host's wall clock. */
   readonly at: number;
 }
+/** The work of this instance ends the process with the next statement (crashers.ts). */
+export interface CrashLine {
+  readonly what: "crash";
+  readonly instance: string;
+  readonly pid: number;
+  readonly at: number;
+}
 /** A start by a worker's own client returned. */
 export interface AckLine {
   readonly what: "ack";
@@ -36,7 +43,7 @@ export interface EngineLine {
   readonly pid: number;
   readonly at: number;
 }
-export type LogLine = RunLine | AckLine | EngineLine;
+export type LogLine = RunLine | CrashLine | AckLine | EngineLine;
 
 type Unsigned<Line> = Line extends LogLine ? Omit<Line, "pid" | "at"> : never;
 

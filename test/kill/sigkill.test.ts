@@ -10,7 +10,7 @@ import { STORE_KINDS } from "./stores.ts";
 
 const KILLS = wholeNumber("PERDURE_KILLS") ?? (process.env["PERDURE_FULL"] === "1" ? 1_000 : 100);
 const SEED = seedFromEnvironment();
-const TIMEOUT_MS = 120_000 + KILLS * 2_000;
+const TIMEOUT_MS = 300_000 + KILLS * 2_000;
 const WORKERS = 4;
 
 test.each(STORE_KINDS)(

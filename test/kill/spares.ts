@@ -13,16 +13,25 @@ export class Spares implements AsyncDisposable {
     this.#waiting = Array.from({ length: count }, spawn);
   }
 
-  /** One that was told to begin; another waits in its place. */
-  readonly take = (): WorkerProcess => {
+  /** One whose life has begun; another waits in its place. */
+  readonly take = (): WorkerProcess => this.#begin("go");
+  /** One that starts no work itself. */
+  readonly takeIdle = (): WorkerProcess => this.#begin("idle");
+
+  #begin(how: "go" | "idle"): WorkerProcess {
     this.#waiting.push(this.#spawn());
     const worker = this.#waiting.shift();
     if (worker === undefined) throw new Error("One was put there a moment ago.");
-    worker.go();
+    worker.go(how);
     return worker;
-  };
+  }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dismiss();
+  }
+
+  /** Ends those that still wait. */
+  async dismiss(): Promise<void> {
     await Promise.all(this.#waiting.splice(0).map((worker) => worker.kill()));
   }
 }

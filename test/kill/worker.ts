@@ -1,7 +1,7 @@
 // A worker process under test: takes work until it is killed, and starts jobs of its own.
 //   Arguments: the store's address, the run log, the runtime's options as JSON, how many jobs it starts itself
 //   ("endless": one after the other, until its parent says that it is enough), and a number that no other worker has.
-//   It loads everything, waits for its parent's "go", says "ready" once it takes work, and does not outlive its parent.
+//   It loads everything, waits for its parent's "go", or "idle" if it must start no jobs, says "ready" once it takes work, and does not outlive its parent.
 
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
@@ -26,16 +26,17 @@ const runtime: RuntimeOptions = {
 };
 const open = await loadProvider(address);
 flushCompileCache(); // written at exit, which it will not see
-await once(process, "message");
+const [how] = await once(process, "message");
 
 const { client } = await Perdure.open(await open(), { register, runtime });
 process.send?.("ready");
 
 // Started here, an instance is born in the hands of this very process, which may die at any moment.
 const isEndless = ownJobs === "endless";
+const ownCount = how === "idle" ? 0 : Number(ownJobs);
 let isEnough = false;
 process.on("message", () => void (isEnough = true));
-for (let count = 0; isEndless ? !isEnough : count < Number(ownJobs); count++) {
+for (let count = 0; isEndless ? !isEnough : count < ownCount; count++) {
   const job = Number(number) * 1_000_000 + count;
   const instance = `own-${job}`;
   const handle = await client.start(byKind.linear, jobOf(job), { id: instance });
