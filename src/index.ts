@@ -22,6 +22,7 @@ export {
 } from "./client/client.ts";
 export type { InstanceTree } from "./client/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
+export type { WaitOptions } from "./client/waiting.ts";
 export { NodeHandle, type NodeInfo } from "./client/node-handle.ts";
 export type { CompletedWork } from "./client/completed-work.ts";
 export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/unread.ts";

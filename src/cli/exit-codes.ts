@@ -16,6 +16,7 @@ export const EXIT_CODES = {
   8: "`backup`, `check`, `doctor` or `migrate` found something.",
   9: "A question was answered with no, or nobody was there to answer it.",
   10: "Of several instances some were done and some refused.",
+  11: "The instance that was waited for is blocked, or no running worker can run it.",
   130: "Interrupted by Ctrl+C.",
   143: "Ended by SIGTERM.",
 } as const;
@@ -44,6 +45,8 @@ const OF_CODE: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   CANCELLED: 6,
   TERMINATED: 6,
   TIMEOUT: 7,
+  BLOCKED: 11,
+  UNCLAIMED: 11,
 };
 
 /** Codes of the command line's own errors, beside those of the library. */

@@ -9,6 +9,7 @@ import { isPerdureError } from "../core/errors.ts";
 import { maskSecrets } from "../core/secrets.ts";
 import { packageVersion } from "../server/package-facts.ts";
 import type { Cli } from "./cli.ts";
+import { inCommandWords } from "./command-words.ts";
 import { addCommands } from "./commands/index.ts";
 import type { Ending, Program } from "./define-command.ts";
 import { CliError, exitCodeOf, type ExitCode } from "./exit-codes.ts";
@@ -60,7 +61,8 @@ const HELP_COLUMNS_MAX = 110;
 
 function tellError(cli: Cli, error: unknown, asJson: boolean): void {
   const code = isPerdureError(error) || error instanceof CliError ? error.code : "INTERNAL";
-  const message = maskSecrets(error instanceof Error ? error.message : String(error));
+  const said = maskSecrets(error instanceof Error ? error.message : String(error));
+  const message = isPerdureError(error) ? inCommandWords(said) : said;
   if (asJson) return cli.err.record({ error: { code, message } });
   const [first = "", ...rest] = message.split("\n");
   cli.err.line(red("error: "), first, code === "USAGE" || code === "INTERNAL" ? "" : ` (${code})`);

@@ -1,28 +1,20 @@
 // A handle: one instance, from the outside.
 //   HD1. Nothing is assumed about who runs the instance: every call goes to the store.
 //   HD2. `result` follows continueAsNew and restart unless an execution is named.
-//   HD3. What `describe` tells is of one moment, that of the instance's row: history only grows, so what was appended
-//        since is left out. Of a task that is gone since, nothing more is known than that it was waited for.
 
 import type { RaiseArguments } from "../core/context-types.ts";
 import type { EventDef } from "../core/definitions.ts";
-import type { Duration } from "../core/duration.ts";
-import { isPerdureError, PerdureError } from "../core/errors.ts";
+import { PerdureError } from "../core/errors.ts";
 import type { HistoryEvent } from "../core/history-events.ts";
 import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
-import { decodeHistory, type HistoryRow } from "../core/history-row.ts";
 import { parseName, parseRequestId } from "../core/ids.ts";
-import {
-  isTerminalStatus,
-  type InstanceRecord,
-  type InstanceStatistics,
-  type TaskRecord,
-} from "../core/provider/index.ts";
+import type { InstanceStatistics } from "../core/provider/index.ts";
 import { makeUpRequestId } from "../core/request-ids.ts";
 import { validate } from "../core/standard-schema.ts";
 import { cancelRequest } from "../core/turn-effects.ts";
 import { completedWorkOf, type CompletedWork } from "./completed-work.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
+import { describeRecord } from "./describe.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
 import { ended } from "../core/endings.ts";
 import { executionsOf, type ExecutionInfo } from "./executions.ts";
@@ -33,7 +25,7 @@ import {
   reaches,
   type HistoryOptions,
 } from "./history-part.ts";
-import { instanceInfo, waitingFor, type InstanceInfo } from "./instance-info.ts";
+import type { InstanceInfo } from "./instance-info.ts";
 import { NodeHandle } from "./node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
 import { digestOf } from "./request-digest.ts";
@@ -41,14 +33,11 @@ import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
 import { treeOf, type InstanceTree } from "./tree.ts";
 import { readUnread, type UnreadOptions, type UnreadPage } from "./unread.ts";
-import { unclaimedOf } from "./unclaimed.ts";
-import { checkSignal, waitUntil } from "./waiting.ts";
+import { checkSignal, checkWait, waitUntil, type WaitOptions } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
 
 /** How `handle.result()` waits. */
-export interface ResultOptions {
-  readonly timeout?: Duration;
-  readonly signal?: AbortSignal;
+export interface ResultOptions extends WaitOptions {
   readonly execution?: number;
 }
 /** A reason, and who gave it. */
@@ -65,7 +54,6 @@ export interface RaiseOptions {
   readonly tx?: object;
 }
 
-const RESULT_OPTIONS: Members<ResultOptions> = { timeout: true, signal: true, execution: true };
 const RAISE_OPTIONS: Members<RaiseOptions> = {
   requestId: true,
   requestDigest: true,
@@ -94,9 +82,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** Waits for the end and returns the value, or rejects with OrchestrationError. */
   async result(options: ResultOptions = {}): Promise<O> {
-    checkMembers(options, RESULT_OPTIONS, "handle.result");
-    checkSignal(options.signal);
-    checkWhole(options.execution, 1, "execution");
+    const { execution, ...wait } = options;
+    checkWait(wait, "handle.result", { execution: true });
+    checkWhole(execution, 1, "execution");
     const outcome = await this.#outcome(options);
     if (outcome.kind === "error") throw outcome.error;
     return outcome.value as O; // typed by the definition the handle was made from
@@ -118,7 +106,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 
   async describe(): Promise<InstanceInfo> {
-    return this.#describe(await this.#store.record(this.id));
+    return describeRecord(this.#store, await this.#store.record(this.id));
   }
 
   /** Every state of the instance as it comes, until its end or the signal's, whose reason is thrown. */
@@ -127,34 +115,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   ): AsyncGenerator<InstanceInfo, void, undefined> {
     checkMembers(options, WATCH_OPTIONS, "handle.watch");
     checkSignal(options.signal);
-    const describe = (record: InstanceRecord, tasks: readonly TaskRecord[]) =>
-      this.#describe(record, tasks);
-    return watchInstance(this.#store, this.id, describe, options.signal);
-  }
-
-  async #describe(record: InstanceRecord, known?: readonly TaskRecord[]): Promise<InstanceInfo> {
-    const address = { key: record.key, execution: record.execution };
-    if (isTerminalStatus(record.status)) {
-      return instanceInfo(record, [], this.#store.codec);
-    }
-    const rows = await this.#store.read((provider) => provider.readHistory(address));
-    const tasks = known ?? (await this.#store.read((provider) => provider.readTasks(address)));
-    const nobody = await unclaimedOf(this.#store, record, tasks);
-    const { events, why } = readableEvents(rows, () =>
-      this.#store.verifyRows(record, record.execution, rows),
-    );
-    const past = events.slice(0, record.lastEvent); // HD3
-    const open = waitingFor(past, tasks, this.#store.codec).map((wait) => {
-      const unclaimed = nobody.get(wait.sequence);
-      return wait.kind === "activity" && unclaimed !== undefined ? { ...wait, unclaimed } : wait;
-    });
-    const info = instanceInfo(record, open, this.#store.codec);
-    const unclaimed = nobody.get(0);
-    return {
-      ...info,
-      ...(unclaimed === undefined ? {} : { unclaimed }),
-      ...(why === undefined || info.unreadable !== undefined ? {} : { unreadable: why }),
-    };
+    return watchInstance(this.#store, this.id, options.signal);
   }
 
   /** Sends an event; it is kept until the instance reads it. */
@@ -322,21 +283,6 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     if (outcome !== null) return outcome;
     const message = `Execution ${execution} of "${this.id}" continued as new: it has no result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
-  }
-}
-
-/** Of a history that cannot be read nothing is told but why (semantics 6). */
-function readableEvents(
-  rows: readonly HistoryRow[],
-  verify: () => void,
-): { readonly events: readonly HistoryEvent[]; readonly why?: string } {
-  try {
-    verify();
-    return { events: decodeHistory(rows) };
-  } catch (error) {
-    const isTold = isPerdureError(error, "HISTORY_CORRUPT") || isPerdureError(error, "KEY_MISSING");
-    if (isTold) return { events: [], why: error.message };
-    throw error;
   }
 }
 

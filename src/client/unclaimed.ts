@@ -65,6 +65,7 @@ export async function unclaimedOf(
   store: Store,
   record: InstanceRecord,
   tasks: readonly TaskRecord[],
+  until?: number,
 ): Promise<ReadonlyMap<number, string>> {
   const reasons = new Map<number, string>();
   const waiting = tasks.filter(
@@ -72,7 +73,7 @@ export async function unclaimedOf(
   );
   const isWaiting = record.owner === null && record.blocked === null && record.paused === null;
   if (waiting.length === 0 && !isWaiting) return reasons;
-  const works = await liveWork(store);
+  const works = await liveWork(store, until);
   for (const { sequence, name, tags, availableAt: oldestAt } of waiting) {
     const why = whyNobody({ kind: "task", name, tags, oldestAt }, works);
     if (why !== undefined) reasons.set(sequence, why.message);
@@ -86,7 +87,7 @@ export async function unclaimedOf(
   return reasons;
 }
 
-async function liveWork(store: Store): Promise<readonly RegisteredWork[]> {
-  const runtimes = await store.read((provider) => provider.listRuntimes());
+async function liveWork(store: Store, until?: number): Promise<readonly RegisteredWork[]> {
+  const runtimes = await store.read((provider) => provider.listRuntimes(), until);
   return runtimes.flatMap((runtime) => registeredWork(runtime) ?? []);
 }

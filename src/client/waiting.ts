@@ -1,24 +1,36 @@
 // Waiting for something of an instance: looked for at once, and again whenever the instance has changed.
 //   WT1. The wait begins before the store is looked at, so that no change falls in between.
+//   WT2. A worker that dies changes nothing in the instance. With `onBlocked: "throw"` the wait therefore also looks at
+//        regular times.
 
 import { formatDuration, parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
 import { showValue } from "../core/ids.ts";
-import { checkMembers, type Members } from "../core/known-members.ts";
+import { checkChoice, checkMembers, type Members } from "../core/known-members.ts";
 import { Changes } from "./changes.ts";
 import type { Store } from "./store.ts";
+import { reasonNow, stuckBy } from "./stuck.ts";
 
+/** How a call waits for something of an instance. */
 export interface WaitOptions {
   readonly timeout?: Duration;
   readonly signal?: AbortSignal;
+  /**
+   * What happens while the instance cannot continue: it is blocked, or no running worker can run it or the activities
+   * that it waits for. "wait" (default): wait until it can. "throw": reject with `BLOCKED` or `UNCLAIMED` and the reason.
+   */
+  readonly onBlocked?: "wait" | "throw";
 }
 
-const WAIT_OPTIONS: Members<WaitOptions> = { timeout: true, signal: true };
+const WAIT_OPTIONS: Members<WaitOptions> = { timeout: true, signal: true, onBlocked: true };
+/** WT2 */
+const LOOK_AGAIN_MS = 1_000;
 
-/** Refuses options that are none, before anything is waited for. */
-export function checkWait(options: WaitOptions, what: string): void {
-  checkMembers(options, WAIT_OPTIONS, what);
+/** Refuses unknown or invalid options before the wait begins. `others`: options that the caller checks. */
+export function checkWait(options: WaitOptions, what: string, others: object = {}): void {
+  checkMembers<WaitOptions>(options, { ...WAIT_OPTIONS, ...others }, what);
   checkSignal(options.signal);
+  checkChoice(options.onBlocked, ["wait", "throw"], "onBlocked");
 }
 
 export function checkSignal(signal: AbortSignal | undefined): void {
@@ -38,21 +50,34 @@ export async function waitUntil<T>(
   const timeoutMs =
     options.timeout === undefined ? Infinity : parseDuration(options.timeout, "timeout");
   const until = environment.monotonic() + timeoutMs;
+  const isPatient = options.onBlocked !== "throw";
   for (;;) {
     options.signal?.throwIfAborted();
-    const change = nextChange(store, id, until, options.signal);
+    const next = isPatient ? until : Math.min(until, environment.monotonic() + LOOK_AGAIN_MS);
+    const change = nextChange(store, id, next, options.signal);
     try {
       const found = await look(until);
       if (found !== null) return found;
+      const stuck = isPatient ? undefined : await stuckBy(store, id, until);
+      if (stuck !== undefined) {
+        const { code, reason } = stuck;
+        throw new PerdureError(code, `${what}: ${reason}.`, { reason });
+      }
       if (until <= environment.monotonic()) {
-        const message = `${what} within ${formatDuration(timeoutMs)}; describe() says what it waits for.`;
-        throw new PerdureError("TIMEOUT", message);
+        const reason = await reasonNow(store, id, { brief: timeoutMs === 0 });
+        throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, reason);
       }
       await change.woken;
     } finally {
       change.stop();
     }
   }
+}
+
+/** `what` did not happen in time. */
+export function timeoutError(what: string, reason: string | undefined): PerdureError {
+  if (reason === undefined) return new PerdureError("TIMEOUT", `${what}.`);
+  return new PerdureError("TIMEOUT", `${what}: ${reason}.`, { reason });
 }
 
 function nextChange(

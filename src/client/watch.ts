@@ -8,13 +8,13 @@
 
 import { isTerminalStatus, type InstanceRecord, type TaskRecord } from "../core/provider/index.ts";
 import { Changes } from "./changes.ts";
+import { describeRecord } from "./describe.ts";
 import type { InstanceInfo } from "./instance-info.ts";
 import type { Store } from "./store.ts";
 
 export async function* watchInstance(
   store: Store,
   id: string,
-  describe: (record: InstanceRecord, tasks: readonly TaskRecord[]) => Promise<InstanceInfo>,
   signal?: AbortSignal,
 ): AsyncGenerator<InstanceInfo, void, undefined> {
   let told = "";
@@ -33,7 +33,7 @@ export async function* watchInstance(
       const state = visibleState(record, tasks);
       if (state !== told) {
         told = state;
-        yield await describe(record, tasks);
+        yield await describeRecord(store, record, tasks);
       }
       if (isTerminalStatus(record.status)) return;
       // Until its number is known its turns are not heard of: then there is another look.

@@ -8,7 +8,7 @@ export interface AwaitingInstance {
   readonly status: string;
   readonly waitingFor: readonly AwaitedThing[];
 }
-interface AwaitedThing {
+export interface AwaitedThing {
   readonly kind: string;
   readonly name?: string;
   readonly internal?: boolean;
@@ -20,15 +20,15 @@ export function whyNotAwaited(instance: AwaitingInstance, event: string): string
   const isAwaited = waitingFor.some(({ kind, name }) => kind === "event" && name === event);
   if (isAwaited || status === "pending") return undefined;
   return (
-    `${id} does not wait for the event "${event}" now. ${waitsText(waitingFor)} ` +
+    `${id} does not wait for the event "${event}" now. It ${waitsText(waitingFor)}. ` +
     `"${event}" stays unread until the code waits for it.`
   );
 }
 
-/** Events first: one of them may be the name that was meant. */
-function waitsText(waitingFor: readonly AwaitedThing[]): string {
+/** A predicate such as `waits for the event "answer"`. Events hide other waits: an event is what a person can send. */
+export function waitsText(waitingFor: readonly AwaitedThing[]): string {
   const events = named(waitingFor.filter(isSendable));
-  if (events.length > 0) return `It waits for the ${list("event", events)}.`;
+  if (events.length > 0) return `waits for the ${list("event", events)}`;
   const kinds = ["activity", "step", "child"] as const;
   const work = kinds.flatMap((kind) => {
     const names = named(waitingFor.filter((wait) => wait.kind === kind));
@@ -36,7 +36,7 @@ function waitsText(waitingFor: readonly AwaitedThing[]): string {
   });
   const timer = waitingFor.some(({ kind }) => kind === "timer") ? ["a timer"] : [];
   const others = [...work, ...timer];
-  return others.length === 0 ? "It waits for no event." : `It waits for ${others.join(" and ")}.`;
+  return others.length === 0 ? "waits for nothing" : `waits for ${others.join(" and ")}`;
 }
 
 function isSendable({ kind, internal }: AwaitedThing): boolean {

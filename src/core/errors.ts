@@ -17,6 +17,9 @@ export const ERROR_CODES = {
   NOT_REGISTERED: "No orchestration, activity or flow of this name and version is registered.",
   DEFINITION_MISMATCH: "The registered flow is not the one that this instance was started with.",
   TIMEOUT: "The time given for the call was over before its outcome was known.",
+  BLOCKED: "The instance is blocked, and the call was not to wait for that to change.",
+  UNCLAIMED:
+    "No running worker can run the instance or its activities, and the call was not to wait for one.",
   CANCELLED: "The instance or the task was cancelled.",
   TERMINATED: "The instance was ended from outside, without running its code.",
   ORCHESTRATION_FAILED: "The orchestration's code threw, and the instance ended with that failure.",
@@ -53,6 +56,8 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export interface PerdureErrorOptions extends ErrorOptions {
   /** Where in a value the trouble is, such as `$.items[3].price`. */
   readonly path?: string;
+  /** Why the instance has not ended. */
+  readonly reason?: string;
 }
 
 const brand = brandOf("PerdureError");
@@ -66,11 +71,14 @@ export class PerdureError extends Error {
   readonly code: ErrorCode;
   /** Given with `VALUE_NOT_SERIALIZABLE`. */
   declare readonly path?: string;
+  /** Given with `TIMEOUT`, `BLOCKED` and `UNCLAIMED` where it is known: why the instance has not ended. */
+  declare readonly reason?: string;
 
   constructor(code: ErrorCode, message: string, options?: PerdureErrorOptions) {
     super(message, options);
     this.code = code;
     if (options?.path !== undefined) this.path = options.path;
+    if (options?.reason !== undefined) this.reason = options.reason;
   }
 }
 

@@ -13,7 +13,7 @@ export class CancelledError extends PerdureError {
   }
 
   declare readonly code: "CANCELLED";
-  readonly reason: string;
+  override readonly reason: string;
 
   constructor(reason: string, options?: ErrorOptions) {
     super("CANCELLED", `canceled: ${reason}`, options);

@@ -2,7 +2,8 @@
 
 import * as v from "valibot";
 import type { ForkOptions } from "../client/client.ts";
-import { parseDuration, type Duration } from "../core/duration.ts";
+import type { ResultOptions } from "../client/handle.ts";
+import { formatDuration, parseDuration } from "../core/duration.ts";
 import { isPerdureError, PerdureError } from "../core/errors.ts";
 import { fromFailure } from "../core/failure.ts";
 import { checkMembers } from "../core/known-members.ts";
@@ -13,10 +14,12 @@ import type { Schema } from "./parse.ts";
 import { value } from "./schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "./schemas/history.ts";
 import type { UnreadOptions } from "../client/unread.ts";
+import { checkWait, timeoutError, type WaitOptions } from "../client/waiting.ts";
 import {
   completedWork,
   execution,
   instance,
+  keyValue,
   outcome,
   started,
   statistics,
@@ -47,15 +50,14 @@ export class HttpHandle<O = unknown> {
   }
 
   /** Waits for the end and returns the value, or rejects with OrchestrationError. */
-  async result(
-    options: { timeout?: Duration; signal?: AbortSignal; execution?: number } = {},
-  ): Promise<O> {
-    checkMembers(options, { timeout: true, signal: true, execution: true }, "handle.result");
-    const { signal, execution: number } = options;
-    const found = await this.#until(options, `Instance "${this.id}" did not end`, async (query) => {
+  async result(options: ResultOptions = {}): Promise<O> {
+    const { execution: number, ...wait } = options;
+    checkWait(wait, "handle.result", { execution: true });
+    const what = `Instance "${this.id}" did not end`;
+    const found = await this.#until(wait, what, async (query) => {
       const asked = [...query, ...numbers({ execution: number })];
-      const answer = await this.#get(["result"], outcome, asked, signal);
-      return answer.ended ? answer : null;
+      const answer = await this.#get(["result"], outcome, asked, wait.signal);
+      return answer.ended ? { found: answer } : because(answer.reason);
     });
     if (found.error === undefined) return found.output as O; // typed by the definition
     const failure = failureFromHttp(found.error.failure);
@@ -116,13 +118,13 @@ export class HttpHandle<O = unknown> {
 
   /** Who did it is the token's owner. */
   cancel(reason?: string): Promise<void> {
-    return this.#post("cancel", why(reason));
+    return this.#post("cancel", because(reason));
   }
   terminate(reason?: string): Promise<void> {
-    return this.#post("terminate", why(reason));
+    return this.#post("terminate", because(reason));
   }
   pause(reason?: string): Promise<void> {
-    return this.#post("pause", why(reason));
+    return this.#post("pause", because(reason));
   }
   resume(): Promise<void> {
     return this.#post("resume", {});
@@ -188,10 +190,12 @@ export class HttpHandle<O = unknown> {
     return (await this.#get(["nodes", path], v.object({ node: v.exactOptional(node) }))).node;
   }
   /** Waits until a node of a flow has ended and returns its value, or rejects with its error. */
-  async nodeResult(path: string, options: { timeout?: Duration } = {}): Promise<unknown> {
+  async nodeResult(path: string, options: WaitOptions = {}): Promise<unknown> {
+    checkWait(options, "the result of a node");
     const found = await this.#until(options, `Node "${path}" did not end`, async (query) => {
-      const answer = await this.#get(["nodes", path, "result"], nodeOutcome, query);
-      return answer.ended ? answer : null;
+      const address = ["nodes", path, "result"];
+      const answer = await this.#get(address, nodeOutcome, query, options.signal);
+      return answer.ended ? { found: answer } : because(answer.reason);
     });
     if (found.failure === undefined) return found.output;
     throw fromFailure(failureFromHttp(found.failure));
@@ -206,35 +210,42 @@ export class HttpHandle<O = unknown> {
       return items.map(({ key, value: held }) => [key, held] as const);
     },
     /** Waits until the key is there. */
-    waitFor: async (key: string, options: { timeout?: Duration } = {}): Promise<unknown> => {
+    waitFor: async (key: string, options: WaitOptions = {}): Promise<unknown> => {
+      checkWait(options, "handle.kv.waitFor");
       const what = `Instance "${this.id}" did not set the key "${key}"`;
       const found = await this.#until(options, what, async (query) => {
-        const answer = await this.#key(key, query);
-        return answer.found ? answer : null;
+        const answer = await this.#key(key, query, options.signal);
+        return answer.found ? { found: answer } : because(answer.reason);
       });
       return found.value;
     },
   };
 
-  /** Asks again and again, each time for as long as a request may wait, until there is something. */
-  async #until<T>(
-    options: { readonly timeout?: Duration },
+  /** Repeats the request, each time for as long as one request may wait, until there is something. */
+  async #until<T extends object>(
+    options: WaitOptions,
     what: string,
-    ask: (query: Query) => Promise<T | null>,
+    ask: (query: Query) => Promise<Found<T> | NotYet>,
   ): Promise<T> {
-    const timeoutMs = options.timeout === undefined ? Infinity : parseDuration(options.timeout);
+    const { timeout, onBlocked } = options;
+    const timeoutMs = timeout === undefined ? Infinity : parseDuration(timeout, "timeout");
     const until = performance.now() + timeoutMs;
+    const stuck: Query = onBlocked === undefined ? [] : [["onBlocked", onBlocked]];
     for (;;) {
       const leftMs = Math.max(0, Math.min(POLL_MS, until - performance.now()));
-      const found = await ask([["timeout", String(Math.ceil(leftMs))]]);
-      if (found !== null) return found;
-      if (performance.now() >= until) throw new PerdureError("TIMEOUT", `${what} in time.`);
+      const answer = await ask([["timeout", String(Math.ceil(leftMs))], ...stuck]);
+      if (answer.found !== undefined) return answer.found;
+      if (performance.now() < until) continue;
+      throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, answer.reason);
     }
   }
 
-  #key(key: string, query: Query = []): Promise<{ found: boolean; value?: unknown }> {
-    const answer = v.object({ found: v.boolean(), value: v.exactOptional(value) });
-    return this.#get(["kv", key], answer, query);
+  #key(
+    key: string,
+    query: Query = [],
+    signal?: AbortSignal,
+  ): Promise<v.InferOutput<typeof keyValue>> {
+    return this.#get(["kv", key], keyValue, query, signal);
   }
 
   #get<S extends Schema>(
@@ -253,7 +264,17 @@ export class HttpHandle<O = unknown> {
   }
 }
 
-function why(reason: string | undefined): object {
+interface Found<T> {
+  readonly found: T;
+  readonly reason?: never;
+}
+/** An answer without what was asked for, and why. */
+interface NotYet {
+  readonly found?: never;
+  readonly reason?: string;
+}
+
+function because(reason: string | undefined): NotYet {
   return reason === undefined ? {} : { reason };
 }
 

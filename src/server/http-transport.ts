@@ -154,9 +154,12 @@ async function errorOf(response: Response): Promise<Error> {
       `The server answered ${response.status}.`,
     );
   }
-  const { code, detail, path } = parsed.output;
+  const { code, detail, path, reason } = parsed.output;
   if (!isErrorCode(code)) return new HttpProblemError(response.status, code, detail);
-  return new PerdureError(code, detail, path === undefined ? {} : { path });
+  return new PerdureError(code, detail, {
+    ...(path === undefined ? {} : { path }),
+    ...(reason === undefined ? {} : { reason }),
+  });
 }
 
 function isErrorCode(code: string): code is ErrorCode {

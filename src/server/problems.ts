@@ -38,6 +38,8 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
   NOT_REGISTERED: 409,
   DEFINITION_MISMATCH: 409,
   TIMEOUT: 504,
+  BLOCKED: 409,
+  UNCLAIMED: 409,
   CANCELLED: 409,
   TERMINATED: 409,
   ORCHESTRATION_FAILED: 409,
@@ -73,6 +75,8 @@ export interface Problem {
   readonly detail: string;
   /** Where in a value the trouble is. */
   readonly path?: string;
+  /** Why the instance has not ended. */
+  readonly reason?: string;
 }
 
 /** Thrown on the way to an answer; becomes the problem it names. */
@@ -102,7 +106,8 @@ export function problemOf(error: unknown): Problem {
   const title = ERROR_CODES[error.code];
   const detail = status >= 500 && error.code !== "TIMEOUT" ? title : error.message;
   const path = error.path === undefined ? {} : { path: error.path };
-  return { ...head(error.code, status, title), detail, ...path };
+  const reason = error.reason === undefined ? {} : { reason: error.reason };
+  return { ...head(error.code, status, title), detail, ...path, ...reason };
 }
 
 /** Whether the log should hold the error itself: the answer does not. */

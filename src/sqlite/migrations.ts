@@ -87,7 +87,8 @@ function missing(path: string, version: number): PerdureError {
       ? "has no tables of Perdure"
       : `has schema version ${version}, and this Perdure needs ${SCHEMA_VERSION}`;
   const names = FILES.slice(version).join(", ");
-  return new PerdureError("STORE_INVALID", `${path} ${what}. Missing: ${names}.`);
+  const way = 'Run perdure migrate, or open with migrate: "apply".';
+  return new PerdureError("STORE_INVALID", `${path} ${what}. Missing: ${names}. ${way}`);
 }
 
 function createMeta(database: DatabaseSync, now: number): void {

@@ -91,7 +91,7 @@ describe("perdure start", () => {
     expect(again).toMatchObject({ code: 0 });
     const taken = await project.run("start wait --id a");
     expect(taken).toMatchObject({ code: 4 });
-    expect(taken.stderr).toContain("INSTANCE_EXISTS");
+    expect(taken.stderr).toContain("an --on-conflict policy. (INSTANCE_EXISTS)");
     await perdure.close({ graceMs: 0 });
   });
 
@@ -102,6 +102,11 @@ describe("perdure start", () => {
       [["start", "wait", "--input", "{"], /--input is not JSON/],
       [["start", "wait", "--input", "@nothing.json"], /ENOENT/],
       [["start", "wait", "--on-conflict", "replace"], /one of fail, useExisting/],
+      [
+        ["start", "wait", "--on-blocked", "fail"],
+        /--on-blocked must be one of wait, throw; got "fail"/,
+      ],
+      [["start", "wait", "--delay", "1s", "--at", "2030-01-01"], /Give --delay or --at, not both/],
       [["start", "wait", "--delay", "soon"], /is not a duration/],
       [["start", "wait", "--at", "soon"], /date such as/],
       [["start", "wait", "--priority", "9"], /at most 5/],
@@ -122,7 +127,7 @@ describe("perdure start", () => {
     await perdure.close();
   });
 
-  test("--wait prints the result, or why there is none, and exits with 6, 7 or 130", async () => {
+  test("--wait prints the result, or why there is none, and exits with 6, 7, 11 or 130", async () => {
     const project = new Project({ "perdure.config.ts": CONFIG });
     const worker = project.start("worker");
     await worker.says(/worker ready/);
@@ -133,11 +138,17 @@ describe("perdure start", () => {
     const bad = await project.run("start fail --wait --id f");
     expect(bad).toMatchObject({ code: 6, stdout: "" });
     expect(bad.stderr).toMatch(/✗ f failed: ActivityError: bank says no\n.*perdure\.config\.ts/s);
-    const never = await project.run("start nobody --wait --timeout 100ms");
+    const never = await project.run("start nobody --wait --timeout 100ms --id m");
     expect(never).toMatchObject({ code: 7, stdout: "" });
+    const why = 'no running worker registers orchestration "nobody". More: perdure get m';
+    expect(never.stderr).toContain(`! Instance "m" did not end: ${why}\n`);
+    expect(never.stderr).toMatch(/error: Instance "m" did not end within \d+ms: no running worker/);
+    expect(never.stderr).not.toContain("()");
+    const refused = await project.run("start nobody --wait --on-blocked throw --id o");
+    expect(refused).toMatchObject({ code: 11, stdout: "" });
+    expect(refused.stderr).toMatch(/^error: Instance "o" did not end: .*get o \(UNCLAIMED\)\n$/);
     const waiting = project.start("start nobody --wait --id n");
-    const client = await project.client();
-    await until(() => client.get("n").exists());
+    await waiting.says(/! Instance "n" did not end: no running worker/);
     waiting.kill("SIGINT");
     expect(await waiting.ended).toBe(130);
     worker.kill("SIGTERM");
@@ -183,9 +194,10 @@ describe("an event that the instance does not wait for", () => {
     expect(sent).toMatchObject({ code: 0, stdout: "✓ answr sent to h1\n" });
     expect(sent.stderr).toBe(
       '! h1 does not wait for the event "answr" now. It waits for the event "answer". ' +
-        '"answr" stays unread until the code waits for it. "perdure get h1" shows it.\n',
+        '"answr" stays unread until the code waits for it. perdure get h1 shows it.\n',
     );
     const json = await project.run("raise h1 answr --json");
+    expect(json.stderr).toBe("");
     expect(json.json()).toMatchObject({
       id: "h1",
       event: "answr",
@@ -262,7 +274,9 @@ test("restart and fork begin anew, from the beginning or from the middle", async
   expect(fork.json()).toEqual({ id: "copy", source: "a", beforeSequence: 3 });
   await perdure.client.get("copy").raise("go", "second");
   expect(await perdure.client.get("copy").result()).toEqual({ input: 1, data: "second" });
-  expect(await project.run("fork a --before 99")).toMatchObject({ code: 2 });
+  const far = await project.run("fork a --before 99");
+  expect(far).toMatchObject({ code: 2 });
+  expect(far.stderr).toMatch(/^error: --before is from 2 to /);
   expect(await project.run("fork a --before 3 --as copy")).toMatchObject({ code: 4 });
   expect((await project.run("fork a")).stderr).toContain("--before");
   await perdure.close({ graceMs: 0 });

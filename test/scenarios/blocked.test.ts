@@ -1,7 +1,12 @@
 // Blocked instances: what they say, what they keep, what ends them (semantics 5, 6, 19a).
 
 import { expect } from "vitest";
-import { activity, orchestration, type OrchestrationContext } from "../../src/index.ts";
+import {
+  activity,
+  isPerdureError,
+  orchestration,
+  type OrchestrationContext,
+} from "../../src/index.ts";
 import { scenario } from "./support/scenario.ts";
 
 const a = activity("a", (x: string) => `a(${x})`);
@@ -146,6 +151,116 @@ scenario("ctx used after its turn, by somebody who kept it, is refused and recor
       expect(() => leaked?.()).toThrow(expect.objectContaining({ code: "FOREIGN_AWAIT" }));
       await t.advance("1m"); // the coroutine was let go for its long sleep: nothing is spoilt
       expect(await t.result(handle)).toBe("done");
+    },
+  };
+});
+
+const errorOf = (error: unknown): unknown =>
+  isPerdureError(error) ? `${error.code}: ${error.message}` : error;
+
+scenario(
+  "result with onBlocked: throw rejects with BLOCKED and the reason, at once or later",
+  () => {
+    const right = orchestration("main", async (ctx) => {
+      await ctx.run(a, "1");
+      await ctx.sleep("1m");
+    });
+    const wrong = orchestration("main", async (ctx) => {
+      await ctx.run(b, "1");
+    });
+    return {
+      register: [a, b, right],
+      blocked: ["i"],
+      run: async (t) => {
+        const handle = await t.client.start(right, undefined, { id: "i" });
+        await t.settle();
+        const early = handle.result({ onBlocked: "throw" }).catch(errorOf);
+        await t.deploy([a, b, wrong]);
+        await t.advance("1m");
+        const blocked =
+          /^BLOCKED: Instance "i" did not end: it is blocked by NONDETERMINISM: .*a.*b/s;
+        expect(await early).toMatch(blocked);
+        expect(await handle.result({ onBlocked: "throw" }).catch(errorOf)).toMatch(blocked);
+        const { blocked: block } = await handle.describe();
+        const reason = `it is blocked by NONDETERMINISM: ${block?.message.replace(/\.$/, "")}`;
+        await expect(handle.result({ onBlocked: "throw" })).rejects.toMatchObject({ reason });
+        const late = handle.result({ timeout: "5s" }).catch(errorOf);
+        await t.advance("5s");
+        expect(await late).toBe(`TIMEOUT: Instance "i" did not end within 5s: ${reason}.`);
+        const once = await handle.result({ timeout: 0 }).catch(errorOf);
+        expect(once).toBe(`TIMEOUT: Instance "i" did not end within 0ms: ${reason}.`);
+        const key = await handle.kv.waitFor("k", { onBlocked: "throw" }).catch(errorOf);
+        expect(key).toBe(`BLOCKED: Instance "i" did not set the key "k": ${reason}.`);
+      },
+    };
+  },
+);
+
+scenario("result with onBlocked: throw rejects with UNCLAIMED while no worker can go on", () => {
+  const lonely = orchestration("lonely", async (ctx) => ctx.run("missing", 1));
+  const patient = orchestration("patient", async (ctx) =>
+    ctx.race([ctx.run("missing", 1), ctx.event("go")]),
+  );
+  const missing = activity("missing", (n: number) => n);
+  return {
+    register: [lonely, patient],
+    run: async (t) => {
+      const orphan = await t.client.start("orphan", undefined, { id: "o" });
+      const why = 'no running worker registers orchestration "orphan"';
+      const options = { onBlocked: "throw" } as const;
+      const refused = `UNCLAIMED: Instance "o" did not end: ${why}.`;
+      expect(await orphan.result(options).catch(errorOf)).toBe(refused);
+      const once = await orphan.result({ timeout: 0 }).catch(errorOf);
+      expect(once).toBe(`TIMEOUT: Instance "o" did not end within 0ms: ${why}.`);
+
+      const handle = await t.client.start(lonely, undefined, { id: "l" });
+      const early = handle.result(options).catch(errorOf);
+      await t.settle();
+      await t.advance("1s");
+      const unclaimed = 'no running worker registers activity "missing"';
+      expect(await early).toBe(`UNCLAIMED: Instance "l" did not end: ${unclaimed}.`);
+
+      const other = await t.client.start(patient, undefined, { id: "p" });
+      await t.settle();
+      const waiting = other.result(options); // the event may still come
+      await t.advance("5s");
+      await other.raise("go");
+      await waiting;
+
+      const patientResult = handle.result({ onBlocked: "wait" });
+      await t.deploy([lonely, patient, missing]);
+      expect(await patientResult).toBe(1);
+      await orphan.terminate();
+    },
+  };
+});
+
+scenario("a timeout says what the instance waits for, or that it is paused", () => {
+  const main = orchestration("main", async (ctx) => {
+    await ctx.event("go");
+    await ctx.sleep("1h");
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "i" });
+      const late = async () => {
+        const result = handle.result({ timeout: "5s" }).catch(errorOf);
+        await t.advance("5s");
+        return result;
+      };
+      const start = 'TIMEOUT: Instance "i" did not end within 5s: ';
+      await t.settle();
+      expect(await late()).toBe(`${start}it waits for the event "go".`);
+      await handle.pause("lunch");
+      expect(await late()).toBe(`${start}it is paused: lunch.`);
+      await handle.resume();
+      await handle.raise("go");
+      await t.settle();
+      expect(await late()).toBe(`${start}it waits for a timer.`);
+      const wrong = { onBlocked: "fail" as "throw" };
+      expect(await handle.result(wrong).catch(errorOf)).toMatch(/^INVALID_ARGUMENT: onBlocked/);
+      await handle.terminate();
     },
   };
 });

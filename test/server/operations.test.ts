@@ -57,6 +57,37 @@ test("the work that a restart repeats is listed", async () => {
   });
 });
 
+test("a wait says why it is in vain, and ends early with onBlocked: throw", async () => {
+  const { perdure, as } = await openScene();
+  const client = as("operator");
+  const handle = await client.start("orphan", null, { id: "o" });
+  const why = 'no running worker registers orchestration "orphan"';
+  await expect(handle.result({ onBlocked: "throw" })).rejects.toMatchObject({
+    code: "UNCLAIMED",
+    message: `Instance "o" did not end: ${why}.`,
+    reason: why,
+  });
+  await expect(handle.kv.waitFor("k", { onBlocked: "throw" })).rejects.toMatchObject({
+    code: "UNCLAIMED",
+  });
+  await expect(handle.nodeResult("n", { onBlocked: "throw" })).rejects.toMatchObject({
+    code: "UNCLAIMED",
+  });
+  await expect(handle.result({ timeout: 20 })).rejects.toMatchObject({
+    code: "TIMEOUT",
+    message: `Instance "o" did not end within 20ms: ${why}.`,
+    reason: why,
+  });
+  await expect(handle.result({ timeout: 0 })).rejects.toMatchObject({ reason: why });
+  const wrong = { onBlocked: "fail" as "throw" };
+  await expect(handle.result(wrong)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  const waiting = await client.start(worker, 4, { id: "w" });
+  await untilWaiting(perdure, "w");
+  await expect(waiting.result({ timeout: 20 })).rejects.toMatchObject({
+    reason: 'it waits for the event "go"',
+  });
+});
+
 test("a start takes a delay, a moment, first events and a conflict policy", async () => {
   const { as } = await openScene();
   const client = as("operator");

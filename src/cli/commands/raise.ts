@@ -45,8 +45,10 @@ export function addRaise(program: Program): void {
       const warning = before === undefined ? undefined : whyNotAwaited(before, event);
       const kept = before === undefined ? `; it is kept until ${id} is started` : "";
       if (options.json === true) cli.out.document({ id, event, ...member("warning", warning) });
-      else cli.out.line(green("✓ "), `${event} sent to ${id}${kept}`);
-      if (warning !== undefined) cli.err.line(yellow(`! ${warning} "perdure get ${id}" shows it.`));
+      else {
+        cli.out.line(green("✓ "), `${event} sent to ${id}${kept}`);
+        if (warning !== undefined) cli.err.line(yellow(`! ${warning} perdure get ${id} shows it.`));
+      }
       return 0;
     },
   )

@@ -4,6 +4,7 @@
 
 import type { Handle } from "../../client/handle.ts";
 import type { StartOptions } from "../../client/client.ts";
+import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import { validate } from "../../core/standard-schema.ts";
 import { Registry } from "../../runtime/registry.ts";
 import { instanceToHttp } from "../../server/wire/instance.ts";
@@ -14,7 +15,7 @@ import { collectWhole, parsePairs } from "../filter-options.ts";
 import { tellEnding } from "../ending-text.ts";
 import { Interruption } from "../interrupt.ts";
 import { wholeNumber } from "../numbers.ts";
-import { green } from "../screen.ts";
+import { green, yellow } from "../screen.ts";
 import { Session } from "../session.ts";
 import { parseMoment, parseTimeSpan } from "../times.ts";
 import { parseValue, showValue, VALUE_FORMS } from "../values.ts";
@@ -32,6 +33,7 @@ interface StartCommandOptions {
   readonly requestId?: string;
   readonly wait?: true;
   readonly timeout?: string;
+  readonly onBlocked?: string;
 }
 
 export function addStart(program: Program): void {
@@ -54,13 +56,16 @@ export function addStart(program: Program): void {
       const startOptions = await optionsOf(call);
       const timeout =
         options.timeout === undefined ? undefined : parseTimeSpan("--timeout", options.timeout);
+      const onBlocked = choiceOf("--on-blocked", options.onBlocked ?? "wait", ON_BLOCKED);
       await using session = await Session.open(call);
       const checked = await checkInput(session.config, name, options.ofVersion, input);
       // From before it is there for others to see: who interrupts the wait is told so, however early.
       using interruption = options.wait === true ? new Interruption() : null;
       const handle = await session.client.start(name, checked, startOptions);
       if (interruption !== null) {
-        return await waitForEnd(call, session, handle, { timeout, interruption });
+        const { signal } = interruption;
+        const outcome = await outcomeOf(call, handle, { timeout, onBlocked, signal });
+        return interruption.code ?? (await tellOutcome(call, session, handle, outcome));
       }
       if (options.json === true) cli.out.document({ id: handle.id });
       else if (cli.out.isTerminal) cli.out.line(green("✓ "), `${handle.id} started`);
@@ -79,7 +84,8 @@ export function addStart(program: Program): void {
     .option("--event <name=json>", "in its mailbox from the start; may be repeated", collectWhole)
     .option("--request-id <id>", "a repeated command with the same id starts once")
     .option("--wait", "wait for its end and print the result")
-    .option("--timeout <duration>", "how long to wait at most");
+    .option("--timeout <duration>", "how long to wait at most")
+    .option("--on-blocked <wait|throw>", "whether to wait on if it is blocked or has no worker");
 }
 
 async function optionsOf({ options }: Call<StartCommandOptions>): Promise<StartOptions> {
@@ -87,7 +93,9 @@ async function optionsOf({ options }: Call<StartCommandOptions>): Promise<StartO
   return {
     ...(id === undefined ? {} : { id }),
     ...(ofVersion === undefined ? {} : { version: ofVersion }),
-    ...(onConflict === undefined ? {} : { onConflict: conflictOf(onConflict) }),
+    ...(onConflict === undefined
+      ? {}
+      : { onConflict: choiceOf("--on-conflict", onConflict, POLICIES) }),
     ...(delay === undefined ? {} : { delay: parseTimeSpan("--delay", delay) }),
     ...(at === undefined ? {} : { at: parseMoment("--at", at) }),
     ...(priority === undefined ? {} : { priority }),
@@ -99,13 +107,13 @@ async function optionsOf({ options }: Call<StartCommandOptions>): Promise<StartO
 
 const POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as const;
 
-function conflictOf(word: string): (typeof POLICIES)[number] {
-  const found = POLICIES.find((policy) => policy === word);
+const ON_BLOCKED = ["wait", "throw"] as const;
+
+function choiceOf<Word extends string>(option: string, word: string, words: readonly Word[]): Word {
+  const found = words.find((one) => one === word);
   if (found !== undefined) return found;
-  throw new CliError(
-    "USAGE",
-    `--on-conflict is one of ${POLICIES.join(", ")}, not ${JSON.stringify(word)}.`,
-  );
+  const message = `${option} must be one of ${words.join(", ")}; got ${JSON.stringify(word)}.`;
+  throw new CliError("USAGE", message);
 }
 
 function eventOf(text: string): { name: string; data?: unknown } {
@@ -132,26 +140,51 @@ async function checkInput(
   return schema === undefined ? input : validate(schema, input, `input of "${name}"`);
 }
 
-async function waitForEnd(
+interface WaitingOptions {
+  readonly timeout: number | undefined;
+  readonly onBlocked: "wait" | "throw";
+  readonly signal: AbortSignal;
+}
+
+/** Undefined: the instance completed. While it cannot continue, one line on standard error says why. */
+async function outcomeOf(
+  { cli, options }: Call<StartCommandOptions>,
+  handle: Handle,
+  { timeout = Infinity, onBlocked, signal }: WaitingOptions,
+): Promise<Error | undefined> {
+  const until = performance.now() + timeout;
+  const wait = (how: "wait" | "throw"): Promise<Error | undefined> => {
+    const left = { timeout: Math.max(0, until - performance.now()) };
+    const bound = timeout === Infinity ? {} : left;
+    return handle.result({ signal, onBlocked: how, ...bound }).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+  };
+  const first = await wait("throw");
+  const isStuck = isPerdureError(first, "BLOCKED") || isPerdureError(first, "UNCLAIMED");
+  if (!isStuck || onBlocked === "throw") return first;
+  if (options.json !== true) cli.err.line(yellow(`! ${withHint(first, handle.id).message}`));
+  return wait("wait");
+}
+
+async function tellOutcome(
   { cli, options }: Call<StartCommandOptions>,
   session: Session,
   handle: Handle,
-  {
-    timeout,
-    interruption,
-  }: { readonly timeout: number | undefined; readonly interruption: Interruption },
+  outcome: Error | undefined,
 ): Promise<ExitCode> {
-  const { signal } = interruption;
-  const isOver = handle.result({ signal, ...(timeout === undefined ? {} : { timeout }) }).then(
-    () => true,
-    (error: unknown) => error,
-  );
-  const outcome = await isOver;
-  if (interruption.code !== undefined) return interruption.code;
   const info = await handle.describe();
-  if (outcome !== true && info.error === undefined) throw outcome;
+  if (outcome !== undefined && info.error === undefined) throw withHint(outcome, handle.id);
   if (options.json === true) cli.out.document(instanceToHttp(info, session.codec));
   else if (info.error === undefined) cli.out.line(showValue(info.output, Infinity));
   else tellEnding(cli.err, handle.id, info.error);
   return info.error === undefined ? 0 : 6;
+}
+
+/** An error about an instance that has not ended names the command that shows it. */
+function withHint(error: Error, id: string): Error {
+  if (!isPerdureError(error) || error.reason === undefined) return error;
+  const { code, message, reason } = error;
+  return new PerdureError(code, `${message} More: perdure get ${id}`, { reason });
 }

@@ -7,12 +7,11 @@ import { toFailure } from "../../core/failure.ts";
 import { CancelledError } from "../../core/outcome-errors.ts";
 import { TaskError } from "../../core/task-errors.ts";
 import { answers } from "../route.ts";
-import { queryDuration } from "../schemas/common.ts";
 import { node, nodeOutcome } from "../schemas/node.ts";
 import { toHttp } from "../values.ts";
 import { failureToHttp } from "../wire/failure.ts";
 import { member } from "../wire/instance.ts";
-import { waiting } from "./waiting.ts";
+import { reasonOf, waitQuery, waiting, WAIT_ERRORS } from "./waiting.ts";
 
 const row = {
   method: "GET",
@@ -50,18 +49,18 @@ export const nodeRoutes = [
     path: "/instances/:id/nodes/:node/result",
     operation: "awaitNode",
     summary: "What a flow's node gave; waits for it up to `timeout`.",
-    query: v.strictObject({ timeout: v.exactOptional(queryDuration) }),
+    query: v.strictObject(waitQuery),
     answer: nodeOutcome,
-    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED", "STREAMS_EXHAUSTED"],
+    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED", ...WAIT_ERRORS],
     patient: true,
     run: async (call) => {
       const { params, query, services } = call;
       const handle = services.client.get(params.id).node(params.node);
       try {
-        const output = await waiting(call, query.timeout, (wait) => handle.result(wait));
+        const output = await waiting(call, query, (wait) => handle.result(wait));
         return { ended: true, ...member("output", toHttp(output)) };
       } catch (error) {
-        if (isPerdureError(error, "TIMEOUT")) return { ended: false };
+        if (isPerdureError(error, "TIMEOUT")) return { ended: false, ...reasonOf(error) };
         if (!(error instanceof TaskError || error instanceof CancelledError)) throw error;
         return { ended: true, failure: failureToHttp(toFailure(error), defaultCodec) };
       }

@@ -3,13 +3,13 @@
 //        and ends when its caller leaves or loses its access.
 
 import * as v from "valibot";
-import type { Duration } from "../../core/duration.ts";
+import type { WaitOptions } from "../../client/waiting.ts";
 import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import { OrchestrationError } from "../../core/outcome-errors.ts";
 import { watchAccess } from "../access-watch.ts";
 import { answers, type CallBase } from "../route.ts";
-import { queryDuration, queryWhole, value } from "../schemas/common.ts";
-import { outcome } from "../schemas/instance.ts";
+import { queryDuration, queryWhole } from "../schemas/common.ts";
+import { keyValue, outcome } from "../schemas/instance.ts";
 import { toHttp } from "../values.ts";
 import { endingToHttp } from "../wire/failure.ts";
 import { member } from "../wire/instance.ts";
@@ -17,28 +17,33 @@ import { byId } from "./instances.ts";
 
 const tag = "inspection";
 
+/** How long to wait, and what to do while the instance cannot continue. */
+export const waitQuery = {
+  timeout: v.exactOptional(queryDuration),
+  onBlocked: v.exactOptional(v.picklist(["wait", "throw"])),
+};
+export const WAIT_ERRORS = ["BLOCKED", "UNCLAIMED", "STREAMS_EXHAUSTED"] as const;
+
 export const waitingRoutes = [
   answers({
     method: "GET",
     path: "/instances/:id/result",
     operation: "awaitResult",
-    summary: "How the instance ended; waits for it up to `timeout`. 0, the default, looks once.",
+    summary:
+      "How the instance ended; waits for it up to `timeout`. 0, the default, looks once. `reason`: why it has not ended.",
     tag,
     role: "viewer",
     params: byId,
-    query: v.strictObject({
-      timeout: v.exactOptional(queryDuration),
-      execution: v.exactOptional(queryWhole({ min: 1 })),
-    }),
+    query: v.strictObject({ ...waitQuery, execution: v.exactOptional(queryWhole({ min: 1 })) }),
     answer: outcome,
-    errors: ["INSTANCE_NOT_FOUND", "STREAMS_EXHAUSTED"],
+    errors: ["INSTANCE_NOT_FOUND", ...WAIT_ERRORS],
     patient: true,
     run: async (call) => {
       const { params, query, services } = call;
       const handle = services.client.get(params.id);
       const execution = query.execution === undefined ? {} : { execution: query.execution };
       try {
-        const output = await waiting(call, query.timeout, (wait) =>
+        const output = await waiting(call, query, (wait) =>
           handle.result({ ...wait, ...execution }),
         );
         return { ended: true, ...member("output", toHttp(output)) };
@@ -46,7 +51,7 @@ export const waitingRoutes = [
         if (error instanceof OrchestrationError) {
           return { ended: true, error: endingToHttp(error, services.codec) };
         }
-        if (isPerdureError(error, "TIMEOUT")) return { ended: false };
+        if (isPerdureError(error, "TIMEOUT")) return { ended: false, ...reasonOf(error) };
         throw error;
       }
     },
@@ -59,18 +64,18 @@ export const waitingRoutes = [
     tag,
     role: "viewer",
     params: v.object({ id: v.string(), key: v.string() }),
-    query: v.strictObject({ timeout: v.exactOptional(queryDuration) }),
-    answer: v.object({ found: v.boolean(), value: v.exactOptional(value) }),
-    errors: ["INSTANCE_NOT_FOUND", "STREAMS_EXHAUSTED"],
+    query: v.strictObject(waitQuery),
+    answer: keyValue,
+    errors: ["INSTANCE_NOT_FOUND", ...WAIT_ERRORS],
     patient: true,
     run: async (call) => {
       const { params, query, services } = call;
       const { kv } = services.client.get(params.id);
       try {
-        const held = await waiting(call, query.timeout, (wait) => kv.waitFor(params.key, wait));
+        const held = await waiting(call, query, (wait) => kv.waitFor(params.key, wait));
         return { found: true, ...member("value", toHttp(held)) };
       } catch (error) {
-        if (isPerdureError(error, "TIMEOUT")) return { found: false };
+        if (isPerdureError(error, "TIMEOUT")) return { found: false, ...reasonOf(error) };
         throw error;
       }
     },
@@ -80,21 +85,20 @@ export const waitingRoutes = [
 /** Waits in a stream's slot, no longer than the server allows. */
 export async function waiting<T>(
   call: CallBase,
-  timeoutMs: number | undefined,
-  wait: (options: { timeout: Duration; signal: AbortSignal }) => Promise<T>,
+  { timeout = 0, ...stuck }: { timeout?: number; onBlocked?: "wait" | "throw" },
+  wait: (options: WaitOptions) => Promise<T>,
 ): Promise<T> {
   const { services, caller, request } = call;
-  const timeout = timeoutMs ?? 0;
   const { waitMs } = services.settings.limits;
   if (timeout > waitMs) {
     const message = `timeout is at most ${waitMs} milliseconds; ask again to wait for longer.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
-  if (timeout === 0) return wait({ timeout, signal: request.signal });
+  if (timeout === 0) return wait({ timeout, signal: request.signal, ...stuck });
   const slot = services.slots.stream(caller.name, request.signal);
   void watchAccess(call, slot);
   try {
-    return await wait({ timeout, signal: slot.signal });
+    return await wait({ timeout, signal: slot.signal, ...stuck });
   } catch (error) {
     if (!slot.signal.aborted) throw error;
     await services.access.callerOf(request, call.facts.port); // throws if the access was revoked
@@ -102,4 +106,9 @@ export async function waiting<T>(
   } finally {
     slot.release();
   }
+}
+
+/** Why the wait was in vain, for the answer. */
+export function reasonOf({ reason }: PerdureError): { reason?: string } {
+  return reason === undefined ? {} : { reason };
 }

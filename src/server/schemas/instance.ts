@@ -142,10 +142,18 @@ export const change = v.object({ ids: v.array(v.string()), all: v.boolean() });
 
 /** An instance's outcome, as far as it has one. */
 export const outcome = v.variant("ended", [
-  v.object({ ended: v.literal(false) }),
+  v.object({ ended: v.literal(false), reason: v.exactOptional(v.string()) }),
   v.object({
     ended: v.literal(true),
     output: v.exactOptional(value),
     error: v.exactOptional(ending),
   }),
 ]);
+
+/** One key of an instance, as far as it is there. */
+export const keyValue = v.object({
+  found: v.boolean(),
+  value: v.exactOptional(value),
+  /** Why it is not there yet. */
+  reason: v.exactOptional(v.string()),
+});

@@ -17,7 +17,7 @@ export const node = v.object({
 });
 
 export const nodeOutcome = v.variant("ended", [
-  v.object({ ended: v.literal(false) }),
+  v.object({ ended: v.literal(false), reason: v.exactOptional(v.string()) }),
   v.object({
     ended: v.literal(true),
     output: v.exactOptional(value),

@@ -9,4 +9,5 @@ export const problem = v.object({
   code: v.string(),
   detail: v.string(),
   path: v.exactOptional(v.string()),
+  reason: v.exactOptional(v.string()),
 });

@@ -6,7 +6,8 @@
 import type { Client } from "../../client/client.ts";
 import { Handle, type ResultOptions } from "../../client/handle.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/instance-info.ts";
-import { parseDuration } from "../../core/duration.ts";
+import { timeoutError } from "../../client/waiting.ts";
+import { formatDuration, parseDuration } from "../../core/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { progress, type Chance } from "./chances.ts";
@@ -68,7 +69,8 @@ async function resultOf(
     try {
       return await plain({ ...given, timeout: 0 });
     } catch (error) {
-      if (!isPerdureError(error, "TIMEOUT") || clock.now() >= until) throw error;
+      if (!isPerdureError(error, "TIMEOUT")) throw error;
+      if (clock.now() >= until) throw await tooLate(client, handle.id, timeoutMs);
     }
     const target = (chance: Chance): number | null => {
       const next = chance.soon === "no" ? chance.at : (clock.nextTimerAt() ?? chance.at);
@@ -87,6 +89,11 @@ async function resultOf(
     if (timeoutMs !== Infinity) await options.step(() => until);
     else throw new PerdureError("TIMEOUT", await waitsForEver(client, handle.id));
   }
+}
+
+async function tooLate(client: Client, id: string, timeoutMs: number): Promise<PerdureError> {
+  const why = await reasons(client, await client.get(id).describe());
+  return timeoutError(`Instance "${id}" did not end within ${formatDuration(timeoutMs)}`, why);
 }
 
 async function waitsForEver(client: Client, id: string): Promise<string> {
