@@ -11,6 +11,17 @@ import type { OpenTask } from "./open-task.ts";
 import { cancelLeftovers } from "./run-cancel.ts";
 import type { Run } from "./run.ts";
 
+/** Events that an execution takes although its code does not wait for any (semantics 18a). */
+const TAKE_AHEAD = 16;
+
+/**
+ * Whether the events in the inbox stay there for now. An actor that runs an activity for each event would otherwise
+ * take its whole backlog into every execution's history, and put it back with `continueAsNew`.
+ */
+export function leavesEvents({ mailbox }: Run): boolean {
+  return !mailbox.isWaiting && mailbox.unreadCount >= TAKE_AHEAD;
+}
+
 /** Null: nothing to deliver. */
 export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
   if (message.damaged === true)

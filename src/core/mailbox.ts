@@ -11,6 +11,15 @@ export class Mailbox<Wait> {
   readonly #unread = new Map<string, { order: number; message: KeptMessage }[]>();
   readonly #waits = new Map<string, Wait[]>();
   #arrivals = 0;
+  #unreadCount = 0;
+
+  /** Whether the code waits for an event. */
+  get isWaiting(): boolean {
+    return this.#waits.size > 0;
+  }
+  get unreadCount(): number {
+    return this.#unreadCount;
+  }
 
   /** The wait that receives the message, or null when it is kept. */
   offer(message: KeptMessage): Wait | null {
@@ -24,6 +33,7 @@ export class Mailbox<Wait> {
     const unread = this.#unread.get(message.name);
     if (unread === undefined) this.#unread.set(message.name, [entry]);
     else unread.push(entry);
+    this.#unreadCount++;
     return null;
   }
 
@@ -32,6 +42,7 @@ export class Mailbox<Wait> {
     const unread = this.#unread.get(name);
     const entry = unread?.shift();
     if (entry === undefined) return null;
+    this.#unreadCount--;
     if (unread?.length === 0) this.#unread.delete(name);
     return entry.message;
   }

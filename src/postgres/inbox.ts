@@ -3,9 +3,9 @@
 //   I2. A key that an instance's inbox holds already is not stored again (B3). Kinds have keys of their own:
 //       the engine's are made by rule, a sender's are whatever he likes.
 //   I3. Only ready messages make an instance due; parked ones do not. Of the events that wait for a live instance the
-//       oldest is ready, or its start is; the others are parked behind it, and handed over with it. So neither the
-//       search for due instances nor continueAsNew costs more when more events wait. All events of an ended instance
-//       are parked: they can be read.
+//       oldest is ready, or its start is; the others are parked behind it, and handed over with it. A turn whose code
+//       takes no event now parks the oldest one too. So neither the search for due instances nor continueAsNew costs
+//       more when more events wait. All events of an ended instance are parked: they can be read.
 //   I4. Who writes to an inbox holds its instance's row, or takes away a task of it: so nothing is written to an
 //       instance that ends at the same moment. A user's transaction, which may do neither, writes arrivals instead.
 //   I5. The order of events is the order of their ids. Events that are put back get negative ids, the smallest one
@@ -227,6 +227,11 @@ export class Inbox {
   /** The oldest of the events that still wait makes its instance due (I3). */
   ready(pipeline: Pipeline, instances: readonly number[]): void {
     if (instances.length > 0) pipeline.add(this.#ready, [plain(instances)]);
+  }
+
+  /** The code of these takes no event now: none makes its instance due (I3). */
+  parkEvents(pipeline: Pipeline, instances: readonly number[]): void {
+    if (instances.length > 0) pipeline.add(this.#parkEvents, [plain(instances)]);
   }
 
   /**

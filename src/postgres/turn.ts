@@ -161,11 +161,14 @@ export class Turns {
       items.flatMap((item) => (item.state === null ? [] : [{ key: item.key, state: item.state }])),
     );
     ends.write(pipeline, items);
+    const going = sorted.filter(({ change }) => change.kind === "none");
+    inbox.parkEvents(
+      pipeline,
+      going.filter(({ waitingEvents }) => waitingEvents === "park").map(({ key }) => key),
+    );
     inbox.ready(
       pipeline,
-      sorted
-        .filter(({ consumed, change }) => consumed.length > 0 && change.kind === "none")
-        .map(({ key }) => key),
+      going.filter(readiesEvents).map(({ key }) => key),
     );
     inbox.put(
       pipeline,
@@ -238,6 +241,10 @@ export class Turns {
     }
     return refused;
   }
+}
+
+function readiesEvents({ waitingEvents, consumed }: TurnItem): boolean {
+  return waitingEvents === undefined ? consumed.length > 0 : waitingEvents === "ready";
 }
 
 export interface TurnParts {

@@ -48,6 +48,8 @@ export function failureTurn(
     at: options.at,
     replayed: 0,
     consumed: [],
+    leftEvents: false,
+    parkedEvents: false,
     delivered: [],
     outcomes: [],
     bug: undefined,

@@ -202,7 +202,7 @@ export class Instances {
     if (run.blocked !== null) return this.#blocker.turnBlocked(turn, run.blocked);
     if (!run.isOver) this.#passOn(turn);
     const { events, effects, logs } = run.takeTurn();
-    if (events.length === 0 && turn.consumed.length === 0) {
+    if (events.length === 0 && turn.consumed.length === 0 && !turn.leftEvents) {
       this.#holding.setState(held, "idle");
       this.#o.steps.enterDue(held);
       this.#holding.letSuspectGo(held);

@@ -6,6 +6,7 @@
 
 import { childOutcome, nextStart } from "../core/execution-end.ts";
 import { encodeRow, type HistoryRow } from "../core/history-row.ts";
+import { leavesEvents } from "../core/inbox-delivery.ts";
 import { sealRow } from "../core/history-seal.ts";
 import { stateChangeOf } from "../core/state-change.ts";
 import type {
@@ -53,6 +54,7 @@ export function turnItem(
     replayVersion: REPLAY_VERSION,
     row: events.length === 0 ? null : rowOf(turn, events),
     consumed: turn.consumed,
+    ...eventsOf(turn),
     finished: turn.delivered.flatMap((outcome) => (outcome.task === null ? [] : [outcome.task])),
     tasks: [...effects.activities.values()].map((task) => newTask(task, run, options)),
     cancelledTasks: effects.cancelledTasks,
@@ -69,6 +71,16 @@ export function turnItem(
     // Twice what this turn took: an instance that takes one message per execution does not read its backlog each time.
     messagesMax: Math.min(Math.max(2 * turn.consumed.length, MESSAGES_MIN), MESSAGES_MAX),
   };
+}
+
+/** Events wait in the inbox while the code leaves them there, and make the instance due when it takes them again. */
+function eventsOf({
+  run,
+  leftEvents,
+  parkedEvents,
+}: FinishedTurn): Pick<TurnItem, "waitingEvents"> {
+  if (leavesEvents(run)) return { waitingEvents: "park" };
+  return leftEvents || parkedEvents ? { waitingEvents: "ready" } : {};
 }
 
 function rowOf({ held, run, at }: FinishedTurn, events: readonly EventBody[]): HistoryRow {

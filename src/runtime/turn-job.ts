@@ -4,7 +4,7 @@
 //   TJ3. All events of a turn carry one time, which never goes back within an execution (I3).
 
 import type { DeliveryBody } from "../core/history-events.ts";
-import { deliveryOf } from "../core/inbox-delivery.ts";
+import { deliveryOf, leavesEvents } from "../core/inbox-delivery.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { PendingCancel } from "../core/run-delivery.ts";
 import type { Run } from "../core/run.ts";
@@ -18,6 +18,10 @@ export interface FinishedTurn {
   /** Recorded events that were replayed first. */
   readonly replayed: number;
   readonly consumed: readonly number[];
+  /** Whether it left events in the inbox that it was offered. */
+  readonly leftEvents: boolean;
+  /** Whether the events in the inbox were parked when it began. */
+  readonly parkedEvents: boolean;
   /** Outcomes that became events; their tasks' rows go with the turn. */
   readonly delivered: readonly LocalOutcome[];
   /** Every outcome the turn took, delivered or not. */
@@ -41,6 +45,8 @@ export class TurnJob implements DrainJob {
   #outcomeIndex = 0;
   #at: number | null = null;
   #again = false;
+  #leftEvents = false;
+  #parkedEvents = false;
   #bug: unknown = undefined;
 
   constructor(options: {
@@ -91,6 +97,8 @@ export class TurnJob implements DrainJob {
       at: this.#at ?? this.run.at,
       replayed: this.#replayed,
       consumed: this.#consumed,
+      leftEvents: this.#leftEvents,
+      parkedEvents: this.#parkedEvents,
       delivered: this.#delivered,
       outcomes: this.#outcomes,
       bug: this.#bug,
@@ -111,12 +119,18 @@ export class TurnJob implements DrainJob {
     const { run } = this;
     if (this.#at === null) {
       run.goLive();
+      this.#parkedEvents = leavesEvents(run);
       this.#at = Math.max(this.#now(), run.at);
       run.bytes = this.held.bytes;
     }
     while (this.#hasMore && !run.isOver) {
       const message = this.#messages[this.#messageIndex];
       if (message !== undefined) {
+        if (message.kind === "event" && (this.#leftEvents || leavesEvents(run))) {
+          this.#messageIndex++;
+          this.#leftEvents = true; // those behind it stay too, in their order
+          continue;
+        }
         const body = deliveryOf(run, message);
         if (run.blocked !== null) return;
         this.#messageIndex++;

@@ -120,9 +120,14 @@ export class Turns {
     this.#write(item, transaction);
     if (change.kind === "ended") return this.#ended(key, transaction);
     if (change.kind === "continued") this.#continued(item, change, transaction);
-    else if (item.consumed.length > 0) this.#inbox.ready(key);
+    else this.#moveEvents(item);
     if (item.release) return this.#released(item, transaction);
     return { kind: "committed", due: this.#inbox.due(key, transaction.now, item.messagesMax) };
+  }
+
+  #moveEvents({ key, waitingEvents, consumed }: TurnItem): void {
+    if (waitingEvents === "park") this.#inbox.parkEvents(key);
+    else if (waitingEvents === "ready" || consumed.length > 0) this.#inbox.ready(key);
   }
 
   #fence(item: TurnItem, now: number): boolean {

@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { TRANSFER_TABLES } from "../../src/core/provider/transfer.ts";
-import { activity, orchestration, type Provider } from "../../src/index.ts";
+import { activity, event, orchestration, type Provider } from "../../src/index.ts";
 import { scenario } from "./support/scenario.ts";
 
 scenario("a chat: each message is answered, each turn is an execution of its own", () => {
@@ -189,3 +189,57 @@ scenario(
     };
   },
 );
+
+scenario("an actor with a backlog takes a few events ahead, and handles each one in order", () => {
+  const message = event<number>("message");
+  const handle = activity("handle", (n: number) => n);
+  const actor = orchestration("actor", async (ctx, done: readonly number[]): Promise<unknown> => {
+    const n = await ctx.event(message);
+    const handled = [...done, await ctx.run(handle, n)];
+    return handled.length === 60 ? handled : ctx.continueAsNew(handled);
+  });
+  return {
+    register: [handle, actor],
+    differs: { in: "everything", because: "the activity may end before or after the next event" },
+    run: async (t) => {
+      const actorHandle = await t.client.start(actor, [], { id: "actor" });
+      const numbers = Array.from({ length: 100 }, (_, n) => n);
+      for (const n of numbers) await actorHandle.raise(message, n);
+      await t.advance("1m");
+      const again = t.client.get("actor");
+      expect(await t.result(again)).toEqual(numbers.slice(0, 60));
+      expect((await again.unread()).items.map(({ data }) => data)).toEqual(numbers.slice(60));
+      for (const execution of [2, 30, 60]) {
+        const events = await t.events(again, execution);
+        const taken = events.filter(({ kind }) => kind === "EventReceived");
+        expect(taken.length).toBeLessThanOrEqual(17); // its own, and sixteen ahead
+      }
+    },
+  };
+});
+
+scenario("events that were left in the inbox are taken as soon as the code waits for one", () => {
+  const main = orchestration("main", async (ctx) => {
+    await ctx.sleep("1h");
+    const last = await ctx.event("last");
+    const others: unknown[] = [];
+    for (let n = 0; n < 50; n++) others.push(await ctx.event("other"));
+    return { last, others };
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      const handle = await t.client.start(main, undefined, { id: "main" });
+      await t.settle();
+      const numbers = Array.from({ length: 50 }, (_, n) => n);
+      for (const n of numbers) await handle.raise("other", n);
+      await handle.raise("last", "the last");
+      await t.settle();
+      await t.deploy();
+      await t.advance("30m");
+      expect((await t.client.get("main").unread()).items).toHaveLength(51);
+      await t.advance("31m");
+      expect(await t.result(t.client.get("main"))).toEqual({ last: "the last", others: numbers });
+    },
+  };
+});

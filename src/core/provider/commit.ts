@@ -106,6 +106,11 @@ export interface TurnItem {
   readonly replayVersion: number;
   readonly row: HistoryRow | null;
   readonly consumed: readonly number[];
+  /**
+   * `"park"`: the code takes no event now, so no event of the inbox makes the instance due. `"ready"`: the oldest one
+   * does again. Absent: `"ready"` if the turn consumed a message. Without meaning in a turn that ends an execution.
+   */
+  readonly waitingEvents?: "park" | "ready";
   /** Tasks whose outcome this turn carries: their rows go with it, or the turn is refused. */
   readonly finished: readonly TaskClaim[];
   readonly tasks: readonly NewTask[];
