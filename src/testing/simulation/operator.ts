@@ -20,6 +20,7 @@ export class Operator {
   readonly #world: World;
   readonly #storm: Storm;
   readonly #play: Play;
+  #isActing = false;
 
   constructor(world: World, storm: Storm, play: Play) {
     this.#world = world;
@@ -27,12 +28,19 @@ export class Operator {
     this.#play = play;
   }
 
+  /** Whether a call of it may still change an instance. */
+  get isActing(): boolean {
+    return this.#isActing;
+  }
+
   /** Looks again and again, on that machine, for as long as it lives. */
   async watch(machine: Machine): Promise<void> {
     const everyMs = 6 * this.#world.scenario.unitMs;
     for (;;) {
       await machine.sleep(everyMs);
+      this.#isActing = true;
       await this.#look(machine);
+      this.#isActing = false;
     }
   }
 

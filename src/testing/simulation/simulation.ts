@@ -63,6 +63,8 @@ class Simulation {
   readonly #storm: Storm;
   readonly #done = new Set<Script>();
   readonly #driver: Slot;
+  /** Of the driver's newest process. */
+  #operator: Operator | null = null;
 
   static async open(scenario: Scenario, play: Play, options: RunOptions): Promise<Simulation> {
     const simulations: Simulation[] = [];
@@ -139,7 +141,8 @@ class Simulation {
       );
     }
     if (slot === this.#driver) {
-      void new Operator(this.#world, this.#storm, this.#play).watch(machine);
+      this.#operator = new Operator(this.#world, this.#storm, this.#play);
+      void this.#operator.watch(machine);
     }
   }
 
@@ -162,7 +165,7 @@ class Simulation {
     for (;;) {
       const open = await this.#openInstances();
       const waiting = this.#play.scripts.filter((script) => !this.#done.has(script));
-      if (open.length === 0 && waiting.length === 0) return;
+      if (open.length + waiting.length === 0 && this.#operator?.isActing !== true) return;
       const overdue = await overdueWork(this.#world, { calmAt, patienceMs });
       for (const what of overdue) this.#world.report("I17", what);
       if (overdue.length > 0 || timeline.now > limitMs) {

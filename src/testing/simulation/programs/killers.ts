@@ -2,7 +2,7 @@
 //   KI1. In the end a killer is quarantined, unless it was stopped or a deployment has fixed its code.
 //   KI2. The count of a killer never begins again: it ends a bounded number of processes.
 //   KI3. An operator unblocks some of them once. After a fix an operator unblocks as often as it takes: faults may have
-//        ended the processes that tried the new code.
+//        ended the processes that tried the new code. The run goes on until these unblocks are done.
 
 import type { BlockReason } from "../../../core/block.ts";
 import type { InstanceRecord } from "../../../core/provider/instances.ts";
@@ -51,22 +51,21 @@ export class Killers {
   }
 
   /** A killer waits in quarantine, and the parent of one waits for it. */
-  mayWait(record: InstanceRecord): boolean {
+  mayWait(record: Pick<InstanceRecord, "id" | "blocked">): boolean {
     const killer = this.#killers.get(record.id);
     if (killer === undefined) return this.#quarantined.has(record.id);
-    if (!this.#kills(killer.kill) || !isQuarantined(record)) return false;
+    if (!isQuarantined(record) || this.#isDue(killer)) return false;
     this.#quarantined.add(killer.job.id);
     return true;
   }
 
   /** KI3 */
-  quarantine({ id }: InstanceRecord): "unblock" | "leave" | null {
+  quarantine({ id }: Pick<InstanceRecord, "id">): "unblock" | "leave" | null {
     const killer = this.#killers.get(id);
     if (killer === undefined) return null;
-    const times = this.#unblocked.get(id) ?? 0;
-    const isDue = !this.#kills(killer.kill) || (killer.kill.salt % 2 === 0 && times === 0);
-    if (isDue) this.#unblocked.set(id, times + 1);
-    return isDue ? "unblock" : "leave";
+    if (!this.#isDue(killer)) return "leave";
+    this.#unblocked.set(id, (this.#unblocked.get(id) ?? 0) + 1);
+    return "unblock";
   }
 
   judge(end: EndOfRun): void {
@@ -91,6 +90,11 @@ export class Killers {
     end.report(`${instance} ends its process and is ${record.status}, not quarantined`);
   }
 
+  /** Whether an operator is still to unblock it (KI3). */
+  #isDue({ instance, kill }: Killer): boolean {
+    return !this.#kills(kill) || (kill.salt % 2 === 0 && !this.#unblocked.has(instance));
+  }
+
   #kills({ fixed }: Kill): boolean {
     return !fixed || this.generation === 1;
   }
@@ -106,6 +110,6 @@ export function killsIn(job: Job): readonly Killer[] {
   return job.input.rounds.flatMap((round) => inside(round, job.id));
 }
 
-function isQuarantined({ blocked }: InstanceRecord): boolean {
+function isQuarantined({ blocked }: Pick<InstanceRecord, "blocked">): boolean {
   return blocked !== null && (JSON.parse(blocked) as BlockReason).code === "QUARANTINE";
 }
