@@ -1,7 +1,7 @@
 // The simulation is shown to fail: stores that are broken on purpose must be found, each within a few seeds.
 
 import { expect, test } from "vitest";
-import type { CommitItem, Provider, TurnItem } from "../../src/core/provider/index.ts";
+import type { CommitItem, Message, Provider, TurnItem } from "../../src/core/provider/index.ts";
 import {
   programs,
   simulate,
@@ -44,6 +44,22 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
     ),
     ["I7", "stuck", "I18"],
   ],
+  "of many waiting events the newest are handed over first": [
+    changingMessages((messages) => newestEventsFirst(messages)),
+    ["I9", "I18"],
+  ],
+  "a cancel waits until no other message does": [
+    changingMessages((messages) =>
+      messages.some(({ kind }) => kind !== "cancel")
+        ? messages.filter(({ kind }) => kind !== "cancel")
+        : messages,
+    ),
+    ["I21"],
+  ],
+  "a value of more than 256 KiB has another character in its middle": [
+    changingItems(withOtherText),
+    ["I18", "I13", "I11", "blocked"],
+  ],
   "a paused instance makes turns": [forgetsPauses, ["paused", "I13", "I18"]],
   "what a turn tells other instances is dropped": [
     changingTurns((turn) => ({ ...turn, sends: [] })),
@@ -80,6 +96,49 @@ function changingItems(change: (item: CommitItem) => CommitItem): Sabotage {
 
 function changingTurns(change: (turn: TurnItem) => TurnItem): Sabotage {
   return changingItems((item) => (item.kind === "turn" ? change(item) : item));
+}
+
+/** Changes which messages of an instance a runtime gets, and in which order. */
+function changingMessages(change: (messages: readonly Message[]) => readonly Message[]): Sabotage {
+  return (real) => ({
+    async leaseInstances(request) {
+      const leased = await real.leaseInstances(request);
+      const instances = leased.instances.map((each) => ({
+        ...each,
+        messages: change(each.messages),
+      }));
+      return { ...leased, instances };
+    },
+    async takeMessages(...args) {
+      const taken = await real.takeMessages(...args);
+      return new Map([...taken].map(([key, messages]) => [key, change(messages)]));
+    },
+    async commit(items) {
+      const results = await real.commit(items);
+      return results.map((result) =>
+        result.kind === "committed" ? { ...result, due: change(result.due) } : result,
+      );
+    },
+  });
+}
+
+/** As if the store had read them from the wrong end: of more than ten the ten newest. */
+function newestEventsFirst(messages: readonly Message[]): readonly Message[] {
+  const events = messages.filter(({ kind }) => kind === "event");
+  if (events.length <= 10) return messages;
+  return [...messages.filter(({ kind }) => kind !== "event"), ...events.slice(-10)];
+}
+
+function withOtherText(item: CommitItem): CommitItem {
+  const other = (text: string): string => {
+    const middle = text.indexOf("7", text.length / 2);
+    if (text.length <= 256 * 1024) return text;
+    return `${text.slice(0, middle)}8${text.slice(middle + 1)}`;
+  };
+  if (item.kind === "send") return { ...item, data: other(item.data) };
+  if (item.kind === "completion") return { ...item, outcome: other(item.outcome) };
+  if (item.kind !== "turn" || item.row === null) return item;
+  return { ...item, row: { ...item.row, data: other(item.row.data) } };
 }
 
 /** Takes every turn for one of the holder's, computed from whatever is the last event now. */

@@ -13,6 +13,7 @@ import {
   oneEnd,
   stableText,
 } from "./invariants/history.ts";
+import { Cancels } from "./invariants/cancels.ts";
 import { LeaseModel } from "./invariants/lease-model.ts";
 import { SentEvents } from "./invariants/messages.ts";
 import { refill } from "./invariants/refill.ts";
@@ -39,6 +40,7 @@ export class Inspector {
   readonly snapshots: Snapshots;
   readonly #store: SimulatedStore;
   readonly #sent = new SentEvents();
+  readonly #cancels = new Cancels();
   readonly #dueTimes = new DueTimes();
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** Events that were committed by turns. */
@@ -62,7 +64,9 @@ export class Inspector {
       this.#report(what.startsWith("5") ? "I5" : "I6", what.slice(3));
     }
     for (const what of this.#dueTimes.see(call)) this.#report("I10", what);
-    this.#sent.see(call, (key) => this.snapshots.idOf(key));
+    const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
+    this.#sent.see(call, idOf);
+    for (const what of this.#cancels.see(call, idOf)) this.#report("I21", what);
     if (isRead(call.method)) return;
     if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
@@ -85,7 +89,8 @@ export class Inspector {
 
   /** Notes what is known of the store. Returns what makes it known again: the store has gone back to this moment. */
   checkpoint(): () => void {
-    const restores = [this.leases, this.snapshots, this.#sent].map((part) => part.checkpoint());
+    const parts = [this.leases, this.snapshots, this.#sent, this.#cancels];
+    const restores = parts.map((part) => part.checkpoint());
     const pauses = [...this.pauses];
     return () => {
       for (const restore of restores) restore();

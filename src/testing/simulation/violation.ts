@@ -2,7 +2,7 @@
 
 /** Something that must never be, and was. */
 export interface Violation {
-  /** The number of an invariant of the programme ("I1" to "I20"), or a word. */
+  /** The number of an invariant of the programme ("I1" to "I21"), or a word. */
   readonly invariant: string;
   readonly what: string;
   /** Since the beginning of the run. */
@@ -31,6 +31,7 @@ export const INVARIANTS = {
   I18: "A program comes to the result that was worked out for it.",
   I19: "Every run of an activity beyond the first has its reason.",
   I20: "No rejection is unhandled, nothing is thrown past the engine, nothing is left or begins after a goodbye.",
+  I21: "An instance whose cancel was accepted continues as new at most once more.",
 } as const;
 /** The number of an invariant. */
 export type InvariantNumber = keyof typeof INVARIANTS;

@@ -26,6 +26,17 @@ export function mix(salt: number): number {
   return Math.imul(salt ^ (salt >>> 7), 0x45d9f3b) & 0x7fffffff;
 }
 
+/** A text of so many bytes, in which no part can be missing or doubled unnoticed. */
+export function largeText(salt: number, bytes: number): string {
+  const words: string[] = [];
+  for (let length = 0, index = 0; length < bytes; index++) {
+    const word = `${mix(salt * 1_000_003 + index)},`;
+    words.push(word);
+    length += word.length;
+  }
+  return words.join("").slice(0, bytes);
+}
+
 /** Whether no attempt of it ever succeeds. */
 export function failsForGood({ fails, attempts, style }: WorkNode): boolean {
   return fails >= attempts || (style === "nonRetryable" && fails > 0);
@@ -63,8 +74,20 @@ export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
       return orPoison(oneOf(exactly(mix(program.salt)), exactly(["failed", "timeout"])), frame);
     case "sleep":
       return exactly("slept");
-    case "events":
-      return exactly(Array.from({ length: program.count }, (_, index) => index));
+    case "events": {
+      const { count, bytes } = program;
+      const values = Array.from({ length: count }, (_, index) => index);
+      return exactly(bytes === undefined ? values : values.map((salt) => largeText(salt, bytes)));
+    }
+    case "mailbox":
+      return exactly(program.count);
+    case "spin":
+      return exactly(program.times);
+    case "large": {
+      const text = largeText(program.salt, program.bytes);
+      const value = exactly(program.isKept ? text : text.length);
+      return program.where === "activity" ? orPoison(value, frame) : value;
+    }
     case "state":
       return exactly([program.value, true]);
     case "chance":

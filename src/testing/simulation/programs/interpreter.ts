@@ -9,7 +9,7 @@ import { NonRetryableError, RetryAfterError } from "../../../core/retry-errors.t
 import { TaskError } from "../../../core/task-errors.ts";
 import type { Registrable } from "../../../runtime/registry.ts";
 import type { SimulatedProcess } from "../machine.ts";
-import { DROPPED, failsForGood, FIXED, mix, OUTLIVED, THROWN } from "./expected.ts";
+import { DROPPED, failsForGood, FIXED, largeText, mix, OUTLIVED, THROWN } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import type { Opponent, Program, WorkNode } from "./program.ts";
 
@@ -20,6 +20,9 @@ export interface RootInput {
   readonly undo: readonly number[];
   readonly end: "return" | "throw";
   readonly done?: readonly unknown[];
+  /** How far a round that continues as new by itself has come, and messages that came out of order. */
+  readonly turns?: number;
+  readonly wrong?: readonly unknown[];
 }
 const VERSIONS = ["1.0.0", "2.0.0"] as const;
 export const ROOT = "root";
@@ -98,7 +101,11 @@ class Stage {
       await process.sleep(1);
       return process.crash();
     });
-    return [work, lasting("endless", 100_000), lasting("long", 60), undo, poison];
+    const large = activity("large", async ({ text, salt }: { text: string; salt: number }) => {
+      await process.sleep(salt % 100);
+      return text;
+    });
+    return [large, work, lasting("endless", 100_000), lasting("long", 60), undo, poison];
   }
 
   async runRoot(ctx: OrchestrationContext<RootInput>, input: RootInput): Promise<unknown> {
@@ -106,7 +113,9 @@ class Stage {
     const [round, ...later] = rounds;
     for (const salt of undo) ctx.defer(() => ctx.run("undo", salt));
     if (round === undefined) return done;
-    const values = [...done, await this.#quiet(ctx, round)];
+    const own = await roundOfItsOwn(ctx, round, input);
+    if (own !== null && !own.isOver) return ctx.continueAsNew({ ...input, ...own.carried });
+    const values = [...done, own === null ? await this.#quiet(ctx, round) : valueOf(own.carried)];
     if (later.length > 0) return ctx.continueAsNew({ ...input, rounds: later, done: values });
     if (end === "throw") throw new Error(THROWN);
     return values;
@@ -150,6 +159,11 @@ class Stage {
         return "slept";
       case "events":
         return this.#events(ctx, program);
+      case "mailbox":
+      case "spin":
+        throw new Error(`"${program.op}" is a whole round.`);
+      case "large":
+        return failureAsValue(this.#large(ctx, program));
       case "state":
         return state(ctx, program.key, program.value);
       case "chance": {
@@ -255,6 +269,19 @@ class Stage {
     return values;
   }
 
+  async #large(
+    ctx: OrchestrationContext,
+    { where, salt, bytes, isKept }: Extract<Program, { op: "large" }>,
+  ): Promise<unknown> {
+    const text = largeText(salt, bytes);
+    const found =
+      where === "activity"
+        ? await ctx.run("large", { text, salt })
+        : await ctx.step(`large-${salt}`, () => text);
+    if (isKept) return found;
+    return found === text ? text.length : "another text";
+  }
+
   async #patched(ctx: OrchestrationContext, salt: number): Promise<unknown> {
     const isNew = this.#o.process.generation > 1 && ctx.patched(`patch-${salt}`);
     return failureAsValue(ctx.run("work", plainWork(isNew ? salt + 1 : salt, 1)));
@@ -307,6 +334,30 @@ class Stage {
     if (opponent === "timer") return ctx.sleep(100_000 * this.#o.unitMs);
     return opponent === "event" ? ctx.event("never") : ctx.run(opponent);
   }
+}
+
+/** One execution of a round that continues as new by itself; null: the round is an ordinary one. */
+async function roundOfItsOwn(
+  ctx: OrchestrationContext,
+  round: Program,
+  { turns = 0, wrong = [] }: RootInput,
+) {
+  if (round.op === "spin") {
+    const isOver = turns + 1 >= round.times;
+    return { isOver, carried: { turns: turns + 1, wrong } };
+  }
+  if (round.op !== "mailbox") return null;
+  const heard = [];
+  while (heard.length < round.perExecution && turns + heard.length < round.count) {
+    heard.push(await ctx.event(round.name));
+  }
+  const strange = heard.flatMap((said, index) => (said === turns + index ? [] : [said]));
+  const carried = { turns: turns + heard.length, wrong: [...wrong, ...strange] };
+  return { isOver: carried.turns >= round.count, carried };
+}
+
+function valueOf({ turns, wrong }: { turns: number; wrong: readonly unknown[] }): unknown {
+  return wrong.length === 0 ? turns : wrong;
 }
 
 function plainWork(salt: number, ms: number): Partial<WorkNode> {

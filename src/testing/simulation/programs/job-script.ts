@@ -6,11 +6,16 @@
 import { isPerdureError } from "../../../core/errors.ts";
 import { OrchestrationError } from "../../../core/outcome-errors.ts";
 import type { Hand } from "../workload.ts";
+import { largeText } from "./expected.ts";
 import { KILLER, ROOT } from "./interpreter.ts";
 import type { Control, Job } from "./jobs.ts";
 import { killsIn } from "./killers.ts";
 
 type Raise = Extract<Control, { kind: "raise" }>;
+
+function dataOf({ value, bytes }: Raise): unknown {
+  return bytes === undefined ? value : largeText(value, bytes);
+}
 
 export class JobScript {
   readonly #job: Job;
@@ -63,7 +68,7 @@ export class JobScript {
       id,
       priority,
       requestId: `${id}.start`,
-      events: this.#ahead.started.map(({ name, value }) => ({ name, data: value })),
+      events: this.#ahead.started.map((raise) => ({ name: raise.name, data: dataOf(raise) })),
       ...(version === null ? {} : { version }),
       ...(delayMs === null ? {} : { delay: delayMs }),
     });
@@ -104,10 +109,11 @@ export class JobScript {
     const { id } = this.#job;
     const { name, value } = raise;
     const requestId = `${name}.${value}`;
-    await hand.client.raise(id, name, value, { requestId, ifMissing });
+    const data = dataOf(raise);
+    await hand.client.raise(id, name, data, { requestId, ifMissing });
     hand.ledger.acknowledge({ kind: "raise", id, request: requestId, at: hand.elapsedMs() });
     // Asked once more under the same id, it is the same event.
-    if (value % 2 === 1) await hand.client.raise(id, name, value, { requestId, ifMissing });
+    if (value % 2 === 1) await hand.client.raise(id, name, data, { requestId, ifMissing });
   }
 
   async #await(hand: Hand): Promise<void> {

@@ -1,11 +1,18 @@
 // Jobs: one root instance each, and what a client does with it, as data.
 
 import type { RootInput } from "./interpreter.ts";
-import { partsOf, smallerPrograms, type Program } from "./program.ts";
+import { partsOf, smallerPrograms, type EventNode, type Program } from "./program.ts";
 
 /** What a client does at a moment, besides starting it. */
 export type Control =
-  | { readonly kind: "raise"; readonly atMs: number; readonly name: string; readonly value: number }
+  | {
+      readonly kind: "raise";
+      readonly atMs: number;
+      readonly name: string;
+      readonly value: number;
+      /** Set: the event is a text of this size. */
+      readonly bytes?: number;
+    }
   | { readonly kind: "pause" | "resume" | "cancel" | "terminate"; readonly atMs: number };
 
 export interface Job {
@@ -30,8 +37,8 @@ export interface Job {
 }
 
 /** The waits of a program for events that clients raise. */
-export function eventsIn(program: Program): Extract<Program, { op: "events" }>[] {
-  if (program.op === "events") return [program];
+export function eventsIn(program: Program): EventNode[] {
+  if (program.op === "events" || program.op === "mailbox") return [program];
   if (program.op === "child" || program.op === "detached") return [];
   return partsOf(program).flatMap(eventsIn);
 }

@@ -10,6 +10,7 @@ import {
   type Expected,
   type ExpectedFrame,
 } from "./expected.ts";
+import type { RootInput } from "./interpreter.ts";
 import type { JobScript } from "./job-script.ts";
 import type { Job } from "./jobs.ts";
 import { partsOf, type Program } from "./program.ts";
@@ -27,6 +28,7 @@ export function judgeJob(job: Job, script: JobScript, end: EndOfRun, frame: Expe
   } else if (isStopped && !wasStoppedInVain(job, script, instance)) {
     end.report(`${job.id} was stopped, and is ${record.status}`);
   } else judgeResult(job, instance, end, frame);
+  judgeOrder(job, instance, end);
   judgeDetached(job, instance, end, frame);
 }
 
@@ -45,9 +47,25 @@ function judgeResult(job: Job, instance: EndedInstance, end: EndOfRun, frame: Ex
   const isOk = actual !== "threw" || record.status === "failed";
   if (!isOk || !matches(expected, actual)) {
     const came = actual === "threw" ? `${record.status}: ${record.error}` : record.output;
-    end.report(`${job.id} came to ${came}, not to ${shown(expected)}`);
+    end.report(`${job.id} came to ${brief(came)}, not to ${brief(shown(expected))}`);
   }
   if (record.status === "failed") judgeUndone(job, instance, end);
+}
+
+/** Large values are not printed whole. */
+function brief(text: string | null): string {
+  return text !== null && text.length > BRIEF_MAX ? `${text.slice(0, BRIEF_MAX)}…` : String(text);
+}
+const BRIEF_MAX = 300;
+
+/** Messages of a mailbox come in order, each of them once, also across executions (P7). */
+function judgeOrder({ id }: Job, { executions }: EndedInstance, end: EndOfRun): void {
+  const wrong = [...executions.values()].flatMap(([started]) => {
+    if (started?.kind !== "OrchestrationStarted") return [];
+    const input = defaultCodec.decode(started.input) as RootInput; // written by runRoot
+    return input.wrong ?? [];
+  });
+  if (wrong.length > 0) end.report(`${id} took ${JSON.stringify(wrong[0])} out of order`);
 }
 
 /** Compensations ran to their end, the last one first (semantics 19c). */

@@ -3,6 +3,9 @@
 //        a few results that are all right.
 //   PR2. Numbers in it are whole milliseconds and salts; nothing of it depends on the run.
 
+/** A wait for events that clients raise. */
+export type EventNode = Extract<Program, { op: "events" | "mailbox" }>;
+
 /** How an attempt of an activity or step fails. */
 export type FailureStyle = "throw" | "nonRetryable" | "retryAfter" | "timeout";
 
@@ -58,6 +61,26 @@ export type Program =
       readonly name: string;
       readonly count: number;
       readonly style: "wait" | "stream";
+      /** Set: each event is a text of this size. */
+      readonly bytes?: number;
+    }
+  /** A whole round: takes its messages in order, so many per execution, and continues as new after each. */
+  | {
+      readonly op: "mailbox";
+      readonly name: string;
+      readonly count: number;
+      readonly perExecution: number;
+    }
+  /** A whole round: continues as new so many times without waiting. */
+  | { readonly op: "spin"; readonly times: number }
+  /** A large value on its way through the store: as input and result of an activity, or as the result of a step. */
+  | {
+      readonly op: "large";
+      readonly where: "activity" | "step";
+      readonly salt: number;
+      readonly bytes: number;
+      /** Whether the value itself is the result, which later executions carry as well. */
+      readonly isKept: boolean;
     }
   /** Key-values, custom status, attributes. */
   | { readonly op: "state"; readonly key: string; readonly value: number }
@@ -112,5 +135,10 @@ export function* smallerPrograms(program: Program): Iterable<Program> {
   } else if ("winner" in program) {
     for (const winner of smallerPrograms(program.winner)) yield { ...program, winner };
   } else if ("fails" in program && program.fails > 0) yield { ...program, fails: 0 };
+  else if (program.op === "mailbox" && program.count > 1) {
+    yield { ...program, count: Math.ceil(program.count / 2) };
+  } else if (program.op === "spin" && program.times > 1) {
+    yield { ...program, times: Math.ceil(program.times / 2) };
+  }
   if (program.op !== "sleep") yield { op: "sleep", ms: 0 };
 }

@@ -8,6 +8,7 @@ import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions } from "./interpreter.ts";
 import { drawJob, MAY_ROB } from "./draw-job.ts";
+import { drawActor, drawLargeJob } from "./draw-actor.ts";
 import { drawKiller } from "./draw-killer.ts";
 import { JobScript } from "./job-script.ts";
 import { smallerJobs, type Job } from "./jobs.ts";
@@ -25,6 +26,9 @@ const JOBS_MAX = 9;
 /** The share of runs with poison in which some instances end their process, and how many do. */
 const KILLERS_SHARE = 0.3;
 const KILLERS_MAX = 3;
+/** The shares of runs with an actor, and with large values. */
+const ACTORS_SHARE = 0.05;
+const LARGE_SHARE = 0.05;
 
 /** Random programs with results that are worked out: the workload that Perdure is tested with. */
 export function programs(
@@ -42,8 +46,15 @@ export function programs(
       const count = chance.between(JOBS_MIN, JOBS_MAX);
       const job = (_: unknown, index: number): Job =>
         drawJob(chance.of(`job ${index}`), `job-${index + 1}`, frame, extras);
-      const jobs = Array.from({ length: count }, job);
-      // From a stream of its own: seeds that have found something keep their other jobs.
+      const ordinary = Array.from({ length: count }, job);
+      // From separate streams: seeds that have found something keep their other jobs.
+      const actors = chance.of("actors");
+      const large = chance.of("large");
+      const jobs = [
+        ...ordinary,
+        ...(actors.likely(ACTORS_SHARE) ? [drawActor(actors, "actor-1", frame)] : []),
+        ...(large.likely(LARGE_SHARE) ? [drawLargeJob(large, "large-1", frame)] : []),
+      ];
       const killers = chance.of("killers");
       if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
       const killer = (_: unknown, index: number): Job =>
@@ -138,6 +149,8 @@ function programMs(
 ): number {
   const parts = partsOf(program).reduce((sum, part) => sum + programMs(part, unitMs, extra), 0);
   if (program.op === "poison" || program.op === "kill") return 200 * unitMs;
+  if (program.op === "mailbox") return (program.count + 5) * unitMs;
+  if (program.op === "spin") return (program.times + 5) * unitMs;
   if (program.op === "extra") return extra(program.name).longestMs(program.data);
   const isLong = "against" in program || "loser" in program;
   const own = isLong ? 60 * unitMs : "ms" in program ? program.ms : 0;
