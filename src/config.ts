@@ -2,7 +2,7 @@
 
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
-import type { Registrable } from "./runtime/registry.ts";
+import type { Registrable } from "./core/registrable.ts";
 
 /** The settings of a project, as `perdure.config.ts` gives them. */
 export interface PerdureConfig {
@@ -11,7 +11,10 @@ export interface PerdureConfig {
    * The command line closes what it opens.
    */
   readonly store?: string | (() => Provider | Promise<Provider>);
-  /** What `perdure worker` and `perdure dev` run, and what `perdure check` replays with. */
+  /**
+   * What `perdure worker` and `perdure dev` run, and what `perdure check` replays with: definitions, and modules that
+   * export some.
+   */
   readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
 }

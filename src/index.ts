@@ -36,6 +36,7 @@ export type {
 } from "./client/instance-info.ts";
 export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity-context.ts";
 export type { RegisteredWork } from "./core/claimable.ts";
+export type { Definition, DefinitionModule, Registrable } from "./core/registrable.ts";
 export type { BlockReason } from "./core/block.ts";
 export { consoleLog, type ConsoleLogOptions } from "./core/console-log.ts";
 export { defaultCodec, type Codec, type RowSeal } from "./core/codec.ts";

@@ -7,12 +7,12 @@ import { checkFlag, checkMembers, type Members } from "./core/known-members.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import { maskAddress } from "./core/secrets.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
-import type { Registrable } from "./runtime/registry.ts";
+import type { Registrable } from "./core/registrable.ts";
 import { Runtime } from "./wired-runtime.ts";
 
 /** What `Perdure.open` may be told. */
 export interface OpenOptions {
-  /** Activities and orchestrations that this process runs. */
+  /** Activities and orchestrations that this process runs, and modules that export some. */
   readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
   /** Whether work is taken at once. Default true. */

@@ -62,7 +62,7 @@ function checkConfig(path: string, value: unknown): PerdureConfig {
     throw invalid(path, "store is an address, or a function that opens a store");
   }
   if (register !== undefined && !Array.isArray(register)) {
-    throw invalid(path, "register is a list of activities and orchestrations");
+    throw invalid(path, "register must be a list of definitions and modules");
   }
   if (runtime !== undefined && (typeof runtime !== "object" || runtime === null)) {
     throw invalid(path, "runtime is an object of runtime options");

@@ -1,7 +1,7 @@
 // Running a flow without a store: the same interpreter, nothing that survives the process.
 
 import type { InputArguments } from "../core/context-types.ts";
-import type { Activity, Orchestration } from "../core/definitions.ts";
+import type { Orchestration } from "../core/definitions.ts";
 import type { Environment } from "../core/environment.ts";
 import { fromFailure } from "../core/failure.ts";
 import type {
@@ -14,6 +14,7 @@ import { consoleLog } from "../core/console-log.ts";
 import type { LogSink } from "../core/log.ts";
 import { OrchestrationError } from "../core/outcome-errors.ts";
 import { checkMembers, type Members } from "../core/known-members.ts";
+import { definitionsOf, type Registrable } from "../core/registrable.ts";
 import { validate } from "../core/standard-schema.ts";
 import { systemEnvironment } from "../core/system-environment.ts";
 import { MemoryRun } from "./memory-run.ts";
@@ -23,8 +24,8 @@ import { MemoryWorld } from "./memory-world.ts";
 export interface RunFlowOptions {
   /** Signals, in the order in which they are received; a wait that finds none fails the run. */
   readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
-  /** Orchestrations, flows and activities that children need. */
-  readonly register?: readonly (Activity<never, unknown> | Orchestration<never, unknown>)[];
+  /** Orchestrations, flows and activities that children need, and modules that export some. */
+  readonly register?: readonly Registrable[];
   /** Cancels the flow; its compensations run before the promise rejects. */
   readonly signal?: AbortSignal;
   readonly log?: LogSink;
@@ -56,7 +57,7 @@ export async function runFlow<I, O>(
   const input =
     schema === undefined ? given : await validate(schema, given, `input of "${flow.name}"`);
   const { promise, resolve, reject } = Promise.withResolvers<TerminalBody>();
-  const registered = [flow as Orchestration<never, unknown>, ...register];
+  const registered = [flow as Orchestration<never, unknown>, ...definitionsOf(register)];
   const world = new MemoryWorld({ environment, log, register: registered, fail: reject });
   const id = environment.randomHex(16);
   const started: OrchestrationStarted = {

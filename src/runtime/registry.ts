@@ -5,13 +5,15 @@
 
 import { hash } from "node:crypto";
 import type { Activity, Orchestration } from "../core/definitions.ts";
-import { PerdureError } from "../core/errors.ts";
-import { showValue } from "../core/ids.ts";
+import {
+  cannotRegister,
+  findDefinitions,
+  type Definition,
+  type Registrable,
+} from "../core/registrable.ts";
 import { compareVersions, parseVersion } from "../core/semver.ts";
 import { toldFlows, type ToldFlow } from "../core/told-flows.ts";
 import { REPLAY_VERSION, targetText, type ReplayVersions } from "../core/targets.ts";
-
-export type Registrable = Activity<never, unknown> | Orchestration<never, unknown>;
 
 export class Registry {
   readonly #activities = new Map<string, Activity<never, unknown>>();
@@ -23,7 +25,7 @@ export class Registry {
   readonly #replayVersions: ReplayVersions;
 
   constructor(
-    definitions: readonly Registrable[],
+    register: readonly Registrable[],
     options: {
       readonly versions?: Readonly<Record<string, string>>;
       readonly replayVersions?: ReplayVersions;
@@ -31,28 +33,23 @@ export class Registry {
   ) {
     this.#versions = options.versions ?? {};
     this.#replayVersions = options.replayVersions ?? { min: 1, max: REPLAY_VERSION };
-    if (!Array.isArray(definitions)) {
-      const message = "Cannot register: register is a list of activities and orchestrations.";
-      throw new PerdureError("INVALID_ARGUMENT", message);
-    }
-    const problems: string[] = [];
-    for (const [index, definition] of definitions.entries()) this.#add(definition, index, problems);
+    const found = findDefinitions(register);
+    const problems = [...found.problems];
+    for (const definition of found.definitions) this.#add(definition, problems);
     for (const [name, version] of Object.entries(this.#versions)) {
       if (this.orchestration(name, version) !== undefined) continue;
       problems.push(`versions names "${name}" ${version}, which is not registered`);
     }
-    if (problems.length > 0) {
-      throw new PerdureError("INVALID_ARGUMENT", `Cannot register: ${problems.join("; ")}.`);
-    }
+    if (problems.length > 0) throw cannotRegister(problems);
   }
 
-  #add(definition: Registrable | null | undefined, index: number, problems: string[]): void {
-    if (definition?.kind === "activity") {
+  #add(definition: Definition, problems: string[]): void {
+    if (definition.kind === "activity") {
       const known = this.#activities.get(definition.name);
       if (known === definition) return;
       if (known !== undefined) problems.push(`activity "${definition.name}" is defined twice`);
       else this.#activities.set(definition.name, definition);
-    } else if (definition?.kind === "orchestration") {
+    } else {
       const versions = this.#orchestrations.get(definition.name) ?? [];
       if (versions.includes(definition)) return;
       if (versions.some((other) => other.version === definition.version)) {
@@ -62,10 +59,7 @@ export class Registry {
       versions.push(definition);
       versions.sort(newestFirst);
       this.#orchestrations.set(definition.name, versions);
-      for (const step of definition.activities ?? []) this.#add(step, index, problems);
-    } else {
-      const what = `register[${index}] (${showValue(definition)})`;
-      problems.push(`${what} is neither an activity nor an orchestration`);
+      for (const step of definition.activities ?? []) this.#add(step, problems);
     }
   }
 

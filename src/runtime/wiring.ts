@@ -6,7 +6,7 @@ import type { Limits } from "../core/limits.ts";
 import type { Telemetry } from "../core/telemetry.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Registrable } from "./registry.ts";
+import type { Registrable } from "../core/registrable.ts";
 
 /** Makes the client that activities see. */
 export type MakeClient = (

@@ -56,3 +56,16 @@ test("a file that is missing or holds something else is told with its name and l
     code: "INVALID_ARGUMENT",
   });
 });
+
+test("modules are taken by their exports", async () => {
+  await using kit = await TestEnvironment.create({
+    register: [{ pay, charge, note: "no definition" }],
+  });
+  await kit.start(pay, 5, { id: "m" });
+  await kit.settle();
+  expect(await replayHistories(kit.store, [{ pay }])).toMatchObject({ ok: 1, broken: [] });
+  await kit.deploy([{ changed, charge }]);
+  await expect(kit.deploy([{ note: "no definition" }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+});

@@ -8,7 +8,8 @@ import { checkMembers, type Members } from "../core/known-members.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import { checkReplay, REPLAY_OPTIONS, type ReplayOptions } from "../runtime/check-replay.ts";
 import type { RecordedHistory } from "../runtime/recorded-history.ts";
-import { Registry, type Registrable } from "../runtime/registry.ts";
+import type { Registrable } from "../core/registrable.ts";
+import { Registry } from "../runtime/registry.ts";
 import { blockDiff } from "./block-diff.ts";
 import { historiesIn, type FoundHistory } from "./history-sources.ts";
 

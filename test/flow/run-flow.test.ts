@@ -263,3 +263,12 @@ test("two runs side by side, beside each other's activities, mix up nothing", as
   const starts = [1, 101, 201, 301];
   expect(await Promise.all(starts.map((n) => runFlow(chain, n)))).toEqual([50, 150, 250, 350]);
 });
+
+test("children come from modules, too", async () => {
+  const child = orchestration("child", async (_, n: number) => n + 1);
+  const parent = flow<number>("parent").child("child", child).build();
+  expect(await runFlow(parent, 1, { register: [{ child, unused: 1 }] })).toBe(2);
+  await expect(runFlow(parent, 1, { register: [{}] })).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+});

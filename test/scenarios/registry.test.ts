@@ -3,6 +3,9 @@
 import { expect, test } from "vitest";
 import { activity, isPerdureError, orchestration, Perdure } from "../../src/index.ts";
 import { freshStore } from "../support/test-store.ts";
+import * as helpers from "./support/modules/helpers.ts";
+import * as orders from "./support/modules/orders.ts";
+import * as shop from "./support/modules/shop.ts";
 import { scenario } from "./support/scenario.ts";
 
 const greet = activity("greet", (name: string) => `Hello, ${name}!`);
@@ -135,4 +138,51 @@ test("an empty registry is fine; what is no definition is not", async () => {
   expect(perdure.runtime.registered()).toEqual({ activities: [], orchestrations: {} });
   const opening = Perdure.open(await freshStore(), { register: [{ kind: "event" } as never] });
   expect(await opening.catch(codeOf)).toBe("INVALID_ARGUMENT");
+});
+
+scenario("modules are registered by their exports, beside definitions", {
+  register: [shop, orders, greet, hello],
+  run: async (t) => {
+    expect(t.process.perdure.runtime.registered()).toMatchObject({
+      activities: ["charge", "greet"],
+      orchestrations: { pay: ["1.0.0"], shop: ["1.0.0"], hello: ["1.0.0"] },
+    });
+    const handle = await t.client.start(shop.default, 500, { id: "i" });
+    expect(await t.result(handle)).toBe("r-500");
+    await t.deploy([orders, shop]);
+    expect(await t.result(await t.client.start(orders.pay, 7, { id: "j" }))).toBe("r-7");
+  },
+});
+
+test("a module without a definition is refused, with the names of its exports", async () => {
+  const store = await freshStore();
+  const opened = Perdure.open(store, { register: [orders, helpers, {}] });
+  await expect(opened).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message:
+      "Cannot register: register[1] exports no activity and no orchestration: its exports are TAX, withTax; " +
+      "register[2] exports no activity and no orchestration: it has no exports.",
+  });
+});
+
+test("a module that is read before it has run, in a circle of imports, is refused", async () => {
+  const store = await freshStore();
+  const early = Object.defineProperty({}, "pay", {
+    enumerable: true,
+    get: () => {
+      throw new ReferenceError("Cannot access 'pay' before initialization");
+    },
+  });
+  await expect(Perdure.open(store, { register: [early] })).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining('export "pay" of register[0] cannot be read yet') as string,
+  });
+});
+
+test("two definitions of one name in two modules are refused", async () => {
+  const store = await freshStore();
+  const other = { charge: activity("charge", () => 1) };
+  await expect(Perdure.open(store, { register: [orders, other] })).rejects.toMatchObject({
+    message: 'Cannot register: activity "charge" is defined twice.',
+  });
 });

@@ -370,7 +370,8 @@ describe("what is registered", () => {
     ];
     const error = await refusalOf(() => new Runtime(provider, { register: register as never }));
     expect(error.code).toBe("INVALID_ARGUMENT");
-    expect(error.message.match(/is neither an activity nor an orchestration/g)).toHaveLength(5);
+    const refused = /must be an activity, an orchestration or a module that exports some; got /g;
+    expect(error.message.match(refused)).toHaveLength(5);
     expect(error.message).toContain("register[0]");
     expect(error.message).toContain('activity "nothing" is defined twice');
   });
@@ -380,7 +381,7 @@ describe("what is registered", () => {
     for (const register of [undefined, nothing, { nothing }]) {
       const error = await refusalOf(() => new Runtime(provider, { register: register as never }));
       expect(error.code).toBe("INVALID_ARGUMENT");
-      expect(error.message).toContain("register is a list");
+      expect(error.message).toContain("register must be a list");
     }
   });
 });

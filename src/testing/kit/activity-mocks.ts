@@ -7,7 +7,7 @@
 import type { ActivityContext } from "../../core/activity-context.ts";
 import type { Activity } from "../../core/definitions.ts";
 import { PerdureError } from "../../core/errors.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Definition } from "../../core/registrable.ts";
 import type { BusyWork } from "./busy-work.ts";
 
 /** Stands in for an activity's function. */
@@ -52,7 +52,7 @@ export class ActivityMocks {
   }
 
   /** What a runtime registers in place of these. */
-  wrap(register: readonly Registrable[]): readonly Registrable[] {
+  wrap(register: readonly Definition[]): readonly Definition[] {
     return register.map((definition) => {
       if (definition.kind === "activity") return this.#wrap(definition);
       if (definition.activities === undefined) return definition;

@@ -1,18 +1,17 @@
 // What a test environment may be told, and what it tells.
 
 import type { Environment } from "../../core/environment.ts";
-import { PerdureError } from "../../core/errors.ts";
 import { checkFlag, checkMembers, checkWhole, type Members } from "../../core/known-members.ts";
 import type { LogLevel } from "../../core/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Registrable } from "../../core/registrable.ts";
 import type { FaultObserver } from "../faults/fault-injecting-provider.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
 
 /** What a test environment may be told. */
 export interface TestEnvironmentOptions {
-  /** Orchestrations, flows and activities, as for `Perdure.open`. */
+  /** Orchestrations, flows and activities, and modules that export some, as for `Perdure.open`. */
   readonly register: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
   /** Whether awaiting a result lets time pass. Default true. */
@@ -49,10 +48,6 @@ export function checkTestOptions(options: TestEnvironmentOptions): void {
   if (options.faults !== undefined) checkMembers(options.faults, FAULTS, "faults");
   checkFlag(options.autoSkip, "autoSkip");
   checkWhole(options.patienceMs, 0, "patienceMs");
-  const register: unknown = options.register;
-  if (Array.isArray(register)) return;
-  const message = "register is a list of activities and orchestrations.";
-  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
 /** A line of the runtime's log, or of `ctx.log`. */

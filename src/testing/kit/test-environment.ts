@@ -15,7 +15,7 @@ import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import type { HistoryEvent } from "../../core/history-events.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { CancelledError } from "../../core/outcome-errors.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import { definitionsOf, type Definition, type Registrable } from "../../core/registrable.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
 import { FaultInjectingProvider, type FaultObserver } from "../faults/fault-injecting-provider.ts";
 import {
@@ -58,7 +58,7 @@ export class TestEnvironment implements AsyncDisposable {
   readonly #line: FaultInjectingProvider;
   readonly #plain: Client;
   readonly #processes: TestProcess[] = [];
-  #register: readonly Registrable[];
+  #register: readonly Definition[];
   #queue: Promise<unknown> = Promise.resolve();
   #starts = 0;
   #closed = false;
@@ -68,7 +68,7 @@ export class TestEnvironment implements AsyncDisposable {
     this.logs = this.#logs;
     this.#options = options;
     this.#clock = clock;
-    this.#register = options.register;
+    this.#register = definitionsOf(options.register);
     this.#mocks = new ActivityMocks(clock.busy, () => clock.now());
     this.#script = new Script(clock);
     this.#line = new FaultInjectingProvider(store, {}, this.#observer());
@@ -263,8 +263,9 @@ export class TestEnvironment implements AsyncDisposable {
   }
   /** The same, with other code. */
   async deploy(register: readonly Registrable[]): Promise<void> {
+    const definitions = definitionsOf(register);
     await this.settle();
-    this.#register = register;
+    this.#register = definitions;
     await this.#process.stop();
     await this.#boot({ movesClock: true });
     await this.settle();

@@ -6,7 +6,7 @@ import { Client } from "../../client/client.ts";
 import { Committer } from "../../core/committer.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Definition } from "../../core/registrable.ts";
 import { Runtime } from "../../runtime/runtime.ts";
 import { FaultInjectingProvider, type FaultObserver } from "../faults/fault-injecting-provider.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
@@ -22,7 +22,7 @@ const RARELY: RuntimeOptions = {
 
 export interface TestProcessOptions {
   readonly store: Provider;
-  readonly register: readonly Registrable[];
+  readonly register: readonly Definition[];
   readonly runtime: RuntimeOptions;
   readonly plan: FaultPlan;
   readonly observer: FaultObserver;

@@ -6,7 +6,7 @@
 
 import { activity, event, orchestration } from "../../core/definitions.ts";
 import { isPerdureError, type PerdureError } from "../../core/errors.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Definition } from "../../core/registrable.ts";
 import { FAULT_KINDS, type FaultKind } from "./faults.ts";
 import type { SimulatedProcess } from "./machine.ts";
 import { workloadOf, type Driving } from "./own-workload.ts";
@@ -47,7 +47,7 @@ export function lostTail(): Workload<null> {
 /** Each round adds four: an activity, a step, a child's activity and an event. */
 const EXPECTED = 4 * ROUNDS;
 
-function register(process: SimulatedProcess): readonly Registrable[] {
+function register(process: SimulatedProcess): readonly Definition[] {
   const { unitMs } = process;
   const work = activity("work", async (value: number, { attempt }) => {
     await process.sleep(unitMs / 2);

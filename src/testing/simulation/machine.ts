@@ -8,7 +8,7 @@ import { Committer } from "../../core/committer.ts";
 import type { Activity } from "../../core/definitions.ts";
 import type { LogSink } from "../../core/log.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Definition } from "../../core/registrable.ts";
 import { Runtime } from "../../runtime/runtime.ts";
 import type { Chance } from "./chance.ts";
 import type { Ledger, RunEntry } from "./ledger.ts";
@@ -88,12 +88,12 @@ export class Machine implements SimulatedProcess {
   };
 
   /** Begins to work. Rejects as a program would that could not reach its store. */
-  start(register: readonly Registrable[], options: RuntimeOptions): Promise<void> {
+  start(register: readonly Definition[], options: RuntimeOptions): Promise<void> {
     this.#started = this.#start(register, options);
     return this.#started;
   }
 
-  async #start(register: readonly Registrable[], options: RuntimeOptions): Promise<void> {
+  async #start(register: readonly Definition[], options: RuntimeOptions): Promise<void> {
     const definitions = register.map((definition) => this.#recorded(definition));
     this.runtime = new Runtime(
       this.line.provider,
@@ -143,7 +143,7 @@ export class Machine implements SimulatedProcess {
     timeline.removeLoop(this.loop);
   }
 
-  #recorded(definition: Registrable): Registrable {
+  #recorded(definition: Definition): Definition {
     if (definition.kind === "activity") return this.#recordedActivity(definition);
     const { activities } = definition;
     if (activities === undefined) return definition;

@@ -4,7 +4,7 @@
 
 import type { Client } from "../../client/client.ts";
 import type { InstanceRecord } from "../../core/provider/instances.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import { definitionsOf, type Registrable } from "../../core/registrable.ts";
 import { Chance } from "./chance.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SimulatedProcess } from "./machine.ts";
@@ -51,7 +51,7 @@ export function workloadOf(own: OwnWorkload): Workload<null> {
     plan: () => null,
     begin({ seed, unitMs }) {
       return {
-        register: own.register,
+        register: (process) => definitionsOf(own.register(process)),
         longestMs: own.longestMs ?? LONGEST_DEFAULT_MS,
         scripts: [
           {

@@ -7,7 +7,7 @@ import type { Client } from "../../client/client.ts";
 import type { BlockCode } from "../../core/block.ts";
 import type { HistoryEvent } from "../../core/history-events.ts";
 import type { InstanceRecord } from "../../core/provider/instances.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Definition } from "../../core/registrable.ts";
 import type { Chance } from "./chance.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Machine, SimulatedProcess } from "./machine.ts";
@@ -58,7 +58,7 @@ export interface EndOfRun {
 /** One run of a workload. */
 export interface Play {
   readonly scripts: readonly Script[];
-  register(process: SimulatedProcess): readonly Registrable[];
+  register(process: SimulatedProcess): readonly Definition[];
   /** How long anything of it takes at most by itself, faults aside. */
   readonly longestMs: number;
   /** Whether an instance may be waiting when everything is over. Default: none. */

@@ -4,7 +4,7 @@
 //   WD2. A violation ends nothing: the run goes on, and all of them are told.
 
 import type { LogLevel } from "../../core/log.ts";
-import type { Registrable } from "../../runtime/registry.ts";
+import type { Definition } from "../../core/registrable.ts";
 import { callText } from "./call-text.ts";
 import { Chance } from "./chance.ts";
 import { Inspector } from "./inspector.ts";
@@ -34,7 +34,7 @@ export interface WorldOptions {
   readonly keepsTrace: boolean;
   readonly sabotage?: Sabotage | undefined;
   /** What a worker registers. */
-  readonly register: (process: SimulatedProcess) => readonly Registrable[];
+  readonly register: (process: SimulatedProcess) => readonly Definition[];
   /** A process of this slot is up. */
   readonly onUp: (slot: Slot) => void;
 }

@@ -7,6 +7,7 @@
 import {
   Perdure,
   type Client,
+  type Definition,
   type Duration,
   type Handle,
   type HistoryEvent,
@@ -17,6 +18,7 @@ import {
   type RuntimeOptions,
 } from "../../../src/index.ts";
 import { parseDuration } from "../../../src/core/duration.ts";
+import { definitionsOf } from "../../../src/core/registrable.ts";
 import { VirtualEnvironment } from "../../../src/testing/virtual-environment.ts";
 import { StoreEnvironment } from "../../support/store-environment.ts";
 import { newPlace, type Place } from "../../support/test-store.ts";
@@ -58,7 +60,7 @@ export class World {
   /** Ids of all instances that were ever started. */
   readonly started = new Set<string>();
   /** What was registered, by `name@version`; later registrations replace earlier ones. */
-  readonly definitions = new Map<string, Definitions[number]>();
+  readonly definitions = new Map<string, Definition>();
   readonly #modeOptions: RuntimeOptions;
   readonly #processes: Process[] = [];
   #place: Place | null = null;
@@ -156,7 +158,7 @@ export class World {
     fate: "lives" | "doomed" = "lives",
   ): Promise<Process> {
     this.#register = register;
-    for (const definition of register) {
+    for (const definition of definitionsOf(register)) {
       const version = definition.kind === "orchestration" ? definition.version : "";
       this.definitions.set(`${definition.name}@${version}`, definition);
     }

@@ -1,7 +1,7 @@
 // An extra operation: something that programs do and this folder does not know, such as running a flow.
 
 import type { OrchestrationContext } from "../../../core/context-types.ts";
-import type { Registrable } from "../../../runtime/registry.ts";
+import type { Definition } from "../../../core/registrable.ts";
 import type { Chance } from "../chance.ts";
 import type { SimulatedProcess } from "../machine.ts";
 import type { Expected } from "./expected.ts";
@@ -12,7 +12,7 @@ export interface ExtraOperation {
   /** What this occurrence of it is about, as data. */
   draw(chance: Chance): unknown;
   /** What a process registers for it. */
-  register(process: SimulatedProcess): readonly Registrable[];
+  register(process: SimulatedProcess): readonly Definition[];
   run(ctx: OrchestrationContext, data: unknown): Promise<unknown>;
   expected(data: unknown): Expected;
   /** How long it takes at most by itself. */

@@ -7,7 +7,7 @@ import type { OrchestrationContext } from "../../../core/context-types.ts";
 import { isPerdureError } from "../../../core/errors.ts";
 import { NonRetryableError, RetryAfterError } from "../../../core/retry-errors.ts";
 import { TaskError } from "../../../core/task-errors.ts";
-import type { Registrable } from "../../../runtime/registry.ts";
+import type { Definition } from "../../../core/registrable.ts";
 import type { SimulatedProcess } from "../machine.ts";
 import { DROPPED, failsForGood, FIXED, largeText, mix, OUTLIVED, THROWN } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
@@ -44,7 +44,7 @@ export interface StageOptions {
 }
 
 /** What a process registers: the first deployment knows the first version, later ones both. */
-export function definitions(options: StageOptions): readonly Registrable[] {
+export function definitions(options: StageOptions): readonly Definition[] {
   const stage = new Stage(options);
   const versions = VERSIONS.slice(0, options.process.generation);
   return [
@@ -71,7 +71,7 @@ class Stage {
     this.#extras = new Map(options.extras.map((extra) => [extra.name, extra]));
   }
 
-  activities(): readonly Registrable[] {
+  activities(): readonly Definition[] {
     const { process, unitMs } = this.#o;
     const work = activity("work", async (node: WorkNode, context) => {
       const { attempt, signal } = context;
@@ -88,7 +88,7 @@ class Stage {
       if (node.style === "retryAfter") throw new RetryAfterError(unitMs, "scripted");
       throw new Error(`scripted: attempt ${attempt}`);
     });
-    const lasting = (name: string, units: number): Registrable =>
+    const lasting = (name: string, units: number): Definition =>
       activity(name, async (_: unknown, { signal }) => {
         await Promise.race([process.sleep(units * unitMs), aborted(signal)]);
         return OUTLIVED;
