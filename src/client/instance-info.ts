@@ -49,6 +49,10 @@ export type WaitingFor = OfNode &
         readonly sequence: number;
         readonly name: string;
         readonly attempt: number;
+        /** Why the previous attempt failed; absent: this is the first. */
+        readonly lastError?: string;
+        /** When this attempt is due, if a previous one failed. */
+        readonly availableAt?: Date;
       }
     | {
         readonly kind: "child";
@@ -214,8 +218,14 @@ export function waitingFor(
         break;
       case "StepAttemptFailed": {
         const step = open.get(event.scheduled);
-        if (step?.kind === "step")
-          open.set(event.scheduled, { ...step, attempt: event.attempt + 1 });
+        if (step?.kind === "step") {
+          open.set(event.scheduled, {
+            ...step,
+            attempt: event.attempt + 1,
+            lastError: readableFailure(event.failure, codec).message,
+            availableAt: new Date(event.due),
+          });
+        }
         break;
       }
       case "ChildScheduled":

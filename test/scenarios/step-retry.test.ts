@@ -32,7 +32,14 @@ scenario("a step is tried again after its back-off, and history counts the attem
       const handle = await t.client.start(main, undefined, { id: "i" });
       await t.advance("1s");
       expect((await handle.describe()).waitingFor).toEqual([
-        { kind: "step", sequence: 2, name: "flaky", attempt: 3 },
+        {
+          kind: "step",
+          sequence: 2,
+          name: "flaky",
+          attempt: 3,
+          lastError: "retry after 10s",
+          availableAt: new Date(begun + 11_000),
+        },
       ]);
       await t.advance("1m");
       expect(entered).toEqual([0, 1_000, 11_000, 14_000]);

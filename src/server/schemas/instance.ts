@@ -28,7 +28,14 @@ export const waiting = v.variant("kind", [
     unclaimed: v.exactOptional(v.string()),
     progress: v.exactOptional(value),
   }),
-  v.object({ kind: v.literal("step"), ...place, name: v.string(), attempt: whole }),
+  v.object({
+    kind: v.literal("step"),
+    ...place,
+    name: v.string(),
+    attempt: whole,
+    lastError: v.exactOptional(v.string()),
+    availableAt: v.exactOptional(timestamp),
+  }),
   v.object({ kind: v.literal("child"), ...place, name: v.string(), id: v.string() }),
 ]);
 

@@ -108,7 +108,13 @@ function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {
         ...member("progress", toHttp(progress)),
       };
     }
-    case "step":
+    case "step": {
+      const { availableAt, ...rest } = wait;
+      return {
+        ...rest,
+        ...(availableAt === undefined ? {} : { availableAt: availableAt.toISOString() }),
+      };
+    }
     case "child":
       return wait;
   }
