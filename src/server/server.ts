@@ -21,6 +21,7 @@ import { Sampler } from "./sampler.ts";
 import type { Services } from "./services.ts";
 import { Slots } from "./slots.ts";
 import { StaticFiles } from "./static-files.ts";
+import { TroubleGroups } from "./trouble-groups.ts";
 import { createToken, TokenBook, type TokenEntry } from "./tokens.ts";
 
 /** The HTTP API and the dashboard as a Hono application; see `perdureServer`. */
@@ -53,6 +54,7 @@ export class PerdureServer extends Hono implements AsyncDisposable {
       }),
       slots: new Slots(settings.limits),
       sampler: new Sampler(client, provider, { ...settings.limits, log: settings.log }),
+      troubles: new TroubleGroups(client),
       document: () => (documents.made ??= openApiDocument()),
     };
     const rules = originRules(options.hosts ?? [], options.origins ?? []);

@@ -7,6 +7,7 @@ import type { Access } from "./access.ts";
 import type { Settings } from "./options.ts";
 import type { Sampler } from "./sampler.ts";
 import type { Slots } from "./slots.ts";
+import type { TroubleGroups } from "./trouble-groups.ts";
 
 export interface Services {
   readonly client: Client;
@@ -16,6 +17,7 @@ export interface Services {
   readonly access: Access;
   readonly slots: Slots;
   readonly sampler: Sampler;
+  readonly troubles: TroubleGroups;
   /** The OpenAPI document, made when first asked for. */
   readonly document: () => object;
 }

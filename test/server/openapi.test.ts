@@ -205,7 +205,9 @@ test("every kind of answer about an instance fits: ended, failed, paused, blocke
   const { client } = scene.perdure;
   const blocked = await client.start(stuck, undefined, { id: "blocked" });
   for await (const info of blocked.watch()) if (info.blocked !== undefined) break;
-  expect((await scene.as("viewer").overview()).blocked).toMatchObject([{ id: "blocked" }]);
+  expect((await scene.as("viewer").overview()).troubles.groups).toMatchObject([
+    { kind: "blocked", newestId: "blocked" },
+  ]);
   await (await client.start("echo", { plain: true }, { id: "done" })).result();
   await (
     await client.start("failing", undefined, { id: "failed" })

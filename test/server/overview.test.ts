@@ -57,6 +57,41 @@ test("figures are asked for once a second, however many look", async () => {
   expect(asked).toBe(1);
 });
 
+test("blocked and failed instances are grouped by name, version and cause, with counts", async () => {
+  const broken = orchestration("broken", async (_ctx, order: number) => {
+    if (order === 0) throw new TypeError("amount is missing");
+    throw new Error(`order o-${order}: card "${order}111" was declined`);
+  });
+  const foreign = orchestration("foreign", async () => {
+    await new Promise<void>(() => undefined);
+  });
+  const { as, perdure } = await openScene({}, [broken, foreign]);
+  const { client } = perdure;
+  for (const order of [0, 1, 2, 3]) {
+    await (await client.start(broken, order, { id: `b-${order}` })).result().catch(() => undefined);
+  }
+  for (const id of ["f-1", "f-2"]) {
+    const handle = await client.start(foreign, undefined, { id });
+    for await (const { blocked } of handle.watch()) if (blocked !== undefined) break;
+  }
+  const { troubles } = await as("viewer").overview();
+  expect(troubles).toMatchObject({
+    groups: [
+      { kind: "blocked", name: "foreign", cause: "FOREIGN_AWAIT", count: 2, newestId: "f-2" },
+      {
+        kind: "failed",
+        name: "broken",
+        cause: "Error",
+        message: 'order o-3: card "3111" was declined',
+        count: 3,
+        newestId: "b-3",
+      },
+      { kind: "failed", cause: "TypeError", message: "amount is missing", count: 1 },
+    ],
+    looked: { blocked: 2, failed: 4 },
+  });
+});
+
 test("the overview tells of counts, queues, runtimes, work for nobody, and the store's durability", async () => {
   const lonely = orchestration("lonely", async (ctx) =>
     ctx.run("nobody-runs-this", 1, { tags: ["gpu"], priority: 1 }),
@@ -71,7 +106,7 @@ test("the overview tells of counts, queues, runtimes, work for nobody, and the s
     queues: [{ name: "nobody-runs-this", tags: ["gpu"], priority: 1, waiting: 1 }],
     queueKinds: 1,
     runtimes: [{ alive: true }],
-    blocked: [],
+    troubles: { groups: [], looked: { blocked: 0, failed: 0 } },
     sampleMs: 10_000,
   });
   expect(overview.metrics.unclaimed).toMatchObject([

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { InstanceInfo } from "../../src/index.ts";
 import { useScene } from "./support/scene.ts";
-import { fulfil, keeper, payout } from "./support/shop.ts";
+import { fulfil, keeper, refund } from "./support/shop.ts";
 import { block, until, waitsForEvent } from "./support/world.ts";
 
 describe("somebody who may", () => {
@@ -38,23 +38,27 @@ describe("somebody who may", () => {
     const { page, troubles } = await scene.show("/instances/raise");
     await page.getByRole("button", { name: "Raise approval" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("The instance waits for it.").waitFor();
+    await dialog.getByText("The instance waits for this event.").waitFor();
     await dialog.getByLabel("Data").fill('{"by": "ada"}');
     await dialog.getByRole("button", { name: "Raise" }).click();
-    await page.getByText('Event "approval" is raised.').waitFor();
+    await page.getByText('Raised "approval".').waitFor();
     await sees(page, "completed");
     expect((await describeOf("raise")).output).toMatchObject({ status: "shipped" });
     expect(troubles).toEqual([]);
   });
 
-  test("raises any other event, which is kept unread", async () => {
+  test("raises an event that the instance does not wait for: both dialog and message say what it waits for", async () => {
     await waiting("other-event");
     const { page } = await scene.show("/instances/other-event?tab=state");
     await page.getByRole("button", { name: "Raise event" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("later");
-    await dialog.getByText("Nothing waits for this name now").waitFor();
+    const warning =
+      'other-event does not wait for the event "later" now. It waits for the event "go". ' +
+      '"later" stays unread until the code waits for it.';
+    await dialog.getByText(warning).waitFor();
     await dialog.getByRole("button", { name: "Raise" }).click();
+    await page.getByText(`Raised "later". ${warning}`).waitFor();
     await page.getByRole("region", { name: "Unread events" }).getByText("later").first().waitFor();
   });
 
@@ -74,35 +78,46 @@ describe("somebody who may", () => {
     await waiting("cancel");
     const { page } = await scene.show("/instances/cancel");
     await ask(page, "Cancel", "customer called");
-    await page.getByText("Cancelled by ada: customer called").waitFor();
+    await page.getByText("Cancellation requested.").waitFor();
     await sees(page, "cancelled");
+    await page.getByText("Cancelled by ada: customer called").waitFor();
     expect((await describeOf("cancel")).status).toBe("cancelled");
   });
 
-  test("terminates, and restarts what has ended", async () => {
+  test("terminates, and runs what has ended again from the start", async () => {
     await waiting("terminate");
     const { page } = await scene.show("/instances/terminate");
     await ask(page, "Terminate", "stuck");
     await sees(page, "terminated");
-    await ask(page, "Restart");
+    await ask(page, "Run again from the start");
     await sees(page, "running");
     expect(await describeOf("terminate")).toMatchObject({ status: "running", execution: 2 });
   });
 
-  test("retries what failed: it runs again from the beginning", async () => {
-    const failed = await scene.world.perdure.client.start(payout, "DE89", { id: "retry" });
+  test("before a failed instance runs again from the start, the dialog names the work that runs again", async () => {
+    const failed = await scene.world.perdure.client.start(refund, order, { id: "retry" });
     await failed.result().catch(() => undefined);
     const { page } = await scene.show("/instances/retry");
-    await ask(page, "Retry");
+    const actions = page.getByRole("toolbar", { name: "Actions" });
+    await actions.getByRole("button", { name: "Run again from the start" }).click();
+    const dialog = page.getByRole("dialog", { name: "Run retry again from the start?" });
+    const work = dialog.getByRole("list", { name: "Completed work that will run again" });
+    expect(await work.getByRole("listitem").allTextContents()).toEqual([
+      "activity charge, 2 times",
+      "step book",
+    ]);
+    await dialog.getByRole("button", { name: "Close" }).click();
+    expect((await describeOf("retry")).execution).toBe(1);
+    await ask(page, "Run again from the start");
     await page.locator(".facts > div", { hasText: /^Execution2$/ }).waitFor();
     await expect.poll(async () => (await describeOf("retry")).execution).toBe(2);
   });
 
-  test("retries what is blocked: the block is taken away, and code that still differs is blocked anew", async () => {
+  test("unblocks an instance, and code that still differs blocks it again", async () => {
     const since = (await describeOf("drift-1")).blocked?.since.getTime() ?? 0;
     const { page } = await scene.show("/instances/drift-1");
-    await ask(page, "Retry");
-    await page.getByText("The block is taken away.").waitFor();
+    await ask(page, "Unblock");
+    await page.getByText("Unblocked.").waitFor();
     await expect
       .poll(async () => (await describeOf("drift-1")).blocked?.since.getTime())
       .toBeGreaterThan(since);
@@ -131,7 +146,7 @@ describe("somebody who may", () => {
     expect(await confirm.isDisabled()).toBe(true);
     await dialog.getByRole("textbox").fill("delete");
     await confirm.click();
-    await page.getByText("delete is deleted.").waitFor();
+    await page.getByText("Deleted delete.").waitFor();
     expect(await scene.world.perdure.client.get("delete").exists()).toBe(false);
   });
 
@@ -148,7 +163,17 @@ describe("somebody who may", () => {
     await page.getByRole("heading", { level: 1, name: "another" }).waitFor();
   });
 
-  test("a viewer is shown the actions, none of them open, and why", async () => {
+  test("an operator may not delete, and the page names the role that may", async () => {
+    await waiting("kept");
+    const { page } = await scene.show("/instances/kept", { role: "operator" });
+    const actions = page.getByRole("toolbar", { name: "Actions" });
+    await actions.getByText("Delete: This needs the role admin; yours is operator.").waitFor();
+    expect(await actions.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
+    expect(await actions.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(false);
+    expect(await actions.locator(".hint").count()).toBe(1);
+  });
+
+  test("a viewer sees the actions, all of them disabled, and the roles that they need", async () => {
     await waiting("looked-at");
     const { page } = await scene.show("/instances/looked-at?tab=history&event=4", {
       role: "viewer",
@@ -159,7 +184,8 @@ describe("somebody who may", () => {
       all.filter((one) => !one.hasAttribute("disabled")),
     );
     expect(open).toEqual([]);
-    await page.getByText("This needs the role operator; yours is viewer.").waitFor();
+    await page.getByText("These actions: This needs the role operator; yours is viewer.").waitFor();
+    await page.getByText("Delete: This needs the role admin; yours is viewer.").waitFor();
     expect(await page.getByRole("button", { name: "Raise go" }).isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Fork from here" }).isDisabled()).toBe(true);
   });
@@ -170,7 +196,7 @@ describe("a read-only server", () => {
 
   test("opens nothing to anybody, and says so", async () => {
     const { page } = await scene.show("/instances/drift-1");
-    await page.getByText("The server is read-only.").waitFor();
+    await page.getByText("The server is read-only.").first().waitFor();
     expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
     await page.getByText("ada · read-only").waitFor();
   });

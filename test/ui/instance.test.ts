@@ -48,8 +48,8 @@ test("the header tells what it is, how it stands, and its attributes", async () 
   expect(facts.map((fact) => fact.replace(/(\d|just now).*$/, ""))).toEqual([
     "Orchestrationfulfil ",
     "Created",
-    "Last change",
-    "Took",
+    "Updated",
+    "Duration",
     "Execution",
     "Priority",
   ]);
@@ -96,7 +96,7 @@ test("the timeline zooms by button and key, moves, and shows the whole again", a
   await expect.poll(ticks).toEqual(whole);
   await page.keyboard.press("+");
   await expect.poll(ticks).not.toEqual(whole);
-  await page.getByRole("button", { name: "Whole" }).click();
+  await page.getByRole("button", { name: "Fit" }).click();
   await expect.poll(ticks).toEqual(whole);
 });
 
@@ -112,7 +112,7 @@ test("the cursor tells the state at a moment, also by keyboard", async () => {
   await page.keyboard.press("End");
   await state.getByText(/: 5 spans completed, 1 cancelled, 0 open/).waitFor();
   await state.getByText('Custom status: {phase: "shipping", approvedBy: "ada"}').waitFor();
-  await page.getByRole("button", { name: "Take the cursor away" }).click();
+  await page.getByRole("button", { name: "Remove the cursor" }).click();
   await page.getByText("Move the cursor").waitFor();
 });
 
@@ -167,7 +167,7 @@ test("what it waits for is told, and the state it keeps", async () => {
   await part("Custom status").getByText('"waiting for approval"').waitFor();
   await part("Key-values").getByText("receipt").first().waitFor();
   await part("Attributes").getByText("c-7").waitFor();
-  await part("Unread events").getByText("Every event that was raised has been read.").waitFor();
+  await part("Unread events").getByText("No unread events.").waitFor();
   expect(troubles).toEqual([]);
 });
 
@@ -229,7 +229,7 @@ test("nondeterminism is shown side by side, with the place that asked", async ()
   expect(await cells("kind")).toEqual(["EventSubscribed", "ActivityScheduled"]);
   expect(await cells("name")).toEqual(["go", "charge"]);
   expect((await cells("input"))[0]).toBe("nothing");
-  await panel.getByText(/Asked for at .*shop\.ts:\d+:\d+/).waitFor();
+  await panel.getByText(/Requested at .*shop\.ts:\d+:\d+/).waitFor();
   await panel.getByRole("link", { name: "Event 2" }).click();
   await page.getByRole("heading", { name: "Event subscribed event 2" }).waitFor();
   expect(troubles).toEqual([]);

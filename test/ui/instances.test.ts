@@ -20,7 +20,7 @@ const scene = useScene({}, async ({ perdure }) => {
 
 test("search by the beginning of the id and by attributes, both in the address", async () => {
   const { page, troubles } = await scene.show("/instances");
-  await page.getByLabel("Id begins with").fill("order-");
+  await page.getByLabel("Id starts with").fill("order-");
   await expect.poll(() => page.getByRole("row").count()).toBe(3);
   await page.getByLabel("Attributes").fill("customer=c-8");
   await expect.poll(() => page.getByRole("row").count()).toBe(1);
@@ -38,7 +38,7 @@ test("search by the beginning of the id and by attributes, both in the address",
 test("an attribute without a value is said to be wrong, and nothing is asked", async () => {
   const { page } = await scene.show("/instances");
   await page.getByLabel("Attributes").fill("customer");
-  await page.getByText("name=value, more of them with commas between").waitFor();
+  await page.getByText("name=value pairs, separated by commas").waitFor();
   expect(await page.getByLabel("Attributes").getAttribute("aria-invalid")).toBe("true");
   expect(page.url()).toMatch(/#\/instances$/);
 });
@@ -72,13 +72,13 @@ test("a bulk action says what it will do, does it after a yes, and tells how it 
   await page.getByText("2 instances selected").waitFor();
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("It can be done to 2 of what is selected.").waitFor();
+  await dialog.getByText("Applies to 2 of the selected instances.").waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
   expect((await client.get("keeper-1").describe()).status).toBe("running");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await dialog.getByLabel("Reason").fill("no longer needed");
   await dialog.getByRole("button", { name: "Cancel 2" }).click();
-  await page.getByText("Cancel: done to 2 instances.").waitFor();
+  await page.getByText("Cancel: 2 instances done.").waitFor();
   await expect.poll(() => page.getByRole("row").count()).toBe(1);
   const { status, cancelled } = await client.get("keeper-1").describe();
   expect([status, cancelled]).toEqual(["cancelled", { reason: "no longer needed", by: "ada" }]);
@@ -93,7 +93,7 @@ test("a bulk action on all that match takes the filter, not what is on the scree
   await page.getByLabel("Select all that match").check();
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Pause 3" }).click();
-  await page.getByText("Pause: done to 3 instances.").waitFor();
+  await page.getByText("Pause: 3 instances done.").waitFor();
   for (const id of ["order-1", "order-2", "order-3"]) {
     expect((await client.get(id).describe()).status).toBe("paused");
   }
@@ -104,7 +104,7 @@ test("a bulk action on all that match takes the filter, not what is on the scree
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Resume", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Resume 3" }).click();
-  await page.getByText("Resume: done to 3 instances.").waitFor();
+  await page.getByText("Resume: 3 instances done.").waitFor();
 });
 
 test("an instance is started from here, and its page opens", async () => {
@@ -112,7 +112,7 @@ test("an instance is started from here, and its page opens", async () => {
   await page.getByRole("button", { name: "Start" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name of the orchestration or flow").fill("keeper");
-  await dialog.getByLabel("Id, if it is to have one of your choice").fill("made-here");
+  await dialog.getByLabel("Id (optional)").fill("made-here");
   await dialog.getByLabel("Input").fill("{ not json");
   expect(await dialog.getByRole("button", { name: "Start" }).isDisabled()).toBe(true);
   await dialog.getByLabel("Input").fill('{"a": [1, 2]}');
@@ -125,7 +125,7 @@ test("an instance is started from here, and its page opens", async () => {
   await page.goBack();
   await page.getByRole("button", { name: "Start" }).click();
   await dialog.getByLabel("Name of the orchestration or flow").fill("keeper");
-  await dialog.getByLabel("Id, if it is to have one of your choice").fill("made-here");
+  await dialog.getByLabel("Id (optional)").fill("made-here");
   await dialog.getByRole("button", { name: "Start" }).click();
   await dialog.getByRole("alert").getByText("INSTANCE_EXISTS").waitFor();
   // The browser itself tells of the answer 409.
@@ -180,7 +180,9 @@ test("an operator may not delete", async () => {
   const { page } = await scene.show("/instances?id=payout-", { role: "operator" });
   await page.getByLabel("Select payout-1").check();
   expect(await page.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
-  expect(await page.getByRole("button", { name: "Restart" }).isDisabled()).toBe(false);
+  expect(await page.getByRole("button", { name: "Run again from the start" }).isDisabled()).toBe(
+    false,
+  );
 });
 
 test("what the server no longer answers is said, and what was there stays", async () => {

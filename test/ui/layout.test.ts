@@ -130,7 +130,7 @@ test("a new page gets the focus, and a link skips the navigation", async () => {
   await page.reload();
   await page.getByRole("heading", { level: 1, name: "Queues" }).waitFor();
   await page.keyboard.press("Tab");
-  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the page");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
   await page.keyboard.press("Enter");
   expect(await page.evaluate("document.activeElement.tagName")).toBe("MAIN");
 });
@@ -143,7 +143,7 @@ test("tabs are one stop, and arrows go from one to the next", async () => {
   await page.keyboard.press("ArrowLeft");
   await page.getByRole("tab", { name: "Timeline", selected: true }).waitFor();
   await page.keyboard.press("ArrowLeft");
-  await page.getByRole("tab", { name: "Family", selected: true }).waitFor();
+  await page.getByRole("tab", { name: "Parent and children", selected: true }).waitFor();
 });
 
 /** Texts whose contrast to the ground behind them is below 4.5, large ones below 3 (WCAG 2.2, 1.4.3). */

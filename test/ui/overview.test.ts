@@ -38,11 +38,11 @@ test("the overview counts instances by status, and each count leads to its list"
   expect(troubles).toEqual([]);
 });
 
-test("the overview names what is blocked and what waits for nobody", async () => {
+test("the overview names what is blocked and what no worker can run", async () => {
   const { page } = await scene.show("/");
   const attention = page.getByRole("region", { name: "Needs attention" });
-  await attention.getByText("drift-1 is blocked: NONDETERMINISM").waitFor();
-  await attention.getByText("activity render [gpu] waits for nobody").waitFor();
+  await attention.getByText("1 blocked: drift 1.0.0, NONDETERMINISM").waitFor();
+  await attention.getByText("activity render [gpu]: no worker can run this").waitFor();
   await attention.getByText('no running worker registers activity "render"').waitFor();
   await attention.getByRole("link", { name: "drift-1" }).click();
   await page.getByRole("heading", { level: 1, name: "drift-1" }).waitFor();
@@ -50,7 +50,7 @@ test("the overview names what is blocked and what waits for nobody", async () =>
 
 test("the overview draws throughput, latency and queues over time, and says the same in words", async () => {
   const { page, troubles } = await scene.show("/");
-  const charts = page.getByRole("region", { name: "How it went lately" });
+  const charts = page.getByRole("region", { name: "Recent activity" });
   for (const title of ["Throughput", "Latency, from start to end", "Work in the queue"]) {
     await charts.getByRole("img", { name: new RegExp(`^${title}: `) }).waitFor();
   }
@@ -58,7 +58,7 @@ test("the overview draws throughput, latency and queues over time, and says the 
   const depths = page.getByRole("table", { name: "Waiting tasks by tags and priority" });
   const row = depths.getByRole("row", { name: /gpu/ });
   expect(await row.getByRole("cell").allTextContents()).toEqual(["1", "0", "0", "0", "0", "0"]);
-  await page.getByRole("region", { name: "1 runtime alive" }).waitFor();
+  await page.getByRole("region", { name: "1 worker running" }).waitFor();
   expect(troubles).toEqual([]);
 });
 
@@ -78,14 +78,14 @@ test("the queues tell tags, priority, depth and who takes them", async () => {
   await row.waitFor();
   const cells = await row.getByRole("cell").allTextContents();
   expect(cells.slice(0, 6)).toEqual(["render", "gpu", "1", "1", "0", "0"]);
-  expect(cells[7]).toBe('nobody: no running worker registers activity "render"');
+  expect(cells[7]).toBe('no worker can run this: no running worker registers activity "render"');
   expect(troubles).toEqual([]);
 });
 
 test("the runtimes tell what they register and hold", async () => {
   const { page, troubles } = await scene.show("/runtimes");
-  await page.getByText("1 runtime alive").waitFor();
-  await page.getByRole("region", { name: "Waits for nobody" }).waitFor();
+  await page.getByText("1 worker running").waitFor();
+  await page.getByRole("region", { name: "No worker can run this" }).waitFor();
   await page.getByText(/^\d+ orchestrations$/).click();
   await page.getByText("fulfil 1.0.0").waitFor();
   await page.getByText(/^checkout 1\.0\.0\+[0-9a-f]{8}$/).waitFor();
@@ -99,7 +99,7 @@ test("a wrong token is refused in words, a right one lets in, and logging out en
   const token = page.getByLabel("Token");
   await token.fill("pdr_wrong");
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("UNAUTHENTICATED").waitFor();
+  await page.getByRole("alert").getByText("That token is not valid.").waitFor();
   await token.fill(scene.world.tokens.viewer);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Queues" }).waitFor();

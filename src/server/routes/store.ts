@@ -5,12 +5,10 @@ import type { Services } from "../services.ts";
 import { answers, tells } from "../route.ts";
 import { prometheusText } from "../prometheus.ts";
 import { metrics, overview, queue, runtime } from "../schemas/store.ts";
-import { blockToHttp } from "../wire/instance.ts";
 import { metricsToHttp, queueToHttp, runtimeToHttp } from "../wire/store.ts";
 
 const row = { method: "GET", tag: "store", role: "viewer" } as const;
 const QUEUES_SHOWN_MAX = 200;
-const BLOCKED_SHOWN_MAX = 20;
 
 export const prometheusRoute = tells({
   ...row,
@@ -26,7 +24,7 @@ export const storeRoutes = [
     path: "/overview",
     operation: "readOverview",
     summary:
-      "Counts, queues, runtimes, what is blocked or waits for nobody, and how it went lately.",
+      "Counts, queues, workers, blocked and failed instances by cause, unclaimed work, and recent samples.",
     answer: overview,
     run: ({ services }) => overviewOf(services),
   }),
@@ -61,11 +59,10 @@ export const storeRoutes = [
 ];
 
 async function overviewOf(services: Services): Promise<v.InferInput<typeof overview>> {
-  const { client, provider, sampler, settings } = services;
+  const { client, provider, sampler, settings, troubles } = services;
   const now = provider.now();
   const queues = await client.queues();
   const fullest = queues.toSorted((a, b) => b.waiting + b.running - (a.waiting + a.running));
-  const { items: blocked } = await client.list({ blocked: true }, { limit: BLOCKED_SHOWN_MAX });
   return {
     at: new Date(now).toISOString(),
     store: { name: provider.name, durability: provider.durability },
@@ -74,11 +71,7 @@ async function overviewOf(services: Services): Promise<v.InferInput<typeof overv
     queues: fullest.slice(0, QUEUES_SHOWN_MAX).map(queueToHttp),
     queueKinds: queues.length,
     runtimes: (await client.runtimes()).map((one) => runtimeToHttp(one, now)),
-    blocked: blocked.flatMap((one) =>
-      one.blocked === undefined
-        ? []
-        : [{ id: one.id, name: one.name, blocked: blockToHttp(one.blocked) }],
-    ),
+    troubles: await troubles.read(),
     sampleMs: settings.limits.sampleMs,
     samples: [...sampler.samples],
   };

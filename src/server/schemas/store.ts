@@ -2,7 +2,6 @@
 
 import * as v from "valibot";
 import { timestamp, whole } from "./common.ts";
-import { block } from "./instance.ts";
 
 const byStatus = v.object({
   pending: whole,
@@ -93,6 +92,26 @@ export const sample = v.object({
   latency: v.exactOptional(v.object({ p50Ms: whole, p95Ms: whole, count: whole })),
 });
 
+/** Blocked and failed instances by name, version and cause. */
+export const troubles = v.object({
+  groups: v.array(
+    v.object({
+      kind: v.picklist(["blocked", "failed"]),
+      name: v.string(),
+      version: v.exactOptional(v.string()),
+      /** The code of the block, or the name of the error. */
+      cause: v.string(),
+      /** Of the newest instance. */
+      message: v.string(),
+      count: whole,
+      newestId: v.string(),
+      newestAt: timestamp,
+    }),
+  ),
+  /** How many instances the groups were made of: the newest ones. `metrics` counts all. */
+  looked: v.object({ blocked: whole, failed: whole }),
+});
+
 export const overview = v.object({
   at: timestamp,
   store: v.object({ name: v.string(), durability: v.string() }),
@@ -102,8 +121,7 @@ export const overview = v.object({
   /** Kinds of tasks in all; `queues` holds the fullest of them. */
   queueKinds: whole,
   runtimes: v.array(runtime),
-  /** Some of those that are blocked, newest first. */
-  blocked: v.array(v.object({ id: v.string(), name: v.string(), blocked: block })),
+  troubles,
   sampleMs: whole,
   samples: v.array(sample),
 });

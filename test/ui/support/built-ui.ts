@@ -38,7 +38,8 @@ function fingerprint(): string {
   const hash = createHash("sha256");
   const own = ["src/**/*.*", "public/*", "index.html", "vite.config.ts", "package.json"];
   const files = globSync(own, { cwd: UI }).map((file) => join(UI, file));
-  for (const file of [...files.sort(), join(projectRoot, "src/flow/paths.ts")]) {
+  const shared = ["src/flow/paths.ts", "src/core/awaited-event.ts", "src/core/request-ids.ts"];
+  for (const file of [...files.sort(), ...shared.map((each) => join(projectRoot, each))]) {
     hash.update(file).update(readFileSync(file));
   }
   return hash.digest("hex").slice(0, 16);

@@ -11,6 +11,7 @@ const PREPARE_MS = 300_000;
 
 export interface Scene {
   readonly world: World;
+  readonly browser: Browser;
   /** A page at this place (`/instances?status=failed`), logged in. */
   show(place: string, options?: ShowOptions): Promise<Watched>;
 }
@@ -40,6 +41,9 @@ export function useScene(
   return {
     get world() {
       return opened().world;
+    },
+    get browser() {
+      return opened().browser;
     },
     async show(place, { role = "admin", ...contextOptions } = {}) {
       const { browser, world } = opened();

@@ -1,7 +1,7 @@
 // A shop whose work the dashboard shows: something of everything that an instance page has to draw.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { activity, event, flow, orchestration } from "../../../src/index.ts";
+import { activity, event, flow, orchestration, RetryAfterError } from "../../../src/index.ts";
 import { again, done } from "../../../src/flow/index.ts";
 
 export interface Order {
@@ -56,6 +56,28 @@ export const fulfil = orchestration("fulfil", async (ctx, order: Order) => {
   return { status: "shipped" as const, parcels, document };
 });
 
+/** The fifth attempts of an activity and of a step wait for an hour. */
+function refuse(attempt: number): never {
+  if (attempt === 4) throw new RetryAfterError("1h", "the bank is closed");
+  throw new Error("the bank is busy");
+}
+const refusedOften = { maxAttempts: 9, backoff: { kind: "fixed", base: 5 } } as const;
+export const settle = activity("settle", async (_: string, { attempt }) => refuse(attempt), {
+  retry: refusedOften,
+});
+export const stubborn = orchestration("stubborn", async (ctx, account: string) => {
+  const booked = ctx.step("book", ({ attempt }) => refuse(attempt), { retry: refusedOften });
+  await ctx.all([ctx.run(settle, account), booked]);
+});
+
+/** Charges twice and books, then fails. */
+export const refund = orchestration("refund", async (ctx, order: Order) => {
+  await ctx.run(charge, order);
+  await ctx.run(charge, order);
+  await ctx.step("book", () => "booked");
+  throw new Error(`order ${order.id} cannot be refunded`);
+});
+
 /** Fails, with a cause that has a cause. */
 export const payout = orchestration("payout", async (_ctx, account: string) => {
   const socket = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:443"), {
@@ -65,7 +87,7 @@ export const payout = orchestration("payout", async (_ctx, account: string) => {
   throw new Error(`payout to ${account} failed`, { cause: bank });
 });
 
-/** Waits for an activity that nobody takes. */
+/** Waits for an activity that no worker registers. */
 export const poster = orchestration("poster", async (ctx, page: string) => ctx.run(render, page));
 
 /** Waits for an event, with a payload that it keeps. */
@@ -131,4 +153,7 @@ export const SHOP = [
   checkout,
   charge,
   ship,
+  settle,
+  stubborn,
+  refund,
 ] as const;

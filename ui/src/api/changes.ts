@@ -1,13 +1,13 @@
 // What changes in the store, heard by one stream for the whole page.
 //   CH1. One connection, however many listen: browsers allow six to a server.
-//   CH2. After a gap everybody is told to look at everything, so that nothing missed stays unseen.
+//   CH2. After a gap every listener reloads everything, so that no change is missed.
 //   CH3. A stream that the server refused is tried again, more and more rarely.
 
 import { addressOf } from "./request.ts";
 
 export interface Change {
   readonly ids: readonly string[];
-  /** Look at everything: there was too much to name, or nobody knows. */
+  /** Look at everything: there was too much to name, or it is unknown. */
   readonly all: boolean;
 }
 export type LiveState = "connecting" | "live" | "lost";
@@ -24,7 +24,7 @@ let source: EventSource | null = null;
 let retryTimer: ReturnType<typeof setTimeout> | undefined;
 let failures = 0;
 
-/** Begins to listen; call it once somebody is logged in. */
+/** Begins to listen; call it after the login. */
 export function openChanges(): void {
   closeChanges();
   const opened = new EventSource(addressOf("changes"));

@@ -1,5 +1,5 @@
 // Who is logged in, and what they may do.
-//   SE1. What the server allows is decided there; here it is only shown, so that nobody is led to a refusal.
+//   SE1. What the server allows is decided there; here it is only shown, so that no control leads to a refusal.
 
 import { createContext, useContext } from "react";
 import type { Role, Session } from "./types.ts";
@@ -10,7 +10,7 @@ const RANKS: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2
 
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (session === null) throw new Error("A page is shown to nobody.");
+  if (session === null) throw new Error("No session is open.");
   return session;
 }
 

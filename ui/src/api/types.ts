@@ -13,6 +13,7 @@ import type {
 } from "../../../src/server/schemas/history.ts";
 import type {
   block,
+  completedWork,
   execution,
   instance,
   statistics,
@@ -25,6 +26,7 @@ import type {
   queue,
   runtime,
   sample,
+  troubles,
   unclaimed,
 } from "../../../src/server/schemas/store.ts";
 
@@ -48,6 +50,7 @@ export type Block = v.InferInput<typeof block>;
 export type Sketch = NonNullable<Block["recorded"]>;
 export type Ending = v.InferInput<typeof ending>;
 export type Execution = v.InferInput<typeof execution>;
+export type CompletedWork = v.InferInput<typeof completedWork>;
 export type Statistics = v.InferInput<typeof statistics>;
 
 export type HistoryEvent = v.InferInput<typeof historyEvent>;
@@ -61,6 +64,7 @@ export type Metrics = v.InferInput<typeof metrics>;
 export type Queue = v.InferInput<typeof queue>;
 export type Runtime = v.InferInput<typeof runtime>;
 export type Sample = v.InferInput<typeof sample>;
+export type TroubleGroup = v.InferInput<typeof troubles>["groups"][number];
 export type Unclaimed = v.InferInput<typeof unclaimed>;
 
 export type BulkAnswer = v.InferInput<typeof bulkAnswer>;

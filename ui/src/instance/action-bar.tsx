@@ -37,7 +37,10 @@ export function ActionBar({
       </button>
     );
   };
-  const refusal = whyNot(session, "operator");
+  const refusals = [
+    ["These actions", whyNot(session, "operator")],
+    ["Delete", whyNot(session, "admin")],
+  ] as const;
   return (
     <div className="row" role="toolbar" aria-label="Actions">
       {isEnded(instance) ? null : button("Raise event", "raise", "operator", "primary")}
@@ -46,7 +49,13 @@ export function ActionBar({
       )}
       {button("Fork", "fork", "operator")}
       {button("Delete", "delete", "admin", "danger")}
-      {refusal === null ? null : <span className="hint">{refusal}</span>}
+      {refusals.map(([what, refusal]) =>
+        refusal === null ? null : (
+          <span key={what} className="hint">
+            {what}: {refusal}
+          </span>
+        ),
+      )}
       {typeof open === "object" && open !== null ? (
         <ActionDialog action={open} instance={instance} onDone={onDone} onClose={close} />
       ) : null}

@@ -1,10 +1,11 @@
-// Asks before an action, and for its reason where it has one.
+// Asks before an action, and for its reason if it takes one.
 
 import { useState, type ReactElement } from "react";
 import type { Instance } from "../api/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { toast } from "../parts/toasts.tsx";
 import type { Action } from "./actions.ts";
+import { RepeatedWork } from "./repeated-work.tsx";
 
 export function ActionDialog({
   action,
@@ -18,7 +19,7 @@ export function ActionDialog({
   readonly onClose: () => void;
 }): ReactElement {
   const [reason, setReason] = useState("");
-  const { title, does, hasReason, isDangerous, done } = action;
+  const { title, question, does, hasReason, isDangerous, repeatsWork, done } = action;
   const run = async (): Promise<void> => {
     await action.run(instance, reason.trim() === "" ? {} : { reason: reason.trim() });
     toast(done);
@@ -26,13 +27,14 @@ export function ActionDialog({
   };
   return (
     <Dialog
-      title={`${title} ${instance.id}?`}
+      title={question?.(instance.id) ?? `${title} ${instance.id}?`}
       confirm={title}
       tone={isDangerous === true ? "danger-fill" : "primary"}
       onConfirm={run}
       onClose={onClose}
     >
       <p>{does}</p>
+      {repeatsWork === true ? <RepeatedWork id={instance.id} /> : null}
       {hasReason === true ? (
         <label className="field">
           <span>Reason</span>

@@ -7,13 +7,17 @@ export interface Action {
   readonly id: string;
   readonly title: string;
   readonly does: string;
+  /** The question of its dialog, if it is not "<title> <id>?". */
+  readonly question?: (id: string) => string;
+  /** Its dialog names the work that already completed: it runs again. */
+  readonly repeatsWork?: true;
   readonly role: Role;
   readonly isDangerous?: true;
   readonly hasReason?: true;
-  /** Whether its state allows it; what is not possible is not shown. */
+  /** Whether the state of the instance allows it; other actions are not shown. */
   readonly isOpen: (instance: Instance) => boolean;
   readonly run: (instance: Instance, reason: { readonly reason?: string }) => Promise<unknown>;
-  /** What is said when it is done. */
+  /** The message after it succeeded. */
   readonly done: string;
 }
 
@@ -25,74 +29,67 @@ function isLive(instance: Instance): boolean {
   return !isEnded(instance);
 }
 
-/** Raise, fork and delete have dialogs of their own. */
+/** Raise, fork and delete have their own dialogs. */
 export const ACTIONS: readonly Action[] = [
   {
-    id: "retry",
-    title: "Retry",
-    does: "The block is taken away, and the code tries again where it stands.",
+    id: "unblock",
+    title: "Unblock",
+    does: "Removes the block. A worker then continues the code where it stopped.",
     role: "operator",
     isOpen: (instance) => isLive(instance) && instance.blocked !== undefined,
     run: ({ id }) => instances.unblock(id),
-    done: "The block is taken away.",
-  },
-  {
-    id: "retry",
-    title: "Retry",
-    does: "It runs again from the beginning, with the same input, as its next execution.",
-    role: "operator",
-    isOpen: ({ status }) => status === "failed",
-    run: ({ id }) => instances.restart(id),
-    done: "It runs again.",
+    done: "Unblocked.",
   },
   {
     id: "restart",
-    title: "Restart",
-    does: "It runs again from the beginning, with the same input, as its next execution.",
+    title: "Run again from the start",
+    question: (id) => `Run ${id} again from the start?`,
+    does: "Runs the code again from the start, with the same input, as the next execution.",
+    repeatsWork: true,
     role: "operator",
-    isOpen: (instance) => isEnded(instance) && instance.status !== "failed",
+    isOpen: isEnded,
     run: ({ id }) => instances.restart(id),
-    done: "It runs again.",
+    done: "Running again from the start.",
   },
   {
     id: "resume",
     title: "Resume",
-    does: "It goes on where it was paused.",
+    does: "Continues the instance where it was paused.",
     role: "operator",
     isOpen: ({ paused }) => paused !== undefined,
     run: ({ id }) => instances.resume(id),
-    done: "It goes on.",
+    done: "Resumed.",
   },
   {
     id: "pause",
     title: "Pause",
-    does: "No further turn runs until it is resumed. What runs now finishes, and its results wait.",
+    does: "No further turn runs until you resume the instance. Running work finishes, and its results wait.",
     role: "operator",
     hasReason: true,
     isOpen: (instance) => isLive(instance) && instance.paused === undefined,
     run: ({ id }, reason) => instances.pause(id, reason),
-    done: "It is paused.",
+    done: "Paused.",
   },
   {
     id: "cancel",
     title: "Cancel",
-    does: "It is asked to end; its code may clean up first.",
+    does: "Requests cancellation. The code can clean up before the instance ends.",
     role: "operator",
     isDangerous: true,
     hasReason: true,
     isOpen: isLive,
     run: ({ id }, reason) => instances.cancel(id, reason),
-    done: "It is asked to end.",
+    done: "Cancellation requested.",
   },
   {
     id: "terminate",
     title: "Terminate",
-    does: "It ends at once. Its code does not run again, so that nothing is cleaned up.",
+    does: "Ends the instance at once. Its code does not run again, so nothing is cleaned up.",
     role: "operator",
     isDangerous: true,
     hasReason: true,
     isOpen: isLive,
     run: ({ id }, reason) => instances.terminate(id, reason),
-    done: "It is terminated.",
+    done: "Terminated.",
   },
 ];

@@ -32,7 +32,7 @@ export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
           <div className="table-scroll">
             <table className="table diff">
               <caption className="visually-hidden">
-                What history holds and what the code asked for
+                What history holds and what the code requested
               </caption>
               <thead>
                 <tr>
@@ -49,7 +49,7 @@ export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
                     )}
                   </th>
                   <th scope="col">− History holds</th>
-                  <th scope="col">+ The code asked for</th>
+                  <th scope="col">+ The code requested</th>
                 </tr>
               </thead>
               <tbody>
@@ -66,7 +66,7 @@ export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
         )}
         {source === undefined ? null : (
           <p>
-            Asked for at <code className="wrap">{source}</code>
+            Requested at <code className="wrap">{source}</code>
           </p>
         )}
       </div>

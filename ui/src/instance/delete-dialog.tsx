@@ -1,4 +1,4 @@
-// Deletes an instance for good. A live one has to be named, so that nobody does it by habit.
+// Deletes an instance for good. For a live one the user must type its id.
 
 import { useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";
@@ -20,7 +20,7 @@ export function DeleteDialog({
   const { id } = instance;
   const remove = async (): Promise<void> => {
     await instances.remove(id, needsForce);
-    toast(`${id} is deleted.`);
+    toast(`Deleted ${id}.`);
     go(addressTo(["instances"]));
   };
   return (
@@ -32,12 +32,14 @@ export function DeleteDialog({
       onConfirm={remove}
       onClose={onClose}
     >
-      <p>The instance, its history and its children are removed. This cannot be undone.</p>
+      <p>Deletes the instance, its history and its children. This cannot be undone.</p>
       {needsForce ? (
         <label className="field">
           <span>
-            It {isEnded(instance) ? "is somebody's child" : "has not ended"}. Type its id to delete
-            it nevertheless.
+            {isEnded(instance)
+              ? "This instance is a child of another instance."
+              : "This instance has not ended."}{" "}
+            Type its id to delete it anyway.
           </span>
           <input
             className="input mono"

@@ -18,7 +18,7 @@ export function EndingPanel({ ending }: { readonly ending: Ending }): ReactEleme
       <FailureView failure={failure} />
       {compensationFailures.map((each, index) => (
         <div key={index} className="failure-cause">
-          <h3>A compensation failed as well</h3>
+          <h3>A compensation also failed</h3>
           <FailureView failure={each} />
         </div>
       ))}

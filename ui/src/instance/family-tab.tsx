@@ -1,4 +1,4 @@
-// Whose child it is, its own children, and the executions it has lived through.
+// The parent, the children and the executions of an instance.
 
 import type { ReactElement } from "react";
 import { inspect } from "../api/endpoints.ts";
@@ -40,10 +40,10 @@ export function FamilyTab({
       >
         <div className="stack">
           {parent === undefined ? (
-            <p className="muted">It has no parent.</p>
+            <p className="muted">No parent.</p>
           ) : (
             <p>
-              Child of <InstanceLink id={parent.id} />, asked for by its event {parent.sequence}
+              Child of <InstanceLink id={parent.id} />, started by its event {parent.sequence}
             </p>
           )}
           {tree.problem === undefined ? null : (
@@ -69,7 +69,7 @@ export function FamilyTab({
                   Events
                 </th>
                 <th scope="col">Started</th>
-                <th scope="col">Took</th>
+                <th scope="col">Duration</th>
               </tr>
             </thead>
             <tbody>

@@ -38,8 +38,8 @@ export function ForkDialog({
       onClose={onClose}
     >
       <p>
-        A new instance begins with the events of execution {execution} before this one, and goes on
-        from there. This instance stays as it is.
+        Creates a new instance with the events of execution {execution} before the event below. The
+        new instance continues from there. This instance does not change.
       </p>
       <label className="field">
         <span>Before event number</span>
@@ -52,10 +52,10 @@ export function ForkDialog({
           aria-invalid={sequence !== "" && !isNumber}
           onChange={(event) => setSequence(event.target.value)}
         />
-        <span className="hint">From 2 on: the first event is the start.</span>
+        <span className="hint">Must be 2 or more: event 1 is the start.</span>
       </label>
       <label className="field">
-        <span>Id of the new instance, if it is to have one of your choice</span>
+        <span>Id of the new instance (optional)</span>
         <input
           className="input mono"
           value={newId}

@@ -6,13 +6,16 @@ import { AttributeTags } from "../parts/attribute-tags.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Elapsed } from "../parts/elapsed.tsx";
 import { Fact } from "../parts/fact.tsx";
-import { formatDateTime } from "../parts/format.ts";
+import { formatDateTime, shortVersion } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { InstanceLink } from "../parts/instance-link.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
 import { addressTo } from "../router/hash-location.ts";
-import { shortVersion } from "../instances/instance-row.tsx";
+import { ValueBrief } from "../values/value-view.tsx";
+
+/** The tab "State" has all of it. */
+const STATUS_CHARS_MAX = 200;
 
 export function InstanceHeader({ instance }: { readonly instance: Instance }): ReactElement {
   const { id, name, version, status, blocked, parent, attributes, paused, cancelled } = instance;
@@ -34,6 +37,15 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
         <StatusBadge status={status} />
         {blocked === undefined ? null : <StatusBadge status="blocked" />}
       </div>
+      {instance.customStatus === undefined ? null : (
+        <p className="custom-status" aria-label="Custom status">
+          {typeof instance.customStatus === "string" ? (
+            <span className="wrap">{instance.customStatus.slice(0, STATUS_CHARS_MAX)}</span>
+          ) : (
+            <ValueBrief value={instance.customStatus} charsMax={STATUS_CHARS_MAX} />
+          )}
+        </p>
+      )}
       <dl className="facts">
         <Fact name="Orchestration">
           {name} <span className="faint">{shortVersion(version)}</span>
@@ -43,10 +55,10 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
             <TimeAgo at={instance.createdAt} />
           </span>
         </Fact>
-        <Fact name="Last change">
+        <Fact name="Updated">
           <TimeAgo at={instance.updatedAt} />
         </Fact>
-        <Fact name={instance.completedAt === undefined ? "Age" : "Took"}>
+        <Fact name={instance.completedAt === undefined ? "Age" : "Duration"}>
           <Elapsed from={instance.createdAt} to={instance.completedAt} />
         </Fact>
         <Fact name="Execution">{instance.execution}</Fact>
@@ -66,21 +78,22 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
         <p className="note" data-tone="warn">
           <Icon name="minus" />
           <span className="grow">
-            Cancelled{cancelled.by === undefined ? "" : ` by ${cancelled.by}`}: {cancelled.reason}
+            {status === "cancelled" ? "Cancelled" : "Cancellation requested"}
+            {cancelled.by === undefined ? "" : ` by ${cancelled.by}`}: {cancelled.reason}
           </span>
         </p>
       )}
       {instance.unclaimed === undefined ? null : (
         <p className="note" data-tone="warn">
           <Icon name="warning" />
-          <span className="grow">It waits for nobody: {instance.unclaimed}</span>
+          <span className="grow">No worker can run this: {instance.unclaimed}</span>
         </p>
       )}
       {instance.unreadable === undefined ? null : (
         <p className="note" data-tone="warn">
           <Icon name="lock" />
           <span className="grow wrap">
-            What it ended with, or its status, cannot be read here: {instance.unreadable}
+            The result or the custom status cannot be read here: {instance.unreadable}
           </span>
         </p>
       )}

@@ -21,7 +21,7 @@ const TITLES = {
   history: "History",
   payload: "Input and output",
   state: "State",
-  family: "Family",
+  family: "Parent and children",
 } as const;
 type TabId = keyof typeof TITLES;
 

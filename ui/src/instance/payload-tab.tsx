@@ -29,10 +29,10 @@ export function PayloadTab({
           "input" in start.data ? (
             <ValueView value={start.data.input} label="the input" />
           ) : (
-            <p className="muted">It was started without an input.</p>
+            <p className="muted">Started without input.</p>
           )
         ) : notYet ? (
-          <p className="muted">Its first turn has not run yet; the input is shown then.</p>
+          <p className="muted">The first turn has not run yet. The input appears after it.</p>
         ) : start.problem === undefined ? (
           <Loading rows={2} />
         ) : (
@@ -42,17 +42,17 @@ export function PayloadTab({
       <Panel title="Output">
         {!isCurrent ? (
           <p className="muted">
-            An earlier execution: its last event in the history tells its end.
+            This is an earlier execution. Its last history event shows how it ended.
           </p>
         ) : output !== undefined ? (
           <ValueView value={output} label="the output" />
         ) : (
           <p className="muted">
             {status === "completed"
-              ? "It completed without an output."
+              ? "Completed without output."
               : instance.error === undefined
-                ? "It has not ended."
-                : "It has none: it ended with an error."}
+                ? "Not ended yet."
+                : "None: the instance ended with an error."}
           </p>
         )}
       </Panel>

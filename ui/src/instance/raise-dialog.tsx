@@ -1,9 +1,11 @@
-// Raises an event: one that the instance waits for, or any other, which is kept until it is read.
+// Raises an event: one that the instance waits for, or another one, which stays unread until the code waits for it.
 
 import { useId, useState, type ReactElement } from "react";
+import { whyNotAwaited } from "../../../src/core/awaited-event.ts";
 import { instances } from "../api/endpoints.ts";
 import type { Instance } from "../api/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { JsonField, parseJson } from "../parts/json-field.tsx";
 import { toast } from "../parts/toasts.tsx";
 
@@ -25,12 +27,17 @@ export function RaiseDialog({
   const [data, setData] = useState("");
   const listId = useId();
   const parsed = parseJson(data);
+  const warning = name.trim() === "" ? undefined : whyNotAwaited(instance, name.trim());
   const raise = async (): Promise<void> => {
     await instances.raise(instance.id, {
       name: name.trim(),
       ...(parsed.kind === "value" ? { data: parsed.value } : {}),
     });
-    toast(`Event "${name.trim()}" is raised.`);
+    const raised = `Raised "${name.trim()}".`;
+    toast(
+      warning === undefined ? raised : `${raised} ${warning}`,
+      warning === undefined ? "good" : "warn",
+    );
     onDone();
   };
   return (
@@ -56,12 +63,17 @@ export function RaiseDialog({
             <option key={each} value={each} />
           ))}
         </datalist>
-        <span className="hint">
-          {awaited.includes(name.trim())
-            ? "The instance waits for it."
-            : "Nothing waits for this name now; the event is kept until it is read."}
-        </span>
       </label>
+      <div role="status">
+        {warning !== undefined ? (
+          <p className="note" data-tone="warn">
+            <Icon name="warning" />
+            <span className="grow">{warning}</span>
+          </p>
+        ) : awaited.includes(name.trim()) ? (
+          <p className="hint">The instance waits for this event.</p>
+        ) : null}
+      </div>
       <JsonField label="Data" text={data} onText={setData} />
     </Dialog>
   );

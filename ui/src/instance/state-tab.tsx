@@ -1,4 +1,4 @@
-// What the instance says and keeps: custom status, key-values, attributes, events that nobody read.
+// What the instance says and keeps: custom status, key-values, attributes, unread events.
 
 import type { ReactElement } from "react";
 import { inspect } from "../api/endpoints.ts";
@@ -31,21 +31,17 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
         tools={<span className="faint">version {customStatusVersion}</span>}
       >
         {customStatus === undefined ? (
-          <p className="muted">None is set.</p>
+          <p className="muted">Not set.</p>
         ) : (
           <ValueView value={customStatus} label="the custom status" />
         )}
       </Panel>
       <Panel title="Key-values">
-        <Items
-          loaded={keyValues}
-          none="None are set."
-          item={({ key, value }) => ({ name: key, value })}
-        />
+        <Items loaded={keyValues} none="None." item={({ key, value }) => ({ name: key, value })} />
       </Panel>
       <Panel title="Attributes">
         {attributeEntries.length === 0 ? (
-          <p className="muted">None are set.</p>
+          <p className="muted">None.</p>
         ) : (
           <dl className="facts">
             {attributeEntries.map(([name, value]) => (
@@ -59,12 +55,12 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
       <Panel title="Unread events">
         <Items
           loaded={{ ...unread, data: unread.data?.items }}
-          none="Every event that was raised has been read."
+          none="No unread events."
           item={({ name, data }) => ({ name, value: data })}
         />
         {unread.data?.cursor === undefined ? null : (
           <p className="muted">
-            Only the first {formatCount(unread.data.items.length)} are shown
+            Showing the first {formatCount(unread.data.items.length)}
             {sizes.data === undefined ? "." : ` of ${formatCount(sizes.data.unread)}.`}
           </p>
         )}

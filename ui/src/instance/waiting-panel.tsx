@@ -11,6 +11,7 @@ import { TimeAgo } from "../parts/time-ago.tsx";
 import { ValueBrief } from "../values/value-view.tsx";
 import { isEnded } from "./actions.ts";
 import { RaiseDialog } from "./raise-dialog.tsx";
+import { retryWords } from "./timeline/span-words.ts";
 
 const SHOWN_FIRST = 10;
 export const KIND_ICONS: Readonly<Record<Waiting["kind"], IconName>> = {
@@ -37,8 +38,7 @@ export function WaitingPanel({
     <Panel title="Waiting for" isFlush>
       {waitingFor.length === 0 ? (
         <p className="panel-body muted">
-          Nothing: {instance.status === "pending" ? "its first turn" : "its next turn"} has not run
-          yet.
+          Nothing. The {instance.status === "pending" ? "first" : "next"} turn has not run yet.
         </p>
       ) : (
         <ul className="waits">
@@ -118,7 +118,9 @@ function Words({ wait }: { readonly wait: Waiting }): ReactElement {
     case "step":
       return (
         <>
-          step <strong className="wrap">{wait.name}</strong>, attempt {wait.attempt}
+          step <strong className="wrap">{wait.name}</strong>, <Attempt wait={wait} />
+          {wait.availableAt === undefined ? null : <Due at={wait.availableAt} />}
+          <LastError wait={wait} />
         </>
       );
     case "child":
@@ -135,31 +137,48 @@ function ActivityWords({
 }: {
   readonly wait: Waiting & { readonly kind: "activity" };
 }): ReactElement {
-  const { name, attempt, worker, unclaimed, lastError, availableAt, progress } = wait;
+  const { name, worker, unclaimed, availableAt, progress } = wait;
   return (
     <>
-      activity <strong className="wrap">{name}</strong>, attempt {attempt}
+      activity <strong className="wrap">{name}</strong>, <Attempt wait={wait} />
       {worker !== undefined ? (
         <span className="muted">
           {" "}
           running on <span className="mono wrap">{worker}</span>
         </span>
       ) : availableAt === undefined ? null : (
-        <span className="muted">
-          {" "}
-          {Date.parse(availableAt) > Date.now() ? "next attempt" : "in the queue since"}{" "}
-          <TimeAgo at={availableAt} />
-        </span>
+        <Due at={availableAt} />
       )}
       {progress === undefined ? null : (
         <p>
           Progress: <ValueBrief value={progress} />
         </p>
       )}
-      {lastError === undefined ? null : <p className="list-trouble wrap">Last: {lastError}</p>}
+      <LastError wait={wait} />
       {unclaimed === undefined ? null : (
-        <p className="list-trouble wrap">Nobody takes it: {unclaimed}</p>
+        <p className="list-trouble wrap">No worker can run this: {unclaimed}</p>
       )}
     </>
   );
+}
+
+type Attempted = Waiting & { readonly kind: "activity" | "step" };
+
+function Attempt({ wait: { attempt } }: { readonly wait: Attempted }): ReactElement {
+  if (attempt === 1) return <>attempt 1</>;
+  return <strong className="retrying">{retryWords(attempt)}</strong>;
+}
+
+function Due({ at }: { readonly at: string }): ReactElement {
+  return (
+    <span className="muted">
+      {" "}
+      {Date.parse(at) > Date.now() ? "next attempt" : "due"} <TimeAgo at={at} />
+    </span>
+  );
+}
+
+function LastError({ wait: { lastError } }: { readonly wait: Attempted }): ReactElement | null {
+  if (lastError === undefined) return null;
+  return <p className="list-trouble wrap">Last error: {lastError}</p>;
 }

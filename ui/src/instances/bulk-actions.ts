@@ -19,7 +19,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: false,
     hasReason: true,
-    does: "No further turn runs until they are resumed.",
+    does: "No further turn runs until you resume them.",
   },
   {
     id: "resume",
@@ -27,23 +27,23 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: false,
     hasReason: false,
-    does: "Paused instances go on.",
+    does: "Continues paused instances.",
   },
   {
     id: "unblock",
-    title: "Retry blocked",
+    title: "Unblock",
     role: "operator",
     isDangerous: false,
     hasReason: false,
-    does: "Their blocks are taken away, so that whoever runs them tries again.",
+    does: "Removes their blocks. Workers continue them where they stopped.",
   },
   {
     id: "restart",
-    title: "Restart",
+    title: "Run again from the start",
     role: "operator",
     isDangerous: false,
     hasReason: false,
-    does: "Ended instances run again with the same input, as their next execution.",
+    does: "Runs the code of ended instances again from the start, with the same input and under new idempotency keys. Work that already completed runs again.",
   },
   {
     id: "cancel",
@@ -51,7 +51,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: true,
     hasReason: true,
-    does: "They are asked to end; their code may clean up.",
+    does: "Requests cancellation. Their code can clean up before they end.",
   },
   {
     id: "terminate",
@@ -59,7 +59,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: true,
     hasReason: true,
-    does: "They end at once, without running their code.",
+    does: "Ends them at once. Their code does not run again, so nothing is cleaned up.",
   },
   {
     id: "delete",
@@ -67,6 +67,6 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "admin",
     isDangerous: true,
     hasReason: false,
-    does: "Ended instances are removed with their histories and children, for good.",
+    does: "Deletes ended instances with their histories and children. This cannot be undone.",
   },
 ];

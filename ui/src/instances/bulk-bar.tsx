@@ -64,10 +64,10 @@ export function BulkBar({
             data-size="small"
             onClick={() => onSelect(() => NO_SELECTION)}
           >
-            Select none
+            Clear selection
           </button>
           {selection.kind === "ids" && chosen >= SELECTED_MAX ? (
-            <span className="hint">No more than {SELECTED_MAX} at a time by hand.</span>
+            <span className="hint">At most {SELECTED_MAX} can be selected by hand.</span>
           ) : null}
         </>
       )}

@@ -53,9 +53,11 @@ export function BulkDialog({
       ) : (
         <p className="muted" role="status">
           {matched === 0
-            ? "None of what is selected is in a state in which this can be done."
-            : `It can be done to ${formatCount(matched)} of what is selected.`}
-          {matched > AT_ONCE ? ` The oldest ${formatCount(AT_ONCE)} first; then repeat it.` : ""}
+            ? "None of the selected instances is in a state that allows this."
+            : `Applies to ${formatCount(matched)} of the selected instances.`}
+          {matched > AT_ONCE
+            ? ` The oldest ${formatCount(AT_ONCE)} come first; repeat the action for the rest.`
+            : ""}
         </p>
       )}
       {dry.problem === undefined ? null : <ProblemNote problem={dry.problem} />}
@@ -75,9 +77,9 @@ export function BulkDialog({
 }
 
 function said(action: BulkAction, { applied, refusedCount, refused }: BulkAnswer): string {
-  const done = `${action.title}: done to ${plural(applied, "instance")}.`;
+  const done = `${action.title}: ${plural(applied, "instance")} done.`;
   if (refusedCount === 0) return done;
   const [first] = refused;
-  const why = first === undefined ? "" : ` The first, ${first.id}: ${first.message}`;
+  const why = first === undefined ? "" : ` First refusal, ${first.id}: ${first.message}`;
   return `${done} ${plural(refusedCount, "instance")} refused.${why}`;
 }

@@ -20,7 +20,7 @@ export function FilterBar({
     <search className="filter-bar">
       <div className="filter-texts">
         <FilterText
-          label="Id begins with"
+          label="Id starts with"
           value={place.query.get("id") ?? ""}
           onValue={(id) => setQuery({ id })}
           type="search"
@@ -33,7 +33,7 @@ export function FilterBar({
           isWrong={(text) =>
             text.trim() !== "" && text.split(",").some((each) => attributeOf(each).length === 0)
           }
-          hint="name=value, more of them with commas between"
+          hint="name=value pairs, separated by commas"
         />
         <FilterText
           label="Name"

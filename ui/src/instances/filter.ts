@@ -1,5 +1,5 @@
 // Which instances: the filter as it stands in the address, as the server's queries take it, and as its bodies do.
-//   FI1. The address is the truth. What it holds and nobody knows is left out of requests.
+//   FI1. The address is the truth. Unknown members are left out of requests.
 
 import type { Query } from "../api/request.ts";
 import type { Status } from "../api/types.ts";

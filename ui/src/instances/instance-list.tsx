@@ -12,6 +12,7 @@ import {
 } from "react";
 import type { Query } from "../api/request.ts";
 import { Empty } from "../parts/empty.tsx";
+import { FirstInstance } from "../parts/first-instance.tsx";
 import { formatCount } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { ProblemNote } from "../parts/problem-note.tsx";
@@ -30,7 +31,7 @@ const HEADS = {
   name: "Orchestration",
   more: "Details",
   time: "Created",
-  elapsed: "Took",
+  elapsed: "Duration",
 } as const;
 /** Rows from the end at which more are asked for. */
 const AHEAD = 40;
@@ -134,9 +135,11 @@ export function InstanceList({
           onKeyDown={press}
         >
           {items.length === 0 ? (
-            <Empty title={isFiltered ? "No instance matches" : "There are no instances yet"}>
-              {isFiltered ? "Take something out of the filter." : "Start one, and it appears here."}
-            </Empty>
+            isFiltered ? (
+              <Empty title="No instance matches">Remove part of the filter.</Empty>
+            ) : (
+              <FirstInstance />
+            )
           ) : (
             <div className="list-rows" style={{ height: virtual.getTotalSize() }}>
               {shown.map(({ index, start }) => {
@@ -163,7 +166,7 @@ export function InstanceList({
               ? "Loading more…"
               : rows.cursor === undefined
                 ? items.length > 20
-                  ? "That is all."
+                  ? "End of the list."
                   : ""
                 : `${formatCount(items.length)} loaded; scroll for more.`}
           </p>

@@ -4,6 +4,7 @@ import { memo, type ReactElement } from "react";
 import type { InstanceSummary } from "../api/types.ts";
 import { AttributeTags } from "../parts/attribute-tags.tsx";
 import { Elapsed } from "../parts/elapsed.tsx";
+import { shortVersion } from "../parts/format.ts";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
 import { addressTo } from "../router/hash-location.ts";
@@ -95,9 +96,4 @@ function More({ item }: { readonly item: InstanceSummary }): ReactElement | null
       {customStatus === undefined ? null : <ValueBrief value={customStatus} charsMax={60} />}
     </>
   );
-}
-
-/** A flow's version ends in a hash of 64 digits. */
-export function shortVersion(version: string | undefined): string {
-  return (version ?? "").replace(/\+([0-9a-f]{8})[0-9a-f]{56}$/, "+$1");
 }

@@ -12,7 +12,7 @@ export function isSelected(selection: Selection, id: string): boolean {
   return selection.kind === "all" || selection.ids.has(id);
 }
 
-/** With the id or without it; from "everything" one cannot take one away, so that begins anew. */
+/** With the id or without it; "everything" has no single ids, so it becomes this id alone. */
 export function toggled(selection: Selection, id: string): Selection {
   if (selection.kind === "all") return { kind: "ids", ids: new Set([id]) };
   const ids = new Set(selection.ids);

@@ -1,4 +1,4 @@
-// What to start: a name that some runtime registers, an input, an id.
+// What to start: a name that a worker registers, an input, an id.
 
 import { useId, useState, type ReactElement } from "react";
 import { instances, store } from "../api/endpoints.ts";
@@ -50,7 +50,7 @@ export function StartDialog({ onClose }: { readonly onClose: () => void }): Reac
         </datalist>
       </label>
       <label className="field">
-        <span>Id, if it is to have one of your choice</span>
+        <span>Id (optional)</span>
         <input className="input mono" value={id} onChange={(event) => setId(event.target.value)} />
       </label>
       <JsonField label="Input" text={input} onText={setInput} />

@@ -1,4 +1,4 @@
-// How it went lately, as charts.
+// Recent activity, as charts.
 
 import { useMemo, type ReactElement } from "react";
 import type { Sample } from "../api/types.ts";
@@ -15,10 +15,10 @@ export function History({
   const times = useMemo(() => samples.map(({ at }) => Date.parse(at)), [samples]);
   const charts = useMemo(() => chartsOf(samples), [samples]);
   if (sampleMs === 0) {
-    return <p className="note">This server takes no samples, so there is nothing to draw.</p>;
+    return <p className="note">Sampling is off on this server, so there are no charts.</p>;
   }
   return (
-    <section className="charts" aria-label="How it went lately">
+    <section className="charts" aria-label="Recent activity">
       {charts.map(({ title, series, format }) => (
         <Chart key={title} title={title} times={times} series={series} format={format} />
       ))}
@@ -37,7 +37,7 @@ function chartsOf(samples: readonly Sample[]) {
         { label: "completed", color: "completed-fill", values: values((s) => s.completedRate) },
         { label: "started", color: "running-fill", values: values((s) => s.startedRate) },
         {
-          label: "ended otherwise",
+          label: "failed, cancelled, terminated",
           color: "failed-fill",
           values: values((s) => s.endedOtherwiseRate),
         },
@@ -61,11 +61,9 @@ function chartsOf(samples: readonly Sample[]) {
       ],
     },
     {
-      title: "Longest wait of a task",
+      title: "Oldest waiting task",
       format: formatDuration,
-      series: [
-        { label: "oldest task", color: "event-fill", values: values((s) => s.oldestTaskMs) },
-      ],
+      series: [{ label: "age", color: "event-fill", values: values((s) => s.oldestTaskMs) }],
     },
   ];
 }

@@ -1,9 +1,11 @@
-// The store at a glance: how many of what, how it goes, what needs somebody.
+// The store at a glance: counts, what needs attention, and recent activity.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";
 import { anything, useChanges } from "../api/use-changes.ts";
+import type { Overview } from "../api/types.ts";
 import { useLoaded } from "../api/use-loaded.ts";
+import { FirstInstance } from "../parts/first-instance.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { ProblemNote } from "../parts/problem-note.tsx";
 import { Attention } from "./attention.tsx";
@@ -42,7 +44,7 @@ export function OverviewPage(): ReactElement {
         ) : (
           <>
             <StatusTiles metrics={data.metrics} />
-            <Attention overview={data} />
+            {isEmpty(data) ? <FirstInstance /> : <Attention overview={data} />}
             <History samples={data.samples} sampleMs={data.sampleMs} />
             <div className="columns">
               <QueueDepths queues={data.queues} kinds={data.queueKinds} />
@@ -53,4 +55,8 @@ export function OverviewPage(): ReactElement {
       </div>
     </>
   );
+}
+
+function isEmpty({ metrics }: Overview): boolean {
+  return Object.values(metrics.instances).every((count) => count === 0);
 }

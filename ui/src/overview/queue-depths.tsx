@@ -24,7 +24,7 @@ export function QueueDepths({
       tools={<a href={addressTo(["queues"])}>{plural(kinds, "queue")}</a>}
     >
       {depths.length === 0 ? (
-        <Empty title="No task waits or runs" />
+        <Empty title="No tasks are waiting or running" />
       ) : (
         <div className="table-scroll">
           <table className="table depths">

@@ -1,4 +1,4 @@
-// Who is there, and how much each holds.
+// The running workers, and how much each holds.
 
 import type { ReactElement } from "react";
 import type { Runtime } from "../api/types.ts";
@@ -18,13 +18,13 @@ export function RuntimesAlive({
   const alive = runtimes.filter((runtime) => runtime.alive);
   return (
     <Panel
-      title={`${plural(alive.length, "runtime")} alive`}
+      title={`${plural(alive.length, "worker")} running`}
       isFlush
-      tools={<a href={addressTo(["runtimes"])}>All runtimes</a>}
+      tools={<a href={addressTo(["runtimes"])}>All workers</a>}
     >
       {alive.length === 0 ? (
-        <Empty icon="runtimes" title="No runtime is alive">
-          Nothing runs until a process registers its orchestrations on this store.
+        <Empty icon="runtimes" title="No worker is running">
+          Instances wait until a worker registers their orchestrations on this store.
         </Empty>
       ) : (
         <ul className="alive">

@@ -4,6 +4,7 @@ import { useEffect, useRef, type ReactElement } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { formatClock } from "./format.ts";
+import { resolvedColor } from "./resolved-color.ts";
 
 export interface Series {
   readonly label: string;
@@ -77,7 +78,7 @@ function optionsOf(
   calls: { format: (value: number) => string; point: (index: number | null) => void },
 ): uPlot.Options {
   const style = getComputedStyle(element);
-  const color = (name: string): string => resolved(element, style.getPropertyValue(`--${name}`));
+  const color = (name: string): string => resolvedColor(element, name);
   const axis = {
     stroke: color("text-3"),
     grid: { stroke: color("line"), width: 1 },
@@ -114,16 +115,6 @@ function optionsOf(
     ],
     hooks: { setCursor: [({ cursor }) => calls.point(cursor.idx ?? null)] },
   };
-}
-
-/** `light-dark()` is resolved by the browser only where it is used as a colour. */
-function resolved(element: HTMLElement, value: string): string {
-  const probe = document.createElement("span");
-  probe.style.color = value;
-  element.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }
 
 function withAlpha(color: string): string {

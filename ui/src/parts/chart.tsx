@@ -45,7 +45,7 @@ export function Chart({
       </ul>
       <div className="chart-box" role="img" aria-label={`${title}: ${said.join(", ")}`}>
         {times.length < 2 ? (
-          <p className="chart-none">Two samples make a line; the first are on their way.</p>
+          <p className="chart-none">Waiting for the first two samples.</p>
         ) : (
           <Suspense fallback={null}>
             <ChartCanvas

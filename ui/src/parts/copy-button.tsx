@@ -35,7 +35,7 @@ export function CopyButton({
     >
       <Icon name={outcome === "copied" ? "check" : "copy"} />
       <span role="status" className="visually-hidden">
-        {outcome === null ? "" : outcome === "copied" ? "Copied" : "Could not be copied"}
+        {outcome === null ? "" : outcome === "copied" ? "Copied" : "Copying failed"}
       </span>
     </button>
   );

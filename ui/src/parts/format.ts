@@ -87,3 +87,8 @@ function trimmed(value: number): string {
     ? String(Math.round(value))
     : String(Number(value.toFixed(value < 10 ? 2 : 1)));
 }
+
+/** A flow's version ends in a hash of 64 digits. */
+export function shortVersion(version: string | undefined): string {
+  return (version ?? "").replace(/\+([0-9a-f]{8})[0-9a-f]{56}$/, "+$1");
+}

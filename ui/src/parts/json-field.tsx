@@ -40,7 +40,7 @@ export function JsonField({
         onChange={(event) => onText(event.target.value)}
       />
       <span id={hintId} className="hint" data-tone={parsed.kind === "wrong" ? "danger" : undefined}>
-        {parsed.kind === "wrong" ? parsed.why : "JSON; leave it empty for no value."}
+        {parsed.kind === "wrong" ? parsed.why : "JSON. Leave it empty for no value."}
       </span>
     </label>
   );

@@ -5,7 +5,7 @@ import { Icon } from "./icon.tsx";
 
 interface Toast {
   readonly id: number;
-  readonly tone: "good" | "danger";
+  readonly tone: "good" | "warn" | "danger";
   readonly text: string;
 }
 

@@ -1,4 +1,4 @@
-// The task queues: what waits, what runs, what nobody takes.
+// The task queues: what waits, what runs, and what no worker can run.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";
@@ -29,7 +29,7 @@ export function QueuesPage(): ReactElement {
         {unclaimed.length === 0 ? null : (
           <p className="note" data-tone="warn">
             <Icon name="warning" />
-            {plural(unclaimed.length, "kind")} of tasks wait for nobody: see the last column.
+            No worker can run {plural(unclaimed.length, "kind")} of tasks: see the last column.
           </p>
         )}
         {data === undefined ? (
@@ -39,8 +39,8 @@ export function QueuesPage(): ReactElement {
         ) : (
           <Panel title={plural(data.length, "kind of task", "kinds of tasks")} isFlush>
             {data.length === 0 ? (
-              <Empty title="No task waits or runs">
-                Activities that were asked for and are not over appear here.
+              <Empty title="No tasks are waiting or running">
+                Scheduled activities appear here until they end.
               </Empty>
             ) : (
               <div className="table-scroll">
@@ -95,9 +95,11 @@ export function QueuesPage(): ReactElement {
                         </td>
                         <td>
                           {queue.unclaimed === undefined ? (
-                            "a live runtime"
+                            "a running worker"
                           ) : (
-                            <span className="list-trouble wrap">nobody: {queue.unclaimed}</span>
+                            <span className="list-trouble wrap">
+                              no worker can run this: {queue.unclaimed}
+                            </span>
                           )}
                         </td>
                       </tr>

@@ -1,13 +1,12 @@
-// One runtime.
+// One worker.
 
 import type { ReactElement } from "react";
 import type { Runtime } from "../api/types.ts";
 import { Fact } from "../parts/fact.tsx";
-import { formatCount, formatDateTime, plural } from "../parts/format.ts";
+import { formatCount, formatDateTime, plural, shortVersion } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
-import { shortVersion } from "../instances/instance-row.tsx";
 
 export function RuntimeCard({ runtime }: { readonly runtime: Runtime }): ReactElement {
   const { id, nodeId, hostname, pid, alive, registered, load, startedAt, lastBeatAt, note } =
@@ -17,7 +16,7 @@ export function RuntimeCard({ runtime }: { readonly runtime: Runtime }): ReactEl
       title={
         <span className="row">
           <span className="live" data-state={alive ? "live" : "lost"}>
-            {alive ? "alive" : "silent"}
+            {alive ? "running" : "not responding"}
           </span>
           {hostname}
           {pid === undefined ? "" : ` · process ${pid}`}
@@ -27,10 +26,10 @@ export function RuntimeCard({ runtime }: { readonly runtime: Runtime }): ReactEl
     >
       <div className="stack">
         <dl className="facts">
-          <Fact name="Holds">
+          <Fact name="Load">
             {plural(load.instances, "instance")}, {plural(load.tasks, "task")}
           </Fact>
-          <Fact name="Last sign of life">
+          <Fact name="Last heartbeat">
             <TimeAgo at={lastBeatAt} />
           </Fact>
           <Fact name="Started">
@@ -43,7 +42,7 @@ export function RuntimeCard({ runtime }: { readonly runtime: Runtime }): ReactEl
           </Fact>
           {registered === undefined ? null : (
             <>
-              <Fact name="Takes tasks">{tagWords(registered.tags)}</Fact>
+              <Fact name="Tasks">{tagWords(registered.tags)}</Fact>
               <Fact name="Replays histories of version">
                 {registered.replayVersions.min === registered.replayVersions.max
                   ? registered.replayVersions.max
@@ -59,7 +58,9 @@ export function RuntimeCard({ runtime }: { readonly runtime: Runtime }): ReactEl
           </p>
         )}
         {registered === undefined ? (
-          <p className="muted">What it registers was written by another version of the library.</p>
+          <p className="muted">
+            A different version of the library wrote what this worker registers.
+          </p>
         ) : (
           <>
             <Names
@@ -102,7 +103,7 @@ function Names({
 function tagWords(tags: NonNullable<Runtime["registered"]>["tags"]): string {
   if (tags === "untagged") return "without tags";
   if (tags === "any") return "of any tags";
-  if (tags === "none") return "none at all";
+  if (tags === "none") return "none";
   const own = `with ${tags.tags.join(", ")}`;
   return tags.untagged ? `${own}, and without tags` : own;
 }

@@ -1,4 +1,4 @@
-// The runtimes: who is there, what each registers, what it holds.
+// The workers: which are running, what each registers, what it holds.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";
@@ -21,10 +21,10 @@ export function RuntimesPage(): ReactElement {
   return (
     <>
       <header className="page-head">
-        <h1>Runtimes</h1>
+        <h1>Workers</h1>
         {data === undefined ? null : (
           <span className="muted">
-            {plural(data.filter(({ alive }) => alive).length, "runtime")} alive
+            {plural(data.filter(({ alive }) => alive).length, "worker")} running
           </span>
         )}
       </header>
@@ -39,8 +39,8 @@ export function RuntimesPage(): ReactElement {
           ) : null
         ) : data.length === 0 ? (
           <div className="panel">
-            <Empty icon="runtimes" title="No runtime is registered">
-              Nothing runs until a process registers its orchestrations on this store.
+            <Empty icon="runtimes" title="No worker has registered">
+              Instances wait until a worker registers their orchestrations on this store.
             </Empty>
           </div>
         ) : (

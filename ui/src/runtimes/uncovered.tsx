@@ -1,4 +1,4 @@
-// Work that waits and that no live runtime can take.
+// Work that waits and that no running worker can run.
 
 import type { ReactElement } from "react";
 import type { Unclaimed } from "../api/types.ts";
@@ -12,7 +12,7 @@ export function Uncovered({
 }): ReactElement | null {
   if (unclaimed.length === 0) return null;
   return (
-    <Panel title="Waits for nobody" tone="warn" isFlush>
+    <Panel title="No worker can run this" tone="warn" isFlush>
       <ul className="attention">
         {unclaimed.map((work) => (
           <li key={JSON.stringify(work)}>

@@ -2,6 +2,7 @@
 
 import { useState, type ReactElement } from "react";
 import { asProblem, type ApiProblem } from "../api/problem.ts";
+import { Icon } from "../parts/icon.tsx";
 import { ProblemNote } from "../parts/problem-note.tsx";
 import { Logo } from "./logo.tsx";
 
@@ -49,9 +50,17 @@ export function LoginPage({
           />
         </label>
         <p className="hint">
-          The server printed one when it started, or whoever runs it gave you yours.
+          The server printed a token when it started. If you did not start it, ask its administrator
+          for one.
         </p>
-        {problem === null ? null : <ProblemNote problem={problem} />}
+        {problem === null ? null : problem.status === 401 ? (
+          <p className="note" data-tone="danger" role="alert">
+            <Icon name="warning" />
+            That token is not valid.
+          </p>
+        ) : (
+          <ProblemNote problem={problem} />
+        )}
         <button type="submit" className="button" data-kind="primary" disabled={isBusy}>
           Log in
         </button>

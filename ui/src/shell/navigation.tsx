@@ -1,4 +1,4 @@
-// Where one can go, who one is, and whether the page is live.
+// The pages, the caller, and whether the page is live.
 
 import type { ReactElement } from "react";
 import { useSession } from "../api/session.ts";
@@ -13,7 +13,7 @@ const LINKS: readonly { readonly path: string; readonly title: string; readonly 
     { path: "", title: "Overview", icon: "overview" },
     { path: "instances", title: "Instances", icon: "instances" },
     { path: "queues", title: "Queues", icon: "queues" },
-    { path: "runtimes", title: "Runtimes", icon: "runtimes" },
+    { path: "runtimes", title: "Workers", icon: "runtimes" },
   ];
 
 export function Navigation({

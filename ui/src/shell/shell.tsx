@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, useCallback, type ReactElement } from "rea
 import { Toasts } from "../parts/toasts.tsx";
 import { usePlace } from "../router/hash-location.ts";
 import { Navigation } from "./navigation.tsx";
+import { NoWorker } from "./no-worker.tsx";
 import { PageOf } from "./page-of.tsx";
 import { ShortcutHelp } from "./shortcut-help.tsx";
 import { useShortcuts } from "./shortcuts.ts";
@@ -32,10 +33,11 @@ export function Shell({ onLogout }: { readonly onLogout: () => void }): ReactEle
           page.current?.focus();
         }}
       >
-        Skip to the page
+        Skip to content
       </a>
       <Navigation onHelp={showHelp} onLogout={onLogout} />
       <main ref={page} className="page" tabIndex={-1}>
+        <NoWorker />
         <PageOf path={path} />
       </main>
       <Toasts />

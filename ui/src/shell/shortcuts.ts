@@ -1,4 +1,4 @@
-// Keys that work on every page. None of them acts while somebody types.
+// Keys that work on every page. None of them acts while the user types.
 
 import { useEffect } from "react";
 import { addressTo, go } from "../router/hash-location.ts";
@@ -7,7 +7,7 @@ export const SHORTCUTS: readonly { readonly keys: string; readonly does: string 
   { keys: "g o", does: "Overview" },
   { keys: "g i", does: "Instances" },
   { keys: "g q", does: "Queues" },
-  { keys: "g r", does: "Runtimes" },
+  { keys: "g w", does: "Workers" },
   { keys: "/", does: "Search on this page" },
   { keys: "j k", does: "Next and previous row of a list; arrows too" },
   { keys: "Enter", does: "Open the row" },
@@ -20,7 +20,7 @@ const GOALS: Readonly<Record<string, readonly string[]>> = {
   o: [],
   i: ["instances"],
   q: ["queues"],
-  r: ["runtimes"],
+  w: ["runtimes"],
 };
 const SECOND_KEY_MS = 1_000;
 

@@ -23,7 +23,7 @@ export function StackView({ stack }: { readonly stack: string }): ReactElement |
       </ol>
       {hidden === 0 ? null : (
         <button type="button" className="button" data-size="small" onClick={() => setIsWhole(true)}>
-          {plural(hidden, "line")} of packages
+          {plural(hidden, "library frame")}
         </button>
       )}
     </div>

@@ -51,8 +51,8 @@ export function FlowTab({
         ) : (
           <>
             <p className="note">
-              No live runtime registers this version of the flow, so that its definition is not
-              known here. These are the nodes that have run.
+              No running worker registers this version of the flow, so its definition is unknown
+              here. These nodes have run.
             </p>
             <NodeTable spans={spans} />
           </>

@@ -96,7 +96,7 @@ class Drawing implements Graph {
         return [exit(join)];
       }
       case "route": {
-        const route = own("one of them");
+        const route = own("one branch");
         const cases =
           node.otherwise === undefined
             ? node.cases
@@ -147,7 +147,7 @@ class Drawing implements Graph {
   ): readonly Exit[] {
     const isLoop = node.kind === "loop";
     const hint = isLoop ? `at most ${node.maxIterations} rounds` : `${node.concurrency} at a time`;
-    const frame = this.#frame(isLoop ? "again and again" : "for every item", path, spot);
+    const frame = this.#frame(isLoop ? "loop" : "for each item", path, spot);
     const inside: Spot = { prefix: `${path}/`, frame };
     const head = this.box({ kind: node.kind, title: node.id, hint, path }, inside, entries);
     const exits = this.level(node.nodes, inside, [exit(head)]);

@@ -50,7 +50,7 @@ export function NodeDetail({
       }
     >
       {own.length === 0 ? (
-        <p className="panel-body muted">It has not run.</p>
+        <p className="panel-body muted">Not run yet.</p>
       ) : (
         <NodeTable spans={own.slice(0, limit)} />
       )}

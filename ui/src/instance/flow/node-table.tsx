@@ -17,8 +17,8 @@ export function NodeTable({ spans }: { readonly spans: readonly Span[] }): React
             <th scope="col">Node</th>
             <th scope="col">Kind</th>
             <th scope="col">Outcome</th>
-            <th scope="col">Began</th>
-            <th scope="col">Took</th>
+            <th scope="col">Started</th>
+            <th scope="col">Duration</th>
             <th scope="col" className="number">
               Attempts
             </th>

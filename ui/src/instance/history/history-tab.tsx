@@ -61,7 +61,7 @@ export function HistoryTab({
         </label>
         <p className="hint" role="status">
           {isSearch
-            ? `${plural(search.found.length, "event")} found${search.isDone ? "" : `, ${formatCount(search.looked)} looked at so far`}${search.found.length >= FOUND_MAX ? "; ask for something narrower to see others" : ""}`
+            ? `${plural(search.found.length, "event")} found${search.isDone ? "" : `, ${formatCount(search.looked)} searched so far`}${search.found.length >= FOUND_MAX ? "; narrow the search to see others" : ""}`
             : total === undefined
               ? ""
               : plural(total, "event")}

@@ -82,7 +82,7 @@ export function Gantt({
       onMouseLeave={() => setHover(null)}
     >
       <div className="gantt-head">
-        <span className="gantt-name faint">What</span>
+        <span className="gantt-name faint">Name</span>
         <div ref={track} className="gantt-track">
           <Axis view={view} start={whole.from} />
         </div>

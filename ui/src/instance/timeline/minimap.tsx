@@ -1,6 +1,7 @@
 // The whole timeline in small. Dragging over it chooses the part that is shown; the buttons beside do the same.
 
 import { useEffect, useRef, useState, type PointerEvent, type ReactElement } from "react";
+import { resolvedColor } from "../../parts/resolved-color.ts";
 import { useIsDark } from "../../shell/theme.ts";
 import type { TimelineData } from "./timeline-data.ts";
 import { percent, within, type View } from "./view.ts";
@@ -84,15 +85,16 @@ function draw(canvas: HTMLCanvasElement, width: number, data: TimelineData, whol
   canvas.height = HEIGHT * scale;
   context.scale(scale, scale);
   context.clearRect(0, 0, width, HEIGHT);
-  const style = getComputedStyle(canvas);
+  const box = canvas.parentElement ?? document.body;
+  const kinds = new Set(["failed", ...data.spans.map(({ kind }) => kind)]);
+  const colors = new Map([...kinds].map((kind) => [kind, resolvedColor(box, `${kind}-fill`)]));
   const { spans } = data;
   const lane = Math.min(4, (HEIGHT - 4) / Math.max(1, spans.length));
   const x = (time: number): number => ((time - whole.from) / (whole.to - whole.from)) * width;
   spans.forEach((span, index) => {
     const from = x(Date.parse(span.from));
     const to = x(span.outcome === "open" || span.to === undefined ? whole.to : Date.parse(span.to));
-    const isBad = span.outcome === "failed";
-    context.fillStyle = style.getPropertyValue(isBad ? "--mini-failed" : `--mini-${span.kind}`);
+    context.fillStyle = colors.get(span.outcome === "failed" ? "failed" : span.kind) ?? "gray";
     context.fillRect(from, 2 + index * lane, Math.max(1, to - from), Math.max(0.6, lane - 0.5));
   });
 }

@@ -52,7 +52,7 @@ export function MomentView({
       </label>
       {cursor === null ? (
         <p className="hint">
-          Move the cursor, or click into the timeline, to see the state at that moment.
+          Move the cursor or click the timeline to see the state at that moment.
         </p>
       ) : (
         <MomentState
@@ -130,7 +130,7 @@ function MomentState({
           data-size="small"
           onClick={onClose}
         >
-          Take the cursor away
+          Remove the cursor
         </button>
       </div>
     </div>

@@ -47,7 +47,7 @@ export function SpanDetail({
           <Fact name="Outcome">{outcome}</Fact>
           <Fact name="From">{formatDateTime(span.from)}</Fact>
           {span.to === undefined ? null : <Fact name="To">{formatDateTime(span.to)}</Fact>}
-          <Fact name="Took">
+          <Fact name="Duration">
             <Elapsed from={span.from} to={span.to} />
           </Fact>
           {span.attempts === undefined ? null : <Fact name="Attempts">{span.attempts}</Fact>}
@@ -66,8 +66,8 @@ export function SpanDetail({
             Attempt {index + 1} failed at {formatDateTime(at)}: {message}
           </p>
         ))}
-        {waiting?.kind === "activity" && waiting.lastError !== undefined ? (
-          <p className="list-trouble wrap">Last attempt: {waiting.lastError}</p>
+        {waiting !== undefined && "lastError" in waiting && waiting.lastError !== undefined ? (
+          <p className="list-trouble wrap">Last error: {waiting.lastError}</p>
         ) : null}
         {asked.data === undefined ? null : (
           <EventBody id={id} execution={execution} event={asked.data} />

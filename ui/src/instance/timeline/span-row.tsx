@@ -5,7 +5,7 @@ import type { Span, Waiting } from "../../api/types.ts";
 import { formatDuration } from "../../parts/format.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { KIND_ICONS } from "../waiting-panel.tsx";
-import { spanName } from "./span-words.ts";
+import { retryWords, spanName } from "./span-words.ts";
 import { percent, type View } from "./view.ts";
 
 /** Beside a bar that is further left than this its length is written to its right. */
@@ -39,8 +39,14 @@ function SpanRowView({
   const left = Math.max(percent(from, view), -1);
   const right = Math.min(percent(to, view), 101);
   const attempts = attemptsOf(span, waiting);
-  const took = `${formatDuration(Math.max(0, to - from))}${outcome === "open" ? " so far" : ""}`;
-  const label = `${spanName(span)}, ${outcome}, ${took}${attempts > 1 ? `, ${attempts} attempts` : ""}`;
+  const duration = `${formatDuration(Math.max(0, to - from))}${outcome === "open" ? " so far" : ""}`;
+  const isRetrying = outcome === "open" && attempts > 1;
+  const tries = isRetrying
+    ? `, ${retryWords(attempts)}`
+    : attempts > 1
+      ? `, ${attempts} attempts`
+      : "";
+  const label = `${spanName(span)}, ${outcome}, ${duration}${tries}`;
   return (
     <div
       className="gantt-row"
@@ -87,15 +93,15 @@ function SpanRowView({
         ))}
         {right < 0 || left > 100 ? null : right < LABEL_RIGHT ? (
           <span className="bar-label" style={{ left: `${Math.max(0, right)}%` }}>
-            {took}
+            {duration}
           </span>
         ) : left > 100 - LABEL_RIGHT ? (
           <span className="bar-label" data-side="left" style={{ right: `${100 - left}%` }}>
-            {took}
+            {duration}
           </span>
         ) : (
           <span className="bar-label" data-side="inside" style={{ left: `${Math.max(0, left)}%` }}>
-            {took}
+            {duration}
           </span>
         )}
       </div>
@@ -103,7 +109,7 @@ function SpanRowView({
   );
 }
 
-/** Those that are over, and the one under way. */
+/** Those that have ended, and the current one. */
 function attemptsOf(span: Span, waiting: Waiting | undefined): number {
   if (span.attempts !== undefined) return span.attempts;
   if (waiting !== undefined && "attempt" in waiting) return waiting.attempt;

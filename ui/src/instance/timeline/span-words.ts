@@ -1,6 +1,11 @@
-// What a span is called.
+// What a span is called, and what is said of its attempts.
 
 import type { Span } from "../../api/types.ts";
+
+/** Of work whose previous attempt failed. */
+export function retryWords(attempt: number): string {
+  return `retrying, attempt ${attempt}`;
+}
 
 export function spanName({ kind, name, node, id }: Span): string {
   if (node !== undefined) return node;

@@ -47,7 +47,7 @@ export function TimelineTab({
     ) : (
       <div className="panel">
         <Empty icon="clock" title="Nothing has happened yet">
-          Its first turn has not run.
+          The first turn has not run yet.
         </Empty>
       </div>
     );

@@ -28,7 +28,7 @@ export function ZoomTools({
     <div className="timeline-tools">
       <span className="muted" role="status">
         {plural(data.spans.length, "span")} over {formatDuration(whole.to - whole.from)}
-        {isLoading ? ", more on the way" : ""}
+        {isLoading ? ", loading more" : ""}
       </span>
       <ul className="timeline-keys">
         {KINDS.map((kind) => (
@@ -64,7 +64,7 @@ export function ZoomTools({
           disabled={isWhole}
           onClick={() => onView(null)}
         >
-          Whole
+          Fit
         </button>
       </span>
     </div>

@@ -1,0 +1,13 @@
+// A command to type into a terminal, with a button that copies it.
+
+import type { ReactElement } from "react";
+import { CopyButton } from "./copy-button.tsx";
+
+export function Command({ text }: { readonly text: string }): ReactElement {
+  return (
+    <span className="command">
+      <code className="wrap">{text}</code>
+      <CopyButton text={text} label={`Copy ${text}`} />
+    </span>
+  );
+}
