@@ -8,12 +8,14 @@
 //       the next call, in which it is (semantics 9a).
 //   D4. Finding locks nothing. Taking goes by cut and number, past what others take at the same moment, so that many
 //       runtimes that find the same line share it.
+//   D5. Of a cut that the caller holds back only running instances are read, by an index that has no first starts: the
+//       time does not grow with the number of pending instances.
 
-import { AGEING_MS } from "../core/provider/ageing.ts";
+import { AGEING_MS, rankOf, type Ageing } from "../core/provider/ageing.ts";
 import { shutOutBy } from "../core/provider/blame.ts";
-import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
+import type { InstanceCut, LeaseInstancesRequest } from "../core/provider/instances.ts";
 import { anyIn, type Arrivals } from "./arrivals.ts";
-import { ColumnArrays, texts } from "./column-arrays.ts";
+import { ColumnArrays, plain, texts } from "./column-arrays.ts";
 import { flag, integer, integerOrNull, only, text, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { TARGET } from "./instance-rows.ts";
@@ -39,6 +41,8 @@ const IS_FIRST = `
   m.visible_at <= (SELECT @clock()) AND ${none(`
     FROM @inbox AS e
     WHERE e.instance = m.instance AND NOT e.parked AND (e.visible_at, e.id) < (m.visible_at, m.id)`)}`;
+/** D5: the condition of the index inbox_begun, which covers every message of a running instance. */
+const HAS_BEGUN = "(m.kind <> 'start' OR m.execution > 1) AND i.status = 'running'";
 const OF_CUT = "NOT m.parked AND m.target = c.target AND m.priority = c.priority";
 
 /**
@@ -58,6 +62,15 @@ const CUTS = `
       ORDER BY m.priority LIMIT 1)
     FROM cuts AS c WHERE c.priority IS NOT NULL)`;
 
+/** The cuts that are held back. Parameters as in CUTS, and the eighth has their priorities. */
+const HELD_BACK = `
+  WITH cuts (target, entry, priority) AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $8::double precision[]))`;
+/** In the other cuts: the eighth and ninth parameter name what is held back. */
+const NOT_HELD_BACK = `NOT EXISTS (
+  SELECT 1 FROM unnest($8::text[], $9::double precision[]) AS b (target, priority)
+  WHERE b.target = c.target AND b.priority = c.priority)`;
+
 const SHARES = new ColumnArrays({
   priority: "double precision",
   share: "bigint",
@@ -73,6 +86,8 @@ export interface Share {
   readonly entry: string;
   readonly priority: number;
   readonly share: number;
+  /** Whether pending instances of the cut are held back. */
+  readonly isHeldBack: boolean;
 }
 export interface Line {
   /** Held by the caller already. */
@@ -98,35 +113,42 @@ interface Head extends Named {
   readonly isHeld: boolean;
   readonly isSuspect: boolean;
   /** Null: it is stranded. */
-  readonly cut: { readonly target: string; readonly priority: number } | null;
+  readonly cut: (InstanceCut & { readonly isHeldBack: boolean }) | null;
+  readonly since: number;
 }
 
 export class DueInstances {
   readonly #connection: Connection;
   readonly #arrivals: Arrivals;
   readonly #heads: Statement;
+  readonly #begunHeads: Statement;
   readonly #stranded: Statement;
   readonly #nextAt: Statement;
   readonly #takeShares: Statement;
+  readonly #takeBegunShares: Statement;
   readonly #takeNamed: Statement;
 
   constructor(connection: Connection, arrivals: Arrivals) {
     this.#connection = connection;
     this.#arrivals = arrivals;
     const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $3)";
-    this.#heads = connection.prepare(`
-      ${CUTS}
+    const heads = (cuts: string, ofCut: string, ofMessage: string): string => `
+      ${cuts}
       SELECT h.key, h.held, h.suspect, h.since, c.target, c.entry, c.priority
       FROM cuts AS c CROSS JOIN LATERAL (
         SELECT i.key, i.suspicion > 0 AS suspect, i.lease_owner IS NOT DISTINCT FROM $3 AS held,
           m.visible_at AS since, m.instance
         FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
-        WHERE ${OF_CUT} AND ${IS_FIRST} AND (${FREE} OR i.lease_owner = $3) AND ${takeable("$4")}
+        WHERE ${ofMessage} AND ${IS_FIRST} AND (${FREE} OR i.lease_owner = $3) AND ${takeable("$4")}
           AND ${otherCode("c.entry")} AND ($5::boolean OR i.suspicion = 0 OR i.lease_owner = $3)
         ORDER BY m.visible_at, m.instance LIMIT $6::bigint
       ) AS h
-      WHERE c.priority IS NOT NULL AND ${isKnown}
-      ORDER BY h.since + c.priority * $7::bigint, h.since, h.key`);
+      WHERE ${ofCut} AND ${isKnown}
+      ORDER BY h.since + c.priority * $7::bigint, h.since, h.key`;
+    this.#heads = connection.prepare(
+      heads(CUTS, `c.priority IS NOT NULL AND ${NOT_HELD_BACK}`, OF_CUT),
+    );
+    this.#begunHeads = connection.prepare(heads(HELD_BACK, "true", `${OF_CUT} AND ${HAS_BEGUN}`));
     // No message tells of them.
     this.#stranded = connection.prepare(`
       SELECT i.key, i.suspicion > 0 AS suspect, t.entry FROM @instances AS i
@@ -148,16 +170,17 @@ export class DueInstances {
         suspicion = i.suspicion + 1
       FROM chosen
       WHERE ${probe("i.key", "chosen.key")} AND EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $1)`;
-    this.#takeShares = connection.prepare(
+    const takeShares = (ofMessage: string): string =>
       take(`
         SELECT x.key FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
           SELECT i.key FROM @inbox AS m JOIN @instances AS i ON ${probe("i.key", "m.instance")}
-          WHERE ${OF_CUT} AND ${IS_FIRST} AND ${FREE} AND ${takeable("$4")}
+          WHERE ${ofMessage} AND ${IS_FIRST} AND ${FREE} AND ${takeable("$4")}
             AND ${otherCode("c.entry")} AND i.suspicion = 0
             AND i.lease_owner IS DISTINCT FROM $1 -- what ran out stays the caller's, under its token
           ORDER BY m.visible_at, m.instance LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED
-        ) AS x`),
-    );
+        ) AS x`);
+    this.#takeShares = connection.prepare(takeShares(OF_CUT));
+    this.#takeBegunShares = connection.prepare(takeShares(`${OF_CUT} AND ${HAS_BEGUN}`));
     this.#takeNamed = connection.prepare(
       take(`
         SELECT i.key FROM ${NAMED.from("n", 5)} JOIN @instances AS i ON ${probe("i.key", "n.key")}
@@ -168,17 +191,39 @@ export class DueInstances {
 
   async find(request: LeaseInstancesRequest): Promise<Line> {
     const { owner, targets, codes, allowSuspect, limit, ageingMs = AGEING_MS } = request;
-    const wanted = [texts(targets), texts(targets.map((_, index) => shutOutBy(codes?.[index])))];
-    const asked = [...wanted, owner, JSON.stringify(owner)];
+    const entries = targets.map((_, index) => shutOutBy(codes?.[index]));
+    const wanted = [texts(targets), texts(entries)];
+    const caller = [owner, JSON.stringify(owner)];
+    const rest = [allowSuspect, limit + 1, ageingMs];
+    const heldBack = (request.heldBack ?? []).filter(({ target }) => targets.includes(target));
+    const heldTargets = texts(heldBack.map(({ target }) => target));
+    const priorities = plain(heldBack.map(({ priority }) => priority));
     const pipeline = new Pipeline();
-    const heads = pipeline.add(this.#heads, [...asked, allowSuspect, limit + 1, ageingMs]);
-    const stranded = pipeline.add(this.#stranded, [...asked, limit + 1]);
+    const asked = [...wanted, ...caller, ...rest, heldTargets, priorities];
+    const heads = pipeline.add(this.#heads, asked);
+    const heldEntries = texts(heldBack.map(({ target }) => entries[targets.indexOf(target)] ?? ""));
+    const begun =
+      heldBack.length === 0
+        ? null
+        : pipeline.add(this.#begunHeads, [
+            heldTargets,
+            heldEntries,
+            ...caller,
+            ...rest,
+            priorities,
+          ]);
+    const stranded = pipeline.add(this.#stranded, [...wanted, ...caller, limit + 1]);
     const next = pipeline.add(this.#nextAt, wanted);
     const arrived = this.#arrivals.look(pipeline);
     await this.#connection.look(pipeline);
     const nextAt = integerOrNull(only(next.rows), "at");
+    const due = heads.rows.map((row) => toHead(row, false));
+    if (begun !== null) {
+      due.push(...begun.rows.map((row) => toHead(row, true)));
+      due.sort(inLine({ ageingMs }));
+    }
     return {
-      ...choose([...heads.rows.map(toHead), ...stranded.rows.map(toStranded)], request),
+      ...choose([...due, ...stranded.rows.map(toStranded)], request),
       nextAt,
       arrived: anyIn(arrived.rows),
     };
@@ -189,18 +234,23 @@ export class DueInstances {
     const { owner, token, leaseMs } = request;
     const until = leaseMs === undefined ? null : Math.ceil(leaseMs);
     const lease = [owner, token, until, JSON.stringify(owner)];
-    if (shares.length > 0) pipeline.add(this.#takeShares, [...lease, ...SHARES.values(shares)]);
+    for (const isHeldBack of [false, true]) {
+      const some = shares.filter((share) => share.isHeldBack === isHeldBack);
+      const statement = isHeldBack ? this.#takeBegunShares : this.#takeShares;
+      if (some.length > 0) pipeline.add(statement, [...lease, ...SHARES.values(some)]);
+    }
     if (named.length > 0) pipeline.add(this.#takeNamed, [...lease, ...NAMED.values(named)]);
   }
 }
 
-function toHead(row: Row): Head {
+function toHead(row: Row, isHeldBack: boolean): Head {
   return {
     key: integer(row, "key"),
     isHeld: flag(row, "held"),
     isSuspect: flag(row, "suspect"),
     entry: text(row, "entry"),
-    cut: { target: text(row, "target"), priority: integer(row, "priority") },
+    cut: { target: text(row, "target"), priority: integer(row, "priority"), isHeldBack },
+    since: integer(row, "since"),
   };
 }
 
@@ -211,7 +261,14 @@ function toStranded(row: Row): Head {
     isSuspect: flag(row, "suspect"),
     entry: text(row, "entry"),
     cut: null,
+    since: 0, // they come last, in the order of the statement
   };
+}
+
+/** The order of the statements, for heads of both. */
+function inLine(ageing: Ageing): (a: Head, b: Head) => number {
+  const rank = ({ since, cut }: Head): number => rankOf(since, cut?.priority ?? 0, ageing);
+  return (a, b) => rank(a) - rank(b) || a.since - b.since || a.key - b.key;
 }
 
 /** In order: D3, and no more than the limit. */

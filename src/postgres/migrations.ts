@@ -27,6 +27,7 @@ const FILES = [
   "0007-waiting-events.sql",
   "0008-tallies.sql",
   "0009-id-prefixes.sql",
+  "0010-begun.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -10,13 +10,14 @@ import { Registry } from "./registry.ts";
 
 const work = orchestration("work", async () => "done");
 
-function adopting(room: number) {
+function adopting(room: number, heldBack = 0) {
   const taken: LeasedInstance[] = [];
   const delays: number[] = [];
   let token = 0;
   const adoption = new Adoption({
     registry: new Registry([work]),
     room: () => room,
+    isHeldBack: (name, priority) => name === "work" && priority === heldBack,
     newLease: () => ({ owner: "me", token: ++token }),
     take: (instance) => void taken.push(instance),
     storeNow: () => 1_000,
@@ -46,6 +47,12 @@ test("AD1: what is not registered here, in that version, is left to others", () 
   expect(adoption.offer(named({ name: "other" }))).toBeNull();
   expect(adoption.offer(named({ version: "9.0.0" }))).toBeNull();
   expect(adoption.offer(named({ version: work.version }))).not.toBeNull();
+});
+
+test("AD3: a start that the begin window holds back is not taken", () => {
+  const { adoption } = adopting(9, 3);
+  expect(adoption.offer(named({ priority: 3 }))).toBeNull();
+  expect(adoption.offer(named({ priority: 1 }))).not.toBeNull();
 });
 
 test("AD2: a delayed start is not taken, and is looked for when its time comes", () => {

@@ -1,5 +1,6 @@
 // Adoption: starts of this process that this runtime takes before they are even in the store.
 //   AD1. Only what can run at once is taken: registered here, not delayed, with room for its turn.
+//   AD3. A start that the begin window holds back is written without a lease (begin-window.ts).
 //   AD2. A delayed one is looked for when its time comes, not at the next poll.
 
 import type { Lease, StartAdopter } from "../core/committer.ts";
@@ -12,6 +13,8 @@ import type { Registry } from "./registry.ts";
 export interface AdoptionOptions {
   readonly registry: Registry;
   readonly room: () => number;
+  /** Whether new instances of this name and priority stay pending. */
+  readonly isHeldBack: (name: string, priority: number) => boolean;
   readonly newLease: () => Lease;
   readonly take: (instance: LeasedInstance) => void;
   readonly storeNow: () => number;
@@ -42,6 +45,7 @@ export class Adoption implements StartAdopter {
       return null;
     }
     if (this.#o.room() <= this.#expected.size) return null;
+    if (this.#o.isHeldBack(name, item.priority)) return null;
     const lease = this.#o.newLease();
     this.#expected.add(lease.token);
     return lease;

@@ -33,6 +33,7 @@ function holdingWith(options: Partial<HoldingOptions["options"]> = {}) {
     },
     stats,
     suspects: { enter: () => undefined, leave: () => undefined },
+    window: { remove: () => undefined, sweep: () => undefined },
     onFree: () => void freed++,
   } as unknown as HoldingOptions);
   const hold = (key: number): HeldInstance => {

@@ -9,6 +9,7 @@ import type { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
 import { PerdureError } from "../core/errors.ts";
 import type { TaskClaim } from "../core/provider/tasks.ts";
+import type { BeginWindow } from "./begin-window.ts";
 import type { HeldInstance, LocalOutcome } from "./held-instance.ts";
 import { InstanceCache, isEvictable } from "./instance-cache.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -24,6 +25,7 @@ export interface HoldingOptions {
   readonly steps: StepRunner;
   readonly stats: RuntimeStats;
   readonly suspects: SuspectSlot;
+  readonly window: BeginWindow;
   /** A turn's place became free. */
   readonly onFree: () => void;
 }
@@ -54,6 +56,11 @@ export class Holding {
   /** Its lease is gone; whoever has it now goes on. */
   drop(held: HeldInstance): void {
     if (!this.cache.has(held)) return;
+    this.#o.window.remove(held);
+    this.#forget(held);
+  }
+
+  #forget(held: HeldInstance): void {
     this.setState(held, "idle");
     this.cache.remove(held);
     this.clearSuspect(held);
@@ -150,9 +157,10 @@ export class Holding {
     for (const held of this.cache.all()) if (isEvictable(held)) this.#evict(held);
   }
 
+  /** Its tasks stay queued, so it still counts in the begin window (BW5). An evictable instance has no outcomes. */
   #evict(held: HeldInstance): void {
     this.#o.stats.evictions++;
-    this.letGo(held);
+    this.#forget(held);
     this.release(held);
   }
 }

@@ -112,6 +112,7 @@ export class Instances {
     if (definition === undefined || this.#stopping) return this.#holding.release(leased); // as AC4
     const held = holdInstance(leased, definition, this.#o.environment.monotonic());
     this.#cache.add(held);
+    if (held.lastEvent === 0) this.#o.window.begins(held);
     if (held.suspect) this.#holding.enterSuspect(held);
     if (leased.suspicion >= quarantineAfter(leased.stepsOpen)) {
       return this.#blocker.quarantine(held, this.#o.registry.codeOf(definition));

@@ -12,6 +12,7 @@ import { TimerWheel } from "../core/timer-wheel.ts";
 import { Adoption } from "./adoption.ts";
 import { Entries } from "./entries.ts";
 import { unguarded } from "./guarded-run.ts";
+import { BeginWindow } from "./begin-window.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Instances } from "./instances.ts";
 import { Liveness } from "./liveness.ts";
@@ -97,6 +98,13 @@ export function assemble(
     random: () => environment.random(),
     onFree: (asking) => intake.wakeFor(asking),
   });
+  const window: BeginWindow = new BeginWindow({
+    size: options.leaseBatch,
+    registry,
+    monotonic,
+    onOpen: () => intake.wakeFor("instances"),
+    onFull: (opensInMs) => intake.wakeInstancesIn(opensInMs),
+  });
   const work: Work = new Work({
     runtimeId,
     provider,
@@ -124,6 +132,7 @@ export function assemble(
     wheel,
     sessions,
     suspects,
+    window,
     instances: () => instances,
     activities: () => activities,
     isRunning,
@@ -142,6 +151,7 @@ export function assemble(
     activities,
     steps,
     suspects,
+    window,
     stats,
     storeNow,
     readHistory: (address) => provider.readHistory(address),
@@ -186,6 +196,7 @@ export function assemble(
   const adoption: Adoption = new Adoption({
     registry,
     room: () => (isRunning() && !instances.holding.isTrying ? roomOf(instances, options) : 0),
+    isHeldBack: (name, priority) => window.isFull(name, priority),
     newLease: () => leaseOf({ owner: runtimeId, token: newToken() }, options),
     take: (instance) => instances.take(instance),
     storeNow,

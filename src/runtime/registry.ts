@@ -89,13 +89,16 @@ export class Registry {
 
   /** What to ask the store for: `name` for unpinned starts, `name@version` for pinned instances. */
   get targets(): readonly string[] {
+    return [...this.#orchestrations.keys()].flatMap((name) => this.targetsOf(name));
+  }
+
+  /** The targets of one name. */
+  targetsOf(name: string): readonly string[] {
     const { min, max } = this.#replayVersions;
-    const targets: string[] = [];
-    for (const [name, versions] of this.#orchestrations) {
-      targets.push(name);
-      for (let replay = min; replay <= max; replay++) {
-        targets.push(...versions.map(({ version }) => targetText(name, version, replay)));
-      }
+    const versions = this.#orchestrations.get(name) ?? [];
+    const targets = [name];
+    for (let replay = min; replay <= max; replay++) {
+      targets.push(...versions.map(({ version }) => targetText(name, version, replay)));
     }
     return targets;
   }

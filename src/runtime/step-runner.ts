@@ -77,9 +77,10 @@ export class StepRunner {
     }));
   }
 
-  /** Enters every open step of the instance that is due and not under way. */
-  enterDue(held: HeldInstance): void {
+  /** Enters every open step of the instance that is due and not running. True: a step of it waits for a slot. */
+  enterDue(held: HeldInstance): boolean {
     this.#early.delete(held);
+    let isAdded = false;
     for (const task of held.run?.open.values() ?? []) {
       if (task.kind !== "step" || task.entered) continue;
       if (task.dueAt > this.#options.storeNow()) {
@@ -88,8 +89,10 @@ export class StepRunner {
       }
       task.entered = true;
       this.#waiting.push(this.#prepare(held, task));
+      isAdded = true;
     }
     this.#next();
+    return isAdded && this.#waiting.length > 0;
   }
 
   /** SR4. A busy instance is looked at after its commit. */

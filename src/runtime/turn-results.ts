@@ -13,8 +13,10 @@ import type { WaitingRecord } from "../core/provider/admin.ts";
 import type { TurnItem } from "../core/provider/commit.ts";
 import type { Message } from "../core/provider/messages.ts";
 import type { BufferedLog } from "../core/run.ts";
+import { acceptsTags } from "../core/tags.ts";
 import { startTarget } from "../core/targets.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
+import type { BeginWindow } from "./begin-window.ts";
 import type { Blocker } from "./blocker.ts";
 import { bornTasks } from "./born-tasks.ts";
 import { logFailedInstance } from "../core/failure-lines.ts";
@@ -37,6 +39,7 @@ export interface TurnResultsOptions {
   readonly activities: ActivityRunner;
   readonly steps: StepRunner;
   readonly stats: RuntimeStats;
+  readonly window: BeginWindow;
   readonly storeNow: () => number;
   /** A timer was written that comes due after this many milliseconds. */
   readonly onTimer: (delayMs: number) => void;
@@ -121,13 +124,14 @@ export class TurnResults {
     this.#limits.committed(held, run, events, row);
     if (item.change.kind === "ended" || item.release) {
       this.#holding.letGo(held);
+      if (item.change.kind !== "ended" && this.#queues(item)) this.#o.window.waits(held, "task");
       if (held.called === true) this.#o.onCalled(held.key);
       return;
     }
     if (held.difference !== undefined) return this.#blocker.block(held, held.difference, []);
     this.#shadowing.committed(held, run, { execution: item.execution, events: events.length });
     if (item.change.kind === "continued" && !this.#continue(held, item.change.version)) return;
-    this.#goOn(held, commit.due);
+    this.#goOn(held, item, commit.due);
     this.#holding.letSuspectGo(held);
     // Written by a later item of the same group, so that our own answer does not hold it.
     if (held.called === true && held.state === "idle") this.#o.onCalled(held.key);
@@ -183,13 +187,36 @@ export class TurnResults {
     }
   }
 
-  #goOn(held: HeldInstance, due: readonly Message[]): void {
+  #goOn(held: HeldInstance, item: TurnItem, due: readonly Message[]): void {
     this.#holding.setState(held, "idle");
     held.messages = inOrder(due);
     this.#cache.touch(held, this.#o.environment.monotonic());
-    this.#o.steps.enterDue(held);
+    const stepWaits = this.#o.steps.enterDue(held);
+    this.#count(held, item, stepWaits);
     this.#advance(held);
     this.#holding.trim();
+  }
+
+  /** Whether the instance waits for a slot now, for the begin window. A task of an earlier turn may still be queued. */
+  #count(held: HeldInstance, item: TurnItem, stepWaits: boolean): void {
+    const { window } = this.#o;
+    if (this.#queues(item)) window.waits(held, "task");
+    else if (stepWaits) window.waits(held, "step");
+    else if (hasOpenActivities(held)) window.hasBegun(held);
+    else window.remove(held);
+  }
+
+  /** Whether a task was written to the queue because no slot of this runtime was free. */
+  #queues({ tasks }: TurnItem): boolean {
+    const { options, registry } = this.#o;
+    if (options.activityConcurrency === 0) return false;
+    return tasks.some(
+      ({ lease, session, name, tags }) =>
+        lease === null &&
+        session === null &&
+        registry.activity(name) !== undefined &&
+        acceptsTags(options.tags, tags),
+    );
   }
 
   /** The next execution begins with nothing but its start message. False: its version is not registered here. */
@@ -213,6 +240,11 @@ export class TurnResults {
     Object.assign(held, { definition });
     return true;
   }
+}
+
+function hasOpenActivities({ run }: HeldInstance): boolean {
+  for (const task of run?.open.values() ?? []) if (task.kind === "activity") return true;
+  return false;
 }
 
 function executionOver(): PerdureError {

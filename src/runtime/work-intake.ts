@@ -4,6 +4,7 @@
 //   WI2. While tasks wait in the queue a new one is not born leased past them (architecture §4.4).
 //   WI3. News about an instance that is held here is fetched for it; a busy one is told by its own commit.
 //   WI5. While a suspect instance has a turn in flight no other instance is taken, so that its death is its own.
+//   WI6. Instances of a name and priority that has enough waiting here are not begun (begin-window.ts).
 //   WI4. A request whose answer never came is made again under its token, so that what it took is not stranded.
 
 import type { Environment } from "../core/environment.ts";
@@ -14,6 +15,7 @@ import type { LeasedTasks } from "../core/provider/tasks.ts";
 import type { TimerWheel } from "../core/timer-wheel.ts";
 import type { ActivityRunner } from "./activity-runner.ts";
 import { Asker } from "./asker.ts";
+import type { BeginWindow } from "./begin-window.ts";
 import type { Instances } from "./instances.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
@@ -29,6 +31,7 @@ export interface WorkIntakeOptions {
   readonly wheel: TimerWheel;
   readonly sessions: Sessions;
   readonly suspects: SuspectSlot;
+  readonly window: BeginWindow;
   /** Made after the intake, which they call back. */
   readonly instances: () => Instances;
   readonly activities: () => ActivityRunner;
@@ -155,6 +158,7 @@ export class WorkIntake {
     const allowSuspect = suspects.reserve("instances");
     const again = this.#instancesToken !== null;
     const token = (this.#instancesToken ??= newToken());
+    const heldBack = this.#o.window.heldBack();
     let leased: LeasedInstances;
     try {
       leased = await provider.leaseInstances({
@@ -167,6 +171,7 @@ export class WorkIntake {
         allowSuspect,
         messagesMax: MESSAGES_MIN,
         ageingMs: priorityAgeingMs,
+        ...(heldBack.length === 0 ? {} : { heldBack }),
         ...(instanceLeaseMs === undefined ? {} : { leaseMs: instanceLeaseMs }),
       });
       this.#instancesToken = null;
@@ -181,6 +186,7 @@ export class WorkIntake {
 
   async #askTasks(): Promise<Asked> {
     const { options, provider, registry, runtimeId, newToken, sessions, suspects } = this.#o;
+    const { window } = this.#o;
     const activities = this.#o.activities();
     if (options.tags === "none") return NOTHING;
     const { leaseBatch, taskLeaseMs, priorityAgeingMs } = options;
@@ -192,6 +198,7 @@ export class WorkIntake {
     const allowSuspect = suspects.reserve("tasks");
     const again = this.#tasksToken !== null;
     const token = (this.#tasksToken ??= newToken());
+    const askedAt = provider.environment.monotonic();
     let leased: LeasedTasks;
     try {
       leased = await provider.leaseTasks({
@@ -214,7 +221,11 @@ export class WorkIntake {
       activities.unreserve(limit);
     }
     this.#tasksToken = null;
-    for (const task of leased.tasks) activities.start(task);
+    for (const task of leased.tasks) {
+      window.taken(task.key);
+      activities.start(task);
+    }
+    if (leased.tasks.length < limit && !leased.more) window.queueWasEmpty(askedAt);
     suspects.answered("tasks");
     this.#tasksWait = leased.more;
     this.#sessionsWait = sessions.isFull;

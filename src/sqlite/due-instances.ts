@@ -4,13 +4,15 @@
 //   D2. Only cuts of registered targets are read, and the other conditions (free, not paused, not blocked for
 //       this owner) are in the statement: what nobody here can take starves nobody (semantics 14).
 //       A quarantined instance is left to runtimes with other code (N5).
+//   D4. Of a cut that the caller holds back only running instances are read, by an index that has no first starts: the
+//       time does not grow with the number of pending instances.
 //   D3. A suspect comes alone. When it is first in line it is taken before the others; otherwise it waits for
 //       the next call, in which it is (semantics 9a).
 
 import type { StatementSync } from "node:sqlite";
 import { rankOf, type Ageing } from "../core/provider/ageing.ts";
 import { shutOutBy } from "../core/provider/blame.ts";
-import type { LeaseInstancesRequest } from "../core/provider/instances.ts";
+import type { InstanceCut, LeaseInstancesRequest } from "../core/provider/instances.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import { nextCut } from "./cuts.ts";
@@ -30,11 +32,6 @@ export interface Candidates {
   readonly more: boolean;
 }
 
-/** A part of the due messages in which visible_at alone is the order. */
-interface Cut {
-  readonly target: string;
-  readonly priority: number;
-}
 interface Line {
   readonly rows: Iterator<Row>;
   readonly priority: number;
@@ -45,8 +42,10 @@ export class DueInstances {
   readonly #connection: Connection;
   readonly #runtimes: Runtimes;
   readonly #nextCut: StatementSync;
-  /** One a cut, because all are read at the same time. */
+  /** One per cut, because all are read at the same time. */
   readonly #selectDue: StatementSync[] = [];
+  /** The same for cuts that are held back (D4). */
+  readonly #selectBegun: StatementSync[] = [];
   readonly #selectStranded: StatementSync;
   readonly #selectNextAt: StatementSync;
 
@@ -105,12 +104,17 @@ export class DueInstances {
   *#rows(request: LeaseInstancesRequest, now: number): Iterable<Row> {
     const { owner } = request;
     const shutOut = shutOutByTarget(request);
+    const heldBack = new Set(request.heldBack?.map(cutKey));
     const caller = [now, owner, JSON.stringify(owner)] as const;
     const lines: Line[] = [];
     try {
-      for (const { target, priority } of this.#cuts(shutOut)) {
-        const cut = [target, priority, shutOut.get(target) ?? ""] as const;
-        const rows = this.#select(lines.length).iterate(...caller, ...cut);
+      for (const cut of this.#cuts(shutOut)) {
+        const { target, priority } = cut;
+        const statement = heldBack.has(cutKey(cut))
+          ? this.#begun(lines.length)
+          : this.#due(lines.length);
+        const entry = shutOut.get(target) ?? "";
+        const rows = statement.iterate(...caller, target, priority, entry);
         const { value, done } = rows.next();
         if (done !== true) lines.push({ rows, priority, head: value });
       }
@@ -131,8 +135,8 @@ export class DueInstances {
     }
   }
 
-  *#cuts(targets: { has(target: string): boolean }): Iterable<Cut> {
-    let last: Cut = { target: "", priority: 0 };
+  *#cuts(targets: { has(target: string): boolean }): Iterable<InstanceCut> {
+    let last: InstanceCut = { target: "", priority: 0 };
     for (;;) {
       const row = this.#nextCut.get(last.target, last.priority);
       if (row === undefined) return;
@@ -141,20 +145,35 @@ export class DueInstances {
     }
   }
 
-  #select(index: number): StatementSync {
-    return (this.#selectDue[index] ??= this.#connection.prepare(`
+  #due(index: number): StatementSync {
+    return (this.#selectDue[index] ??= this.#prepare(""));
+  }
+
+  /** The condition of the index inbox_begun covers every message of a running instance. */
+  #begun(index: number): StatementSync {
+    return (this.#selectBegun[index] ??= this.#prepare(
+      "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
+    ));
+  }
+
+  #prepare(condition: string): StatementSync {
+    return this.#connection.prepare(`
       SELECT instances.key, suspicion, lease_owner IS ?2 AS held, m.visible_at AS since
       FROM inbox AS m CROSS JOIN instances ON instances.key = m.instance
       WHERE m.parked = 0 AND m.target = ?4 AND m.priority = ?5 AND m.visible_at <= ?1
-        AND (${FREE} OR lease_owner = ?2) AND ${TAKEABLE}
+        ${condition} AND (${FREE} OR lease_owner = ?2) AND ${TAKEABLE}
         AND (blocked_by IS NULL OR instr(blocked_by, ?6) = 0)
-      ORDER BY m.visible_at, m.instance`));
+      ORDER BY m.visible_at, m.instance`);
   }
 }
 
 /** What must not be in `blocked_by`, per target. */
 function shutOutByTarget({ targets, codes }: LeaseInstancesRequest): ReadonlyMap<string, string> {
   return new Map(targets.map((target, index) => [target, shutOutBy(codes?.[index])]));
+}
+
+function cutKey({ target, priority }: InstanceCut): string {
+  return `${priority} ${target}`;
 }
 
 function rank({ head, priority }: Line, ageing: Ageing): number {

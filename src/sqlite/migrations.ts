@@ -24,6 +24,7 @@ const FILES = [
   "0006-every-checksum.sql",
   "0007-waiting-events.sql",
   "0008-tallies.sql",
+  "0009-begun.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -95,7 +95,7 @@ export function hasTies(store: ModelStore, request: LeaseInstancesRequest): bool
 
 /** All that this owner could be given, the first one first. */
 function line(store: ModelStore, request: LeaseInstancesRequest): InLine[] {
-  const { owner, targets, ageingMs = AGEING_MS } = request;
+  const { owner, targets, heldBack = [], ageingMs = AGEING_MS } = request;
   const { now } = store;
   if (!store.runtimes.has(owner)) return [];
   const takeable = [...store.instances.values()].filter((instance) => {
@@ -109,7 +109,11 @@ function line(store: ModelStore, request: LeaseInstancesRequest): InLine[] {
     const due = dueOf(instance, now);
     if (due.length === 0) return [];
     if (!isOver(instance) && instance.lease?.owner !== owner) return [];
-    const { priority } = instance.record;
+    const { priority, status } = instance.record;
+    const isHeldBack = heldBack.some(
+      (cut) => cut.target === targetOf(instance) && cut.priority === priority,
+    );
+    if (isHeldBack && status === "pending") return [];
     const isPending = due.some(({ kind }) => kind === "start"); // then its start stands for the events
     const ready = due.filter(({ kind }) => !isPending || kind !== "event");
     const since = Math.min(...ready.map(({ visibleAt }) => visibleAt));

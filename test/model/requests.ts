@@ -77,6 +77,7 @@ function instancesRequest(caller: Caller): LeaseInstancesRequest {
     messagesMax: caller.of([100, 2]),
     ...caller.leaseMs(),
     ...ageing(caller),
+    ...heldBack(caller),
   };
   const again = caller.chance(6) ? lastToken(caller) : null;
   const asked = again === null ? request : { ...request, ...again, again: true };
@@ -88,6 +89,14 @@ function instancesRequest(caller: Caller): LeaseInstancesRequest {
 /** How long a wait is worth a priority: usually not said. */
 function ageing(caller: Caller): { readonly ageingMs?: number } {
   return caller.chance(4) ? { ageingMs: caller.of([1_000, 60_000]) } : {};
+}
+
+/** Which pending instances are left: usually none. */
+function heldBack(caller: Caller): Pick<LeaseInstancesRequest, "heldBack"> {
+  if (!caller.chance(3)) return {};
+  const priority = caller.of([3, 1, 5]);
+  const targets = caller.of([ALL_TARGETS, ALL_TARGETS.slice(0, 1)]);
+  return { heldBack: targets.map((target) => ({ target, priority })) };
 }
 
 /** What somebody holds, asked for again by his token. */

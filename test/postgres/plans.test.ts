@@ -86,6 +86,9 @@ async function crowd(store: PostgresProvider): Promise<void> {
       );
     });
     await store.commit(turns);
+    await store.commit(
+      items.map(({ id }) => startItem({ id: `pending-${id}`, name: "pending", events: [] })),
+    );
     // Under request ids that look old: whoever continues as new looks for his own among them.
     const old = madeUpBefore(0);
     await store.commit(items.map(({ id }) => sendItem({ id, requestId: `${old}-${id}` })));
@@ -143,6 +146,16 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
   await store.commit([{ kind: "completion", task: retried, outcome: outcomeText(11) }]);
   await store.takeMessages([key], 10);
   await store.commit([{ kind: "releaseInstance", key, token }]);
+  const { instances: begun } = await store.leaseInstances({
+    owner: BETA,
+    token: fresh(),
+    limit: 5,
+    targets: ["pending"],
+    heldBack: [{ target: "pending", priority: 3 }],
+    allowSuspect: false,
+    messagesMax: 10,
+  });
+  expect(begun).toEqual([]);
   const leased = await store.leaseInstances({
     owner: BETA,
     token: fresh(),

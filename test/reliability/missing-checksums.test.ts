@@ -125,6 +125,7 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
   const triggers = ["insert", "delete", "update", "status"].map((name) => `tallies_${name}`);
   const undo = [
     "DROP INDEX @inbox_ready",
+    "DROP INDEX @inbox_begun",
     ...(isPostgres
       ? ["DROP FUNCTION @tally CASCADE"]
       : triggers.map((name) => `DROP TRIGGER ${name}`)),

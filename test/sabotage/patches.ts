@@ -18,6 +18,27 @@ const POSTGRES = "test/conformance/postgres.test.ts";
 
 export const PATCHES: readonly Patch[] = [
   {
+    bug: "a queue of one name keeps instances of every other name waiting",
+    file: "src/runtime/work-intake.ts",
+    from: "...(heldBack.length === 0 ? {} : { heldBack }),",
+    to: "",
+    tests: ["test/scenarios/fairness.test.ts"],
+  },
+  {
+    bug: "instances whose activities run hold back others of their name",
+    file: "src/runtime/turn-results.ts",
+    from: "window.hasBegun(held);",
+    to: "return;",
+    tests: ["test/scenarios/fairness.test.ts"],
+  },
+  {
+    bug: "a begin window that is full opens at the next poll only",
+    file: "src/runtime/parts.ts",
+    from: "onFull: (opensInMs) => intake.wakeInstancesIn(opensInMs),",
+    to: "onFull: () => undefined,",
+    tests: ["test/scenarios/fairness.test.ts"],
+  },
+  {
     bug: "a turn is committed without a look at its token",
     file: "src/sqlite/turn.ts",
     from: "key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4",

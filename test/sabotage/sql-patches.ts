@@ -110,6 +110,20 @@ const SQLITE: readonly Change[] = [
     in: "instance leases",
   },
   {
+    bug: "an event makes a pending instance leasable although its cut is held back",
+    file: "due-instances.ts",
+    from: "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
+    to: "AND (m.kind <> 'start' OR m.execution > 1)",
+    in: "instance leases",
+  },
+  {
+    bug: "the next execution of an instance is not leased while its cut is held back",
+    file: "due-instances.ts",
+    from: "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
+    to: "AND m.kind <> 'start' AND status = 'running'",
+    in: "instance leases",
+  },
+  {
     bug: "a paused instance is leased",
     file: "due-instances.ts",
     from: "paused IS NULL AND status IN",
@@ -391,6 +405,13 @@ const POSTGRES: readonly Change[] = [
     from: "(i.lease_owner IS NULL OR i.lease_until <= (SELECT @clock()))",
     to: "(i.lease_owner IS NULL OR i.lease_until < (SELECT @clock()))",
     in: "ends to the millisecond\\W+an instance",
+  },
+  {
+    bug: "pending instances of a cut that is held back are leased",
+    file: "due-instances.ts",
+    from: "(m.kind <> 'start' OR m.execution > 1) AND i.status = 'running'",
+    to: "true",
+    in: "instance leases\\W+of a cut that is held back",
   },
   {
     bug: "a paused instance is leased",

@@ -17,6 +17,7 @@ export {
   type DamagedPart,
   type ExecutionRecord,
   type FoundInstance,
+  type InstanceCut,
   type InstanceRecord,
   type InstanceStatus,
   type LeasedInstance,

@@ -109,6 +109,11 @@ export interface LeasedInstance {
   readonly history: readonly HistoryRow[];
 }
 
+/** The due instances of one target and one priority. */
+export interface InstanceCut {
+  readonly target: string;
+  readonly priority: number;
+}
 /** Which instances a runtime asks for. */
 export interface LeaseInstancesRequest extends Ageing {
   readonly owner: string;
@@ -126,6 +131,12 @@ export interface LeaseInstancesRequest extends Ageing {
   readonly codes?: readonly string[];
   /** Whether one suspect may be taken; it then comes alone. */
   readonly allowSuspect: boolean;
+  /**
+   * Cuts whose pending instances are not leased, because the caller has begun enough of their kind. Their running
+   * instances are leased as always. The time a call takes must not grow with the number of starts that are left
+   * pending.
+   */
+  readonly heldBack?: readonly InstanceCut[];
   readonly leaseMs?: number;
   /**
    * The same request was made before under this token, and its answer never came: if it took anything, that is
