@@ -55,16 +55,29 @@ scenario("a short instance passes a queue of instances of another name", (t) => 
 
 scenario("instances whose activities have a slot do not hold back others of their name", (t) => {
   const work = t.gate<number, number>("work");
-  const bulk = orchestration("bulk", (ctx, n: number) => ctx.run(work.activity, n));
+  const steps: PromiseWithResolvers<number>[] = [];
+  const enter = (): Promise<number> => {
+    const step = Promise.withResolvers<number>();
+    steps.push(step);
+    return step.promise;
+  };
+  const bulk = orchestration("bulk", async (ctx, n: number) =>
+    n < 2 ? ctx.step("hold", enter) : ctx.run(work.activity, n),
+  );
   return {
     register: [work.activity, bulk],
-    runtime: { ...SMALL, activityConcurrency: 100 },
+    runtime: { ...SMALL, activityConcurrency: 100, stepConcurrency: 1 },
     run: async () => {
-      const handles = await startAll(t, "bulk", upTo(40));
+      // One step has the only slot for steps and the other one waits for it; activities have slots enough.
+      const handles = await startAll(t, "bulk", upTo(42));
       await t.settle();
       expect(work.waiting).toHaveLength(40);
-      for (const n of upTo(40)) await work.finish(n, n);
-      for (const handle of handles) await t.result(handle);
+      await finishAll(t, work);
+      for (const n of [0, 1]) {
+        steps[n]?.resolve(n);
+        await t.settle();
+      }
+      for (const [n, handle] of handles.entries()) expect(await t.result(handle)).toBe(n);
     },
   };
 });
