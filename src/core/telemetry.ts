@@ -61,6 +61,7 @@ export interface StoreFigures {
   readonly dueMessages: number;
   readonly waitingTasks: number;
   readonly runningTasks: number;
+  readonly strandedLeases: number;
 }
 export interface FigureSource {
   runtime(): RuntimeFigures;

@@ -8,7 +8,15 @@ function flow(name: string, chars: number): { name: string; version: string; def
 
 function runtime(registered: string): RuntimeRecord {
   const who = { id: "r", nodeId: "n", process: null, hostname: "h" };
-  return { ...who, registered, startedAt: 0, beatAt: 0, note: null };
+  return {
+    ...who,
+    registered,
+    startedAt: 0,
+    beatAt: 0,
+    note: null,
+    leasesCheckedAt: null,
+    strandedLeases: 0,
+  };
 }
 
 test("flows are told with their definitions, orchestrations are not", () => {

@@ -18,6 +18,7 @@ export class Metrics {
   readonly #selectTallies: Statement;
   readonly #countDue: Statement;
   readonly #selectTasks: Statement;
+  readonly #countStranded: Statement;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -45,6 +46,9 @@ export class Metrics {
         count(*) FILTER (WHERE lease_owner IS NULL AND available_at <= (SELECT @clock())) AS waiting,
         count(*) FILTER (WHERE lease_owner IS NOT NULL) AS running
       FROM @tasks`);
+    this.#countStranded = connection.prepare(
+      "SELECT coalesce(sum(leases_stranded), 0) AS stranded FROM @runtimes",
+    );
   }
 
   async read(): Promise<StoreMetrics> {
@@ -52,6 +56,7 @@ export class Metrics {
     const tallies = pipeline.add(this.#selectTallies);
     const due = pipeline.add(this.#countDue);
     const counted = pipeline.add(this.#selectTasks);
+    const stranded = pipeline.add(this.#countStranded);
     await this.#connection.survey(pipeline);
     const tasks = only(counted.rows);
     return {
@@ -59,6 +64,7 @@ export class Metrics {
       dueMessages: integer(only(due.rows), "due"),
       waitingTasks: integer(tasks, "waiting"),
       runningTasks: integer(tasks, "running"),
+      strandedLeases: integer(only(stranded.rows), "stranded"),
     };
   }
 }

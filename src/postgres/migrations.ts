@@ -28,6 +28,7 @@ const FILES = [
   "0008-tallies.sql",
   "0009-id-prefixes.sql",
   "0010-begun.sql",
+  "0011-lease-checks.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -37,6 +37,7 @@ import type {
   ExpireRequest,
   ExpireResult,
   HeldLeases,
+  LeaseCheckRecord,
   Heart,
   HeartOptions,
   Peek,
@@ -315,6 +316,10 @@ export class PostgresProvider implements Provider {
 
   readLeases(runtimeId: string): Promise<HeldLeases> {
     return this.#parts.runtimes.leases(runtimeId);
+  }
+
+  recordLeaseCheck(check: LeaseCheckRecord): Promise<void> {
+    return this.#parts.runtimes.recordCheck(check);
   }
 
   removeRuntime(runtimeId: string): Promise<void> {

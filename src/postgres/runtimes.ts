@@ -12,11 +12,12 @@ import type {
   ExpireResult,
   HeldLeases,
   InstanceLease,
+  LeaseCheckRecord,
   RuntimeRecord,
   RuntimeRegistration,
   TaskLease,
 } from "../core/provider/runtimes.ts";
-import { flag, integer, json, only, text, textOrNull, type Row } from "./columns.ts";
+import { flag, integer, integerOrNull, json, only, text, textOrNull, type Row } from "./columns.ts";
 import { told, type Connection, type Statements } from "./connection.ts";
 import { tellDue } from "./delivery.ts";
 import { wakeMessage, type Inbox } from "./inbox.ts";
@@ -28,7 +29,8 @@ import type { Sessions } from "./sessions.ts";
 const FREE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 const FREED = "RETURNING i.key, i.execution, i.steps_open";
 export const RUNTIME_COLUMNS =
-  "r.id, r.node_id, r.hostname, r.process, r.registered, r.started_at, r.beat_at, r.note";
+  "r.id, r.node_id, r.hostname, r.process, r.registered, r.started_at, r.beat_at, r.note, " +
+  "r.leases_checked_at, r.leases_stranded";
 
 export class Runtimes {
   readonly #connection: Connection;
@@ -48,6 +50,7 @@ export class Runtimes {
   readonly #freeInstances: Statement;
   readonly #freeTasks: Statement;
   readonly #selectLeases: Statement;
+  readonly #recordCheck: Statement;
 
   constructor(
     connection: Connection,
@@ -63,7 +66,7 @@ export class Runtimes {
       ON CONFLICT (id) DO UPDATE SET
         node_id = excluded.node_id, hostname = excluded.hostname, process = excluded.process,
         registered = excluded.registered, started_at = excluded.started_at,
-        beat_at = excluded.beat_at, note = NULL`);
+        beat_at = excluded.beat_at, note = NULL, leases_checked_at = NULL, leases_stranded = 0`);
     this.#beat = connection.prepare(
       "UPDATE @runtimes SET beat_at = (SELECT @clock()), note = NULL WHERE id = $1",
     );
@@ -112,6 +115,9 @@ export class Runtimes {
       SELECT t.instance, t.execution, t.sequence, t.lease_token, NULL, t.name, t.available_at
       FROM @tasks AS t WHERE t.lease_owner = $1
       ORDER BY 1, 2, 3`);
+    this.#recordCheck = connection.prepare(`
+      UPDATE @runtimes SET leases_checked_at = (SELECT @clock()), leases_stranded = $2::bigint
+      WHERE id = $1`);
   }
 
   async register(registration: RuntimeRegistration): Promise<void> {
@@ -150,6 +156,12 @@ export class Runtimes {
       instances: rows.filter((row) => !isTask(row)).map(toInstanceLease),
       tasks: rows.filter(isTask).map(toTaskLease),
     };
+  }
+
+  async recordCheck({ runtimeId, stranded }: LeaseCheckRecord): Promise<void> {
+    const pipeline = new Pipeline();
+    pipeline.add(this.#recordCheck, [runtimeId, stranded]);
+    await told(this.#connection.write(pipeline));
   }
 
   expire({ id, staleMs, beatAt }: ExpireRequest): Promise<ExpireResult> {
@@ -222,6 +234,8 @@ export function toRuntime(row: Row): RuntimeRecord {
     startedAt: integer(row, "started_at"),
     beatAt: integer(row, "beat_at"),
     note: textOrNull(row, "note"),
+    leasesCheckedAt: integerOrNull(row, "leases_checked_at"),
+    strandedLeases: integer(row, "leases_stranded"),
   };
 }
 

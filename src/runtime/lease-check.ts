@@ -11,6 +11,8 @@
 //        the stored history. A busy one is refused by the fence of its own commit (I2).
 //   LC4. The check runs after trouble with the store, when the store's server changed, when a turn was refused, and
 //        every EVERY_MS as a backstop: the store may go back without a broken connection.
+//   LC5. Each check is recorded in the store, with the number of leases that it found and memory did not hold. So an
+//        operator sees leases that stay stranded, and a runtime that does not check.
 
 import type { Committer } from "../core/committer.ts";
 import type { Environment } from "../core/environment.ts";
@@ -25,6 +27,8 @@ import type { RuntimeStats } from "./stats.ts";
 
 /** Without a reason. On PostgreSQL a check reads the whole table of tasks. */
 const EVERY_MS = 300_000;
+/** A runtime whose last check is older than this does not check, or cannot. */
+export const LEASE_CHECK_OVERDUE_MS = 3 * EVERY_MS;
 /** Two checks are at least this far apart. */
 const SOONEST_MS = 5_000;
 /** How long after a reason checks go on: a failover may follow the first error by some seconds. */
@@ -91,7 +95,17 @@ export class LeaseCheck {
   }
 
   async #check(): Promise<void> {
-    const { provider, runtimeId, committer, isRunning } = this.#o;
+    const { provider, runtimeId, isRunning } = this.#o;
+    const { instances, tasks } = await this.#stranded();
+    if (!isRunning()) return;
+    this.#release(instances, tasks);
+    const stranded = instances.length + tasks.length;
+    await provider.recordLeaseCheck({ runtimeId, stranded }); // LC5
+  }
+
+  /** Leases that the store lists and this runtime does not hold (LC2). */
+  async #stranded(): Promise<HeldLeases> {
+    const { provider, runtimeId, committer } = this.#o;
     const known = new Set<number>();
     const idle = this.#idle();
     this.#note(known);
@@ -99,18 +113,16 @@ export class LeaseCheck {
     this.#note(known);
     this.#dropOutdated(idle, leases);
     await committer.answered();
-    this.#note(known); // LC2
-    if (!isRunning()) return;
+    this.#note(known);
     const first = this.#unknown(leases, known);
-    if (first.instances.length + first.tasks.length === 0) return;
+    if (first.instances.length + first.tasks.length === 0) return first;
     // A release that was in flight during the first read has its answer now: what it released is not listed again.
     const again = await provider.readLeases(runtimeId);
     this.#note(known);
-    if (!isRunning()) return;
     const seen = new Set([...first.instances, ...first.tasks].map(({ token }) => token));
     const { instances, tasks } = this.#unknown(again, known);
     const isSeen = ({ token }: Lease): boolean => seen.has(token);
-    this.#release(instances.filter(isSeen), tasks.filter(isSeen));
+    return { instances: instances.filter(isSeen), tasks: tasks.filter(isSeen) };
   }
 
   /** Leases of which neither memory nor a request in flight knows. */

@@ -24,6 +24,11 @@ export async function prometheusText({
     gauge("perdure_executions", "Executions in the store.", [[{}, metrics.executions]]),
     gauge("perdure_history_events", "History events in the store.", [[{}, metrics.events]]),
     gauge("perdure_messages_due", "Messages that wait for a turn.", [[{}, metrics.dueMessages]]),
+    gauge(
+      "perdure_leases_stranded",
+      "Leases that runtimes found at their last comparison and did not hold.",
+      [[{}, metrics.strandedLeases]],
+    ),
     gauge("perdure_work_unclaimed", "Kinds of work that no live runtime takes.", [
       [{}, metrics.unclaimed.length],
     ]),

@@ -18,6 +18,7 @@ export class Metrics {
   readonly #countDue: StatementSync;
   readonly #countParked: StatementSync;
   readonly #selectTasks: StatementSync;
+  readonly #countStranded: StatementSync;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -39,6 +40,9 @@ export class Metrics {
       SELECT total(lease_owner IS NULL AND available_at <= ?) AS waiting,
         total(lease_owner IS NOT NULL) AS running
       FROM tasks`);
+    this.#countStranded = connection.prepare(
+      "SELECT total(leases_stranded) AS stranded FROM runtimes",
+    );
   }
 
   read(): Promise<StoreMetrics> {
@@ -51,6 +55,7 @@ export class Metrics {
         dueMessages: ready + integer(this.#countParked.get(now) ?? {}, "due"),
         waitingTasks: integer(tasks, "waiting"),
         runningTasks: integer(tasks, "running"),
+        strandedLeases: integer(this.#countStranded.get() ?? {}, "stranded"),
       };
     });
   }

@@ -25,6 +25,7 @@ const FILES = [
   "0007-waiting-events.sql",
   "0008-tallies.sql",
   "0009-begun.sql",
+  "0010-lease-checks.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

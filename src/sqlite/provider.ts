@@ -38,6 +38,7 @@ import type {
   ExpireRequest,
   ExpireResult,
   HeldLeases,
+  LeaseCheckRecord,
   Heart,
   HeartOptions,
   Peek,
@@ -286,6 +287,10 @@ export class SqliteProvider implements Provider {
 
   readLeases(runtimeId: string): Promise<HeldLeases> {
     return this.#parts.runtimes.leases(runtimeId);
+  }
+
+  recordLeaseCheck(check: LeaseCheckRecord): Promise<void> {
+    return this.#parts.runtimes.recordCheck(check);
   }
 
   removeRuntime(runtimeId: string): Promise<void> {

@@ -12,11 +12,12 @@ import type {
   ExpireResult,
   HeldLeases,
   InstanceLease,
+  LeaseCheckRecord,
   RuntimeRecord,
   RuntimeRegistration,
   TaskLease,
 } from "../core/provider/runtimes.ts";
-import { changed, integer, json, text, textOrNull, type Row } from "./columns.ts";
+import { changed, integer, integerOrNull, json, text, textOrNull, type Row } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Transaction } from "./news.ts";
@@ -42,6 +43,7 @@ export class Runtimes {
   readonly #buryTasks: StatementSync;
   readonly #freeInstances: StatementSync;
   readonly #freeTasks: StatementSync;
+  readonly #recordCheck: StatementSync;
   readonly #selectInstances: StatementSync;
   readonly #selectTasks: StatementSync;
 
@@ -81,6 +83,9 @@ export class Runtimes {
       UPDATE instances SET ${FREE}, suspicion = max(suspicion - 1, 0)
       WHERE lease_owner = ? ${FREED}`);
     this.#freeTasks = connection.prepare(`UPDATE tasks SET ${FREE} WHERE lease_owner = ?`);
+    this.#recordCheck = connection.prepare(
+      "UPDATE runtimes SET leases_checked_at = ?, leases_stranded = ? WHERE id = ?",
+    );
     this.#selectInstances = connection.prepare(`
       SELECT key, lease_token, execution, last_event FROM instances
       WHERE lease_owner = ? ORDER BY key`);
@@ -115,6 +120,12 @@ export class Runtimes {
       instances: this.#selectInstances.all(id).map(toInstanceLease),
       tasks: this.#selectTasks.all(id).map(toTaskLease),
     }));
+  }
+
+  recordCheck({ runtimeId, stranded }: LeaseCheckRecord): Promise<void> {
+    return this.#connection.write(() => {
+      this.#recordCheck.run(this.#connection.now(), stranded, runtimeId);
+    });
   }
 
   expire({ id, staleMs, beatAt = Infinity }: ExpireRequest): Promise<ExpireResult> {
@@ -180,6 +191,8 @@ export function toRuntime(row: Row): RuntimeRecord {
     startedAt: integer(row, "started_at"),
     beatAt: integer(row, "beat_at"),
     note: textOrNull(row, "note"),
+    leasesCheckedAt: integerOrNull(row, "leases_checked_at"),
+    strandedLeases: integer(row, "leases_stranded"),
   };
 }
 

@@ -130,7 +130,7 @@ describe("perdure doctor", () => {
     expect(report.ok).toBe(true);
     expect(report.findings.map(({ check }) => check)).toEqual([
       ...["store", "sqlite-version", "schema", "journal", "size", "place"],
-      ...["clock", "runtimes", "leases", "blocked", "unclaimed"],
+      ...["clock", "runtimes", "leases", "stranded", "blocked", "unclaimed"],
     ]);
   });
 
@@ -193,6 +193,31 @@ describe("perdure doctor", () => {
     const text = await project.run("doctor");
     expect(text).toMatchObject({ code: 8 });
     expect(text.stdout).toMatch(/✗ blocked +1 instance blocked\n/);
+  });
+
+  test("finds leases that a live runtime does not hold, and one that does not compare them", async () => {
+    const project = new Project();
+    const provider = await SqliteProvider.open(project.file);
+    const registered = JSON.stringify({ activities: [], orchestrations: {}, staleMs: 86_400_000 });
+    const identity = { nodeId: "node", hostname: "host", process: null, registered };
+    await provider.registerRuntime({ id: "alive", ...identity });
+    await provider.recordLeaseCheck({ runtimeId: "alive", stranded: 2 });
+    const ran = await project.run("doctor --json");
+    expect(ran.code).toBe(8);
+    const report = ran.json<Report>();
+    expect(found(report, "problem")).toEqual(["stranded"]);
+    expect(report.findings.flatMap(({ details }) => details ?? [])).toEqual(["alive: 2 leases"]);
+    expect((await project.run("metrics")).stdout).toMatch(/leases stranded +2\n/);
+
+    await provider.recordLeaseCheck({ runtimeId: "alive", stranded: 0 });
+    expect(found((await project.run("doctor --json")).json<Report>(), "problem")).toEqual([]);
+    await provider.close();
+    {
+      using database = new DatabaseSync(project.file);
+      database.exec("UPDATE runtimes SET leases_checked_at = leases_checked_at - 3600000");
+    }
+    const text = await project.run("doctor");
+    expect(text.stdout).toMatch(/! stranded +1 live runtime did not compare leases .*: alive\n/);
   });
 
   test("finds work that waits while nobody is alive", async () => {

@@ -212,7 +212,8 @@ function earliest(times: readonly number[]): number | null {
 
 export function registerRuntime(store: ModelStore, registration: RuntimeRegistration): void {
   const { now } = store;
-  const record = { ...registration, startedAt: now, beatAt: now, note: null };
+  const unchecked = { leasesCheckedAt: null, strandedLeases: 0 };
+  const record = { ...registration, startedAt: now, beatAt: now, note: null, ...unchecked };
   store.runtimes.set(registration.id, record);
 }
 

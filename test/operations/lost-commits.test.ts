@@ -104,6 +104,30 @@ test("a task whose outcome was lost runs again under the same key", async () => 
   expect(its.logs.join()).toContain("does not hold");
 });
 
+test("leases that were lost are shown until the next comparison", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", (ctx) => ctx.run(work, "a"));
+  const its = await stage([main, work]);
+  const handle = await its.client.start(main, undefined, { id: "i" });
+  const backup = await backedUp(its);
+  runs[0]?.end("done");
+  expect(await ended(its, handle)).toBe("done");
+
+  const shown: number[] = [];
+  const { provider } = its;
+  const record = provider.recordLeaseCheck.bind(provider);
+  provider.recordLeaseCheck = async (check) => {
+    await record(check);
+    shown.push((await its.client.metrics()).strandedLeases);
+  };
+  await goBack(its, backup);
+  expect(Math.max(...shown)).toBeGreaterThan(0);
+  await its.environment.advance(LATER_MS);
+  expect(shown.at(-1)).toBe(0);
+  const [found] = await provider.listRuntimes();
+  expect(found).toMatchObject({ strandedLeases: 0, leasesCheckedAt: expect.any(Number) as number });
+});
+
 test("an instance that memory holds further on than the store is rebuilt from its history", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", async (ctx) => {

@@ -130,6 +130,8 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
       ? ["DROP FUNCTION @tally CASCADE"]
       : triggers.map((name) => `DROP TRIGGER ${name}`)),
     "DROP TABLE @tallies",
+    "ALTER TABLE @runtimes DROP COLUMN leases_checked_at",
+    "ALTER TABLE @runtimes DROP COLUMN leases_stranded",
   ];
   for (const sql of undo) await store.column(sql);
 }

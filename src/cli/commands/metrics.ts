@@ -36,6 +36,7 @@ export function addMetrics(program: Program): void {
         ["due messages", rest.dueMessages],
         ["tasks waiting", rest.waitingTasks],
         ["tasks running", rest.runningTasks],
+        ["leases stranded", rest.strandedLeases],
       ];
       printTable(
         cli.out,

@@ -6,6 +6,7 @@ import { formatDuration } from "../../core/duration.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeRecord } from "../../core/provider/runtimes.ts";
 import { toldByMark } from "../../core/provider/transfer.ts";
+import { LEASE_CHECK_OVERDUE_MS } from "../../runtime/lease-check.ts";
 import { staleMsOf } from "../../runtime/liveness.ts";
 import { isCertainlyGone, ownIdentity } from "../../runtime/process-identity.ts";
 import { plural } from "../plural.ts";
@@ -28,6 +29,10 @@ export async function checkWork(client: Client, provider: Provider): Promise<rea
     await checkClock(client, runtimes, now),
     checkAlive(alive, metrics),
     await checkLeases(provider, runtimes, dead),
+    checkStranded(
+      runtimes.filter((runtime) => !dead.includes(runtime)),
+      now,
+    ),
     await checkBlocked(client),
     checkUnclaimed(metrics),
   ];
@@ -95,6 +100,33 @@ async function checkLeases(
     return warning("leases", message, "The next worker that starts removes them.");
   }
   return ok("leases", "no dead runtime holds work");
+}
+
+/** Leases of live runtimes: no other runtime takes them over, so their work waits. */
+function checkStranded(alive: readonly RuntimeRecord[], now: number): Finding {
+  const stranded = alive.filter(({ strandedLeases }) => strandedLeases > 0);
+  if (stranded.length > 0) {
+    return problem("stranded", "live runtimes do not hold leases that the store lists for them", {
+      hint: "The database may have lost its last commits. The runtimes release these leases within seconds; restart one that still shows here after a minute.",
+      details: stranded
+        .slice(0, SHOWN)
+        .map(({ id, strandedLeases }) => `${id}: ${plural(strandedLeases, "lease")}`),
+    });
+  }
+  const overdue = alive.filter(
+    ({ leasesCheckedAt, startedAt }) =>
+      now - (leasesCheckedAt ?? startedAt) > LEASE_CHECK_OVERDUE_MS,
+  );
+  if (overdue.length > 0) {
+    const message = `${plural(overdue.length, "live runtime")} did not compare leases with the store for ${formatDuration(LEASE_CHECK_OVERDUE_MS)}: ${overdue
+      .slice(0, SHOWN)
+      .map(({ id }) => id)
+      .join(", ")}`;
+    const hint =
+      "Look for errors of the store in its log. An older version of Perdure does not compare: update it.";
+    return warning("stranded", message, hint);
+  }
+  return ok("stranded", "live runtimes hold the leases that the store lists for them");
 }
 
 async function checkBlocked(client: Client): Promise<Finding> {

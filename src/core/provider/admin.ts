@@ -103,6 +103,11 @@ export interface StoreMetrics {
   /** Free, and available now. */
   readonly waitingTasks: number;
   readonly runningTasks: number;
+  /**
+   * Leases that runtimes found at their last comparison and did not hold. A number that stays above zero means that
+   * their work waits and no runtime does it.
+   */
+  readonly strandedLeases: number;
 }
 /** Tasks of one kind in the queue. */
 export interface QueueRecord {

@@ -22,6 +22,7 @@ import type {
   ExpireRequest,
   ExpireResult,
   HeldLeases,
+  LeaseCheckRecord,
   Heart,
   HeartOptions,
   Peek,
@@ -104,6 +105,8 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
   expireRuntime(request: ExpireRequest): Promise<ExpireResult>;
   /** What the store lists as held by that runtime, in one snapshot (V4). */
   readLeases(runtimeId: string): Promise<HeldLeases>;
+  /** What a runtime found when it compared that list with its memory, and when, by the store's clock (V5). */
+  recordLeaseCheck(check: LeaseCheckRecord): Promise<void>;
   /** An orderly goodbye: leases are freed, nothing is counted against anybody. */
   removeRuntime(runtimeId: string): Promise<void>;
   /** A heart that beats beside the main loop; absent where the provider offers none. */

@@ -7,6 +7,8 @@
 //       deaths counted, K4), and a "wake" for every instance that had inline steps open.
 //   V4. `readLeases` is one snapshot: a runtime compares it with its memory, because a store that lost its last commits
 //       lists leases that their owner gave back long ago, and no message wakes them.
+//   V5. A runtime records each comparison with `recordLeaseCheck`. It is written to its row if it has one, and changes
+//       nothing else. Registering again clears it.
 
 import type { TaskClaim } from "./tasks.ts";
 
@@ -33,6 +35,10 @@ export interface RuntimeRecord extends RuntimeRegistration {
   readonly beatAt: number;
   /** JSON text: what was running when it stopped beating, or null. */
   readonly note: string | null;
+  /** When it last compared the leases that the store lists for it with its memory; null: not yet (V5). */
+  readonly leasesCheckedAt: number | null;
+  /** How many leases it found then that it does not hold. */
+  readonly strandedLeases: number;
 }
 
 /** Which runtime is taken to be dead, and how sure that is. */
@@ -67,6 +73,13 @@ export interface TaskLease extends TaskClaim {
 export interface HeldLeases {
   readonly instances: readonly InstanceLease[];
   readonly tasks: readonly TaskLease[];
+}
+
+/** The outcome of a comparison of leases (V5). */
+export interface LeaseCheckRecord {
+  readonly runtimeId: string;
+  /** Leases that the store listed for the runtime and that the runtime did not hold. */
+  readonly stranded: number;
 }
 
 /** Beats from outside the main loop, so that a busy loop does not look dead. */

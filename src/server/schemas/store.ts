@@ -32,6 +32,7 @@ export const metrics = v.object({
   dueMessages: whole,
   waitingTasks: whole,
   runningTasks: whole,
+  strandedLeases: whole,
   unclaimed: v.array(unclaimed),
 });
 

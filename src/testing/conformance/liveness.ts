@@ -35,7 +35,8 @@ export const liveness: ContractSubject = {
         );
         const now = setup.environment.now();
         const found = runtimes.find((runtime) => runtime.id === GAMMA);
-        expect(found).toEqual({ ...full, startedAt: now, beatAt: now, note: null });
+        const unchecked = { leasesCheckedAt: null, strandedLeases: 0 };
+        expect(found).toEqual({ ...full, startedAt: now, beatAt: now, note: null, ...unchecked });
         expect(runtimes.find((runtime) => runtime.id === ALPHA)?.process).toBeNull();
       },
     },
@@ -49,6 +50,34 @@ export const liveness: ContractSubject = {
         expect(found).toMatchObject({ startedAt, beatAt: startedAt + 1_000 });
         const other = (await setup.provider.listRuntimes()).find((runtime) => runtime.id === BETA);
         expect(other).toMatchObject({ beatAt: startedAt });
+      },
+    },
+    {
+      title:
+        "a comparison of leases is recorded with its time, and a new registration clears it (V5)",
+      async run(setup) {
+        const { provider } = setup;
+        const recorded = async (): Promise<readonly unknown[]> =>
+          (await provider.listRuntimes()).map(({ id, leasesCheckedAt, strandedLeases }) => [
+            id,
+            leasesCheckedAt,
+            strandedLeases,
+          ]);
+        const now = setup.environment.now();
+        await setup.environment.advance(1_000);
+        await provider.recordLeaseCheck({ runtimeId: ALPHA, stranded: 3 });
+        await provider.recordLeaseCheck({ runtimeId: "never-registered", stranded: 9 });
+        expect(await recorded()).toEqual([
+          [ALPHA, now + 1_000, 3],
+          [BETA, null, 0],
+        ]);
+        expect(await provider.readMetrics()).toMatchObject({ strandedLeases: 3 });
+        await provider.registerRuntime(registration({ id: ALPHA }));
+        expect((await recorded()).toSorted()).toEqual([
+          [ALPHA, null, 0],
+          [BETA, null, 0],
+        ]);
+        expect(await provider.readMetrics()).toMatchObject({ strandedLeases: 0 });
       },
     },
     {

@@ -33,6 +33,7 @@ const NOTHING: StoreMetrics = {
   dueMessages: 0,
   waitingTasks: 0,
   runningTasks: 0,
+  strandedLeases: 0,
 };
 
 export const metrics: ContractSubject = {

@@ -40,6 +40,7 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   listRuntimes: "reads",
   expireRuntime: "lives",
   readLeases: "reads",
+  recordLeaseCheck: "lives",
   removeRuntime: "lives",
   listInstances: "reads",
   findInstances: "reads",
