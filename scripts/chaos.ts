@@ -8,6 +8,8 @@ import { bankEmptiness, describeBank, runBank } from "../test/kill/bank/bank-run
 import { describeKills, emptiness } from "../test/kill/kill-report.ts";
 import { runKills } from "../test/kill/kill-run.ts";
 import { STORE_KINDS, type StoreKind } from "../test/kill/stores.ts";
+import { describeForgets, forgetEmptiness } from "../test/postgres/forgets/report.ts";
+import { runForgets } from "../test/postgres/forgets/run.ts";
 import { describeOutages, outageEmptiness } from "../test/postgres/outages/report.ts";
 import { runOutages } from "../test/postgres/outages/run.ts";
 
@@ -15,6 +17,7 @@ const USAGE = `npm run chaos -- --kills N --store sqlite|postgres   kills of wor
 npm run chaos -- --bank N --store sqlite|postgres    N transfers of a bank under kills;
                                                      --life N: a process begins at most N pieces of work (default 60)
 npm run chaos -- --outages N --cuts M                 outages of PostgreSQL, and connections cut at a COMMIT
+npm run chaos -- --forgets N                           failovers of PostgreSQL that lose the last commits
 --seed N      the choices of an earlier run; their timing is the machine's
 --workers N   processes at a time (default 4)
 --json FILE   the report, as JSON`;
@@ -26,6 +29,7 @@ const { values } = parseArgs({
     life: { type: "string", default: "60" },
     outages: { type: "string" },
     cuts: { type: "string" },
+    forgets: { type: "string" },
     store: { type: "string" },
     seed: { type: "string" },
     workers: { type: "string", default: "4" },
@@ -53,7 +57,8 @@ async function main(): Promise<void> {
   const { kills, bank } = values;
   const outages = whole(values.outages ?? "0", "outages");
   const cuts = whole(values.cuts ?? "0", "cuts");
-  const isByDefault = kills === undefined && bank === undefined && outages + cuts === 0;
+  const forgets = whole(values.forgets ?? "0", "forgets");
+  const isByDefault = kills === undefined && bank === undefined && outages + cuts + forgets === 0;
   const killed = isByDefault ? 1_000 : whole(kills ?? "0", "kills");
   const host = hostFacts();
   console.log(`${host.commit}, Node ${host.node}, ${host.processors} × ${host.processor}`);
@@ -66,6 +71,7 @@ async function main(): Promise<void> {
     }
   }
   if (outages + cuts > 0) parts.push(await disturb({ outages, cuts, seed, workers }));
+  if (forgets > 0) parts.push(await failOver({ forgets, seed, workers }));
   if (values.json !== undefined) {
     const document = {
       host,
@@ -124,6 +130,20 @@ async function disturb(options: Parameters<typeof runOutages>[0]): Promise<Part>
     trials: report.outages.length + report.cuts.before + report.cuts.after,
     faults: report.faults.length,
     emptiness: outageEmptiness(report, options),
+  });
+}
+
+async function failOver(options: Parameters<typeof runForgets>[0]): Promise<Part> {
+  const report = await runForgets({
+    ...options,
+    onForget: (_, done) => console.error(`postgres: ${done} failovers`),
+  });
+  return told({
+    report: { programme: "forgets", ...report },
+    text: describeForgets(report),
+    trials: report.forgets.length,
+    faults: report.faults.length,
+    emptiness: forgetEmptiness(report, options.forgets),
   });
 }
 

@@ -82,13 +82,6 @@ export const PATCHES: readonly Patch[] = [
     tests: ["test/operations/lost-commits.test.ts"],
   },
   {
-    bug: "a worker releases a lease that a request in flight has taken",
-    file: "src/runtime/lease-check.ts",
-    from: "!known.has(token) && !isExpected(token);",
-    to: "!known.has(token);",
-    tests: ["test/operations/lost-commits.test.ts"],
-  },
-  {
     bug: "an instance in memory that is ahead of the store is kept",
     file: "src/runtime/lease-check.ts",
     from: "    this.#dropOutdated(idle, leases);",
@@ -108,6 +101,7 @@ export const PATCHES: readonly Patch[] = [
     from: "strandedLeases > 0);",
     to: "strandedLeases < 0);",
     tests: ["test/cli/store.test.ts"],
+    only: "finds leases that a live runtime does not hold",
   },
   {
     bug: "the code of an execution runs before the cancel that was pending when it began",

@@ -155,12 +155,18 @@ async function gone(file: string): Promise<void> {
 /** Resolves when the server answers. */
 async function ready(child: ChildProcess, data: string): Promise<void> {
   let said = "";
-  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  for (let round = 0; round < 600; round++) {
-    const status = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
-    if (/\b(ready|standby)\b/.test(status.split("\n")[7] ?? "")) return;
-    if (child.exitCode !== null) break;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  const hear = (chunk: Buffer): void => void (said += chunk.toString());
+  child.stderr?.on("data", hear);
+  try {
+    for (let round = 0; round < 600; round++) {
+      const status = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
+      if (/\b(ready|standby)\b/.test(status.split("\n")[7] ?? "")) return;
+      if (child.exitCode !== null) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } finally {
+    child.stderr?.off("data", hear);
+    child.stderr?.resume(); // a server whose pipe is full would wait
   }
   throw new Error(`PostgreSQL did not start. ${said}`);
 }

@@ -62,7 +62,7 @@ export async function runOutages(options: OutageOptions): Promise<OutageReport> 
   let isKept = false;
   try {
     const address = `${proxy.url}#${SCHEMA}`;
-    const store = storeOf(server);
+    const store = storeOf(server, SCHEMA);
     await (await openAddress(store.address)).close(); // its tables are there when the workers come
     for (let number = 0; number < workers; number++) {
       const program = new URL("../../kill/worker.ts", import.meta.url);
@@ -153,13 +153,14 @@ async function begins(fleet: readonly WorkerProcess[]): Promise<void> {
   await until("something begins", () => sum() > before, RESUME_MS);
 }
 
-function storeOf(server: OwnServer): StoreUnderTest {
+/** The store in that schema of a server that is ours. */
+export function storeOf(server: OwnServer, schema: string): StoreUnderTest {
   return {
     kind: "postgres",
-    address: `${server.url}#${SCHEMA}`,
+    address: `${server.url}#${schema}`,
     database: "PostgreSQL",
     async column(sql) {
-      const rows = await server.query(sql.replaceAll("@", `${SCHEMA}.`));
+      const rows = await server.query(sql.replaceAll("@", `${schema}.`));
       return rows.map((row) => String(Object.values(row)[0]));
     },
     isFree: async () => true,
