@@ -196,9 +196,23 @@ const SQLITE: readonly Change[] = [
   {
     bug: "a turn that takes the first event leaves the others without one that makes the instance due",
     file: "turn.ts",
-    from: "else if (item.consumed.length > 0) this.#inbox.ready(key);",
-    to: "else if (item.consumed.length > 1_000) this.#inbox.ready(key);",
+    from: 'else if (waitingEvents === "ready" || consumed.length > 0)',
+    to: 'else if (waitingEvents === "ready" || consumed.length > 1_000)',
     in: "inbox order",
+  },
+  {
+    bug: "events that the code takes again stay parked",
+    file: "turn.ts",
+    from: 'else if (waitingEvents === "ready" || consumed.length > 0)',
+    to: "else if (consumed.length > 0)",
+    in: "waiting events",
+  },
+  {
+    bug: "events that the code does not take go on making the instance due",
+    file: "turn.ts",
+    from: 'if (waitingEvents === "park") this.#inbox.parkEvents(key);',
+    to: 'if (waitingEvents === "park") return;',
+    in: "waiting events",
   },
   {
     bug: "events that are put back come behind those that wait",
@@ -493,9 +507,23 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "a turn that takes the first event leaves the others without one that makes the instance due",
     file: "turn.ts",
-    from: 'consumed.length > 0 && change.kind === "none"',
-    to: 'consumed.length > 1_000 && change.kind === "none"',
+    from: "waitingEvents === undefined ? consumed.length > 0 :",
+    to: "waitingEvents === undefined ? consumed.length > 1_000 :",
     in: "inbox order\\W+an instance is due as long as one of its events waits",
+  },
+  {
+    bug: "events that the code takes again stay parked",
+    file: "turn.ts",
+    from: 'consumed.length > 0 : waitingEvents === "ready"',
+    to: "consumed.length > 0 : false",
+    in: "waiting events",
+  },
+  {
+    bug: "events that the code does not take go on making the instance due",
+    file: "turn.ts",
+    from: 'going.filter(({ waitingEvents }) => waitingEvents === "park")',
+    to: "going.filter(() => false)",
+    in: "waiting events",
   },
   {
     bug: "events that are put back come behind those that wait",

@@ -59,6 +59,7 @@ import { terminate } from "./terminate.ts";
 import { timers } from "./timers.ts";
 import { turnAtomicity } from "./turn-atomicity.ts";
 import { unblock } from "./unblock.ts";
+import { waitingEvents } from "./waiting-events.ts";
 import { waiting } from "./waiting.ts";
 
 export {
@@ -84,6 +85,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   fencing,
   history,
   inboxOrder,
+  waitingEvents,
   timers,
   tasks,
   taskRetry,
