@@ -1,5 +1,6 @@
 // Takes the pictures of the dashboard that the docs show: `npm run screenshots` writes docs/images/.
 // A real browser on a real server with real work, as in test/ui; half a minute of it, so that the charts have a past.
+// `npm run screenshots -- trouble` takes those whose name contains the word.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +9,9 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { openBrowser, openPage } from "../test/ui/support/browser.ts";
 import { approval, checkout, fulfil, keeper, payout, poster } from "../test/ui/support/shop.ts";
+import { builtUi } from "../test/ui/support/built-ui.ts";
+import { serve } from "../src/server/index.ts";
+import { openTroubledStore } from "./troubled-store.ts";
 import { block, openWorld, until, waitsForEvent, type World } from "../test/ui/support/world.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -77,15 +81,86 @@ const PICTURES: readonly Picture[] = [
   },
 ];
 
-await using world = await openWorld({ limits: { sampleMs: 500, perSecond: 1_000, burst: 2_000 } });
-await work(world);
+const TROUBLED_PICTURES: readonly Picture[] = [
+  {
+    name: "dashboard-trouble",
+    place: "/",
+    themes: ["light", "dark"],
+    viewport: { width: 1280, height: 1060 },
+    ready: chartsAndBlocked,
+  },
+  {
+    name: "dashboard-trouble-phone",
+    place: "/",
+    themes: ["light"],
+    viewport: { width: 390, height: 1400 },
+    ready: chartsAndBlocked,
+  },
+  {
+    name: "dashboard-failed",
+    place: "/instances?status=failed",
+    themes: ["light"],
+    ready: (page) => page.getByRole("row").nth(8).waitFor(),
+  },
+  {
+    name: "dashboard-failed-phone",
+    place: "/instances?status=failed",
+    themes: ["dark"],
+    viewport: PHONE,
+    ready: (page) => page.getByRole("row").nth(4).waitFor(),
+  },
+  {
+    name: "dashboard-retrying",
+    place: "/instances/settlement-1",
+    themes: ["light"],
+    ready: (page) =>
+      page
+        .getByRole("button", { name: /retrying, attempt 5/ })
+        .first()
+        .waitFor(),
+  },
+];
+
+const asked = process.argv[2] ?? "";
+const wanted = PICTURES.filter(({ name }) => name.includes(asked));
+const troubled = TROUBLED_PICTURES.filter(({ name }) => name.includes(asked));
 await using browser = await openBrowser();
 mkdirSync(FOLDER, { recursive: true });
-for (const picture of PICTURES) {
-  for (const theme of picture.themes) await take(browser, picture, theme);
+if (wanted.length > 0) await takeShop(wanted);
+if (troubled.length > 0) await takeTroubled(troubled);
+
+async function chartsAndBlocked(page: Page): Promise<void> {
+  await page.getByText("41 blocked").waitFor();
+  await page.locator(".chart-canvas canvas").nth(2).waitFor();
 }
 
-async function take(from: Browser, picture: Picture, theme: Theme): Promise<void> {
+async function takeShop(pictures: readonly Picture[]): Promise<void> {
+  await using world = await openWorld({
+    limits: { sampleMs: 500, perSecond: 1_000, burst: 2_000 },
+  });
+  await work(world);
+  await takeAll(pictures, world.enter());
+}
+
+async function takeTroubled(pictures: readonly Picture[]): Promise<void> {
+  await using store = await openTroubledStore();
+  await using listening = await serve(store.perdure.client, {
+    port: 0,
+    ui: await builtUi(),
+    limits: { sampleMs: 500, perSecond: 1_000, burst: 2_000 },
+    log: () => undefined,
+  });
+  await pause(3_000); // for the first samples
+  await takeAll(pictures, `${listening.url}/#token=${listening.token ?? ""}`);
+}
+
+async function takeAll(pictures: readonly Picture[], address: string): Promise<void> {
+  for (const picture of pictures) {
+    for (const theme of picture.themes) await take(browser, picture, theme, address);
+  }
+}
+
+async function take(from: Browser, picture: Picture, theme: Theme, address: string): Promise<void> {
   await using watched = await openPage(from, "about:blank", {
     colorScheme: theme,
     viewport: picture.viewport ?? WIDE,
@@ -100,7 +175,7 @@ async function take(from: Browser, picture: Picture, theme: Theme): Promise<void
       .replaceAll("/test/ui/support/", "/src/"); // where an application has its code
     return route.fulfill({ response, body });
   });
-  await page.goto(world.enter());
+  await page.goto(address);
   await page.locator(".shell").waitFor();
   await page.evaluate(`location.hash = ${JSON.stringify(`#${picture.place}`)}`);
   await picture.ready(page);

@@ -19,8 +19,12 @@ const scene = useScene({}, async (world) => {
     await failing.result().catch(() => undefined);
   }
   await client.start(stubborn, "DE89", { id: "stubborn-1" });
-  await until(world.perdure, "stubborn-1", ({ waitingFor }) =>
-    waitingFor.every((wait) => "attempt" in wait && wait.attempt === 5),
+  await until(
+    world.perdure,
+    "stubborn-1",
+    ({ waitingFor }) =>
+      waitingFor.length === 2 &&
+      waitingFor.every((wait) => "attempt" in wait && wait.attempt === 5),
   );
   await client.start(fulfil, order, { id: "order-1" });
   await until(world.perdure, "order-1", waitsForEvent);

@@ -49,6 +49,7 @@ test("the overview names what is blocked and what no worker can run", async () =
 });
 
 test("the overview draws throughput, latency and queues over time, and says the same in words", async () => {
+  await (await scene.world.perdure.client.start(quick, 5)).result(); // a latency to draw
   const { page, troubles } = await scene.show("/");
   const charts = page.getByRole("region", { name: "Recent activity" });
   for (const title of ["Throughput", "Latency, from start to end", "Work in the queue"]) {

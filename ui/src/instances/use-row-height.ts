@@ -1,11 +1,11 @@
-// Rows take one line on a wide screen and two on a narrow one.
+// Rows take one line on a wide screen and three on a narrow one.
 
 import { useSyncExternalStore } from "react";
 
 const narrow = window.matchMedia("(max-width: 820px)");
 
 export function useRowHeight(): number {
-  return useSyncExternalStore(subscribe, () => (narrow.matches ? 68 : 44));
+  return useSyncExternalStore(subscribe, () => (narrow.matches ? 90 : 44));
 }
 
 function subscribe(listener: () => void): () => void {

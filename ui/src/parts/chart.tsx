@@ -28,6 +28,7 @@ export function Chart({
     const value = pointed === null ? values.findLast((each) => each !== null) : values[pointed];
     return value === null || value === undefined ? "–" : format(value);
   };
+  const hasNoValue = series.every(({ values }) => values.every((value) => value === null));
   const said = series.map(({ label, values }) => `${label} ${textOf(values)}`);
   return (
     <figure className="panel chart">
@@ -46,6 +47,8 @@ export function Chart({
       <div className="chart-box" role="img" aria-label={`${title}: ${said.join(", ")}`}>
         {times.length < 2 ? (
           <p className="chart-none">Waiting for the first two samples.</p>
+        ) : hasNoValue ? (
+          <p className="chart-none">No data in this period.</p>
         ) : (
           <Suspense fallback={null}>
             <ChartCanvas
