@@ -167,7 +167,7 @@ describe("somebody who may", () => {
     await waiting("kept");
     const { page } = await scene.show("/instances/kept", { role: "operator" });
     const actions = page.getByRole("toolbar", { name: "Actions" });
-    await actions.getByText("Delete: This needs the role admin; yours is operator.").waitFor();
+    await actions.getByText("Delete needs the role admin; yours is operator.").waitFor();
     expect(await actions.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
     expect(await actions.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(false);
     expect(await actions.locator(".hint").count()).toBe(1);
@@ -184,8 +184,8 @@ describe("somebody who may", () => {
       all.filter((one) => !one.hasAttribute("disabled")),
     );
     expect(open).toEqual([]);
-    await page.getByText("These actions: This needs the role operator; yours is viewer.").waitFor();
-    await page.getByText("Delete: This needs the role admin; yours is viewer.").waitFor();
+    await page.getByText("Every action needs the role operator; yours is viewer.").waitFor();
+    await page.getByText("Delete needs the role admin; yours is viewer.").waitFor();
     expect(await page.getByRole("button", { name: "Raise go" }).isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Fork from here" }).isDisabled()).toBe(true);
   });
@@ -196,7 +196,7 @@ describe("a read-only server", () => {
 
   test("opens nothing to anybody, and says so", async () => {
     const { page } = await scene.show("/instances/drift-1");
-    await page.getByText("The server is read-only.").first().waitFor();
+    await page.getByText("The server is read-only.").waitFor();
     expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
     await page.getByText("ada · read-only").waitFor();
   });

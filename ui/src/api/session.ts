@@ -14,9 +14,9 @@ export function useSession(): Session {
   return session;
 }
 
-/** Why the caller may not do what needs this role; null: it may. */
-export function whyNot(session: Session, needed: Role): string | null {
+/** Why the caller may not do what needs this role; null: it may. `what` names the action. */
+export function whyNot(session: Session, needed: Role, what = "This"): string | null {
   if (session.readOnly) return "The server is read-only.";
   if (RANKS[session.role] >= RANKS[needed]) return null;
-  return `This needs the role ${needed}; yours is ${session.role}.`;
+  return `${what} needs the role ${needed}; yours is ${session.role}.`;
 }

@@ -37,10 +37,10 @@ export function ActionBar({
       </button>
     );
   };
-  const refusals = [
-    ["These actions", whyNot(session, "operator")],
-    ["Delete", whyNot(session, "admin")],
-  ] as const;
+  const refusals = new Set([
+    whyNot(session, "operator", "Every action"),
+    whyNot(session, "admin", "Delete"),
+  ]);
   return (
     <div className="row" role="toolbar" aria-label="Actions">
       {isEnded(instance) ? null : button("Raise event", "raise", "operator", "primary")}
@@ -49,10 +49,10 @@ export function ActionBar({
       )}
       {button("Fork", "fork", "operator")}
       {button("Delete", "delete", "admin", "danger")}
-      {refusals.map(([what, refusal]) =>
+      {[...refusals].map((refusal) =>
         refusal === null ? null : (
-          <span key={what} className="hint">
-            {what}: {refusal}
+          <span key={refusal} className="hint">
+            {refusal}
           </span>
         ),
       )}

@@ -48,11 +48,11 @@ export function FirstInstance(): ReactElement {
             . Start an instance: <Command text={`npx perdure start ${registered}`} />
           </li>
         )}
-        <li>
-          Or call <code>client.start</code> in your code, or use the Start button on the page
-          Instances.
-        </li>
       </ol>
+      <p className="first-other">
+        Or call <code>client.start</code> in your code, or use the Start button on the page
+        Instances.
+      </p>
     </Panel>
   );
 }
