@@ -8,8 +8,16 @@ import { paint, type Screen } from "./screen.ts";
 
 const BUILT = join(import.meta.dirname, "..", "dist", "ui", "index.html");
 
-/** Prints its address. It can look and not touch: the demo's own kills are enough. */
-export async function openDashboard({ client }: Perdure, screen: Screen): Promise<Listening> {
+/** Prints its address, if the pages are built. It can look and not touch: the demo's own kills are enough. */
+export async function openDashboard(
+  { client }: Perdure,
+  screen: Screen,
+): Promise<Listening | null> {
+  if (!existsSync(BUILT)) {
+    const hint = "To watch it in the dashboard: npm run build -w ui, then npm run demo again.";
+    screen.plain(paint("dim", `  ${hint}\n`));
+    return null;
+  }
   const listening = await serve(client, {
     port: 0,
     readOnly: true,
@@ -18,13 +26,13 @@ export async function openDashboard({ client }: Perdure, screen: Screen): Promis
   });
   const address = `${listening.url}/#token=${listening.token ?? ""}`;
   screen.plain(`  ${paint("bold", "dashboard")}  ${paint("cyan", address)}`);
-  if (!existsSync(BUILT)) screen.plain(paint("dim", "             (npm run build -w ui makes it)"));
   screen.plain();
   return listening;
 }
 
-/** On a terminal somebody may still be looking: it stays until Ctrl+C. */
-export async function leaveOpen(listening: Listening, screen: Screen): Promise<void> {
+/** On a terminal a person may still be looking: it stays until Ctrl+C. */
+export async function leaveOpen(listening: Listening | null, screen: Screen): Promise<void> {
+  if (listening === null) return;
   if (process.stdout.isTTY === true) {
     screen.plain(paint("dim", "\n  The dashboard stays open; Ctrl+C ends it."));
     await new Promise((resolve) => process.once("SIGINT", resolve));

@@ -57,16 +57,6 @@ console.log(await handle.result());
 `,
   },
 ];
-const TSCONFIG = {
-  compilerOptions: {
-    strict: true,
-    module: "nodenext",
-    target: "esnext",
-    types: ["node"],
-    noEmit: true,
-  },
-};
-
 /** Installs each and runs it on the Node at `node`; what went wrong, by project. */
 export async function projectProblems(
   root: string,
@@ -83,7 +73,7 @@ export async function projectProblems(
     writeFileSync(join(place, project.file), project.code);
     try {
       await run(place, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball);
-      if (project.typed === true) await checkTypes(root, place, project.file);
+      if (project.typed === true) await checkTypes(root, place, node);
       const printed = await run(place, node, project.file);
       if (printed.trim() !== "Hello, Ada") problems.push(`${project.name} printed ${printed}`);
     } catch (error) {
@@ -93,13 +83,16 @@ export async function projectProblems(
   return problems;
 }
 
-/** The compiler and Node's types are the project's own: what is checked is the package. */
-async function checkTypes(root: string, place: string, file: string): Promise<void> {
+/**
+ * The compiler and Node's types are the project's own: what is checked is the package, and the tsconfig.json and the two
+ * files that `perdure init` writes.
+ */
+async function checkTypes(root: string, place: string, node: string): Promise<void> {
   mkdirSync(join(place, "node_modules/@types"), { recursive: true });
   for (const name of ["@types/node", "undici-types"]) {
     symlinkSync(join(root, "node_modules", name), join(place, "node_modules", name));
   }
-  writeFileSync(join(place, "tsconfig.json"), JSON.stringify({ ...TSCONFIG, files: [file] }));
+  await run(place, node, join(place, "node_modules/perdure/dist/cli/main.js"), "init");
   await run(place, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", ".");
 }
 

@@ -1,8 +1,10 @@
 // perdure worker, dev, ui and init: code that runs, is killed, is replaced, is told to leave.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, symlinkSync } from "node:fs";
+import { join, relative } from "node:path";
+import ts from "typescript";
 import { describe, expect, test } from "vitest";
+import { projectRoot } from "../support/source-files.ts";
 import { Project, until, type Background } from "./support.ts";
 
 /** Says what it does in its result, and takes as long as it is told. */
@@ -122,7 +124,7 @@ describe("perdure init", () => {
     const made = await project.run("init --json", { env });
     expect(made.json()).toEqual({
       store: "sqlite:./perdure.db",
-      files: ["perdure.config.ts", "orchestrations/hello.ts"],
+      files: ["perdure.config.ts", "orchestrations/hello.ts", "tsconfig.json"],
     });
     const before = readFileSync(join(project.folder, "perdure.config.ts"), "utf8");
     const again = await project.run("init --js", { env });
@@ -152,6 +154,45 @@ describe("perdure init", () => {
     expect((await script.run("init --js")).stdout).toContain("✓ perdure.config.mjs\n");
     await script.run("migrate", { env: { PERDURE_STORE: "" } });
     expect(await script.run("check", { env: { PERDURE_STORE: "" } })).toMatchObject({ code: 0 });
+  });
+
+  test("a tsconfig.json that exists stays as it is, and the options that Node needs are named", async () => {
+    const project = new Project({ "tsconfig.json": "{}" });
+    const { code, stdout } = await project.run("init");
+    expect(code).toBe(0);
+    expect(readFileSync(join(project.folder, "tsconfig.json"), "utf8")).toBe("{}");
+    expect(stdout).toContain(
+      "Node needs these options: noEmit: true, allowImportingTsExtensions: true",
+    );
+  });
+
+  test("its compiler options take a second file, and refuse what Node cannot run", async () => {
+    const project = new Project({
+      "second.ts": `
+        import { orchestration } from "perdure";
+        import { hello, type Greeting } from "./orchestrations/third.ts";
+        export const twice = orchestration("twice", (ctx, name: Greeting) => ctx.call(hello, name));
+      `,
+      "orchestrations/third.ts": `
+        export { hello } from "./hello.ts";
+        export type Greeting = string;
+      `,
+      "enum.ts": "export enum Colour { red }",
+      "property.ts": "export class Money { constructor(readonly cents: number) {} }",
+      "import.ts":
+        'import { Greeting } from "./orchestrations/third.ts"; export type G = Greeting;',
+    });
+    await project.run("init");
+    const problems = compile(project.folder);
+    expect(problems).toEqual({
+      "enum.ts": [1294],
+      "import.ts": [1484],
+      "property.ts": [1294],
+    });
+    const page = readFileSync(join(projectRoot, "docs/quick-start.md"), "utf8");
+    const shown = /```json\n(\{\n {2}"compilerOptions"[^`]+)```/.exec(page)?.[1];
+    const own = readFileSync(join(project.folder, "tsconfig.json"), "utf8");
+    expect(JSON.parse(shown ?? "{}")).toEqual(JSON.parse(own));
   });
 });
 
@@ -205,3 +246,23 @@ test("perdure dev runs the worker with the dashboard, and reloads what changes",
   expect(await dev.ended).toBe(0);
   expect(await client.runtimes()).toEqual([]);
 });
+
+/** The errors of the compiler under the project's own tsconfig.json, by file of the project. */
+function compile(folder: string): Record<string, readonly number[]> {
+  const read = ts.readConfigFile(join(folder, "tsconfig.json"), ts.sys.readFile);
+  const config = ts.parseJsonConfigFileContent(read.config, ts.sys, folder);
+  symlinkSync(join(projectRoot, "node_modules/@types"), join(folder, "node_modules/@types"));
+  const program = ts.createProgram({ rootNames: config.fileNames, options: config.options });
+  const found: Record<string, readonly number[]> = {};
+  const whole = [...config.errors, ...program.getOptionsDiagnostics()];
+  if (whole.length > 0) found["tsconfig.json"] = whole.map(({ code }) => code);
+  for (const file of config.fileNames) {
+    const source = program.getSourceFile(file);
+    const errors = [
+      ...program.getSyntacticDiagnostics(source),
+      ...program.getSemanticDiagnostics(source),
+    ];
+    if (errors.length > 0) found[relative(folder, file)] = errors.map(({ code }) => code);
+  }
+  return found;
+}

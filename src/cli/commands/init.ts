@@ -1,13 +1,21 @@
 // perdure init: a config and a first orchestration for an existing project.
-//   IT1. Nothing is overwritten: if one of the files exists, none is written.
+//   IT1. Nothing is overwritten: if one of the files exists, none is written. A tsconfig.json that exists stays as it is.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CONFIG_NAMES } from "../config-file.ts";
 import { defineCommand, type Program } from "../define-command.ts";
 import { CliError } from "../exit-codes.ts";
-import { initFiles, type InitChoices } from "../init-files.ts";
+import { COMPILER_OPTIONS, initFiles, type InitChoices } from "../init-files.ts";
 import { bold, dim, green } from "../screen.ts";
+
+/** What a tsconfig.json needs so that imports of other files compile and Node runs what compiles. */
+const FOR_NODE: Readonly<Record<string, boolean>> = {
+  noEmit: COMPILER_OPTIONS.noEmit,
+  allowImportingTsExtensions: COMPILER_OPTIONS.allowImportingTsExtensions,
+  verbatimModuleSyntax: COMPILER_OPTIONS.verbatimModuleSyntax,
+  erasableSyntaxOnly: COMPILER_OPTIONS.erasableSyntaxOnly,
+};
 
 interface InitOptions {
   readonly store: string;
@@ -25,7 +33,8 @@ export function addInit(program: Program): void {
       usage: "init",
       summary: "add a config and a first orchestration to a project",
       description:
-        "Writes perdure.config.ts and orchestrations/hello.ts into the current directory. Overwrites nothing.",
+        "Writes perdure.config.ts and orchestrations/hello.ts into the current directory, and a tsconfig.json if there " +
+        "is none. Overwrites nothing.",
       examples: [
         ["perdure init", "on a SQLite file, ./perdure.db"],
         ["perdure init --store sqlite:./data/orders.db", "on another one"],
@@ -36,10 +45,11 @@ export function addInit(program: Program): void {
     async ({ cli, options }) => {
       const manifest = readManifest(cli.cwd);
       const extension = extensionOf(manifest, options.js === true);
-      const files = initFiles({ store: options.store, extension });
-      const taken = [...CONFIG_NAMES, ...files.map(({ path }) => path)].find((path) =>
-        existsSync(join(cli.cwd, path)),
-      );
+      const isThere = (path: string): boolean => existsSync(join(cli.cwd, path));
+      const all = initFiles({ store: options.store, extension });
+      const kept = all.filter(({ path, isShared }) => isShared === true && isThere(path));
+      const files = all.filter((file) => !kept.includes(file));
+      const taken = [...CONFIG_NAMES, ...files.map(({ path }) => path)].find(isThere);
       if (taken !== undefined) {
         throw new CliError("FILE_EXISTS", `${taken} exists already. Nothing was written.`);
       }
@@ -52,6 +62,12 @@ export function addInit(program: Program): void {
         return 0;
       }
       for (const { path } of files) cli.out.line(green("✓ "), path);
+      for (const { path } of kept) {
+        const own = Object.entries(FOR_NODE).map(([name, value]) => `${name}: ${value}`);
+        cli.out.line(
+          dim(`  ${path} is there already; Node needs these options: ${own.join(", ")}`),
+        );
+      }
       const next = [
         ...(manifest.dependencies?.["perdure"] === undefined ? ["npm install perdure"] : []),
         "npx perdure dev",
