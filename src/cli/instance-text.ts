@@ -58,22 +58,32 @@ export function describeWait(wait: WaitingFor, now: number): Piece[] {
         wait.internal === true ? dim(" (internal)") : "",
       ];
     case "step":
-      return [...head, bold(wait.name), dim(`, attempt ${wait.attempt}`)];
+      return [...head, bold(wait.name), attemptOf(wait), lastErrorOf(wait)];
     case "child":
       return [...head, bold(wait.name), dim(" as "), wait.id];
     case "activity": {
-      const { name, attempt, worker, lastError, unclaimed, progress } = wait;
+      const { name, worker, unclaimed, progress } = wait;
       return [
         ...head,
         bold(name),
-        dim(`, attempt ${attempt}`),
+        attemptOf(wait),
         worker === undefined ? "" : dim(` on ${worker}`),
         progress === undefined ? "" : ` ${showValue(progress)}`,
-        lastError === undefined ? "" : yellow(` last error: ${lastError}`),
+        lastErrorOf(wait),
         unclaimed === undefined ? "" : yellow(` ${unclaimed}`),
       ];
     }
   }
+}
+
+type Attempted = WaitingFor & { readonly kind: "activity" | "step" };
+
+function attemptOf({ attempt }: Attempted): Piece {
+  return attempt === 1 ? dim(", attempt 1") : yellow(`, retrying, attempt ${attempt}`);
+}
+
+function lastErrorOf({ lastError }: Attempted): Piece {
+  return lastError === undefined ? "" : yellow(` last error: ${lastError}`);
 }
 
 function detailsOf(details: unknown): string {

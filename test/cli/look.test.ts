@@ -117,6 +117,33 @@ describe("perdure list", () => {
 });
 
 describe("perdure get", () => {
+  test("shows the attempt and the last error of retried work, for an activity and a step", async () => {
+    const project = new Project();
+    const busy = (): never => {
+      throw new Error("the bank is busy");
+    };
+    const retry = { maxAttempts: 9, backoff: { kind: "fixed", base: "1h" } } as const;
+    const settle = activity("settle", async () => busy(), { retry });
+    const close = orchestration("close", async (ctx) =>
+      ctx.all([ctx.run(settle), ctx.step("book", busy, { retry })]),
+    );
+    await using perdure = await Perdure.open(`sqlite:${project.file}`, {
+      register: [close, settle],
+      runtime: { log: () => undefined },
+    });
+    const handle = await perdure.client.start(close, undefined, { id: "close-1" });
+    await until(async () => {
+      const { waitingFor } = await handle.describe();
+      return waitingFor.filter((wait) => "attempt" in wait && wait.attempt === 2).length === 2;
+    });
+    const { stdout } = await project.run("get close-1");
+    for (const name of ["settle", "book"]) {
+      expect(stdout).toMatch(
+        new RegExp(`${name}, retrying, attempt 2 last error: the bank is busy`),
+      );
+    }
+  });
+
   test("shows status, what it waits for and the timeline", async () => {
     const project = await filled();
     const { code, stdout } = await project.run("get waiting --tree");
