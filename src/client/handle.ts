@@ -82,9 +82,8 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   /** Waits for the end and returns the value, or rejects with OrchestrationError. */
   async result(options: ResultOptions = {}): Promise<O> {
-    const { execution, ...wait } = options;
-    checkWait(wait, "handle.result", { execution: true });
-    checkWhole(execution, 1, "execution");
+    checkWait(options, "handle.result", { execution: true });
+    checkWhole(options.execution, 1, "execution");
     const outcome = await this.#outcome(options);
     if (outcome.kind === "error") throw outcome.error;
     return outcome.value as O; // typed by the definition the handle was made from

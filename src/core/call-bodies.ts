@@ -1,6 +1,12 @@
 // What a call of the context asks for, from its arguments: checked and encoded before anything is recorded (J1).
 
-import { activityOptions, RUN_OPTIONS, type Activity, type Orchestration } from "./definitions.ts";
+import {
+  activityOptions,
+  checkPriority,
+  RUN_OPTIONS,
+  type Activity,
+  type Orchestration,
+} from "./definitions.ts";
 import type { RunOptions as ActivityRunOptions } from "./definitions.ts";
 import type { CallOptions, StepOptions } from "./context-types.ts";
 import { parseDuration, type Duration } from "./duration.ts";
@@ -17,7 +23,12 @@ export type AnyActivity = Activity<never, unknown> | string;
 export type AnyOrchestration = Orchestration<never, unknown> | string;
 
 const STEP_OPTIONS: Members<StepOptions> = { retry: true, timeout: true };
-const CALL_OPTIONS: Members<CallOptions> = { id: true, version: true, onParentClose: true };
+const CALL_OPTIONS: Members<CallOptions> = {
+  id: true,
+  version: true,
+  onParentClose: true,
+  priority: true,
+};
 
 export function activityBody(
   run: Run,
@@ -76,7 +87,17 @@ export function childBody(run: Run, child: AnyOrchestration, input: unknown, opt
     ...(options.id === undefined ? {} : { explicitId: true as const }),
     input: run.codec.encode(checkedInput(child, input)),
     ...(onParentClose === "abandon" ? { onParentClose: "abandon" as const } : {}),
+    ...priorityOf(options, `child "${target.name}"`),
   };
+}
+
+export function priorityOf(
+  { priority }: { readonly priority?: number },
+  what: string,
+): { priority?: number } {
+  if (priority === undefined) return {};
+  checkPriority(priority, what);
+  return { priority };
 }
 
 export function targetOf(child: AnyOrchestration, version: string | undefined, what: string) {

@@ -78,11 +78,15 @@ export interface CallOptions {
    * whatever takes its siblings along; only a cancel of its own task reaches it.
    */
   readonly onParentClose?: "cancel" | "abandon";
+  /** 1 (first) to 5. Default: the caller's. */
+  readonly priority?: number;
 }
 /** What `ctx.startDetached` is told about the instance it starts. */
 export interface DetachedOptions {
   readonly id: string;
   readonly version?: string;
+  /** 1 (first) to 5. Default: the caller's. */
+  readonly priority?: number;
 }
 /** What `ctx.event` may be told about one wait. */
 export interface EventOptions {

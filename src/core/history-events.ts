@@ -182,6 +182,7 @@ export interface ChildScheduled extends OfNode {
   readonly explicitId?: true;
   readonly input: string;
   readonly onParentClose?: "abandon";
+  /** Absent: the parent's. */
   readonly priority?: number;
 }
 export interface ChildCompleted {
@@ -206,6 +207,8 @@ export interface DetachedStarted {
   readonly orchestrationVersion?: string;
   readonly id: string;
   readonly input: string;
+  /** Absent: the priority of the instance that starts it. */
+  readonly priority?: number;
 }
 
 export interface StatusSet {

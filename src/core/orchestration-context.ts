@@ -5,6 +5,7 @@ import {
   activityBody,
   checkedInput,
   childBody,
+  priorityOf,
   stepBody,
   targetOf,
   timerBody,
@@ -56,7 +57,7 @@ import { parseVersion } from "./semver.ts";
 type ContinueOptions = NonNullable<Parameters<OrchestrationContext["continueAsNew"]>[1]>;
 type PatchOptions = NonNullable<Parameters<OrchestrationContext["patched"]>[1]>;
 
-const DETACHED_OPTIONS: Members<DetachedOptions> = { id: true, version: true };
+const DETACHED_OPTIONS: Members<DetachedOptions> = { id: true, version: true, priority: true };
 const EVENT_OPTIONS: Members<EventOptions> = { since: true, details: true, internal: true };
 const CONTINUE_OPTIONS: Members<ContinueOptions> = { version: true };
 const PATCH_OPTIONS: Members<PatchOptions> = { retired: true };
@@ -137,8 +138,9 @@ function startDetached(
   const target = targetOf(child, options.version, "ctx.startDetached");
   const id = parseInstanceId(options.id);
   const text = run.codec.encode(checkedInput(child, input));
+  const own = priorityOf(options, `detached "${target.name}"`);
   if (scope.cancelledBecause() !== null) return;
-  run.command({ kind: "DetachedStarted", ...target, id, input: text });
+  run.command({ kind: "DetachedStarted", ...target, id, input: text, ...own });
 }
 
 function waitFor(run: Run, event: AnyEvent, options: EventOptions): Task<unknown> {

@@ -10,6 +10,9 @@ export interface ReplayVersions {
   readonly max: number;
 }
 
+/** Whose histories this code replays. A runtime registers it, so that others can tell why an instance waits. */
+export const REPLAY_VERSIONS: ReplayVersions = { min: 1, max: REPLAY_VERSION };
+
 export interface Target {
   readonly name: string;
   readonly version: string | null;

@@ -14,7 +14,11 @@ import {
 export const FORK_OPTIONS: Members<ForkOptions> = { onError: true };
 export const LOOP_OPTIONS: Members<LoopOptions> = { maxIterations: true, onMax: true };
 export const WAIT_OPTIONS: Members<WaitOptions> = { timeout: true, onTimeout: true };
-export const CHILD_OPTIONS: Members<ChildOptions> = { onParentClose: true, version: true };
+export const CHILD_OPTIONS: Members<ChildOptions> = {
+  onParentClose: true,
+  version: true,
+  priority: true,
+};
 
 /** Mistakes: options that such a node does not know. */
 export function strangersIn(given: unknown, members: object, what: string): readonly PlannedNode[] {
@@ -87,8 +91,8 @@ export function branchPlans(branches: unknown, start: object): readonly PlannedB
 }
 
 export function childNode(id: string, target: unknown, options: ChildOptions): PlannedNode {
-  const { version, onParentClose } = options;
-  return { kind: "child", id, target, version, onParentClose };
+  const { version, onParentClose, priority } = options;
+  return { kind: "child", id, target, version, onParentClose, priority };
 }
 
 function mistake(message: string): PlannedNode {

@@ -84,6 +84,8 @@ export interface ChildOptions {
   readonly onParentClose?: "cancel" | "abandon";
   /** Another version of the orchestration than the newest, or than the one given. */
   readonly version?: string;
+  /** 1 (first) to 5. Default: the flow's. */
+  readonly priority?: number;
 }
 
 /** How a branch ended whose failure is collected. */

@@ -2,7 +2,12 @@
 //   CO1. Everything is looked at, whatever is wrong before it: mistakes come out together (semantics 24).
 
 import type { ActivityContext } from "../core/activity-context.ts";
-import { activityOptions, type Activity, type Orchestration } from "../core/definitions.ts";
+import {
+  activityOptions,
+  checkPriority,
+  type Activity,
+  type Orchestration,
+} from "../core/definitions.ts";
 import { parseDuration, type Duration } from "../core/duration.ts";
 import type { ActivityOptions } from "../core/history-events.ts";
 import type { StandardSchema } from "../core/standard-schema.ts";
@@ -226,8 +231,16 @@ export class Compilation {
       orchestration: String(definition?.name ?? target),
       ...(typeof version === "string" ? { version } : {}),
       ...(policy === "abandon" ? { onParentClose: policy } : {}),
+      ...this.#priority(node.priority, path),
       ...this.#defer(node, path),
     };
+  }
+
+  #priority(value: unknown, path: string): { priority?: number } {
+    if (value === undefined) return {};
+    const priority = Number(value);
+    this.problems.push(...refusal(() => checkPriority(priority, `child "${path}"`)));
+    return { priority };
   }
 
   #defer(node: { readonly defer?: PlannedWork }, path: string): { defer?: WorkDefinition } {

@@ -99,6 +99,7 @@ export interface ChildNode {
   readonly orchestration: string;
   readonly version?: string;
   readonly onParentClose?: "abandon";
+  readonly priority?: number;
   readonly defer?: WorkDefinition;
 }
 export interface CatchNode {

@@ -21,10 +21,11 @@ export async function runChild(
   { frame, path }: Place,
 ): Promise<unknown> {
   if (run.compaction.isDue) await run.compaction.pass(path);
-  const { orchestration, version, onParentClose } = node;
+  const { orchestration, version, onParentClose, priority } = node;
   const options = {
     ...(version === undefined ? {} : { version }),
     ...(onParentClose === undefined ? {} : { onParentClose }),
+    ...(priority === undefined ? {} : { priority }),
   };
   try {
     const child = run.calls.child(path, target ?? orchestration, frame.value, options);

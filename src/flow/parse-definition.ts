@@ -92,6 +92,7 @@ const retry = object({
     nonRetryable: list(text),
   },
 });
+const priority = oneOf(1, 2, 3, 4, 5);
 const options = object({
   required: {},
   optional: {
@@ -101,7 +102,7 @@ const options = object({
     heartbeatTimeoutMs: milliseconds,
     session: text,
     tags: list(text),
-    priority: oneOf(1, 2, 3, 4, 5),
+    priority,
   },
 });
 const workMembers = {
@@ -142,7 +143,7 @@ const NODES: Readonly<Record<string, Check>> = {
   call: object({ required: { ...head, flow: text, nodes }, optional: { defer: work } }),
   child: object({
     required: { ...head, orchestration: text },
-    optional: { version: text, onParentClose: oneOf("abandon"), defer: work },
+    optional: { version: text, onParentClose: oneOf("abandon"), priority, defer: work },
   }),
   catch: object({ required: { ...head, nodes, handler: nodes } }),
 };

@@ -66,6 +66,7 @@ export type PlannedNode =
       readonly target: unknown;
       readonly version: unknown;
       readonly onParentClose: unknown;
+      readonly priority: unknown;
       readonly defer?: PlannedWork;
     })
   | (PlannedBase & { readonly kind: "catch"; readonly plan: Plan; readonly handler: Plan })

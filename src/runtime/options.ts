@@ -15,11 +15,9 @@ import type { TagFilter } from "../core/provider/tasks.ts";
 import { checkTagFilter } from "../core/tags.ts";
 import { quietTelemetry } from "../core/quiet-telemetry.ts";
 import type { Telemetry } from "../core/telemetry.ts";
-import type { ReplayVersions } from "../core/targets.ts";
 import {
   checkPoison,
   checkVersions,
-  resolveReplayVersions,
   resolveRetention,
   resolveUnregistered,
   type ResolvedRetention,
@@ -91,8 +89,6 @@ export interface RuntimeOptions {
   readonly shadowReplay?: ShadowReplay;
   /** Which version a start by name and a `continueAsNew` take, by orchestration. Default: the newest registered. */
   readonly versions?: Readonly<Record<string, string>>;
-  /** Whose histories it takes: those written by these rules of replay. Default: all that this code knows. */
-  readonly replayVersions?: ReplayVersions;
   /** What an activity that ends its process again and again does to its orchestration. Default "throw". */
   readonly poison?: "throw" | "fail";
   /** Set: work whose name no live runtime registers fails after a while. Default: it waits. */
@@ -115,7 +111,6 @@ export interface RuntimeOptions {
 /** Options whose resolved form is another than the given one. */
 interface ResolvedRules {
   readonly limits: Limits;
-  readonly replayVersions: ReplayVersions;
   /** For how long a name that nobody registers may wait; null: for ever. */
   readonly unregistered: number | null;
   readonly retention: ResolvedRetention | null;
@@ -186,7 +181,7 @@ const MINIMUM: Readonly<Record<string, number>> = {
 };
 const OTHERS = [
   ...["workerNodeId", "tags", "shadowReplay", "limits", "guards", "codec", "log"],
-  ...["versions", "replayVersions", "poison", "unregistered", "retention", "executor"],
+  ...["versions", "poison", "unregistered", "retention", "executor"],
   "telemetry",
 ];
 
@@ -212,7 +207,6 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
     log: consoleLog(),
     ...withoutUndefined(options),
     limits: resolveLimits(options.limits),
-    replayVersions: resolveReplayVersions(options.replayVersions),
     unregistered: resolveUnregistered(options.unregistered),
     retention: resolveRetention(options.retention),
     telemetry: resolveTelemetry(options.telemetry),

@@ -9,6 +9,7 @@ import { guardsOf, type GuardName } from "../core/guard-names.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { Peek } from "../core/provider/runtimes.ts";
 import { TimerWheel } from "../core/timer-wheel.ts";
+import { REPLAY_VERSIONS } from "../core/targets.ts";
 import { Adoption } from "./adoption.ts";
 import { Entries } from "./entries.ts";
 import { unguarded } from "./guarded-run.ts";
@@ -67,7 +68,7 @@ export function assemble(
   const guards = guardsOf(options.guards, isDevelopment);
   const runtimeId = environment.randomHex(8);
   const stats = new RuntimeStats();
-  const { codec, log, limits, tags, replayVersions } = options;
+  const { codec, log, limits, tags } = options;
   const monotonic = (): number => environment.monotonic();
   const storeNow = (): number => provider.now();
   const newToken = (): number => Math.floor(environment.random() * Number.MAX_SAFE_INTEGER);
@@ -203,7 +204,11 @@ export function assemble(
     onDelayed: (delayMs) => intake.wakeInstancesIn(delayMs),
     onUnknown: (kind) => housekeeping.unknown(kind),
   });
-  const registered: RegisteredWork = { ...registry.list(), tags, replayVersions };
+  const registered: RegisteredWork = {
+    ...registry.list(),
+    tags,
+    replayVersions: REPLAY_VERSIONS,
+  };
   const housekeeping: Housekeeping = new Housekeeping({
     runtimeId,
     provider,

@@ -5,7 +5,6 @@ import { parseDuration, type Duration } from "../core/duration.ts";
 import { PerdureError } from "../core/errors.ts";
 import { checkMembers, type Members } from "../core/known-members.ts";
 import { parseVersion } from "../core/semver.ts";
-import { REPLAY_VERSION, type ReplayVersions } from "../core/targets.ts";
 
 /** duroxide's rule for names that no live runtime registers: after these waits, fail. */
 export interface Unregistered {
@@ -34,7 +33,6 @@ const RETENTION: Members<Retention> = {
   terminated: true,
   keepExecutions: true,
 };
-const REPLAY_VERSIONS: Members<ReplayVersions> = { min: true, max: true };
 
 export const RETAINED = ["completed", "failed", "cancelled", "terminated"] as const;
 export interface ResolvedRetention {
@@ -69,19 +67,6 @@ export function resolveUnregistered(unregistered: Unregistered | undefined): num
     waitMs += Math.min(base * 2 ** Math.min(attempt, 52), max);
   }
   return waitMs;
-}
-
-export function resolveReplayVersions(given: ReplayVersions | undefined): ReplayVersions {
-  if (given === undefined) return { min: 1, max: REPLAY_VERSION };
-  checkMembers(given, REPLAY_VERSIONS, "replayVersions");
-  atLeastOne(given.min, "replayVersions.min");
-  atLeastOne(given.max, "replayVersions.max");
-  const { min, max } = given;
-  if (min > max)
-    throw invalid(`replayVersions.min (${min}) is at most replayVersions.max (${max})`);
-  if (min <= REPLAY_VERSION && REPLAY_VERSION <= max) return { min, max };
-  // It would begin instances that it could never take up again.
-  throw invalid(`replayVersions includes ${REPLAY_VERSION}, which is what this code writes`);
 }
 
 export function checkVersions(versions: unknown): void {

@@ -13,7 +13,7 @@ import {
 } from "../core/registrable.ts";
 import { compareVersions, parseVersion } from "../core/semver.ts";
 import { toldFlows, type ToldFlow } from "../core/told-flows.ts";
-import { REPLAY_VERSION, targetText, type ReplayVersions } from "../core/targets.ts";
+import { REPLAY_VERSIONS, targetText } from "../core/targets.ts";
 
 export class Registry {
   readonly #activities = new Map<string, Activity<never, unknown>>();
@@ -22,17 +22,12 @@ export class Registry {
   readonly #codes = new Map<Orchestration<never, unknown>, string>();
 
   readonly #versions: Readonly<Record<string, string>>;
-  readonly #replayVersions: ReplayVersions;
 
   constructor(
     register: readonly Registrable[],
-    options: {
-      readonly versions?: Readonly<Record<string, string>>;
-      readonly replayVersions?: ReplayVersions;
-    } = {},
+    options: { readonly versions?: Readonly<Record<string, string>> } = {},
   ) {
     this.#versions = options.versions ?? {};
-    this.#replayVersions = options.replayVersions ?? { min: 1, max: REPLAY_VERSION };
     const found = findDefinitions(register);
     const problems = [...found.problems];
     for (const definition of found.definitions) this.#add(definition, problems);
@@ -94,7 +89,7 @@ export class Registry {
 
   /** The targets of one name. */
   targetsOf(name: string): readonly string[] {
-    const { min, max } = this.#replayVersions;
+    const { min, max } = REPLAY_VERSIONS;
     const versions = this.#orchestrations.get(name) ?? [];
     const targets = [name];
     for (let replay = min; replay <= max; replay++) {
@@ -105,7 +100,7 @@ export class Registry {
 
   /** One per target, in the same order: which code runs there (semantics 9a). */
   get codes(): readonly string[] {
-    const { min, max } = this.#replayVersions;
+    const { min, max } = REPLAY_VERSIONS;
     const codes: string[] = [];
     for (const [name, versions] of this.#orchestrations) {
       const unpinned = this.orchestration(name, null) ?? versions[0];

@@ -51,8 +51,8 @@ export class HttpHandle<O = unknown> {
 
   /** Waits for the end and returns the value, or rejects with OrchestrationError. */
   async result(options: ResultOptions = {}): Promise<O> {
+    checkWait(options, "handle.result", { execution: true });
     const { execution: number, ...wait } = options;
-    checkWait(wait, "handle.result", { execution: true });
     const what = `Instance "${this.id}" did not end`;
     const found = await this.#until(wait, what, async (query) => {
       const asked = [...query, ...numbers({ execution: number })];

@@ -336,3 +336,17 @@ const PICTURE = `flowchart TD
   n24 --> n27
   n26 --> n27
 `;
+
+test("a child's priority is part of the definition and not of the hash", () => {
+  const made = (priority?: number) =>
+    flow<Order>("parent")
+      .child("audit", audit, priority === undefined ? {} : { priority })
+      .build();
+  const urgent = made(1);
+  expect(urgent.definition.nodes).toMatchObject([{ kind: "child", priority: 1 }]);
+  expect(urgent.hash).toBe(made().hash);
+  const json = JSON.parse(JSON.stringify(urgent.definition)) as FlowDefinition;
+  expect(violations(schema, json)).toEqual([]);
+  expect(Flow.fromDefinition(json, [audit]).definition).toEqual(urgent.definition);
+  expect(() => made(9)).toThrow(/priority of child "audit" is a whole number from 1 to 5, not 9/);
+});

@@ -477,3 +477,15 @@ scenario("a failed flow can be taken up from the step that failed (T38)", () => 
     },
   };
 });
+
+scenario("a child node starts its instance with its own priority", () => {
+  const child = orchestration("child", async (ctx) => ctx.info.instanceId);
+  const parent = flow("parent").child("kid", child, { priority: 1 }).build();
+  return {
+    register: [parent, child],
+    run: async (t) => {
+      const id = await t.result(await t.client.start(parent, undefined, { id: "p", priority: 4 }));
+      expect((await t.client.get(String(id)).describe()).priority).toBe(1);
+    },
+  };
+});

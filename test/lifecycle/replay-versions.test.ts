@@ -7,19 +7,31 @@ import {
   type CommitItem,
   type Provider,
   type Runtime,
-  type RuntimeOptions,
 } from "../../src/index.ts";
 import { startRuntime, virtualStore } from "../trouble/support.ts";
 import { wrapProvider } from "../trouble/wrapped-provider.ts";
 
-const OLD = { replayVersions: { min: 1, max: 1 } } as const;
-const NEW = { replayVersions: { min: 1, max: 2 } } as const;
-
-/** The store as a runtime sees it whose rules are the second ones. */
+/** The store as a later version of this code would use it, which replays the first rules and the second ones. */
 function ofSecondRules(provider: Provider): Provider {
   const second = (item: CommitItem): CommitItem =>
     item.kind === "turn" && item.version !== null ? { ...item, replayVersion: 2 } : item;
-  return wrapProvider(provider, { commit: (items) => provider.commit(items.map(second)) });
+  return wrapProvider(provider, {
+    commit: (items) => provider.commit(items.map(second)),
+    leaseInstances: (request) => {
+      const { targets, codes = [] } = request;
+      const pinned = targets.flatMap((target, index) => (target.includes("@") ? [index] : []));
+      return provider.leaseInstances({
+        ...request,
+        targets: [...targets, ...pinned.map((index) => `${targets[index] ?? ""}#2`)],
+        codes: [...codes, ...pinned.map((index) => codes[index] ?? "")],
+      });
+    },
+    registerRuntime: (registration) => {
+      const work = JSON.parse(registration.registered) as object;
+      const registered = JSON.stringify({ ...work, replayVersions: { min: 1, max: 2 } });
+      return provider.registerRuntime({ ...registration, registered });
+    },
+  });
 }
 
 const child = orchestration("child", (ctx) => ctx.event("go"));
@@ -32,14 +44,13 @@ const main = orchestration("main", async (ctx, round: number): Promise<unknown> 
 async function world() {
   const { provider, environment } = await virtualStore();
   const client = new Client(provider);
-  const start = (store: Provider, options: RuntimeOptions): Promise<Runtime> =>
-    startRuntime(store, [main, child], options);
+  const start = (store: Provider): Promise<Runtime> => startRuntime(store, [main, child], {});
   const rest = (): Promise<void> => environment.advance(15_000);
   return {
     client,
     rest,
-    startOld: () => start(provider, OLD),
-    startNew: () => start(ofSecondRules(provider), NEW),
+    startOld: () => start(provider),
+    startNew: () => start(ofSecondRules(provider)),
   };
 }
 

@@ -127,6 +127,7 @@ export const CALLS: Readonly<Record<string, (options: Wrong, given: Given) => un
   "client.pruneMany's filter": (options, { client }) => client.pruneMany(options),
   "client.fork": (options, { client }) => client.fork("h", options),
   "handle.result": (options, { handle }) => handle.result(options),
+  "handle.completedWork": (options, { handle }) => handle.completedWork(options),
   "handle.watch": (options, { handle }) => handle.watch(options).next(),
   "handle.raise": (options, { handle }) => handle.raise("go", 1, options),
   "handle.history": (options, { handle }) => handle.history(options),

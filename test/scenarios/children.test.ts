@@ -180,3 +180,68 @@ scenario("a child sees its parent, its own id and its own input", () => {
     },
   };
 });
+
+scenario(
+  "a child and a detached instance have the priority that the call gives, or the caller's",
+  () => {
+    const main = orchestration("main", async (ctx, urgent: number) => {
+      ctx.startDetached(shout, "d", { id: "detached", priority: 5 });
+      ctx.startDetached(shout, "e", { id: "detached-2" });
+      const first = await ctx.call(shout, "a", { id: "urgent", priority: urgent });
+      const second = await ctx.call(shout, "b", { id: "usual" });
+      await ctx.sleep("1m");
+      return first + second;
+    });
+    // Tuning, which replay does not compare.
+    const later = orchestration("main", async (ctx) => {
+      ctx.startDetached(shout, "d", { id: "detached" });
+      ctx.startDetached(shout, "e", { id: "detached-2", priority: 4 });
+      const first = await ctx.call(shout, "a", { id: "urgent" });
+      const second = await ctx.call(shout, "b", { id: "usual", priority: 2 });
+      await ctx.sleep("1m");
+      return first + second;
+    });
+    return {
+      register: [main, shout, upper],
+      run: async (t) => {
+        const handle = await t.client.start(main, 1, { id: "i", priority: 2 });
+        await t.settle();
+        const priorities = ["urgent", "usual", "detached", "detached-2"].map(
+          async (id) => (await t.client.get(id).describe()).priority,
+        );
+        expect(await Promise.all(priorities)).toEqual([1, 2, 5, 2]);
+        await t.deploy([later, shout, upper]);
+        await t.advance("1m");
+        expect(await t.result(handle)).toBe("A!B!");
+      },
+    };
+  },
+);
+
+scenario("a priority that is none is refused at the call", () => {
+  const main = orchestration("main", async (ctx, priority: number) => {
+    const refusals: string[] = [];
+    for (const call of [
+      () => void ctx.call(shout, "a", { priority }),
+      () => ctx.startDetached(shout, "a", { id: "d", priority }),
+    ]) {
+      try {
+        call();
+      } catch (error) {
+        refusals.push(String(error));
+      }
+    }
+    return refusals;
+  });
+  return {
+    register: [main],
+    run: async (t) => {
+      for (const priority of [0, 6, 1.5]) {
+        const handle = await t.client.start(main, priority);
+        const said = await t.result(handle);
+        expect(said).toHaveLength(2);
+        for (const each of said) expect(each).toContain(`from 1 to 5, not ${priority}`);
+      }
+    },
+  };
+});
