@@ -4,13 +4,14 @@
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { minifySync } from "rolldown/utils";
 import { entryPoints, projectRoot } from "./api/entry-points.ts";
 import { bundle } from "./package/bundle.ts";
 import { reachableDeclarations } from "./package/declarations.ts";
 import { slim } from "./package/slim.ts";
 import { writeOutInferred } from "./package/written-out.ts";
 
-/** A third of the package's JavaScript, for authors of providers: its lines count, its looks do not. */
+/** A third of the package's JavaScript, for authors of providers: without indentation, and with short local names. */
 const FLAT = /\/testing\/(?:conformance|simulation)\//;
 
 /** They infer from each other, and nobody is to come to them. */
@@ -22,7 +23,9 @@ const dist = join(projectRoot, "dist");
 for (const path of built("**/*.js")) rmSync(path);
 const files = await bundle(dist);
 for (const path of built("**/*.js")) {
-  writeFileSync(path, slim(readFileSync(path, "utf8"), { isFlat: FLAT.test(path) }));
+  const isFlat = FLAT.test(path);
+  const code = readFileSync(path, "utf8");
+  writeFileSync(path, slim(isFlat ? withShortNames(path, code) : code, { isFlat }));
 }
 
 const assets = globSync(["**/*.sql", "**/*.schema.json"], { cwd: src });
@@ -47,6 +50,17 @@ for (const path of built("**/*.d.ts")) {
 
 const sources = files.reduce((sum, { moduleIds }) => sum + moduleIds.length, 0);
 console.log(`${sources} sources in ${files.length} files, ${assets.length} assets, in dist/`);
+
+function withShortNames(path: string, code: string): string {
+  const { code: short, errors } = minifySync(path, code, {
+    module: true,
+    compress: false,
+    mangle: { toplevel: false },
+    codegen: { removeWhitespace: false },
+  });
+  if (errors.length > 0) throw new Error(`${path} cannot be read: ${errors.join("; ")}`);
+  return short;
+}
 
 function withTabs(declarations: string): string {
   return declarations.replaceAll(/^(?: {4})+/gm, (spaces) => "\t".repeat(spaces.length / 4));

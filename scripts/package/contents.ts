@@ -7,7 +7,7 @@ export const UNPACKED_BYTES_MAX = 3_000_000;
 const ALLOWED = [
   /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|SECURITY\.md|llms\.txt)$/,
   /^docs\/[\w/-]+\.md$/,
-  /^dist\/(?!site\/)[\w./-]+\.(js|js\.map|d\.ts|sql|json|html|css|svg|woff2|ico|png)$/,
+  /^dist\/(?!site\/)[\w./-]+\.(js|js\.map|d\.ts|sql|json|html|css|svg|woff2|ico|png|gz)$/,
 ];
 const FORBIDDEN = [
   /\.test\./,

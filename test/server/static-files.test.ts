@@ -2,6 +2,7 @@
 
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { TRAVERSALS } from "./corpora.ts";
 import { rawRequest } from "./raw-request.ts";
@@ -21,6 +22,7 @@ async function sceneWithUi(): Promise<Scene> {
     "<!doctype html><html><head><title>ui</title></head></html>",
   );
   writeFileSync(join(ui, "assets", "app-abc123.js"), `console.log("${"x".repeat(2_000)}");`);
+  writeFileSync(join(ui, "assets", "packed-abc123.css.gz"), gzipSync("body { color: red }"));
   writeFileSync(join(ui, "logo.svg"), "<svg/>");
   symlinkSync(join(folder, "secret.txt"), join(ui, "link.txt"));
   symlinkSync(join(folder, "outside"), join(ui, "folder-link"));
@@ -71,6 +73,19 @@ test("files with a hash in their name are kept for good, compressed, and recogni
   expect((await fetch(`${listening.url}/logo.svg`)).headers.get("content-type")).toBe(
     "image/svg+xml",
   );
+});
+
+test("a file that is stored compressed is sent under its own name, compressed or not", async () => {
+  const { listening } = await sceneWithUi();
+  const path = "/assets/packed-abc123.css";
+  const response = await fetch(listening.url + path);
+  expect(response.headers.get("content-encoding")).toBe("gzip");
+  expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
+  expect(await response.text()).toBe("body { color: red }");
+  const plain = await rawRequest({ port: listening.port, path });
+  expect(plain.headers["content-encoding"]).toBeUndefined();
+  expect(plain.text).toBe("body { color: red }");
+  expect((await fetch(`${listening.url + path}.gz`)).status).toBe(404);
 });
 
 test("what is not built yet is said on a page, and what is switched off is not there", async () => {
