@@ -6,12 +6,14 @@
 import type * as v from "valibot";
 import type { Client } from "../client/client.ts";
 import type { InstanceSummary } from "../client/instance-info.ts";
+import type { ListFilter } from "../client/list-filter.ts";
 import type { troubles } from "./schemas/store.ts";
 
 export type Troubles = v.InferInput<typeof troubles>;
 type Group = Troubles["groups"][number];
 
 const LOOKED_AT_MAX = 1_000;
+const PAGE = 100;
 const GROUPS_MAX = 50;
 const MESSAGE_CHARS_MAX = 500;
 const REST_MS = 2_000;
@@ -41,13 +43,26 @@ export class TroubleGroups {
   }
 
   async #look(): Promise<Troubles> {
-    const limit = LOOKED_AT_MAX;
-    const blocked = (await this.#client.list({ blocked: true }, { limit })).items;
-    const failed = (await this.#client.list({ status: "failed" }, { limit })).items;
+    const blocked = await this.#newest({ blocked: true });
+    const failed = await this.#newest({ status: "failed" });
     return {
       groups: groupsOf([...blocked, ...failed]),
       looked: { blocked: blocked.length, failed: failed.length },
     };
+  }
+
+  /** In pages, so that the event loop turns in between: SQLite answers in this thread. */
+  async #newest(filter: ListFilter): Promise<readonly InstanceSummary[]> {
+    const found: InstanceSummary[] = [];
+    let cursor: string | undefined;
+    do {
+      const from = cursor === undefined ? {} : { cursor };
+      const page = await this.#client.list(filter, { limit: PAGE, ...from });
+      found.push(...page.items);
+      cursor = page.cursor;
+      if (cursor !== undefined) await new Promise((resolve) => setImmediate(resolve));
+    } while (cursor !== undefined && found.length < LOOKED_AT_MAX);
+    return found;
   }
 }
 

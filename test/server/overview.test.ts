@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { orchestration, type HistoryEvent } from "../../src/index.ts";
 import { Sampler } from "../../src/server/sampler.ts";
+import { TroubleGroups } from "../../src/server/trouble-groups.ts";
 import { timelineOf } from "../../src/server/timeline.ts";
 import { double, echo, openPerdure, openScene, untilWaiting, worker } from "./support.ts";
 
@@ -90,6 +91,20 @@ test("blocked and failed instances are grouped by name, version and cause, with 
     ],
     looked: { blocked: 2, failed: 4 },
   });
+});
+
+test("causes are read once for all callers of the same moment", async () => {
+  const { client } = await openPerdure();
+  const list = client.list.bind(client);
+  let asked = 0;
+  client.list = (...args) => {
+    asked += 1;
+    return list(...args);
+  };
+  const troubles = new TroubleGroups(client);
+  await Promise.all(Array.from({ length: 50 }, () => troubles.read()));
+  await troubles.read();
+  expect(asked).toBe(2); // blocked ones, and failed ones
 });
 
 test("the overview tells of counts, queues, runtimes, work for nobody, and the store's durability", async () => {
