@@ -200,7 +200,7 @@ test("perdure ui serves the API on this machine, and ends when told", async () =
   const project = new Project();
   await project.run("migrate");
   await (await project.client()).start("nobody", undefined, { id: "a" });
-  const ui = project.start("ui --port 0 --json");
+  const ui = project.start("ui --port 0 --json --base-path /ops");
   const [line = ""] = await ui.says(/^\{.*\}\n/);
   const { url, addresses, token } = JSON.parse(line) as Record<string, string>;
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -209,6 +209,9 @@ test("perdure ui serves the API on this machine, and ends when told", async () =
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${url}/api/v1/instances`, { headers });
   expect(await answer.json()).toMatchObject({ items: [{ id: "a" }] });
+  expect((await fetch(`${url}/ops/api/v1/instances`, { headers })).status).toBe(200);
+  const page = await fetch(`${url}/`, { headers: { accept: "text/html" } });
+  expect(await page.text()).toContain('<base href="/ops/">');
   const taken = await project.run(`ui --port ${new URL(url ?? "").port}`);
   expect(taken).toMatchObject({ code: 2 });
   expect(taken.stderr).toContain("The port is taken");

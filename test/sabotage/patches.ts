@@ -335,6 +335,13 @@ export const PATCHES: readonly Patch[] = [
     tests: ["test/server/repeats.test.ts"],
   },
   {
+    bug: "the text of a URL's prefix reaches the page and the cookie unchecked",
+    file: "src/server/mount-path.ts",
+    from: 'return { base: PLAIN.test(base) ? base : "", path };',
+    to: "return { base, path };",
+    tests: ["test/server/mount.test.ts"],
+  },
+  {
     bug: "a short send passes a large one that was sent before it to the same instance",
     file: "src/core/commit-queue.ts",
     from: "if (!isShort || passed.has(instance)) {",
