@@ -241,13 +241,34 @@ test("perdure dev runs the worker with the dashboard, and reloads what changes",
   expect(await result()).toBe(2);
   project.write("answer.ts", answer("(")); // a mistake
   await dev.says(/cannot be loaded/);
-  await dev.says(/the worker ended; the next change/);
+  await dev.says(/the worker ended; it starts again in 1 s/);
   project.write("answer.ts", answer("3"));
   await dev.says(/worker ready/, 3);
   expect(await result()).toBe(3);
   dev.kill("SIGTERM");
   expect(await dev.ended).toBe(0);
   expect(await client.runtimes()).toEqual([]);
+});
+
+test("perdure dev replaces a worker that was killed, and waits longer each time it dies at its start", async () => {
+  const project = new Project({ "perdure.config.ts": CONFIG });
+  const dev = project.start("dev --no-ui --json");
+  await dev.says(/worker ready/);
+  const client = await project.client();
+  process.kill(readyPids(dev)[0] ?? 0, "SIGKILL");
+  await dev.says(/it starts again in 1 s.*"signal":"SIGKILL"/);
+  await dev.says(/worker ready/, 2);
+  const handle = await client.start("steps", 1);
+  expect(await handle.result({ timeout: "30s" })).toEqual([readyPids(dev)[1]]);
+  project.write("perdure.config.ts", "process.exit(3);");
+  await dev.says(/it starts again in 1 s.*"code":3/);
+  await dev.says(/it starts again in 2 s.*"code":3/);
+  await dev.says(/it starts again in 4 s.*"code":3/);
+  project.write("perdure.config.ts", CONFIG);
+  await dev.says(/perdure\.config\.ts changed: reloading/, 2);
+  await dev.says(/worker ready/, 3);
+  dev.kill("SIGTERM");
+  expect(await dev.ended).toBe(0);
 });
 
 /** The errors of the compiler under the project's own tsconfig.json, by file of the project. */

@@ -22,8 +22,8 @@ export function addDev(program: Program): void {
       usage: "dev [store]",
       summary: "run a worker that reloads on change, with the dashboard",
       description:
-        "Runs the config's code in a worker that is replaced whenever a file changes that it has loaded, serves the " +
-        "dashboard beside it, and shows the log. A change of the store's address needs a new start.",
+        "Runs the config's code in a worker, serves the dashboard, and shows the log. The worker is replaced when it " +
+        "dies and when a file changes that it has loaded. A change of the store's address needs a restart.",
       examples: [
         ["perdure dev", "the config's store, dashboard on port 8787"],
         ["perdure dev sqlite:./scratch.db --port 0 --no-open", "on another file and a free port"],

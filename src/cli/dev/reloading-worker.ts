@@ -1,7 +1,9 @@
-// A worker that is replaced by a new one whenever its code changes.
-//   RL1. The old one leaves before the new one starts, so that one version of the code runs at a time.
-//   RL2. A worker that ends by itself, or does not load, is told; the next change brings a new one.
+// A worker that is replaced by a new one whenever its code changes, and when it dies.
+//   RL1. The old worker leaves before the new one starts, so that one version of the code runs at a time.
+//   RL2. A worker that dies, or cannot load its code, is replaced after 1 s · 2ⁿ up to 30 s, and at once when a file
+//        changes. A change, or a minute of running, resets the delay.
 
+import { setTimeout as pause } from "node:timers/promises";
 import type { LogSink } from "../../core/log.ts";
 import type { Interruption } from "../interrupt.ts";
 import { WorkerProcess } from "../worker/worker-process.ts";
@@ -18,6 +20,9 @@ export interface ReloadingOptions {
 }
 
 const BEYOND_GRACE_MS = 2_000;
+const DELAY_MS = 1_000;
+const DELAY_MS_MAX = 30_000;
+const STEADY_MS = 60_000;
 
 export async function runReloading(options: ReloadingOptions): Promise<void> {
   const { args, config, log, interruption } = options;
@@ -28,25 +33,37 @@ export async function runReloading(options: ReloadingOptions): Promise<void> {
     if (file !== undefined) files.add(file);
   };
   const patienceMs = options.graceMs + BEYOND_GRACE_MS;
-  const stopped = interruption.came.then(() => "stop" as const);
+  const stopped = interruption.came.then(() => undefined);
+  let changed = files.next();
+  let delayMs = DELAY_MS;
   for (;;) {
-    const changed = files.next();
     const worker = new WorkerProcess(args, { env: { [REPORT_FILES]: "1" }, onMessage });
     const killed = (): void => worker.kill();
     process.once("exit", killed);
-    const ended = worker.exited.then(() => "ended" as const);
-    const first = await Promise.race([ended, changed, stopped]);
-    if (first === "ended" && !interruption.signal.aborted) {
+    const ended = worker.exited.then(() => undefined);
+    let file = await Promise.race([changed, stopped, ended]);
+    if (file === undefined && !interruption.signal.aborted) {
+      if (performance.now() - worker.startedAt > STEADY_MS) delayMs = DELAY_MS;
       const { code, signal } = await worker.exited;
-      log("error", "the worker ended; the next change of its code starts it again", {
-        code,
-        signal,
-      });
+      log("error", `the worker ended; it starts again in ${delayMs / 1_000} s`, { code, signal });
+      file = await within(delayMs, Promise.race([changed, stopped]));
+      delayMs = Math.min(delayMs * 2, DELAY_MS_MAX);
     }
-    const file = await Promise.race([changed, stopped]);
-    if (!interruption.signal.aborted) log("info", `${file} changed: reloading`, {});
     await worker.leaveWithin(patienceMs);
     process.off("exit", killed);
     if (interruption.signal.aborted) return;
+    if (file === undefined) continue;
+    log("info", `${file} changed: reloading`, {});
+    changed = files.next();
+    delayMs = DELAY_MS;
   }
+}
+
+/** Undefined: the time is over. */
+async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {
+  const over = new AbortController();
+  const time = pause(ms, undefined, { signal: over.signal }).catch(() => undefined);
+  const first = await Promise.race([value, time]);
+  over.abort();
+  return first;
 }
