@@ -25,7 +25,10 @@ export function tellInstance(screen: Screen, info: InstanceInfo, now: number): v
   if (attributes.length > 0) fact("attributes", attributes.join(", "));
   if (info.customStatus !== undefined) fact("status", showValue(info.customStatus));
   if (paused !== undefined) fact("paused", yellow(because(paused)), ` ${moment(paused.at)}`);
-  if (cancelled !== undefined) fact("cancelled", yellow(because(cancelled)));
+  if (cancelled !== undefined) {
+    const { at } = cancelled;
+    fact("cancelled", yellow(because(cancelled)), at === undefined ? "" : ` ${moment(at)}`);
+  }
   if (info.unclaimed !== undefined) fact("waits", yellow(info.unclaimed));
   if (info.unreadable !== undefined) fact("unreadable", yellow(info.unreadable));
   else if (info.status === "completed") fact("output", showValue(info.output, 2_000));

@@ -18,25 +18,34 @@ export async function describeRecord(
   until = Infinity,
 ): Promise<InstanceInfo> {
   const address = { key: record.key, execution: record.execution };
-  if (isTerminalStatus(record.status)) return instanceInfo(record, [], store.codec);
+  const hasEnded = isTerminalStatus(record.status);
+  if (hasEnded && record.cancelRequested === null) return instanceInfo(record, [], store.codec);
   const rows = await store.read((provider) => provider.readHistory(address), until);
-  const tasks = known ?? (await store.read((provider) => provider.readTasks(address), until));
-  const nobody = await unclaimedOf(store, record, tasks, until);
   const { events, why } = readableEvents(rows, () =>
     store.verifyRows(record, record.execution, rows),
   );
   const past = events.slice(0, record.lastEvent); // DE1
+  if (hasEnded) return withCancelTime(instanceInfo(record, [], store.codec), past);
+  const tasks = known ?? (await store.read((provider) => provider.readTasks(address), until));
+  const nobody = await unclaimedOf(store, record, tasks, until);
   const open = waitingFor(past, tasks, store.codec).map((wait) => {
     const unclaimed = nobody.get(wait.sequence);
     return wait.kind === "activity" && unclaimed !== undefined ? { ...wait, unclaimed } : wait;
   });
-  const info = instanceInfo(record, open, store.codec);
+  const info = withCancelTime(instanceInfo(record, open, store.codec), past);
   const unclaimed = nobody.get(0);
   return {
     ...info,
     ...(unclaimed === undefined ? {} : { unclaimed }),
     ...(why === undefined || info.unreadable !== undefined ? {} : { unreadable: why }),
   };
+}
+
+/** The request is in the history as soon as the instance has taken it. */
+function withCancelTime(info: InstanceInfo, events: readonly HistoryEvent[]): InstanceInfo {
+  const request = events.find(({ kind }) => kind === "OrchestrationCancelRequested");
+  if (info.cancelled === undefined || request === undefined) return info;
+  return { ...info, cancelled: { ...info.cancelled, at: new Date(request.at) } };
 }
 
 /** Of a history that cannot be read, only the reason is told (semantics 6). */

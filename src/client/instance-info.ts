@@ -84,7 +84,12 @@ export interface InstanceInfo {
   readonly attributes: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly paused?: { readonly reason: string; readonly by?: string; readonly at: Date };
-  readonly cancelled?: { readonly reason: string; readonly by?: string };
+  readonly cancelled?: {
+    readonly reason: string;
+    readonly by?: string;
+    /** When the instance took the request. `describe` and `watch` have it, lists do not. */
+    readonly at?: Date;
+  };
   readonly waitingFor: readonly WaitingFor[];
   /** Why no live runtime can run it; absent: one can. */
   readonly unclaimed?: string;

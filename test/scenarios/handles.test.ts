@@ -272,3 +272,34 @@ scenario("completedWork names the calls that a restart runs again, by execution"
     },
   };
 });
+
+scenario(
+  "describe says when a cancellation was taken, while it cleans up and after its end",
+  () => {
+    const main = orchestration("main", async (ctx) => {
+      ctx.defer(() => ctx.sleep("1m"));
+      await ctx.sleep("1d");
+    });
+    return {
+      register: [main],
+      outdated: ["j"], // its code never ran
+      run: async (t) => {
+        const handle = await t.client.start(main, undefined, { id: "i" });
+        await t.advance("1h");
+        expect(await handle.describe()).not.toHaveProperty("cancelled");
+        const at = new Date(t.now());
+        await handle.cancel({ reason: "enough", by: "ada" });
+        await t.settle();
+        const cancelled = { reason: "enough", by: "ada", at };
+        expect(await handle.describe()).toMatchObject({ status: "running", cancelled });
+        await t.advance("1m");
+        expect(await handle.describe()).toMatchObject({ status: "cancelled", cancelled });
+        const [listed] = (await t.client.list()).items;
+        expect(listed?.cancelled).toEqual({ reason: "enough", by: "ada" });
+        const later = await t.client.start(main, undefined, { id: "j", delay: "1h" });
+        await later.cancel();
+        expect((await later.describe()).cancelled?.at).toEqual(new Date(t.now()));
+      },
+    };
+  },
+);

@@ -128,7 +128,7 @@ test("who cancelled, paused or terminated is the caller, and stays with the inst
   await untilWaiting(perdure, "c");
   await cancelled.cancel("stop");
   await expect(cancelled.result()).rejects.toMatchObject({ kind: "cancelled" });
-  expect((await cancelled.describe()).cancelled).toEqual({ reason: "stop", by: "otto" });
+  expect((await cancelled.describe()).cancelled).toMatchObject({ reason: "stop", by: "otto" });
   const paused = await client.start(worker, 1, { id: "p" });
   await untilWaiting(perdure, "p");
   await paused.pause("audit");

@@ -93,7 +93,10 @@ describe("how an ending is told", () => {
       message: "canceled: out of stock",
     });
     expect(seen).toMatchObject({ code: "CANCELLED", message: "canceled: out of stock" });
-    expect((await handle.describe()).cancelled).toEqual({ reason: "out of stock", by: "ada" });
+    expect((await handle.describe()).cancelled).toMatchObject({
+      reason: "out of stock",
+      by: "ada",
+    });
   });
 
   test("a terminate's reason reaches the result, and the code does not run again", async () => {
@@ -152,7 +155,7 @@ describe("waiting for a result", () => {
     const error = await refused;
     expect(error.code).toBe("TIMEOUT");
     expect(error.message).toBe(
-      'Instance "slow" did not end within 30s; describe() says what it waits for.',
+      'Instance "slow" did not end within 30s: it waits for the event "approval".',
     );
     await handle.raise(approval, "late");
     expect(await handle.result()).toBe("late");
@@ -164,7 +167,7 @@ describe("waiting for a result", () => {
     const refused = refusalOf(handle.result({ timeout: 1_500 }));
     await environment.advance(1_500);
     expect((await refused).message).toBe(
-      'Instance "slow" did not end within 1.5s; describe() says what it waits for.',
+      'Instance "slow" did not end within 1.5s: it waits for the event "approval".',
     );
   });
 

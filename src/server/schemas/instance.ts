@@ -80,7 +80,14 @@ const common = {
   paused: v.exactOptional(
     v.object({ reason: v.string(), by: v.exactOptional(v.string()), at: timestamp }),
   ),
-  cancelled: v.exactOptional(v.object({ reason: v.string(), by: v.exactOptional(v.string()) })),
+  cancelled: v.exactOptional(
+    v.object({
+      reason: v.string(),
+      by: v.exactOptional(v.string()),
+      /** Not in lists. */
+      at: v.exactOptional(timestamp),
+    }),
+  ),
   createdAt: timestamp,
   updatedAt: timestamp,
   completedAt: v.exactOptional(timestamp),

@@ -64,11 +64,18 @@ function commonToHttp(
     attributes: info.attributes,
     priority: info.priority,
     ...(paused === undefined ? {} : { paused: { ...paused, at: paused.at.toISOString() } }),
-    ...(cancelled === undefined ? {} : { cancelled }),
+    ...(cancelled === undefined ? {} : { cancelled: cancelToHttp(cancelled) }),
     createdAt: info.createdAt.toISOString(),
     updatedAt: info.updatedAt.toISOString(),
     ...(completedAt === undefined ? {} : { completedAt: completedAt.toISOString() }),
   };
+}
+
+function cancelToHttp({
+  at,
+  ...rest
+}: NonNullable<InstanceInfo["cancelled"]>): NonNullable<InstanceShape["cancelled"]> {
+  return at === undefined ? rest : { ...rest, at: at.toISOString() };
 }
 
 export function blockToHttp(
