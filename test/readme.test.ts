@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -46,9 +46,21 @@ test.each(["README.md", "docs/walks.md"])(
 
     const receipt = "receipt for 4200 cents, approved by ada\n";
     expect(await run(folder, "order.ts", "approve")).toBe(receipt);
+    expect(await run(folder, "order.ts", "approve")).toBe(receipt);
     expect(await run(folder, "order.ts")).toBe(receipt);
   },
 );
+
+test("the program of docs/quick-start.md can run twice", async () => {
+  const folder = temporaryFolder();
+  const page = "docs/quick-start.md";
+  mkdirSync(join(folder, "orchestrations"));
+  writeBlock(page, 'orchestration("hello"', join(folder, "orchestrations/hello.ts"));
+  writeBlock(page, "Perdure.open", join(folder, "main.ts"));
+  const result = "{ greeting: 'Hello, Grace!', answer: 'hi' }\n";
+  expect(await run(folder, "main.ts")).toBe(`greeting Grace\n${result}`);
+  expect(await run(folder, "main.ts")).toBe(result);
+});
 
 test("the outage of docs/walks.md goes as it says there", async () => {
   const folder = temporaryFolder();
