@@ -51,6 +51,30 @@ describe("perdure start", () => {
     await perdure.close({ graceMs: 0 });
   });
 
+  test("warns of a name that no running worker registers, and names a similar one", async () => {
+    const { project, perdure } = await running();
+    const typo = await project.run("start wiat --id w");
+    expect(typo).toMatchObject({ code: 0, stdout: "w\n" });
+    expect(typo.stderr).toBe(
+      '! w waits: no running worker registers orchestration "wiat". Did you mean "wait"? ' +
+        "perdure get w shows it.\n",
+    );
+    const json = await project.run("start nothing --id n --json");
+    expect(json).toMatchObject({ code: 0, stderr: "" });
+    const warning =
+      'n waits: no running worker registers orchestration "nothing". perdure get n shows it.';
+    expect(json.json()).toEqual({ id: "n", warning });
+    const waited = await project.run("start wiat --wait --on-blocked throw");
+    expect(waited).toMatchObject({ code: 11 });
+    expect(waited.stderr).toContain('registers orchestration "wiat". Did you mean "wait"? More:');
+    await perdure.close({ graceMs: 0 });
+    project.write("perdure.config.ts", CONFIG);
+    const config = await project.run("start pai --id p");
+    expect(config.stderr).toContain('"pai". Did you mean "pay"?'); // known from the config
+    const known = await project.run("start fail --id f");
+    expect(known.stderr).toContain('orchestration "fail". perdure get f shows it.');
+  });
+
   test("takes input as it stands, from a file and from standard input", async () => {
     const { project, perdure } = await running();
     project.write("input.json", '{"from":"file"}');

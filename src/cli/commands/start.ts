@@ -1,13 +1,14 @@
 // perdure start: starts an instance, and waits for its end if asked to.
 //   ST1. By name: it runs wherever a runtime registers the orchestration. If the config registers it with an input
 //        schema, the input is checked first, as the library does.
+//   ST2. A name that no running worker registers is a warning and not an error: a worker may register it later.
 
 import type { Handle } from "../../client/handle.ts";
 import type { StartOptions } from "../../client/client.ts";
 import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import { validate } from "../../core/standard-schema.ts";
 import { Registry } from "../../runtime/registry.ts";
-import { instanceToHttp } from "../../server/wire/instance.ts";
+import { instanceToHttp, member } from "../../server/wire/instance.ts";
 import type { LoadedConfig } from "../config-file.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { CliError, type ExitCode } from "../exit-codes.ts";
@@ -17,6 +18,7 @@ import { Interruption } from "../interrupt.ts";
 import { wholeNumber } from "../numbers.ts";
 import { green, yellow } from "../screen.ts";
 import { Session } from "../session.ts";
+import { similarName } from "../similar-name.ts";
 import { parseMoment, parseTimeSpan } from "../times.ts";
 import { parseValue, showValue, VALUE_FORMS } from "../values.ts";
 
@@ -64,12 +66,15 @@ export function addStart(program: Program): void {
       const handle = await session.client.start(name, checked, startOptions);
       if (interruption !== null) {
         const { signal } = interruption;
-        const outcome = await outcomeOf(call, handle, { timeout, onBlocked, signal });
-        return interruption.code ?? (await tellOutcome(call, session, handle, outcome));
+        const started = { session, name, handle };
+        const outcome = await outcomeOf(call, started, { timeout, onBlocked, signal });
+        return interruption.code ?? (await tellOutcome(call, started, outcome));
       }
-      if (options.json === true) cli.out.document({ id: handle.id });
+      const warning = await unclaimedWarning({ session, name, handle });
+      if (options.json === true) cli.out.document({ id: handle.id, ...member("warning", warning) });
       else if (cli.out.isTerminal) cli.out.line(green("✓ "), `${handle.id} started`);
       else cli.out.line(handle.id);
+      if (warning !== undefined && options.json !== true) cli.err.line(yellow(`! ${warning}`));
       return 0;
     },
   )
@@ -133,11 +138,43 @@ async function checkInput(
   version: string | undefined,
   input: unknown,
 ): Promise<unknown> {
+  const schema = registryOf(loaded).orchestration(name, version ?? null)?.options.input;
+  return schema === undefined ? input : validate(schema, input, `input of "${name}"`);
+}
+
+function registryOf(loaded: LoadedConfig | undefined): Registry {
   const { register = [], runtime = {} } = loaded?.config ?? {};
   const { versions } = runtime;
-  const registry = new Registry(register, versions === undefined ? {} : { versions });
-  const schema = registry.orchestration(name, version ?? null)?.options.input;
-  return schema === undefined ? input : validate(schema, input, `input of "${name}"`);
+  return new Registry(register, versions === undefined ? {} : { versions });
+}
+
+interface Started {
+  readonly session: Session;
+  /** Of its orchestration. */
+  readonly name: string;
+  readonly handle: Handle;
+}
+
+/** ST2. Undefined: a worker can run the instance, or the store cannot say. */
+async function unclaimedWarning(started: Started): Promise<string | undefined> {
+  try {
+    const { unclaimed } = await started.handle.describe();
+    if (unclaimed === undefined) return undefined;
+    const { id } = started.handle;
+    return `${id} waits: ${unclaimed}.${await similarHint(started)} perdure get ${id} shows it.`;
+  } catch (error) {
+    if (isPerdureError(error)) return undefined; // the instance has been started all the same
+    throw error;
+  }
+}
+
+/** A sentence if the config or a running worker registers a similar name, and neither registers this one. */
+async function similarHint({ session, name }: Started): Promise<string> {
+  const own = Object.keys(registryOf(session.config).list().orchestrations);
+  const runtimes = await session.client.runtimes();
+  const running = runtimes.flatMap(({ registered }) => Object.keys(registered?.orchestrations ?? {}));
+  const similar = similarName(name, [...own, ...running]);
+  return similar === undefined ? "" : ` Did you mean "${similar}"?`;
 }
 
 interface WaitingOptions {
@@ -149,14 +186,14 @@ interface WaitingOptions {
 /** Undefined: the instance completed. While it cannot continue, one line on standard error says why. */
 async function outcomeOf(
   { cli, options }: Call<StartCommandOptions>,
-  handle: Handle,
+  started: Started,
   { timeout = Infinity, onBlocked, signal }: WaitingOptions,
 ): Promise<Error | undefined> {
   const until = performance.now() + timeout;
   const wait = (how: "wait" | "throw"): Promise<Error | undefined> => {
     const left = { timeout: Math.max(0, until - performance.now()) };
     const bound = timeout === Infinity ? {} : left;
-    return handle.result({ signal, onBlocked: how, ...bound }).then(
+    return started.handle.result({ signal, onBlocked: how, ...bound }).then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
     );
@@ -164,18 +201,21 @@ async function outcomeOf(
   const first = await wait("throw");
   const isStuck = isPerdureError(first, "BLOCKED") || isPerdureError(first, "UNCLAIMED");
   if (!isStuck || onBlocked === "throw") return first;
-  if (options.json !== true) cli.err.line(yellow(`! ${withHint(first, handle.id).message}`));
+  if (options.json !== true) {
+    const { message } = await withHint(first, started);
+    cli.err.line(yellow(`! ${message}`));
+  }
   return wait("wait");
 }
 
 async function tellOutcome(
   { cli, options }: Call<StartCommandOptions>,
-  session: Session,
-  handle: Handle,
+  started: Started,
   outcome: Error | undefined,
 ): Promise<ExitCode> {
+  const { session, handle } = started;
   const info = await handle.describe();
-  if (outcome !== undefined && info.error === undefined) throw withHint(outcome, handle.id);
+  if (outcome !== undefined && info.error === undefined) throw await withHint(outcome, started);
   if (options.json === true) cli.out.document(instanceToHttp(info, session.codec));
   else if (info.error === undefined) cli.out.line(showValue(info.output, Infinity));
   else tellEnding(cli.err, handle.id, info.error);
@@ -183,8 +223,10 @@ async function tellOutcome(
 }
 
 /** An error about an instance that has not ended names the command that shows it. */
-function withHint(error: Error, id: string): Error {
+async function withHint(error: Error, started: Started): Promise<Error> {
   if (!isPerdureError(error) || error.reason === undefined) return error;
   const { code, message, reason } = error;
-  return new PerdureError(code, `${message} More: perdure get ${id}`, { reason });
+  const similar = code === "UNCLAIMED" ? await similarHint(started) : "";
+  const text = `${message}${similar} More: perdure get ${started.handle.id}`;
+  return new PerdureError(code, text, { reason });
 }
