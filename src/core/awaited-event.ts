@@ -7,6 +7,7 @@ export interface AwaitingInstance {
   readonly id: string;
   readonly status: string;
   readonly waitingFor: readonly AwaitedThing[];
+  readonly blocked?: { readonly code: string; readonly message: string };
 }
 export interface AwaitedThing {
   readonly kind: string;
@@ -14,9 +15,16 @@ export interface AwaitedThing {
   readonly internal?: boolean;
 }
 
-/** Why the event stays unread for now; undefined: the instance waits for it, or has not run yet. */
+/** One line: why the event stays unread for now; undefined: the instance waits for it, or has not run yet. */
 export function whyNotAwaited(instance: AwaitingInstance, event: string): string | undefined {
-  const { id, status, waitingFor } = instance;
+  const { id, status, waitingFor, blocked } = instance;
+  if (blocked !== undefined) {
+    const [why = ""] = blocked.message.split("\n");
+    return (
+      `${id} is blocked by ${blocked.code}: ${why.replace(/\.$/, "")}. ` +
+      `"${event}" stays unread until the instance is unblocked.`
+    );
+  }
   const isAwaited = waitingFor.some(({ kind, name }) => kind === "event" && name === event);
   if (isAwaited || status === "pending") return undefined;
   return (
