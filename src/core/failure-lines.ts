@@ -1,9 +1,12 @@
 // Log lines about failures: `warn` for an attempt, `error` for an instance.
-//   FL1. A failure is logged as it is stored: if the codec seals failures, the line shows no more than the store does.
+//   FL1. A failure is logged as it is stored: if the codec seals failures, the line shows no more than the store does,
+//        and the name of the activity, step or child that failed, which a history holds in clear.
 
 import type { ActivityInfo } from "./activity-context.ts";
+import type { Codec } from "./codec.ts";
 import { formatDuration } from "./duration.ts";
 import { fromFailure, type Failure } from "./failure.ts";
+import { failureHeadline } from "./failure-headline.ts";
 import { isEncodedValue } from "./failure-record.ts";
 import { attemptFields, instanceFields, type LoggedInstance } from "./log-fields.ts";
 import type { LogSink } from "./log.ts";
@@ -32,7 +35,7 @@ export function logFailedAttempt(log: LogSink, failed: FailedAttempt): void {
   const { attempt, info } = description;
   const which = count === undefined ? `${attempt}` : `${count.failures} of ${count.max}`;
   const what = `${info.activity}, ${info.instanceId}: attempt ${which} failed`;
-  log("warn", `${what}: ${failureText(failure)}; ${nextText(next)}`, {
+  log("warn", `${what}: ${cut(failureHeadline(failure))}; ${nextText(next)}`, {
     ...attemptFields(kind, attempt, info),
     error: readableError(failure),
   });
@@ -43,12 +46,26 @@ export function whyNoRetry(count: { readonly failures: number; readonly max: num
   return count.failures >= count.max ? "no attempts left" : "not retryable";
 }
 
-export function logFailedInstance(log: LogSink, instance: LoggedInstance, failure: Failure): void {
+export function logFailedInstance(
+  { log, codec }: { readonly log: LogSink; readonly codec?: Codec },
+  instance: LoggedInstance,
+  failure: Failure,
+): void {
   const { name, id } = instance;
-  log("error", `${name}, ${id}: failed: ${failureText(failure)}`, {
+  const headline = failureHeadline(failure, restored(failure, codec));
+  log("error", `${name}, ${id}: failed: ${cut(headline)}`, {
     ...instanceFields(instance),
     error: readableError(failure),
   });
+}
+
+/** Undefined: the codec cannot read it. */
+function restored(failure: Failure, codec: Codec | undefined): Error | undefined {
+  try {
+    return fromFailure(failure, codec);
+  } catch {
+    return undefined;
+  }
 }
 
 /** FL1: without the texts that only the codec can read. */
@@ -81,8 +98,6 @@ function durationText(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : formatDuration(ms);
 }
 
-function failureText({ name, message }: Failure): string {
-  const text =
-    name === "Error" && message !== "" ? message : [name, message].filter(Boolean).join(": ");
+function cut(text: string): string {
   return text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX)}…`;
 }

@@ -47,8 +47,9 @@ export class Blocker {
   ): Promise<void> {
     const { stats, committer, runtimeId, options, storeNow, holding } = this.#o;
     stats.blocked++;
-    options.log("warn", `blocked: ${reason.message}`, {
-      ...instanceFields(loggedInstance(held)),
+    const logged = loggedInstance(held);
+    options.log("warn", `${logged.name}, ${logged.id}: blocked: ${reason.message}`, {
+      ...instanceFields(logged),
       code: reason.code,
     });
     holding.toInbox([...outcomes, ...held.outcomes]);
@@ -69,7 +70,7 @@ export class Blocker {
         () => {
           const { ended } = run;
           if (ended?.kind === "OrchestrationFailed") {
-            logFailedInstance(this.#o.options.log, loggedInstance(held), ended.failure);
+            logFailedInstance(this.#o.options, loggedInstance(held), ended.failure);
           }
           holding.letGo(held);
         },

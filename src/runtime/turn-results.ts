@@ -106,7 +106,7 @@ export class TurnResults {
     }
     const { ended } = run;
     if (ended?.kind === "OrchestrationFailed" && ended.outcome === "failed") {
-      logFailedInstance(log, loggedInstance(held), ended.failure);
+      logFailedInstance(this.#o.options, loggedInstance(held), ended.failure);
     }
     if (telemetry !== null) tellTurn(telemetry, turn, events);
     this.#startTasks(held, item);

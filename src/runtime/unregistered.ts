@@ -111,7 +111,7 @@ export class UnregisteredFailures {
         terminated: JSON.stringify(failed),
         childRequest: JSON.stringify(request),
       });
-      if (ended.kind === "done") logFailedInstance(this.#o.log, record, failure);
+      if (ended.kind === "done") logFailedInstance(this.#o, record, failure);
     }
   }
 

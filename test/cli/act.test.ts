@@ -161,7 +161,9 @@ describe("perdure start", () => {
     expect(json.json()).toMatchObject({ status: "completed", output: 10 });
     const bad = await project.run("start fail --wait --id f");
     expect(bad).toMatchObject({ code: 6, stdout: "" });
-    expect(bad.stderr).toMatch(/✗ f failed: ActivityError: bank says no\n.*perdure\.config\.ts/s);
+    expect(bad.stderr).toMatch(
+      /✗ f failed: ActivityError in fail: bank says no\n.*perdure\.config\.ts/s,
+    );
     const never = await project.run("start nobody --wait --timeout 100ms --id m");
     expect(never).toMatchObject({ code: 7, stdout: "" });
     const why = 'no running worker registers orchestration "nobody". More: perdure get m';
@@ -238,6 +240,28 @@ describe("an event that the instance does not wait for", () => {
     await handle.result();
     expect((await project.run("get h1")).stdout).toContain("Unread events"); // also after the end
     await perdure.close();
+  });
+
+  test("is sent to a blocked instance, with a warning that says why it is blocked", async () => {
+    const project = new Project();
+    const foreign = orchestration("foreign", async (ctx) => {
+      await new Promise(() => undefined);
+      await ctx.event("go");
+    });
+    const perdure = await Perdure.open(`sqlite:${project.file}`, {
+      register: [foreign],
+      runtime: { log: () => undefined },
+    });
+    const handle = await perdure.client.start(foreign, undefined, { id: "b" });
+    await until(async () => (await handle.describe()).blocked !== undefined);
+    const sent = await project.run("raise b go");
+    expect(sent).toMatchObject({ code: 0, stdout: "✓ go sent to b\n" });
+    expect(sent.stderr).toMatch(
+      /^! b is blocked by FOREIGN_AWAIT: .+[^.]\. "go" stays unread until the instance is unblocked\. perdure get b shows it\.\n$/,
+    );
+    const json = (await project.run("raise b go --json")).json();
+    expect(json).toMatchObject({ warning: expect.stringContaining("FOREIGN_AWAIT") as string });
+    await perdure.close({ graceMs: 0 });
   });
 
   test("is kept for an instance that does not exist yet, or has not run yet", async () => {

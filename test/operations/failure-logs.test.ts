@@ -39,7 +39,10 @@ test("each failed attempt of an activity warns with its number and the next one;
     ["warn", "charge, order-7: attempt 1 of 3 failed: ECONNREFUSED; next in 200 ms"],
     ["warn", "charge, order-7: attempt 2 of 3 failed: ECONNREFUSED; next in 400 ms"],
     ["warn", "charge, order-7: attempt 3 of 3 failed: ECONNREFUSED; no attempts left"],
-    ["error", expect.stringMatching(/^order, order-7: failed: ActivityError: .*ECONNREFUSED/)],
+    [
+      "error",
+      expect.stringMatching(/^order, order-7: failed: ActivityError in charge: .*ECONNREFUSED/),
+    ],
   ]);
   expect(logs.lines[1]?.fields).toEqual({
     ...ABOUT,
@@ -66,6 +69,30 @@ test("a failed step warns under the name `step`; one that must not be retried sa
   ]);
   expect(logs.lines[0]?.fields).toMatchObject({ ...ABOUT, step: "check", attempt: 1, tags: [] });
   expect(logs.lines[0]?.fields).not.toHaveProperty("activity");
+});
+
+test("the error of an instance names the step or the child that failed", async () => {
+  const step = orchestration("order", (ctx) => ctx.step("check", refused));
+  const failed = await run(step);
+  expect(failed.lines.at(-1)).toEqual([
+    "error",
+    "order, order-7: failed: StepError in check: ECONNREFUSED",
+  ]);
+  const child = orchestration("pay", async () => refused());
+  const parent = orchestration("order", (ctx) => ctx.call(child, undefined));
+  const { client, environment, logs } = await virtualWorld([child, parent]);
+  await client.start(parent, undefined, { id: "order-7" });
+  await environment.advance(1_000);
+  expect(logs.lines.at(-1)?.message).toBe(
+    "order, order-7: failed: ChildError in pay: ECONNREFUSED",
+  );
+});
+
+test("a block warns with the instance that it is about", async () => {
+  const order = orchestration("order", () => new Promise(() => undefined));
+  const { lines, logs } = await run(order);
+  expect(lines).toEqual([["warn", expect.stringMatching(/^order, order-7: blocked: /)]]);
+  expect(logs.lines[0]?.fields).toEqual({ ...ABOUT, code: "FOREIGN_AWAIT" });
 });
 
 test("an attempt that timed out warns too", async () => {
@@ -123,6 +150,7 @@ test("with a codec that seals failures the log shows no more than the store does
   await environment.advance(1_000);
   expect(logs.lines.map(({ level }) => level)).toEqual(["warn", "error"]);
   expect(logs.lines[0]?.message).toContain("TypeError: (sealed");
+  expect(logs.lines[1]?.message).toContain("failed: ActivityError in charge: (sealed");
   const error = logs.lines[0]?.fields["error"];
   expect(error instanceof Error && `${error.message} ${error.stack}`).not.toContain("4242");
 });

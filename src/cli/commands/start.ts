@@ -172,7 +172,9 @@ async function unclaimedWarning(started: Started): Promise<string | undefined> {
 async function similarHint({ session, name }: Started): Promise<string> {
   const own = Object.keys(registryOf(session.config).list().orchestrations);
   const runtimes = await session.client.runtimes();
-  const running = runtimes.flatMap(({ registered }) => Object.keys(registered?.orchestrations ?? {}));
+  const running = runtimes.flatMap(({ registered }) =>
+    Object.keys(registered?.orchestrations ?? {}),
+  );
   const similar = similarName(name, [...own, ...running]);
   return similar === undefined ? "" : ` Did you mean "${similar}"?`;
 }
