@@ -10,6 +10,7 @@ import type { StartOptions } from "../../client/client.ts";
 import type { Handle } from "../../client/handle.ts";
 import type { InputArguments } from "../../core/context-types.ts";
 import type { Orchestration } from "../../core/definitions.ts";
+import { isPerdureError, PerdureError } from "../../core/errors.ts";
 import { OrchestrationError } from "../../core/outcome-errors.ts";
 import type { TestEnvironmentOptions } from "../kit/test-environment-options.ts";
 import { TestEnvironment } from "../kit/test-environment.ts";
@@ -39,6 +40,12 @@ export interface CrashReport {
   readonly runs: number;
 }
 
+/** The process dies before or after the write of this number, counted from 1. */
+interface CrashPlace {
+  readonly number: number;
+  readonly moment: Moment;
+}
+
 interface Run {
   readonly outcome: unknown;
   readonly audit: Audit;
@@ -60,7 +67,7 @@ export async function crashEverywhere<I, O, Nodes>(
   let runs = 1;
   for (const moment of when === "both" ? (["after", "before"] as const) : [when]) {
     for (let number = 1; ; number++) {
-      const where = { number, moment };
+      const where: CrashPlace = { number, moment };
       let run: Run;
       try {
         run = await runOnce(begin, options, where);
@@ -69,7 +76,7 @@ export async function crashEverywhere<I, O, Nodes>(
         throw cause;
       }
       runs++;
-      compare(clean, run, `a crash ${moment} write ${number}, ${run.writes[number - 1] ?? "?"}`);
+      compare(clean, run, crashText(where, run.writes[number - 1] ?? "?"));
     }
   }
   return { writes: clean.writes, runs };
@@ -81,7 +88,7 @@ class NeverStruck extends Error {}
 async function runOnce<O, Nodes>(
   begin: (test: TestEnvironment) => Promise<Handle<O, Nodes>>,
   options: CrashOptions<O, Nodes>,
-  crash: { readonly number: number; readonly moment: Moment } | null,
+  crash: CrashPlace | null,
 ): Promise<Run> {
   const writes: string[] = [];
   const { prepare, scenario, check, when: _when, ...rest } = options;
@@ -103,12 +110,25 @@ async function runOnce<O, Nodes>(
     const audit = await auditStore(test.store, test.client.codec);
     return { outcome, audit, runsByCall: test.activityRuns(), writes };
   } catch (cause) {
-    if (cause instanceof NeverStruck || crash === null) throw cause;
-    const at = `a crash ${crash.moment} write ${crash.number}, ${writes[crash.number - 1] ?? "?"}`;
-    throw new Error(`After ${at}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
+    if (cause instanceof NeverStruck) throw cause;
+    const reached = crash === null ? undefined : writes[crash.number - 1];
+    const where =
+      crash === null || reached === undefined
+        ? "In the run without a crash"
+        : `After ${crashText(crash, reached)}`;
+    throw errorAt(where, cause);
   }
+}
+
+function crashText({ moment, number }: CrashPlace, write: string): string {
+  return `a crash ${moment} write ${number}, ${write}`;
+}
+
+/** The error with the run in front of its message, and with its code. */
+function errorAt(where: string, cause: unknown): Error {
+  const message = `${where}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  if (isPerdureError(cause)) return new PerdureError(cause.code, message, { cause });
+  return new Error(message, { cause });
 }
 
 async function outcomeOf(handle: Pick<Handle, "result">): Promise<unknown> {

@@ -139,6 +139,31 @@ describe("crashEverywhere", () => {
   });
 });
 
+describe("crashEverywhere names the run that failed", () => {
+  test("a run that fails without a crash", async () => {
+    const waiting = orchestration("waiting", (ctx) => ctx.event("answer"));
+    const running = crashEverywhere(waiting, undefined, { register: [waiting] });
+    await expect(running).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^In the run without a crash: Instance "crash-everywhere" of waiting 1\.0\.0 would wait f/,
+      ) as string,
+      code: "TIMEOUT",
+    });
+  });
+
+  test("a check that fails after a crash", async () => {
+    let runs = 0;
+    const simple = orchestration("simple", (ctx) => ctx.sleep("1s"));
+    const check = (): void => {
+      if (++runs === 3) throw new Error("not as it should be");
+    };
+    const running = crashEverywhere(simple, undefined, { register: [simple], check });
+    await expect(running).rejects.toThrow(
+      /^After a crash after write 2, \w.*: not as it should be$/,
+    );
+  });
+});
+
 describe("failEveryCall", () => {
   const scenario = (store?: (provider: Provider) => Provider) => ({
     name: "main",

@@ -87,48 +87,75 @@ async function resultOf(
     // Twice: before the first time somebody else's step may have brought the end.
     if (hopeless < 2 && inVain < STEPS_IN_VAIN_MAX) continue;
     if (timeoutMs !== Infinity) await options.step(() => until);
-    else throw new PerdureError("TIMEOUT", await waitsForEver(client, handle.id));
+    else throw new PerdureError("TIMEOUT", await waitsForever(client, handle.id));
   }
 }
 
 async function tooLate(client: Client, id: string, timeoutMs: number): Promise<PerdureError> {
-  const why = await reasons(client, await client.get(id).describe());
-  return timeoutError(`Instance "${id}" did not end within ${formatDuration(timeoutMs)}`, why);
+  const { text } = await whyNot(client, await client.get(id).describe());
+  return timeoutError(`Instance "${id}" did not end within ${formatDuration(timeoutMs)}`, text);
 }
 
-async function waitsForEver(client: Client, id: string): Promise<string> {
+async function waitsForever(client: Client, id: string): Promise<string> {
   const info = await client.get(id).describe();
   const what = `Instance "${id}" of ${info.name}${info.version === undefined ? "" : ` ${info.version}`}`;
-  const way =
-    "Script what it waits for with test.at(…) or test.raiseAt(…), do it before asking for the result, or give " +
-    "result() a timeout.";
-  return `${what} would wait for ever: ${await reasons(client, info)}. ${way}`;
+  if (info.blocked !== undefined) return `${what} ${blockText(info.blocked)}.`;
+  const { text, canScript } = await whyNot(client, info);
+  const advice =
+    " Script it with kit.at(…) or kit.raiseAt(…), raise it before you await the result, or give result() a timeout.";
+  return `${what} would wait forever: ${text}.${canScript ? advice : ""}`;
 }
 
-async function reasons(client: Client, info: InstanceInfo): Promise<string> {
-  if (info.blocked !== undefined) return `it is blocked: ${info.blocked.message}`;
-  if (info.paused !== undefined) return `it is paused (${info.paused.reason})`;
-  if (info.unclaimed !== undefined) return info.unclaimed;
-  const waits = await Promise.all(info.waitingFor.map((wait) => reason(client, wait)));
-  return waits.length === 0 ? "it waits for nothing that is known" : waits.join("; ");
+/** Why an instance does not end. */
+interface WhyNot {
+  /** A clause without a full stop. */
+  readonly text: string;
+  /** Whether an event that the test can script would help. */
+  readonly canScript: boolean;
 }
 
-async function reason(client: Client, wait: WaitingFor): Promise<string> {
+function blockText({ code, message }: NonNullable<InstanceInfo["blocked"]>): string {
+  return `is blocked by ${code}: ${message.replace(/\.$/, "")}`;
+}
+
+async function whyNot(client: Client, info: InstanceInfo): Promise<WhyNot> {
+  if (info.blocked !== undefined) return unscripted(`it ${blockText(info.blocked)}`);
+  if (info.paused !== undefined) return unscripted(`it is paused (${info.paused.reason})`);
+  if (info.unclaimed !== undefined) return unscripted(info.unclaimed);
+  const waits = await Promise.all(info.waitingFor.map((wait) => whyNotDone(client, wait)));
+  if (waits.length === 0) return unscripted("it waits for nothing that is known");
+  return {
+    text: waits.map(({ text }) => text).join("; "),
+    canScript: waits.some(({ canScript }) => canScript),
+  };
+}
+
+function unscripted(text: string): WhyNot {
+  return { text, canScript: false };
+}
+
+async function whyNotDone(client: Client, wait: WaitingFor): Promise<WhyNot> {
   switch (wait.kind) {
-    case "event":
-      return `it waits for event "${wait.name}": nothing scripted will raise it`;
+    case "event": {
+      const text = `it waits for event "${wait.name}": nothing scripted will raise it`;
+      return { text, canScript: true };
+    }
     case "activity":
-      return wait.unclaimed === undefined
-        ? `it waits for activity "${wait.name}", whose function does not end and has no time-out`
-        : `it waits for activity "${wait.name}": ${wait.unclaimed}`;
+      return unscripted(
+        wait.unclaimed === undefined
+          ? `it waits for activity "${wait.name}", whose function does not end and has no time-out`
+          : `it waits for activity "${wait.name}": ${wait.unclaimed}`,
+      );
     case "step":
-      return `it waits for step "${wait.name}", whose function does not end`;
+      return unscripted(`it waits for step "${wait.name}", whose function does not end`);
     case "timer":
-      return `it waits for ${wait.due.toISOString()}`;
+      return unscripted(`it waits for ${wait.due.toISOString()}`);
     case "child": {
       const child = client.get(wait.id);
-      if (!(await child.exists())) return `it waits for child "${wait.id}", which does not exist`;
-      return `it waits for child "${wait.id}", and there ${await reasons(client, await child.describe())}`;
+      const what = `it waits for child "${wait.id}"`;
+      if (!(await child.exists())) return unscripted(`${what}, which does not exist`);
+      const { text, canScript } = await whyNot(client, await child.describe());
+      return { text: `${what}, and there ${text}`, canScript };
     }
   }
 }

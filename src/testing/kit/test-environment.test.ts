@@ -35,6 +35,12 @@ const pay = orchestration("pay", async (ctx, cents: number) => {
 });
 const register = [dunning, pay, remind, charge];
 
+const messageOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "no error",
+    (error: unknown) => (error as Error).message,
+  );
+
 describe("time", () => {
   test("passes by itself while a result is awaited, and stops where the result came", async () => {
     await using env = await TestEnvironment.create({ register });
@@ -127,7 +133,8 @@ describe("a result that never comes is told at once", () => {
     await using env = await TestEnvironment.create({ register });
     const handle = await env.start(pay, 500);
     await expect(handle.result()).rejects.toThrow(
-      'Instance "pay-1" of pay 1.0.0 would wait for ever: it waits for event "approval": nothing scripted will raise it.',
+      'Instance "pay-1" of pay 1.0.0 would wait forever: it waits for event "approval": nothing scripted will raise it. ' +
+        "Script it with kit.at(…) or kit.raiseAt(…), raise it before you await the result, or give result() a timeout.",
     );
     await expect(handle.result()).rejects.toMatchObject({ code: "TIMEOUT" });
   });
@@ -160,7 +167,25 @@ describe("a result that never comes is told at once", () => {
     await env.settle();
     await env.deploy([orchestration("pay", async (ctx) => ctx.sleep("1s")), charge]);
     await handle.raise(approval, { by: "x" });
-    await expect(handle.result()).rejects.toThrow("it is blocked: nondeterministic: event 2");
+    const message = await messageOf(handle.result());
+    expect(message).toMatch(/^Instance "pay-2" of pay 1\.0\.0 is blocked by NONDETERMINISM: /);
+    expect(message).toContain("nondeterministic: event 2 of the history");
+    expect(message).not.toMatch(/\.\.|kit\.|timeout|wait forever/);
+    const late = await messageOf(handle.result({ timeout: "1d" }));
+    expect(late).toMatch(/^Instance "pay-2" did not end within 1d: it is blocked by NONDETERM/);
+    expect(late).not.toContain("..");
+  });
+
+  test("a blocked child, without advice to script events", async () => {
+    const parent = orchestration("parent", async (ctx) => ctx.call(pay, 1, { id: "kid" }));
+    await using env = await TestEnvironment.create({ register: [...register, parent] });
+    const handle = await env.start(parent);
+    await env.settle();
+    await env.deploy([parent, orchestration("pay", async (ctx) => ctx.sleep("1s")), charge]);
+    await env.client.get("kid").raise(approval, { by: "x" });
+    const message = await messageOf(handle.result());
+    expect(message).toContain('it waits for child "kid", and there it is blocked by NONDETERM');
+    expect(message).not.toMatch(/\.\.|kit\./);
   });
 });
 
