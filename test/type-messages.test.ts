@@ -4,14 +4,17 @@ import { expect, test } from "vitest";
 import { typeCheck } from "./support/type-check.ts";
 
 const PRELUDE = `import { activity, event, orchestration, type Client, type Handle, type OrchestrationContext } from "perdure";
+import type { TestEnvironment } from "perdure/testing";
 declare const ctx: OrchestrationContext;
 declare const client: Client;
 declare const handle: Handle;
+declare const kit: TestEnvironment;
 const charge = activity("charge", async (order: { id: string; cents: number }) => "receipt " + order.id);
 const ping = activity("ping", async () => 1);
+const nightly = orchestration("nightly", async (ctx) => ctx.run(ping));
 const approved = event<{ by: string }>("approved");
 const double = orchestration("double", async (_ctx, n: number) => n * 2);
-export { ctx, client, handle, charge, ping, approved, double };
+export { ctx, client, handle, kit, nightly, charge, ping, approved, double };
 `;
 
 const MISTAKES: readonly (readonly [title: string, code: string, message: string])[] = [
@@ -66,6 +69,21 @@ const MISTAKES: readonly (readonly [title: string, code: string, message: string
     "an unknown option of a start",
     `void client.start(double, 7, { idd: "x" });`,
     "TS2353: Object literal may only specify known properties, and 'idd' does not exist in type 'StartOptions'.",
+  ],
+  [
+    "options in the place of an input that the orchestration does not have",
+    `void client.start(nightly, { id: "x" });`,
+    "TS2345: Argument of type '{ id: string; }' is not assignable to parameter of type 'undefined'.",
+  ],
+  [
+    "options in the place of an input that the activity does not have",
+    `ctx.run(ping, { retry: 5 });`,
+    "TS2345: Argument of type '{ retry: number; }' is not assignable to parameter of type 'undefined'.",
+  ],
+  [
+    "a mock that is neither a function nor a sequence of outcomes",
+    `kit.mock(charge, "receipt 1");`,
+    "TS2345: Argument of type 'string' is not assignable to parameter of type 'MockFunction<{ id: string; cents: number; }, string> | readonly MockOutcome<{ id: string; cents: number; }, string>[]'.",
   ],
   [
     "the wrong data of an event",

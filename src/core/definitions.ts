@@ -79,7 +79,8 @@ export function activity<Schema extends StandardSchema, O, Name extends string =
   fn: ActivityFunction<SchemaOutput<Schema>, O>,
   defaults: ActivityDefaults & { readonly input: Schema },
 ): Activity<SchemaInput<Schema>, O, Name>;
-export function activity<I, O, Name extends string = string>(
+// A function without an input has the default, undefined: options in the place of the input do not compile.
+export function activity<I = undefined, O = unknown, Name extends string = string>(
   name: Name,
   fn: ActivityFunction<I, O>,
   defaults?: ActivityDefaults & { readonly input?: undefined },
@@ -142,7 +143,7 @@ export function orchestration<Schema extends StandardSchema, O>(
   fn: (ctx: OrchestrationContext<SchemaInput<Schema>>, input: SchemaOutput<Schema>) => Promise<O>,
   options: OrchestrationOptions & { readonly input: Schema },
 ): Orchestration<SchemaInput<Schema>, O>;
-export function orchestration<I, O>(
+export function orchestration<I = undefined, O = unknown>(
   name: string,
   fn: (ctx: OrchestrationContext<I>, input: I) => Promise<O>,
   options?: OrchestrationOptions & { readonly input?: undefined },

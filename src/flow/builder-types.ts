@@ -112,8 +112,12 @@ export interface Wiring<Takes, Given> {
   readonly "this step takes": Takes;
   readonly "but it is given": Given;
 }
-/** Nothing, if a step with this input may follow; else what is wrong. */
-export type Accepts<Takes, Given> = [Given] extends [Takes] ? unknown : Wiring<Takes, Given>;
+/** Nothing, if a step with this input may follow; else what is wrong. A step without an input may follow any. */
+export type Accepts<Takes, Given> = [Given] extends [Takes]
+  ? unknown
+  : [Takes] extends [undefined]
+    ? unknown
+    : Wiring<Takes, Given>;
 
 /** The output of one node, under its id; an id that the compiler does not know is left out. */
 export type At<Id extends string, Out> = string extends Id ? None : { readonly [K in Id]: Out };

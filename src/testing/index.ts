@@ -34,7 +34,7 @@ export {
   type Moment,
 } from "./faults/fault-plan.ts";
 export type { StoreCall, StoreMethod, StoreMethods } from "./faults/store-methods.ts";
-export type { ActivityCall, MockFunction, MockOutcome } from "./kit/activity-mocks.ts";
+export type { ActivityCall, MockFunction, MockOf, MockOutcome } from "./kit/activity-mocks.ts";
 export { TestEnvironment } from "./kit/test-environment.ts";
 export type { LogLine, TestEnvironmentOptions } from "./kit/test-environment-options.ts";
 export { blockDiff } from "./block-diff.ts";

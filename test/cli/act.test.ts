@@ -336,7 +336,7 @@ describe("perdure retry", () => {
     if (gate.closed) throw new Error("closed");
     return "paid";
   });
-  const billing = orchestration("billing", async (ctx) => ctx.run(bill, null));
+  const billing = orchestration("billing", async (ctx) => ctx.run(bill, undefined));
 
   test("unblocks what is blocked, restarts what failed, refuses the rest", async () => {
     const project = new Project();

@@ -235,7 +235,7 @@ const timeouts = orchestration("timeouts", async (ctx) => {
 const stuck = activity("stuck", (_: number, { signal }) => endOf(signal));
 
 /** A program that starts one instance and waits for its end, whatever it is. */
-function ending(main: Orchestration<unknown, unknown>, ...others: Register): Program {
+function ending(main: Orchestration<undefined, unknown>, ...others: Register): Program {
   const run = async (t: TestEnvironment): Promise<void> => {
     await quietly((await t.start(main, undefined, { id: main.name })).result());
   };

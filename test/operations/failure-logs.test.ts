@@ -22,9 +22,9 @@ const charge = activity("charge", refused);
 const RETRY = { maxAttempts: 3, backoff: { kind: "exponential", base: "200ms" } } as const;
 const ABOUT = { instance: "order-7", execution: 1, orchestration: "order", version: "1.0.0" };
 
-async function run(order: Orchestration<unknown, unknown>, options: RuntimeOptions = {}) {
+async function run(order: Orchestration<undefined, unknown>, options: RuntimeOptions = {}) {
   const world = await virtualWorld([charge, order], options);
-  const handle = await world.client.start(order, null, { id: "order-7" });
+  const handle = await world.client.start(order, undefined, { id: "order-7" });
   await world.environment.advance(5_000);
   const lines = world.logs.lines.map(({ level, message }) => [level, message]);
   return { ...world, handle, lines };
@@ -99,7 +99,7 @@ test("an attempt that timed out warns too", async () => {
   const slow = activity("slow", () => new Promise(() => undefined));
   const order = orchestration("order", (ctx) => ctx.run(slow, undefined, { timeout: "1s" }));
   const { client, environment, logs } = await virtualWorld([slow, order]);
-  await client.start(order, null, { id: "order-7" });
+  await client.start(order, undefined, { id: "order-7" });
   await environment.advance(2_000);
   const [line] = logs.lines;
   expect(line?.message).toMatch(/^slow, order-7: attempt 1 of 1 failed: TimeoutError: .*timed out/);
@@ -123,7 +123,7 @@ test("user fields keep their names and do not overwrite the engine's", async () 
     await ctx.run(log, null, { retry: RETRY });
   });
   const { client, environment, logs, runtime } = await virtualWorld([log, order]);
-  await client.start(order, null, { id: "order-7" });
+  await client.start(order, undefined, { id: "order-7" });
   await environment.advance(100);
   const worker = runtime.id;
   const attempt = { ...ABOUT, attempt: 1, worker, tags: [], order: 7 };
@@ -146,7 +146,7 @@ test("with a codec that seals failures the log shows no more than the store does
   const logs = collectLogs();
   const { provider, environment } = await virtualStore();
   await startRuntime(provider, [secret, order], { codec, log: logs.sink });
-  await new Client(provider, { codec }).start(order, null, { id: "order-7" });
+  await new Client(provider, { codec }).start(order, undefined, { id: "order-7" });
   await environment.advance(1_000);
   expect(logs.lines.map(({ level }) => level)).toEqual(["warn", "error"]);
   expect(logs.lines[0]?.message).toContain("TypeError: (sealed");
@@ -163,7 +163,7 @@ test("without a log option failures are seen: they go to the console", async () 
     const { provider, client, environment } = await virtualStore();
     const runtime = new Runtime(provider, { register: [charge, order], shadowReplay: "never" });
     await runtime.start();
-    await client.start(order, null, { id: "order-7" });
+    await client.start(order, undefined, { id: "order-7" });
     await environment.advance(1_000);
     await runtime.shutdown({ graceMs: 0 });
     expect(warn.mock.calls).toEqual([

@@ -42,7 +42,7 @@ test("the process that asks for something that no worker registers says so at on
   const parent = orchestration("parent", (ctx) => ctx.run("missing child", null));
   const { client, environment, logs, provider } = await virtualWorld([calls, parent]);
   await client.start(calls, [], { id: "a" });
-  await client.start(parent, null, { id: "b" });
+  await client.start(parent, undefined, { id: "b" });
   await client.start("missing", null, { id: "c" });
   await client.start("calls", [], { id: "d", version: "7.0.0" });
   await environment.advance(100);

@@ -51,7 +51,7 @@ function timed(
     return {
       register: [work, main],
       run: async () => {
-        const handle = await t.client.start(main, null, { id: "i" });
+        const handle = await t.client.start(main, undefined, { id: "i" });
         await t.advance("5m");
         expect(entered).toEqual(expected.entered);
         expect(await t.result(handle)).toBe(expected.result);
@@ -145,7 +145,7 @@ scenario("attempts go on where they were after a restart", (t) => {
   return {
     register: [work, main],
     run: async () => {
-      const handle = await t.client.start(main, null, { id: "i" });
+      const handle = await t.client.start(main, undefined, { id: "i" });
       await t.advance("90s");
       expect((await handle.describe()).waitingFor).toMatchObject([
         { kind: "activity", attempt: 3, lastError: "failure 2" },
@@ -171,7 +171,7 @@ scenario("a cancelled call that waits for its next attempt is never tried again"
   return {
     register: [work, main],
     run: async () => {
-      const handle = await t.client.start(main, null, { id: "i" });
+      const handle = await t.client.start(main, undefined, { id: "i" });
       await t.advance("5m");
       expect(entered).toEqual([0, 100]);
       expect(await t.result(handle)).toBe("CancelledError: canceled: enough");
@@ -215,7 +215,7 @@ scenario("many instances retry side by side, each by its own count", (t) => {
     register: [work, main],
     run: async () => {
       const ids = Array.from({ length: 40 }, (_, i) => String(i));
-      const handles = await Promise.all(ids.map((id) => t.client.start(main, null, { id })));
+      const handles = await Promise.all(ids.map((id) => t.client.start(main, undefined, { id })));
       await t.advance("1s");
       for (const handle of handles) {
         expect(await t.result(handle)).toBe((Number(handle.id) % 4) + 1);
@@ -245,7 +245,7 @@ scenario("a loop in the orchestration retries too, and every round is recorded",
   return {
     register: [work, third, main],
     run: async () => {
-      const handle = await t.client.start(main, null, { id: "i" });
+      const handle = await t.client.start(main, undefined, { id: "i" });
       await t.advance("10s");
       expect(await t.result(handle)).toBe(3);
       expect((await t.story(handle)).filter((e) => e === "ActivityScheduled third")).toHaveLength(

@@ -359,7 +359,7 @@ describe("a handler that returns a thenable", () => {
 
 /** Starts the orchestration on a clock that runs as long as it takes. */
 async function resultOf(
-  work: Orchestration<unknown, unknown>,
+  work: Orchestration<undefined, unknown>,
   activities: readonly Activity<never, unknown>[],
   options: RuntimeOptions = {},
 ): Promise<unknown> {

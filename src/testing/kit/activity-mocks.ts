@@ -14,6 +14,12 @@ import type { BusyWork } from "./busy-work.ts";
 export type MockFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
 /** One outcome of a sequence: a value, an error that is thrown, or a function that is called. */
 export type MockOutcome<I, O> = O | Error | MockFunction<I, O>;
+/** What may stand in for an activity: a function, or a sequence of outcomes. */
+export type MockOf<A> = [A] extends [Activity<infer I, unknown>]
+  ? [A] extends [Activity<never, infer O>]
+    ? MockFunction<I, O> | readonly MockOutcome<I, O>[]
+    : never
+  : MockFunction<unknown, unknown> | readonly MockOutcome<unknown, unknown>[];
 
 /** One run of an activity. */
 export interface ActivityCall<I = unknown, O = unknown> {
@@ -146,8 +152,11 @@ export class ActivityMocks {
 
 /** One outcome after the other; the last one stays. */
 export function inSequence(outcomes: readonly unknown[]): Handler {
-  if (outcomes.length === 0) {
-    throw new PerdureError("INVALID_ARGUMENT", "A sequence of outcomes has at least one.");
+  // Test runners strip types: without this check a text would be a sequence of its letters.
+  if (!Array.isArray(outcomes) || outcomes.length === 0) {
+    const got = Array.isArray(outcomes) ? "an empty array" : kindOf(outcomes);
+    const message = `The mock of an activity must be a function or a non-empty array of outcomes; got ${got}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
   }
   let at = 0;
   return (input, context) => {
@@ -155,4 +164,9 @@ export function inSequence(outcomes: readonly unknown[]): Handler {
     if (outcome instanceof Error) throw outcome;
     return typeof outcome === "function" ? (outcome as Handler)(input, context) : outcome;
   };
+}
+
+function kindOf(value: unknown): string {
+  if (value instanceof Error) return "an Error; give it as [error], or use failOnce()";
+  return value === null ? "null" : `a value of type ${typeof value}; give it as [value]`;
 }

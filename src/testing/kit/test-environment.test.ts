@@ -190,6 +190,18 @@ describe("a result that never comes is told at once", () => {
 });
 
 describe("mocks", () => {
+  test("are functions or arrays: a plain value or an error is refused", async () => {
+    await using env = await TestEnvironment.create({ register });
+    for (const outcome of ["receipt", new Error("declined"), 7, null, []]) {
+      expect(() => env.mock(charge, outcome as never)).toThrow(
+        expect.objectContaining({
+          code: "INVALID_ARGUMENT",
+          message: expect.stringContaining("must be a function or a non-empty array of outcomes"),
+        }),
+      );
+    }
+  });
+
   test("a function stands in, and what it was asked is kept", async () => {
     await using env = await TestEnvironment.create({ register });
     env.mock(charge, (cents) => `fake-${cents}`);

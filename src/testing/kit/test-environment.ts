@@ -24,7 +24,7 @@ import {
   type ActivityCall,
   type ActivityReference,
   type MockFunction,
-  type MockOutcome,
+  type MockOf,
 } from "./activity-mocks.ts";
 import { nextChance, type Chance } from "./chances.ts";
 import { Script } from "./script.ts";
@@ -197,21 +197,10 @@ export class TestEnvironment implements AsyncDisposable {
   // ── activities ─────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Stands in for an activity: a function, or outcomes one after the other, of which the last one stays. */
-  mock<I, O>(
-    activity: Activity<I, O>,
-    outcome: MockFunction<NoInfer<I>, NoInfer<O>> | readonly MockOutcome<NoInfer<I>, NoInfer<O>>[],
-  ): void;
-  mock(
-    name: string,
-    outcome: MockFunction<unknown, unknown> | readonly MockOutcome<unknown, unknown>[],
-  ): void;
-  mock(
-    activity: ActivityReference,
-    outcome: MockFunction<never, unknown> | readonly unknown[],
-  ): void {
+  mock<A extends ActivityReference>(activity: A, outcome: MockOf<NoInfer<A>>): void {
     // Typed by the reference above; here it is any function.
-    const fn = outcome as MockFunction<unknown, unknown> | readonly unknown[];
-    this.#mocks.mock(activity, typeof fn === "function" ? fn : inSequence(fn));
+    const given = outcome as MockFunction<unknown, unknown> | readonly unknown[];
+    this.#mocks.mock(activity, typeof given === "function" ? given : inSequence(given));
   }
   /** The activity's own function again. */
   unmock(activity: ActivityReference): void {
