@@ -28,7 +28,7 @@ import {
 } from "./calls.ts";
 import { gateLoop } from "./loop.ts";
 import { ruleOf, type GateOptions, type GateRule } from "./rule.ts";
-import type { GateState } from "./state.ts";
+import { STATE, type GateState } from "./state.ts";
 
 /** What one passage may be told. */
 export interface PassOptions {
@@ -70,7 +70,7 @@ export class Gate implements Orchestration<GateState, void> {
 
   constructor(name: string, rule: GateRule) {
     const own = gateCalls(name);
-    const { version, options, handler } = orchestration(name, gateLoop(own));
+    const { version, options, handler } = orchestration(name, gateLoop(own), { input: STATE });
     this.name = name;
     this.version = version;
     this.options = options;

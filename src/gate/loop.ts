@@ -7,6 +7,7 @@
 //        asks again (GC1).
 
 import type { OrchestrationContext } from "../core/context-types.ts";
+import { checkState } from "../core/state-schema.ts";
 import { RETRY, type GateCalls } from "./calls.ts";
 import {
   ASK,
@@ -19,7 +20,7 @@ import {
   type Ticket,
 } from "./messages.ts";
 import { Slot } from "./slot.ts";
-import { Permits, type GateState } from "./state.ts";
+import { Permits, STATE, type GateState } from "./state.ts";
 
 type Context = OrchestrationContext<GateState>;
 
@@ -34,6 +35,7 @@ const TOLD_MAX = 100;
 
 export function gateLoop(calls: GateCalls): (ctx: Context, state: GateState) => Promise<void> {
   return async (ctx, state) => {
+    checkState(STATE, state, ctx.info.name);
     const checks = ctx.patched("strict messages") ? STRICT : LENIENT;
     const run = await ctx.run(calls.awake, undefined, { retry: RETRY });
     return new Gate(ctx, calls, { state, run, checks }).work();

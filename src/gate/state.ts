@@ -4,6 +4,7 @@
 //   GS3. `rate`: within any time of the rule's length at most so many are let in. Who turns out to be gone counts too.
 //   GS4. Whoever left before he was let in is passed over when his turn comes, in whatever order the two arrive.
 
+import { stateSchema } from "../core/state-schema.ts";
 import type { Ask, Leave, Ruled, Ticket } from "./messages.ts";
 import type { GateRule } from "./rule.ts";
 
@@ -20,6 +21,11 @@ export interface GateState {
   /** Tokens of those who left and were not inside. */
   readonly left: readonly string[];
 }
+
+export const STATE = stateSchema<GateState>(
+  ["inside", "entered"],
+  "a gate is started by its first caller, with gate.run(ctx, work), not by its name",
+);
 
 /** A gate's custom status: `describe().customStatus`. */
 export interface GateStatus {

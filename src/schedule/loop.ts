@@ -11,12 +11,14 @@
 
 import type { OrchestrationContext } from "../core/context-types.ts";
 import type { Activity } from "../core/definitions.ts";
+import { checkState } from "../core/state-schema.ts";
 import { ActivityError } from "../core/task-errors.ts";
 import { nextTime, timeToMakeUp } from "./calendar.ts";
 import { formProblem, ruleProblem, type ScheduleRule } from "./rule.ts";
 import {
   CHANGE,
   RULE,
+  STATE,
   TRIGGER,
   type Fired,
   type ScheduleState,
@@ -43,6 +45,7 @@ const RETRY = { maxAttempts: 2_147_483_647, backoff: { base: "1s", max: "1m" } }
 /** A schedule's function; `fire` starts a run. */
 export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promise<never> {
   return async (ctx, state) => {
+    checkState(STATE, state, ctx.info.name);
     const { rule, run } = state;
     const after = state.after ?? ctx.now();
     const { next, following, problem, changeProblem } = await timesAfter(ctx, state, after);

@@ -21,7 +21,7 @@ import { nextTime } from "./calendar.ts";
 import { fireActivity } from "./fire.ts";
 import { loop, type FireRequest } from "./loop.ts";
 import { isSameRule, momentOf, ruleOf, type RuleOptions, type ScheduleRule } from "./rule.ts";
-import { CHANGE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
+import { CHANGE, STATE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
 
 /** A run's input: a value, or a function of the run's time. */
 export type ScheduleInput<I> = I | ((time: Date) => I | Promise<I>);
@@ -75,7 +75,7 @@ export class Schedule implements Orchestration<ScheduleState, never> {
   };
 
   constructor(name: string, rule: ScheduleRule, fire: Activity<FireRequest, Fired>) {
-    const { version, options, handler } = orchestration(name, loop(fire));
+    const { version, options, handler } = orchestration(name, loop(fire), { input: STATE });
     this.name = name;
     this.version = version;
     this.options = options;

@@ -1,6 +1,7 @@
 // State: what a schedule hands from one execution to the next, what it shows of itself, and what it listens to.
 
 import { event } from "../core/definitions.ts";
+import { stateSchema } from "../core/state-schema.ts";
 import type { ScheduleRule } from "./rule.ts";
 
 /** What became of a time that was due, or of a trigger. */
@@ -28,6 +29,11 @@ export interface ScheduleState {
   /** The run that was started last. */
   readonly run: string | null;
 }
+
+export const STATE = stateSchema<ScheduleState>(
+  ["rule"],
+  "a schedule is started by schedule.apply(client), not by its name",
+);
 
 /** A schedule's custom status: `describe().customStatus`. */
 export interface ScheduleStatus {

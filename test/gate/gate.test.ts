@@ -502,3 +502,16 @@ test("what is no gate, and no passage, is refused where it is written", async ()
   }
   expect(await kit.client.count({ name: "two" })).toBe(0);
 });
+
+test("a gate that is started by its name fails with what to call instead", async () => {
+  const kit = await kitWith([two]);
+  const handle = await kit.client.start("two");
+  await kit.settle();
+  const { error } = await handle.describe();
+  expect(error?.failure).toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message:
+      'Invalid input of "two": a gate is started by its first caller, with gate.run(ctx, work), not by its name.',
+  });
+  expect(error?.failure.stack).not.toMatch(/^\s+at /m);
+});

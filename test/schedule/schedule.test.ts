@@ -466,3 +466,23 @@ test("the times to come can be asked for", () => {
     new Date("2026-06-03T03:00:00Z"),
   ]);
 });
+
+test.each([undefined, null, 7, {}])(
+  "a schedule that is started by its name with the input %j fails with what to call instead",
+  async (input) => {
+    const kit = await kitWith([nightly]);
+    const message =
+      'Invalid input of "nightly": a schedule is started by schedule.apply(client), not by its name.';
+    const handle = await kit.client.start("nightly", input);
+    await kit.settle();
+    const { error } = await handle.describe();
+    expect(error?.failure).toMatchObject({ code: "INVALID_ARGUMENT", message });
+    expect(error?.failure.stack).not.toMatch(/^\s+at /m); // no frames of the library
+    const untyped = input as ScheduleState; // as from JavaScript
+    await expect(kit.client.start(nightly, untyped, { id: "direct" })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message,
+    });
+    await expect(kit.client.get("direct").describe()).rejects.toThrow("direct");
+  },
+);
