@@ -4,6 +4,7 @@
 //   old-node.1  `using` is compiled away (LOWEST_SYNTAX).
 //   old-node.2  Built-in modules and exports that are younger than Node 18 are read when the file is evaluated.
 //   old-node.3  Every file that Node loads first begins with the check.
+//   old-node.4  A command prints the sentence alone and exits with 1; an import throws it.
 
 import { dirname, relative } from "node:path";
 import type { Plugin } from "rolldown";
@@ -36,9 +37,21 @@ export function forOldNode(): Plugin {
       const specifier = path.startsWith(".") ? path : `./${path}`;
       // A command begins with its interpreter line.
       const [, first = "", rest = ""] = /^(#!.*\n)?([^]*)$/.exec(linked) ?? [];
-      return `${first}import "${specifier}";\n${rest}`;
+      return first === ""
+        ? `import "${specifier}";\n${rest}`
+        : `${first}${checkOfCommand(specifier)}\n${rest}`;
     },
   };
+}
+
+/** old-node.4: it stands before all other code of the file, whose static imports are built-in modules. */
+function checkOfCommand(specifier: string): string {
+  return [
+    `await import("${specifier}").catch(({ message }) => {`,
+    "  console.error(message);",
+    "  process.exit(1);",
+    "});",
+  ].join("\n");
 }
 
 /** The import of names that Node 18 has, and a read of the others at evaluation. */

@@ -1,8 +1,10 @@
 // An unsupported Node can load every entry point of the package far enough to print which version is needed.
 
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OutputChunk } from "rolldown";
 import { bundle } from "../../scripts/package/bundle.ts";
@@ -23,10 +25,30 @@ test("every entry point checks the version of Node before anything else", () => 
   const entries = files.filter(({ isEntry, fileName }) => isEntry && !THREAD.test(fileName));
   expect(entries.length).toBeGreaterThan(10);
   for (const { fileName, code } of entries) {
-    expect(code.replace(/^#!.*\n/, ""), fileName).toMatch(
-      /^import "(?:\.\.?\/)+node-version\.js";/,
+    expect(code, fileName).toMatch(
+      code.startsWith("#!")
+        ? /^#!.*\nawait import\("(?:\.\.?\/)+node-version\.js"\)\.catch/
+        : /^import "(?:\.\.?\/)+node-version\.js";/,
     );
   }
+});
+
+test("a command loads none of the package's files before the check", () => {
+  const commands = files.filter(({ code }) => code.startsWith("#!"));
+  expect(commands.map(({ fileName, imports }) => [fileName, imports])).toEqual([
+    ["cli/main.js", expect.not.arrayContaining([expect.stringMatching(/\.js$/)])],
+  ]);
+});
+
+test("a command on an older Node prints which one is needed, and nothing else", async () => {
+  const pretend = `Object.defineProperty(process.versions, "node", { value: "20.20.2" })`;
+  const args = ["--import", `data:text/javascript,${pretend}`, join(folder, "cli/main.js")];
+  const run = promisify(execFile)(process.execPath, [...args, "list"]);
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: "Perdure needs Node 24 or later; this is Node 20.20.2.\n",
+  });
 });
 
 test("no file imports what Node 18 cannot link", () => {
