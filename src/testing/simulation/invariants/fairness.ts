@@ -55,8 +55,10 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
     const isAfterDelay = isDelayedStart(snapshot);
     const due = inbox.find((message) => {
       const isDelayed = isAfterDelay || DELAYED_KINDS.some((kind) => kind === message.kind);
-      const { visibleAt } = message;
-      return visibleAt <= now ? isOver(visibleAt) : !isDelayed && isOver(-Infinity);
+      // Events wait for each other: an actor with a backlog takes them one by one.
+      const { kind, visibleAt } = message;
+      const since = kind === "event" ? Math.max(visibleAt, record.updatedAt) : visibleAt;
+      return visibleAt <= now ? isOver(since) : !isDelayed && isOver(-Infinity);
     });
     if (due === undefined) return [];
     const holder = record.owner === null ? "nobody holds it" : `${record.owner} holds it`;

@@ -18,8 +18,11 @@ interface Killer {
   readonly kill: Kill;
 }
 
-/** Deaths of processes that one killer may cause, and those that an unblock may add: one under each code. */
-const DEATHS_MAX = 12;
+/**
+ * Deaths of processes that one killer may cause, and those that an unblock may add: one under each code. Next to other
+ * suspects a death does not count (0021). One seed of 20,000 had 27 deaths, with a single worker and a killing activity.
+ */
+const DEATHS_MAX = 40;
 const DEATHS_AFTER_UNBLOCK = 2;
 
 /** The killers of one run, and what they have done. */
