@@ -6,7 +6,15 @@ import tseslint from "typescript-eslint";
 import perdure from "./src/eslint-plugin/index.ts";
 
 export default defineConfig(
-  { ignores: ["**/dist/", "**/node_modules/", "coverage/", "bench/peers/adapters/"] },
+  {
+    ignores: [
+      "**/dist/",
+      "**/node_modules/",
+      "coverage/",
+      "bench/peers/adapters/",
+      "scripts/mutation/stryker/",
+    ],
+  },
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   {
     rules: {

@@ -25,8 +25,8 @@ import {
   type TestRunner,
 } from "@stryker-mutator/api/test-runner";
 import fc from "fast-check";
-import { partNamed } from "./parts.ts";
-import { forgetTests, load, registered, type RegisteredTest } from "./test-api.ts";
+import { partNamed } from "../parts.ts";
+import { forgetTests, load, registered, type RegisteredTest } from "../test-api.ts";
 
 /** Modules that were loaded stay in memory: after so many times a new process is better. */
 const GENERATIONS_MAX = 60;
@@ -55,7 +55,7 @@ class WarmRunner implements TestRunner {
     process.env["VITEST"] = "true";
     process.env["NODE_ENV"] = "test";
     Object.assign(globalThis, { [INSTRUMENTER_CONSTANTS.NAMESPACE]: this.#mutation });
-    const api = pathToFileURL(join(import.meta.dirname, "test-api.ts")).href;
+    const api = pathToFileURL(join(import.meta.dirname, "../test-api.ts")).href;
     const sandbox = `${pathToFileURL(process.cwd()).href}/`;
     registerHooks({
       resolve: (specifier, context, next) => {
