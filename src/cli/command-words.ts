@@ -7,6 +7,7 @@ const WORDS: readonly (readonly [library: RegExp, command: string])[] = [
   [/^beforeSequence is/, "--before is"],
   [/needs tokens: see createToken\(\)/, "needs --tokens <file>"],
   [/; use createToken\(\)/, "; generate one with: openssl rand -base64 32"],
+  [/, or call PostgresProvider\.migrate,/, ""],
   [/, or open with migrate: "apply"/, ""],
   [/[,;] or open it with readOnly: true, to look at it/, ""],
 ];

@@ -134,6 +134,6 @@ function missing(name: string, version: number): PerdureError {
       ? `has no tables of Perdure`
       : `has version ${version}, and this Perdure needs ${SCHEMA_VERSION}`;
   const names = FILES.slice(version).join(", ");
-  const message = `Schema "${name}" ${what}. Missing: ${names}. Run perdure migrate as a role that may create tables, or open with migrate: "apply".`;
+  const message = `Schema "${name}" ${what}. Missing: ${names}. Run perdure migrate, or call PostgresProvider.migrate, as a role that may create tables, or open with migrate: "apply".`;
   return new PerdureError("STORE_INVALID", message);
 }
