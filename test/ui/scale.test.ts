@@ -79,7 +79,7 @@ test("a bulk action on thousands counts them first", async () => {
   const count = INSTANCES.toLocaleString("en");
   await page
     .getByRole("dialog")
-    .getByText(`It can be done to ${count} of what is selected.`)
+    .getByText(`Applies to ${count} of the selected instances.`)
     .waitFor();
   await page.keyboard.press("Escape");
 });
