@@ -3,6 +3,7 @@
 import type { InstanceInfo, WaitingFor } from "../client/instance-info.ts";
 import { tellBlock } from "./block-text.ts";
 import { tellEnding } from "./ending-text.ts";
+import { shortVersion, withoutFlow } from "./flow-names.ts";
 import { bold, dim, yellow, type Piece, type Screen } from "./screen.ts";
 import { showStatus } from "./status-text.ts";
 import { showAge, showTime } from "./times.ts";
@@ -15,7 +16,15 @@ export function tellInstance(screen: Screen, info: InstanceInfo, now: number): v
   const fact = (label: string, ...pieces: readonly Piece[]): void =>
     screen.line(dim(label.padEnd(LABEL)), ...pieces);
   const moment = (date: Date): string => `${showTime(date)} (${showAge(date, now)})`;
-  screen.line(bold(info.id), "  ", info.name, " ", dim(version), "  ", showStatus(info));
+  screen.line(
+    bold(info.id),
+    "  ",
+    info.name,
+    " ",
+    dim(shortVersion(version)),
+    "  ",
+    showStatus(info),
+  );
   fact("execution", info.execution, dim("  priority "), info.priority);
   fact("created", moment(info.createdAt));
   fact("updated", moment(info.updatedAt));
@@ -68,7 +77,7 @@ export function describeWait(wait: WaitingFor, now: number): Piece[] {
       const { name, worker, unclaimed, progress } = wait;
       return [
         ...head,
-        bold(name),
+        bold(wait.node ?? withoutFlow(name)),
         attemptOf(wait),
         worker === undefined ? "" : dim(` on ${worker}`),
         progress === undefined ? "" : ` ${showValue(progress)}`,

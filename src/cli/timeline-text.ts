@@ -4,6 +4,7 @@
 import type { Timeline } from "../server/timeline.ts";
 import { cutToWidth, displayWidth } from "./clean-text.ts";
 import { cyan, dim, green, plainText, red, yellow, type Piece, type Screen } from "./screen.ts";
+import { withoutFlow } from "./flow-names.ts";
 import { showSpan } from "./times.ts";
 
 type Span = Timeline["spans"][number];
@@ -54,7 +55,7 @@ export function printTimeline(
 
 function labelOf({ kind, name = "", attempts = 1 }: Span): string {
   const tries = attempts > 1 ? ` ×${attempts}` : "";
-  return plainText(`${kind} ${name}${tries}`.trim());
+  return plainText(`${kind} ${withoutFlow(name)}${tries}`.trim());
 }
 
 function bar(

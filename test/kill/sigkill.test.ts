@@ -1,5 +1,5 @@
 // Real processes, really killed: what was acknowledged happens, once, however often the workers die.
-//   PERDURE_KILLS (100 on each store, or 1,000 with PERDURE_FULL) and PERDURE_SEED ask for a longer run, or for the
+//   PERDURE_KILLS (60 on each store, or 1,000 with PERDURE_FULL) and PERDURE_SEED ask for a longer run, or for the
 //   same choices again. `npm run chaos` does the same at any length.
 
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { describeKills, emptiness } from "./kill-report.ts";
 import { runKills } from "./kill-run.ts";
 import { STORE_KINDS } from "./stores.ts";
 
-const KILLS = wholeNumber("PERDURE_KILLS") ?? (process.env["PERDURE_FULL"] === "1" ? 1_000 : 100);
+const KILLS = wholeNumber("PERDURE_KILLS") ?? (process.env["PERDURE_FULL"] === "1" ? 1_000 : 60);
 const SEED = seedFromEnvironment();
 const TIMEOUT_MS = 300_000 + KILLS * 2_000;
 const WORKERS = 4;

@@ -154,8 +154,10 @@ scenario("an activity of another process is told of the cancel", (t) => {
   return {
     register: [main],
     run: async () => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
+      // The worker is there first: otherwise the log may say that no worker registers the activity.
+      const { client } = t;
       const worker = await t.boot([work.activity]);
+      const handle = await client.start(main, undefined, { id: "i" });
       await t.settle();
       expect(work.waiting).toEqual(["far away"]);
       await handle.cancel("stop");
