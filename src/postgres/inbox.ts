@@ -134,7 +134,7 @@ export class Inbox {
         ) AS x WHERE x.parked
       ) AS o WHERE ${probe("m.id", "o.id")}`);
     this.#readdress = connection.prepare(`
-      UPDATE @inbox AS m SET execution = i.execution,
+      UPDATE @inbox AS m SET id = nextval('@message_ids'), execution = i.execution,
         visible_at = greatest(m.visible_at, (SELECT @clock())), target = ${TARGET}
       FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${probe("i.key", "k.key")}
       ${readyOf("k.key", "e.kind = 'cancel'")} WHERE ${probe("m.id", "x.id")}`);
