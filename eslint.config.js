@@ -1,4 +1,4 @@
-// A short list of rules that find bugs. Layout is Prettier's; layers are test/architecture.test.ts's.
+// A short list of rules that find bugs. Prettier formats the code; test/project/architecture.test.ts checks the layers.
 
 import { defineConfig } from "eslint/config";
 import { createNodeResolver, importX } from "eslint-plugin-import-x";
@@ -30,7 +30,7 @@ export default defineConfig(
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
     settings: {
-      // Without these two the plugin neither parses nor follows a `.ts` file, and finds no cycle.
+      // Without these two settings the plugin neither parses nor follows a `.ts` file, and finds no cycle.
       "import-x/extensions": [".ts", ".tsx"],
       "import-x/parsers": { "@typescript-eslint/parser": [".ts", ".tsx"] },
       "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".tsx", ".js"] })],
@@ -54,7 +54,7 @@ export default defineConfig(
     },
   },
   {
-    // What users store is text on every page: nothing that would make markup or code of it is written here (S14).
+    // Users' data is shown as text on every page: nothing here may turn it into markup or code (S14).
     files: ["ui/**/*.ts", "ui/**/*.tsx"],
     rules: {
       "no-eval": "error",
@@ -64,33 +64,33 @@ export default defineConfig(
         {
           selector:
             "Identifier[name=/^(innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|srcdoc|srcDoc)$/]",
-          message: "Text goes into the page as text.",
+          message: "Insert text as text, not as markup or code.",
         },
         {
           selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
-          message: "Text goes into the page as text.",
+          message: "Insert text as text, not as markup or code.",
         },
         {
           selector: "MemberExpression[object.name='document'][property.name=/^write(ln)?$/]",
-          message: "Text goes into the page as text.",
+          message: "Insert text as text, not as markup or code.",
         },
       ],
     },
   },
   {
-    // What users read as examples keeps the rules that we give them.
+    // Example code follows the rules that users get.
     files: ["demo/**/*.ts", "examples/**/*.ts"],
     extends: [perdure.configs.recommended],
     settings: { perdure: { modules: ["../src/index.ts", "../../src/index.ts"] } },
   },
   {
-    // Tests throw what user code might throw.
-    files: ["**/*.test.ts", "test/**/*.ts", "src/testing/conformance/**/*.ts"],
+    // Tests throw whatever user code might throw.
+    files: ["test/**/*.ts", "src/testing/conformance/**/*.ts"],
     rules: { "@typescript-eslint/only-throw-error": "off" },
   },
   {
-    // Declarations and one-sided assignments are the point of these files.
-    files: ["test/types/**/*.ts", "test/docs-preludes/**/*.ts"],
+    // These files consist of declarations and of assignments that only the compiler checks.
+    files: ["test/project/types/**/*.ts", "test/project/docs-preludes/**/*.ts"],
     rules: {
       "@typescript-eslint/no-unused-vars": "off",
       "@typescript-eslint/no-floating-promises": "off",

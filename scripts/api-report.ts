@@ -14,5 +14,5 @@ for (const { path, text } of pages) writeFileSync(join(projectRoot, path), text)
 const undocumented = modules.flatMap(({ name, items }) =>
   items.filter(({ doc }) => doc === "").map((item) => `${name}: ${item.name} (${item.source})`),
 );
-for (const line of undocumented) console.log(`no doc comment: ${line}`);
+for (const line of undocumented) console.log(`missing doc comment: ${line}`);
 console.log(`${pages.length} pages written`);

@@ -1,6 +1,6 @@
-// node scripts/build-package.ts: makes dist/ after `tsc` has written the declarations: the JavaScript in few files, the
-// files that sources read (SQL, the schema of flow definitions), and no declaration that no entry point leads to. Those
-// that stay keep their comments, which editors show, and say what a schema only implies.
+// node scripts/build-package.ts: builds dist/ after `tsc` has written the declarations: the JavaScript in few files,
+// the files that sources read (SQL, the schema of flow definitions), and only declarations that an entry point reaches.
+// The declarations keep their comments, which editors show, and spell out types that a schema only implies.
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,10 +11,10 @@ import { reachableDeclarations } from "./package/declarations.ts";
 import { slim } from "./package/slim.ts";
 import { writeOutInferred } from "./package/written-out.ts";
 
-/** A third of the package's JavaScript, for authors of providers: without indentation, and with short local names. */
+/** A third of the package's JavaScript, for authors of providers: built without indentation, with short local names. */
 const FLAT = /\/testing\/(?:conformance|simulation)\//;
 
-/** They infer from each other, and nobody is to come to them. */
+/** These files infer types from each other, and no entry point may reach them. */
 const SCHEMAS = /\/server\/schemas\//;
 
 const src = join(projectRoot, "src");
@@ -66,7 +66,7 @@ function withTabs(declarations: string): string {
   return declarations.replaceAll(/^(?: {4})+/gm, (spaces) => "\t".repeat(spaces.length / 4));
 }
 
-/** What this script or the compiler has written: neither the dashboard nor the documentation's site. */
+/** Files written by this script or the compiler: neither the dashboard nor the documentation site. */
 function built(pattern: string): string[] {
   const found = globSync(pattern, { cwd: dist, exclude: ["ui/**", "site/**"] });
   return found.map((path) => join(dist, path));

@@ -1,24 +1,24 @@
-// The chaos command: real processes on real stores, killed at moments drawn by lot, and the audit of what they leave.
+// The chaos command: real processes on real stores, killed at random moments, and an audit of the results.
 
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { bankEmptiness, describeBank, runBank } from "../test/kill/bank/bank-run.ts";
-import { describeKills, emptiness } from "../test/kill/kill-report.ts";
-import { runKills } from "../test/kill/kill-run.ts";
-import { STORE_KINDS, type StoreKind } from "../test/kill/stores.ts";
-import { describeForgets, forgetEmptiness } from "../test/postgres/forgets/report.ts";
-import { runForgets } from "../test/postgres/forgets/run.ts";
-import { describeOutages, outageEmptiness } from "../test/postgres/outages/report.ts";
-import { runOutages } from "../test/postgres/outages/run.ts";
+import { bankEmptiness, describeBank, runBank } from "../test/faults/kill/bank/bank-run.ts";
+import { describeKills, emptiness } from "../test/faults/kill/audit/kill-report.ts";
+import { runKills } from "../test/faults/kill/kill-run.ts";
+import { STORE_KINDS, type StoreKind } from "../test/faults/kill/stores.ts";
+import { describeForgets, forgetEmptiness } from "../test/stores/postgres/forgets/report.ts";
+import { runForgets } from "../test/stores/postgres/forgets/run.ts";
+import { describeOutages, outageEmptiness } from "../test/stores/postgres/outages/report.ts";
+import { runOutages } from "../test/stores/postgres/outages/run.ts";
 
 const USAGE = `npm run chaos -- --kills N --store sqlite|postgres   kills of worker processes (default 1,000, on both)
 npm run chaos -- --bank N --store sqlite|postgres    N transfers of a bank under kills;
-                                                     --life N: a process begins at most N pieces of work (default 60)
+                                                     --life N: a process begins at most N activities (default 60)
 npm run chaos -- --outages N --cuts M                 outages of PostgreSQL, and connections cut at a COMMIT
 npm run chaos -- --forgets N                           failovers of PostgreSQL that lose the last commits
---seed N      the choices of an earlier run; their timing is the machine's
+--seed N      repeats the choices of an earlier run, but not its timing
 --workers N   processes at a time (default 4)
 --json FILE   the report, as JSON`;
 
@@ -38,7 +38,7 @@ const { values } = parseArgs({
   },
 });
 
-/** One programme on one store. */
+/** One kind of run on one store. */
 interface Part {
   readonly report: object;
   readonly text: string;
@@ -94,7 +94,7 @@ async function kill(
       if (done % 100 === 0) console.error(`${store}: ${done} kills`);
     },
   });
-  return told({
+  return printed({
     report: { programme: "kills", ...report },
     text: describeKills(report),
     trials: report.kills,
@@ -108,7 +108,7 @@ async function transfer(
   options: Omit<Parameters<typeof runBank>[0], "store">,
 ): Promise<Part> {
   const report = await runBank({ store, ...options });
-  return told({
+  return printed({
     report: { programme: "bank", ...report },
     text: describeBank(report),
     trials: report.transfers,
@@ -124,7 +124,7 @@ async function disturb(options: Parameters<typeof runOutages>[0]): Promise<Part>
       if (done % 100 === 0) console.error(`postgres: ${done} outages`);
     },
   });
-  return told({
+  return printed({
     report: { programme: "outages", ...report },
     text: describeOutages(report),
     trials: report.outages.length + report.cuts.before + report.cuts.after,
@@ -138,7 +138,7 @@ async function failOver(options: Parameters<typeof runForgets>[0]): Promise<Part
     ...options,
     onForget: (_, done) => console.error(`postgres: ${done} failovers`),
   });
-  return told({
+  return printed({
     report: { programme: "forgets", ...report },
     text: describeForgets(report),
     trials: report.forgets.length,
@@ -147,9 +147,9 @@ async function failOver(options: Parameters<typeof runForgets>[0]): Promise<Part
   });
 }
 
-function told(part: Part): Part {
+function printed(part: Part): Part {
   console.log(part.text);
-  for (const why of part.emptiness) console.log(`  It does not count: ${why}.`);
+  for (const why of part.emptiness) console.log(`  The run does not count: ${why}.`);
   if (part.faults === 0 && part.emptiness.length === 0) {
     const percent = (300 / part.trials).toPrecision(2);
     console.log(
@@ -177,7 +177,7 @@ function hostFacts() {
 function chosenStores(text: string | undefined): readonly StoreKind[] {
   if (text === undefined) return STORE_KINDS;
   const found = STORE_KINDS.find((kind) => kind === text);
-  return found === undefined ? fail(`--store is sqlite or postgres, not ${text}.`) : [found];
+  return found === undefined ? fail(`--store must be sqlite or postgres; got ${text}.`) : [found];
 }
 
 function newSeed(): number {
@@ -187,7 +187,7 @@ function newSeed(): number {
 function whole(text: string, what: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  return fail(`--${what} takes a whole number, not ${text}.`);
+  return fail(`--${what} must be a whole number; got ${text}.`);
 }
 
 function fail(why: string): never {

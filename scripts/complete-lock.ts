@@ -1,9 +1,9 @@
-// Adds to package-lock.json the optional binaries of the platforms that npm did not install; to another lock file
-// when it is named: `node scripts/complete-lock.ts bench/peers/package-lock.json`.
-// npm leaves them out of a lock file that it writes from an existing node_modules or an incomplete
-// registry, and `npm ci` then refuses the file. Run it after `npm install` has changed the lock file.
-//   K1. An entry is added, never changed: what npm wrote, with its checksum, is the better one.
-//   K2. Platform and version come from the package that asks for the binary: exact version, telling name.
+// Adds the optional binaries of platforms that npm did not install to package-lock.json, or to another lock file given
+// as an argument: `node scripts/complete-lock.ts bench/peers/package-lock.json`.
+// npm leaves them out of a lock file that it writes from an existing node_modules or an incomplete registry, and `npm
+// ci` then rejects the file. Run this script after `npm install` has changed the lock file.
+//   - Entries are added, never changed: npm's own entries have checksums and are better.
+//   - Platform and version come from the package that depends on the binary: exact version, descriptive name.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
       if (known) continue;
       const platform = platformOf(name);
       if (platform === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {
-        throw new Error(`cannot tell the platform or version of ${name}@${version}`);
+        throw new Error(`cannot determine the platform or version of ${name}@${version}`);
       }
       const development = dev === true ? { dev } : {};
       missing[`node_modules/${name}`] = { version, ...development, optional: true, ...platform };
@@ -47,7 +47,7 @@ function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
   return missing;
 }
 
-/** `{ os, cpu, libc }` as the name tells them: `@scope/binding-linux-arm64-musl`. */
+/** `{ os, cpu, libc }` derived from the name: `@scope/binding-linux-arm64-musl`. */
 function platformOf(name: string): object | undefined {
   if (name.endsWith("-wasm32-wasi")) return { cpu: ["wasm32"] };
   const match =

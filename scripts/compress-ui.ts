@@ -1,5 +1,5 @@
 // node scripts/compress-ui.ts: compresses the dashboard's assets in dist/ui. The server sends them as they are stored
-// (src/server/static-files.ts, SF4), and the package stays below its size limit.
+// (src/server/http/static-files.ts, static-files.1), and the package stays below its size limit.
 
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
 // npm run mutate [-- --part NAME] [--concurrency N] [--force]: mutation testing. Stryker changes the source of a part in a
-// thousand small ways, in a copy outside of the tree, and runs the part's tests on each; a mutant that no test notices is
-// a gap in the tests or a change without effect.
-//   MU3. Stryker is installed by this command alone, into its own folder: with it, `npm ci` had 60 packages more, most of
-//        which warn on an older Node.
+// thousand small ways, in a copy outside of the tree, and runs the part's tests on each. A mutant that no test detects
+// is a gap in the tests or a change without effect.
+//   - This command installs Stryker into its own folder. As a dependency of the project it would add 60 packages to
+//        `npm ci`, most of which warn on an older Node.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

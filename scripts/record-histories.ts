@@ -1,6 +1,6 @@
 // npm run histories:record: writes the histories of test/histories/programs.ts under the package's version.
-//   RE1. A file that exists is never written again: a recorded history stands for instances in production.
-//   RE2. What was written is listed with its SHA-256, so that an edit is found.
+//   - An existing file is never overwritten: a recorded history stands for instances in production.
+//   - Each written file is listed with its SHA-256, so that a later edit is detected.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,13 +16,13 @@ const folder = join(root, "test", "histories", version);
 const list = join(root, "test", "histories", "sha256.txt");
 mkdirSync(folder, { recursive: true });
 
-// A stack would hold the paths of this machine.
+// A stack would contain paths of this machine.
 Error.stackTraceLimit = 0;
 
 let lines = existsSync(list) ? readFileSync(list, "utf8") : "";
 for (const program of PROGRAMS) {
   if (lines.includes(` ${version}/${program.name}.`)) {
-    console.log(`${program.name} was recorded for ${version} and stays as it is`);
+    console.log(`${program.name} was already recorded for ${version}`);
     continue;
   }
   const histories = await record(program);
@@ -43,7 +43,7 @@ interface Recorded {
   readonly text: string;
 }
 
-/** Every execution of every instance that the program leaves. */
+/** Every execution of every instance that the program creates. */
 async function record(program: Program): Promise<Recorded[]> {
   await using test = await TestEnvironment.create({ register: program.register });
   await program.run(test);

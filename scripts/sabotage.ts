@@ -1,16 +1,16 @@
 // npm run sabotage [-- --list bugs|sql] [--only N,M] [--json FILE]: the test of the tests. Each patch of
-// test/sabotage/patches.ts is a bug that others had, each of sql-patches.ts a mutant of our SQL; it is applied to a copy
-// of the sources, and the tests that are said to find it are run there.
-//   SA1. The tests pass on the untouched copy first: what fails always finds nothing.
-//   SA2. Found is a patch by which a test fails, or never ends. One that is not found fails the command.
+// test/faults/sabotage/patches.ts is a bug that other systems had, each patch of sql-patches.ts is a mutant of our SQL.
+// A patch is applied to a copy of the sources, and the tests that must find it run there.
+//   - The tests must first pass on the unchanged copy: a test that always fails finds nothing.
+//   - A patch is found if a test fails or never ends. A patch that is not found fails the command.
 
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
-import { PATCHES, type Patch } from "../test/sabotage/patches.ts";
-import { SQL_PATCHES } from "../test/sabotage/sql-patches.ts";
+import { PATCHES, type Patch } from "../test/faults/sabotage/patches.ts";
+import { SQL_PATCHES } from "../test/faults/sabotage/sql-patches.ts";
 
 interface Verdict {
   readonly number: number;
@@ -32,7 +32,7 @@ const ROOT = join(import.meta.dirname, "..");
 const COPIED = ["src", "test", "examples", "scripts", "docs", "demo", "ui/src"];
 const FILES = ["package.json", "tsconfig.json", "vitest.config.ts", "README.md", "CHANGELOG.md"];
 const LIMIT_MS = 240_000;
-/** For all of them, before anything is broken. */
+/** The time limit for all tests together, before any patch is applied. */
 const SOUND_LIMIT_MS = 1_200_000;
 
 const { values } = parseArgs({
@@ -47,7 +47,7 @@ const LISTS = new Map([
   ["sql", SQL_PATCHES],
 ]);
 const patches = LISTS.get(values.list);
-if (patches === undefined) throw new Error(`There is no list "${values.list}": bugs or sql.`);
+if (patches === undefined) throw new Error(`--list must be bugs or sql; got "${values.list}".`);
 const chosen = values.only?.split(",").map(Number);
 const numbered = patches.map((patch, index) => ({ patch, number: index + 1 }));
 const wanted = numbered.filter(({ number }) => chosen === undefined || chosen.includes(number));
@@ -58,10 +58,10 @@ try {
   copyProject();
   for (const tests of allOf(wanted.map(({ patch }) => patch))) {
     const { failed, first } = await runTests(tests, SOUND_LIMIT_MS);
-    if (failed > 0) throw new Error(`It fails as it is: ${first ?? "a file"}`);
+    if (failed > 0) throw new Error(`A test fails without a patch: ${first ?? "a file"}`);
   }
   for (const { patch, number } of wanted) {
-    const verdict = await judge(patch, number);
+    const verdict = await runPatch(patch, number);
     verdicts.push(verdict);
     const found = verdict.foundBy ?? "NOT FOUND";
     console.log(
@@ -83,11 +83,11 @@ function copyProject(): void {
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 }
 
-async function judge(patch: Patch, number: number): Promise<Verdict> {
+async function runPatch(patch: Patch, number: number): Promise<Verdict> {
   const path = join(folder, patch.file);
   const sound = readFileSync(path, "utf8");
   const places = sound.split(patch.from).length - 1;
-  if (places !== 1) throw new Error(`Patch ${number} fits ${places} places in ${patch.file}.`);
+  if (places !== 1) throw new Error(`Patch ${number} matches ${places} places in ${patch.file}.`);
   const began = performance.now();
   writeFileSync(
     path,
@@ -104,7 +104,7 @@ async function judge(patch: Patch, number: number): Promise<Verdict> {
 
 type Tests = Pick<Patch, "tests" | "only">;
 
-/** Whatever one of them is found by: whole files, and parts of files. */
+/** All tests that find one of the patches: whole files, and parts of files. */
 function allOf(some: readonly Tests[]): readonly Tests[] {
   const narrow = some.filter(({ only }) => only !== undefined);
   const whole = some.filter(({ only }) => only === undefined);

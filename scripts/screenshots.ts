@@ -1,18 +1,31 @@
-// Takes the pictures of the dashboard that the docs show: `npm run screenshots` writes docs/images/.
-// A real browser on a real server with real work, as in test/ui; half a minute of it, so that the charts have a past.
-// `npm run screenshots -- trouble` takes those whose name contains the word.
+// Takes the screenshots of the dashboard in the docs: `npm run screenshots` writes docs/images/.
+// A real browser on a real server with real work, as in test/ui; it runs for half a minute first, so that the charts
+// have data. `npm run screenshots -- trouble` takes only those whose name contains the word.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser, openPage } from "../test/ui/support/browser.ts";
-import { approval, checkout, fulfil, keeper, payout, poster } from "../test/ui/support/shop.ts";
-import { builtUi } from "../test/ui/support/built-ui.ts";
+import { openBrowser, openPage } from "../test/interfaces/ui/support/browser.ts";
+import {
+  approval,
+  checkout,
+  fulfil,
+  keeper,
+  payout,
+  poster,
+} from "../test/interfaces/ui/support/shop.ts";
+import { builtUi } from "../test/interfaces/ui/support/built-ui.ts";
 import { serve } from "../src/server/index.ts";
 import { openTroubledStore } from "./troubled-store.ts";
-import { block, openWorld, until, waitsForEvent, type World } from "../test/ui/support/world.ts";
+import {
+  block,
+  openWorld,
+  until,
+  waitsForEvent,
+  type World,
+} from "../test/interfaces/ui/support/world.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const FOLDER = join(ROOT, "docs", "images");
@@ -28,7 +41,7 @@ interface Picture {
   readonly place: string;
   readonly themes: readonly Theme[];
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** Waited for before the picture is taken, and whatever else has to be done. */
+  /** Waits before the screenshot is taken, and performs further actions on the page. */
   readonly ready: (page: Page) => Promise<void>;
 }
 
@@ -172,7 +185,7 @@ async function take(from: Browser, picture: Picture, theme: Theme, address: stri
     const response = await route.fetch();
     const body = (await response.text())
       .replaceAll(pathToFileURL(ROOT).href, "file:///app")
-      .replaceAll("/test/ui/support/", "/src/"); // where an application has its code
+      .replaceAll("/test/ui/support/", "/src/"); // the path that an application would have
     return route.fulfill({ response, body });
   });
   await page.goto(address);
@@ -186,7 +199,7 @@ async function take(from: Browser, picture: Picture, theme: Theme, address: stri
   console.log(`${path.slice(ROOT.length + 1)}  ${Math.round(bytes.length / 1_000)} kB`);
 }
 
-/** The package carries the docs: a third of the bytes, and no difference to be seen. The browser can do it. */
+/** The package contains the docs: WebP takes a third of the bytes and looks the same. The browser can convert. */
 async function webp(by: Browser, png: Buffer): Promise<Buffer> {
   const page = await by.newPage();
   const address: unknown = await page.evaluate(`(async () => {
@@ -203,7 +216,7 @@ async function webp(by: Browser, png: Buffer): Promise<Buffer> {
   return Buffer.from(String(address).replace(/^data:image\/webp;base64,/, ""), "base64");
 }
 
-/** Orders that come and go, and one of everything that can be seen. */
+/** Orders in every state that the dashboard shows. */
 async function work(of: World): Promise<void> {
   const { perdure } = of;
   const { client } = perdure;

@@ -1,33 +1,33 @@
-// The simulation command: many seeds, or one of them with its trace, or a small scenario that still fails.
+// The simulation command: runs many seeds, or one seed with its trace, or minimizes a failing scenario.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import {
-  LOST_TAIL_FAULTS,
-  lostTail,
   minimize,
-  programs,
   runScenario,
   scenarioOf,
-  simulate,
-  type RunResult,
   type Scenario,
-  type SimulateOptions,
   type SimulationReport,
   type Workload,
 } from "../src/testing/simulation/index.ts";
+import { withChoice, type Choice, type ChoiceName } from "./simulation/choice.ts";
+import { simulateInJobs, type Ran } from "./simulation/jobs.ts";
 
-const USAGE = `npm run simulate -- [--seeds N] [--from N] [--minutes M]   many seeds (default 2,000 from 1)
-npm run simulate -- --seed N [--minimize]                 one seed with its trace; made as small as possible
-npm run simulate -- --scenario FILE [--minimize]          a scenario that was written before
+const USAGE = `npm run simulate -- [--seeds N] [--from N] [--minutes M] [--jobs N]
+                                                          many seeds (default 2,000 from 1) in N processes
+                                                          (default: one per core)
+npm run simulate -- --seed N [--minimize]                 one seed with its trace; --minimize shrinks it
+npm run simulate -- --scenario FILE [--minimize]          a scenario from a file
 npm run simulate -- --forget [--seeds N] [--seed N]       a store that loses its last commits, and all other faults
---out FILE writes the scenario of --seed, or the small one, as JSON.`;
+--out FILE writes the scenario of --seed, or the minimized one, as JSON.`;
 
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "2000" },
     from: { type: "string", default: "1" },
     minutes: { type: "string" },
+    jobs: { type: "string", default: String(availableParallelism()) },
     seed: { type: "string" },
     scenario: { type: "string" },
     minimize: { type: "boolean", default: false },
@@ -38,28 +38,30 @@ const { values } = parseArgs({
 });
 
 if (values.help) console.log(USAGE);
-else if (values.forget) await main({ workload: lostTail(), faults: LOST_TAIL_FAULTS });
-else await main({ workload: programs() });
+else await main(values.forget ? "forget" : "programs");
 
-/** What is run, and which faults may happen. */
-type Choice<Plan> = Pick<SimulateOptions<Plan>, "workload" | "faults">;
-
-async function main<Plan>(choice: Choice<Plan>): Promise<void> {
-  const { workload } = choice;
-  if (values.seed !== undefined)
-    await one(workload, scenarioOf(count(values.seed, "seed"), choice));
-  else if (values.scenario !== undefined) await one(workload, readScenario<Plan>(values.scenario));
-  else await many(choice);
+async function main(name: ChoiceName): Promise<void> {
+  const { seed, scenario } = values;
+  if (seed === undefined && scenario === undefined) return many(name);
+  await withChoice(name, <Plan>(choice: Choice<Plan>) =>
+    one(
+      choice.workload,
+      seed === undefined
+        ? readScenario<Plan>(scenario ?? "")
+        : scenarioOf(count(seed, "seed"), choice),
+    ),
+  );
 }
 
-async function many<Plan>(choice: Choice<Plan>): Promise<void> {
+async function many(choice: ChoiceName): Promise<void> {
   const began = performance.now();
   let done = 0;
-  const report = await simulate({
-    ...choice,
+  const report = await simulateInJobs({
+    choice,
+    jobs: Math.max(count(values.jobs, "jobs"), 1),
     seeds: count(values.seeds, "seeds"),
     firstSeed: count(values.from, "from"),
-    ...(values.minutes === undefined ? {} : { minutes: Number(values.minutes) }),
+    minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     onRun: (result) => {
       done++;
       if (result.violations.length > 0) console.log(described(result));
@@ -88,11 +90,11 @@ async function one<Plan>(workload: Workload<Plan>, scenario: Scenario<Plan>): Pr
 }
 
 function readScenario<Plan>(path: string): Scenario<Plan> {
-  // Written by --out; whoever edits it by hand sees what it leads to.
+  // Written by --out; a manual edit is not validated.
   return JSON.parse(readFileSync(path, "utf8")) as Scenario<Plan>;
 }
 
-function described({ seed, violations }: RunResult): string {
+function described({ seed, violations }: Ran): string {
   const lines = violations.map(({ invariant, what }) => `  ${invariant}: ${what}`);
   return [`seed ${seed} fails:`, ...lines].join("\n");
 }
@@ -117,6 +119,6 @@ function summary(report: SimulationReport, tookMs: number): string {
 function count(text: string, what: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  console.error(`--${what} takes a whole number, not ${text}.\n${USAGE}`);
+  console.error(`--${what} must be a whole number; got ${text}.\n${USAGE}`);
   return process.exit(2);
 }

@@ -1,4 +1,4 @@
-// npm run soak -- --minutes N --store sqlite|postgres: mixed instances with payloads up to 1 MB, for as long as you like.
+// npm run soak -- --minutes N --store sqlite|postgres: mixed instances with payloads up to 1 MB, for any duration.
 // Prints the memory in use once per interval. Fails if a result was wrong or the heap grew.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { Perdure } from "../src/index.ts";
-import { openAddress } from "../test/kill/store-address.ts";
-import { STORE_KINDS, storeUnderTest, type StoreKind } from "../test/kill/stores.ts";
-import { flatness } from "../test/soak/flatness.ts";
-import { runMixed, SOAK_WORK } from "../test/soak/workload.ts";
+import { openAddress } from "../test/faults/kill/store-address.ts";
+import { STORE_KINDS, storeUnderTest, type StoreKind } from "../test/faults/kill/stores.ts";
+import { flatness } from "../test/faults/soak/flatness.ts";
+import { runMixed, SOAK_WORK } from "../test/faults/soak/workload.ts";
 import { heapInUse } from "../test/support/garbage.ts";
 
 const USAGE = `npm run soak -- --minutes N --store sqlite|postgres   default: 10 minutes on SQLite
 --at-once N   instances at a time (default 20)`;
-/** A short soak has this many samples too. */
+/** The minimum number of samples, however short the soak. */
 const SAMPLES_MIN = 20;
 
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
-// node scripts/test-package.ts: is what would be published whole, small, and usable by a stranger?
-// It builds and packs a copy, judges the tarball, installs it into empty projects, runs hello world in each and uses
-// the rest of it in one. `--node 26`: on another Node than this one.
+// node scripts/test-package.ts: checks that the package is complete, small, and usable.
+// It builds and packs a copy, checks the tarball, installs it into empty projects, runs hello world in each and uses
+// all other features in one of them. `--node 26` uses another version of Node.
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ try {
   ];
   for (const specifier of ["perdure", "perdure/sqlite"]) {
     const { wallMs, cpuMs } = await importTime(folder, specifier, node);
-    const figures = `${wallMs.toFixed(0)} ms, ${cpuMs.toFixed(0)} ms of the processor`;
+    const figures = `${wallMs.toFixed(0)} ms, ${cpuMs.toFixed(0)} ms processor time`;
     console.log(`import "${specifier}": ${figures} (goal: ${IMPORT_MS_GOAL} ms)`);
   }
   for (const problem of problems) console.error(`✗ ${problem}`);

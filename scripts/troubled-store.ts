@@ -1,4 +1,4 @@
-// A store as operators meet it: 1,000 instances, some failed, some blocked, some retrying, and no worker running.
+// A store in trouble: 1,000 instances, some failed, some blocked, some retrying, and no worker running.
 // scripts/screenshots.ts takes pictures of it.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,12 +15,12 @@ import {
   SHOP,
   stubborn,
   type Order,
-} from "../test/ui/support/shop.ts";
-import { until, waitsForEvent } from "../test/ui/support/world.ts";
+} from "../test/interfaces/ui/support/shop.ts";
+import { until, waitsForEvent } from "../test/interfaces/ui/support/world.ts";
 
 const QUIET = { log: () => undefined };
 const ORDERS = 400;
-const APPROVED = 300; // each of these has an invoice as its child
+const APPROVED = 300; // each of these orders has an invoice as its child
 const DRIFTED = 41;
 const REFUNDS = 87;
 const PAYOUTS = 60;
@@ -51,7 +51,7 @@ const shop = [
 ];
 
 export interface TroubledStore extends AsyncDisposable {
-  /** Without a worker. */
+  /** A store without a worker. */
   readonly perdure: Perdure;
 }
 
@@ -132,7 +132,7 @@ function orderOf(n: number): Order {
   return { id: `o-${n}`, customer: `c-${n % 7}`, lines };
 }
 
-/** Some at a time, numbered from 1. */
+/** Calls `one` for 1 to `count`, a few at a time. */
 async function many(count: number, one: (n: number) => Promise<void>): Promise<void> {
   for (let first = 1; first <= count; first += 50) {
     const numbers = Array.from({ length: Math.min(50, count - first + 1) }, (_, at) => first + at);

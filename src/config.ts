@@ -1,25 +1,25 @@
-// The project's own settings, as `perdure.config.ts` gives them to the command line.
+// The settings of a project, as `perdure.config.ts` passes them to the command line.
 
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
-import type { Registrable } from "./core/registrable.ts";
+import type { Registrable } from "./core/define/registrable.ts";
 
-/** The settings of a project, as `perdure.config.ts` gives them. */
+/** The settings of a project, as `perdure.config.ts` exports them. */
 export interface PerdureConfig {
   /**
-   * The store: an address such as `sqlite:./orders.db`, relative to the config file; or a function that opens one.
-   * The command line closes what it opens.
+   * The store: an address such as `sqlite:./orders.db`, relative to the config file, or a function that
+   * opens a store. The command line closes the store that it opened.
    */
   readonly store?: string | (() => Provider | Promise<Provider>);
   /**
-   * What `perdure worker` and `perdure dev` run, and what `perdure check` replays with: definitions, and modules that
-   * export some.
+   * What `perdure worker` and `perdure dev` run, and what `perdure check` replays with: definitions, and
+   * modules that export definitions.
    */
   readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
 }
 
-/** Types a config; gives it back as it is. */
+/** Adds types to a config and returns it unchanged. */
 export function defineConfig(config: PerdureConfig): PerdureConfig {
   return config;
 }

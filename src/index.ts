@@ -1,4 +1,4 @@
-// Perdure's public surface: what `import … from "perdure"` offers.
+// The public API of Perdure: the exports of `import … from "perdure"`.
 import "./node-version.ts";
 
 export { Perdure, type OpenOptions } from "./perdure.ts";
@@ -11,7 +11,7 @@ export {
   type MoveResult,
 } from "./move-store.ts";
 export { planMove, type MovePlan } from "./move-plan.ts";
-export type { TableSum } from "./client/move-check.ts";
+export type { TableSum } from "./client/move/move-check.ts";
 export type { InstanceList, ListOptions, PruneOptions, RuntimeInfo } from "./client/admin.ts";
 export type { ListFilter } from "./client/list-filter.ts";
 export {
@@ -20,37 +20,41 @@ export {
   type ForkOptions,
   type StartOptions,
 } from "./client/client.ts";
-export type { InstanceTree } from "./client/tree.ts";
+export type { InstanceTree } from "./client/inspect/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
 export type { WaitOptions } from "./client/waiting.ts";
-export { NodeHandle, type NodeInfo } from "./client/node-handle.ts";
-export type { CompletedWork } from "./client/completed-work.ts";
-export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/unread.ts";
-export type { ExecutionInfo } from "./client/executions.ts";
-export type { Metrics, QueueInfo, UnclaimedWork } from "./client/unclaimed.ts";
+export { NodeHandle, type NodeInfo } from "./client/inspect/node-handle.ts";
+export type { CompletedWork } from "./client/inspect/completed-work.ts";
+export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/inspect/unread.ts";
+export type { ExecutionInfo } from "./client/inspect/executions.ts";
+export type { Metrics, QueueInfo, UnclaimedWork } from "./client/inspect/unclaimed.ts";
 export type {
   InstanceInfo,
   InstanceSummary,
   PublicStatus,
   WaitingFor,
-} from "./client/instance-info.ts";
-export type { ActivityContext, ActivityInfo, StepContext } from "./core/activity-context.ts";
-export type { RegisteredWork } from "./core/claimable.ts";
-export type { Definition, DefinitionModule, Registrable } from "./core/registrable.ts";
-export type { BlockReason } from "./core/block.ts";
-export { consoleLog, type ConsoleLogOptions } from "./core/console-log.ts";
-export { defaultCodec, type Codec, type RowSeal } from "./core/codec.ts";
+} from "./client/inspect/instance-info.ts";
+export type {
+  ActivityContext,
+  ActivityInfo,
+  StepContext,
+} from "./core/context/activity-context.ts";
+export type { RegisteredWork } from "./core/define/work-matching.ts";
+export type { Definition, DefinitionModule, Registrable } from "./core/define/registrable.ts";
+export type { BlockReason } from "./core/history/block.ts";
+export { consoleLog, type ConsoleLogOptions } from "./core/telemetry/console-log.ts";
+export { defaultCodec, type Codec, type RowSeal } from "./core/values/codec.ts";
 export type {
   Branch,
   CallOptions,
   DetachedOptions,
-  EventOptions,
+  WaitForOptions,
   KeyValues,
   OrchestrationContext,
   OrchestrationInfo,
   StepOptions,
   Task,
-} from "./core/context-types.ts";
+} from "./core/context/types.ts";
 export {
   activity,
   event,
@@ -58,11 +62,12 @@ export {
   type Activity,
   type ActivityDefaults,
   type EventDef,
+  type OpenedStore,
   type Orchestration,
   type OrchestrationOptions,
   type RunOptions,
-} from "./core/definitions.ts";
-export type { Duration } from "./core/duration.ts";
+} from "./core/define/definitions.ts";
+export type { Duration } from "./core/time/duration.ts";
 export {
   threads,
   type Executor,
@@ -70,23 +75,22 @@ export {
   type ExecutorTask,
   type Threads,
   type ThreadsOptions,
-} from "./core/executor.ts";
-export type { Environment } from "./core/environment.ts";
-export { ERROR_CODES, isPerdureError, PerdureError, type ErrorCode } from "./core/errors.ts";
-export type { Failure } from "./core/failure.ts";
-export type { EventKind, HistoryEvent } from "./core/history-events.ts";
-export type { Limits } from "./core/limits.ts";
-export type { LogFields, Logger, LogLevel, LogSink } from "./core/log.ts";
-export { CancelledError, OrchestrationError } from "./core/outcome-errors.ts";
+} from "./core/define/executor.ts";
+export type { Environment } from "./core/time/environment.ts";
+export { ERROR_CODES, isPerdureError, PerdureError, type ErrorCode } from "./core/errors/errors.ts";
+export type { Failure } from "./core/errors/failure.ts";
+export type { EventKind, HistoryEvent } from "./core/history/events.ts";
+export type { Limits } from "./core/values/limits.ts";
+export type { LogFields, Logger, LogLevel, LogSink } from "./core/telemetry/log.ts";
+export { CancelledError, OrchestrationError } from "./core/errors/outcome-errors.ts";
 export type * from "./core/provider/index.ts";
-export { NonRetryableError, RetryAfterError } from "./core/retry-errors.ts";
-export type { Retry, RetryOptions } from "./core/retry-policy.ts";
-export type { StandardSchema } from "./core/standard-schema.ts";
-export type { Telemetry } from "./core/telemetry.ts";
-export { ActivityError, ChildError, StepError } from "./core/task-errors.ts";
+export { NonRetryableError, RetryAfterError } from "./core/errors/retry-errors.ts";
+export type { Attempts, RetryOptions } from "./core/define/retry-policy.ts";
+export type { StandardSchema } from "./core/values/standard-schema.ts";
+export type { Telemetry } from "./core/telemetry/telemetry.ts";
+export { ActivityError, ChildError, StepError } from "./core/errors/task-errors.ts";
 export type { TagFilter } from "./core/provider/tasks.ts";
-export { again, done, Flow, flow, runFlow } from "./flow/index.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export type { Retention, Unregistered } from "./runtime/policies.ts";
-export type { ShadowReplay } from "./runtime/shadowing.ts";
+export type { ShadowReplay } from "./runtime/replay/shadowing.ts";
 export { Runtime } from "./wired-runtime.ts";

@@ -1,50 +1,55 @@
-// Whether a store can move to another one: looked at before anything is written, and what a dry run tells.
-//   MP1. Nobody may be alive on either store. Whoever is dead is buried as always: what it held becomes free.
-//   MP2. A move that was cut off is known by the marks of both stores, and goes on.
+// The plan of a move: checks whether a store can move to another one before anything is written. A dry
+// run returns it.
+//   - No runtime may be alive on either store. Dead runtimes are expired as usual, which frees their
+//     leases.
+//   - An interrupted move is recognised by the marks of both stores, and is resumed.
 
-import { PerdureError } from "./core/errors.ts";
-import { checkMembers } from "./core/known-members.ts";
+import { PerdureError } from "./core/errors/errors.ts";
+import { checkMembers } from "./core/checks.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeRecord } from "./core/provider/runtimes.ts";
 import {
-  toldByMark,
+  moveMarkMessage,
   TRANSFER_FORMAT,
   TRANSFER_TABLES,
   type MoveMark,
   type TransferName,
   type TransferStore,
 } from "./core/provider/transfer.ts";
-import { staleMsOf } from "./runtime/liveness.ts";
-import { isCertainlyGone, ownIdentity } from "./runtime/process-identity.ts";
+import { staleMsOf } from "./runtime/health/liveness.ts";
+import { isCertainlyGone, ownIdentity } from "./runtime/health/process-identity.ts";
 
 /** What a move would do. */
 export interface MovePlan {
   readonly from: string;
-  /** Null: there is none yet. */
+  /** Null: the target does not exist yet. */
   readonly to: string | null;
-  /** Whether an earlier run was cut off, and this one goes on. */
+  /** Whether an earlier move was interrupted and would be resumed. */
   readonly resumes: boolean;
   readonly tables: readonly { readonly table: TransferName; readonly rows: number }[];
 }
 
-/** The marks that a move begins with. */
+/** The marks of both stores when a move begins. */
 export interface Marks {
-  /** Null: none, or one that does not count any more. */
+  /** Null: there is no mark, or it is stale. */
   readonly source: MoveMark | null;
   readonly target: MoveMark | null;
-  /** The source's, if it does not count any more. */
+  /** The mark of the source, if it is stale. */
   readonly stale: MoveMark | null;
 }
 
-/** The part of a provider that moves. */
+/** The transfer part of a provider. */
 export function transferOf(provider: Provider): TransferStore {
   const { transfer, name } = provider;
   if (transfer?.format === TRANSFER_FORMAT) return transfer;
-  const message = `A store of "${name}" cannot move: its provider does not know format ${TRANSFER_FORMAT}.`;
+  const message = `The ${name} store cannot be moved: its provider does not support transfer format ${TRANSFER_FORMAT}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
-/** Says what `moveStore` would do, and refuses what it would; writes nothing. Without a target: to a new one. */
+/**
+ * Returns what `moveStore` would do, and throws the errors that it would throw. Writes nothing. Without a
+ * target: a move to a new store.
+ */
 export async function planMove(
   from: Provider,
   to: Provider | null,
@@ -56,7 +61,7 @@ export async function planMove(
   const place = await source.place();
   const other = (await target?.place()) ?? null;
   if (from === to || (place === other && !place.endsWith(":memory:"))) {
-    throw new PerdureError("INVALID_ARGUMENT", `${place} cannot move to itself.`);
+    throw new PerdureError("INVALID_ARGUMENT", `A store cannot move to itself: ${place}.`);
   }
   const marks = await marksOf(source, target, options.again === true);
   for (const provider of to === null ? [from] : [from, to]) await refuseLive(provider);
@@ -81,7 +86,7 @@ export async function marksOf(
   if (target?.role === "source") throw moved(target);
   if (source !== null && source.id === target?.id) return { source, target, stale: null };
   const place = await from.place();
-  if (target !== null && target.other !== place) throw full(toldByMark(target));
+  if (target !== null && target.other !== place) throw full(moveMarkMessage(target));
   if (source === null || again) return { source: null, target, stale: source };
   const isCutOff = source.state === "moving" && source.other === (await to?.place());
   if (!isCutOff) throw moved(source);
@@ -90,8 +95,8 @@ export async function marksOf(
     : { source: null, target, stale: source };
 }
 
-/** Frees what the dead hold, as the next runtime would. */
-export async function buryDead(provider: Provider): Promise<void> {
+/** Expires dead runtimes and frees their leases, as the next runtime would. */
+export async function expireDeadRuntimes(provider: Provider): Promise<void> {
   const own = ownIdentity();
   for (const runtime of await provider.listRuntimes()) {
     const { id, beatAt } = runtime;
@@ -116,14 +121,14 @@ async function refuseLive(provider: Provider): Promise<void> {
 
 function alive(living: readonly RuntimeRecord[], { name }: Provider): PerdureError {
   const names = living.map(({ id, hostname }) => `${id} on ${hostname}`).join(", ");
-  const message = `Alive on the ${name} store: ${names}. Stop all workers of both stores first; one that died counts as alive for some seconds.`;
+  const message = `Workers are still alive on the ${name} store: ${names}. Stop all workers of both stores first; a dead worker counts as alive for some seconds.`;
   return new PerdureError("STORE_IN_USE", message);
 }
 
 function full(why: string): PerdureError {
-  return new PerdureError("STORE_NOT_EMPTY", `The store to move to is not empty: ${why}`);
+  return new PerdureError("STORE_NOT_EMPTY", `The target store must be empty: ${why}`);
 }
 
 function moved(mark: MoveMark): PerdureError {
-  return new PerdureError("STORE_MOVED", toldByMark(mark));
+  return new PerdureError("STORE_MOVED", moveMarkMessage(mark));
 }

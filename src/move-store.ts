@@ -1,14 +1,19 @@
-// Moving a store: everything it holds, into another one, checked; and the way back.
-//   MV1. In this order: both stores are looked at; the target is marked, then the source, and from here on nothing
-//        else writes to either; rows are copied; both are read back and compared; the source is marked as moved;
-//        only then the target is let go. Cut off anywhere, the same call goes on.
-//   MV2. The source keeps every row. Its mark is all that changes in it, besides what the dead held.
-//   MV3. A target that differs from its source is never let go; the next call empties it and begins again.
+// Moving a store: copies everything in a store to another one, verifies the copy, and can undo the marks.
+//   - The order: check both stores; mark the target, then the source, so that nothing else writes to
+//     either; copy the rows; read both back and compare; mark the source as moved; only then release the
+//     target. After an interruption at any point, the same call resumes.
+//   - The source keeps every row. Only its mark and the leases of dead runtimes change.
+//   - A target that differs from its source is never released. The next call empties it and begins again.
 
-import { checkNumbers, checkTables, type TableCheck, type TableSum } from "./client/move-check.ts";
-import { copyTables, type Standing } from "./client/move-copy.ts";
-import { PerdureError } from "./core/errors.ts";
-import { checkFlag, checkMembers, type Members } from "./core/known-members.ts";
+import {
+  checkNumbers,
+  checkTables,
+  type TableCheck,
+  type TableSum,
+} from "./client/move/move-check.ts";
+import { copyTables, type CopyPosition } from "./client/move/move-copy.ts";
+import { PerdureError } from "./core/errors/errors.ts";
+import { checkFlag, checkMembers, type Members } from "./core/checks.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import {
   TRANSFER_TABLES,
@@ -17,42 +22,44 @@ import {
   type TransferName,
   type TransferStore,
 } from "./core/provider/transfer.ts";
-import { buryDead, planMove, marksOf, transferOf } from "./move-plan.ts";
+import { expireDeadRuntimes, planMove, marksOf, transferOf } from "./move-plan.ts";
 
-/** How far a move has come. */
+/** The progress of a move. */
 export interface MoveProgress {
   readonly phase: "copy" | "check";
   readonly table: TransferName;
-  /** Of all tables, in rows. */
+  /** Rows of all tables. */
   readonly done: number;
   readonly total: number;
 }
-/** What `moveStore` may be told. */
+/** Options of `moveStore`. */
 export interface MoveOptions {
   /** Called after every batch. */
   readonly onProgress?: (progress: MoveProgress) => void;
-  /** Stops between two batches, with its reason; the same call goes on later. */
+  /** Stops between two batches with the signal's reason. The same call resumes later. */
   readonly signal?: AbortSignal;
-  /** Moves though an earlier move has marked the source as moved elsewhere. Default false. */
+  /** Moves the source even if an earlier move marked it as moved elsewhere. Default false. */
   readonly again?: boolean;
 }
 const MOVE_OPTIONS: Members<MoveOptions> = { onProgress: true, signal: true, again: true };
 
-/** What was moved, and the checksums of both stores' rows, which are equal. */
+/** What was moved, with the checksums of the rows, which are equal in both stores. */
 export interface MoveResult {
   readonly from: string;
   readonly to: string;
-  /** Whether an earlier run was cut off, and this one went on. */
+  /** Whether this call resumed an interrupted move. */
   readonly resumed: boolean;
   readonly tables: readonly TableSum[];
-  /** The last numbers that the source had given; the target counts on from them. */
+  /** The last numbers that the source had assigned. The target continues from them. */
   readonly numbers: LastNumbers;
 }
 
 /**
- * Moves a whole store into an empty one, of whatever kind: running instances, timers, queues, inboxes, state,
- * sessions, histories and requests. Both must be at rest: `STORE_IN_USE` while a runtime is alive on either. The
- * source keeps everything, marked as moved: runtimes and clients that write to it are refused with `STORE_MOVED`.
+ * Moves a whole store to an empty one of any kind: running instances, timers, queues, inboxes, state,
+ * sessions,
+ * histories and requests. Throws `STORE_IN_USE` while a runtime is alive on either store. The source
+ * keeps all rows
+ * and is marked as moved: its writes by runtimes and clients then fail with `STORE_MOVED`.
  */
 export async function moveStore(
   from: Provider,
@@ -65,13 +72,19 @@ export async function moveStore(
   const plan = await planMove(from, to, { again });
   signal?.throwIfAborted();
   const stores = { from: transferOf(from), to: transferOf(to) };
-  await buryDead(from);
-  await buryDead(to);
+  await expireDeadRuntimes(from);
+  await expireDeadRuntimes(to);
   const { move, standing } = await begin(stores, from, again);
   const total = plan.tables.reduce((sum, { rows }) => sum + rows, 0);
   const count = counter(total, options.onProgress);
   const onRows = count("copy", standing.table === null ? 0 : await rowsIn(stores.to));
-  const { progress, numbers } = await copyTables({ ...stores, move, standing, signal, onRows });
+  const { progress, numbers } = await copyTables({
+    ...stores,
+    move,
+    position: standing,
+    signal,
+    onRows,
+  });
   const checks = await checkTables({ ...stores, signal, onRows: count("check", 0) });
   const place = plan.to ?? (await stores.to.place());
   const wrong = [
@@ -81,7 +94,7 @@ export async function moveStore(
   if (wrong.length > 0) {
     await takeOver(stores.to, { move, before: progress, after: progress });
     await stores.to.mark({ id: move, role: "target", state: "broken", other: plan.from });
-    const message = `The copy differs from its source in ${wrong.join(", ")}. The source is as it was; the same call begins again.`;
+    const message = `The copy differs from its source in ${wrong.join(", ")}. The source is unchanged; call moveStore again to start over.`;
     throw new PerdureError("COPY_MISMATCH", message);
   }
   await stores.from.mark({ id: move, role: "source", state: "moved", other: place });
@@ -91,8 +104,8 @@ export async function moveStore(
 }
 
 /**
- * The way back: a store that was moved, or was about to be, can be used again; an unfinished copy is emptied. Null:
- * the store has no mark.
+ * Undoes a move: a store that was moved, or was about to be, can be used again; an unfinished copy is
+ * emptied. Returns null if the store has no mark.
  */
 export async function unmarkStore(provider: Provider): Promise<MoveMark | null> {
   const store = transferOf(provider);
@@ -103,12 +116,12 @@ export async function unmarkStore(provider: Provider): Promise<MoveMark | null> 
   return mark;
 }
 
-/** Marks both stores, or finds them marked; from here on they are frozen. */
+/** Marks both stores, or finds them marked. From here on they are frozen. */
 async function begin(
   stores: { readonly from: TransferStore; readonly to: TransferStore },
   { environment }: Provider,
   again: boolean,
-): Promise<{ readonly move: string; readonly standing: Standing }> {
+): Promise<{ readonly move: string; readonly standing: CopyPosition }> {
   const { from, to } = stores;
   const { source, target, stale } = await marksOf(from, to, again);
   const isOneMove = source !== null && source.id === target?.id;
@@ -120,23 +133,23 @@ async function begin(
     if (stale !== null) await from.unmark(stale.id);
     await from.mark({ id: move, role: "source", state, other: toPlace });
   } catch (error) {
-    if (target === null) await to.unmark(move); // as it was
+    if (target === null) await to.unmark(move); // restores the previous state
     throw error;
   }
   const before = target?.progress ?? null;
   const run = environment.randomHex(8);
   if (isOneMove && target?.state === "moving" && before !== null) {
-    const standing: Standing = { ...(JSON.parse(before) as Standing), run };
+    const standing: CopyPosition = { ...(JSON.parse(before) as CopyPosition), run };
     await takeOver(to, { move, before, after: JSON.stringify(standing) });
     return { move, standing };
   }
-  // Whatever is there was copied before the source was frozen, or is not what was sent.
-  const standing: Standing = { run, table: null, after: null };
+  // Any rows in the target were copied before the source was frozen, or do not match the source.
+  const standing: CopyPosition = { run, table: null, after: null };
   await to.clear({ move, before, after: JSON.stringify(standing) });
   return { move, standing };
 }
 
-/** From here on only this run writes to the target, until another takes over. */
+/** From here on only this call writes to the target, until another call takes over. */
 async function takeOver(
   to: TransferStore,
   {

@@ -1,4 +1,4 @@
-// The first thing that is loaded: says in a sentence what an older Node would say by failing somewhere inside.
+// Loaded first: throws a clear error on an older Node, which would otherwise fail somewhere inside.
 
 const MAJOR_MIN = 24;
 

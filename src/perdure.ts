@@ -1,21 +1,22 @@
 // Perdure: a store, a runtime and a client, opened together and closed together.
 
 import { Client } from "./client/client.ts";
-import { Committer } from "./core/committer.ts";
-import { PerdureError } from "./core/errors.ts";
-import { checkFlag, checkMembers, type Members } from "./core/known-members.ts";
+import { Committer } from "./core/commit/committer.ts";
+import { PerdureError } from "./core/errors/errors.ts";
+import { checkFlag, checkMembers, type Members } from "./core/checks.ts";
 import type { Provider } from "./core/provider/provider.ts";
-import { maskAddress } from "./core/secrets.ts";
+import { defined } from "./core/values/defined.ts";
+import { maskAddress } from "./core/values/secrets.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
-import type { Registrable } from "./core/registrable.ts";
+import type { Registrable } from "./core/define/registrable.ts";
 import { Runtime } from "./wired-runtime.ts";
 
-/** What `Perdure.open` may be told. */
+/** Options of `Perdure.open`. */
 export interface OpenOptions {
-  /** Activities and orchestrations that this process runs, and modules that export some. */
+  /** Activities and orchestrations that this process runs, and modules that export them. */
   readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
-  /** Whether work is taken at once. Default true. */
+  /** Whether the runtime starts at once. Default true. */
   readonly autoStart?: boolean;
 }
 
@@ -32,15 +33,14 @@ export class Perdure implements AsyncDisposable {
     this.provider = provider;
     this.#ownsProvider = ownsProvider;
     const { codec, limits, telemetry } = options.runtime ?? {};
-    this.client = new Client(provider, {
-      ...(codec === undefined ? {} : { codec }),
-      ...(limits === undefined ? {} : { limits }),
-      ...(telemetry === undefined ? {} : { telemetry }),
-    });
+    this.client = new Client(provider, defined({ codec, limits, telemetry }));
     this.runtime = new Runtime(provider, { ...options.runtime, register: options.register ?? [] });
   }
 
-  /** Opens a store by its address (`sqlite:./orders.db`, `postgres://host/database`) or takes one that is open. */
+  /**
+   * Opens a store by its address (`sqlite:./orders.db`, `postgres://host/database`), or uses an open
+   * store.
+   */
   static async open(store: string | Provider, options: OpenOptions = {}): Promise<Perdure> {
     checkMembers(options, OPEN_OPTIONS, "Perdure.open");
     checkFlag(options.autoStart, "autoStart");
@@ -78,7 +78,7 @@ async function openProvider(address: string): Promise<Provider> {
     const { PostgresProvider } = await import("./postgres/index.ts");
     return PostgresProvider.open(address);
   }
-  const known = "an address begins with sqlite: or postgres://, such as sqlite:./orders.db";
+  const known = "an address must begin with sqlite: or postgres://, such as sqlite:./orders.db";
   const message = `Cannot open "${maskAddress(address)}": ${known}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
 }

@@ -1,4 +1,4 @@
-// The runtime as the package offers it: the engine, with what the layers above it lend it.
+// The runtime as the package exports it: the engine, with functions of higher layers passed in.
 
 import { extname } from "node:path";
 import { Client } from "./client/client.ts";
@@ -6,7 +6,7 @@ import type { Provider } from "./core/provider/provider.ts";
 import { Runtime as Engine } from "./runtime/runtime.ts";
 import type { RuntimeStart, RuntimeWiring } from "./runtime/wiring.ts";
 
-// The sources run as they are (.ts), the package as built (.js); the thread's file is beside this one in both.
+// The sources run as .ts, the built package as .js. In both, the thread's file is next to this one.
 const THREAD = new URL(`./activity-thread${extname(import.meta.url)}`, import.meta.url);
 
 const WIRING: RuntimeWiring = {

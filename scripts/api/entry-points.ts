@@ -1,4 +1,4 @@
-// What the package offers by name: each subpath of package.json and the source file behind it.
+// The entry points of the package: each subpath of package.json and its source file.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -6,7 +6,7 @@ import { join, posix } from "node:path";
 export const projectRoot = join(import.meta.dirname, "../..");
 
 export interface EntryPoint {
-  /** As it is imported: `perdure/sqlite`. */
+  /** The import specifier: `perdure/sqlite`. */
   readonly name: string;
   /** Relative to the project's root: `src/sqlite/index.ts`. */
   readonly source: string;

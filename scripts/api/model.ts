@@ -1,6 +1,6 @@
-// The public surface as the compiler sees it: every exported name with its declaration and its doc comment.
-//   A1. A signature is what users get: the text of the declaration file, without what is private.
-//   A2. Nothing here depends on the order of files on disk or on the machine.
+// The public API as the compiler sees it: every exported name with its declaration and its doc comment.
+//   - A signature is the text of the declaration file, without private members.
+//   - The result does not depend on the order of files on disk or on the machine.
 
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -40,7 +40,8 @@ function readModule(program: ts.Program, declared: Declarations, point: EntryPoi
   const checker = program.getTypeChecker();
   const file = program.getSourceFile(join(projectRoot, point.source));
   const symbol = file && checker.getSymbolAtLocation(file);
-  if (file === undefined || symbol === undefined) throw new Error(`${point.source} is no module`);
+  if (file === undefined || symbol === undefined)
+    throw new Error(`${point.source} is not a module`);
   const items = checker.getExportsOfModule(symbol).flatMap((exported): ApiItem[] => {
     const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
     const target = isAlias ? checker.getAliasedSymbol(exported) : exported;
@@ -60,7 +61,7 @@ function readModule(program: ts.Program, declared: Declarations, point: EntryPoi
   return { name: point.name, doc: openingComment(file), items };
 }
 
-/** Declaration files, made in memory when they are first asked for. */
+/** Declaration files, generated in memory on first use. */
 class Declarations {
   readonly #program: ts.Program;
   readonly #files = new Map<string, ts.SourceFile>();
@@ -77,11 +78,11 @@ class Declarations {
     };
     if (!this.#files.has(source.fileName)) this.#program.emit(source, write, undefined, true);
     const made = this.#files.get(source.fileName);
-    if (made === undefined) throw new Error(`${source.fileName} gives no declaration file`);
+    if (made === undefined) throw new Error(`${source.fileName} has no declaration file`);
     return made;
   }
 
-  /** All declarations of a name in the file of `origin`, under the name that it is exported by. */
+  /** All declarations of a name in the file of `origin`, under their exported name. */
   signature(origin: ts.Declaration, name: string, exportedName: string): string {
     const source = origin.getSourceFile();
     const wanted = name === "default" ? exportedName : name;
@@ -102,7 +103,7 @@ function namesOf(statement: ts.Statement): string[] {
   return name === undefined ? [] : [name.getText()];
 }
 
-/** The statement's text without the members that nobody can reach. */
+/** The statement's text without private members. */
 function withoutPrivates(statement: ts.Statement): string {
   const text = statement.getText();
   if (!ts.isClassDeclaration(statement)) return text;

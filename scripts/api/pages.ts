@@ -1,8 +1,10 @@
-// The API reference as Markdown: one page a subpath, and one that lists them.
-//   Each name has its doc comment and its declaration; a change of either is a change of a file that is checked in,
-//   so that nobody changes the surface without seeing it.
+// The API reference as Markdown: one page per subpath, and one that lists them.
+//   Each name has its doc comment and its declaration. The pages are checked in, so that every change of the API shows
+//   up in a diff.
 
+import { join } from "node:path";
 import { repositoryAddress } from "../site/repository.ts";
+import { projectRoot } from "./entry-points.ts";
 import prettier from "prettier";
 import type { ApiItem, ApiKind, ApiModule } from "./model.ts";
 
@@ -17,6 +19,8 @@ export const API_FOLDER = "docs/api";
 const NOTE =
   "<!-- Made by `npm run api:update` from the source: change the doc comments there. -->";
 const CONTRACT = "src/core/provider/";
+const RULE =
+  "`perdure` exports what every program needs: definitions, `Perdure`, the runtime and the client with their types, errors, values, the storage contract and the functions that move a store. A feature that a program may do without has a subpath: a store, flows, limiters, schedules, encryption, the server, telemetry, tests, the ESLint plugin. Each function and class is exported from one place.";
 
 const SECTIONS: Readonly<Record<ApiKind, string>> = {
   function: "Functions",
@@ -30,7 +34,8 @@ export async function apiPages(modules: readonly ApiModule[]): Promise<ApiPage[]
   pages.push({ path: API_INDEX, text: indexPage(modules) });
   return Promise.all(
     pages.map(async ({ path, text }) => {
-      const formatted = await prettier.format(text, { parser: "markdown", printWidth: 100 });
+      const options = await prettier.resolveConfig(join(projectRoot, path));
+      const formatted = await prettier.format(text, { ...options, parser: "markdown" });
       return { path, text: formatted };
     }),
   );
@@ -49,6 +54,7 @@ function indexPage(modules: readonly ApiModule[]): string {
     NOTE,
     "# API reference",
     "Every exported name, with its type. The other pages say how they are used; this one is made from the source.",
+    RULE,
     ["| import from | what it is | names |", "| --- | --- | --- |", ...rows].join("\n"),
   ].join("\n\n");
 }
@@ -62,7 +68,7 @@ function modulePage(module: ApiModule): string {
   }
   const contract = module.items.filter(({ source }) => source.startsWith(CONTRACT));
   if (contract.length > 0) {
-    const what = "For those who [write a provider](../providers.md). Nobody else needs these.";
+    const what = "Only authors of a [provider](../providers.md) need these.";
     parts.push("## The storage contract", what, ...contract.map(itemPart));
   }
   return parts.join("\n\n");
@@ -75,12 +81,12 @@ function itemPart({ name, doc, signature }: ApiItem): string {
   );
 }
 
-/** A doc comment is Markdown, but an angle bracket in it is one. */
+/** A doc comment is Markdown, but an angle bracket in it is literal. */
 function escaped(doc: string): string {
   return doc.replaceAll(/`[^`]*`|</g, (found) => (found === "<" ? "&lt;" : found));
 }
 
-/** What the entry file is: without its name, and without what it says to those who work on it. */
+/** The description of the entry file, without its name and without notes for contributors. */
 function firstSentence(doc: string): string {
   const [sentence = ""] = /^.*?\.(?=\s|$)/.exec(doc.replace(/^perdure\/\S+: /, "")) ?? [];
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);

@@ -1,6 +1,6 @@
-// Release notes: change files, each of one kind, folded into the changelog under a version.
-//   CF1. Nothing is lost: what stands under "Unreleased" stays, in its kind, before what the files say.
-//   CF2. A file that is not understood is an error with its name, before anything is written.
+// Release notes: folds change files, each of one kind, into the changelog under a version.
+//   - Nothing is lost: the entries under "Unreleased" stay in their kind, before the entries of the files.
+//   - A file that cannot be parsed is an error with its name, before anything is written.
 
 export const KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -11,7 +11,7 @@ export interface ChangeFile {
 }
 export interface Release {
   readonly version: string;
-  /** Such as 2026-12-01. */
+  /** For example 2026-12-01. */
   readonly date: string;
 }
 
@@ -49,7 +49,7 @@ function readChange({ path, text }: ChangeFile): [Kind, string] {
   const [first = "", ...rest] = text.trim().split("\n");
   const body = rest.join("\n").trim();
   if (isKind(first.trim()) && body.startsWith("- ")) return [first.trim() as Kind, body];
-  throw new Error(`${path}: its first line is one of ${KINDS.join(", ")}, then comes a list`);
+  throw new Error(`${path}: its first line must be one of ${KINDS.join(", ")}, followed by a list`);
 }
 
 function sectionsOf(pending: string): [Kind, string][] {
@@ -58,7 +58,8 @@ function sectionsOf(pending: string): [Kind, string][] {
     .slice(1)
     .map((section) => {
       const [kind = "", ...rest] = section.split("\n");
-      if (!isKind(kind.trim())) throw new Error(`"${kind}" under Unreleased is no kind of change`);
+      if (!isKind(kind.trim()))
+        throw new Error(`"${kind}" under Unreleased must be one of ${KINDS.join(", ")}`);
       return [kind.trim() as Kind, rest.join("\n").trim()];
     });
 }

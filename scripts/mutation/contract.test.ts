@@ -1,7 +1,7 @@
-// What the contract says of leases, turns and the living, on SQLite in memory: the tests of the part "leases".
+// The contract of leases, turns and liveness, on SQLite in memory: the tests of the part "leases".
 
 import { contractSubjects, registerCases } from "../../src/testing/conformance/index.ts";
-import { IN_MEMORY, openInMemory } from "../../test/conformance/sqlite-store.ts";
+import { IN_MEMORY, openInMemory } from "../../test/stores/conformance/sqlite-store.ts";
 
 const SUBJECTS = [
   "starting",
@@ -16,7 +16,7 @@ const SUBJECTS = [
   "heartbeats",
   "instance leases",
   "lease expiry",
-  "lost answers",
+  "lost replies",
   "liveness",
   "cancel",
   "pause",

@@ -1,60 +1,69 @@
-// The parts of the source that are mutated, and the tests that have to notice.
-//   MP1. Only tests that need no server, no browser and no second process, and no seconds: a mutant costs a run of them.
-//   MP2. A mutant that only a test outside of these would notice counts as survived.
+// The parts of the source that are mutated, and the tests that must detect the mutants.
+//   - Only fast tests without a server, a browser or a second process: each mutant costs a run of them.
+//   - A mutant that only other tests would detect counts as survived.
 
 export interface Part {
   readonly name: string;
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
-  /** Titles of tests that take a second and more. */
+  /** Titles of tests that take a second or more. */
   readonly without?: readonly string[];
 }
 
 export const PARTS: readonly Part[] = [
   {
     name: "codec",
-    mutate: ["src/core/codec*.ts", "!src/core/*.test.ts"],
-    tests: ["src/core/codec.test.ts", "src/core/codec-{edges,format,refusals}.test.ts"],
+    mutate: ["src/core/values/{codec,bigint,bytes,decode,encode,path,plain,class-tags}.ts"],
+    tests: [
+      "test/unit/core/values/codec.test.ts",
+      "test/unit/core/values/codec-{edges,format,refusals}.test.ts",
+    ],
     without: [
-      "a web of shared objects that would be endless as copies is refused",
-      "anything that fast-check can think of",
-      "errors are refused beyond it, with a path of bearable length",
+      "a graph of shared objects that would expand to too many copies is refused",
+      "random values",
+      "errors nested deeper are refused, with a shortened path",
     ],
   },
   {
     name: "authorisation",
     mutate: [
-      "src/server/access.ts",
-      "src/server/origin-check.ts",
-      "src/server/roles.ts",
-      "src/server/sessions.ts",
-      "src/server/token-file.ts",
-      "src/server/tokens.ts",
+      "src/server/security/access.ts",
+      "src/server/security/origin-check.ts",
+      "src/server/security/roles.ts",
+      "src/server/security/sessions.ts",
+      "src/server/security/token-file.ts",
+      "src/server/security/tokens.ts",
     ],
-    tests: ["test/server/authorisation.test.ts"],
+    tests: ["test/interfaces/server/authorisation.test.ts"],
   },
   {
     name: "leases",
-    mutate: ["src/sqlite/{leases,turn,runtimes,tasks}.ts"],
+    mutate: ["src/sqlite/{lease/leases,write/turn,lease/runtimes,lease/tasks}.ts"],
     tests: ["scripts/mutation/contract.test.ts"],
   },
   {
     name: "holding",
-    mutate: ["src/runtime/{renewal,holding,adoption,liveness,lost-work,release-rule}.ts"],
+    mutate: [
+      "src/runtime/instances/{lease-renewal,held-instances,local-starts,lost-leases,release-rule}.ts",
+      "src/runtime/health/liveness.ts",
+    ],
     tests: [
-      "src/runtime/{adoption,holding,liveness,release-rule}.test.ts",
-      "test/scenarios/leases.test.ts",
+      "test/unit/runtime/instances/{local-starts,held-instances,release-rule}.test.ts",
+      "test/unit/runtime/health/liveness.test.ts",
+      "test/scenarios/lifecycle/leases.test.ts",
     ],
   },
   {
     name: "replay",
     mutate: [
-      "src/core/run*.ts",
-      "src/core/{orchestration-main,inbox-delivery,mailbox,combinators,match,history-row,execution-end,turn-effects}.ts",
+      "src/core/replay/{run,calls,cancel,delivery,fork,match-history,run-options,run-scope,run-state-commands,run-state}.ts",
+      "src/core/replay/{orchestration-main,inbox-delivery,mailbox,execution-end,effects}.ts",
+      "src/core/context/combinators.ts",
+      "src/core/history/{matching,rows}.ts",
     ],
-    tests: ["test/replay/*.test.ts", "src/core/history-row.test.ts"],
+    tests: ["test/replay/*.test.ts", "test/unit/core/history/rows.test.ts"],
     without: [
-      "300 random programs ask for the same from every prefix of their history",
+      "300 random programs issue the same commands from every prefix of their history",
       "2,000 function branches run and are cancelled",
       "2,000 parallel tasks run, finish in any order and replay",
       "large payloads pass through unchanged",
@@ -66,7 +75,7 @@ export function partNamed(name: string | undefined): Part {
   const part = PARTS.find((one) => one.name === name);
   if (part === undefined) {
     const names = PARTS.map((one) => one.name).join(", ");
-    throw new Error(`No part is called ${String(name)}; there are: ${names}.`);
+    throw new Error(`Unknown part ${String(name)}; choose from ${names}.`);
   }
   return part;
 }

@@ -1,6 +1,6 @@
-// What test files import instead of "vitest" under mutation: the same `expect`, and a registry of tests that can be run
-// again and again without loading a module anew.
-//   TA1. What is missing here is missing loudly: a file that imports it does not load, and the first run fails.
+// Under mutation, test files import this instead of "vitest": the same `expect`, and a registry of tests that can run
+// again and again without reloading a module.
+//   - A missing export is an error: a file that imports it does not load, and the first run fails.
 
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
@@ -19,7 +19,7 @@ interface Suite {
   readonly after: (() => unknown)[];
 }
 
-/** Every test of the files that were loaded, in order. */
+/** Every test of the loaded files, in order. */
 export const registered: RegisteredTest[] = [];
 
 const ids = new Set<string>();
@@ -33,7 +33,7 @@ export function forgetTests(which: (test: RegisteredTest) => boolean): void {
   ids.clear();
 }
 
-/** Loads a test file: what it registers is its own. */
+/** Loads a test file and registers its tests. */
 export async function load(path: string): Promise<void> {
   file = path;
   suite = { names: [], after: [] };
@@ -47,7 +47,7 @@ export function describe(name: string, body: () => void): void {
   suite = outer;
 }
 
-/** Name and work, with options or a time limit somewhere among them: the runner has limits of its own. */
+/** Takes a name and a function, with options or a timeout among them; the runner has its own timeouts. */
 export function test(name: string, ...rest: readonly unknown[]): void {
   const work = rest.find((one) => typeof one === "function") as () => unknown;
   const { names, after } = suite;
@@ -83,6 +83,6 @@ async function runTest(work: () => unknown, after: readonly (() => unknown)[]): 
   }
 }
 
-/** Vitest's own, which works without a worker of it. */
+/** Vitest's own `expect`, which works without a Vitest worker. */
 const vitest: typeof Vitest = await import(import.meta.resolve("vitest"));
 export const expect = vitest.expect;

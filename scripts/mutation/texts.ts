@@ -1,7 +1,7 @@
-// Which texts are not mutated, with the reason that the report shows.
-//   TX1. Messages of errors are for people and may change. Their codes are mutated, and so is every other text.
-//   TX2. A statement of SQL can only be emptied, which the first test that opens a store would notice: it would flatter the
-//        score and say nothing. What statements decide is tested by the contract, the model and `npm run sabotage`.
+// Texts that are not mutated, with the reason shown in the report.
+//   - Error messages are for people and may change. Error codes are mutated, and so is every other text.
+//   - An SQL statement could only be replaced by an empty one, which the first test that opens a store would detect: it
+//        would raise the score without meaning. The contract, the model and `npm run sabotage` test the statements.
 
 interface Syntax {
   readonly type: string;
@@ -10,7 +10,7 @@ interface Syntax {
   readonly callee?: Syntax;
   readonly property?: Syntax;
 }
-/** As much of Babel's `NodePath` as is read here. */
+/** The part of Babel's `NodePath` that this file reads. */
 interface Place {
   readonly node: Syntax;
   readonly listKey?: string | null;
@@ -19,7 +19,7 @@ interface Place {
 
 const CODE = /^[A-Z][A-Z_]+$/;
 const MESSAGE = "the message of an error";
-/** Functions that make an error of a message. */
+/** Functions that turn a message into an error. */
 const MESSAGE_MAKERS = new Set(["refusal", "refusalAt", "invalid", "malformed"]);
 
 const ignorer = {
@@ -34,7 +34,7 @@ const ignorer = {
   },
 };
 
-/** What Stryker looks for in a plugin. */
+/** The export that Stryker looks for in a plugin. */
 export const strykerPlugins = [{ kind: "Ignore", name: "texts", value: ignorer }];
 
 function isText({ type, value }: Syntax): boolean {
@@ -42,7 +42,7 @@ function isText({ type, value }: Syntax): boolean {
   return type === "StringLiteral" && !CODE.test(String(value));
 }
 
-/** The call of which this text is an argument, by itself or as a part of a sum or a choice. */
+/** The call that has this text as an argument, directly or as part of a concatenation or a conditional. */
 function callOf(place: Place): Syntax | undefined {
   const { parentPath, listKey } = place;
   if (parentPath === null) return undefined;

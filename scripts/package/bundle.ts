@@ -1,9 +1,10 @@
-// Which file of the package holds which source: decision 0014. Most folders become one file, which loads many times
+// Which file of the package contains which source: decision 0014. Most folders become one file, which loads many times
 // faster than its sources would one by one.
-//   BU1. A file lies in the folder of its sources, for these find SQL, threads and their own frames beside them.
-//   BU2. Nobody loads a package that its source would not have loaded: what needs one is apart from what needs none,
-//        and what is loaded by import() is a file of its own.
-//   BU3. Files do not import each other in a circle.
+//   - bundle.1: A file lies in the folder of its sources, because these find SQL, threads and their own stack frames by
+//        location.
+//   - A file loads no package that its source would not load: sources that need a package are separate from sources
+//        that need none, and a source loaded by import() is a separate file.
+//   - bundle.2: Files do not import each other in a cycle.
 
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -12,15 +13,19 @@ import { entryPoints, projectRoot } from "../api/entry-points.ts";
 import { forOldNode, LOWEST_SYNTAX } from "./old-node.ts";
 
 const SRC = join(projectRoot, "src");
-/** What is started by its path: the command and the threads. */
+/** Files that are started by their path: the command and the threads. */
 const STARTED = [
   "cli/main.ts",
   "activity-thread.ts",
-  "sqlite/heart-thread.ts",
-  "postgres/heart-thread.ts",
+  "sqlite/liveness-thread.ts",
+  "postgres/liveness-thread.ts",
 ];
 /** Every entry point imports this check first. */
 const ALONE = /\/node-version\.ts$/;
+/** Matches a module that locates other files relative to itself. `createRequire` works from any location. */
+const ASKS_FOR_ITS_PLACE =
+  /new URL\([^)]*import\.meta\.url\)|import\.meta\.dirname|= import\.meta;/;
+const COMMENT_OR_SAMPLE = /\/\*[^]*?\*\/|\/\/ .*|`new URL[^`]*`/g;
 const PACKAGE = /^(?![./\0]|node:)/;
 
 const entries = [
@@ -37,7 +42,7 @@ export async function bundle(folder: string): Promise<OutputChunk[]> {
     platform: "node",
     transform: { target: LOWEST_SYNTAX },
     plugins: [forOldNode()],
-    // Entry points may show more than their sources do; test-package.ts sees to it that they do not.
+    // Entry points might export more than their sources do; test-package.ts checks that they do not.
     preserveEntrySignatures: "allow-extension",
     treeshake: { moduleSideEffects: (id) => id.startsWith(SRC) },
   });
@@ -50,17 +55,17 @@ export async function bundle(folder: string): Promise<OutputChunk[]> {
     chunkFileNames: ({ isDynamicEntry, moduleIds: [id] }) =>
       isDynamicEntry && id !== undefined ? `${stem(id)}.js` : "[name].js",
     codeSplitting: {
-      includeDependenciesRecursively: false, // they have files of their own
+      includeDependenciesRecursively: false, // they are in separate files
       groups: [{ debugName: "by folder", name: fileOf }],
     },
   });
   const files = output.filter((file) => file.type === "chunk");
-  refuseCircles(files);
+  refuseCycles(files);
   refuseLostPlaces(files);
   return files;
 }
 
-/** The file that a source goes to, as a path without its ending; null: its own, which the bundler names. */
+/** The output file of a source, as a path without its extension; null if it gets its own file, named by the bundler. */
 function fileOf(id: string, context: ChunkingContext): string | null {
   const facts = context.getModuleInfo(id);
   if (facts === null || !id.startsWith(SRC)) return null;
@@ -73,7 +78,7 @@ function fileOf(id: string, context: ChunkingContext): string | null {
   return relative(SRC, join(home, name));
 }
 
-/** The folder of an entry point that a source is in, or the first below src/. */
+/** The folder of the entry point that contains a source, or the first folder below src/. */
 function homeOf(id: string): string {
   let home = dirname(id);
   while (!homes.has(home) && dirname(home) !== SRC) home = dirname(home);
@@ -92,23 +97,24 @@ function stem(path: string): string {
   return relative(SRC, path).replace(/\.ts$/, "");
 }
 
-/** BU3 */
-function refuseCircles(files: readonly OutputChunk[]): void {
+/** bundle.2 */
+function refuseCycles(files: readonly OutputChunk[]): void {
   const imports = new Map(files.map((file) => [file.fileName, file.imports]));
   const visit = (name: string, path: readonly string[]): void => {
-    if (path.includes(name)) throw new Error(`a circle: ${[...path, name].join(" → ")}`);
+    if (path.includes(name)) throw new Error(`import cycle: ${[...path, name].join(" → ")}`);
     for (const other of imports.get(name) ?? []) visit(other, [...path, name]);
   };
   for (const name of imports.keys()) visit(name, []);
 }
 
-/** BU1 */
+/** bundle.1 */
 function refuseLostPlaces(files: readonly OutputChunk[]): void {
   for (const { fileName, moduleIds } of files) {
     for (const id of moduleIds.filter((path) => path.startsWith(SRC))) {
       if (dirname(stem(id)) === dirname(fileName)) continue;
-      if (!readFileSync(id, "utf8").includes("import.meta")) continue;
-      throw new Error(`${basename(id)} asks where it lies, and would lie in ${fileName}`);
+      const code = readFileSync(id, "utf8").replaceAll(COMMENT_OR_SAMPLE, "");
+      if (!ASKS_FOR_ITS_PLACE.test(code)) continue;
+      throw new Error(`${basename(id)} depends on its location, but would be in ${fileName}`);
     }
   }
 }

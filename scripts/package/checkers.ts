@@ -1,4 +1,4 @@
-// What publint and are-the-types-wrong say of the tarball.
+// Checks the tarball with publint and are-the-types-wrong.
 
 import { readFileSync } from "node:fs";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
@@ -6,9 +6,9 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import type { Packed } from "./pack.ts";
 
-/** ES modules alone: `require` loads them on every Node that we support, so types that say "ESM" are right. */
+/** The package has only ES modules: `require` loads them on every supported Node, so types that say "ESM" are right. */
 const EXPECTED_KINDS = ["CJSResolvesToESM"];
-/** Resolution as before `exports`; nothing on Node 24 does it any more. */
+/** Resolution from before `exports`; Node 24 no longer uses it. */
 const OLD_RESOLUTION = "node10";
 
 export async function checkerProblems(packed: Packed): Promise<string[]> {
@@ -18,9 +18,9 @@ export async function checkerProblems(packed: Packed): Promise<string[]> {
     .filter(({ type }) => type !== "suggestion")
     .map((message) => `publint: ${formatMessage(message, pkg) ?? message.code}`);
 
-  const judged = await checkPackage(createPackageFromTarballData(data));
-  if (judged.types === false) return [...linted, "are-the-types-wrong: it has no types"];
-  const wrong = judged.problems
+  const result = await checkPackage(createPackageFromTarballData(data));
+  if (result.types === false) return [...linted, "are-the-types-wrong: it has no types"];
+  const wrong = result.problems
     .filter(({ kind }) => !EXPECTED_KINDS.includes(kind))
     .filter(
       (problem) => !("resolutionKind" in problem && problem.resolutionKind === OLD_RESOLUTION),

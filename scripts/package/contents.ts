@@ -1,4 +1,4 @@
-// What is in the package: all that package.json promises, nothing that is only for us, no more than 3 MB.
+// The contents of the package: everything that package.json promises, no development files, at most 3 MB.
 
 import type { Packed } from "./pack.ts";
 
@@ -31,10 +31,10 @@ export function contentProblems({ files, unpackedBytes }: Packed, manifest: Mani
   );
   const missing = promised(manifest).filter((path) => !paths.has(path));
   return [
-    ...unwanted.map((path) => `${path} does not belong into the package`),
-    ...missing.map((path) => `${path} is promised by package.json and missing`),
+    ...unwanted.map((path) => `${path} must not be in the package`),
+    ...missing.map((path) => `${path} is named in package.json, but missing`),
     ...(unpackedBytes > UNPACKED_BYTES_MAX
-      ? [`unpacked it has ${unpackedBytes} bytes, more than ${UNPACKED_BYTES_MAX}`]
+      ? [`the unpacked size must be at most ${UNPACKED_BYTES_MAX} bytes; got ${unpackedBytes}`]
       : []),
   ];
 }

@@ -1,10 +1,10 @@
-// Which declaration files a user's compiler can come to: those of the entry points, and what they name.
+// The declaration files that a user's compiler reaches: those of the entry points, and the files that they reference.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 
-/** Paths of declaration files, the entries' own included. */
+/** Paths of declaration files, including the entries themselves. */
 export function reachableDeclarations(entries: readonly string[]): Set<string> {
   const reached = new Set<string>();
   const left = [...entries];

@@ -9,11 +9,11 @@
 import { dirname, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
-/** What Node 18 parses. */
+/** The syntax that Node 18 parses. */
 export const LOWEST_SYNTAX = "es2022";
 const CHECK = "node-version.js";
 const EVERY_EXPORT = "*";
-/** What Node 18 lacks of the built-in modules that the package uses. */
+/** Exports of built-in modules that the package uses and that Node 18 lacks. */
 const YOUNGER: Readonly<Record<string, readonly string[] | typeof EVERY_EXPORT>> = {
   "node:crypto": ["hash"],
   "node:module": ["enableCompileCache", "registerHooks"],
@@ -35,7 +35,7 @@ export function forOldNode(): Plugin {
       if (!chunk.isEntry || isChecked) return linked;
       const path = relative(dirname(chunk.fileName), CHECK);
       const specifier = path.startsWith(".") ? path : `./${path}`;
-      // A command begins with its interpreter line.
+      // A command begins with its shebang line.
       const [, first = "", rest = ""] = /^(#!.*\n)?([^]*)$/.exec(linked) ?? [];
       return first === ""
         ? `import "${specifier}";\n${rest}`
@@ -44,7 +44,7 @@ export function forOldNode(): Plugin {
   };
 }
 
-/** old-node.4: it stands before all other code of the file, whose static imports are built-in modules. */
+/** old-node.4: the check precedes all other code of the file, whose static imports are built-in modules. */
 function checkOfCommand(specifier: string): string {
   return [
     `await import("${specifier}").catch(({ message }) => {`,
@@ -54,7 +54,7 @@ function checkOfCommand(specifier: string): string {
   ].join("\n");
 }
 
-/** The import of names that Node 18 has, and a read of the others at evaluation. */
+/** Imports the names that Node 18 has, and reads the others when the file is evaluated. */
 function readLate(module: string, names: readonly string[]): string {
   const younger = YOUNGER[module] ?? [];
   const isYounger = (name: string): boolean =>

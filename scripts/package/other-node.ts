@@ -1,10 +1,10 @@
-// Another version of Node, from the registry, for as long as the test lasts.
+// Another version of Node, from the registry, for the duration of the test.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "./run.ts";
 
-/** Installs the newest Node of a major version below `folder`; where its program is. */
+/** Installs the newest Node of a major version below `folder`; returns the path of its binary. */
 export async function otherNode(folder: string, version: string): Promise<string> {
   const place = join(folder, `node-${version}`);
   mkdirSync(place);

@@ -1,4 +1,4 @@
-// Packs the project as it would be published, from a copy, so that nothing left over in dist/ gets in.
+// Packs the project as it would be published, from a copy, so that no leftovers in dist/ get in.
 
 import { cpSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import { run } from "./run.ts";
 
 export interface Packed {
-  /** Where the tarball is. */
+  /** The path of the tarball. */
   readonly tarball: string;
   readonly folder: string;
   readonly files: readonly PackedFile[];
@@ -46,7 +46,7 @@ export async function pack(root: string): Promise<Packed> {
   };
 }
 
-/** npm lists packages; newer versions by name. */
+/** npm reports a list of packages; newer versions report an object by name. */
 function firstReport(printed: unknown): PackReport {
   const [report] = Object.values(printed as Record<string, PackReport>);
   if (report === undefined) throw new Error("npm pack reported nothing");

@@ -1,4 +1,4 @@
-// Empty projects that install the tarball as a stranger would, and run hello world.
+// Empty projects that install the tarball as a user would, and run hello world.
 
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,13 +51,13 @@ const hello = orchestration("hello", async (ctx, name: string) => ctx.run(greet,
 await using provider = { store: await SqliteProvider.open(":memory:"), async [Symbol.asyncDispose]() { await this.store.close(); } };
 await using perdure = await Perdure.open(provider.store, { register: [hello, greet] });
 const handle: Handle<string> = await perdure.client.start(hello, "Ada", { id: "hello-1" });
-// @ts-expect-error a name is no number
+// @ts-expect-error the name must be a string
 void (() => perdure.client.start(hello, 7));
 console.log(await handle.result());
 `,
   },
 ];
-/** Installs each and runs it on the Node at `node`; what went wrong, by project. */
+/** Installs each project and runs it on the Node at `node`; returns the errors by project. */
 export async function projectProblems(
   root: string,
   folder: string,
@@ -84,7 +84,7 @@ export async function projectProblems(
 }
 
 /**
- * The compiler and Node's types are the project's own: what is checked is the package, and the tsconfig.json and the two
+ * The compiler and Node's types come from the project: the check covers the package, and the tsconfig.json and the two
  * files that `perdure init` writes.
  */
 async function checkTypes(root: string, place: string, node: string): Promise<void> {
@@ -100,11 +100,11 @@ const IMPORTS = 15;
 
 export interface ImportTime {
   readonly wallMs: number;
-  /** Of the processor: what a busy machine hardly changes. */
+  /** Processor time, which hardly depends on how busy the machine is. */
   readonly cpuMs: number;
 }
 
-/** Medians of a first import in a process of its own. */
+/** Medians of a first import, each in a new process. */
 export async function importTime(
   folder: string,
   specifier: string,

@@ -1,4 +1,4 @@
-// Runs a command to its end, and tells what it printed if it fails.
+// Runs a command to its end, and reports its output if it fails.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";

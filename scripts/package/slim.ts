@@ -1,15 +1,15 @@
-// Makes the bundler's JavaScript smaller and leaves it readable: comments go, and a literal that fits into a line stands
-// on one, as in its source, and not a member a line.
-//   SL1. Only what stands between two tokens is touched: a string, a template or a regular expression never is.
-//   SL2. A line break goes only from inside a literal, so that no semicolon is inserted elsewhere.
-//   SL3. A space goes only from between two tokens that cannot be read as one.
+// Makes the bundler's JavaScript smaller but keeps it readable: comments are removed, and a literal that fits on one
+// line is on one line, as in its source, instead of one member per line.
+//   - Only the text between two tokens changes: never a string, a template or a regular expression.
+//   - Line breaks are removed only inside a literal, so that no semicolon is inserted elsewhere.
+//   - slim.1: A space is removed only between two tokens that cannot be read as one.
 
 import ts from "typescript";
 
 const WIDTH_MAX = 120;
 
 export interface SlimOptions {
-  /** Without indentation and spaces that nothing needs: for code that is run, and hardly ever read. */
+  /** Removes indentation and all unnecessary spaces: for code that is hardly ever read. */
   readonly isFlat?: boolean;
 }
 
@@ -17,7 +17,7 @@ export function slim(code: string, { isFlat = false }: SlimOptions = {}): string
   const file = ts.createSourceFile("code.js", code, ts.ScriptTarget.ESNext, true, ts.ScriptKind.JS);
   const parts: string[] = [];
   const visit = (node: ts.Node, joined: ts.Node | undefined): void => {
-    if (ts.isJSDoc(node)) return; // a comment to us, a node to the parser
+    if (ts.isJSDoc(node)) return; // a comment, although the parser makes it a node
     const literal = joined ?? (fitsOnLine(node, file) ? node : undefined);
     const children = node.getChildren(file);
     if (children.length > 0) return children.forEach((child) => visit(child, literal));
@@ -40,7 +40,7 @@ function fitsOnLine(node: ts.Node, file: ts.SourceFile): boolean {
   if (!isLiteral(node)) return false;
   const [start, end] = [node.getStart(file), node.getEnd()];
   const text = file.text.slice(start, end);
-  // A template has lines of its own, and a comment would swallow what follows it.
+  // A template has its own lines, and a comment would swallow the code after it.
   if (!text.includes("\n") || /`|\/\/|\/\*/.test(text) || hasStatements(node)) return false;
   const before = start - (file.text.lastIndexOf("\n", start) + 1);
   const after = /[^\n]*/.exec(file.text.slice(end))?.[0].length ?? 0;
@@ -59,7 +59,7 @@ function hasStatements(node: ts.Node): boolean {
   return ts.isBlock(node) || ts.isClassLike(node) || ts.forEachChild(node, hasStatements) === true;
 }
 
-/** SL3: two words, two signs, or what would begin a comment, a regular expression or a fraction. */
+/** slim.1: two words, two operators, or a pair that would begin a comment, a regular expression or a fraction. */
 function wouldMerge(before: string, after: string): boolean {
   const [last = "", first = ""] = [before.at(-1), after[0]];
   if (last === "/" || first === "/" || first === ".") return true;
@@ -70,7 +70,7 @@ function isWordLike(character: string): boolean {
   return /[\w$#\\]|[^\0-\x7f]/.test(character);
 }
 
-/** White space and comments, as little of it as says the same. */
+/** White space and comments, reduced as far as possible. */
 function between(trivia: string, isFlat: boolean): string {
   if (trivia === "") return "";
   if (!trivia.includes("\n")) return " ";

@@ -1,5 +1,5 @@
-// What a stranger does next with the package that the ESM project has installed: every entry point, a crash, threads,
-// the command line with workers in processes of their own.
+// What a user does next with the package that the ESM project has installed: every entry point, a crash, threads, the
+// command line with workers in separate processes.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,9 +10,9 @@ import { entryPoints } from "../api/entry-points.ts";
 import { otherNode } from "./other-node.ts";
 import { run } from "./run.ts";
 
-/** Optional peers, which an entry point needs; as the project has them. */
+/** Optional peer dependencies that an entry point needs, linked from the project. */
 const PEERS = ["@opentelemetry/api", "pg", "vitest"];
-/** The folders of dist/ that `import "perdure"` may load; the rest waits until it is used. */
+/** The folders of dist/ that `import "perdure"` may load; the others are loaded on first use. */
 const CORE = /\/perdure\/dist\/(?:(?:core|runtime|client|flow)\/)?[\w-]+\.js$/;
 
 const CRASH = `
@@ -40,7 +40,7 @@ console.log(await handle.result());
 await perdure.close();
 `;
 
-/** What went wrong, in the project in `place`; programs run on the Node at `node`. */
+/** Returns the errors in the project in `place`; programs run on the Node at `node`. */
 export async function useProblems(root: string, place: string, node: string): Promise<string[]> {
   const problems: string[] = [];
   const attempt = async (what: string, use: () => Promise<string | undefined>): Promise<void> => {
@@ -59,7 +59,7 @@ export async function useProblems(root: string, place: string, node: string): Pr
   return problems;
 }
 
-/** Each entry point offers what its source does, no more and no less. */
+/** Each entry point exports exactly what its source does. */
 async function names(root: string, place: string, node: string): Promise<string | undefined> {
   const wrong: string[] = [];
   for (const { name, source } of entryPoints()) {
@@ -71,13 +71,13 @@ async function names(root: string, place: string, node: string): Promise<string 
   return wrong.length === 0 ? undefined : wrong.join("\n");
 }
 
-/** Unsupported versions of Node, each of which must name the version that is needed. */
+/** Unsupported versions of Node; each must print the required version. */
 const OLD_NODES = ["18", "20", "22"];
 
-/** Every entry point, on every old Node, in the project in `place`. */
+/** Tests every entry point on every old Node, in the project in `place`. */
 export async function oldNodeProblems(folder: string, place: string): Promise<string[]> {
   const problems: string[] = [];
-  const linted = "perdure/eslint-plugin"; // runs inside ESLint, on the Node that ESLint supports
+  const linted = "perdure/eslint-plugin"; // runs inside ESLint, on a Node that ESLint supports
   for (const version of OLD_NODES) {
     const node = await otherNode(folder, version);
     const main = join(place, "node_modules/perdure/dist/cli/main.js");
@@ -123,7 +123,7 @@ async function crash(place: string, node: string): Promise<string | undefined> {
   return printed.trim() === "84" ? undefined : `printed ${printed}`;
 }
 
-/** A project of `perdure init`, whose workers are processes of their own. */
+/** A project created by `perdure init`, with workers in separate processes. */
 async function commands(place: string, node: string): Promise<string | undefined> {
   const main = join(place, "node_modules/perdure/dist/cli/main.js");
   const perdure = (...args: string[]): Promise<string> => run(place, node, main, ...args);
@@ -142,7 +142,7 @@ async function commands(place: string, node: string): Promise<string | undefined
     workers.kill("SIGTERM");
   }
   const [code] = await left;
-  if (code !== 0) return `the workers left with ${code}`;
+  if (code !== 0) return `the workers exited with ${code}`;
   const listed = await perdure("list", "--json");
   return listed.includes('"hello"') ? undefined : `list printed ${listed}`;
 }

@@ -1,7 +1,7 @@
-// Types that declarations infer from a schema (`v.InferOutput<typeof instance>`), written out as what they come to, so that
-// a user's compiler reads neither the schemas nor the library they are made with.
-//   WO1. Only references to the library's inference are replaced; every other character stays.
-//   WO2. An import of which no name is left goes.
+// Spells out types that declarations infer from a schema (`v.InferOutput<typeof instance>`), so that a user's compiler
+// reads neither the schemas nor the schema library.
+//   - written-out.1: Only references to the library's inference are replaced; every other character stays.
+//   - written-out.2: An import without a remaining name is removed.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import ts from "typescript";
@@ -18,7 +18,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Rewrites those of the declaration files that infer anything. */
+/** Rewrites the declaration files that infer types. */
 export function writeOutInferred(paths: readonly string[]): void {
   const inferring = paths.filter((path) => readFileSync(path, "utf8").includes("v.Infer"));
   const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ESNext, strict: true };
@@ -31,7 +31,7 @@ export function writeOutInferred(paths: readonly string[]): void {
   }
 }
 
-/** WO1 */
+/** written-out.1 */
 function inferences(file: ts.SourceFile, checker: ts.TypeChecker): Edit[] {
   const printer = ts.createPrinter({ removeComments: true });
   const edits: Edit[] = [];
@@ -41,7 +41,7 @@ function inferences(file: ts.SourceFile, checker: ts.TypeChecker): Edit[] {
     }
     const type = checker.typeToTypeNode(checker.getTypeFromTypeNode(node), file, FORM);
     if (type === undefined || type.kind === ts.SyntaxKind.AnyKeyword) {
-      throw new Error(`${file.fileName}: ${node.getText(file)} cannot be written out`);
+      throw new Error(`${file.fileName}: ${node.getText(file)} cannot be spelled out`);
     }
     ts.setEmitFlags(type, ts.EmitFlags.SingleLine);
     const text = printer.printNode(ts.EmitHint.Unspecified, type, file);
@@ -51,7 +51,7 @@ function inferences(file: ts.SourceFile, checker: ts.TypeChecker): Edit[] {
   return edits;
 }
 
-/** WO2 */
+/** written-out.2 */
 function idleImports(path: string, text: string): Edit[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true);
   const used = new Set<string>();

@@ -11,7 +11,7 @@ export interface BuiltSite {
   /** Addresses of the pages, relative to the site's root. */
   readonly pages: readonly string[];
   readonly contents: readonly Section[];
-  /** Links that lead nowhere, pages that no list names. Empty: all is well. */
+  /** Broken links, and pages that no list names. Empty if there is no problem. */
   readonly problems: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export async function buildSite(root: string, folder: string): Promise<BuiltSite
   };
 }
 
-/** Each page right in docs/ stands in the contents, once. */
+/** Each page directly in docs/ must be listed in the contents once. */
 function unlisted(pages: readonly SourcePage[], contents: readonly Section[]): string[] {
   const listed = contents.flatMap(({ entries }) => entries.map(({ link }) => `docs/${link}`));
   const twice = listed.filter((path, index) => listed.indexOf(path) !== index);

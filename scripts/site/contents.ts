@@ -1,5 +1,5 @@
 // The table of contents, read from docs/README.md: sections, and a line for each page. The site's navigation and
-// llms.txt are made from it, so that there is one list to keep.
+// llms.txt are generated from it, so that there is only one list to maintain.
 
 import { posix } from "node:path";
 import { repositoryPath } from "./repository.ts";
@@ -7,7 +7,7 @@ import { repositoryPath } from "./repository.ts";
 export interface Entry {
   /** Relative to docs/. */
   readonly link: string;
-  /** As it stands there: relative to docs/, or an address if the page is not in the package. */
+  /** The link as written: relative to docs/, or an address if the page is not in the package. */
   readonly href: string;
   readonly title: string;
   readonly about: string;
@@ -33,7 +33,7 @@ export function readContents(page: string): Section[] {
   return sections.filter(({ entries }) => entries.length > 0);
 }
 
-/** llms.txt: what there is to read, for programs that read. Links lead into the package, else to the repository. */
+/** llms.txt: the list of pages, for programs. Links lead into the package, otherwise to the repository. */
 export function llmsText(sections: readonly Section[]): string {
   const parts = sections.map(({ title, entries }) => {
     const rows = entries.map(({ title, link, href, about }) => {

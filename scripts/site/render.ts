@@ -1,5 +1,5 @@
 // Markdown to HTML: headings with GitHub's anchors, highlighted code, diagrams, and links that lead to pages.
-//   R1. A link inside the project leads to a page of the site. One that cannot is a problem with its page's name.
+//   - A link inside the project leads to a page of the site. A link without a target page is reported with its page.
 
 import { repositoryPath } from "./repository.ts";
 import { extname, posix } from "node:path";
@@ -20,9 +20,9 @@ export interface Rendered {
 
 const LANGUAGES = ["typescript", "javascript", "shellscript", "json", "sql", "html", "yaml"];
 const THEMES = { light: "github-light", dark: "github-dark" } as const;
-/** Where a link leads that is no page: nowhere within the site. */
+/** The target of a link without a page: it leads nowhere within the site. */
 const EXTERNAL = /^[a-z]+:/i;
-/** Folders whose files go into the site as they are. */
+/** Folders whose files are copied into the site unchanged. */
 export const COPIED = ["docs/images", "docs/grafana"];
 
 export class Renderer {
@@ -55,7 +55,7 @@ export class Renderer {
     const headings: Heading[] = [];
     const slugs = new Slugs();
     const markdown = new MarkdownIt({
-      html: true, // comments that tests read
+      html: true, // for comments that tests read
       highlight: (code, language) => this.#block(page, code, language),
     });
     const { rules } = markdown.renderer;
@@ -119,15 +119,18 @@ export class Renderer {
     }
     const path = inDocs(page, target).replace(/\/$/, "");
     const url = this.#urls.get(path) ?? this.#urls.get(`${path}/README.md`);
+    // A repository file without a page on the site keeps its address; test/project/package.test.ts checks that it
+    // exists.
+    if (url === undefined && repositoryPath(address) !== null) return address;
     if (url === undefined) {
-      this.problems.push(`${page.path}: ${href} leads to no page`);
+      this.problems.push(`${page.path}: ${href} does not lead to a page`);
       return href;
     }
     return `${posix.relative(posix.dirname(page.url), url)}${hash}`;
   }
 }
 
-/** An address of the repository, as a reference relative to the page; anything else as it is. */
+/** An address in the repository becomes a reference relative to the page; anything else stays unchanged. */
 function localReference(page: SourcePage, address: string): string {
   const path = repositoryPath(address);
   return path === null ? address : posix.relative(posix.dirname(page.path), path);

@@ -1,5 +1,5 @@
-// Addresses of the repository. Pages of the package link by address to files that are not packed; within the site and
-// the tests such an address stands for the file.
+// Addresses of the repository. Pages of the package link by address to files that are not packed; in the site and the
+// tests such an address stands for the file.
 
 import manifest from "../../package.json" with { type: "json" };
 
@@ -8,12 +8,12 @@ const FILE = new RegExp(
   `^${REPOSITORY.replaceAll(".", "\\.")}/(?:blob|tree|raw)/main/(?<path>.+)$`,
 );
 
-/** The path, from the project's root, of the file that an address names; null: it is not in the repository. */
+/** The file that an address names, as a path from the project's root; null if it is not in the repository. */
 export function repositoryPath(address: string): string | null {
   return FILE.exec(address)?.groups?.["path"] ?? null;
 }
 
-/** The address of a file or folder; pictures have one of their own, which shows them. */
+/** The address of a file or folder; images have a raw address that displays them. */
 export function repositoryAddress(path: string): string {
   const isPicture = path.endsWith(".webp");
   const view = isPicture ? "raw" : /\.\w+$/.test(path) ? "blob" : "tree";

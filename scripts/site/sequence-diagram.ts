@@ -1,7 +1,7 @@
-// Draws the part of Mermaid's sequence diagrams that our pages use, as an SVG that follows the page's colours, so
-// that the site needs no library and no host to show them.
-//   Known: `participant A as Name`, `A->>B: text`, `A-->>B: text`, `Note over A,B: text`, `<br/>` in texts.
-//   Anything else is an error: a diagram is shown whole or not at all.
+// Draws the part of Mermaid's sequence diagrams that our pages use, as an SVG with the page's colours, so that the site
+// needs no library and no external host.
+//   Supported: `participant A as Name`, `A->>B: text`, `A-->>B: text`, `Note over A,B: text`, `<br/>` in texts.
+//   Anything else is an error: a diagram is shown completely or not at all.
 
 interface Actor {
   readonly id: string;

@@ -1,6 +1,6 @@
-// Which files of the project are pages of the site, and under which address.
-//   S1. Every Markdown file that a reader is led to is a page; so are the programs of examples, as highlighted code.
-//   S2. Addresses are relative, so that the site works from any folder, and from a disk.
+// The files of the project that are pages of the site, and their addresses.
+//   - Every Markdown file that a page links to is a page; so are the programs of examples, as highlighted code.
+//   - Addresses are relative, so that the site works from any folder, and from a disk.
 
 import { globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -43,7 +43,7 @@ export function readPages(root: string): SourcePage[] {
   return [...pages, decisions(pages)];
 }
 
-/** `docs/a.md` is `a.html`: readers come for the docs, the rest is beside them. */
+/** `docs/a.md` becomes `a.html`: the docs are at the top level, everything else is below it. */
 function urlOf(path: string): string {
   if (path === "README.md") return "index.html";
   if (path === "docs/README.md") return "contents.html";
@@ -53,7 +53,7 @@ function urlOf(path: string): string {
     : `${place.replace(/\.md$/, "").toLowerCase()}.html`;
 }
 
-/** docs/decisions/ has no page of its own in the repository, where its listing is one. */
+/** docs/decisions/ has no index page in the repository, where the folder listing is enough. */
 function decisions(pages: readonly SourcePage[]): SourcePage {
   const rows = pages
     .filter(({ path }) => path.startsWith("docs/decisions/"))
@@ -62,7 +62,7 @@ function decisions(pages: readonly SourcePage[]): SourcePage {
     path: "docs/decisions/README.md",
     url: "decisions/index.html",
     kind: "markdown",
-    text: `# Decisions\n\nWhat we argued about, and how it ended.\n\n${rows.join("\n")}\n`,
+    text: `# Decisions\n\nWhat we discussed, and what we decided.\n\n${rows.join("\n")}\n`,
   };
 }
 

@@ -1,5 +1,5 @@
-// The frame of every page: navigation on the left, the page, what is on it on the right. No script is needed to read;
-// one small one switches between light and dark.
+// The frame of every page: navigation on the left, the page, and its headings on the right. Reading needs no script; a
+// small one switches between light and dark.
 
 import { posix } from "node:path";
 import type { Section } from "./contents.ts";
@@ -7,7 +7,7 @@ import type { Rendered } from "./render.ts";
 
 export interface Frame {
   readonly title: string;
-  /** The page's own address, relative to the site's root. */
+  /** The address of the page, relative to the site's root. */
   readonly url: string;
   readonly sections: readonly NavigationSection[];
   readonly page: Rendered;

@@ -1,4 +1,4 @@
-// Light or dark: what the system says, until the reader says otherwise. Folds the navigation on small screens.
+// Light or dark: follows the system until the reader chooses. Folds the navigation on small screens.
 
 const root = document.documentElement;
 const kept = localStorage.getItem("theme");

@@ -1,6 +1,6 @@
-// What every command is given: the two screens, the input, the environment.
+// The environment of a command: its two output streams, standard input, environment variables and directory.
 
-import { Screen } from "./screen.ts";
+import { Screen } from "./text/screen.ts";
 
 export interface Cli {
   /** Results. */

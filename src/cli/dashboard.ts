@@ -1,10 +1,11 @@
-// The dashboard on a port of this machine, for `ui` and `dev`.
+// Starts the dashboard on a port of this machine, for `perdure ui` and `perdure dev`.
 
 import { spawn } from "node:child_process";
 import type { Client } from "../client/client.ts";
-import type { LogSink } from "../core/log.ts";
+import type { LogSink } from "../core/telemetry/log.ts";
+import { defined } from "../core/values/defined.ts";
 import { serve, tokensFromFile, type Listening } from "../server/index.ts";
-import type { DashboardOptions } from "./dashboard-options.ts";
+import type { DashboardOptions } from "./options/dashboard-options.ts";
 import { CliError } from "./exit-codes.ts";
 
 export async function startDashboard(
@@ -16,31 +17,30 @@ export async function startDashboard(
   try {
     return await serve(client, {
       log,
-      ...(port === undefined ? {} : { port }),
-      ...(host === undefined ? {} : { host }),
+      ...defined({ port, host }),
       ...(readOnly === true ? { readOnly } : {}),
       ...(tokens === undefined ? {} : { tokens: tokensFromFile(tokens) }),
-      ...(allowHost === undefined ? {} : { hosts: allowHost }),
-      ...(basePath === undefined ? {} : { basePath }),
+      ...defined({ hosts: allowHost, basePath }),
     });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code !== "EADDRINUSE") throw error;
     throw new CliError(
       "USAGE",
-      "The port is taken: give another with --port, or 0 for a free one.",
+      "The port is already in use. Choose another one with --port; --port 0 picks a free port.",
     );
   }
 }
 
-/** With the token behind the #, which browsers keep to themselves. */
+/** The address with the token in its fragment (#). Browsers do not send the fragment to any server. */
 export function addressWithToken({ url, token }: Listening): string {
   return token === undefined ? url : `${url}/#token=${token}`;
 }
 
 /**
- * Asks the desktop to show it. Without a desktop nothing happens: the address has been printed. The address is an argument
- * of a process, which every user of the machine can read; so it holds a code that works once, not the token.
+ * Opens the dashboard in the user's browser. Does nothing without a desktop; the command has printed the
+ * address. Every user of the machine can read the arguments of a process. The address therefore carries a
+ * single-use login code, not the token.
  */
 export function openBrowser({ url, server }: Listening, env: NodeJS.ProcessEnv): void {
   const hasDesktop = env["DISPLAY"] !== undefined || env["WAYLAND_DISPLAY"] !== undefined;
@@ -54,6 +54,6 @@ export function openBrowser({ url, server }: Listening, env: NodeJS.ProcessEnv):
         ? ["rundll32", "url.dll,FileProtocolHandler", address]
         : ["xdg-open", address];
   const opener = spawn(command ?? "", args, { stdio: "ignore", detached: true });
-  opener.once("error", () => undefined); // there is no such program
+  opener.once("error", () => undefined); // the program is not installed
   opener.unref();
 }

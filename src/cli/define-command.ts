@@ -1,6 +1,7 @@
-// A command: its name, its options, its examples, and what it does.
-//   DC1. Every command takes `--json`, `--store`, `--config` and `--no-config`, and shows examples in its help.
-//   DC2. What an action returns is the exit code.
+// Defines a command: its name, options, examples and action.
+//   - Every command accepts `--json`, and its help shows examples. A command that uses a store also accepts
+//        `--store`, `--config` and `--no-config`.
+//   - An action returns the exit code of the command.
 
 import type { Command } from "commander";
 import type { Cli } from "./cli.ts";
@@ -9,7 +10,7 @@ import type { ExitCode } from "./exit-codes.ts";
 export interface CommonOptions {
   readonly json?: true;
   readonly store?: string;
-  /** A path; false: none is looked for. */
+  /** The path of the config file. False: the command does not look for a config file. */
   readonly config?: string | false;
 }
 
@@ -17,32 +18,32 @@ export interface CommandHelp {
   /** `name <required> [optional] [many...]`. */
   readonly usage: string;
   readonly summary: string;
-  /** More than the summary, where that is not enough. */
+  /** The text of the command's own help. Default: the summary. */
   readonly description?: string;
-  /** What to type, and what that does. */
+  /** Command lines and what they do. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
-  /** Whether it is about a store. Default true. */
+  /** Whether the command uses a store. Default true. */
   readonly hasStore?: boolean;
 }
 
-/** An action's view of its command line. */
+/** One call of a command: its arguments and options. */
 export interface Call<Options> {
   readonly cli: Cli;
-  /** What is no option, in order. */
+  /** The positional arguments, in order. */
   readonly args: readonly string[];
   readonly options: Options & CommonOptions;
 }
 export type Action<Options> = (call: Call<Options>) => Promise<ExitCode>;
 
-/** Where an action's exit code goes. */
-export interface Ending {
+/** Receives the exit code of the action that ran. */
+export interface ExitResult {
   code: ExitCode;
 }
 
 export interface Program {
   readonly commander: Command;
   readonly cli: Cli;
-  readonly ending: Ending;
+  readonly exit: ExitResult;
 }
 
 export function defineCommand<Options>(
@@ -50,26 +51,26 @@ export function defineCommand<Options>(
   help: CommandHelp,
   action: Action<Options>,
 ): Command {
-  const { commander, cli, ending } = program;
+  const { commander, cli, exit } = program;
   const { usage, summary, description = summary, examples, hasStore = true } = help;
   const command = commander.command(usage).summary(summary).description(description);
-  command.option("--json", "print JSON in place of text");
+  command.option("--json", "print JSON instead of text");
   if (hasStore) {
     command
-      .option("--store <address>", "the store, such as sqlite:./orders.db (or PERDURE_STORE)")
-      .option("--config <file>", "the config file, in place of the nearest perdure.config.ts")
-      .option("--no-config", "look for no config file");
+      .option("--store <address>", "the store, such as sqlite:./orders.db (or set PERDURE_STORE)")
+      .option("--config <file>", "the config file; default: the nearest perdure.config.ts")
+      .option("--no-config", "ignore config files");
   }
   const width = Math.max(...examples.map(([line]) => line.length));
   const shown = examples.map(([line, meaning]) => `  $ ${line.padEnd(width)}  ${meaning}`);
   command.addHelpText("after", `\nExamples:\n${shown.join("\n")}`);
   command.action(async () => {
     const options = command.opts<Options & CommonOptions>();
-    // Commander says true where no config was named and none was forbidden.
+    // Commander sets config to true if neither --config nor --no-config was given.
     const { config, ...rest } = options;
     const given = typeof config === "string" || config === false ? { config } : {};
     const call = { cli, args: command.args, options: { ...rest, ...given } };
-    ending.code = await action(call as Call<Options>);
+    exit.code = await action(call as Call<Options>);
   });
   return command;
 }

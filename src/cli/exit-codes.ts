@@ -1,24 +1,24 @@
-// Exit codes: what a script learns from how a command ended. docs/cli.md is tested against this table.
-//   EX1. A code keeps its meaning; new ones are added at the end.
+// Exit codes: they tell a script how a command ended. A test compares docs/cli.md with this table.
+//   - A code never changes its meaning. New codes get new numbers.
 
-import type { ErrorCode } from "../core/errors.ts";
-import { isPerdureError } from "../core/errors.ts";
+import type { ErrorCode } from "../core/errors/errors.ts";
+import { isPerdureError } from "../core/errors/errors.ts";
 
 export const EXIT_CODES = {
-  0: "It did what it was asked to.",
-  1: "Something went wrong that no other code names.",
-  2: "The command line, an input or the config is wrong; nothing was done.",
-  3: "There is no such instance, execution or key.",
-  4: "The instance, file or store is in no state for it: it exists, runs, has ended or moved already.",
-  5: "The store cannot be opened, or does not answer.",
-  6: "The instance that was waited for failed, was cancelled or terminated.",
-  7: "The time that was given was over.",
-  8: "`backup`, `check`, `doctor` or `migrate` found something.",
-  9: "A question was answered with no, or nobody was there to answer it.",
-  10: "Of several instances some were done and some refused.",
-  11: "The instance that was waited for is blocked, or no running worker can run it.",
+  0: "The command succeeded.",
+  1: "Any error without a specific exit code.",
+  2: "The command line, an input or the config is invalid; nothing was changed.",
+  3: "The instance, execution or key does not exist.",
+  4: "The instance, file or store is in the wrong state: it already exists, is running, has ended or was moved.",
+  5: "The store cannot be opened, or does not respond.",
+  6: "The command waited for an instance that failed, or was cancelled or terminated.",
+  7: "The timeout expired.",
+  8: "`backup`, `check`, `doctor` or `migrate` found a problem.",
+  9: "The user did not confirm, or there was no terminal to ask on.",
+  10: "Some of the selected instances were changed; others were refused.",
+  11: "The command waited for an instance that is blocked, or that no running worker can execute.",
   130: "Interrupted by Ctrl+C.",
-  143: "Ended by SIGTERM.",
+  143: "Terminated by SIGTERM.",
 } as const;
 
 export type ExitCode = keyof typeof EXIT_CODES;
@@ -49,7 +49,7 @@ const OF_CODE: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   UNCLAIMED: 11,
 };
 
-/** Codes of the command line's own errors, beside those of the library. */
+/** Codes of errors that only the command line raises. The library's codes are in `ErrorCode`. */
 export type CliErrorCode =
   | "USAGE"
   | "CONFIG_INVALID"
@@ -71,7 +71,7 @@ const OF_OWN_CODE: Readonly<Record<CliErrorCode, ExitCode>> = {
   FILE_UNWRITABLE: 1,
 };
 
-/** Told to the user as it is, without a stack. */
+/** An error of the command line. The program prints its message without a stack. */
 export class CliError extends Error {
   readonly code: CliErrorCode;
 

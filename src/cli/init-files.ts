@@ -1,19 +1,20 @@
-// The files that `perdure init` writes: a config, a first orchestration, and compiler options that fit what Node runs.
+// The files that `perdure init` writes: a config, a first orchestration, and a tsconfig.json for Node's type
+// stripping.
 
 export interface InitFile {
   readonly path: string;
   readonly text: string;
-  /** A file of the project that may be there already, and then stays as it is. */
+  /** The project may already have this file. `perdure init` does not change an existing one. */
   readonly isShared?: true;
 }
 
 export interface InitChoices {
   readonly store: string;
-  /** Of the files: ts, mts or mjs. */
+  /** The extension of the written files. */
   readonly extension: "ts" | "mts" | "mjs";
 }
 
-/** What Node's type stripping needs: imports that name their file, and only syntax that can be erased. */
+/** The options that Node's type stripping needs: imports with file extensions, and erasable syntax only. */
 export const COMPILER_OPTIONS = {
   target: "esnext",
   module: "nodenext",
@@ -37,7 +38,7 @@ export function initFiles({ store, extension }: InitChoices): readonly InitFile[
 }
 
 function configText(store: string, extension: string): string {
-  return `// What the \`perdure\` command works with: the store, and the code that runs on it.
+  return `// Configures the \`perdure\` command: the store, and the code that runs on it.
 
 import { defineConfig } from "perdure";
 import * as hello from "./orchestrations/hello.${extension}";
@@ -58,15 +59,15 @@ import { event, orchestration } from "perdure";
 
 export const answer = event${eventType}("answer");
 
-/** It waits through ctx alone, and continues after every crash where it stopped. */
+/** It waits only through ctx. After a crash it continues where it stopped. */
 export const hello = orchestration("hello", async (ctx, name${ofText}) => {
-  // A step does the work. Its result is recorded, so a step that completed does not run again.
+  // A step does the work. Perdure records its result, so a completed step does not run again.
   const greeting = await ctx.step("greet", async () => {
     console.log(\`greeting \${name}\`);
     return \`Hello, \${name}!\`;
   });
-  const first = await ctx.race({ answer: ctx.event(answer), silence: ctx.sleep("1h") });
-  return { greeting, answer: first.key === "answer" ? first.value : null };
+  // The answer, or null after an hour.
+  return { greeting, answer: await ctx.waitFor(answer, { timeout: "1h" }) };
 });
 `;
 }

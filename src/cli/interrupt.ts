@@ -1,10 +1,11 @@
-// Interruption: SIGINT and SIGTERM as something that a command can wait for.
-//   IN1. Whoever takes signals ends by itself soon after the first; a second one ends the process at once.
-//   IN2. A process that a parent of ours looks after leaves Ctrl+C to it: a terminal sends that to both.
+// Interruption: turns SIGINT and SIGTERM into an AbortSignal and a promise that a command can wait for.
+//   - After the first signal the command must end by itself. A second signal ends the process at once.
+//   - A supervised process ignores SIGINT. A terminal sends Ctrl+C to the parent and to the child; the parent
+//        then stops its children with SIGTERM.
 
 import type { ExitCode } from "./exit-codes.ts";
 
-/** Set in a process that a parent of ours looks after. */
+/** The environment variable that a supervising `perdure` process sets for its worker processes. */
 export const SUPERVISED = "PERDURE_SUPERVISED";
 
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitCode>;
@@ -16,8 +17,8 @@ export class Interruption implements Disposable {
   #code: ExitCode | undefined;
 
   constructor() {
-    const names = Object.keys(CODES) as Signal[]; // its own keys, which are signals
-    this.#listeners = names.map((name) => [name, () => this.#take(name)] as const);
+    const names = Object.keys(CODES) as Signal[]; // the keys of CODES are signal names
+    this.#listeners = names.map((name) => [name, () => this.#handle(name)] as const);
     for (const [name, listener] of this.#listeners) process.on(name, listener);
   }
 
@@ -26,13 +27,13 @@ export class Interruption implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Of a command that a signal has ended; undefined: none came. */
+  /** The exit code for the first signal. Undefined: no signal has arrived. */
   get code(): ExitCode | undefined {
     return this.#code;
   }
 
-  /** Resolves with the first signal. */
-  get came(): Promise<void> {
+  /** Resolves when the first signal arrives. */
+  get received(): Promise<void> {
     return new Promise((resolve) => {
       if (this.signal.aborted) resolve();
       else this.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -43,7 +44,7 @@ export class Interruption implements Disposable {
     for (const [name, listener] of this.#listeners) process.off(name, listener);
   }
 
-  #take(name: Signal): void {
+  #handle(name: Signal): void {
     if (name === "SIGINT" && process.env[SUPERVISED] !== undefined) return;
     if (this.#code !== undefined) process.exit(CODES[name]);
     this.#code = CODES[name];

@@ -1,7 +1,7 @@
-// Where the `perdure` command is, for those who start it again in another process.
+// The path of the `perdure` entry file. Commands that start worker processes pass it to child_process.fork.
 
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-// The sources run as they are (.ts), the package as built (.js); the command lies beside this file in both.
+// The extension is .ts in the repository and .js in the built package. Both hold main next to this file.
 export const MAIN = fileURLToPath(new URL(`./main${extname(import.meta.url)}`, import.meta.url));

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // The `perdure` command. In the repository: node src/cli/main.ts
-//   MA1. A reader who has seen enough (`| head`) ends the command quietly.
-//   MA2. The process ends with the command, whatever a config's modules have left open.
-//   MA3. The rest is loaded by import(), behind the cache of compiled code: that is most of a short command's time.
+//   - If the reader of a pipe closes it (`| head`), the command ends without an error.
+//   - The process exits when the command ends, even if a module of the config left a handle open.
+//   - The other modules are loaded with import() after the compile cache is on. Loading them takes most of
+//        the time of a short command.
 
 import { enableCompileCache } from "node:module";
 
 enableCompileCache();
-// A config may be compiled code: its errors and source lines are told by the source.
+// A config may be compiled code. Source maps make its errors show positions in the original source.
 process.setSourceMapsEnabled(true);
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {

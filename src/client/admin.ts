@@ -1,16 +1,18 @@
-// Administration from a client: listing, counting, deleting, pruning, who is there.
+// Administration from a client: lists, counts, deletes and prunes instances, and lists the live runtimes.
 
-import { registeredWork, type RegisteredWork } from "../core/claimable.ts";
-import { parseDuration, type Duration } from "../core/duration.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
+import { registeredWork, type RegisteredWork } from "../core/define/work-matching.ts";
+import { parseDuration, type Duration } from "../core/time/duration.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkChoice, checkMembers, checkInteger, type Members } from "../core/checks.ts";
+import { showValue } from "../core/ids/ids.ts";
 import {
   isTerminalStatus,
   type FoundInstance,
   type FoundPage,
   type Removed,
 } from "../core/provider/index.ts";
-import { instanceSummary, type InstanceSummary } from "./instance-info.ts";
+import { defined } from "../core/values/defined.ts";
+import { instanceSummary, type InstanceSummary } from "./inspect/instance-info.ts";
 import { storeFilter, type ListFilter } from "./list-filter.ts";
 import { notFound, type Store } from "./store.ts";
 
@@ -18,7 +20,7 @@ const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
 const BULK_DEFAULT = 1_000;
 
-/** Which page of a list, and in which order. */
+/** The page of a list and its order. */
 export interface ListOptions {
   readonly cursor?: string;
   /** 1 to 1,000. Default 100. */
@@ -28,14 +30,14 @@ export interface ListOptions {
 /** One page of a list. */
 export interface InstanceList {
   readonly items: readonly InstanceSummary[];
-  /** Give it to the next call; undefined: there is no more. */
+  /** Pass it to the next call. Undefined: this is the last page. */
   readonly cursor: string | undefined;
 }
-/** Which old executions go; without either member, all but the newest. */
+/** Selects the old executions to remove. Without options: all but the newest. */
 export interface PruneOptions {
-  /** How many of the newest executions stay, the current one included. */
+  /** How many of the newest executions to keep, the current one included. */
   readonly keepLast?: number;
-  /** Only executions that ended longer ago than this, or before that moment. */
+  /** Only executions that ended longer ago than this duration, or before this date. */
   readonly completedBefore?: Date | Duration;
 }
 export type PruneManyOptions = PruneOptions & { readonly limit?: number };
@@ -53,7 +55,8 @@ export async function listInstances(
   const { limit = PAGE_DEFAULT, order = "newest", cursor = null } = options;
   checkChoice(order, ["newest", "oldest"], "order");
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
-    throw new PerdureError("INVALID_ARGUMENT", `limit is from 1 to ${PAGE_MAX}, not ${limit}.`);
+    const message = `limit must be a whole number from 1 to ${PAGE_MAX}; got ${showValue(limit)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
   }
   const request = { filter: storeFilter(filter), order, limit, cursor };
   const page = await store.read((provider) => provider.listInstances(request));
@@ -74,7 +77,10 @@ export async function deleteInstance(store: Store, id: string, force: boolean): 
   return { instances, executions, events, messages };
 }
 
-/** Only what has ended; a tree that became live meanwhile is passed over. */
+/**
+ * Deletes ended instances only. Skips an instance that was restarted, or whose tree became live, after the
+ * search.
+ */
 export async function deleteMany(
   store: Store,
   filter: ListFilter,
@@ -117,19 +123,19 @@ export async function pruneMany(
   return total;
 }
 
-/** A runtime, as clients see it. */
+/** One live runtime. */
 export interface RuntimeInfo {
   readonly id: string;
   readonly nodeId: string;
   readonly hostname: string;
   readonly pid: number | undefined;
-  /** Undefined when another version of the library wrote it and it cannot be read. */
+  /** Undefined: another version of the library wrote the record, and this version cannot read it. */
   readonly registered: RegisteredWork | undefined;
-  /** Instances and tasks that it holds. */
+  /** How many instances and tasks the runtime has leased. */
   readonly load: { readonly instances: number; readonly tasks: number };
   readonly startedAt: Date;
   readonly lastBeatAt: Date;
-  /** What was running when it stopped giving signs of life. */
+  /** Code that was running when the runtime's heartbeats stopped. */
   readonly note: string | undefined;
 }
 
@@ -163,13 +169,13 @@ function add(a: Removed, b: Removed): Removed {
   };
 }
 
-/** Matching instances, oldest first, read page by page. */
+/** The instances that match, oldest first. Reads one page at a time. */
 export async function* findInstances(
   store: Store,
   filter: ListFilter,
   limit = Infinity,
 ): AsyncGenerator<FoundInstance, void, undefined> {
-  if (limit !== Infinity) checkWhole(limit, 1, "limit");
+  if (limit !== Infinity) checkInteger(limit, 1, "limit");
   const wanted = { filter: storeFilter(filter), order: "oldest" } as const;
   let left = limit;
   let cursor: string | null = null;
@@ -188,9 +194,9 @@ function storePrune(
 ): { keepLast?: number; completedBefore?: number } {
   checkMembers(options, PRUNE_OPTIONS, "client.prune");
   const { keepLast, completedBefore } = options;
-  checkWhole(keepLast, 1, "keepLast");
+  checkInteger(keepLast, 1, "keepLast");
   return {
-    ...(keepLast === undefined ? {} : { keepLast }),
+    ...defined({ keepLast }),
     ...(completedBefore === undefined
       ? {}
       : {

@@ -1,76 +1,128 @@
-// Waiting for an instance to change: pushed by the provider's news, with a slow look as the safety net.
-//   CH1. A wait that began before the change is woken by it; nothing polls while there is news.
-//   CH2. With nobody waiting nothing is subscribed and no timer runs.
-//   CH3. The slow look costs a thousand reads a second at most, however many wait.
+// Change notifications for instances: the provider notifies, and a slow timer covers lost notifications.
+//   - A change wakes every watcher that subscribed before it.
+//   - Without watchers there is no subscription and no timer.
+//   - changes.1: The timer wakes every watcher once per second, and each woken watcher reads the store.
+//        It wakes at most WOKEN_MAX watched instances at a time, those that were not woken for the longest
+//        time first. So it causes at most 1,000 reads per second.
+//   - changes.2: Instances that this process has just started are remembered as unchanged until the first
+//        notification about them, at most UNCHANGED_MAX. They need no timer.
 
-import type { Environment, TimerHandle } from "../core/environment.ts";
+import type { Environment, TimerHandle } from "../core/time/environment.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 
-/** Of each who waits; and with thousands of them, one millisecond for each (CH3). */
-const SAFETY_MS = 1_000;
+/** The interval of the timer (changes.1). */
+const SAFETY_INTERVAL_MS = 1_000;
+const WOKEN_MAX = 1_000;
 
+/** How many instances are remembered as unchanged (I12). */
+const UNCHANGED_MAX = 1_000;
+
+type Notifier = Pick<Provider, "environment" | "subscribe">;
+
+/** One per provider, shared by all its clients. */
 export class Changes {
-  static readonly #all = new WeakMap<Provider, Changes>();
-  static of(provider: Provider): Changes {
+  static readonly #all = new WeakMap<Notifier, Changes>();
+  static of(provider: Notifier): Changes {
     let changes = this.#all.get(provider);
     if (changes === undefined) this.#all.set(provider, (changes = new Changes(provider)));
     return changes;
   }
 
-  readonly #provider: Provider;
+  readonly #provider: Notifier;
   readonly #environment: Environment;
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** By instance id. The first was not woken by the timer for the longest time (changes.1). */
+  readonly #watchers = new Map<string, Set<() => void>>();
+  /** Ids, in the order in which they were added (changes.2). */
+  readonly #unchanged = new Set<string>();
   #unsubscribe: (() => void) | null = null;
   #timer: TimerHandle | null = null;
 
-  private constructor(provider: Provider) {
+  private constructor(provider: Notifier) {
     this.#provider = provider;
     this.#environment = provider.environment;
   }
 
-  /** Calls `woken` once when the instance may have changed. Call the result to stop waiting. */
+  /** Calls `woken` whenever the instance may have changed. Call the returned function to unsubscribe. */
   watch(id: string, woken: () => void): () => void {
-    let watchers = this.#waiting.get(id);
-    if (watchers === undefined) this.#waiting.set(id, (watchers = new Set()));
+    let watchers = this.#watchers.get(id);
+    if (watchers === undefined) this.#watchers.set(id, (watchers = new Set()));
     watchers.add(woken);
     this.#begin();
     return () => {
-      const set = this.#waiting.get(id);
+      const set = this.#watchers.get(id);
       set?.delete(woken);
-      if (set?.size === 0) this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#end();
+      if (set?.size === 0) this.#watchers.delete(id);
+      if (this.#watchers.size === 0) this.#end();
     };
   }
 
+  /** Remembers that nothing has happened to the instance so far (changes.2). */
+  addUnchanged(id: string): void {
+    this.#subscribe();
+    this.#unchanged.add(id);
+    if (this.#unchanged.size <= UNCHANGED_MAX) return;
+    for (const oldest of this.#unchanged) {
+      this.#unchanged.delete(oldest);
+      break;
+    }
+  }
+
+  /** Whether the instance is still remembered as unchanged. It is forgotten with this call. */
+  takeUnchanged(id: string): boolean {
+    return this.#unchanged.delete(id);
+  }
+
+  #subscribe(): void {
+    this.#unsubscribe ??= this.#provider.subscribe((news) => this.#onNotification(news));
+  }
+
   #begin(): void {
-    this.#unsubscribe ??= this.#provider.subscribe((news) => this.#hear(news));
-    const delayMs = Math.max(SAFETY_MS, this.#waiting.size);
-    this.#timer ??= this.#environment.setTimer(delayMs, () => {
+    this.#subscribe();
+    this.#timer ??= this.#environment.setTimer(SAFETY_INTERVAL_MS, () => {
       this.#timer = null;
-      this.#wakeAll();
-      if (this.#waiting.size > 0) this.#begin();
+      this.#wakeLongest();
+      if (this.#watchers.size > 0) this.#begin();
     });
   }
 
   #end(): void {
-    this.#unsubscribe?.();
-    this.#unsubscribe = null;
     this.#timer?.cancel();
     this.#timer = null;
+    if (this.#unchanged.size > 0) return;
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
   }
 
-  #hear(news: News): void {
-    if (news.elsewhere) return this.#wakeAll();
-    for (const id of news.changed) this.#wake(id);
+  #onNotification(news: News): void {
+    if (news.elsewhere) {
+      this.#unchanged.clear();
+      return this.#wakeAll();
+    }
+    for (const id of news.changed) {
+      this.#unchanged.delete(id);
+      this.#wake(id);
+    }
     for (const id of news.progressed ?? []) this.#wake(id);
   }
 
+  /** changes.1 */
+  #wakeLongest(): void {
+    const longest = [...this.#watchers.keys()].slice(0, WOKEN_MAX);
+    for (const id of longest) {
+      const watchers = this.#watchers.get(id);
+      if (watchers === undefined) continue; // unsubscribed in the meantime
+      this.#watchers.delete(id);
+      this.#watchers.set(id, watchers);
+      this.#wake(id);
+    }
+  }
+
   #wakeAll(): void {
-    for (const id of [...this.#waiting.keys()]) this.#wake(id);
+    for (const id of [...this.#watchers.keys()]) this.#wake(id);
   }
 
   #wake(id: string): void {
-    for (const woken of [...(this.#waiting.get(id) ?? [])]) woken();
+    for (const woken of [...(this.#watchers.get(id) ?? [])]) woken();
   }
 }

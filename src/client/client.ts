@@ -1,18 +1,25 @@
-// The client: starts instances and hands out handles. It needs no registration: any process may use one.
-//   CL1. Bad input is refused with a code before anything is written.
-//   CL2. A call that returned is on disk (P1).
+// The client: starts instances, returns handles, and administers the store. It needs no registered code, so
+// any process may use one.
+//   - Invalid input raises an error with a code before anything is written.
+//   - When a call returns, its effect is durable (P1).
 
 import { hash } from "node:crypto";
-import { defaultCodec, type Codec } from "../core/codec.ts";
-import { checkPriority, type Orchestration } from "../core/definitions.ts";
-import { parseDuration, type Duration } from "../core/duration.ts";
-import type { Environment } from "../core/environment.ts";
-import { PerdureError } from "../core/errors.ts";
-import type { OrchestrationStarted } from "../core/history-events.ts";
-import { limitedCodec } from "../core/limited-codec.ts";
-import { resolveLimits, type Limits } from "../core/limits.ts";
-import { parseAttributes } from "../core/attributes.ts";
-import { parseInstanceId, parseInstanceReference, parseName, parseRequestId } from "../core/ids.ts";
+import { defaultCodec, type Codec } from "../core/values/codec.ts";
+import { checkPriority, type Orchestration } from "../core/define/definitions.ts";
+import { parseDuration, type Duration } from "../core/time/duration.ts";
+import type { Environment } from "../core/time/environment.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import type { OrchestrationStarted } from "../core/history/events.ts";
+import { limitedCodec } from "../core/values/limited-codec.ts";
+import { resolveLimits, type Limits } from "../core/values/limits.ts";
+import { parseAttributes } from "../core/define/attributes.ts";
+import {
+  parseInstanceId,
+  parseInstanceReference,
+  parseName,
+  parseRequestId,
+  showValue,
+} from "../core/ids/ids.ts";
 import type { ConflictPolicy, StartItem, StartResult } from "../core/provider/commit.ts";
 import type { Removed } from "../core/provider/admin.ts";
 import type { KeptMessage } from "../core/provider/messages.ts";
@@ -21,20 +28,20 @@ import {
   checkChoice,
   checkFlag,
   checkMembers,
-  checkWhole,
+  checkInteger,
   type Members,
-} from "../core/known-members.ts";
-import { quietTelemetry } from "../core/quiet-telemetry.ts";
-import { parseVersion } from "../core/semver.ts";
-import { validate } from "../core/standard-schema.ts";
-import type { Telemetry } from "../core/telemetry.ts";
+} from "../core/checks.ts";
+import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
+import { parseVersion } from "../core/ids/semver.ts";
+import { validate } from "../core/values/standard-schema.ts";
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type {
   InputHint,
   NotFunction,
   OrchestrationArguments,
   OrchestrationNodes,
   OrchestrationOutput,
-} from "../core/context-types.ts";
+} from "../core/context/types.ts";
 import {
   countInstances,
   deleteInstance,
@@ -51,59 +58,62 @@ import {
   type RuntimeInfo,
 } from "./admin.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
-import { ended } from "../core/endings.ts";
+import { terminated } from "../core/errors/built-in-failures.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";
-import { incompleteHistory, reaches } from "./history-part.ts";
-import { digestOf } from "./request-digest.ts";
+import { LocalStart } from "./waiting.ts";
+import { incompleteHistory } from "./inspect/history-part.ts";
+import { covers, WHOLE } from "./inspect/history-reader.ts";
+import { requestDigestOf } from "./request-digest.ts";
 import { keyReused, Store } from "./store.ts";
-import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./unclaimed.ts";
+import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./inspect/unclaimed.ts";
 
 const CONFLICT_POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as const;
 const DEFAULT_PRIORITY = 3;
 
-/** What `client.start` may be told about an instance. */
+/** Options of `client.start`. */
 export interface StartOptions {
-  /** Unique among instances; made up when not given, from the request id if there is one. */
+  /** Unique in the store. Default: derived from the request id if there is one, otherwise random. */
   readonly id?: string;
   readonly version?: string;
-  /** What happens when the id is taken. Default "fail". */
+  /** What happens when the id is in use. Default "fail". */
   readonly onConflict?: ConflictPolicy;
-  /** Begin after this time… */
+  /** Begin after this time. Not together with `at`. */
   readonly delay?: Duration;
-  /** …or at this moment. */
+  /** Begin at this time. Not together with `delay`. */
   readonly at?: Date;
-  /** 1 (first) to 5. Default 3. */
+  /** 1 (runs first) to 5 (runs last). Default 3. */
   readonly priority?: number;
   readonly attributes?: Readonly<Record<string, string>>;
-  /** Events that are in its mailbox from the first moment, in order. */
+  /** Events that the instance finds in its inbox when it begins, in this order. */
   readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
-  /** A repeated call with the same id returns the first one's outcome. */
+  /** Repeated calls with the same request id start one instance. */
   readonly requestId?: string;
-  /** What the request asks for, in any short form: the same request id with another digest is `KEY_REUSED`. */
+  /** A digest of the request. The same request id with a different digest raises `KEY_REUSED`. */
   readonly requestDigest?: string;
   /**
-   * A transaction of yours on the store's own database: the instance exists when you commit it. A `DatabaseSync` on
-   * SQLite; on PostgreSQL a client of `pg` or what an adapter makes (`fromDrizzle`, `fromKysely`, `fromPrisma`).
+   * Your transaction on the store's database: the instance exists when you commit. On SQLite a
+   * `DatabaseSync`; on PostgreSQL a client of `pg`, or the result of an adapter (`fromDrizzle`,
+   * `fromKysely`, `fromPrisma`).
    */
   readonly tx?: object;
 }
-/** Which past a fork copies, and its id. */
+/** Options of `client.fork`. */
 export interface ForkOptions {
-  /** The copy holds the events before this one. */
+  /** The copy contains the events before this sequence number. */
   readonly beforeSequence: number;
   readonly execution?: number;
   readonly id?: string;
 }
 
-/** What a client may be told when it is made. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** How values become text; the runtimes' own. */
+  /** Encodes values as text. Must be the codec of the runtimes on this store. */
   readonly codec?: Codec;
-  /** Who is told of starts; null and absent: nobody. */
+  /** Receives a span for every start. Null or absent: no telemetry. */
   readonly telemetry?: Telemetry | null;
-  /** `payloadBytesMax` bounds what is started with and raised. */
+  /** `payloadBytesMax` limits inputs and event data. */
   readonly limits?: Partial<Limits>;
 }
 
@@ -129,13 +139,13 @@ const CLIENT_OPTIONS: Members<ClientOptions> = { codec: true, telemetry: true, l
 const DELETE_OPTIONS = { force: true } as const;
 const BULK_OPTIONS = { limit: true } as const;
 
-declare module "../core/activity-context.ts" {
+declare module "../core/context/activity-context.ts" {
   interface LinkedTypes {
     readonly client: Client;
   }
 }
 
-/** Starts instances, finds them and administers the store. It needs no registration and no runtime. */
+/** Starts instances, finds them and administers the store. It needs no registered code and no runtime. */
 export class Client {
   readonly #store: Store;
   readonly #telemetry: Telemetry | null;
@@ -144,20 +154,20 @@ export class Client {
     checkMembers(options, CLIENT_OPTIONS, "a client");
     const limits = resolveLimits(options.limits);
     const { telemetry = null } = options;
-    this.#telemetry = telemetry === null ? null : quietTelemetry(telemetry);
+    this.#telemetry = telemetry === null ? null : safeTelemetry(telemetry);
     this.#store = new Store(provider, limitedCodec(options.codec ?? defaultCodec, limits));
   }
 
-  /** The store it works on. */
+  /** The store that the client uses. */
   get provider(): Provider {
     return this.#store.provider;
   }
-  /** How its values become text, within its limits. */
+  /** The client's codec, with the client's limits applied. */
   get codec(): Codec {
     return this.#store.codec;
   }
 
-  /** Starts an instance. When it returns, the instance is on disk and will run. */
+  /** Starts an instance. When the call returns, the instance is durable and will run. */
   async start<
     C extends Orchestration<never, unknown> | string,
     I extends NotFunction<I, InputHint>,
@@ -174,14 +184,15 @@ export class Client {
     if (result.kind === "refused") {
       const why =
         result.code === "INSTANCE_RUNNING"
-          ? "is still running; only an ended one is restarted"
-          : "exists already; choose another id or an onConflict policy";
+          ? "is still running; only an ended instance can be restarted"
+          : "already exists; choose another id or an onConflict policy";
       throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
     }
-    return new Handle(this.#store, item.id, expected);
+    const local = options.tx === undefined ? LocalStart.of(this.#store, item, result) : null;
+    return new Handle(this.#store, item.id, expected, local);
   }
 
-  /** Inside a span of the observer's, whose trace the instance then belongs to. */
+  /** Writes the start inside a telemetry span and records the span's trace as the instance's trace. */
   async #startObserved(item: StartItem, tx: object | undefined): Promise<StartResult> {
     const write = (written: StartItem): Promise<StartResult> =>
       tx === undefined
@@ -191,19 +202,19 @@ export class Client {
     const span = { orchestration: item.name, instanceId: item.id };
     return this.#telemetry.start(span, (traceParent) => {
       if (traceParent === undefined) return write(item);
-      const started = JSON.parse(item.started) as OrchestrationStarted; // written by #startItem
+      const started = JSON.parse(item.started) as OrchestrationStarted; // from #startItem
       return write({ ...item, started: JSON.stringify({ ...started, traceParent }) });
     });
   }
 
-  /** An instance that a start met must be of the same flow, whatever the policy says (semantics 27). */
+  /** Throws if the existing instance is of a different flow, whatever the policy (semantics 27). */
   async #checkExisting(id: string, expected: Expected): Promise<void> {
     if (expected?.hash === undefined) return;
     const record = await this.#store.read((provider) => provider.readInstance(id));
     if (record !== null) checkDefinition(record, expected);
   }
 
-  /** A handle of an instance that may or may not exist. */
+  /** Returns a handle without reading the store: the instance need not exist. */
   get<I, O, Nodes>(orchestration: Orchestration<I, O, Nodes>, id: string): Handle<O, Nodes>;
   get(id: string): Handle;
   get(first: Orchestration<never, unknown> | string, id?: string): Handle {
@@ -211,16 +222,16 @@ export class Client {
     return new Handle(this.#store, reference, typeof first === "string" ? null : first);
   }
 
-  /** Sends an event; with `ifMissing: "keep"` also to an instance that does not exist yet. */
+  /** Sends an event. With `ifMissing: "keep"` the instance need not exist yet. */
   async raise(id: string, event: string, data?: unknown, options?: RaiseOptions): Promise<void> {
     await this.get(id).raise(event, data, options);
   }
 
-  /** Instances that match, newest first unless said otherwise, a page at a time. */
+  /** One page of the instances that match. Default order: newest first. */
   async list(filter: ListFilter = {}, options: ListOptions = {}): Promise<InstanceList> {
     return listInstances(this.#store, filter, options);
   }
-  /** The ids of all instances that match, oldest first, read page by page. */
+  /** The ids of all instances that match, oldest first. Reads one page at a time. */
   async *ids(
     filter: ListFilter = {},
     options: { readonly limit?: number } = {},
@@ -232,13 +243,13 @@ export class Client {
     return countInstances(this.#store, filter);
   }
 
-  /** Deletes an ended instance with its children; `force` also what is live. */
+  /** Deletes an ended instance with its descendants. `force`: also running ones. */
   async delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
     checkMembers(options, DELETE_OPTIONS, "client.delete");
     checkFlag(options.force, "force");
     return deleteInstance(this.#store, parseInstanceReference(id), options.force ?? false);
   }
-  /** Deletes what has ended and matches; live instances and children of live ones are left alone. */
+  /** Deletes the ended instances that match. Skips running instances and children of running instances. */
   async deleteMany(
     filter: ListFilter,
     options: { readonly limit?: number } = {},
@@ -246,7 +257,7 @@ export class Client {
     checkMembers(options, BULK_OPTIONS, "client.deleteMany");
     return deleteMany(this.#store, filter, options.limit);
   }
-  /** Removes old executions; never the newest. */
+  /** Removes old executions of an instance, never the newest. */
   async prune(id: string, options: PruneOptions = {}): Promise<Removed> {
     return pruneInstance(this.#store, parseInstanceReference(id), options);
   }
@@ -254,16 +265,16 @@ export class Client {
     return pruneMany(this.#store, filter, options);
   }
 
-  /** A new instance with the past of another, up to an event. */
+  /** Creates a new instance with a copy of another instance's history up to a given event. */
   async fork(id: string, options: ForkOptions): Promise<Handle> {
     checkMembers(options, FORK_OPTIONS, "client.fork");
-    checkWhole(options.execution, 1, "execution");
+    checkInteger(options.execution, 1, "execution");
     const source = await this.#store.record(parseInstanceReference(id));
     const execution = options.execution ?? source.execution;
     const rows = await this.#store.read((provider) =>
       provider.readHistory({ key: source.key, execution }),
     );
-    if (!reaches(rows, 0)) throw incompleteHistory(source.id, execution);
+    if (!covers(rows, WHOLE, 0)) throw incompleteHistory(source.id, execution);
     this.#store.verifyRows(source, execution, rows);
     const { environment } = this.#store.provider;
     const target = {
@@ -274,20 +285,23 @@ export class Client {
     };
     const result = await this.#store.committer.submit(forkItem(source, rows, target));
     if (result.kind === "refused") {
-      throw new PerdureError(result.code, `Instance "${target.id}" exists already.`);
+      throw new PerdureError(
+        result.code,
+        `Instance "${target.id}" already exists; choose another id.`,
+      );
     }
     return new Handle(this.#store, target.id);
   }
 
-  /** Figures for the whole store. */
+  /** Counts for the whole store, and the work that no running worker accepts. */
   metrics(): Promise<Metrics> {
     return readMetrics(this.#store);
   }
-  /** What waits in the task queue, by activity, tags and priority, and what of it waits for nobody. */
+  /** The task queue by activity, tags and priority. `unclaimed`: why no running worker accepts the tasks. */
   queues(): Promise<readonly QueueInfo[]> {
     return readQueues(this.#store);
   }
-  /** Who is there, what they register, how much they hold and when they last gave a sign of life. */
+  /** The live runtimes: their registered code, their load and their last heartbeat. */
   runtimes(): Promise<readonly RuntimeInfo[]> {
     return listRuntimes(this.#store);
   }
@@ -298,10 +312,8 @@ export class Client {
     options: StartOptions,
   ): Promise<StartItem> {
     if (typeof target !== "string" && target?.kind !== "orchestration") {
-      throw new PerdureError(
-        "INVALID_ARGUMENT",
-        "client.start takes an orchestration or its name.",
-      );
+      const message = `client.start requires an orchestration or its name; got ${showValue(target)}.`;
+      throw new PerdureError("INVALID_ARGUMENT", message);
     }
     checkMembers(options, START_OPTIONS, "client.start");
     const { environment } = this.#store.provider;
@@ -311,7 +323,7 @@ export class Client {
     const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
     const id =
       options.id === undefined
-        ? madeUpId(environment, name, requestId)
+        ? generatedId(environment, name, requestId)
         : parseInstanceId(options.id);
     const schema = typeof target === "string" ? undefined : target.options.input;
     const checked =
@@ -342,8 +354,8 @@ export class Client {
       attributes,
       onConflict: options.onConflict ?? "fail",
       requestId,
-      ...digestOf(options),
-      terminated: JSON.stringify(ended("terminated", "terminated: another start replaced it")),
+      ...requestDigestOf(options),
+      terminated: JSON.stringify(terminated("another start replaced the instance")),
       ...timing(options),
       events: startEvents(options.events ?? [], this.#store.codec),
       lease: null,
@@ -351,8 +363,11 @@ export class Client {
   }
 }
 
-/** A request id is known to its instance alone, so that a repeated call must lead to the same one. */
-function madeUpId(environment: Environment, name: string, requestId: string | null): string {
+/**
+ * The store keeps request ids per instance. A repeated call must therefore lead to the same instance id, so
+ * the id is derived from the request id.
+ */
+function generatedId(environment: Environment, name: string, requestId: string | null): string {
   if (requestId === null) return environment.randomHex(16);
   return hash("sha256", JSON.stringify([name, requestId]), "hex").slice(0, 32);
 }
@@ -362,7 +377,8 @@ function startEvents(
   codec: Codec,
 ): readonly KeptMessage[] {
   if (!Array.isArray(events)) {
-    throw new PerdureError("INVALID_ARGUMENT", "events is a list of { name, data }.");
+    const message = `events must be an array of { name, data }; got ${showValue(events)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
   }
   return events.map((event: (typeof events)[number]) => {
     checkMembers(event, START_EVENT, "an event of client.start");
@@ -378,6 +394,7 @@ function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {
   if (options.delay !== undefined) return { delayMs: parseDuration(options.delay, "delay") };
   if (options.at === undefined) return {};
   const dueAt = options.at instanceof Date ? options.at.getTime() : NaN;
-  if (Number.isNaN(dueAt)) throw new PerdureError("INVALID_ARGUMENT", "at is a valid Date.");
-  return { dueAt };
+  if (!Number.isNaN(dueAt)) return { dueAt };
+  const given = options.at instanceof Date ? "an invalid Date" : showValue(options.at);
+  throw new PerdureError("INVALID_ARGUMENT", `at must be a valid Date; got ${given}.`);
 }

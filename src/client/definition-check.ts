@@ -1,23 +1,24 @@
-// Whether an instance is of the definition that a caller holds (semantics 27).
-//   DC1. Only flows are compared: their version stands for their structure, and their types for its results. An
-//        orchestration's caller may well hold a newer version than the instance runs.
+// Definition check: whether an instance runs the flow that the caller's handle was made from (semantics 27).
+//   - Only flows are compared. A flow's version contains a hash of its structure, and the types of its
+//        results follow from that structure. The caller of a plain orchestration may have a newer version
+//        than the instance runs.
 
-import type { Orchestration } from "../core/definitions.ts";
-import { PerdureError } from "../core/errors.ts";
+import type { Orchestration } from "../core/define/definitions.ts";
+import { PerdureError } from "../core/errors/errors.ts";
 import type { InstanceRecord } from "../core/provider/index.ts";
 
 export type Expected = Orchestration<never, unknown> | null;
 
 export function checkDefinition(record: InstanceRecord, expected: Expected): void {
   if (expected?.hash === undefined || isOf(record, expected)) return;
-  const of = record.version === null ? record.name : `${record.name} ${record.version}`;
+  const running = record.version === null ? record.name : `${record.name} ${record.version}`;
   throw new PerdureError(
     "DEFINITION_MISMATCH",
-    `Instance "${record.id}" is of ${of}, not of ${expected.name} ${expected.version}.`,
+    `Instance "${record.id}" runs ${running}, not ${expected.name} ${expected.version}.`,
   );
 }
 
 function isOf(record: InstanceRecord, { name, version }: Orchestration<never, unknown>): boolean {
-  // A start by name has no version until its first turn.
+  // An instance started by name has no version until its first turn.
   return record.name === name && (record.version === null || record.version === version);
 }

@@ -1,23 +1,26 @@
-// Forking: a new instance with the past of another, up to a point (semantics 21a).
-//   FO1. The source may be live and is not touched; its inbox is not copied.
-//   FO2. The copy has no parent, a run id of its own and the source's seed.
+// Fork: creates a new instance with a copy of another instance's history up to a given event (semantics 21a).
+//   - The source instance may be running and does not change. Its inbox is not copied.
+//   - The copy has no parent, a new run id and the source's seed.
 
-import type { RowSeal } from "../core/codec.ts";
-import { PerdureError } from "../core/errors.ts";
-import type { EventBody, HistoryEvent, StoredKeyValue } from "../core/history-events.ts";
-import { decodeRow, encodeRow, type HistoryRow } from "../core/history-row.ts";
-import { sealRow } from "../core/history-seal.ts";
-import { RunState } from "../core/run-state.ts";
+import type { RowSeal } from "../core/values/codec.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import type { EventBody, HistoryEvent, StoredKeyValue } from "../core/history/events.ts";
+import { decodeRow, encodeRow, type HistoryRow } from "../core/history/rows.ts";
+import { sealRow } from "../core/history/seal.ts";
+import { projectHistory } from "../core/history/projection.ts";
 import type { ForkItem, InstanceRecord } from "../core/provider/index.ts";
 
-/** Of the copy. */
+/** The execution number of the copy. */
 const EXECUTION = 1;
 
 export interface ForkTarget {
   readonly id: string;
   readonly runId: string;
   readonly beforeSequence: number;
-  /** Of the codec: copied rows are bound to the copy. */
+  /**
+   * The codec's seal, with which every copied row is bound to the new instance. Undefined: rows are not
+   * sealed.
+   */
   readonly seal: RowSeal | undefined;
 }
 
@@ -29,16 +32,16 @@ export function forkItem(
   const { beforeSequence } = target;
   const last = rows.at(-1)?.last ?? 0;
   if (!Number.isSafeInteger(beforeSequence) || beforeSequence < 2 || beforeSequence > last + 1) {
-    const message = `beforeSequence is from 2 to ${last + 1} for this history, not ${beforeSequence}.`;
+    const message = `beforeSequence must be from 2 to ${last + 1} for this history; got ${beforeSequence}.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
   const copied: HistoryRow[] = [];
-  const state = new RunState();
+  const copiedEvents: HistoryEvent[] = [];
   for (const row of rows) {
     const events = decodeRow(row).filter((event) => event.sequence < beforeSequence);
     const first = events[0];
     if (first === undefined) break;
-    for (const event of events) applyState(state, event);
+    for (const event of events) copiedEvents.push(event);
     const bodies = events.map((event) => copyOf(event, target.runId));
     const to = row.first + bodies.length - 1;
     const copy = { first: row.first, last: to, data: encodeRow(first.at, bodies) };
@@ -46,9 +49,11 @@ export function forkItem(
   }
   const end = copied.at(-1);
   if (end !== undefined && rows.some((row) => row.last <= end.last && endsExecution(row))) {
-    const message = "beforeSequence is behind the event that ended the execution.";
+    const message =
+      "beforeSequence must not be after the event that ended the execution: the fork could not run.";
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
+  const { state } = projectHistory(copiedEvents);
   return {
     kind: "fork",
     instance: {
@@ -78,15 +83,4 @@ function copyOf(event: HistoryEvent, runId: string): EventBody {
   if (body.kind !== "OrchestrationStarted") return body;
   const { parent: _parent, ...started } = body;
   return { ...started, runId };
-}
-
-function applyState(state: RunState, event: HistoryEvent): void {
-  if (event.kind === "OrchestrationStarted") state.begin(event);
-  else if (event.kind === "StatusSet") state.status = event.status;
-  else if (event.kind === "KeyValueSet") state.set(event.key, event.value, event.at);
-  else if (event.kind === "AttributesSet") state.merge(event.attributes);
-  else if (event.kind === "KeyValueCleared") {
-    if (event.key === undefined) state.clear();
-    else state.delete(event.key);
-  }
 }

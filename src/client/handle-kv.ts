@@ -1,6 +1,6 @@
-// An instance's key-values, from the outside: as of its last commit, also after its end.
+// The key-values of an instance, read by a client: as of the instance's last commit, also after its end.
 
-import { parseKey } from "../core/ids.ts";
+import { parseKey } from "../core/ids/ids.ts";
 import type { Store } from "./store.ts";
 import { checkWait, waitUntil, type WaitOptions } from "./waiting.ts";
 
@@ -13,11 +13,11 @@ export class HandleKeyValues {
     this.#id = id;
   }
 
-  /** Undefined: there is no such key. */
+  /** Undefined: the key does not exist. */
   async get<T = unknown>(key: string): Promise<T | undefined> {
     parseKey(key);
     const record = await this.#store.read((provider) => provider.readKeyValue(this.#id, key));
-    // What a key holds is the caller's to know.
+    // The caller chooses the type: the store does not know it.
     return record === null ? undefined : (this.#store.codec.decode(record.value) as T);
   }
 
@@ -27,7 +27,7 @@ export class HandleKeyValues {
     return records.map(({ key, value }) => [key, this.#store.codec.decode(value) as T] as const);
   }
 
-  /** Waits until the key is there. */
+  /** Waits until the key exists. */
   async waitFor<T = unknown>(key: string, options: WaitOptions = {}): Promise<T> {
     parseKey(key);
     checkWait(options, "handle.kv.waitFor");
@@ -38,6 +38,6 @@ export class HandleKeyValues {
       return null;
     };
     const what = `Instance "${this.#id}" did not set the key "${key}"`;
-    return (await waitUntil(this.#store, this.#id, options, look, what)).value;
+    return (await waitUntil(this.#store, this.#id, options, look, { what })).value;
   }
 }

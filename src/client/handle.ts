@@ -1,56 +1,58 @@
-// A handle: one instance, from the outside.
-//   HD1. Nothing is assumed about who runs the instance: every call goes to the store.
-//   HD2. `result` follows continueAsNew and restart unless an execution is named.
+// A handle: reads and controls one instance from a client.
+//   - Every call goes to the store: any process may run the instance.
+//   - `result` follows continueAsNew and restart, unless the caller names an execution.
 
-import type { RaiseArguments } from "../core/context-types.ts";
-import type { EventDef } from "../core/definitions.ts";
-import { PerdureError } from "../core/errors.ts";
-import type { HistoryEvent } from "../core/history-events.ts";
-import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
-import { parseName, parseRequestId } from "../core/ids.ts";
+import type { RaiseArguments } from "../core/context/types.ts";
+import type { EventDef } from "../core/define/definitions.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import type { HistoryEvent } from "../core/history/events.ts";
+import { checkChoice, checkMembers, checkInteger, type Members } from "../core/checks.ts";
+import { parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
 import type { InstanceStatistics } from "../core/provider/index.ts";
-import { makeUpRequestId } from "../core/request-ids.ts";
-import { validate } from "../core/standard-schema.ts";
-import { cancelRequest } from "../core/turn-effects.ts";
-import { completedWorkOf, type CompletedWork } from "./completed-work.ts";
+import { generateRequestId } from "../core/ids/request-ids.ts";
+import { validate } from "../core/values/standard-schema.ts";
+import { cancelRequest } from "../core/replay/effects.ts";
+import { completedWorkOf, type CompletedWork } from "./inspect/completed-work.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
-import { describeRecord } from "./describe.ts";
+import { describeRecord } from "./inspect/describe.ts";
 import { HandleKeyValues } from "./handle-kv.ts";
-import { ended } from "../core/endings.ts";
-import { executionsOf, type ExecutionInfo } from "./executions.ts";
+import { cancelledWithoutRun, terminated } from "../core/errors/built-in-failures.ts";
+import { executionsOf, type ExecutionInfo } from "./inspect/executions.ts";
 import {
   checkHistoryOptions,
-  historyPart,
   incompleteHistory,
-  reaches,
   type HistoryOptions,
-} from "./history-part.ts";
-import type { InstanceInfo } from "./instance-info.ts";
-import { NodeHandle } from "./node-handle.ts";
+} from "./inspect/history-part.ts";
+import { eventsOf, HistoryReader } from "./inspect/history-reader.ts";
+import type { InstanceInfo } from "./inspect/instance-info.ts";
+import { NodeHandle } from "./inspect/node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
-import { digestOf } from "./request-digest.ts";
+import { requestDigestOf } from "./request-digest.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
-import { treeOf, type InstanceTree } from "./tree.ts";
-import { readUnread, type UnreadOptions, type UnreadPage } from "./unread.ts";
-import { checkSignal, checkWait, waitUntil, type WaitOptions } from "./waiting.ts";
+import { treeOf, type InstanceTree } from "./inspect/tree.ts";
+import { readUnread, type UnreadOptions, type UnreadPage } from "./inspect/unread.ts";
+import { checkSignal, checkWait, type LocalStart, waitUntil, type WaitOptions } from "./waiting.ts";
 import { watchInstance } from "./watch.ts";
 
 /** How `handle.result()` waits. */
 export interface ResultOptions extends WaitOptions {
   readonly execution?: number;
 }
-/** A reason, and who gave it. */
+/** A reason, and the person or system that gave it. */
 export type Why = string | { readonly reason: string; readonly by?: string };
-/** What `raise` may be told about one event. */
+/** Options of `raise`. */
 export interface RaiseOptions {
-  /** A repeated call with the same id raises once. */
+  /** Repeated calls with the same id raise the event once. */
   readonly requestId?: string;
-  /** As for `start`: the same request id with another digest is `KEY_REUSED`. */
+  /** As for `start`: the same request id with a different digest raises `KEY_REUSED`. */
   readonly requestDigest?: string;
-  /** "keep": a message for an id that does not exist yet waits for its start. Default "fail". */
+  /**
+   * "keep": an event for an instance that does not exist yet is stored until the instance starts. Default
+   * "fail".
+   */
   readonly ifMissing?: "fail" | "keep";
-  /** A transaction of yours on the store's own database, as for `start`: the event is raised when you commit it. */
+  /** Your transaction on the store's database, as for `start`: the event is raised when you commit. */
   readonly tx?: object;
 }
 
@@ -65,36 +67,44 @@ const COMPLETED_OPTIONS = { execution: true } as const;
 const RESTART_OPTIONS = { requestId: true } as const;
 const WHY = { reason: true, by: true } as const;
 
-/** One instance, seen from outside, whoever runs it. Everything on it asks the store. */
+/** Reads and controls one instance. Every call goes to the store. */
 export class Handle<O = unknown, Nodes = Record<never, never>> {
   readonly id: string;
   /** The instance's key-values. */
   readonly kv: HandleKeyValues;
   readonly #store: Store;
   readonly #expected: Expected;
+  readonly #localStart: LocalStart | null;
 
-  constructor(store: Store, id: string, expected: Expected = null) {
+  constructor(
+    store: Store,
+    id: string,
+    expected: Expected = null,
+    localStart: LocalStart | null = null,
+  ) {
     this.id = id;
     this.#store = store;
     this.#expected = expected;
+    this.#localStart = localStart;
     this.kv = new HandleKeyValues(store, id);
   }
 
-  /** Waits for the end and returns the value, or rejects with OrchestrationError. */
+  /** Waits until the instance ends. Returns its value, or rejects with OrchestrationError. */
   async result(options: ResultOptions = {}): Promise<O> {
     checkWait(options, "handle.result", { execution: true });
-    checkWhole(options.execution, 1, "execution");
+    checkInteger(options.execution, 1, "execution");
     const outcome = await this.#outcome(options);
     if (outcome.kind === "error") throw outcome.error;
-    return outcome.value as O; // typed by the definition the handle was made from
+    return outcome.value as O; // The type comes from the definition that the handle was made from.
   }
 
-  /** A node of a flow: by its path, by its path without round numbers, or by its id. */
+  /** A node of a flow, by its path, its path without round numbers, or its id. */
   node<Path extends keyof Nodes & string>(path: Path): NodeHandle<Nodes[Path]>;
   node(path: string): NodeHandle;
   node(path: string): NodeHandle {
     if (typeof path !== "string" || path === "") {
-      throw new PerdureError("INVALID_ARGUMENT", "A node's path is a text that is not empty.");
+      const message = `The path of a node must be a non-empty string; got ${showValue(path)}.`;
+      throw new PerdureError("INVALID_ARGUMENT", message);
     }
     const flow = this.#expected?.hash === undefined ? null : this.#expected;
     return new NodeHandle(this.#store, { id: this.id, path, flow });
@@ -108,7 +118,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return describeRecord(this.#store, await this.#store.record(this.id));
   }
 
-  /** Every state of the instance as it comes, until its end or the signal's, whose reason is thrown. */
+  /** Yields each state of the instance until it ends. Aborting the signal throws the signal's reason. */
   watch(
     options: { readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<InstanceInfo, void, undefined> {
@@ -117,7 +127,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return watchInstance(this.#store, this.id, options.signal);
   }
 
-  /** Sends an event; it is kept until the instance reads it. */
+  /** Sends an event. The store keeps it until the instance reads it. */
   async raise<E extends EventDef<unknown, never> | string>(
     event: E,
     ...rest: RaiseArguments<E, RaiseOptions>
@@ -131,7 +141,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const { environment } = this.#store.provider;
     const requestId =
       options.requestId === undefined
-        ? makeUpRequestId(environment)
+        ? generateRequestId(environment)
         : parseRequestId(options.requestId);
     const item = {
       kind: "send",
@@ -139,25 +149,25 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       name,
       data: this.#store.codec.encode(checked),
       requestId,
-      ...digestOf(options),
+      ...requestDigestOf(options),
       ifMissing: options.ifMissing ?? "fail",
     } as const;
     if (options.tx === undefined) await this.#store.write(this.id, item);
     else await this.#store.sendWithin(options.tx, item);
   }
 
-  /** Asks the instance to end; its code may clean up. */
+  /** Requests cancellation. The instance's code may clean up before the instance ends. */
   async cancel(why: Why = "cancelled by request"): Promise<void> {
     const { reason, by } = whyOf(why);
     await this.#store.write(this.id, {
       kind: "cancel",
       id: this.id,
       request: JSON.stringify(cancelRequest(reason, by)),
-      cancelled: JSON.stringify(ended("cancelled", `canceled: ${reason}`)),
+      cancelled: JSON.stringify(cancelledWithoutRun(reason)),
     });
   }
 
-  /** Ends the instance at once, without running its code. */
+  /** Ends the instance at once, without cleanup. */
   async terminate(why: Why = "terminated by request"): Promise<void> {
     const { reason, by } = whyOf(why);
     const data = by === undefined ? undefined : this.#store.codec.encode({ by });
@@ -165,37 +175,43 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       kind: "terminate",
       id: this.id,
       status: "terminated",
-      terminated: JSON.stringify(ended("terminated", `terminated: ${reason}`, data)),
+      terminated: JSON.stringify(terminated(reason, data)),
       childRequest: JSON.stringify(cancelRequest(reason, "parent")),
     });
   }
 
-  /** No further turn runs; what is under way finishes and its results wait. */
+  /**
+   * Pauses the instance: no further turn runs. Running activities and steps finish, and their results wait.
+   */
   async pause(why: Why = "paused by request"): Promise<void> {
     const at = this.#store.provider.now();
     const info = JSON.stringify({ ...whyOf(why), at });
     await this.#store.write(this.id, { kind: "pause", id: this.id, info });
   }
 
-  /** Lets a paused instance go on; it takes first what waited. */
+  /** Resumes a paused instance. It first processes the messages that arrived during the pause. */
   async resume(): Promise<void> {
     await this.#store.write(this.id, { kind: "resume", id: this.id });
   }
 
-  /** Takes a block away, so that whoever runs the orchestration tries again. */
+  /** Unblocks the instance, so that a worker runs it again. */
   async unblock(): Promise<void> {
     await this.#store.write(this.id, { kind: "unblock", id: this.id });
   }
 
-  /** Runs an ended instance again with the same input, as its next execution. A repeated request id does it once. */
+  /**
+   * Runs an ended instance again with the same input, as its next execution. Calls with the same request id
+   * restart once.
+   */
   async restart(options: { readonly requestId?: string } = {}): Promise<void> {
     checkMembers(options, RESTART_OPTIONS, "handle.restart");
     const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
     const record = await this.#store.record(this.id);
     const first = await this.#firstEvent(record.execution);
-    // A repeated call may find the execution that the first one began, before its first turn.
-    const known = first === undefined && requestId !== null && record.execution > 1;
-    const from = known ? await this.#firstEvent(record.execution - 1) : first;
+    // On a repeated call the current execution may be the one that the first call started. Until its first
+    // turn it has no history: use the first event of the previous execution.
+    const isRepeated = first === undefined && requestId !== null && record.execution > 1;
+    const from = isRepeated ? await this.#firstEvent(record.execution - 1) : first;
     await restartInstance(this.#store, record, from, requestId);
   }
 
@@ -203,12 +219,15 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return (await this.#events({ execution, limit: 1 }))[0];
   }
 
-  /** Events that were sent and not read, oldest first, a page at a time; also after the end. */
+  /**
+   * One page of the events that were sent and not yet read, oldest first. Works after the instance ended
+   * too.
+   */
   unread(options: UnreadOptions = {}): Promise<UnreadPage> {
     return readUnread(this.#store, this.id, options);
   }
 
-  /** The instance, its children and theirs. */
+  /** The instance with all its descendants. */
   async tree(): Promise<InstanceTree> {
     return treeOf(this.#store, await this.#store.record(this.id));
   }
@@ -218,34 +237,35 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     return this.#store.read((provider) => provider.readStatistics(key));
   }
 
-  /** The events of an execution; the newest one unless another is named. */
+  /** The events of an execution. Default: the newest execution. */
   async history(options: HistoryOptions = {}): Promise<readonly HistoryEvent[]> {
     checkHistoryOptions(options);
     return this.#events(options, { skipMissingKeys: true });
   }
 
-  /** Of rows that nothing can be decided by, `skipMissingKeys` shows what it can. */
+  /**
+   * `skipMissingKeys`: return rows unverified when the key to verify them is missing. Only for showing
+   * them.
+   */
   async #events(
     options: HistoryOptions,
     verifying: { readonly skipMissingKeys?: boolean } = {},
   ): Promise<readonly HistoryEvent[]> {
     const record = await this.#store.record(this.id);
     const execution = options.execution ?? record.execution;
-    const address = { key: record.key, execution };
-    const rows = await this.#store.read((provider) => provider.readHistory(address));
-    if (!reaches(rows, execution === record.execution ? record.lastEvent : 0)) {
-      const again = await this.#store.record(this.id); // or it is gone, and says so
-      if (again.key !== record.key) return this.#events(options, verifying); // a namesake has taken its place
-      throw incompleteHistory(this.id, execution);
-    }
-    return historyPart(rows, options, (within) =>
-      this.#store.verifyRows(record, execution, rows, { ...verifying, within }),
-    );
+    const reader = new HistoryReader(this.#store, record, execution);
+    const part = { after: options.after ?? 0, limit: options.limit ?? Infinity };
+    const rows = await reader.rows(part);
+    if (rows !== null && (await reader.verify(rows, verifying))) return eventsOf(rows, part);
+    const again = await this.#store.record(this.id); // throws if the instance was deleted during the read
+    // The instance was deleted and its id started again: read the new instance.
+    if (again.key !== record.key) return this.#events(options, verifying);
+    throw incompleteHistory(this.id, execution);
   }
 
   /**
-   * The activities, steps and children that an execution completed, by name; of the newest execution unless another is
-   * named. `restart` runs them again, under new idempotency keys.
+   * The activities, steps and children that an execution completed, by name. Default: the newest execution.
+   * `restart` runs them again, with new idempotency keys.
    */
   async completedWork(
     options: { readonly execution?: number } = {},
@@ -262,7 +282,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
 
   #outcome(options: ResultOptions): Promise<Outcome> {
     const look = (until: number): Promise<Outcome | null> => this.#look(options.execution, until);
-    return waitUntil(this.#store, this.id, options, look, `Instance "${this.id}" did not end`);
+    const local = options.execution === undefined ? this.#localStart : null;
+    const what = `Instance "${this.id}" did not end`;
+    return waitUntil(this.#store, this.id, options, look, { what, local });
   }
 
   async #look(execution: number | undefined, until: number): Promise<Outcome | null> {
@@ -278,9 +300,9 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       const message = `Instance "${this.id}" has no execution ${execution}.`;
       throw new PerdureError("INSTANCE_NOT_FOUND", message);
     }
-    const outcome = outcomeOfEvent(last, this.#store.codec);
+    const outcome = outcomeOfEvent(last, record, this.#store.codec);
     if (outcome !== null) return outcome;
-    const message = `Execution ${execution} of "${this.id}" continued as new: it has no result.`;
+    const message = `Execution ${execution} of instance "${this.id}" continued as new: it has no result. Omit execution to wait for the final result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
 }
@@ -291,10 +313,8 @@ function whyOf(why: Why): { reason: string; by?: string } {
   if (typeof given === "object" && given !== null) checkMembers(given, WHY, "a reason");
   const { reason, by } = given ?? {};
   if (typeof reason !== "string" || (by !== undefined && typeof by !== "string")) {
-    throw new PerdureError(
-      "INVALID_ARGUMENT",
-      "A reason is a text, or { reason, by } of two texts.",
-    );
+    const message = `The reason must be a string or { reason, by }, both strings; got ${showValue(why)}.`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
   }
   return by === undefined ? { reason } : { reason, by };
 }

@@ -1,14 +1,14 @@
-// Which instances: a client's filter, checked, in the store's words.
-//   LF1. A filter that is not understood is refused: left out, it would match more than was meant, and be deleted.
+// The filter for instances: checks a caller's filter and converts it to the store's filter.
+//   - An unknown member raises an error. Ignoring it would match too many instances, and a bulk delete
+//        would remove them.
 
-import { parseAttributes } from "../core/attributes.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkStorable, showValue } from "../core/ids.ts";
-import { checkFlag, checkMembers, type Members } from "../core/known-members.ts";
+import { parseAttributes } from "../core/define/attributes.ts";
+import { checkStorable, showValue } from "../core/ids/ids.ts";
+import { checkFlag, checkMembers, type Members, invalidArgument } from "../core/checks.ts";
 import type { InstanceFilter } from "../core/provider/index.ts";
-import { INSTANCE_STATUSES } from "../core/provider/row-checks.ts";
+import { INSTANCE_STATUSES } from "../core/provider/shared/row-checks.ts";
 
-/** As the store's filter, with dates. */
+/** Selects instances. Every member that is given must match. */
 export interface ListFilter extends Omit<
   InstanceFilter,
   "status" | "createdAfter" | "createdBefore" | "completedBefore"
@@ -58,27 +58,30 @@ function statusesOf(given: unknown): readonly Status[] {
   return (typeof given === "string" ? [given] : listOf(given, "status")).map((status) => {
     const known = STATUSES.find((each) => each === status);
     if (known !== undefined) return known;
-    throw invalid(`status is one of ${STATUSES.join(", ")}, not ${showValue(status)}.`);
+    throw invalidArgument(
+      `status must be one of ${STATUSES.join(", ")}; got ${showValue(status)}.`,
+    );
   });
 }
 
 function listOf(given: unknown, what: string): readonly unknown[] {
   if (Array.isArray(given)) return given;
-  throw invalid(`${what} is a list of texts, not ${showValue(given)}.`);
+  throw invalidArgument(`${what} must be an array of strings; got ${showValue(given)}.`);
 }
 
 function checkText(given: unknown, what: string): void {
   if (given === undefined) return;
   if (typeof given === "string") return checkStorable(given, what);
-  throw invalid(`${what} is a text, not ${showValue(given)}.`);
+  throw invalidArgument(`${what} must be a string; got ${showValue(given)}.`);
 }
 
 function time(given: unknown, what: string): number {
   const at = given instanceof Date ? given.getTime() : NaN;
-  if (Number.isNaN(at)) throw invalid(`${what} is a valid Date.`);
+  if (Number.isNaN(at))
+    throw invalidArgument(`${what} must be a valid Date; got ${shownDate(given)}.`);
   return at;
 }
 
-function invalid(message: string): PerdureError {
-  return new PerdureError("INVALID_ARGUMENT", message);
+function shownDate(given: unknown): string {
+  return given instanceof Date ? "an invalid Date" : showValue(given);
 }

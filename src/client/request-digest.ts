@@ -1,17 +1,20 @@
-// The digest of a request, as options give it.
+// The request digest option of `start` and `raise`.
 
-import { PerdureError } from "../core/errors.ts";
-import { parseRequestDigest } from "../core/ids.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { parseRequestDigest } from "../core/ids/ids.ts";
 
-/** The member of a commit item. A digest belongs to a request id: by itself it would never be compared. */
-export function digestOf(options: {
+/**
+ * The digest as a member of a commit item. A digest requires a request id: without one it would never be
+ * compared.
+ */
+export function requestDigestOf(options: {
   readonly requestId?: string | undefined;
   readonly requestDigest?: string | undefined;
 }): { readonly requestDigest?: string } {
   const { requestId, requestDigest } = options;
   if (requestDigest === undefined) return {};
   if (requestId === undefined) {
-    throw new PerdureError("INVALID_ARGUMENT", "requestDigest needs a requestId.");
+    throw new PerdureError("INVALID_ARGUMENT", "requestDigest requires a requestId.");
   }
   return { requestDigest: parseRequestDigest(requestDigest) };
 }

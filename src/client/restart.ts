@@ -1,11 +1,12 @@
-// Restarting: execution n + 1 of an ended instance, with the input the last one had (I11).
+// Restart: starts execution n + 1 of an ended instance with the input of execution n (I11).
 
-import { PerdureError } from "../core/errors.ts";
-import type { HistoryEvent, OrchestrationStarted } from "../core/history-events.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import type { HistoryEvent, OrchestrationStarted } from "../core/history/events.ts";
 import type { InstanceRecord } from "../core/provider/index.ts";
-import { ended } from "../core/endings.ts";
+import { terminated } from "../core/errors/built-in-failures.ts";
 import type { Store } from "./store.ts";
 
+/** `first`: the first event of the execution whose input is used again. */
 export async function restartInstance(
   store: Store,
   record: InstanceRecord,
@@ -13,7 +14,10 @@ export async function restartInstance(
   requestId: string | null,
 ): Promise<void> {
   if (first?.kind !== "OrchestrationStarted") {
-    throw new PerdureError("INSTANCE_RUNNING", `Instance "${record.id}" has not ended.`);
+    throw new PerdureError(
+      "INSTANCE_RUNNING",
+      `Instance "${record.id}" has not ended; only an ended instance can be restarted.`,
+    );
   }
   const { environment } = store.provider;
   const runId = environment.randomHex(16);
@@ -39,10 +43,13 @@ export async function restartInstance(
     attributes: record.attributes,
     onConflict: "restart",
     requestId,
-    terminated: JSON.stringify(ended("terminated", "terminated: restarted")),
+    terminated: JSON.stringify(terminated("restarted")),
     events: [],
     lease: null,
   });
   if (result.kind !== "refused") return;
-  throw new PerdureError("INSTANCE_RUNNING", `Instance "${record.id}" has not ended.`);
+  throw new PerdureError(
+    "INSTANCE_RUNNING",
+    `Instance "${record.id}" has not ended; only an ended instance can be restarted.`,
+  );
 }

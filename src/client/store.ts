@@ -1,12 +1,13 @@
-// What a client and its handles share: the store, read through its troubles, and its answers turned into errors.
-//   SX1. Reads go through trouble for as long as it takes (P6), or as the caller has time; a closed store is told
-//        at once.
+// Access to the store for a client and its handles: retries reads, and converts refused writes to errors.
+//   - A read is retried while the store is unavailable (P6), until the caller's deadline if there is one. A
+//        closed store raises an error at once.
 
-import type { Codec } from "../core/codec.ts";
-import { backOff, Committer } from "../core/committer.ts";
-import { isPerdureError, PerdureError } from "../core/errors.ts";
-import type { HistoryRow } from "../core/history-row.ts";
-import { verifyRows, type VerifyOptions } from "../core/history-seal.ts";
+import type { Codec } from "../core/values/codec.ts";
+import { backOff } from "../core/commit/back-off.ts";
+import { Committer } from "../core/commit/committer.ts";
+import { isPerdureError, PerdureError } from "../core/errors/errors.ts";
+import type { HistoryRow } from "../core/history/rows.ts";
+import { verifyRows, type VerifyOptions } from "../core/history/seal.ts";
 import type {
   CommitItem,
   CommitResult,
@@ -32,6 +33,7 @@ export class Store {
     this.codec = codec;
   }
 
+  /** `until`: deadline for retries, in monotonic milliseconds. */
   async read<T>(read: (provider: Provider) => Promise<T>, until = Infinity): Promise<T> {
     const { environment } = this.provider;
     for (let attempt = 0; ; attempt++) {
@@ -51,7 +53,10 @@ export class Store {
     return record;
   }
 
-  /** Throws HISTORY_CORRUPT if rows of an execution are not this instance's; KEY_MISSING if that cannot be known. */
+  /**
+   * Throws HISTORY_CORRUPT if a row belongs to another instance or execution; KEY_MISSING without the key
+   * to check it.
+   */
   verifyRows(
     { id, runId, execution: newest }: InstanceRecord,
     execution: number,
@@ -62,39 +67,39 @@ export class Store {
     verifyRows(rows, origin, this.codec.rowSeal, { ...options, mayEnd: true });
   }
 
-  /** Writes a start within a transaction of the user's (semantics 31). */
+  /** Writes a start in the user's transaction (semantics 31). */
   async startWithin(transaction: object, item: StartItem): Promise<StartResult> {
     if (item.onConflict !== "fail" && item.onConflict !== "useExisting") {
-      const message = `With tx, onConflict is "fail" or "useExisting", not "${item.onConflict}".`;
+      const message = `With tx, onConflict must be "fail" or "useExisting"; got "${item.onConflict}".`;
       throw new PerdureError("INVALID_ARGUMENT", message);
     }
-    return answered((await this.#within(transaction, item))[0]) as StartResult; // of a start
+    return resultOrThrow((await this.#within(transaction, item))[0]) as StartResult; // a start's result
   }
+  /** Writes an event in the user's transaction (semantics 31). */
   async sendWithin(transaction: object, item: SendItem): Promise<void> {
-    const result = answered((await this.#within(transaction, item))[0]);
-    accept(item.id, result as SimpleResult); // of a send
+    const result = resultOrThrow((await this.#within(transaction, item))[0]);
+    throwIfRefused(item.id, result as SimpleResult); // a send's result
   }
   #within(transaction: object, item: StartItem | SendItem): Promise<readonly CommitResult[]> {
     const { writeWithin } = this.provider;
     if (writeWithin !== undefined) return writeWithin.call(this.provider, transaction, [item]);
-    const message = `The store (${this.provider.name}) shares no transactions.`;
+    const message = `The store (${this.provider.name}) does not support tx.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
 
-  /** Writes an item about an instance; a refusal becomes the error that says so. */
+  /** Commits an item. If the store refuses the item, throws an error with the reason. */
   async write(id: string, item: SimpleItem): Promise<void> {
-    accept(id, await this.committer.submit(item));
+    throwIfRefused(id, await this.committer.submit(item));
   }
 }
 
-/** What the store answered within a user's transaction: an answer, or an item that it will never take. */
-function answered(result: CommitResult | undefined): Exclude<CommitResult, ErrorResult> {
-  if (result === undefined) throw new Error("The store gave no answer.");
+function resultOrThrow(result: CommitResult | undefined): Exclude<CommitResult, ErrorResult> {
+  if (result === undefined) throw new Error("writeWithin returned no result for the item.");
   if (result.kind === "error") throw result.error;
   return result;
 }
 
-function accept(id: string, result: SimpleResult): void {
+function throwIfRefused(id: string, result: SimpleResult): void {
   if (result.kind === "done") return;
   switch (result.code) {
     case "INSTANCE_NOT_FOUND":
@@ -102,18 +107,18 @@ function accept(id: string, result: SimpleResult): void {
     case "INSTANCE_FINISHED":
       throw new PerdureError("INSTANCE_FINISHED", `Instance "${id}" has already ended.`);
     case "LIMIT_EXCEEDED": {
-      const message = `Too many messages wait for "${id}", which does not exist.`;
+      const message = `Too many messages wait for instance "${id}", which does not exist; start it first.`;
       throw new PerdureError("LIMIT_EXCEEDED", message);
     }
     case "KEY_REUSED":
       throw keyReused(id);
     case "LEASE_LOST":
-      throw new PerdureError("LEASE_LOST", `Instance "${id}" is held by somebody else.`);
+      throw new PerdureError("LEASE_LOST", `Another runtime holds instance "${id}".`);
   }
 }
 
 export function keyReused(id: string): PerdureError {
-  const message = `The request id was used before, for another request to instance "${id}".`;
+  const message = `The request id was already used for a different request to instance "${id}".`;
   return new PerdureError("KEY_REUSED", message);
 }
 

@@ -1,32 +1,41 @@
-// Waiting for something of an instance: looked for at once, and again whenever the instance has changed.
-//   WT1. The wait begins before the store is looked at, so that no change falls in between.
-//   WT2. A worker that dies changes nothing in the instance. With `onBlocked: "throw"` the wait therefore also looks at
-//        regular times.
+// Waiting for a result of an instance: reads at once, and again after every change of the instance.
+//   - The wait subscribes before it reads, so that a change between the two is not missed.
+//   - waiting.1: The death of a worker changes nothing in the instance. With `onBlocked: "throw"` the wait
+//        therefore also reads at regular intervals.
+//   - waiting.2: If a runtime in this process leases an instance with its start, the instance has not ended
+//        until the first notification about it. So the first wait for its result does not read the store. If
+//        that notification is lost, the timer of the wait makes it read (changes.1).
 
-import { formatDuration, parseDuration, type Duration } from "../core/duration.ts";
-import { PerdureError } from "../core/errors.ts";
-import { showValue } from "../core/ids.ts";
-import { checkChoice, checkMembers, type Members } from "../core/known-members.ts";
+import { formatDuration, parseDuration, type Duration } from "../core/time/duration.ts";
+import type { InstanceEnd } from "../core/commit/local-ends.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { showValue } from "../core/ids/ids.ts";
+import { checkChoice, checkMembers, type Members } from "../core/checks.ts";
+import type { StartItem, StartResult } from "../core/provider/commit.ts";
 import { Changes } from "./changes.ts";
+import { outcomeOf, type Outcome } from "./outcome.ts";
 import type { Store } from "./store.ts";
-import { reasonNow, stuckBy } from "./stuck.ts";
+import { reasonNow, findStuck } from "./inspect/stuck.ts";
 
-/** How a call waits for something of an instance. */
+/** How a call waits for a result of an instance. */
 export interface WaitOptions {
   readonly timeout?: Duration;
   readonly signal?: AbortSignal;
   /**
-   * What happens while the instance cannot continue: it is blocked, or no running worker can run it or the activities
-   * that it waits for. "wait" (default): wait until it can. "throw": reject with `BLOCKED` or `UNCLAIMED` and the reason.
+   * What happens while the instance cannot continue: it is blocked, or no running worker can run it or the
+   * activities that it waits for. "wait" (default): wait until it can. "throw": reject with `BLOCKED` or
+   * `UNCLAIMED` and the reason.
    */
   readonly onBlocked?: "wait" | "throw";
 }
 
 const WAIT_OPTIONS: Members<WaitOptions> = { timeout: true, signal: true, onBlocked: true };
-/** WT2 */
-const LOOK_AGAIN_MS = 1_000;
+/** Interval between reads with `onBlocked: "throw"` (waiting.1). */
+const READ_INTERVAL_MS = 1_000;
 
-/** Refuses unknown or invalid options before the wait begins. `others`: options that the caller checks. */
+/**
+ * Throws for unknown or invalid options, before the wait begins. `others`: options that the caller checks.
+ */
 export function checkWait(options: WaitOptions, what: string, others: object = {}): void {
   checkMembers<WaitOptions>(options, { ...WAIT_OPTIONS, ...others }, what);
   checkSignal(options.signal);
@@ -35,30 +44,87 @@ export function checkWait(options: WaitOptions, what: string, others: object = {
 
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined || signal instanceof AbortSignal) return;
-  throw new PerdureError("INVALID_ARGUMENT", `signal is an AbortSignal, not ${showValue(signal)}.`);
+  const message = `signal must be an AbortSignal; got ${showValue(signal)}.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
-/** What `look` finds; null means not yet. `what` names it when time is over. */
+/** What this process knows about an instance that it started itself. */
+interface LocalWait<T> {
+  /** The store's number of the instance. */
+  readonly key: number;
+  /** True: nothing has happened to the instance since its start. False from the second call on. */
+  takeUnchanged(): boolean;
+  /** The value that the wait returns for an end that this process has committed. */
+  outcomeOf(end: InstanceEnd): T | null;
+}
+
+/**
+ * A start by this process. If this process ends the instance, its end comes from the commit
+ * (core/commit/local-ends.ts), whichever runtime held the instance before. A start in a transaction of the user
+ * is not covered: it may be rolled back, and its key be used again.
+ */
+export class LocalStart implements LocalWait<Outcome> {
+  readonly key: number;
+  readonly #store: Store;
+  readonly #instance: { readonly id: string; readonly name: string };
+
+  /** Null: the instance existed before. */
+  static of(store: Store, { id, name }: StartItem, result: StartResult): LocalStart | null {
+    if (result.kind !== "started") return null;
+    if (result.leased !== null || result.due !== undefined) {
+      Changes.of(store.provider).addUnchanged(id); // waiting.2
+    }
+    return new LocalStart(store, { id, name }, result.key);
+  }
+
+  private constructor(
+    store: Store,
+    instance: { readonly id: string; readonly name: string },
+    key: number,
+  ) {
+    this.key = key;
+    this.#store = store;
+    this.#instance = instance;
+  }
+
+  /** waiting.2 */
+  takeUnchanged(): boolean {
+    return Changes.of(this.#store.provider).takeUnchanged(this.#instance.id);
+  }
+
+  outcomeOf({ status, output, error }: InstanceEnd): Outcome | null {
+    return outcomeOf({ ...this.#instance, status, output, error }, this.#store.codec);
+  }
+}
+
+/**
+ * Calls `look` after every change until it returns a value; null means not yet. `what` begins the error
+ * message, such as `Instance "a" did not end`.
+ */
 export async function waitUntil<T>(
   store: Store,
   id: string,
   options: WaitOptions,
   look: (until: number) => Promise<T | null>,
-  what: string,
+  { what, local = null }: { readonly what: string; readonly local?: LocalWait<T> | null },
 ): Promise<T> {
   const { environment } = store.provider;
   const timeoutMs =
     options.timeout === undefined ? Infinity : parseDuration(options.timeout, "timeout");
   const until = environment.monotonic() + timeoutMs;
-  const isPatient = options.onBlocked !== "throw";
+  const waitsWhileStuck = options.onBlocked !== "throw";
+  let mayEnd = !(waitsWhileStuck && timeoutMs > 0 && local?.takeUnchanged() === true);
   for (;;) {
     options.signal?.throwIfAborted();
-    const next = isPatient ? until : Math.min(until, environment.monotonic() + LOOK_AGAIN_MS);
-    const change = nextChange(store, id, next, options.signal);
+    const nextReadAt = waitsWhileStuck
+      ? until
+      : Math.min(until, environment.monotonic() + READ_INTERVAL_MS);
+    const change = nextChange(store, { id, key: local?.key }, nextReadAt, options.signal);
     try {
-      const found = await look(until);
+      const found = mayEnd ? await look(until) : null;
+      mayEnd = true;
       if (found !== null) return found;
-      const stuck = isPatient ? undefined : await stuckBy(store, id, until);
+      const stuck = waitsWhileStuck ? undefined : await findStuck(store, id, until);
       if (stuck !== undefined) {
         const { code, reason } = stuck;
         throw new PerdureError(code, `${what}: ${reason}.`, { reason });
@@ -67,37 +133,51 @@ export async function waitUntil<T>(
         const reason = await reasonNow(store, id, { brief: timeoutMs === 0 });
         throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, reason);
       }
-      await change.woken;
+      const end = await change.woken;
+      const outcome = end === null ? null : (local?.outcomeOf(end) ?? null);
+      if (outcome !== null) return outcome;
     } finally {
       change.stop();
     }
   }
 }
 
-/** `what` did not happen in time. */
+/**
+ * The TIMEOUT error. `what` is the message without its full stop; `reason`: why the instance has not ended.
+ */
 export function timeoutError(what: string, reason: string | undefined): PerdureError {
   if (reason === undefined) return new PerdureError("TIMEOUT", `${what}.`);
   return new PerdureError("TIMEOUT", `${what}: ${reason}.`, { reason });
 }
 
+/**
+ * Settles `woken` at the next change, at the time `until`, or when the signal aborts. If this process ends the
+ * instance, it settles with the end as soon as the end is committed. Everything else settles it with null.
+ */
 function nextChange(
   store: Store,
-  id: string,
+  { id, key }: { readonly id: string; readonly key: number | undefined },
   until: number,
   signal: AbortSignal | undefined,
-): { readonly woken: Promise<void>; readonly stop: () => void } {
+): { readonly woken: Promise<InstanceEnd | null>; readonly stop: () => void } {
   const { environment } = store.provider;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const unwatch = Changes.of(store.provider).watch(id, resolve);
+  const { committer } = store;
+  const { promise, resolve } = Promise.withResolvers<InstanceEnd | null>();
+  const wake = (): void => resolve(null);
+  const unwatchEnd = key === undefined ? null : committer.watchEnd(key, resolve);
+  const unwatch = Changes.of(store.provider).watch(id, () => {
+    // The store reports a commit before the committer does. The end follows, without a read.
+    if (key === undefined || !committer.isEnding(key)) wake();
+  });
   const leftMs = until - environment.monotonic();
   const timer =
-    leftMs === Infinity ? null : environment.setTimer(Math.min(leftMs, 2 ** 31 - 1), resolve);
-  const onAbort = (): void => resolve();
-  signal?.addEventListener("abort", onAbort, { once: true });
+    leftMs === Infinity ? null : environment.setTimer(Math.min(leftMs, 2 ** 31 - 1), wake);
+  signal?.addEventListener("abort", wake, { once: true });
   const stop = (): void => {
     unwatch();
+    unwatchEnd?.();
     timer?.cancel();
-    signal?.removeEventListener("abort", onAbort);
+    signal?.removeEventListener("abort", wake);
   };
   return { woken: promise, stop };
 }

@@ -1,15 +1,17 @@
-// Watching an instance: its states as they come, pushed.
-//   WA1. The last state always arrives; intermediate ones may be skipped when the watcher is slow.
-//   WA5. Turns of this process are pushed; those of another, when they change nothing but what it waits for, are seen
-//        by the safety net's look.
-//   WA2. A state is told once: two that look the same are one.
-//   WA3. The iteration ends with the instance's end; a restart or continueAsNew is not an end.
-//   WA4. It ends with its signal at once, by throwing the reason: a watcher of a silent instance can go.
+// Watching an instance: yields its states as they change.
+//   - watch.1: The watcher always receives the last state. A slow watcher may miss intermediate states.
+//   - A turn or a failed attempt that this process commits notifies the watcher. One of another process that
+//        changes only what the instance waits for sends no notification; the periodic read of changes.ts
+//        finds it.
+//   - Equal consecutive states are yielded once.
+//   - The iteration ends when the instance ends. A restart or continueAsNew does not end it.
+//   - Aborting the signal ends the iteration at once, also while nothing changes: it throws the signal's
+//        reason.
 
 import { isTerminalStatus, type InstanceRecord, type TaskRecord } from "../core/provider/index.ts";
 import { Changes } from "./changes.ts";
-import { describeRecord } from "./describe.ts";
-import type { InstanceInfo } from "./instance-info.ts";
+import { describeRecord } from "./inspect/describe.ts";
+import type { InstanceInfo } from "./inspect/instance-info.ts";
 import type { Store } from "./store.ts";
 
 export async function* watchInstance(
@@ -17,11 +19,11 @@ export async function* watchInstance(
   id: string,
   signal?: AbortSignal,
 ): AsyncGenerator<InstanceInfo, void, undefined> {
-  let told = "";
+  let yielded = "";
   let key: number | null = null;
   for (;;) {
     signal?.throwIfAborted();
-    // Waiting begins before looking, so that no change falls in between.
+    // Subscribe before reading, so that a change between the two is not missed.
     const { promise: woken, resolve } = Promise.withResolvers<void>();
     const unwatch = Changes.of(store.provider).watch(id, resolve);
     const unwatchTurns = key === null ? null : store.committer.watchTurns(key, resolve);
@@ -31,12 +33,12 @@ export async function* watchInstance(
       const record = await store.record(id);
       const tasks = await tasksOf(store, record);
       const state = visibleState(record, tasks);
-      if (state !== told) {
-        told = state;
+      if (state !== yielded) {
+        yielded = state;
         yield await describeRecord(store, record, tasks);
       }
       if (isTerminalStatus(record.status)) return;
-      // Until its number is known its turns are not heard of: then there is another look.
+      // Turns can be watched only by the instance's key. After the first read the key is known: read again.
       if (key === record.key) await woken;
       key = record.key;
     } finally {
@@ -53,7 +55,7 @@ async function tasksOf(store: Store, record: InstanceRecord): Promise<readonly T
   return store.read((provider) => provider.readTasks({ key, execution }));
 }
 
-/** What a watcher can see of an instance and is pushed. */
+/** The parts of an instance whose change yields a new state, as text to compare. */
 function visibleState(record: InstanceRecord, tasks: readonly TaskRecord[]): string {
   const { status, execution, customStatusVersion, blocked, paused, cancelRequested } = record;
   const { lastEvent, attributes } = record;
@@ -66,6 +68,8 @@ function visibleState(record: InstanceRecord, tasks: readonly TaskRecord[]): str
     paused,
     cancelRequested,
     attributes,
-    tasks.flatMap((task) => (task.progress === null ? [] : [task.sequence, task.progress])),
+    tasks.flatMap(({ sequence, attempt, progress }) =>
+      attempt === 0 && progress === null ? [] : [sequence, attempt, progress],
+    ),
   ]);
 }

@@ -1,32 +1,37 @@
-// The encrypting codec: another codec's texts, under AES-256-GCM.
-//   EC1. A text is `enc2.<key id>.<base64url of nonce, ciphertext, tag>`. No text of the default codec begins so.
-//        `enc1` is the same and is still read: it was written before rows of history had seals.
-//   EC2. The nonce is 96 random bits for each text, so one value has many texts; replay compares values (M3).
-//   EC3. Version and key id are authenticated with the text: nothing of it can be changed, or moved under another head,
-//        and be read. Which row it stands in is not, because values are copied between rows; rows of history have
-//        seals of their own (seal.ts). `enc2` in the first event of a history says that it must have them.
-//   EC4. A text in clear is refused, unless it is asked for: whoever can write to the store could put one there.
-//   EC5. The random numbers are taken at import, so that no guard or test that replaces them is in between.
+// The encrypting codec: encrypts the texts of another codec with AES-256-GCM.
+//   - An encrypted text is `enc2.<key id>.<base64url of nonce, ciphertext, tag>`. No text of the default
+//        codec begins with this prefix. `enc1` is the same format, written before history rows had seals;
+//        it is still read.
+//   - The nonce is 96 random bits per text, so one value has many texts. Replay therefore compares values,
+//        not texts (matching.1).
+//   - GCM authenticates version and key id together with the text: a changed text, or a text with another
+//        version or key id, cannot be decrypted. It does not authenticate the row, because values are
+//        copied between rows. History rows have separate seals for that (seal.ts). `enc2` in the first
+//        event of a history means that every row must have a seal.
+//   - Clear text raises an error unless `clear` is "read": otherwise anyone with write access to the store
+//        could insert values.
+//   - encryption.codec.1: The module takes its reference to `randomBytes` at import, so that a later
+//        replacement of the function, by a guard or a test, does not affect it.
 
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { defaultCodec, type Codec } from "../core/codec.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkChoice, checkMembers, type Members } from "../core/known-members.ts";
-import { invalid, Keyring, type EncryptionKey } from "./keys.ts";
+import { defaultCodec, type Codec } from "../core/values/codec.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkChoice, checkMembers, type Members } from "../core/checks.ts";
+import { invalidOptions, Keyring, type EncryptionKey } from "./keys.ts";
 import { rowSeal } from "./seal.ts";
 
 export type { EncryptionKey } from "./keys.ts";
 
-/** What `encryptingCodec` takes. */
+/** Options of `encryptingCodec`. */
 export interface EncryptingCodecOptions {
-  /** Every key that stored texts may be encrypted with, by an id of letters, digits, `-` and `_`. */
+  /** All keys that stored values may be encrypted with, by id. An id has letters, digits, `-` and `_`. */
   readonly keys: Readonly<Record<string, EncryptionKey>>;
-  /** The id of the key that new texts are encrypted with. */
+  /** The id of the key that encrypts new values. */
   readonly current: string;
-  /** What makes text of values. Default: `defaultCodec`. */
+  /** The codec that converts values to text before encryption. Default: `defaultCodec`. */
   readonly inner?: Codec;
-  /** Texts that were written in clear, before encryption was turned on. Default "refuse". */
+  /** How to handle values that were stored before encryption was turned on. Default "refuse". */
   readonly clear?: "refuse" | "read";
 }
 
@@ -43,20 +48,20 @@ const OPTIONS: Members<EncryptingCodecOptions> = {
   clear: true,
 };
 
-const drawBytes = randomBytes; // EC5
+const drawBytes = randomBytes; // encryption.codec.1
 
 /**
- * A codec that encrypts every value with AES-256-GCM, and the messages, stacks and causes of errors with them. Names,
- * ids, attributes, keys of key-values and reasons stay readable. Rows of history are bound to their instance, execution
- * and place. A text or row that was changed or moved is `HISTORY_CORRUPT`, one whose key is not there `KEY_MISSING`;
- * the instance is blocked, not failed.
+ * A codec that encrypts every value with AES-256-GCM, including the messages, stacks and causes of errors.
+ * Names, ids, attributes, keys of key-values and reasons stay readable. History rows are bound to their
+ * instance, execution and position. A changed or moved value or row raises `HISTORY_CORRUPT`; a missing key
+ * raises `KEY_MISSING`. Both block the instance and do not fail it.
  */
 export function encryptingCodec(options: EncryptingCodecOptions): Codec {
   checkMembers(options, OPTIONS, "encryptingCodec");
   const { keys, current, inner = defaultCodec, clear = "refuse" } = options;
   checkChoice(clear, ["refuse", "read"], "clear");
   if (typeof inner.encode !== "function" || typeof inner.decode !== "function") {
-    throw invalid("inner has the methods encode and decode");
+    throw invalidOptions("inner must have the methods encode and decode");
   }
   const keyring = new Keyring(keys, current);
   return {
@@ -90,9 +95,10 @@ function decrypt(text: string, keyring: Keyring): string {
     throw corrupt("a stored value is not encrypted");
   const key = keyring.find(id);
   const body = Buffer.from(encoded, "base64url");
-  // Of the texts that decode to one body, only the one that was written is taken.
+  // Several base64url texts decode to the same bytes. Accept only the canonical one, which is what was
+  // written.
   if (body.length < NONCE_BYTES + TAG_BYTES || body.toString("base64url") !== encoded) {
-    throw corrupt("a stored value is no encrypted text");
+    throw corrupt("a stored value is not a valid encrypted text");
   }
   const nonce = body.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
@@ -102,7 +108,7 @@ function decrypt(text: string, keyring: Keyring): string {
     const clear = decipher.update(body.subarray(NONCE_BYTES, -TAG_BYTES));
     return Buffer.concat([clear, decipher.final()]).toString("utf8");
   } catch (cause) {
-    throw corrupt(`a stored value was changed, or "${id}" is another key than it was`, cause);
+    throw corrupt(`a stored value was changed, or the key "${id}" has different bytes now`, cause);
   }
 }
 

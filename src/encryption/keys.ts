@@ -1,16 +1,18 @@
-// The keys of an encrypting codec: what was given, checked before anything is encrypted.
-//   KY1. A key is 32 bytes, copied: nobody changes it afterwards. No error shows any of it.
+// The keyring of an encrypting codec: checks all keys before the first value is encrypted.
+//   - A key is 32 bytes. The keyring copies it, so later changes to the caller's array have no effect. No
+//        error message contains key material.
 
 import { Buffer } from "node:buffer";
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { PerdureError } from "../core/errors.ts";
+import { invalidArgument } from "../core/checks.ts";
+import { PerdureError } from "../core/errors/errors.ts";
 
 /** 32 random bytes, or their base64 text: `openssl rand -base64 32`. */
 export type EncryptionKey = Uint8Array | string;
 
 const KEY_BYTES = 32;
 
-/** It stands in the head of every text, between two points. */
+/** The key id is part of every encrypted text, between two dots. */
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4}){10}[A-Za-z0-9+/]{3}=?$/;
@@ -20,17 +22,18 @@ export class Keyring {
   readonly #keys = new Map<string, KeyObject>();
 
   constructor(keys: unknown, current: unknown) {
-    if (typeof keys !== "object" || keys === null) throw invalid("keys is an object of keys by id");
+    if (typeof keys !== "object" || keys === null)
+      throw invalidOptions("keys must be an object of keys by id");
     for (const [id, key] of Object.entries(keys)) {
       if (!KEY_ID.test(id)) {
-        throw invalid(
-          `the id of a key is 1 to 64 letters, digits, - and _; this one is not: ${id}`,
+        throw invalidOptions(
+          `the id of a key must be 1 to 64 letters, digits, "-" and "_"; got "${id}"`,
         );
       }
       this.#keys.set(id, createSecretKey(bytesOf(id, key)));
     }
     if (typeof current !== "string" || !this.#keys.has(current)) {
-      throw invalid(`current is the id of one of the keys (${this.ids})`);
+      throw invalidOptions(`current must be the id of one of the keys (${this.ids})`);
     }
     this.current = current;
   }
@@ -50,13 +53,15 @@ export class Keyring {
 function bytesOf(id: string, key: unknown): Buffer {
   const isText = typeof key === "string" && BASE64.test(key);
   if (!isText && !(key instanceof Uint8Array)) {
-    throw invalid(`the key "${id}" is ${KEY_BYTES} bytes, or their base64 text`);
+    throw invalidOptions(`the key "${id}" must be ${KEY_BYTES} bytes, or their base64 text`);
   }
   const bytes = isText ? Buffer.from(key, "base64") : Buffer.from(key);
   if (bytes.length === KEY_BYTES) return bytes;
-  throw invalid(`the key "${id}" has ${bytes.length} bytes; AES-256 takes ${KEY_BYTES}`);
+  throw invalidOptions(
+    `the key "${id}" must have ${KEY_BYTES} bytes (AES-256); got ${bytes.length}`,
+  );
 }
 
-export function invalid(why: string): PerdureError {
-  return new PerdureError("INVALID_ARGUMENT", `No encrypting codec can be made: ${why}.`);
+export function invalidOptions(why: string): PerdureError {
+  return invalidArgument(`Invalid options of encryptingCodec: ${why}.`);
 }

@@ -1,6 +1,7 @@
-// Seals of history rows: HMAC-SHA256 over a row and its place (core/history-seal.ts).
-//   SL1. A seal is `mac1.<key id>.<base64url of the MAC>`, of the current key. Version and key id are covered.
-//   SL2. The key is derived from the encryption key by HKDF, so that no key serves two purposes.
+// Seals of history rows: HMAC-SHA256 over a row and its position (core/history/seal.ts).
+//   - A seal is `mac1.<key id>.<base64url of the MAC>`, made with the current key. The MAC covers version
+//        and key id.
+//   - The MAC key is derived from the encryption key with HKDF, so that each key has one purpose.
 
 import { Buffer } from "node:buffer";
 import {
@@ -10,7 +11,7 @@ import {
   timingSafeEqual,
   type KeyObject,
 } from "node:crypto";
-import type { RowSeal } from "../core/codec.ts";
+import type { RowSeal } from "../core/values/codec.ts";
 import type { Keyring } from "./keys.ts";
 
 const VERSION = "mac1";

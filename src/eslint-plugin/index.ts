@@ -1,6 +1,7 @@
-// The ESLint plugin: rules for the mistakes that replay would find later, at the time of writing.
-//   EP1. It needs no type information and no parser of its own: plain JavaScript and TypeScript alike.
-//   EP2. It loads nothing: ESLint is the host's, and only its types are named here.
+// The ESLint plugin: finds mistakes in orchestration code that would otherwise appear as replay errors at run
+// time. README.md describes the folder.
+//   - It needs no type information and no special parser. It works for JavaScript and TypeScript.
+//   - It imports nothing at run time: only types of ESLint, and nothing from the rest of this library.
 
 import type { Linter, Rule } from "eslint";
 import { noContextInStep } from "./no-context-in-step.ts";
@@ -11,7 +12,7 @@ import { noNativeRace } from "./no-native-race.ts";
 import { noNondeterminism } from "./no-nondeterminism.ts";
 import { noOuterMutation } from "./no-outer-mutation.ts";
 
-/** The package's; ESLint's cache goes by it. A test compares the two. */
+/** The version of the package, which is part of ESLint's cache key. A test compares it with package.json. */
 const VERSION = "0.1.0";
 
 const rules = {
@@ -24,14 +25,17 @@ const rules = {
   "no-outer-mutation": noOuterMutation,
 } satisfies Record<string, Rule.RuleModule>;
 
-/** Written down, so that its declaration names nothing but ESLint's own types. */
+/**
+ * The type of the plugin. An explicit type keeps the generated declaration free of types other than
+ * ESLint's.
+ */
 export interface Plugin {
   readonly meta: { readonly name: string; readonly version: string; readonly namespace: string };
   readonly rules: { readonly [Name in keyof typeof rules]: Rule.RuleModule };
   readonly configs: { readonly recommended: Linter.Config };
 }
 
-/** All rules, as errors. */
+/** Enables all rules as errors. */
 const recommended: Linter.Config = {
   name: "perdure/recommended",
   rules: Object.fromEntries(Object.keys(rules).map((name) => [`perdure/${name}`, "error"])),
@@ -39,14 +43,15 @@ const recommended: Linter.Config = {
 
 /**
  * The plugin, for a flat config: `export default [perdure.configs.recommended]`.
- * A default export, because that is how configs import plugins.
+ * It is a default export because configs import plugins that way.
  */
 const plugin: Plugin = {
   meta: { name: "perdure/eslint-plugin", version: VERSION, namespace: "perdure" },
   rules,
   configs: { recommended },
 };
-// The same object everywhere: a config that names the plugin a second time may not mean another one.
+// ESLint rejects a config that registers two different objects under one plugin name, so all configs use
+// this object.
 recommended.plugins = { perdure: plugin };
 
 export default plugin;

@@ -1,7 +1,8 @@
-// What a name in a file stands for: a global, something imported, or a function written there.
-//   M1. A name is followed through imports, `require`, `await import` and variables that are set once; a name that
-//       is declared in the file hides the global of that name.
-//   M2. What is not certain is unknown, so that a rule that asks here stays silent rather than be wrong.
+// Name resolution: whether a name in a file is a global, an import, or a function of the file.
+//   - A name is followed through imports, `require`, `await import` and variables that are assigned once. A
+//        name that the file declares hides the global of that name.
+//   - A name that cannot be resolved with certainty is unknown. The rules then report nothing, to avoid
+//        false reports.
 
 import type { Scope, SourceCode } from "eslint";
 import {
@@ -14,14 +15,14 @@ import {
   type Syntax,
 } from "./syntax.ts";
 
-/** Where something comes from: a module, or the globals (null), and the names that lead to it from there. */
+/** The origin of a value: a module, or the globals (null), and the member path from there. */
 export interface Origin {
   readonly module: string | null;
   readonly path: readonly string[];
 }
 
 const GLOBAL_OBJECTS: ReadonlySet<string> = new Set(["globalThis", "global", "self", "window"]);
-/** A name that leads in a circle ends here. */
+/** Stops the resolution of circular names. */
 const DEPTH_MAX = 10;
 
 export class Names {
@@ -37,18 +38,18 @@ export class Names {
     }
   }
 
-  /** Every use of a name, types included. */
+  /** Every use of a name, including type names. */
   get references(): Iterable<[Syntax, Scope.Reference]> {
     return this.#references;
   }
 
-  /** The variable that a name means; null: a global, or no name at all. */
+  /** The variable that a name refers to. Null: a global, or not a name. */
   variableOf(node: Syntax): Scope.Variable | null {
     const variable = this.#references.get(node)?.resolved ?? null;
     return variable === null || variable.defs.length === 0 ? null : variable;
   }
 
-  /** Where an expression's value comes from. */
+  /** The origin of an expression's value. Null: unknown. */
   originOf(expression: Syntax, depth = 0): Origin | null {
     const node = unwrap(expression);
     if (depth > DEPTH_MAX) return null;
@@ -85,7 +86,7 @@ export class Names {
       : { module: origin.module, path: [...origin.path, ...path] };
   }
 
-  /** The function that an expression is, or names. */
+  /** The function that an expression is or refers to. */
   functionOf(expression: Syntax | undefined): FunctionSyntax | null {
     if (expression === undefined) return null;
     const node = unwrap(expression);
@@ -96,7 +97,7 @@ export class Names {
     return value !== null && isFunction(value) ? value : null;
   }
 
-  /** A type's name, as in `name: perdure.Client`. */
+  /** The origin of a type annotation, as in `name: perdure.Client`. */
   originOfType(annotation: Syntax | null): Origin | null {
     const type = annotation === null ? null : childOf(annotation, "typeAnnotation");
     const name = type === null ? null : childOf(type, "typeName");
@@ -123,14 +124,14 @@ export class Names {
 function importOrigin(definition: Extract<Scope.Definition, { type: "ImportBinding" }>): Origin {
   const { node, parent } = definition;
   const module = moduleName(String(parent.source.value));
-  // What Node's own modules export by default is the module itself.
+  // The default export of a Node module is the module itself.
   if (node.type !== "ImportSpecifier") return { module, path: [] };
   const { imported } = node;
   const name = imported.type === "Identifier" ? imported.name : String(imported.value);
   return { module, path: name === "default" ? [] : [name] };
 }
 
-/** Node's own modules have two names each. */
+/** Node's modules have two names, with and without "node:". */
 function moduleName(specifier: string): string {
   return specifier.replace(/^node:/, "");
 }
@@ -150,7 +151,10 @@ function literalModule(node: Syntax | undefined): string | null {
   return isText ? moduleName(String(node.value)) : null;
 }
 
-/** The names that lead from a pattern's value to one of its variables: `b` of `{ a: { b } }` is at a, b. */
+/**
+ * The member path from a destructured value to one of its variables: `b` in `{ a: { b } }` has the path a,
+ * b.
+ */
 export function pathIn(pattern: Syntax, name: Syntax): readonly string[] | null {
   if (pattern === name) return [];
   if (pattern.type === "AssignmentPattern") return pathIn(pattern.left, name);
@@ -164,12 +168,12 @@ export function pathIn(pattern: Syntax, name: Syntax): readonly string[] | null 
   return null;
 }
 
-/** Whether nothing but its declaration writes to a variable. */
+/** Whether only its declaration assigns a variable. */
 function isSetOnce(variable: Scope.Variable): boolean {
   return variable.references.every((reference) => !reference.isWrite() || reference.init === true);
 }
 
-/** What a variable that is set once is declared with. */
+/** The initial value of a variable that is assigned once. */
 export function initialValue(variable: Scope.Variable): Syntax | null {
   const [definition] = variable.defs;
   if (definition?.type === "FunctionName") return definition.node;

@@ -1,45 +1,39 @@
-// Rule: a step's or a transaction's function does not use the context of its orchestration.
-//   It runs outside of the turn: the call would be refused with GUARD_VIOLATION. What it needs it is given.
+// Rule no-context-in-step: the function of a step or a transaction must not use the context of its
+// orchestration.
+//   - The function runs outside the turn, so the call would throw GUARD_VIOLATION. Pass the values it needs.
 
 import type { Rule } from "eslint";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { type OrchestrationCode, orchestrationRule } from "./orchestration-code.ts";
 import { chainFrom, isWithin, type Syntax } from "./syntax.ts";
 
-/** What only tells, and may be read anywhere. */
+/** Members of the context that may be read anywhere. */
 const READABLE: ReadonlySet<string> = new Set(["info", "status"]);
 
-export const noContextInStep: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: {
-      description: "Disallow the orchestration's context inside steps and transactions.",
-      recommended: true,
-    },
-    schema: [],
+export const noContextInStep = orchestrationRule(
+  {
+    description: "Disallow the orchestration's context inside steps and transactions.",
     messages: {
       context:
-        "{{name}} is refused inside a step. Call it before, and hand its value in; or call it after, with what the step returns.",
-      log: "ctx.log belongs to the turn. The step's own argument has a log.",
+        "{{name}} must not be used inside a step. Call it before the step and pass the value in, or after the step with its result.",
+      log: "ctx.log belongs to the turn. Use the log of the step's own argument.",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     return {
       Program() {
         for (const [variable] of code.contexts) {
           for (const { identifier, init } of variable.references) {
             if (identifier.type !== "Identifier" || init === true) continue;
-            const place = code.placeOf(identifier);
+            const region = code.regionOf(identifier);
             const [declared] = variable.identifiers;
-            if (place?.kind !== "work" || declared === undefined) continue;
-            if (!isWithin(declared, place.work)) report(context, code, identifier);
+            if (region?.kind !== "work" || declared === undefined) continue;
+            if (!isWithin(declared, region.work)) report(context, code, identifier);
           }
         }
       },
     };
   },
-};
+);
 
 function report(context: Rule.RuleContext, code: OrchestrationCode, identifier: Syntax): void {
   const paths = chainFrom(identifier).flatMap((node) => code.contextPath(node)?.join(".") ?? []);

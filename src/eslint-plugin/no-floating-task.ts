@@ -1,8 +1,8 @@
-// Rule: a task of the context is awaited, kept, returned, or given up on purpose with `void`.
-//   A call is recorded when it is made; a task that nobody waits for is cancelled when the orchestration ends.
+// Rule no-floating-task: code must await, store or return a task of the context, or mark it with `void`.
+//   - A call is recorded when it is made. The end of the orchestration cancels a task that was not awaited.
 
 import type { Rule } from "eslint";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { type OrchestrationCode, orchestrationRule } from "./orchestration-code.ts";
 import {
   functionAround,
   isFunction,
@@ -12,14 +12,14 @@ import {
   type SyntaxOf,
 } from "./syntax.ts";
 
-/** What gives a task or a promise. */
+/** Members of the context that return a task or a promise. */
 const TASKS: ReadonlySet<string> = new Set([
   "all",
   "allSettled",
   "any",
   "call",
   "continueAsNew",
-  "event",
+  "waitFor",
   "kv.of.get",
   "race",
   "run",
@@ -31,31 +31,24 @@ const TASKS: ReadonlySet<string> = new Set([
 ]);
 const CHAINING: ReadonlySet<string> = new Set(["catch", "finally", "map", "then"]);
 
-export const noFloatingTask: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: {
-      description:
-        "Require tasks of the context to be awaited, kept, returned or marked with void.",
-      recommended: true,
-    },
+export const noFloatingTask = orchestrationRule(
+  {
+    description:
+      "Require tasks of the context to be awaited, stored, returned or marked with void.",
     hasSuggestions: true,
-    schema: [],
     messages: {
       floating:
-        "Nobody waits for {{name}}: the orchestration may end first, and cancels it then. Await it, or keep the task.",
+        "{{name}} is not awaited: if the orchestration ends first, the task is cancelled. Await it, or store the task.",
       continues:
-        "The code goes on after ctx.continueAsNew: it ends the execution only when it is returned.",
+        "The code continues after ctx.continueAsNew, which ends the execution only if its result is returned. Return the result.",
       forEach:
-        "forEach waits for nobody. Use a for loop, or await ctx.all(list.map(…)) to run them side by side.",
-      addAwait: "Await it.",
-      addReturn: "Return it.",
-      addVoid: "Say with void that nobody waits.",
+        "forEach does not await its callbacks. Use a for loop, or await ctx.all(list.map(…)) to run them concurrently.",
+      addAwait: "Await the task.",
+      addReturn: "Return the result.",
+      addVoid: "Mark the task with void to show that it is not awaited on purpose.",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     return {
       ExpressionStatement(node) {
         if (!code.isInOrchestration(node)) return;
@@ -68,9 +61,9 @@ export const noFloatingTask: Rule.RuleModule = {
       },
     };
   },
-};
+);
 
-/** The expressions whose value the whole may have. */
+/** The subexpressions whose value can be the value of the whole expression. */
 function resultsOf(expression: Syntax): readonly Syntax[] {
   const node = unwrap(expression);
   if (node.type === "LogicalExpression") return resultsOf(node.right);
@@ -96,7 +89,7 @@ function report(context: Rule.RuleContext, code: OrchestrationCode, node: Syntax
   context.report({ node, messageId: "floating", data: { name }, suggest });
 }
 
-/** What a call is called, if it gives a task that nobody has taken care of. */
+/** The name of a call that returns a task whose failure is not handled. Null: no such task. */
 function taskOf(code: OrchestrationCode, expression: Syntax): string | null {
   const node = unwrap(expression);
   if (node.type !== "CallExpression") return null;
@@ -111,12 +104,12 @@ function taskOf(code: OrchestrationCode, expression: Syntax): string | null {
   return isHandled(node, memberName(callee)) ? null : taskOf(code, callee.object);
 }
 
-/** A chain that says what to do with a failure is somebody's own affair. */
+/** Whether a chained call handles a failure: `.catch(f)` or `.then(f, g)`. Such a task is not reported. */
 function isHandled(call: SyntaxOf<"CallExpression">, method: string | null): boolean {
   return call.arguments.length >= (method === "catch" ? 1 : method === "then" ? 2 : Infinity);
 }
 
-/** `list.forEach(async …)`, or with a function that gives a task. */
+/** `list.forEach(async …)`, or with a function that returns a task. */
 function isForEachOfTasks(code: OrchestrationCode, node: SyntaxOf<"CallExpression">): boolean {
   const callee = unwrap(node.callee);
   if (callee.type !== "MemberExpression" || memberName(callee) !== "forEach") return false;

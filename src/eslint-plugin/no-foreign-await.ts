@@ -1,44 +1,38 @@
-// Rule: orchestration code waits for nothing that is evidently not durable.
-//   FA1. Only what can be seen is reported: a promise whose origin is not written down may well be durable, and
-//        `new Promise` may be settled by another branch of the same orchestration.
-//   FA2. Timers and I/O have rules of their own, and are not reported twice.
+// Rule no-foreign-await: orchestration code must not wait for promises that are known not to be durable.
+//   - Only known sources are reported. A promise of unknown origin may be durable, and another branch of
+//        the same orchestration may settle a `new Promise`.
+//   - Timers and I/O have separate rules and are not reported twice.
 
-import type { Rule, Scope } from "eslint";
+import type { Scope } from "eslint";
 import { initialValue } from "./names.ts";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { type OrchestrationCode, orchestrationRule } from "./orchestration-code.ts";
 import { callOf, chainFrom, childOf, isCall, type Syntax } from "./syntax.ts";
 import { usesIn } from "./uses.ts";
 
-/** A name that ends in `.` stands for everything under it. */
+/** The replacement of each call. A name that ends in `.` covers all its members. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  "Atomics.waitAsync": "ctx.event",
+  "Atomics.waitAsync": "ctx.waitFor",
   "crypto.subtle.": "a step (ctx.step)",
-  "events.on": "ctx.event",
-  "events.once": "ctx.event",
+  "events.on": "ctx.waitFor",
+  "events.once": "ctx.waitFor",
   "stream/promises.": "an activity (ctx.run) or a step (ctx.step)",
 };
-/** What a process holds to talk to a store from outside. */
+/** The classes that access a store from outside an orchestration. */
 const OUTSIDE: ReadonlySet<string> = new Set(["Client", "Perdure", "Perdure.open", "Runtime"]);
 
-export const noForeignAwait: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: {
-      description: "Disallow waiting for what is not durable in orchestration code.",
-      recommended: true,
-    },
-    schema: [],
+export const noForeignAwait = orchestrationRule(
+  {
+    description: "Disallow waiting for promises that are not durable in orchestration code.",
     messages: {
-      foreign: "{{name}} gives a promise that is not durable: nothing resumes it. Use {{instead}}.",
+      foreign:
+        "{{name}} returns a promise that is not durable: replay cannot resume it. Use {{instead}}.",
       module:
-        "import() gives a promise that is not durable. Import at the top of the file, or in a step (ctx.step).",
+        "import() returns a promise that is not durable. Import at the top of the file, or in a step (ctx.step).",
       client:
-        "{{name}} talks to the store from outside of the turn. Use ctx.call, ctx.startDetached, ctx.kv.of or an activity.",
+        "{{name}} accesses the store outside of the turn. Use ctx.call, ctx.startDetached, ctx.kv.of or an activity.",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     return {
       ImportExpression(node) {
         if (code.isInOrchestration(node)) context.report({ node, messageId: "module" });
@@ -64,9 +58,9 @@ export const noForeignAwait: Rule.RuleModule = {
       },
     };
   },
-};
+);
 
-/** Made by `new Client(…)`, `await Perdure.open(…)` or typed as one. */
+/** Whether a variable is created by `new Client(…)` or `await Perdure.open(…)`, or has such a type. */
 function isClient(code: OrchestrationCode, variable: Scope.Variable): boolean {
   const [definition] = variable.defs;
   const annotation = definition === undefined ? null : childOf(definition.name, "typeAnnotation");

@@ -1,8 +1,8 @@
-// Rule: no input or output in orchestration code.
-//   It would happen again at every replay, and its answer is not in the history. Activities and steps do it.
+// Rule no-io: no input or output in orchestration code.
+//   - Every replay would repeat it, and the history does not contain its result. Activities and steps must
+//        do it.
 
-import type { Rule } from "eslint";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { orchestrationRule } from "./orchestration-code.ts";
 import { usesIn, type Use } from "./uses.ts";
 
 const MODULES = [
@@ -36,10 +36,9 @@ interface Options {
   readonly modules?: readonly string[];
 }
 
-export const noIo: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: { description: "Disallow input and output in orchestration code.", recommended: true },
+export const noIo = orchestrationRule(
+  {
+    description: "Disallow input and output in orchestration code.",
     schema: [
       {
         type: "object",
@@ -50,12 +49,10 @@ export const noIo: Rule.RuleModule = {
       },
     ],
     messages: {
-      io: "{{name}} would be called again at every replay. Call it in an activity (ctx.run) or a step (ctx.step).",
+      io: "Every replay would call {{name}} again. Call it in an activity (ctx.run) or a step (ctx.step).",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     const { modules = [] } = (context.options[0] ?? {}) as Options;
     const refused = new Set([...MODULES, ...modules.map((name) => name.replace(/^node:/, ""))]);
     const isIo = ({ name, module, call }: Use): boolean =>
@@ -70,4 +67,4 @@ export const noIo: Rule.RuleModule = {
       },
     };
   },
-};
+);

@@ -1,7 +1,8 @@
-// Rule: `ctx.race` and `ctx.any` instead of the native ones, which cancel nobody (semantics 7a).
+// Rule no-native-race: use `ctx.race` and `ctx.any`. The native functions do not cancel the losers
+// (semantics 7a).
 
 import type { Rule } from "eslint";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { orchestrationRule } from "./orchestration-code.ts";
 import { usesIn } from "./uses.ts";
 
 const RACES: Readonly<Record<string, "race" | "any">> = {
@@ -9,23 +10,16 @@ const RACES: Readonly<Record<string, "race" | "any">> = {
   "Promise.any": "any",
 };
 
-export const noNativeRace: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: {
-      description: "Disallow Promise.race and Promise.any in orchestration code.",
-      recommended: true,
-    },
+export const noNativeRace = orchestrationRule(
+  {
+    description: "Disallow Promise.race and Promise.any in orchestration code.",
     hasSuggestions: true,
-    schema: [],
     messages: {
-      race: "{{name}} lets the losers run on. Use ctx.{{method}}, which cancels them.",
+      race: "{{name}} does not cancel the losers. Use ctx.{{method}}, which cancels them.",
       replace: "Use ctx.{{method}}.",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     return {
       Program() {
         for (const { node, name, call } of usesIn(code)) {
@@ -50,4 +44,4 @@ export const noNativeRace: Rule.RuleModule = {
       },
     };
   },
-};
+);

@@ -1,29 +1,29 @@
-// Rule: no calls in orchestration code whose answer differs from run to run.
-//   What the guards derive (dates, `Math.random`, `crypto.randomUUID`) gives the same answer at every replay and is
-//   left alone, unless the option asks for the context's own calls.
+// Rule no-nondeterminism: orchestration code must not call functions whose result differs from run to run.
+//   - The guards derive dates, `Math.random` and `crypto.randomUUID` from history, so these return the same
+//        result at every replay. They are reported only with the option `derived: "report"`.
 
 import type { Rule } from "eslint";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { type OrchestrationCode, orchestrationRule } from "./orchestration-code.ts";
 import { usesIn, type Use } from "./uses.ts";
 
 const SLEEP = "ctx.sleep";
 const TIMEOUT = "ctx.race with ctx.sleep";
-const CHANCE = "ctx.random or ctx.uuid, or a step (ctx.step)";
+const RANDOM = "ctx.random or ctx.uuid, or a step (ctx.step)";
 const CLOCK = "ctx.now";
 const STEP = "a step (ctx.step), or pass it as input";
 
-/** What a call of each is replaced by. A name that ends in `.` stands for everything under it. */
+/** The replacement of each call. A name that ends in `.` covers all its members. */
 const CALLS: Readonly<Record<string, string>> = {
   setTimeout: SLEEP,
   setInterval: SLEEP,
   setImmediate: SLEEP,
   "timers/promises.": SLEEP,
   "AbortSignal.timeout": TIMEOUT,
-  "crypto.getRandomValues": CHANCE,
-  "crypto.randomBytes": CHANCE,
-  "crypto.randomFill": CHANCE,
-  "crypto.randomFillSync": CHANCE,
-  "crypto.randomInt": CHANCE,
+  "crypto.getRandomValues": RANDOM,
+  "crypto.randomBytes": RANDOM,
+  "crypto.randomFill": RANDOM,
+  "crypto.randomFillSync": RANDOM,
+  "crypto.randomInt": RANDOM,
   "process.hrtime": CLOCK,
   "process.hrtime.bigint": CLOCK,
   "process.uptime": CLOCK,
@@ -34,10 +34,10 @@ const CALLS: Readonly<Record<string, string>> = {
   "process.resourceUsage": STEP,
   "os.": STEP,
   WeakRef: "a strong reference: garbage collection is not replayed",
-  FinalizationRegistry: "ctx.defer or finally: garbage collection is not replayed",
+  FinalizationRegistry: "ctx.compensate or finally: garbage collection is not replayed",
 };
 
-/** What may not even be read. */
+/** Values that must not be read; the replacement of each. */
 const READS: Readonly<Record<string, string>> = {
   "performance.timeOrigin": CLOCK,
   "process.argv": STEP,
@@ -46,7 +46,10 @@ const READS: Readonly<Record<string, string>> = {
   "process.ppid": STEP,
 };
 
-/** What the guards derive, and what the context says directly: a method, and what is called on its result. */
+/**
+ * Calls that the guards derive from history, and their replacement: a method of the context and a call on
+ * its result.
+ */
 const DERIVED: Readonly<Record<string, readonly [method: string, rest: string]>> = {
   Date: ["now", ""],
   "Date.now": ["now", ".getTime()"],
@@ -60,13 +63,9 @@ interface Options {
   readonly allow?: readonly string[];
 }
 
-export const noNondeterminism: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: {
-      description: "Disallow what gives another answer at every run in orchestration code.",
-      recommended: true,
-    },
+export const noNondeterminism = orchestrationRule(
+  {
+    description: "Disallow calls whose result differs from run to run in orchestration code.",
     hasSuggestions: true,
     schema: [
       {
@@ -79,14 +78,13 @@ export const noNondeterminism: Rule.RuleModule = {
       },
     ],
     messages: {
-      differs: "{{name}} cannot be replayed: it is different at every run. Use {{instead}}.",
-      derived: "{{name}} is derived from history here, and only here. Say so: use {{instead}}.",
+      differs: "{{name}} cannot be replayed: its value differs from run to run. Use {{instead}}.",
+      derived:
+        "{{name}} is derived from history in orchestration code, and only there. Make that explicit: use {{instead}}.",
       replace: "Use {{instead}}.",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     const { derived = "allow", allow = [] } = (context.options[0] ?? {}) as Options;
     return {
       Program() {
@@ -105,7 +103,7 @@ export const noNondeterminism: Rule.RuleModule = {
       },
     };
   },
-};
+);
 
 function insteadOf({ name, call }: Use): string | null {
   if (call === null) return READS[name] ?? null;
@@ -113,7 +111,7 @@ function insteadOf({ name, call }: Use): string | null {
   return CALLS[family ?? name] ?? null;
 }
 
-/** `new Date(x)` is the same everywhere; `Date(x)` is the time. */
+/** `new Date(x)` is deterministic. `Date(x)` ignores its argument and returns the current time. */
 function isDerived({ name, call }: Use): boolean {
   if (call === null || DERIVED[name] === undefined) return false;
   return name !== "Date" || call.type === "CallExpression" || call.arguments.length === 0;
@@ -126,7 +124,7 @@ function reportDerived(context: Rule.RuleContext, code: OrchestrationCode, use: 
   const isText = name === "Date" && call.type === "CallExpression";
   const ctx = code.contextNameAt(call);
   const expression = `${ctx ?? "ctx"}.${method}()${isText ? ".toString()" : rest}`;
-  // Where it began differs: a performance time is no moment.
+  // performance.now() counts from the start of the process, ctx.now() from 1970: no automatic replacement.
   const isSame = name !== "performance.now";
   context.report({
     node: call,

@@ -1,12 +1,13 @@
-// Rule: what replay does not rebuild is not changed.
-//   An orchestration's code runs again at every replay, so a variable outside of it would be changed again; a
-//   step's does not run again, so a variable of the orchestration would stay as it was.
-//   OM1. An assignment is reported wherever it can be seen; a method call only where the variable is evidently a
-//        list, a map or a set: `add` and `set` mean other things elsewhere.
+// Rule no-outer-mutation: code must not change variables that replay does not rebuild.
+//   - Orchestration code runs again at every replay, so it would change an outer variable again.
+//   - A step does not run again at replay, so a change of the orchestration's variable would be lost.
+//   - no-outer-mutation.1: Every visible assignment is reported. A method call is reported only if the
+//        variable is known to be an array, a map or a set, because `add` and `set` may mean something else
+//        on other objects.
 
-import type { Rule, Scope } from "eslint";
+import type { Scope } from "eslint";
 import { initialValue } from "./names.ts";
-import { OrchestrationCode } from "./orchestration-code.ts";
+import { type OrchestrationCode, orchestrationRule } from "./orchestration-code.ts";
 import {
   callOf,
   chainFrom,
@@ -39,47 +40,40 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
 };
 const CHANGERS: ReadonlySet<string> = new Set(["Object.assign", "Object.defineProperty"]);
 
-export const noOuterMutation: Rule.RuleModule = {
-  meta: {
-    type: "problem",
-    docs: {
-      description: "Disallow changing variables that replay does not rebuild.",
-      recommended: true,
-    },
-    schema: [],
+export const noOuterMutation = orchestrationRule(
+  {
+    description: "Disallow changing variables that replay does not rebuild.",
     messages: {
       outer:
-        "{{name}} lives outside of the orchestration and would be changed again at every replay. Keep it inside, or use ctx.kv or ctx.setStatus.",
-      step: "{{name}} belongs to the orchestration; when it is replayed this function is not run, and {{name}} not changed. Return the value instead.",
+        "{{name}} is declared outside the orchestration; every replay would change it again. Declare it inside, or use ctx.kv or ctx.setStatus.",
+      step: "{{name}} belongs to the orchestration. A replay does not run this function, so the change of {{name}} would be lost. Return the value instead.",
     },
   },
-  create(context) {
-    const code = OrchestrationCode.of(context);
-    if (code.isEmpty) return {};
+  (context, code) => {
     return {
       Program() {
         for (const [identifier, reference] of code.names.references) {
           if (reference.init === true || identifier.type !== "Identifier") continue;
-          const place = code.placeOf(identifier);
-          if (place === null || place.outermost === null) continue;
+          const region = code.regionOf(identifier);
+          if (region === null || region.outermost === null) continue;
           const variable = code.names.variableOf(identifier);
           if (!reference.isWrite() && !isChanged(code, identifier, variable)) continue;
           const isIn = (outer: Syntax): boolean =>
             variable !== null && variable.identifiers.some((declared) => isWithin(declared, outer));
           const data = { name: identifier.name };
-          if (place.kind === "orchestration") {
-            if (!isIn(place.outermost))
+          if (region.kind === "orchestration") {
+            if (!isIn(region.outermost))
               context.report({ node: identifier, messageId: "outer", data });
-          } else if (isIn(place.outermost) && !isIn(place.work)) {
+          } else if (isIn(region.outermost) && !isIn(region.work)) {
             context.report({ node: identifier, messageId: "step", data });
           }
         }
       },
     };
   },
-};
+);
 
-/** Whether something of the variable's value is assigned, deleted, or changed by a method. */
+/** Whether a member of the variable's value is assigned, deleted, or changed by a method. */
 function isChanged(
   code: OrchestrationCode,
   identifier: Syntax,
@@ -114,7 +108,7 @@ function isTarget(node: Syntax): boolean {
   );
 }
 
-/** OM1 */
+/** Whether a method call changes an array, map or set (no-outer-mutation.1). */
 function isChangedByCall(variable: Scope.Variable, chain: readonly Syntax[]): boolean {
   const names = chain.flatMap((node) =>
     node.type === "MemberExpression" ? [memberName(node)] : [],
@@ -135,7 +129,7 @@ function propertyOf(value: Syntax, name: string | null): Syntax | null {
   return null;
 }
 
-/** What a value evidently is. */
+/** The class of a value. Null: not known from the text. */
 function kindOf(value: Syntax): string | null {
   if (value.type === "ArrayExpression") return "Array";
   if (value.type === "NewExpression" && value.callee.type === "Identifier") {

@@ -1,10 +1,13 @@
-// Which code of a file is an orchestration's, which is a step's or an activity's, and what is the context.
-//   An orchestration's: functions given to `orchestration(name, fn)`, functions with a parameter of the type
-//   OrchestrationContext, functions of the file that are called with a context, and all that is nested in them.
-//   Not an orchestration's: functions given to `ctx.step`, `ctx.tx` and `activity(name, fn)`, and those that only
-//   such functions use.
-//   O1. A file is read once, however many rules ask.
-//   O2. A context is followed under other names, into taken-apart members and into helper functions.
+// Classifies the code of a file as orchestration code, step or activity code ("work"), or neither; and
+// finds contexts.
+//   - Orchestration code: functions passed to `orchestration(name, fn)`, functions with a parameter of type
+//        OrchestrationContext, functions of the file that are called with a context, and all code nested in
+//        them.
+//   - Work: functions passed to `ctx.step`, `ctx.tx` and `activity(name, fn)`, and functions used only by
+//        those.
+//   - orchestration-code.1: A file is analyzed once, for all rules.
+//   - orchestration-code.2: A context is followed through assignments, destructuring and calls of helper
+//        functions.
 
 import type { Rule, Scope, SourceCode } from "eslint";
 import { initialValue, Names, pathIn, type Origin } from "./names.ts";
@@ -24,10 +27,13 @@ import {
   type Syntax,
 } from "./syntax.ts";
 
-/** Where a node stands, if it has to do with an orchestration. */
-export type Place =
+/** The kind of code that a node belongs to. */
+export type CodeRegion =
   | { readonly kind: "orchestration"; readonly outermost: FunctionSyntax }
-  /** Inside a step's, a transaction's or an activity's function; null: in no orchestration. */
+  /**
+   * In the function of a step, a transaction or an activity. `outermost` is null outside of an
+   * orchestration.
+   */
   | {
       readonly kind: "work";
       readonly work: FunctionSyntax;
@@ -37,32 +43,46 @@ export type Place =
 const WORK_MEMBERS: ReadonlySet<string> = new Set(["step", "tx"]);
 const files = new WeakMap<SourceCode, OrchestrationCode>();
 
+/** A rule about orchestration code. `create` is not called for a file without such code. */
+export function orchestrationRule(
+  { description, ...meta }: Rule.RuleMetaData & { readonly description: string },
+  create: (context: Rule.RuleContext, code: OrchestrationCode) => Rule.RuleListener,
+): Rule.RuleModule {
+  return {
+    meta: { type: "problem", docs: { description, recommended: true }, schema: [], ...meta },
+    create(context) {
+      const code = OrchestrationCode.of(context);
+      return code.isEmpty ? {} : create(context, code);
+    },
+  };
+}
+
 export class OrchestrationCode {
   readonly names: Names;
   readonly #source: SourceCode;
   readonly #modules: ReadonlySet<string>;
   readonly #functions = new Set<FunctionSyntax>();
   readonly #work = new Set<FunctionSyntax>();
-  readonly #places = new Map<FunctionSyntax, Place | null>();
+  readonly #regions = new Map<FunctionSyntax, CodeRegion | null>();
   /** Variables that hold a context (an empty path) or a member of one. */
   readonly #contexts = new Map<Scope.Variable, readonly string[]>();
 
   static of(context: Rule.RuleContext): OrchestrationCode {
-    const known = files.get(context.sourceCode); // O1
+    const known = files.get(context.sourceCode); // orchestration-code.1
     if (known !== undefined) return known;
-    const made = new OrchestrationCode(context.sourceCode, packageNames(context.settings));
-    files.set(context.sourceCode, made);
-    return made;
+    const analyzed = new OrchestrationCode(context.sourceCode, packageNames(context.settings));
+    files.set(context.sourceCode, analyzed);
+    return analyzed;
   }
 
   private constructor(source: SourceCode, modules: ReadonlySet<string>) {
     this.#source = source;
     this.#modules = modules;
     this.names = new Names(source);
-    for (const [identifier] of this.names.references) this.#look(identifier);
+    for (const [identifier] of this.names.references) this.#inspect(identifier);
   }
 
-  /** Whether no rule has anything to look for. */
+  /** Whether the file has no orchestration code, so that no rule applies. */
   get isEmpty(): boolean {
     return this.#functions.size === 0;
   }
@@ -72,7 +92,7 @@ export class OrchestrationCode {
     return this.#contexts;
   }
 
-  /** The name in this package that something comes from, such as `Client`. */
+  /** The name of an export of this package, such as `Client`. Null: the origin is elsewhere. */
   ownName(origin: Origin | null): string | null {
     const isOwn = origin?.module !== null && this.#modules.has(origin?.module ?? "");
     return isOwn ? (origin?.path.join(".") ?? null) : null;
@@ -82,18 +102,18 @@ export class OrchestrationCode {
     return this.#functions.has(node);
   }
 
-  /** Where a node stands; null: no orchestration, step or activity of this file. */
-  placeOf(node: Syntax): Place | null {
+  /** The kind of code that a node belongs to. Null: neither orchestration code nor work. */
+  regionOf(node: Syntax): CodeRegion | null {
     const fn = functionAround(node);
     if (fn === null) return null;
-    const known = this.#places.get(fn);
+    const known = this.#regions.get(fn);
     if (known !== undefined) return known;
-    const place = this.#findPlace(fn);
-    this.#places.set(fn, place);
-    return place;
+    const region = this.#findRegion(fn);
+    this.#regions.set(fn, region);
+    return region;
   }
 
-  #findPlace(fn: FunctionSyntax): Place | null {
+  #findRegion(fn: FunctionSyntax): CodeRegion | null {
     let work: FunctionSyntax | null = null;
     let outermost: FunctionSyntax | null = null;
     for (let at: FunctionSyntax | null = fn; at !== null; at = functionAround(at)) {
@@ -105,17 +125,17 @@ export class OrchestrationCode {
   }
 
   isInOrchestration(node: Syntax): boolean {
-    return this.placeOf(node)?.kind === "orchestration";
+    return this.regionOf(node)?.kind === "orchestration";
   }
 
-  /** The names that lead from a context to what is called: `["kv", "get"]` for `ctx.kv.get`. */
+  /** The member path from a context: `["kv", "get"]` for `ctx.kv.get`. Null: not a context. */
   contextPath(expression: Syntax): readonly string[] | null {
     const node = unwrap(expression);
     if (node.type === "Identifier") {
       const variable = this.names.variableOf(node);
       return variable === null ? null : (this.#contexts.get(variable) ?? null);
     }
-    // `ctx.kv.of(id).get(key)` is the one call that goes on after another.
+    // `ctx.kv.of(id).get(key)` is the only chained call.
     if (node.type === "CallExpression") {
       const path = this.contextPath(node.callee);
       return path?.join(".") === "kv.of" ? path : null;
@@ -126,7 +146,7 @@ export class OrchestrationCode {
     return path === null || name === null ? null : [...path, name];
   }
 
-  /** How the context is called where this node stands, if it can be. */
+  /** The variable name of the context at a node. Null: no context is visible there. */
   contextNameAt(node: Syntax): string | null {
     for (let scope: Scope.Scope | null = this.#source.getScope(node); scope; scope = scope.upper) {
       for (const variable of scope.variables) {
@@ -145,11 +165,14 @@ export class OrchestrationCode {
     return false;
   }
 
-  // ── finding out ────────────────────────────────────────────────────────────────────────────────────────────
+  // ── analysis ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** One use of a name: a definition of ours, or the type of a parameter? */
-  #look(identifier: Syntax): void {
-    this.#lookAtType(identifier);
+  /**
+   * Checks one use of a name: whether it defines an orchestration or an activity, or is the type of a
+   * parameter.
+   */
+  #inspect(identifier: Syntax): void {
+    this.#inspectType(identifier);
     for (const expression of chainFrom(identifier)) {
       const call = callOf(expression);
       if (call?.type !== "CallExpression") continue;
@@ -161,7 +184,7 @@ export class OrchestrationCode {
     }
   }
 
-  #lookAtType(identifier: Syntax): void {
+  #inspectType(identifier: Syntax): void {
     let annotation: Syntax | null = identifier;
     while (TYPE_NAMES.has(typeOf(annotation))) annotation = annotation && parentOf(annotation);
     if (annotation === null || typeOf(annotation) !== "TSTypeAnnotation") return;
@@ -180,7 +203,7 @@ export class OrchestrationCode {
     if (parameter !== undefined) this.#bind(parameter, fn, []);
   }
 
-  /** A pattern takes a context's value, or that of a member of it (O2). */
+  /** Records the variables of a pattern that receives a context or a member of one (orchestration-code.2). */
   #bind(pattern: Syntax, declaration: Syntax, base: readonly string[]): void {
     for (const variable of this.#source.getDeclaredVariables(declaration)) {
       const [definition] = variable.defs;
@@ -193,7 +216,7 @@ export class OrchestrationCode {
     }
   }
 
-  /** One use of a context or of a member of one. */
+  /** Follows one use of a context or of a member of one. */
   #follow(identifier: Syntax): void {
     for (const expression of chainFrom(identifier)) {
       const path = this.contextPath(expression);
@@ -214,7 +237,7 @@ export class OrchestrationCode {
     }
   }
 
-  /** A context is handed to a function of this file. */
+  /** Marks a function of this file that is called with a context. */
   #passed(callee: Syntax, index: number): void {
     const fn = index < 0 ? null : this.names.functionOf(callee);
     if (fn !== null) this.#addOrchestration(fn, index);
@@ -222,23 +245,23 @@ export class OrchestrationCode {
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #isWork(fn: FunctionSyntax, asking: ReadonlySet<FunctionSyntax> = new Set()): boolean {
+  #isWork(fn: FunctionSyntax, visited: ReadonlySet<FunctionSyntax> = new Set()): boolean {
     if (this.#work.has(fn)) return true;
     const uses = this.#usesOf(fn);
-    if (uses.length === 0 || asking.has(fn)) return false;
-    const further = new Set([...asking, fn]);
-    return uses.every((use) => this.#isInWork(use, further));
+    if (uses.length === 0 || visited.has(fn)) return false;
+    const nowVisited = new Set([...visited, fn]);
+    return uses.every((use) => this.#isInWork(use, nowVisited));
   }
 
-  #isInWork(node: Syntax, asking: ReadonlySet<FunctionSyntax>): boolean {
+  #isInWork(node: Syntax, visited: ReadonlySet<FunctionSyntax>): boolean {
     for (let at = functionAround(node); at !== null; at = functionAround(at)) {
       if (this.#functions.has(at)) return false;
-      if (this.#isWork(at, asking)) return true;
+      if (this.#isWork(at, visited)) return true;
     }
     return false;
   }
 
-  /** Where a named function is used; nothing for one without a name. */
+  /** The uses of a named function. Empty for an anonymous function. */
   #usesOf(fn: FunctionSyntax): readonly Syntax[] {
     const declaration = fn.type === "FunctionDeclaration" ? fn : parentOf(wrapped(fn));
     if (declaration === null) return [];
@@ -257,7 +280,7 @@ const TYPE_NAMES: ReadonlySet<string> = new Set([
   "TSTypeReference",
 ]);
 
-/** The modules that count as this package: itself, and those that the settings name because they hand it on. */
+/** The modules that count as this package: the package, and modules from the settings that re-export it. */
 function packageNames(settings: Rule.RuleContext["settings"]): ReadonlySet<string> {
   const own: unknown = settings["perdure"];
   const named: unknown =

@@ -1,6 +1,7 @@
-// Reading a syntax tree, whichever parser made it.
-//   N1. Nothing here asks for types: what cannot be seen in the text is not known.
-//   N2. What TypeScript wraps around an expression (`as`, `!`, `satisfies`) changes no meaning and is looked through.
+// Helpers for syntax trees of any ESLint parser.
+//   - They use no type information.
+//   - syntax.1: TypeScript's wrappers around an expression (`as`, `!`, `satisfies`) do not change its
+//        meaning and are skipped.
 
 import type { Scope } from "eslint";
 
@@ -12,25 +13,25 @@ export type FunctionSyntax =
   | SyntaxOf<"FunctionExpression">
   | SyntaxOf<"ArrowFunctionExpression">;
 
-/** A parser may know more types of nodes than the union; those match no comparison of `type`. */
+/** A parser may produce node types that are not in the union. Such a node matches no comparison of `type`. */
 function isSyntax(value: unknown): value is Syntax {
   return (
     typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
   );
 }
 
-/** ESLint gives every node its parent before any rule runs. */
+/** The parent of a node. ESLint sets it before any rule runs. */
 export function parentOf(node: Syntax): Syntax | null {
   return "parent" in node && isSyntax(node.parent) ? node.parent : null;
 }
 
-/** A member of a node that the union has no name for. */
+/** A child of a node that the union's types do not declare. */
 export function childOf(node: Syntax, name: string): Syntax | null {
   const child: unknown = Reflect.get(node, name);
   return isSyntax(child) ? child : null;
 }
 
-/** The type's name, also of nodes that only a TypeScript parser makes. */
+/** The type of a node as a string, also of nodes that only a TypeScript parser produces. */
 export function typeOf(node: Syntax | null): string {
   return node?.type ?? "";
 }
@@ -43,14 +44,14 @@ const WRAPPERS: ReadonlySet<string> = new Set([
   "TSTypeAssertion",
 ]);
 
-/** The expression inside of what changes no meaning (N2). */
+/** The expression without its TypeScript wrappers (syntax.1). */
 export function unwrap(node: Syntax): Syntax {
   if (!WRAPPERS.has(node.type)) return node;
   const inner = childOf(node, "expression");
   return inner === null ? node : unwrap(inner);
 }
 
-/** The largest node that means the same as this one (N2). */
+/** The expression with all its TypeScript wrappers (syntax.1). */
 export function wrapped(node: Syntax): Syntax {
   const parent = parentOf(node);
   return parent !== null && WRAPPERS.has(parent.type) ? wrapped(parent) : node;
@@ -68,7 +69,7 @@ export function isCall(node: Syntax | null): node is Call {
   return node?.type === "CallExpression" || node?.type === "NewExpression";
 }
 
-/** The name that a member expression or a property asks for, where it is written down. */
+/** The name in a member expression or a property. Null: computed at run time. */
 export function memberName(
   node: SyntaxOf<"MemberExpression"> | SyntaxOf<"Property">,
 ): string | null {
@@ -89,20 +90,20 @@ export function chainFrom(node: Syntax): readonly Syntax[] {
   }
 }
 
-/** The call or `new` whose callee this is. */
+/** The call or `new` expression of this callee. */
 export function callOf(callee: Syntax): Call | null {
   const whole = wrapped(callee);
   const parent = parentOf(whole);
   return isCall(parent) && parent.callee === whole ? parent : null;
 }
 
-/** Whether a node lies within another, or is it. */
+/** Whether a node is inside another node, or is that node. */
 export function isWithin(node: Syntax, outer: Syntax): boolean {
   for (let at: Syntax | null = node; at !== null; at = parentOf(at)) if (at === outer) return true;
   return false;
 }
 
-/** The function that a node lies in. */
+/** The innermost function around a node. */
 export function functionAround(node: Syntax): FunctionSyntax | null {
   for (let at = parentOf(node); at !== null; at = parentOf(at)) if (isFunction(at)) return at;
   return null;

@@ -1,6 +1,6 @@
-// The globals and imported things that orchestration code uses, each under one name.
-//   The same thing has one name however it is reached: `setTimeout` of `node:timers` is `setTimeout`, `env` of
-//   `node:process` is `process.env`, `webcrypto` of `node:crypto` is `crypto`.
+// The globals and imports that orchestration code uses, each under one canonical name.
+//   - The name does not depend on the import: `setTimeout` of `node:timers` is `setTimeout`, `env` of
+//        `node:process` is `process.env`, `webcrypto` of `node:crypto` is `crypto`.
 
 import type { Origin } from "./names.ts";
 import type { OrchestrationCode } from "./orchestration-code.ts";
@@ -9,13 +9,13 @@ import { callOf, chainFrom, type Call, type Syntax } from "./syntax.ts";
 export interface Use {
   readonly node: Syntax;
   readonly name: string;
-  /** The module that it comes from; null: a global. */
+  /** The module that the value comes from. Null: a global. */
   readonly module: string | null;
-  /** The call or `new` of it, if it is one. */
+  /** The call or `new` expression. Null: the value is only read. */
   readonly call: Call | null;
 }
 
-/** Every such use in an orchestration's own code; `a.b.c` is a use of `a`, of `a.b` and of `a.b.c`. */
+/** Every use in orchestration code. `a.b.c` is a use of `a`, of `a.b` and of `a.b.c`. */
 export function* usesIn(code: OrchestrationCode): Iterable<Use> {
   for (const [identifier] of code.names.references) {
     if (!code.isInOrchestration(identifier)) continue;
@@ -28,7 +28,7 @@ export function* usesIn(code: OrchestrationCode): Iterable<Use> {
   }
 }
 
-/** Modules whose exports are globals too. */
+/** Modules whose exports are also globals. */
 const GLOBAL_MODULES: ReadonlySet<string> = new Set(["perf_hooks", "timers"]);
 
 function nameOf({ module, path }: Origin): string {

@@ -1,36 +1,42 @@
-// A flow: its definition as data, its hash, and the orchestration and activities that run it.
-//   FL1. A flow is an orchestration to everything else: registered, started, called and listed like one. Its version
-//        is the author's with the hash behind it, so that two structures of one name live side by side (semantics 23).
-//   FL2. What is registered with it is everything it runs: its own functions and the activities it was built with.
+// A flow: its definition, its hash, and the orchestration and activities that run it.
+//   - To the rest of the library a flow is an orchestration. Its version is the author's version followed
+//        by the hash, so that instances of two structures of one name can run at the same time (semantics
+//        23).
+//   - Registering a flow also registers its inline functions and the activities that it was built with.
 
-import type { Activity, Orchestration, OrchestrationOptions } from "../core/definitions.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkMembers, type Members } from "../core/known-members.ts";
-import { checkSchema, type StandardSchema } from "../core/standard-schema.ts";
-import { Compilation, type Inlined, type OwnFunction } from "./compile.ts";
-import { DEFINITION_FORMAT, type FlowDefinition, type Json } from "./definition.ts";
-import { hashOf } from "./hash.ts";
-import { interpreter } from "./interpreter.ts";
-import { mermaid } from "./mermaid.ts";
-import { nodeList, type FlowNodeInfo } from "./node-list.ts";
-import { findOwn, ownActivity, type Functions } from "./own-functions.ts";
-import { parseDefinition } from "./parse-definition.ts";
-import type { Targets } from "./prepared.ts";
-import type { Plan } from "./plan.ts";
-import { structureProblems } from "./structure.ts";
-import { isJson } from "./json.ts";
+import type { Activity, Orchestration, OrchestrationOptions } from "../core/define/definitions.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkMembers, type Members } from "../core/checks.ts";
+import { defined } from "../core/values/defined.ts";
+import { checkSchema, type StandardSchema } from "../core/values/standard-schema.ts";
+import { Compilation, type Inlined, type OwnFunction } from "./build/compile.ts";
+import { DEFINITION_FORMAT, type FlowDefinition, type Json } from "./data/definition.ts";
+import { hashOf } from "./data/hash.ts";
+import { interpreter } from "./run/interpreter.ts";
+import { mermaid } from "./data/mermaid.ts";
+import { nodeList, type FlowNodeInfo } from "./data/node-list.ts";
+import { findOwn, ownActivity, type Functions } from "./run/own-functions.ts";
+import { parseDefinition } from "./data/parse-definition.ts";
+import type { Targets } from "./run/prepared.ts";
+import type { Plan } from "./build/plan.ts";
+import { structureProblems } from "./build/structure.ts";
+import { isJson } from "./data/json.ts";
 
-/** What may be said about a flow as a whole. */
+/** Options of a flow. */
 export interface FlowOptions {
-  /** Orders the structures of one name: a start by name takes the newest. Default "1.0.0". */
+  /** Orders the structures of one name: a start by name uses the newest version. Default "1.0.0". */
   readonly version?: string;
   readonly description?: string;
-  /** Plain JSON; shown to every step as `ctx.info.flow.flowMetadata`. */
+  /** Plain JSON. Every step reads it as `ctx.info.flow.flowMetadata`. */
   readonly metadata?: Json;
-  /** Must be synchronous where a turn checks it: at the end, and for a child. */
+  /** Checks the flow's input. Must be synchronous if the flow runs as a child: a turn then checks it. */
   readonly input?: StandardSchema;
+  /** Checks the flow's output. Must be synchronous: a turn checks it. */
   readonly output?: StandardSchema;
-  /** Events after which a long flow compacts itself. Default 1,000. Part of the hash where given. */
+  /**
+   * The number of events after which a long flow compacts its history. Default 1,000. Part of the hash if
+   * given.
+   */
   readonly compactAfter?: number;
 }
 const FLOW_OPTIONS: Members<FlowOptions> = {
@@ -53,7 +59,7 @@ interface FlowParts {
   readonly output?: StandardSchema | undefined;
 }
 
-/** A flow that was built: data to look at, and an orchestration to register, start and call. */
+/** A flow: a definition to inspect, and an orchestration to register, start and call. */
 export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implements Orchestration<
   I,
   O,
@@ -61,13 +67,13 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
 > {
   readonly kind = "orchestration";
   readonly name: string;
-  /** The author's version and the hash: what an instance is pinned to. */
+  /** The author's version and the hash, as `1.0.0+hash`. An instance is pinned to it. */
   readonly version: string;
   readonly options: OrchestrationOptions;
   readonly handler: Orchestration<I, O>["handler"];
   /** SHA-256 of the structure, as hexadecimal text. */
   readonly hash: string;
-  /** All that it runs: its own functions, and the activities that it was built with. */
+  /** All activities of the flow: its inline functions, and the activities that it was built with. */
   readonly activities: readonly Activity<never, unknown>[];
   readonly definition: FlowDefinition;
   declare readonly "~types"?: {
@@ -77,7 +83,7 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
     readonly nodes: () => Nodes;
   };
   readonly #functions: ReadonlyMap<string, OwnFunction>;
-  readonly #given: readonly Activity<never, unknown>[];
+  readonly #sharedActivities: readonly Activity<never, unknown>[];
   readonly #targets: Targets;
 
   constructor(parts: FlowParts) {
@@ -88,19 +94,18 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
     this.version = `${definition.version}+${this.hash}`;
     this.options = {
       version: this.version,
-      ...(input === undefined ? {} : { input }),
-      ...(output === undefined ? {} : { output }),
+      ...defined({ input, output }),
     };
     this.handler = interpreter(definition, this.hash, parts.targets);
     this.#targets = parts.targets;
     this.#functions = functions;
-    this.#given = activities;
+    this.#sharedActivities = activities;
     const own = [...functions].map(([path, fn]) => ownActivity(this, path, fn));
     this.activities = Object.freeze([...own, ...activities]);
     Object.freeze(this);
   }
 
-  /** Every node in order, before what is below it. */
+  /** Every node in order. A node comes before the nodes inside it. */
   nodes(): readonly FlowNodeInfo[] {
     return nodeList(this.definition, this.hash);
   }
@@ -111,9 +116,10 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
   }
 
   /**
-   * The flow of a definition that was stored or sent. Its own functions are found among the activities by their name,
-   * `flow@hash8/path`, or in an object by their path. Activities that it names are registered with it if they are given,
-   * and orchestrations check the input of children.
+   * Creates a flow from a definition that was stored or sent. `activities` supplies its inline functions:
+   * as activities named `flow@hash8/path`, or as an object of functions by path. Activities that the
+   * definition names are registered with the flow if `activities` contains them. Orchestrations in
+   * `activities` check the input of child nodes.
    */
   static fromDefinition(
     json: unknown,
@@ -123,11 +129,11 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
     const definition = parseDefinition(json);
     const problems = structureProblems(definition);
     const found = findOwn(definition, activities, problems);
-    refuse(definition.name, problems);
+    throwProblems(definition.name, problems);
     return new Flow({ definition, ...found, ...schemas });
   }
 
-  /** Its parts, for a flow that it becomes a part of. */
+  /** The parts of a flow that another flow calls inline. Null: the value is not a flow. */
   static inlined(value: unknown): Inlined | null {
     if (!(value instanceof Flow)) return null;
     const { name, definition, options } = value;
@@ -135,27 +141,27 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
       name,
       nodes: definition.nodes,
       functions: value.#functions,
-      activities: value.#given,
+      activities: value.#sharedActivities,
       targets: value.#targets,
       hasSchemas: options.input !== undefined || options.output !== undefined,
     };
   }
 }
 
-/** What the compiler knows about a flow. */
+/** The types of a flow. */
 export type FlowTypes<F> =
   F extends Flow<infer I, infer O, infer Signals, infer Nodes>
     ? {
         readonly input: I;
         readonly output: O;
-        /** The events that it waits for. */
+        /** The events that the flow waits for. */
         readonly signals: Signals;
-        /** Outputs by path. */
+        /** Outputs of nodes by path. */
         readonly nodes: { readonly [K in keyof Nodes]: Nodes[K] };
       }
     : never;
 
-/** Refuses what a flow as a whole cannot be told. */
+/** Throws for unknown or invalid options of a flow. */
 export function checkFlowOptions(name: string, options: FlowOptions): void {
   checkMembers(options, FLOW_OPTIONS, `flow "${name}"`);
   checkSchema(options.input, `input of flow "${name}"`);
@@ -173,19 +179,17 @@ export function makeFlow<I, O, Signals, Nodes>(
     format: DEFINITION_FORMAT,
     name,
     version,
-    ...(description === undefined ? {} : { description }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(compactAfter === undefined ? {} : { compactAfter }),
+    ...defined({ description, metadata, compactAfter }),
     nodes,
   };
   const problems = [...compilation.problems, ...structureProblems(definition)];
   if (metadata !== undefined && !isJson(metadata)) {
-    problems.push("the flow's metadata is not plain JSON");
+    problems.push("the flow's metadata must be plain JSON");
   }
-  refuse(name, problems);
+  throwProblems(name, problems);
   const { functions, targets } = compilation;
   const activities = [...compilation.activities.values()];
-  // What is frozen and hashed is a copy: tags or metadata that the author changes later change nothing.
+  // The flow keeps a copy: later changes to the author's tags or metadata objects do not affect it.
   return new Flow({
     definition: structuredClone(definition),
     functions,
@@ -196,7 +200,7 @@ export function makeFlow<I, O, Signals, Nodes>(
   });
 }
 
-function refuse(name: unknown, problems: readonly string[]): void {
+function throwProblems(name: unknown, problems: readonly string[]): void {
   if (problems.length === 0) return;
   const message = `Flow "${String(name)}" cannot be built: ${problems.join("; ")}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);

@@ -1,9 +1,9 @@
-// perdure/flow: flows, declared as data and run like orchestrations.
+// perdure/flow: flows are orchestrations declared as data. README.md describes the folder.
 
-export { flow } from "./start.ts";
+export { flow } from "./build/start.ts";
 export { Flow, type FlowOptions, type FlowTypes } from "./flow.ts";
-export type { Functions } from "./own-functions.ts";
-export { FlowBuilder, StepBuilder } from "./builder.ts";
+export type { Functions } from "./run/own-functions.ts";
+export { FlowBuilder, StepBuilder } from "./build/builder.ts";
 export type {
   Caught,
   ChildOptions,
@@ -17,8 +17,8 @@ export type {
   TaskOptions,
   Undo,
   WaitOptions,
-} from "./builder-types.ts";
-export type { FlowDefinition, FlowNode, Json, NodeKind } from "./definition.ts";
-export { again, done, type Again, type Done, type LoopResult } from "./loop-result.ts";
-export type { FlowNodeInfo } from "./node-list.ts";
-export { runFlow, type RunFlowOptions } from "./run-flow.ts";
+} from "./build/builder-types.ts";
+export type { FlowDefinition, FlowNode, Json, NodeKind } from "./data/definition.ts";
+export { again, done, type Again, type Done, type LoopResult } from "./run/loop-result.ts";
+export type { FlowNodeInfo } from "./data/node-list.ts";
+export { runFlow, type RunFlowOptions } from "./memory/run-flow.ts";

@@ -1,22 +1,22 @@
-// Migrations: numbered .sql files that make the tables, applied in order, each in the store's schema.
-//   M1. Under a lock that belongs to the schema's name, and in one transaction: of many processes that start at once
-//       one applies a file and the others find it done.
-//   M2. A schema that is neither empty nor ours is refused before anything is written to it; so is one that a newer
-//       version has written.
-//   M3. "verify" writes nothing: a role without the right to make tables needs no more.
+// Migrations: numbered .sql files that create the tables, applied in order, each in the store's schema.
+//   - They run in one transaction, under an advisory lock named after the schema. Of many processes that
+//       start at once, one applies a file and the others find it applied.
+//   - A schema that is neither empty nor a Perdure store raises an error before anything is written. So
+//       does a store that a newer version of Perdure has written.
+//   - "verify" writes nothing, so a role without the right to create tables can open the store.
 
 import { readFileSync } from "node:fs";
 import type pg from "pg";
-import { PerdureError } from "../core/errors.ts";
-import { fillChecksums } from "./fill-checksums.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { fillChecksums } from "./admin/fill-checksums.ts";
 
-/** "apply": what is missing is made. "verify": it is refused. */
+/** "apply" creates missing tables. "verify" raises an error if tables are missing or old. */
 export type Migrate = "apply" | "verify";
 
-/** What SQL alone cannot do follows this file. */
+/** After this file, `fillChecksums` does what SQL alone cannot do. */
 const CHECKSUMS_FILE = "0006-every-checksum.sql";
 
-/** In order; the place in the list plus one is the schema version that a file leads to. */
+/** In order. A file's index plus one is the schema version after it was applied. */
 const FILES = [
   "0001-initial.sql",
   "0002-arrivals.sql",
@@ -29,10 +29,11 @@ const FILES = [
   "0009-id-prefixes.sql",
   "0010-begun.sql",
   "0011-lease-checks.sql",
+  "0012-payload-compression.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 
-/** "Perd": tells our schemas from those of others. */
+/** "Perd". This number in the table `meta` marks a schema as a Perdure store. */
 const APPLICATION_ID = 0x50657264;
 
 export async function migrate(
@@ -41,7 +42,7 @@ export async function migrate(
 ): Promise<void> {
   const found = await readVersion(client, name, schema);
   if (found === SCHEMA_VERSION) return;
-  if (how === "verify") throw missing(name, found);
+  if (how === "verify") throw outdated(name, found);
   await inTransaction(client, async () => {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `${schema}:migrations`,
@@ -61,7 +62,10 @@ export async function migrate(
   });
 }
 
-/** 0: there is no such schema, or it is empty. Throws unless it is ours and of a version that is known. */
+/**
+ * Returns the schema version; 0 means that the schema is missing or empty. Throws unless it is a known
+ * version.
+ */
 async function readVersion(client: pg.ClientBase, name: string, schema: string): Promise<number> {
   const { rows } = await client.query<{ relname: string }>(
     `SELECT relname FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)
@@ -75,13 +79,13 @@ async function readVersion(client: pg.ClientBase, name: string, schema: string):
   if (Number(meta.get("application_id")) !== APPLICATION_ID) throw foreign(name);
   const version = Number(meta.get("schema_version"));
   if (version > SCHEMA_VERSION) {
-    const message = `Schema "${name}" has version ${version}; this Perdure knows ${SCHEMA_VERSION}. Update it.`;
+    const message = `Schema "${name}" has version ${version}; this version of Perdure supports up to ${SCHEMA_VERSION}. Update Perdure.`;
     throw new PerdureError("SCHEMA_NEWER", message);
   }
   return version;
 }
 
-/** Empty: there is a table of that name, but not ours. */
+/** Returns an empty map if the table `meta` belongs to another program. */
 async function readMeta(client: pg.ClientBase, schema: string): Promise<Map<string, string>> {
   try {
     const sql = `SELECT name, value::text AS value FROM ${schema}.meta WHERE value IS NOT NULL`;
@@ -112,27 +116,27 @@ function read(file: string): string {
 }
 
 async function inTransaction(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
-  // Whoever waits for the lock must see, when he has it, what its last holder wrote.
+  // A process that waited for the lock must then see what the previous holder committed.
   await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
   try {
     await work();
     await client.query("COMMIT");
   } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined); // the reason is worth more than this
+    await client.query("ROLLBACK").catch(() => undefined); // the first error is more useful
     throw error;
   }
 }
 
 function foreign(name: string): PerdureError {
-  const message = `Schema "${name}" holds tables of another program. Give Perdure a schema of its own.`;
+  const message = `Schema "${name}" holds tables of another program. Give Perdure a separate schema.`;
   return new PerdureError("STORE_INVALID", message);
 }
 
-function missing(name: string, version: number): PerdureError {
+function outdated(name: string, version: number): PerdureError {
   const what =
     version === 0
-      ? `has no tables of Perdure`
-      : `has version ${version}, and this Perdure needs ${SCHEMA_VERSION}`;
+      ? "has no Perdure tables"
+      : `has version ${version}; this version of Perdure needs ${SCHEMA_VERSION}`;
   const names = FILES.slice(version).join(", ");
   const message = `Schema "${name}" ${what}. Missing: ${names}. Run perdure migrate, or call PostgresProvider.migrate, as a role that may create tables, or open with migrate: "apply".`;
   return new PerdureError("STORE_INVALID", message);

@@ -1,43 +1,47 @@
-// Options: how a PostgreSQL store is opened, and what is taken where nothing was said.
+// Options: how a PostgreSQL store is opened, and their defaults.
 
-import type { Environment } from "../core/environment.ts";
+import type { Environment } from "../core/time/environment.ts";
 import {
   checkChoice,
   checkFlag,
   checkMembers,
-  checkWhole,
+  checkInteger,
   type Members,
-} from "../core/known-members.ts";
-import { quoteSchema } from "./location.ts";
+} from "../core/checks.ts";
+import { quoteSchema } from "./connection/location.ts";
 import type { Migrate } from "./migrations.ts";
-import type { Durability } from "./settings.ts";
+import type { Durability } from "./connection/settings.ts";
 
 /** How a PostgreSQL store is opened. */
 export interface PostgresOptions {
   readonly environment?: Environment;
-  /** Where the tables are. Default "perdure". */
+  /** The schema that holds the tables. Default "perdure". */
   readonly schema?: string;
-  /** Whether tables that are missing are made, or refused. Default "apply". */
+  /** "apply" creates missing tables; "verify" raises an error instead. Default "apply". */
   readonly migrate?: Migrate;
-  /** Default "full": a call that returned is on disk. */
+  /** Default "full": when a write returns, it is on disk. */
   readonly durability?: Durability;
   /**
-   * Whether processes tell each other what they commit, on a connection more. Default true. Without, they find it by
-   * polling; needed behind a pooler that shares connections between transactions, such as PgBouncer.
+   * Whether processes notify each other of commits, over one additional connection. Default true. With
+   * false they find work by polling. A pooler that shares connections between transactions, such as
+   * PgBouncer, needs false.
    */
   readonly notifications?: boolean;
   /**
-   * Only look: nothing is written, so that the store may be on a standby, or the role may lack the right to write.
-   * Calls that write reject with `STORE_READ_ONLY`; tables that are missing are not made. Default false.
+   * Opens the store for reading only. The server may then be a standby, and the role needs no right to write.
+   * Calls that write reject with `STORE_READ_ONLY`, and missing tables are not created. Default false.
    */
   readonly readOnly?: boolean;
-  /** Whether connections keep prepared statements. Default true, but false without notifications. */
+  /** Whether connections use prepared statements. Default: the value of `notifications`. */
   readonly prepare?: boolean;
-  /** Connections of the pool, unless it is the caller's own. Default 10. */
+  /** The size of the pool that Perdure opens. Ignored if the caller passes a pool. Default 10. */
   readonly poolSize?: number;
-  /** How many steps of `ctx.tx` are under way at once, each on a connection of its own besides. Default 5. */
+  /** How many `ctx.tx` steps run at once, each on an additional connection. Default 5. */
   readonly transactionPoolSize?: number;
-  /** An answer that takes longer than this counts as lost, and its connection with it. Default 30,000. */
+  /**
+   * After this many milliseconds without a reply, the call and its connection count as lost. Default
+   * 30,000.
+   */
   readonly answerMs?: number;
 }
 
@@ -65,7 +69,10 @@ const DEFAULTS = {
   answerMs: 30_000,
 } as const;
 
-/** What holds for a store that is opened so; `schema` as it stands in statements. Options win over an address. */
+/**
+ * Checks the options and fills in the defaults. Options win over the address. `schema` is quoted for
+ * statements.
+ */
 export function settingsOf(options: PostgresOptions, ofAddress: PostgresOptions = {}) {
   checkOptions(options, "a PostgreSQL store");
   checkOptions(ofAddress, "a PostgreSQL address");
@@ -83,12 +90,12 @@ function checkOptions(options: PostgresOptions, what: string): void {
   checkFlag(options.notifications, "notifications");
   checkFlag(options.readOnly, "readOnly");
   checkFlag(options.prepare, "prepare");
-  checkWhole(options.poolSize, 1, "poolSize");
-  checkWhole(options.transactionPoolSize, 1, "transactionPoolSize");
-  checkWhole(options.answerMs, 1, "answerMs");
+  checkInteger(options.poolSize, 1, "poolSize");
+  checkInteger(options.transactionPoolSize, 1, "transactionPoolSize");
+  checkInteger(options.answerMs, 1, "answerMs");
 }
 
-/** What was given as undefined was not given. */
+/** Drops the options that are set to undefined. */
 function present(options: PostgresOptions): PostgresOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

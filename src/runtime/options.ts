@@ -1,20 +1,20 @@
-// Runtime options: defaults and what is refused.
-//   OP1. Every option is honoured; one that is unknown, out of range or contradicts another is INVALID_ARGUMENT
-//        when the runtime is made.
+// Runtime options: their defaults and their checks.
+//   - options.1: Every option has an effect. An option that is unknown, out of range or contradicts
+//     another is INVALID_ARGUMENT when the runtime is created.
 
-import { defaultCodec, type Codec } from "../core/codec.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkExecutor, type Executor } from "../core/executor.ts";
-import { GUARD_NAMES, type GuardOptions } from "../core/guard-names.ts";
-import { checkStorable } from "../core/ids.ts";
-import { resolveLimits, type Limits } from "../core/limits.ts";
-import { consoleLog } from "../core/console-log.ts";
-import type { LogSink } from "../core/log.ts";
-import { AGEING_MS, AGEING_MS_MAX } from "../core/provider/ageing.ts";
+import { defaultCodec, type Codec } from "../core/values/codec.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkExecutor, type Executor } from "../core/define/executor.ts";
+import { GUARD_NAMES, type GuardOptions } from "../core/define/guard-names.ts";
+import { checkStorable, showValue } from "../core/ids/ids.ts";
+import { resolveLimits, type Limits } from "../core/values/limits.ts";
+import { consoleLog } from "../core/telemetry/console-log.ts";
+import type { LogSink } from "../core/telemetry/log.ts";
+import { AGEING_MS, AGEING_MS_MAX } from "../core/provider/shared/ageing.ts";
 import type { TagFilter } from "../core/provider/tasks.ts";
-import { checkTagFilter } from "../core/tags.ts";
-import { quietTelemetry } from "../core/quiet-telemetry.ts";
-import type { Telemetry } from "../core/telemetry.ts";
+import { checkTagFilter } from "../core/ids/tags.ts";
+import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import {
   checkPoison,
   checkVersions,
@@ -24,94 +24,111 @@ import {
   type Retention,
   type Unregistered,
 } from "./policies.ts";
-import type { ShadowReplay } from "./shadowing.ts";
+import type { ShadowReplay } from "./replay/shadowing.ts";
 
-/** How a runtime works. Every option has a default that is meant for everyday use. */
+/** Options of a runtime. Every option has a default that suits everyday use. */
 export interface RuntimeOptions {
-  /** Instances whose turns may be under way at once. Default 1,000. */
+  /** How many instances may have a turn in flight. Default 1,000. */
   readonly turnConcurrency?: number;
-  /** Activities that may run at once. Default 500. */
+  /** How many activities may run at once. Default 500. */
   readonly activityConcurrency?: number;
-  /** Inline steps that may run at once. Default 100. */
+  /** How many inline steps may run at once. Default 100. */
   readonly stepConcurrency?: number;
-  /** Instances or tasks taken from the store at a time. Default 256. */
+  /** How many instances or tasks are leased per request. Default 256. */
   readonly leaseBatch?: number;
-  /** Set: an instance's lease also ends by itself after this time, renewed by the main loop. */
+  /** If set, the lease of an instance expires after this time unless the main loop renews it. */
   readonly instanceLeaseMs?: number;
-  /** Set: a task's lease also ends by itself after this time, renewed by the main loop. */
+  /** If set, the lease of a task expires after this time unless the main loop renews it. */
   readonly taskLeaseMs?: number;
-  /** How long before its end a lease is renewed. Default: two thirds of the lease. */
+  /** How long before its expiry a lease is renewed. Default: two thirds of the lease. */
   readonly renewBufferMs?: number;
-  /** The safety net's period; wake-ups are pushed. Default 1,000. */
+  /** The interval of polls. Notifications wake the runtime earlier. Default 1,000. */
   readonly pollIntervalMs?: number;
-  /** Live instances kept in memory; 0: none, every turn replays its history. Default 10,000. */
+  /**
+   * How many live instances are kept in memory. With 0, every turn replays its history. Default 10,000.
+   */
   readonly stickyCacheMax?: number;
-  /** How much history the live instances may have together. Default 256 MiB. */
+  /** How much history the live instances may have in total. Default 256 MiB. */
   readonly stickyCacheBytesMax?: number;
-  /** A live instance that nothing happened to for this long is let go. Default 10,000. */
+  /** A live instance that is idle for this long leaves memory. Default 10,000. */
   readonly stickyIdleMs?: number;
-  /** Deaths of its process after which an activity is poison. Default 10. */
+  /** After how many deaths of its process an activity is poison. Default 10. */
   readonly attemptsMax?: number;
-  /** How long a cancelled activity keeps its slot while it winds up. Default 10,000. */
+  /** How long a cancelled activity keeps its slot while it cleans up. Default 10,000. */
   readonly cancelGraceMs?: number;
-  /** How long an instance may clean up after a cancel before it is terminated. Default one hour. */
+  /** How long an instance may clean up after a cancellation before it is terminated. Default one hour. */
   readonly cancelTimeoutMs?: number;
-  /** How often this runtime says that it is alive. Default 1,000. */
+  /** The interval of this runtime's heartbeats. Default 1,000. */
   readonly beatMs?: number;
-  /** After this long without a beat others take over. Default 5,000 with a helper thread, else 30,000. */
+  /**
+   * After this long without a heartbeat, other runtimes take over. Default 5,000 with a liveness thread,
+   * else 30,000.
+   */
   readonly staleMs?: number;
-  /** A main loop that stands still for this long stops the beats. Default 30,000. */
+  /** If the event loop is blocked for this long, the heartbeats stop. Default 30,000. */
   readonly stallMs?: number;
   /**
-   * A stable name for this worker, shown to people; runtimes with one name own sessions together. Default: the
-   * host's name and process id, and sessions are the runtime's own.
+   * A stable name for this worker, shown to people. Runtimes with the same name own sessions together.
+   * Default: hostname and process id, and each runtime owns its sessions alone.
    */
   readonly workerNodeId?: string;
-  /** Which tasks it takes: those whose tags it has all. Default "untagged". */
+  /** Which tasks it takes: a task's tags must be a subset of these. Default "untagged". */
   readonly tags?: TagFilter;
   /**
-   * How long a wait is worth one priority, when this runtime takes work. Default 300,000: five minutes. The larger, the
-   * stricter priorities are.
+   * How much waiting time outweighs one level of priority when this runtime leases work. Default 300,000
+   * (five minutes). With a larger value, priorities are stricter.
    */
   readonly priorityAgeingMs?: number;
-  /** Sessions whose activities may be under way at once; 0: takes none. Default 10. */
+  /**
+   * How many sessions may have activities running here; 0: the runtime takes no activities with a
+   * session. Default 10.
+   */
   readonly maxSessionsPerRuntime?: number;
-  /** How long a session is held without being renewed by the main loop. Default 30,000. */
+  /** A session is released if the main loop does not renew it within this time. Default 30,000. */
   readonly sessionLeaseMs?: number;
-  /** A session without activities for this long is let go. Default 300,000. */
+  /** A session without activities for this long is released. Default 300,000. */
   readonly sessionIdleMs?: number;
-  /** How often sessions that nobody holds or waits for are removed. Default 300,000. */
+  /** The interval at which unused sessions are deleted. Default 300,000. */
   readonly sessionCleanupMs?: number;
   /**
-   * Replays committed turns beside the live run and compares. Default "auto": as much as costs little, nothing when
-   * NODE_ENV is "production". `{ sample: 0.01 }`: that share of turns.
+   * Replays committed turns again and compares the result with the live run. Default "auto": as many as
+   * cost little, and none if NODE_ENV is "production". `{ sample: 0.01 }`: that share of turns.
    */
   readonly shadowReplay?: ShadowReplay;
-  /** Which version a start by name and a `continueAsNew` take, by orchestration. Default: the newest registered. */
+  /**
+   * The version that a start without a version and a `continueAsNew` use, per orchestration. Default: the
+   * newest registered.
+   */
   readonly versions?: Readonly<Record<string, string>>;
-  /** What an activity that ends its process again and again does to its orchestration. Default "throw". */
+  /**
+   * What happens to an orchestration whose activity kills its process again and again: the call throws,
+   * or the orchestration fails. Default "throw".
+   */
   readonly poison?: "throw" | "fail";
-  /** Set: work whose name no live runtime registers fails after a while. Default: it waits. */
+  /** If set, work whose name no live runtime registers fails after a while. Default: it waits. */
   readonly unregistered?: Unregistered;
-  /** Set: ended instances and old executions are deleted when they are older than this. */
+  /** If set, ended instances and old executions are deleted after this time. */
   readonly retention?: Retention;
-  /** Limits on size and number, each with a warning at 75 %. */
+  /** Limits on sizes and counts, each with a warning at 75 %. */
   readonly limits?: Partial<Limits>;
-  /** Guards against nondeterminism; each can be switched off. Default: all, Node's I/O modules while developing. */
+  /**
+   * Guards against nondeterminism. Each can be switched off. Default: all; those for Node's I/O modules
+   * only in development.
+   */
   readonly guards?: GuardOptions;
-  /** Where activities run that do not say. Default "process". */
+  /** Where activities run that do not name an executor. Default "process". */
   readonly executor?: Executor;
-  /** How values become text. */
+  /** How values are encoded as text. */
   readonly codec?: Codec;
   readonly log?: LogSink;
-  /** Who is told what happens, such as `openTelemetry()` of `perdure/otel`. */
+  /** An observer of what happens, such as `openTelemetry()` of `perdure/otel`. */
   readonly telemetry?: Telemetry;
 }
 
-/** Options whose resolved form is another than the given one. */
+/** Options whose resolved form differs from the given form. */
 interface ResolvedRules {
   readonly limits: Limits;
-  /** For how long a name that nobody registers may wait; null: for ever. */
+  /** How long work may wait for a name that no runtime registers; null: forever. */
   readonly unregistered: number | null;
   readonly retention: ResolvedRetention | null;
   readonly telemetry: Telemetry | null;
@@ -154,7 +171,7 @@ const DEFAULTS = {
   sessionCleanupMs: 300_000,
 } as const;
 
-/** The smallest value each number may have. */
+/** The smallest valid value of each number. */
 const MINIMUM: Readonly<Record<string, number>> = {
   turnConcurrency: 1,
   activityConcurrency: 0,
@@ -189,10 +206,10 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
     const minimum = MINIMUM[name];
     if (minimum === undefined && !OTHERS.includes(name))
-      throw invalid(`${name} is no runtime option`);
+      throw invalid(`unknown option "${name}"; the options are ${optionNames()}`);
     if (minimum === undefined || value === undefined) continue;
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < minimum) {
-      throw invalid(`${name} is a whole number of at least ${minimum}, not ${String(value)}`);
+      throw invalid(`${name} must be an integer of at least ${minimum}; got ${String(value)}`);
     }
   }
   const resolved: ResolvedOptions = {
@@ -213,7 +230,11 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
   };
   checkOthers(resolved);
   checkTogether(resolved);
-  return { ...resolved, log: quietly(resolved.log) };
+  return { ...resolved, log: safeSink(resolved.log) };
+}
+
+function optionNames(): string {
+  return [...Object.keys(MINIMUM), ...OTHERS].join(", ");
 }
 
 function checkOthers(options: ResolvedOptions): void {
@@ -225,59 +246,68 @@ function checkOthers(options: ResolvedOptions): void {
   checkPoison(options.poison);
   const node: unknown = options.workerNodeId;
   if (node !== undefined && (typeof node !== "string" || node === "")) {
-    throw invalid(`workerNodeId is a text that is not empty`);
+    throw invalid(`workerNodeId must be a string that is not empty; got ${showValue(node)}`);
   }
   if (typeof node === "string") checkStorable(node, "workerNodeId");
   const codec: Partial<Codec> | null = options.codec;
   if (typeof codec?.encode !== "function" || typeof codec.decode !== "function") {
-    throw invalid("codec has the methods encode and decode");
+    throw invalid("codec must be an object with the methods encode and decode");
   }
   if (typeof options.log !== "function") {
-    throw invalid("log is a function of a level, a message and fields");
+    throw invalid("log must be a function (level, message, fields) => void");
   }
 }
 
 function resolveTelemetry(telemetry: Telemetry | undefined): Telemetry | null {
   if (telemetry === undefined) return null;
   const given: Partial<Telemetry> | null = telemetry;
-  if (typeof given?.turn === "function") return quietTelemetry(telemetry);
-  throw invalid("telemetry is an observer, such as openTelemetry() of perdure/otel");
+  if (typeof given?.turn === "function") return safeTelemetry(telemetry);
+  throw invalid("telemetry must be an observer, such as openTelemetry() of perdure/otel");
 }
 
 function checkShadowReplay(policy: unknown): void {
   if (policy === "auto" || policy === "always" || policy === "never") return;
   const sample: unknown = (policy as { sample?: unknown } | null)?.sample;
   if (typeof sample === "number" && sample >= 0 && sample <= 1) return;
-  throw invalid('shadowReplay is "auto", "always", "never" or { sample } with a share from 0 to 1');
+  const wanted = '"auto", "always", "never" or { sample } with a share from 0 to 1';
+  throw invalid(`shadowReplay must be ${wanted}; got ${showValue(policy)}`);
 }
 
 function checkGuards(guards: unknown): void {
   if (typeof guards === "boolean") return;
   if (typeof guards !== "object" || guards === null) {
-    throw invalid("guards is true, false, or an object of switches");
+    throw invalid(`guards must be true, false or an object of switches; got ${showValue(guards)}`);
   }
   for (const [name, value] of Object.entries(guards)) {
-    if (!(GUARD_NAMES as readonly string[]).includes(name)) throw invalid(`${name} is no guard`);
-    if (typeof value !== "boolean") throw invalid(`the guard ${name} is true or false`);
+    if (!(GUARD_NAMES as readonly string[]).includes(name)) {
+      throw invalid(`unknown guard "${name}"; the guards are ${GUARD_NAMES.join(", ")}`);
+    }
+    if (typeof value !== "boolean") {
+      throw invalid(`the guard ${name} must be true or false; got ${showValue(value)}`);
+    }
   }
 }
 
 function checkTogether(options: ResolvedOptions): void {
   if (options.staleMs !== undefined && options.staleMs < 2 * options.beatMs) {
-    throw invalid(`staleMs (${options.staleMs}) is at least twice beatMs (${options.beatMs})`);
+    throw invalid(`staleMs (${options.staleMs}) must be at least twice beatMs (${options.beatMs})`);
   }
-  // The loop says once a beat that it turns; a shorter patience would take every pause for a stall.
+  // The main loop reports once per heartbeat interval that it turns. A shorter limit would treat every
+  // pause as a stall.
   if (options.stallMs < 2 * options.beatMs) {
-    throw invalid(`stallMs (${options.stallMs}) is at least twice beatMs (${options.beatMs})`);
+    throw invalid(`stallMs (${options.stallMs}) must be at least twice beatMs (${options.beatMs})`);
   }
   if (options.priorityAgeingMs > AGEING_MS_MAX) {
-    throw invalid(`priorityAgeingMs (${options.priorityAgeingMs}) is at most ${AGEING_MS_MAX}`);
+    throw invalid(
+      `priorityAgeingMs must be at most ${AGEING_MS_MAX}; got ${options.priorityAgeingMs}`,
+    );
   }
   const { sessionIdleMs, sessionLeaseMs } = options;
-  // A session in use is bumped once a renewal; a shorter patience would take it for idle.
+  // The last use of a session is recorded once per renewal. With a shorter limit a session in use would
+  // count as idle.
   if (sessionIdleMs < sessionLeaseMs) {
     throw invalid(
-      `sessionIdleMs (${sessionIdleMs}) is at least sessionLeaseMs (${sessionLeaseMs})`,
+      `sessionIdleMs (${sessionIdleMs}) must be at least sessionLeaseMs (${sessionLeaseMs})`,
     );
   }
   const { instanceLeaseMs, taskLeaseMs, renewBufferMs: bufferMs } = options;
@@ -287,25 +317,25 @@ function checkTogether(options: ResolvedOptions): void {
   for (const name of ["instanceLeaseMs", "taskLeaseMs"] as const) {
     const leaseMs = options[name];
     if (leaseMs !== undefined && bufferMs !== undefined && bufferMs >= leaseMs) {
-      throw invalid(`renewBufferMs (${bufferMs}) is less than ${name} (${leaseMs})`);
+      throw invalid(`renewBufferMs (${bufferMs}) must be less than ${name} (${leaseMs})`);
     }
   }
 }
 
-/** A sink that fails, now or later, loses its line and nothing else. */
-function quietly(sink: LogSink): LogSink {
-  const asked: (...line: Parameters<LogSink>) => unknown = sink;
+/** If the sink throws or rejects, its line is lost and nothing else happens. */
+function safeSink(sink: LogSink): LogSink {
+  const called: (...line: Parameters<LogSink>) => unknown = sink;
   return (level, message, fields) => {
     try {
-      const result = asked(level, message, fields);
+      const result = called(level, message, fields);
       if (result instanceof Promise) result.catch(() => undefined);
     } catch {
-      // told above
+      // the line is lost
     }
   };
 }
 
-/** An option given as undefined is one not given. */
+/** An option set to undefined counts as absent. */
 function withoutUndefined(options: RuntimeOptions): RuntimeOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

@@ -1,26 +1,29 @@
-// Options that are rules rather than numbers: versions, poison, names that nobody registers, retention.
-//   PO1. A rule that cannot be followed is INVALID_ARGUMENT when the runtime is made (OP1).
+// Options that are rules: versions, poison, unregistered names, retention.
+//   - A rule that cannot be followed is INVALID_ARGUMENT when the runtime is created (options.1).
 
-import { parseDuration, type Duration } from "../core/duration.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkMembers, type Members } from "../core/known-members.ts";
-import { parseVersion } from "../core/semver.ts";
+import { parseDuration, type Duration } from "../core/time/duration.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkMembers, type Members } from "../core/checks.ts";
+import { showValue } from "../core/ids/ids.ts";
+import { parseVersion } from "../core/ids/semver.ts";
 
-/** duroxide's rule for names that no live runtime registers: after these waits, fail. */
+/** duroxide's rule for work whose name no live runtime registers: it fails after these waits. */
 export interface Unregistered {
-  /** The wait before the first try and the longest between two. Default 1 s and 60 s, doubling. */
+  /**
+   * The wait before the first try and the longest wait between two tries. Default 1 s and 60 s, doubling.
+   */
   readonly backoff?: { readonly base?: Duration; readonly max?: Duration };
-  /** Tries after which it fails. Default 10. */
+  /** The number of tries after which the work fails. Default 10. */
   readonly failAfter?: number;
 }
 
-/** How long ended instances are kept; what is not named is kept for ever. */
+/** How long ended instances are kept. Instances with a status that is not given are kept forever. */
 export interface Retention {
   readonly completed?: Duration;
   readonly failed?: Duration;
   readonly cancelled?: Duration;
   readonly terminated?: Duration;
-  /** Executions kept of an instance that continues as new, the current one included. */
+  /** How many executions of an instance that continues as new are kept, including the current one. */
   readonly keepExecutions?: number;
 }
 
@@ -53,7 +56,7 @@ export function resolveRetention(retention: Retention | undefined): ResolvedRete
   return { keepMs, keepExecutions };
 }
 
-/** For how long a name may wait in all, or null: for ever. */
+/** The total time that work may wait, or null: forever. */
 export function resolveUnregistered(unregistered: Unregistered | undefined): number | null {
   if (unregistered === undefined) return null;
   checkMembers(unregistered, UNREGISTERED, "unregistered");
@@ -71,22 +74,28 @@ export function resolveUnregistered(unregistered: Unregistered | undefined): num
 
 export function checkVersions(versions: unknown): void {
   if (typeof versions !== "object" || versions === null || Array.isArray(versions)) {
-    throw invalid("versions is an object");
+    throw invalid(
+      `versions must be an object that maps names to versions; got ${showValue(versions)}`,
+    );
   }
-  for (const version of Object.values(versions as Record<string, unknown>)) {
-    if (typeof version !== "string") throw invalid("versions maps names to versions");
+  for (const [name, version] of Object.entries(versions as Record<string, unknown>)) {
+    if (typeof version !== "string") {
+      throw invalid(
+        `versions: the version of "${name}" must be a string; got ${showValue(version)}`,
+      );
+    }
     parseVersion(version);
   }
 }
 
 export function checkPoison(poison: unknown): void {
   if (poison === "throw" || poison === "fail") return;
-  throw invalid(`poison is "throw" or "fail", not ${String(poison)}`);
+  throw invalid(`poison must be "throw" or "fail"; got ${showValue(poison)}`);
 }
 
 function atLeastOne(value: unknown, what: string): void {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1) return;
-  throw invalid(`${what} is a whole number of at least 1, not ${String(value)}`);
+  throw invalid(`${what} must be an integer of at least 1; got ${String(value)}`);
 }
 
 function invalid(why: string): PerdureError {

@@ -1,19 +1,21 @@
 // The registry: which activities and orchestrations this runtime can run.
-//   RG1. A name and version stand for one definition; all duplicates are refused together (semantics 22).
-//   RG2. An instance that named no version gets the newest one registered here, or the one the options pin.
-//   RG3. What an orchestration brings along (the steps of a flow) is registered with it.
+//   - A name and version identify one definition. All duplicates are refused in one error (semantics 22).
+//   - An instance started without a version gets the newest version registered here, or the one pinned by
+//     the options.
+//   - Activities that belong to an orchestration (the steps of a flow) are registered with it.
 
 import { hash } from "node:crypto";
-import type { Activity, Orchestration } from "../core/definitions.ts";
+import type { Activity, Orchestration } from "../core/define/definitions.ts";
 import {
   cannotRegister,
   findDefinitions,
   type Definition,
   type Registrable,
-} from "../core/registrable.ts";
-import { compareVersions, parseVersion } from "../core/semver.ts";
-import { toldFlows, type ToldFlow } from "../core/told-flows.ts";
-import { REPLAY_VERSIONS, targetText } from "../core/targets.ts";
+} from "../core/define/registrable.ts";
+import { compareVersions, parseVersion } from "../core/ids/semver.ts";
+import { publishedFlows, type PublishedFlow } from "../core/define/published-flows.ts";
+import { REPLAY_VERSIONS } from "../core/history/replay-version.ts";
+import { targetText } from "../core/ids/targets.ts";
 
 export class Registry {
   readonly #activities = new Map<string, Activity<never, unknown>>();
@@ -33,7 +35,7 @@ export class Registry {
     for (const definition of found.definitions) this.#add(definition, problems);
     for (const [name, version] of Object.entries(this.#versions)) {
       if (this.orchestration(name, version) !== undefined) continue;
-      problems.push(`versions names "${name}" ${version}, which is not registered`);
+      problems.push(`the option versions names "${name}" ${version}, which is not registered`);
     }
     if (problems.length > 0) throw cannotRegister(problems);
   }
@@ -58,11 +60,16 @@ export class Registry {
     }
   }
 
+  /** Every registered version of every orchestration. */
+  get orchestrations(): readonly Orchestration<never, unknown>[] {
+    return [...this.#orchestrations.values()].flat();
+  }
+
   activity(name: string): Activity<never, unknown> | undefined {
     return this.#activities.get(name);
   }
 
-  /** The given version; when none is given the one that the options pin, or the newest. */
+  /** The given version; without one, the version pinned by the options, or the newest. */
   orchestration(name: string, version: string | null): Orchestration<never, unknown> | undefined {
     const versions = this.#orchestrations.get(name);
     const wanted = version === null || version === "" ? this.#pinned(name) : version;
@@ -82,7 +89,10 @@ export class Registry {
     return [...this.#activities.keys()];
   }
 
-  /** What to ask the store for: `name` for unpinned starts, `name@version` for pinned instances. */
+  /**
+   * The targets of lease requests: `name` for starts without a version, `name@version` for instances with
+   * one.
+   */
   get targets(): readonly string[] {
     return [...this.#orchestrations.keys()].flatMap((name) => this.targetsOf(name));
   }
@@ -98,7 +108,7 @@ export class Registry {
     return targets;
   }
 
-  /** One per target, in the same order: which code runs there (semantics 9a). */
+  /** One code per target, in the same order: a fingerprint of the code that runs there (semantics 9a). */
   get codes(): readonly string[] {
     const { min, max } = REPLAY_VERSIONS;
     const codes: string[] = [];
@@ -114,8 +124,8 @@ export class Registry {
   }
 
   /**
-   * A fingerprint of the code: the text of the function with its name and version. Code that the function calls is not
-   * part of it, because its text cannot be known.
+   * A fingerprint of the code: name, version and the text of the function. It does not cover code that
+   * the function calls, because that text is unknown.
    */
   codeOf(definition: Orchestration<never, unknown>): string {
     const known = this.#codes.get(definition);
@@ -127,9 +137,9 @@ export class Registry {
     return code;
   }
 
-  /** Flows with their definitions, for whoever looks. */
-  get flows(): readonly ToldFlow[] {
-    return toldFlows([...this.#orchestrations.values()].flat());
+  /** The flows with their definitions, for the dashboard and other clients. */
+  get flows(): readonly PublishedFlow[] {
+    return publishedFlows(this.orchestrations);
   }
 
   list(): { activities: readonly string[]; orchestrations: Record<string, readonly string[]> } {
@@ -141,7 +151,10 @@ export class Registry {
   }
 }
 
-/** Versions that rank the same (structures of one flow) are told apart by text, whatever the order of registration. */
+/**
+ * Versions that rank equal (structures of one flow) are ordered by text, so that the order of
+ * registration does not matter.
+ */
 function newestFirst(a: { readonly version: string }, b: { readonly version: string }): number {
   const order = compareVersions(parseVersion(b.version), parseVersion(a.version));
   if (order !== 0) return order;

@@ -1,37 +1,34 @@
-// The runtime: the life of the process-side engine, from its start to its shutdown. Its parts: parts.ts.
-//   RT1. Work is taken only between start and shutdown; shutdown resolves as soon as everything is done or its
-//        grace is over, and hands back the rest without counting anything against it.
-//   RT2. The provider is not the runtime's to close.
+// The runtime: start and shutdown of the engine in one process. context.ts creates its parts.
+//   - It starts and stops the three loops: instances, attempts and upkeep.
+//   - Work is leased only between start and shutdown. Shutdown resolves as soon as everything is done or
+//     the grace period is over. It hands the rest back, and that does not count as an attempt.
+//   - The runtime does not close the provider.
 //   States: new → running → stopping → stopped.
 
-import type { Environment } from "../core/environment.ts";
-import { PerdureError } from "../core/errors.ts";
-import { checkMembers, checkWhole } from "../core/known-members.ts";
+import type { OpenedStore } from "../core/define/definitions.ts";
+import { makeLogger } from "../core/telemetry/log.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkMembers, checkInteger } from "../core/checks.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { RuntimeFigures } from "../core/telemetry.ts";
-import { installGuards } from "./guards.ts";
-import { observe } from "./observation.ts";
-import { assemble, type Parts } from "./parts.ts";
+import type { RuntimeFigures } from "../core/telemetry/telemetry.ts";
+import { installGuards } from "./guards/guards.ts";
+import { observe } from "./health/observation.ts";
+import { RuntimeContext } from "./context.ts";
 import type { Registry } from "./registry.ts";
-import { watchRejections } from "./rejections.ts";
+import { watchRejections } from "./guards/rejections.ts";
 import type { RuntimeStart, RuntimeWiring } from "./wiring.ts";
 
 export class Runtime {
   readonly id: string;
-  readonly #provider: Provider;
-  readonly #environment: Environment;
-  readonly #parts: Parts;
+  readonly #context: RuntimeContext;
   readonly #stopped = Promise.withResolvers<void>();
-  #state: "new" | "running" | "stopping" | "stopped" = "new";
   #cleanups: (() => void)[] = [];
   #watches: (() => void)[] = [];
 
   constructor(provider: Provider, options: RuntimeStart, wiring: RuntimeWiring) {
-    this.#provider = provider;
-    this.#environment = provider.environment;
-    this.#parts = assemble(provider, options, wiring, () => this.#state === "running");
-    this.id = this.#parts.runtimeId;
+    this.#context = new RuntimeContext(provider, options, wiring);
+    this.id = this.#context.id;
   }
 
   /** Resolves when the runtime has shut down. */
@@ -40,46 +37,56 @@ export class Runtime {
   }
 
   registered(): ReturnType<Registry["list"]> {
-    return this.#parts.registry.list();
+    return this.#context.registry.list();
   }
 
   stats() {
-    const { stats, work, instances } = this.#parts;
-    const { activities } = work;
+    const { stats, activities, heldInstances } = this.#context;
     return {
       ...stats,
       activities: { ...activities.stats, active: activities.active },
-      cachedInstances: instances.size,
+      cachedInstances: heldInstances.cache.size,
     };
   }
 
-  /** Registers with the store and begins to take work. */
+  /** Registers with the store, begins to lease work and calls `onOpen` of the registered definitions. */
   async start(): Promise<void> {
-    if (this.#state !== "new") {
-      throw new PerdureError("INVALID_ARGUMENT", "A runtime starts once; make a new one.");
+    const { provider, options, guards, attempts, instances, upkeep } = this.#context;
+    if (this.#context.state !== "new") {
+      throw new PerdureError(
+        "INVALID_ARGUMENT",
+        "A runtime can start only once; create a new one.",
+      );
     }
-    const { work, liveness, committer, adoption, trouble, intake, net } = this.#parts;
-    const { options, guards } = this.#parts;
-    this.#state = "running";
-    await work.start();
-    await liveness.start();
-    committer.adopters.add(adoption);
-    committer.onTrouble.add(trouble);
-    // Held to the very end: what runs within the grace of a shutdown is user code like any other.
+    this.#context.state = "running";
+    await attempts.start();
+    await upkeep.start();
+    instances.start();
+    // Kept until the very end, because user code still runs within the grace period of a shutdown.
     this.#watches = [watchRejections(options.log), installGuards(guards)];
-    this.#cleanups = [
-      this.#provider.subscribe((news) => this.#hear(news)),
-      () => void committer.adopters.delete(adoption),
-      () => void committer.onTrouble.delete(trouble),
-      this.#observe(),
-    ];
-    await this.#provider.listRuntimes().then((list) => liveness.reap(list), trouble);
-    intake.wake();
-    net.start();
+    this.#cleanups = [provider.subscribe((changes) => this.#onChanges(changes)), this.#observe()];
+    await upkeep.begin();
+    try {
+      await this.#openDefinitions();
+    } catch (error) {
+      await this.shutdown({ graceMs: 0 });
+      throw error;
+    }
+  }
+
+  /** Calls `onOpen` of the registered definitions that have one. */
+  async #openDefinitions(): Promise<void> {
+    const { provider, registry, wiring, options } = this.#context;
+    const { codec, limits, telemetry, log } = options;
+    const hooks = registry.orchestrations.flatMap(({ onOpen }) => onOpen ?? []);
+    if (hooks.length === 0) return;
+    const client = wiring.makeClient(provider, { codec, limits, telemetry });
+    const opened: OpenedStore = { client, log: makeLogger(log), runtimeId: this.id };
+    await Promise.all(hooks.map((onOpen) => onOpen(opened)));
   }
 
   #observe(): () => void {
-    const { options, committer } = this.#parts;
+    const { provider, options, committer } = this.#context;
     const { telemetry } = options;
     if (telemetry === null) return () => undefined;
     const figures = (): RuntimeFigures => {
@@ -93,57 +100,51 @@ export class Runtime {
         ...figures,
       };
     };
-    return observe({ telemetry, committer, provider: this.#provider, figures });
+    return observe({ telemetry, committer, provider, figures });
   }
 
-  /** Stops taking work, lets what runs finish within its grace, hands back the rest. */
+  /** Stops leasing work, lets running work finish within the grace period, and hands the rest back. */
   async shutdown(options: { readonly graceMs?: number } = {}): Promise<void> {
     checkMembers(options, { graceMs: true }, "shutdown");
-    checkWhole(options.graceMs, 0, "graceMs");
+    checkInteger(options.graceMs, 0, "graceMs");
     const { graceMs = 10_000 } = options;
-    if (this.#state === "stopping" || this.#state === "stopped") return this.stopped;
-    const { intake, housekeeping, instances, work, net, liveness, trouble, wheel } = this.#parts;
-    const wasRunning = this.#state === "running";
-    this.#state = "stopping";
+    const context = this.#context;
+    const { instances, attempts, upkeep } = context;
+    if (context.state === "stopping" || context.state === "stopped") return this.stopped;
+    const wasRunning = context.state === "running";
+    context.state = "stopping";
     if (wasRunning) {
-      intake.stop();
-      housekeeping.stop();
       for (const cleanup of this.#cleanups.splice(0)) cleanup();
       instances.stop();
-      work.stop();
+      attempts.stop();
+      upkeep.stop();
       await this.#quiet(graceMs);
-      await work.end();
-      instances.holding.dropAll();
-      for (const takeOff of this.#watches.splice(0)) takeOff();
-      net.stop();
-      await liveness.stop();
-      await this.#provider.removeRuntime(this.id).catch(trouble);
+      await attempts.end();
+      instances.end();
+      for (const unwatch of this.#watches.splice(0)) unwatch();
+      await upkeep.end();
     }
-    wheel.clear();
-    this.#state = "stopped";
+    context.wheel.clear();
+    context.state = "stopped";
     this.#stopped.resolve();
   }
 
   async #quiet(graceMs: number): Promise<void> {
-    const until = this.#environment.monotonic() + graceMs;
-    while (!this.#isQuiet() && this.#environment.monotonic() < until) {
-      await new Promise<void>((resolve) => void this.#environment.setTimer(2, resolve));
+    const { environment, attempts, instances } = this.#context;
+    const until = environment.monotonic() + graceMs;
+    while (!(attempts.isQuiet && instances.isQuiet) && environment.monotonic() < until) {
+      await new Promise<void>((resolve) => void environment.setTimer(2, resolve));
     }
   }
 
-  #isQuiet(): boolean {
-    const { work, instances, pump, committer } = this.#parts;
-    return work.isQuiet && instances.holding.busy === 0 && pump.isIdle && committer.isIdle;
-  }
-
-  #hear(news: News): void {
-    const { intake, lostWork } = this.#parts;
-    if (news.elsewhere) {
+  #onChanges(changes: News): void {
+    const { intake, lostLeases } = this.#context;
+    if (changes.elsewhere) {
       intake.wake();
-      void lostWork.checkTasks();
+      void lostLeases.checkTasks();
       return;
     }
-    intake.hear(news);
-    lostWork.heard(news.changed);
+    intake.onChanges(changes);
+    lostLeases.onChanged(changes.changed);
   }
 }

@@ -1,14 +1,15 @@
-// What a runtime is made with: by its user, and by the layers above, which it may not import.
+// What a runtime is created with: the options of its user, and functions of higher layers that it must
+// not import.
 
-import type { ActivityClient } from "../core/activity-context.ts";
-import type { Codec } from "../core/codec.ts";
-import type { Limits } from "../core/limits.ts";
-import type { Telemetry } from "../core/telemetry.ts";
+import type { ActivityClient } from "../core/context/activity-context.ts";
+import type { Codec } from "../core/values/codec.ts";
+import type { Limits } from "../core/values/limits.ts";
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { RuntimeOptions } from "./options.ts";
-import type { Registrable } from "../core/registrable.ts";
+import type { Registrable } from "../core/define/registrable.ts";
 
-/** Makes the client that activities see. */
+/** Creates the client that activities use. */
 export type MakeClient = (
   provider: Provider,
   options: {
@@ -24,6 +25,6 @@ export interface RuntimeStart extends RuntimeOptions {
 
 export interface RuntimeWiring {
   readonly makeClient: MakeClient;
-  /** The file that an activity thread begins with. */
+  /** The entry file of an activity thread. */
   readonly threadEntry: URL;
 }

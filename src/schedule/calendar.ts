@@ -1,11 +1,13 @@
-// The calendar: which times a rule has.
-//   CA1. `nextTime` is later than what it is asked after, whatever the clocks of a zone do; null: there is none.
-//   CA2. No clock is read: the same question has the same answer wherever the time zones are the same. They change,
-//        with Node and with the world, so that answers are recorded and nobody who replays asks again (LO1).
+// The calendar: computes the times of a rule.
+//   - `nextTime` is always later than its argument, also when the time zone's clocks change. Null: no
+//        further time.
+//   - It reads no clock: the same arguments give the same result with the same time zone data. That data
+//        changes with Node versions, so results are recorded and a replay does not compute them again
+//        (schedule.loop.1).
 
 import { Cron } from "croner";
-import { PerdureError } from "../core/errors.ts";
-import { showValue } from "../core/ids.ts";
+import { PerdureError, errorMessage } from "../core/errors/errors.ts";
+import { showValue } from "../core/ids/ids.ts";
 import type { ScheduleRule } from "./rule.ts";
 
 type Times = Pick<ScheduleRule, "cron" | "timezone" | "everyMs" | "from" | "until">;
@@ -13,10 +15,13 @@ type Times = Pick<ScheduleRule, "cron" | "timezone" | "everyMs" | "from" | "unti
 const NICKNAME = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
 const FIELDS = /^\S+(?: +\S+){4,5}$/;
 const SOME_TIME = Date.UTC(2024, 0, 1);
-/** How far back the latest time is looked for at first; eight times as far each time that there is none. */
+/**
+ * How far back to search for the latest time at first. Each search without a result goes back eight times
+ * as far.
+ */
 const LOOK_BACK_MS = 60_000;
 
-/** The first time after that moment. */
+/** The first time after `after`. */
 export function nextTime(rule: Times, after: number): number | null {
   const start = rule.from === null ? after : Math.max(after, rule.from.getTime() - 1);
   const time = rule.everyMs === null ? cronTime(rule, start) : everyTime(rule, start);
@@ -24,10 +29,10 @@ export function nextTime(rule: Times, after: number): number | null {
 }
 
 /**
- * Of the times from `first`, which is one, up to `now`: which one is made up for. Null: none, all are longer ago than
- * the rule allows.
+ * The missed time to run now, from the times between `first` (itself a time of the rule) and `now`. Null:
+ * all exceed `maxLateness`.
  */
-export function timeToMakeUp(
+export function missedTimeToRun(
   rule: ScheduleRule,
   { first, now }: { readonly first: number; readonly now: number },
 ): number | null {
@@ -40,7 +45,7 @@ export function timeToMakeUp(
   return latest < earliest ? null : latest;
 }
 
-/** The last time that is not after `moment`, and not before `first`, which is a time of this rule. */
+/** The last time between `first`, itself a time of the rule, and `moment`. */
 function latestTime(rule: Times, first: number, moment: number): number {
   for (let back = LOOK_BACK_MS; ; back *= 8) {
     const start = Math.max(first - 1, moment - back);
@@ -54,20 +59,20 @@ function latestTime(rule: Times, first: number, moment: number): number {
   }
 }
 
-/** Refuses what is no cron expression, and one that no day fulfils. */
+/** Throws for an invalid cron expression, and for one that never matches. */
 export function checkCron(cron: string, timezone: string, what: string): void {
   const given: unknown = cron;
-  const why = typeof given === "string" ? problemOf(given, timezone) : "it is no text";
+  const why = typeof given === "string" ? problemOf(given, timezone) : "it must be a string";
   if (why === null) return;
-  const message = `cron of ${what}: ${showValue(given)} cannot be read: ${why}.`;
+  const message = `cron of ${what}: ${showValue(given)} is not valid: ${why}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
-/** Refuses what is no time zone that this Node knows. */
+/** Throws for a time zone that this version of Node does not know. */
 export function checkTimezone(timezone: string, what: string): void {
   const given: unknown = timezone;
   if (typeof given === "string" && isTimezone(given)) return;
-  const message = `timezone of ${what} is an IANA name such as "Europe/Berlin", not ${showValue(given)}.`;
+  const message = `timezone of ${what} must be an IANA name such as "Europe/Berlin"; got ${showValue(given)}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
@@ -80,16 +85,16 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** Why it is no cron expression; null: it is one. */
+/** Why the expression is not valid. Null: it is valid. */
 function problemOf(cron: string, timezone: string): string | null {
   if (!NICKNAME.test(cron) && !FIELDS.test(cron)) {
-    return "it has five fields, six with seconds, or is one of @hourly, @daily, @weekly, @monthly and @yearly";
+    return "it must have five fields, six with seconds, or be one of @hourly, @daily, @weekly, @monthly and @yearly";
   }
   try {
     const first = read(cron, timezone).nextRun(new Date(SOME_TIME));
-    return first === null ? "no day fulfils it" : null;
+    return first === null ? "no date matches it" : null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }
 

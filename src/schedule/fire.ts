@@ -1,17 +1,18 @@
-// Fire: the activity that starts a run.
-//   FI1. A run's id is the schedule's name and its time: however often an attempt is repeated, a time has one run.
-//   FI2. A trigger starts whatever else is going on: somebody asked for it.
-//   FI3. Of the schedule's own executions the last few are kept: it lives for years, and its runs are what matters.
+// Fire: the activity that starts a run of a schedule.
+//   - The id of a run consists of the schedule's name and the scheduled time. Repeated attempts therefore
+//        start one run per time.
+//   - A trigger always starts a run; the overlap policy does not apply.
+//   - The activity prunes the schedule's own executions to the last few: a schedule may run for years.
 
 import type { Client } from "../client/client.ts";
-import type { ActivityContext } from "../core/activity-context.ts";
-import { activity, type Activity, type Orchestration } from "../core/definitions.ts";
-import { isPerdureError } from "../core/errors.ts";
+import type { ActivityContext } from "../core/context/activity-context.ts";
+import { activity, type Activity, type Orchestration } from "../core/define/definitions.ts";
+import { isPerdureError } from "../core/errors/errors.ts";
 import { isTerminalStatus } from "../core/provider/index.ts";
 import type { FireRequest } from "./loop.ts";
 import type { Fired } from "./state.ts";
 
-/** What a schedule starts. */
+/** The orchestration that a schedule starts, and its input. */
 export interface RunTarget {
   /** The schedule's name. */
   readonly schedule: string;
@@ -23,7 +24,7 @@ const EXECUTIONS_KEPT = 10;
 
 export function fireActivity(target: RunTarget): Activity<FireRequest, Fired> {
   const { schedule } = target;
-  const start = target.start as Orchestration<unknown, unknown>; // `schedule` had the compiler compare the input
+  const start = target.start as Orchestration<unknown, unknown>; // `schedule` has checked the input's type.
   const fire = async (request: FireRequest, { client, info }: ActivityContext): Promise<Fired> => {
     const { time, trigger, overlap, run } = request;
     await client.prune(info.instanceId, { keepLast: EXECUTIONS_KEPT });

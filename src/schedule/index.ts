@@ -1,4 +1,5 @@
-// perdure/schedule: orchestrations that are started by the calendar, once for each of its times.
+// perdure/schedule: starts orchestrations at calendar times, exactly once per scheduled time. README.md
+// describes the folder.
 
 export { schedule, Schedule, type ScheduleInput, type ScheduleOptions } from "./schedule.ts";
 export type { RuleOptions, ScheduleRule } from "./rule.ts";

@@ -1,19 +1,24 @@
-// The loop: a schedule's orchestration. It sleeps until the next time, has it carried out, and continues as new.
-//   LO1. The calendar is asked in steps alone, whose answers are recorded: a replay on a machine with other time zones
-//        does not diverge, and an attempt that is repeated carries out the same time.
-//   LO2. A new rule is taken when all that is due by the old one is done.
-//   LO3. An execution is a few events long, and a schedule never ends by itself: with no time left it waits.
-//   LO4. A time that is given up, since its input says so or no process survives it, is told of; the next ones come.
-//   LO5. A change that is not a valid rule is logged and ignored. A schedule whose own rule is not valid starts no runs;
-//        it logs why, takes a new rule at once, and checks again every hour: another machine may know its time zone.
-//   LO6. Whether a rule is valid is part of the step's recorded result. Results without that part were recorded before
-//        rules were checked; their rules count as valid.
+// The loop: the orchestration of a schedule. It sleeps until the next time, starts the run, and continues
+// as new.
+//   - schedule.loop.1: Times are computed only in steps, whose results are recorded. A replay on a machine
+//        with different time zone data therefore does not diverge, and a repeated attempt uses the same
+//        time.
+//   - A new rule takes effect after all times that are due under the old rule.
+//   - An execution has only a few events. A schedule does not end by itself: without a next time it waits
+//        for events.
+//   - schedule.loop.2: A run that cannot be started, because its input throws a NonRetryableError or kills
+//        every process, is reported in the status as failed. The schedule continues with the next time.
+//   - schedule.loop.3: A change that is not a valid rule is logged and ignored. A schedule whose own rule
+//        is not valid starts no runs. It logs the reason, accepts a new rule at once, and checks its rule
+//        again every hour, because another machine may know the time zone.
+//   - schedule.loop.4: The validity of a rule is part of the step's recorded result. Results without that
+//        part were recorded by versions that did not check rules; their rules count as valid.
 
-import type { OrchestrationContext } from "../core/context-types.ts";
-import type { Activity } from "../core/definitions.ts";
-import { checkState } from "../core/state-schema.ts";
-import { ActivityError } from "../core/task-errors.ts";
-import { nextTime, timeToMakeUp } from "./calendar.ts";
+import type { OrchestrationContext } from "../core/context/types.ts";
+import type { Activity } from "../core/define/definitions.ts";
+import { checkState } from "../core/define/state-schema.ts";
+import { ActivityError } from "../core/errors/task-errors.ts";
+import { missedTimeToRun, nextTime } from "./calendar.ts";
 import { formProblem, ruleProblem, type ScheduleRule } from "./rule.ts";
 import {
   CHANGE,
@@ -28,10 +33,10 @@ import {
 /** One run to start. */
 export interface FireRequest {
   readonly time: Date;
-  /** The execution, which tells this trigger from others of the same moment; null: it is a time of the calendar. */
+  /** The execution number, which distinguishes triggers of the same millisecond. Null: a scheduled time. */
   readonly trigger: number | null;
   readonly overlap: ScheduleRule["overlap"];
-  /** The run that was started last. */
+  /** The id of the last started run. */
   readonly run: string | null;
 }
 
@@ -39,10 +44,13 @@ type Context = OrchestrationContext<ScheduleState>;
 type Fire = Activity<FireRequest, Fired>;
 
 const RECHECK_MS = 3_600_000;
-/** As often as it takes: a schedule waits for its store, and for the code of an input. */
+/**
+ * Retries without end: the store may be unavailable, and the input function may throw until its code is
+ * fixed.
+ */
 const RETRY = { maxAttempts: 2_147_483_647, backoff: { base: "1s", max: "1m" } } as const;
 
-/** A schedule's function; `fire` starts a run. */
+/** The function of a schedule's orchestration. `fire` starts a run. */
 export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promise<never> {
   return async (ctx, state) => {
     checkState(STATE, state, ctx.info.name);
@@ -54,7 +62,7 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
       return ctx.continueAsNew({ ...state, after, change: null });
     }
     if (state.change !== null && (next === null || next > ctx.now())) {
-      // Times that passed under an invalid rule were missed: the new rule decides about them.
+      // While the rule was invalid, no runs were started. The new rule decides about the missed times.
       const from = problem === null ? ctx.now() : after;
       return ctx.continueAsNew({ ...state, rule: state.change, change: null, after: from });
     }
@@ -69,10 +77,10 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
     if (first.kind === "trigger") {
       const trigger = ctx.info.executionId;
       const request = { time: ctx.now(), trigger, overlap: rule.overlap, run };
-      const last = await carryOut(ctx, fire, request);
+      const last = await startRun(ctx, fire, request);
       return ctx.continueAsNew({ ...state, after, last, run: last.id ?? run });
     }
-    // Times up to here are due whatever chance adds to them.
+    // Times up to here are due even with the maximum jitter.
     const until = later(ctx.now(), -rule.jitterMs);
     const time = await timeOf(ctx, rule, { time: first.time, following, until });
     if (time === null) {
@@ -80,32 +88,32 @@ export function loop(fire: Fire): (ctx: Context, state: ScheduleState) => Promis
       return ctx.continueAsNew({ ...state, after: until, last });
     }
     const request = { time, trigger: null, overlap: rule.overlap, run };
-    const last = await carryOut(ctx, fire, request);
+    const last = await startRun(ctx, fire, request);
     return ctx.continueAsNew({ ...state, after: time, last, run: last.id ?? run });
   };
 }
 
-/** LO4 */
-async function carryOut(ctx: Context, fire: Fire, request: FireRequest): Promise<Fired> {
+/** Starts the run; a failure becomes its outcome (schedule.loop.2). */
+async function startRun(ctx: Context, fire: Fire, request: FireRequest): Promise<Fired> {
   try {
     return await ctx.run(fire, request, { retry: RETRY });
   } catch (error) {
-    if (!(error instanceof ActivityError)) throw error; // somebody ends the schedule
+    if (!(error instanceof ActivityError)) throw error; // The schedule was cancelled.
     return { time: request.time, outcome: "failed", error: error.message };
   }
 }
 
-/** LO5: a schedule with an invalid rule. */
+/** Waits for a valid rule (schedule.loop.3). */
 async function waitForRule(ctx: Context, state: ScheduleState, problem: string): Promise<never> {
   ctx.log.error("schedule cannot start runs: its rule is not valid; call apply()", { problem });
   ctx.setStatus({ next: null, last: state.last, problem } satisfies ScheduleStatus);
-  const change = ctx.event(CHANGE, { internal: true });
+  const change = ctx.waitFor(CHANGE, { internal: true });
   const first = await ctx.race({ change, again: ctx.sleep(RECHECK_MS) });
   if (first.key === "again") return ctx.continueAsNew(state);
   return ctx.continueAsNew({ ...state, change: changeOf(ctx, first.value, state) });
 }
 
-/** The change that was raised or, if that is not a rule, the one that was pending before. */
+/** The raised change. If it is not a valid rule: the change that was already pending. */
 function changeOf(ctx: Context, raised: ScheduleRule, { change }: ScheduleState) {
   const problem = formProblem(raised);
   if (problem === null) return raised;
@@ -113,7 +121,7 @@ function changeOf(ctx: Context, raised: ScheduleRule, { change }: ScheduleState)
   return change;
 }
 
-/** The next time and the one after it; and whether the rule, and the one that comes next, are valid (LO6). */
+/** The next two times, and the problems of the rule and of the pending change (schedule.loop.4). */
 async function timesAfter(ctx: Context, { rule, change }: ScheduleState, after: Date) {
   const find = (): Found => {
     const changeProblem = change === null ? null : ruleProblem(change);
@@ -140,13 +148,13 @@ type First =
   | { readonly kind: "change"; readonly rule: ScheduleRule }
   | { readonly kind: "trigger" };
 
-/** What comes first: the time, another rule, or somebody who wants a run. */
+/** Waits for the next time, a new rule or a trigger, whichever comes first. */
 async function firstOf(ctx: Context, next: Date | null, rule: ScheduleRule): Promise<First> {
   const due = next === null ? null : later(next, Math.floor(ctx.random() * rule.jitterMs));
   if (next !== null && due !== null && due <= ctx.now()) return { kind: "time", time: next };
   const messages = {
-    change: ctx.event(CHANGE, { internal: true }),
-    trigger: ctx.event(TRIGGER),
+    change: ctx.waitFor(CHANGE, { internal: true }),
+    trigger: ctx.waitFor(TRIGGER),
   };
   const first = await (next === null || due === null
     ? ctx.race(messages)
@@ -156,7 +164,10 @@ async function firstOf(ctx: Context, next: Date | null, rule: ScheduleRule): Pro
   return { kind: "trigger" };
 }
 
-/** Which time is carried out now that this one is due: mostly itself; null: none, all are too long ago. */
+/**
+ * The time to run now that `due.time` is due: usually that time itself. Null: every due time exceeds
+ * `maxLateness`.
+ */
 async function timeOf(
   ctx: Context,
   rule: ScheduleRule,
@@ -167,7 +178,7 @@ async function timeOf(
   const isMissed = rule.missed === "latest" && following !== null && following <= until;
   if (!isLate && !isMissed) return time;
   const bounds = { first: time.getTime(), now: until.getTime() };
-  return dateOf(await ctx.step("missed", () => timeToMakeUp(rule, bounds), { retry: RETRY }));
+  return dateOf(await ctx.step("missed", () => missedTimeToRun(rule, bounds), { retry: RETRY }));
 }
 
 function later(time: Date, ms: number): Date {

@@ -1,16 +1,18 @@
-// A rule: a schedule's options as plain data, checked, as they are recorded.
-//   RU1. All that decides what the loop does next is in here: it is part of an execution's input, so that a deploy with
-//        other options reaches an execution only as a message that it reads, and never diverges from its history.
-//   RU2. Two rules of the same options are the same text as JSON, also when one of them has been in a store.
-//   RU3. Any client can raise an event, so a rule that arrives as a message is checked before it is used.
+// A rule: the options of a schedule as plain, checked data, as they are stored.
+//   - The rule contains everything that decides what the loop does, and it is part of the execution's
+//        input. A deploy with different options therefore reaches a running execution only as an event, and
+//        replay does not diverge.
+//   - rule.1: Rules with the same options have the same JSON text, also after a rule was stored and read
+//        back.
+//   - rule.2: Any client can raise an event. A rule that arrives as an event is checked before it is used.
 
-import { parseDuration, type Duration } from "../core/duration.ts";
-import { PerdureError } from "../core/errors.ts";
-import { showValue } from "../core/ids.ts";
-import { checkChoice } from "../core/known-members.ts";
+import { parseDuration, type Duration } from "../core/time/duration.ts";
+import { showValue } from "../core/ids/ids.ts";
+import { checkChoice, invalidArgument } from "../core/checks.ts";
 import { checkCron, checkTimezone } from "./calendar.ts";
+import { errorMessage } from "../core/errors/errors.ts";
 
-/** When, and what then: as data. */
+/** The options of a schedule as plain data. */
 export interface ScheduleRule {
   readonly cron: string | null;
   readonly timezone: string;
@@ -23,60 +25,68 @@ export interface ScheduleRule {
   readonly jitterMs: number;
 }
 
-/** When a schedule is due, and what happens to times that could not be kept. */
+/** The times of a schedule, and the handling of overlapping and missed runs. */
 export interface RuleOptions {
   /**
-   * Five fields, minute to weekday, or six with seconds before them; also `@hourly`, `@daily`, `@weekly`, `@monthly`
-   * and `@yearly`. This or `every`.
+   * Five fields, minute to weekday, or six with seconds first. Also `@hourly`, `@daily`, `@weekly`,
+   * `@monthly` and `@yearly`. Give either `cron` or `every`.
    */
   readonly cron?: string;
-  /** Whose clocks the fields of `cron` are read by: an IANA name. Default "UTC". */
+  /** The time zone of `cron`, an IANA name. Default "UTC". */
   readonly timezone?: string;
-  /** Each time this much has passed, counted from `from`, or else from the beginning of 1970 UTC. A second at least. */
+  /**
+   * The interval between runs, at least one second. Counted from `from`, or from 1970-01-01 UTC without
+   * `from`.
+   */
   readonly every?: Duration;
-  /** No time before this one. */
+  /** No run before this date. */
   readonly from?: Date;
-  /** No time after this one; then the schedule completes. */
+  /** No run after this date. The schedule's instance stays: it waits for a new rule or a trigger. */
   readonly until?: Date;
   /**
-   * When the run before is still going on: "skip" (default) leaves this time out, "allow" starts beside it, "cancel"
-   * asks the other to end and starts.
+   * What happens if the previous run is still running. "skip" (default): skips this time. "allow": starts a
+   * concurrent run. "cancel": requests cancellation of the previous run and starts the new one.
    */
   readonly overlap?: "skip" | "allow" | "cancel";
   /**
-   * Of several times that passed while nobody ran the schedule or it was paused: "latest" (default) makes up for the
-   * last of them, "all" for each, in order.
+   * Which missed times run later, if no worker ran the schedule or it was paused. "latest" (default): only
+   * the last one. "all": every one, in order.
    */
   readonly missed?: "latest" | "all";
-  /** A time that could not be kept for longer than this is left out. Default: it is made up for, however late. */
+  /** A time that is missed by more than this is skipped. Default: missed times run, however late. */
   readonly maxLateness?: Duration;
-  /** Each run starts by chance up to this much later than its time, so that many schedules do not start at once. */
+  /**
+   * Delays each run by a random duration up to this, so that many schedules do not start at the same
+   * moment.
+   */
   readonly jitter?: Duration;
 }
 
 const EVERY_MS_MIN = 1_000;
 
-/** The rule that these options say; `what` names the schedule, for messages. */
+/** Converts options to a rule. `what` names the schedule in error messages. */
 export function ruleOf(options: RuleOptions, what: string): ScheduleRule {
   const { cron, every, timezone = "UTC", from, until, overlap, missed } = options;
   if ((cron === undefined) === (every === undefined)) {
-    throw invalid(`${what} needs either cron or every.`);
+    throw invalidArgument(`${what} must have either cron or every.`);
   }
   if (every !== undefined && options.timezone !== undefined) {
-    throw invalid(`timezone of ${what} goes with cron; every counts milliseconds.`);
+    throw invalidArgument(
+      `timezone of ${what} must be used with cron; every does not depend on a time zone.`,
+    );
   }
   checkTimezone(timezone, what);
   if (cron !== undefined) checkCron(cron, timezone, what);
   const everyMs = every === undefined ? null : parseDuration(every, `every of ${what}`);
   if (everyMs !== null && everyMs < EVERY_MS_MIN) {
-    throw invalid(`every of ${what} is a second or more, not ${showValue(every)}.`);
+    throw invalidArgument(`every of ${what} must be at least one second; got ${showValue(every)}.`);
   }
   checkChoice(overlap, ["skip", "allow", "cancel"], `overlap of ${what}`);
   checkChoice(missed, ["latest", "all"], `missed of ${what}`);
   const first = moment(from, `from of ${what}`);
   const last = moment(until, `until of ${what}`);
   if (first !== null && last !== null && last < first) {
-    throw invalid(`until of ${what} is before its from.`);
+    throw invalidArgument(`until of ${what} must not be before its from.`);
   }
   return {
     cron: cron ?? null,
@@ -113,7 +123,10 @@ const MEMBERS: { readonly [Name in keyof ScheduleRule]: Check } = {
   jitterMs: isAmount,
 };
 
-/** Why a value does not have the form of a rule; null: it has. The same on every machine (RU3). */
+/**
+ * Why a value does not have the form of a rule. Null: it has. The result is the same on every machine
+ * (rule.2).
+ */
 export function formProblem(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return `it is ${showValue(value)}`;
   const given: Readonly<Record<string, unknown>> = { ...value };
@@ -125,23 +138,30 @@ export function formProblem(value: unknown): string | null {
     : null;
 }
 
-/** Why no times can be computed by a rule, on this machine; null: they can. */
+/** Why this machine cannot compute times from a rule. Null: it can. */
 export function ruleProblem(value: unknown): string | null {
   const problem = formProblem(value);
   if (problem !== null) return problem;
-  const { cron, timezone } = value as ScheduleRule; // it has the form of one
+  const { cron, timezone } = value as ScheduleRule; // formProblem has checked its form.
   try {
     checkTimezone(timezone, "the rule");
     if (cron !== null) checkCron(cron, timezone, "the rule");
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }
 
-/** Whether what a store holds is this rule. */
+/** A rule for log messages: its members that are set. */
+export function ruleText(rule: unknown): string {
+  if (formProblem(rule) !== null) return showValue(rule);
+  const members = Object.entries(rule as ScheduleRule).filter(([, value]) => value !== null); // it has the form
+  return JSON.stringify(Object.fromEntries(members));
+}
+
+/** Whether a stored value equals the rule. */
 export function isSameRule(known: unknown, rule: ScheduleRule): boolean {
-  return JSON.stringify(known) === JSON.stringify(rule); // RU2
+  return JSON.stringify(known) === JSON.stringify(rule); // rule.1
 }
 
 function duration(value: Duration | undefined, what: string): number | null {
@@ -152,14 +172,11 @@ function moment(value: Date | undefined, what: string): Date | null {
   return value === undefined ? null : new Date(momentOf(value, what));
 }
 
-/** Refuses what is no date, and one that is invalid. */
+/** The time of a Date. Throws for an invalid Date or another value. */
 export function momentOf(date: Date, what: string): number {
   const given: unknown = date;
   const time = given instanceof Date ? given.getTime() : NaN;
   if (!Number.isNaN(time)) return time;
-  throw invalid(`${what} is a valid Date, not ${showValue(given)}.`);
-}
-
-function invalid(message: string): PerdureError {
-  return new PerdureError("INVALID_ARGUMENT", message);
+  const shown = given instanceof Date ? "an invalid Date" : showValue(given);
+  throw invalidArgument(`${what} must be a valid Date; got ${shown}.`);
 }

@@ -1,52 +1,52 @@
-// State: what a schedule hands from one execution to the next, what it shows of itself, and what it listens to.
+// The state of a schedule between executions, its status, and the events that it receives.
 
-import { event } from "../core/definitions.ts";
-import { stateSchema } from "../core/state-schema.ts";
+import { event } from "../core/define/definitions.ts";
+import { stateSchema } from "../core/define/state-schema.ts";
 import type { ScheduleRule } from "./rule.ts";
 
-/** What became of a time that was due, or of a trigger. */
+/** The outcome of a scheduled time or of a trigger. */
 export interface Fired {
-  /** The time of the calendar; of a trigger, when it was taken. */
+  /** The scheduled time. For a trigger: when the schedule handled it. */
   readonly time: Date;
   /**
-   * "started": the run `id` was. "skipped": the run `id`, started before, was still going on. "late": it was longer
-   * ago than `maxLateness`. "failed": its input threw a `NonRetryableError`, or killed process after process; `error`
-   * says what.
+   * "started": the run `id` was started. "skipped": the previous run `id` was still running. "late": the
+   * time was longer ago than `maxLateness`. "failed": the input threw a `NonRetryableError`, or killed
+   * every process that ran it; `error` has the message.
    */
   readonly outcome: "started" | "skipped" | "late" | "failed";
   readonly id?: string;
   readonly error?: string;
 }
 
-/** A schedule's input: made by `apply`, and by the schedule itself for its next execution. */
+/** The input of a schedule's execution. `apply` creates the first; the schedule creates the next ones. */
 export interface ScheduleState {
   readonly rule: ScheduleRule;
-  /** Times up to this one are done with; null: those before its first turn. */
+  /** Times up to this one are finished. Null: times before the first turn are. */
   readonly after: Date | null;
-  /** A rule that comes next, when all that is due by this one is done. */
+  /** A new rule, which takes effect after all times that are due under the current one. */
   readonly change: ScheduleRule | null;
   readonly last: Fired | null;
-  /** The run that was started last. */
+  /** The id of the last started run. */
   readonly run: string | null;
 }
 
 export const STATE = stateSchema<ScheduleState>(
   ["rule"],
-  "a schedule is started by schedule.apply(client), not by its name",
+  "a schedule must be started with schedule.apply(client), not by its name",
 );
 
 /** A schedule's custom status: `describe().customStatus`. */
 export interface ScheduleStatus {
-  /** Null: the calendar has no further time. */
+  /** Null: the rule has no further time. */
   readonly next: Date | null;
   readonly last: Fired | null;
   /** Why the schedule starts no runs: its rule is not valid. `apply` repairs it. */
   readonly problem?: string;
 }
 
-/** Another rule, from a process with newer code. */
+/** A new rule, sent by `apply`. */
 export const CHANGE = event<ScheduleRule>("change");
-/** One run more, now. */
+/** An additional run, now. */
 export const TRIGGER = event("trigger");
-/** The key under which a schedule shows its rule. */
+/** The key of the key-value that holds the schedule's current rule. */
 export const RULE = "rule";

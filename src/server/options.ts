@@ -1,75 +1,81 @@
-// What the server may be told, checked once, before anything answers.
+// The options of the server. They are checked once, before the server answers requests.
 
-import type { LogSink } from "../core/log.ts";
-import { consoleLog } from "../core/console-log.ts";
+import type { LogSink } from "../core/telemetry/log.ts";
+import { consoleLog } from "../core/telemetry/console-log.ts";
 
-import { PerdureError } from "../core/errors.ts";
-import { checkFlag, checkMembers, type Members } from "../core/known-members.ts";
-import type { Authenticate } from "./access.ts";
-import { auditToLog, type AuditSink } from "./audit.ts";
-import { checkBasePath } from "./mount-path.ts";
-import type { TokenEntry, TokenSource } from "./tokens.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkFlag, checkMembers, type Members } from "../core/checks.ts";
+import type { Authenticate } from "./security/access.ts";
+import { auditToLog, type AuditSink } from "./security/audit.ts";
+import { checkBasePath } from "./http/mount-path.ts";
+import type { TokenEntry, TokenSource } from "./security/tokens.ts";
 
-/** How much the server takes; every bound has a defined answer. */
+/** Limits of the server. A request that exceeds a limit gets a defined error. */
 export interface ServerLimits {
-  /** Of a request's body. Default 1 MiB. */
+  /** The largest request body, in bytes. Default 1 MiB. */
   readonly bodyBytesMax: number;
-  /** Levels of nesting in it. Default 64. */
+  /** The deepest nesting of JSON in a body. Default 64. */
   readonly jsonDepthMax: number;
-  /** Members and elements in it. Default 100,000. */
+  /** The most object members and array elements in a body. Default 100,000. */
   readonly jsonMembersMax: number;
-  /** Requests a second of one caller, on average. Default 100. */
+  /** The average rate of requests per second and caller. Default 100. */
   readonly perSecond: number;
-  /** Requests of one caller at once. Default 300. */
+  /** The most requests that one caller can send in a burst. Default 300. */
   readonly burst: number;
-  /** Requests under way. Default 500. */
+  /** The most concurrent requests. Default 500. */
   readonly requestsMax: number;
-  /** Streams and long waits under way. Default 500. */
+  /** The most concurrent streams and long waits. Default 500. */
   readonly streamsMax: number;
-  /** Of one caller. Default 100. */
+  /** The most concurrent streams and long waits of one caller. Default 100. */
   readonly streamsPerCallerMax: number;
-  /** How long an answer may take. Default 30 s. */
+  /** The longest time for an answer, in milliseconds. Default 30 s. */
   readonly answerMs: number;
-  /** The longest that a request may ask to wait. Default 60 s. */
+  /** The longest `timeout` that a request can ask for, in milliseconds. Default 60 s. */
   readonly waitMs: number;
-  /** Between two signs of life of a stream; a revoked token ends its streams within this time. Default 5 s. */
+  /**
+   * The interval of heartbeats on a stream. Revoking a token ends its streams within this time. Default 5 s.
+   */
   readonly heartbeatMs: number;
-  /** At least this between two states of a stream. Default 100 ms. */
+  /** The shortest time between two states on a stream. Default 100 ms. */
   readonly paceMs: number;
-  /** Instances in one bulk operation. Default 10,000. */
+  /** The most instances in one bulk operation. Default 10,000. */
   readonly bulkMax: number;
-  /** Between two samples of the store; 0 takes none. Default 10 s. */
+  /** The time between two samples of the store. 0 turns sampling off. Default 10 s. */
   readonly sampleMs: number;
-  /** Samples kept. Default 360, an hour. */
+  /** How many samples the server keeps. Default 360, one hour. */
   readonly samplesMax: number;
 }
 
-/** Who may come in, from where, and what they find. */
+/** Options of the server: access, host names and origins, mount path, audit, log, limits. */
 export interface ServerOptions {
-  /** Who may come in. Without tokens and `authenticate`, one admin token is made up: `server.token`. */
+  /**
+   * The accepted tokens. Without `tokens` and `authenticate` the server generates an admin token:
+   * `server.token`.
+   */
   readonly tokens?: readonly TokenEntry[] | TokenSource;
-  /** The application's own way of knowing its users. */
+  /** Identifies callers by the application's own means, such as its session cookie. */
   readonly authenticate?: Authenticate;
-  /** No change of any kind, for anybody. Default false. */
+  /** Refuses every change, for every role. Default false. */
   readonly readOnly?: boolean;
-  /** Names that the server answers for, besides addresses and this machine's own. */
+  /** Host names that the server accepts, in addition to IP addresses and names of this machine. */
   readonly hosts?: readonly string[];
-  /** Origins of pages that may talk to it, besides its own. */
+  /** Origins whose pages may send requests, in addition to the server's own origin. */
   readonly origins?: readonly string[];
   /**
-   * The prefix below which browsers reach the server, such as "/perdure". Needed where the server cannot see it: below
-   * a prefix of Fastify, after Hono's `app.mount`, behind a proxy that removes it. Express and `app.route` need none.
+   * The path prefix under which browsers reach the server, such as "/perdure". Set it if the server cannot
+   * detect the prefix: under a Fastify prefix, with Hono's `app.mount`, or behind a proxy that removes it.
+   * Express and Hono's `app.route` do not need it.
    */
   readonly basePath?: string;
-  /** Believe the X-Forwarded-* headers of the proxy in front. Default false. */
+  /** Whether to trust the X-Forwarded-* headers of a reverse proxy. Default false. */
   readonly trustProxy?: boolean;
-  /** Where the audit goes. Default: into the log. */
+  /** Receives the audit entries. Default: the log. */
   readonly audit?: AuditSink;
-  /** Default: the console. */
+  /** Receives log lines. Default: the console. */
   readonly log?: LogSink;
-  /** The dashboard's folder; false serves none. Default: the one that is part of the package. */
+  /** The folder of the dashboard. False: no dashboard. Default: the dashboard in the package. */
   readonly ui?: string | false;
-  /** More lines for `/metrics`, in the Prometheus text format: a runtime's own, for example. */
+  /** Returns more lines for `/metrics` in the Prometheus text format, for example those of a runtime. */
   readonly prometheus?: () => string | Promise<string>;
   readonly limits?: Partial<ServerLimits>;
 }
@@ -110,7 +116,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
 export interface Settings {
   readonly limits: ServerLimits;
   readonly readOnly: boolean;
-  /** Null: each request shows it. */
+  /** Null: the server detects the prefix per request. */
   readonly basePath: string | null;
   readonly trustProxy: boolean;
   readonly log: LogSink;
@@ -134,17 +140,17 @@ export function resolveOptions(options: ServerOptions): Settings {
   };
 }
 
-/** May be 0: no samples, no pace. */
+/** Limits that may be 0: no sampling, no pause between states. */
 const MAY_BE_ZERO: readonly string[] = ["sampleMs", "paceMs"];
 
 function resolveLimits(given: Partial<ServerLimits>): ServerLimits {
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(DEFAULT_SERVER_LIMITS, name)) {
-      throw new PerdureError("INVALID_ARGUMENT", `There is no limit "${name}".`);
+      throw new PerdureError("INVALID_ARGUMENT", `Unknown server limit "${name}".`);
     }
     const least = MAY_BE_ZERO.includes(name) ? 0 : 1;
     if (Number.isSafeInteger(value) && value >= least) continue;
-    const message = `The limit ${name} is a whole number from ${least} on, not ${String(value)}.`;
+    const message = `The limit ${name} must be a whole number of at least ${least}; got ${String(value)}.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
   return { ...DEFAULT_SERVER_LIMITS, ...given };

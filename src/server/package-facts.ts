@@ -1,12 +1,12 @@
-// What the server needs to know of the package that it is a part of: its version, and where the dashboard is.
+// Facts about the installed package: its version, and the folder of the dashboard.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-// src/server and dist/server are both two folders below the root.
+// Both src/server and dist/server are two levels below the package root.
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** The dashboard as built. */
+/** The folder of the built dashboard. */
 export function uiFolder(): string {
   return join(ROOT, "dist", "ui");
 }

@@ -1,32 +1,33 @@
-// The server: the routes, the dashboard's files and a sign of life, as one Hono application. Its `fetch` is a
-// handler `(Request) => Response`; `app.route("/perdure", server)` mounts it in Hono, `nodeListener` elsewhere.
-//   SV1. Everything that is not listed here as open asks for credentials (S3): open are `/healthz`, which tells
-//        nothing, and the dashboard's page, which holds no data.
+// The server: one Hono application with the API routes, the dashboard's files and a health check. Its `fetch`
+// is a handler `(Request) => Response`; `app.route("/perdure", server)` mounts it in Hono, `nodeListener`
+// elsewhere.
+//   - Every route needs credentials (S3), except `/healthz`, which reveals nothing about the store, and
+//        the dashboard's files, which contain no data.
 
 import { Hono, type Context } from "hono";
 import type { Client } from "../client/client.ts";
-import { Access } from "./access.ts";
-import { openApiDocument } from "./document.ts";
-import { mountOf, pathBelow } from "./mount-path.ts";
-import { API_PATH } from "./openapi.ts";
+import { Access } from "./security/access.ts";
+import { openApiDocument } from "./api/document.ts";
+import { mountOf, pathBelow } from "./http/mount-path.ts";
+import { API_PATH } from "./api/openapi.ts";
 import { resolveOptions, type ServerOptions } from "./options.ts";
-import { originRules } from "./origin-check.ts";
+import { originRules } from "./security/origin-check.ts";
 import { uiFolder } from "./package-facts.ts";
-import { Pipeline } from "./pipeline.ts";
-import { Refusal } from "./problems.ts";
-import type { Route } from "./route.ts";
+import { Pipeline } from "./http/pipeline.ts";
+import { Refusal } from "./http/problems.ts";
+import type { Route } from "./http/route.ts";
 import { ROUTES } from "./routes/index.ts";
 import { prometheusRoute } from "./routes/store.ts";
-import { Sampler } from "./sampler.ts";
+import { Sampler } from "./views/sampler.ts";
 import type { Services } from "./services.ts";
-import { Slots } from "./slots.ts";
-import { StaticFiles } from "./static-files.ts";
-import { TroubleGroups } from "./trouble-groups.ts";
-import { createToken, TokenBook, type TokenEntry } from "./tokens.ts";
+import { Slots } from "./security/concurrency-slots.ts";
+import { StaticFiles } from "./http/static-files.ts";
+import { TroubleGroups } from "./views/trouble-groups.ts";
+import { createToken, TokenBook, type TokenEntry } from "./security/tokens.ts";
 
 /** The HTTP API and the dashboard as a Hono application; see `perdureServer`. */
 export class PerdureServer extends Hono implements AsyncDisposable {
-  /** The admin token that was made up because no access was set; undefined when it was. */
+  /** The generated admin token. Undefined if `tokens` or `authenticate` was given. */
   readonly token: string | undefined;
   readonly #services: Services;
 
@@ -34,12 +35,12 @@ export class PerdureServer extends Hono implements AsyncDisposable {
     const settings = resolveOptions(options);
     super({ getPath: pathBelow(settings.basePath) });
     const { provider } = client;
-    const made =
+    const generated =
       options.tokens === undefined && options.authenticate === undefined
         ? createToken({ name: "local", role: "admin" })
         : null;
-    this.token = made?.token;
-    const entries: readonly TokenEntry[] = made === null ? [] : [made.entry];
+    this.token = generated?.token;
+    const entries: readonly TokenEntry[] = generated === null ? [] : [generated.entry];
     const now = (): number => provider.environment.monotonic();
     const documents: { made?: object } = {};
     this.#services = {
@@ -63,20 +64,20 @@ export class PerdureServer extends Hono implements AsyncDisposable {
     this.#services.sampler.start();
   }
 
-  /** Streams that are open, for status and tests. */
+  /** The number of open streams. */
   get streams(): number {
     return this.#services.slots.streams;
   }
 
   /**
-   * A code that a browser can exchange for a session of the generated token, once, within a minute: for addresses that
-   * others may see. Undefined when there is no such token.
+   * Returns a login code for the generated token. A browser can exchange it for a session once, within a
+   * minute. Use it in addresses that other users can see. Undefined if the server has no generated token.
    */
   loginCode(): string | undefined {
     return this.token === undefined ? undefined : this.#services.access.codes.issue(this.token);
   }
 
-  /** Ends what is open. The store stays open: it is its owner's. */
+  /** Ends open streams and stops sampling. The store stays open: its owner closes it. */
   close(): Promise<void> {
     this.#services.sampler.stop();
     this.#services.slots.close();
@@ -114,7 +115,7 @@ export class PerdureServer extends Hono implements AsyncDisposable {
   }
 }
 
-/** The HTTP API and the dashboard of a client's store. */
+/** Creates the HTTP API and the dashboard for a client's store. */
 export function perdureServer(client: Client, options: ServerOptions = {}): PerdureServer {
   return new PerdureServer(client, options);
 }

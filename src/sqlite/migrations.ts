@@ -1,20 +1,21 @@
-// Migrations: numbered .sql files that make the tables, applied in order.
-//   M1. The version is read again under the write lock, so that of many processes that start at once one
-//       applies a file and the others find it done.
-//   M2. A database that is neither empty nor ours is refused before anything is written to it; so is one that
-//       a newer version has written.
-//   M3. "verify" writes nothing: whoever only looks changes no schema under those who work.
+// Migrations: numbered .sql files that create the tables, applied in order.
+//   - The version is read again under the write lock. Of many processes that start at once, one applies a
+//       file and the others find it applied.
+//   - migrations.1: A database that is neither empty nor a Perdure store raises an error before anything is
+//       written. So does a store that a newer version of Perdure has written.
+//   - "verify" writes nothing: a process that only inspects a store must not change the schema under
+//       running workers.
 
 import { readFileSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { checksumOf, type Covered } from "../core/checksum.ts";
-import { PerdureError } from "../core/errors.ts";
-import { integer, type Row } from "./columns.ts";
+import { checksumOf, type ChecksumPart } from "../core/values/checksum.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { integer, type Row } from "../sql/columns.ts";
 
-/** "apply": what is missing is made. "verify": it is refused. */
+/** "apply" creates missing tables. "verify" raises an error if tables are missing or old. */
 export type Migrate = "apply" | "verify";
 
-/** In order; the place in the list plus one is the schema version that a file leads to. */
+/** In order. A file's index plus one is the schema version after it was applied. */
 const FILES = [
   "0001-initial.sql",
   "0002-checksums.sql",
@@ -26,17 +27,18 @@ const FILES = [
   "0008-tallies.sql",
   "0009-begun.sql",
   "0010-lease-checks.sql",
+  "0011-history-rows.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 
-/** "Perd", in SQLite's header: tells our files from those of others. */
+/** "Perd". The application id in SQLite's file header marks a file as a Perdure store. */
 const APPLICATION_ID = 0x50657264;
 
-/** Throws unless the database is empty, or ours and of a version that is known. Writes nothing. */
+/** Throws unless the database is empty or a Perdure store of a known version. Writes nothing. */
 export function refuseForeign(database: DatabaseSync, path: string, how: Migrate): void {
-  // One snapshot: another process may be making the tables at this moment.
+  // One snapshot, because another process may be creating the tables at this moment.
   const version = inTransaction(database, "BEGIN", () => readVersion(database, path));
-  if (how === "verify" && version < SCHEMA_VERSION) throw missing(path, version);
+  if (how === "verify" && version < SCHEMA_VERSION) throw outdated(path, version);
 }
 
 export function migrate(database: DatabaseSync, path: string, now: number): void {
@@ -51,43 +53,46 @@ export function migrate(database: DatabaseSync, path: string, now: number): void
   });
 }
 
-/** SQL functions that the files use. */
+/** Defines the SQL functions that the files use. */
 function defineFunctions(database: DatabaseSync): void {
   const options = { deterministic: true, directOnly: true, varargs: true } as const;
   database.function("row_checksum", options, (...parts) => checksumOf(...parts.map(toCovered)));
 }
 
-function toCovered(part: SQLInputValue): Covered {
+function toCovered(part: SQLInputValue): ChecksumPart {
   if (part === null || typeof part === "string" || typeof part === "number") return part;
-  throw new PerdureError("STORE_INVALID", `A column to be checksummed holds a ${typeof part}.`);
+  throw new PerdureError(
+    "STORE_INVALID",
+    `A checksummed column must hold text, a number or NULL; got ${typeof part}.`,
+  );
 }
 
-/** 0: the database is empty. Throws what M2 says. */
+/** Returns the schema version; 0 means that the database is empty. Throws as migrations.1 says. */
 export function readVersion(database: DatabaseSync, path: string): number {
-  const mark = integer(one(database, "PRAGMA application_id"), "application_id");
+  const applicationId = integer(one(database, "PRAGMA application_id"), "application_id");
   const objects = integer(
     one(database, "SELECT count(*) AS objects FROM sqlite_schema"),
     "objects",
   );
-  if (objects === 0 && mark === 0) return 0;
-  if (mark !== APPLICATION_ID) {
-    const message = `${path} is a database of another program. Give Perdure a file of its own.`;
+  if (objects === 0 && applicationId === 0) return 0;
+  if (applicationId !== APPLICATION_ID) {
+    const message = `${path} is a database of another program. Give Perdure a separate file.`;
     throw new PerdureError("STORE_INVALID", message);
   }
   const row = one(database, "SELECT value FROM meta WHERE name = 'schema_version'");
   const version = integer(row, "value");
   if (version > SCHEMA_VERSION) {
-    const message = `${path} has schema version ${version}; this Perdure knows ${SCHEMA_VERSION}. Update it.`;
+    const message = `${path} has schema version ${version}; this version of Perdure supports up to ${SCHEMA_VERSION}. Update Perdure.`;
     throw new PerdureError("SCHEMA_NEWER", message);
   }
   return version;
 }
 
-function missing(path: string, version: number): PerdureError {
+function outdated(path: string, version: number): PerdureError {
   const what =
     version === 0
-      ? "has no tables of Perdure"
-      : `has schema version ${version}, and this Perdure needs ${SCHEMA_VERSION}`;
+      ? "has no Perdure tables"
+      : `has schema version ${version}; this version of Perdure needs ${SCHEMA_VERSION}`;
   const names = FILES.slice(version).join(", ");
   const way = 'Run perdure migrate, or open with migrate: "apply".';
   return new PerdureError("STORE_INVALID", `${path} ${what}. Missing: ${names}. ${way}`);
@@ -109,7 +114,8 @@ function read(file: string): string {
 
 function one(database: DatabaseSync, sql: string): Row {
   const row = database.prepare(sql).get();
-  if (row === undefined) throw new PerdureError("STORE_INVALID", `Nothing answers "${sql}".`);
+  if (row === undefined)
+    throw new PerdureError("STORE_INVALID", `The statement "${sql}" returned no row.`);
   return row;
 }
 

@@ -1,19 +1,24 @@
-// Options: how a SQLite store is opened, and what is taken where nothing was said.
+// Options: how a SQLite store is opened, and their defaults.
 
-import type { Environment } from "../core/environment.ts";
-import { checkChoice, checkMembers, checkWhole, type Members } from "../core/known-members.ts";
-import { systemEnvironment } from "../core/system-environment.ts";
+import type { Environment } from "../core/time/environment.ts";
+import { checkChoice, checkMembers, checkInteger, type Members } from "../core/checks.ts";
+import { systemEnvironment } from "../core/time/system-environment.ts";
 import type { Migrate } from "./migrations.ts";
-import type { Durability } from "./settings.ts";
+import type { Durability } from "./connection/settings.ts";
 
 /** How a SQLite store is opened. */
 export interface SqliteOptions {
   readonly environment?: Environment;
-  /** Default "full": a call that returned is on disk. */
+  /** Default "full": when a write returns, it is on disk. */
   readonly durability?: Durability;
-  /** How long a call waits for another process's write before it fails. Default 5,000. */
+  /**
+   * How long a call waits for another process's write lock before it fails, in milliseconds. Default 5,000.
+   */
   readonly busyMs?: number;
-  /** "verify": a file whose tables are missing or old is refused (STORE_INVALID), not changed. Default "apply". */
+  /**
+   * "verify" raises STORE_INVALID for a file whose tables are missing or old, and changes nothing. Default
+   * "apply".
+   */
   readonly migrate?: Migrate;
 }
 
@@ -24,12 +29,12 @@ const OPTIONS: Members<SqliteOptions> = {
   migrate: true,
 };
 
-/** What holds for a store that is opened so. */
+/** Checks the options and fills in the defaults. */
 export function settingsOf(options: SqliteOptions) {
   checkMembers(options, OPTIONS, "a SQLite store");
   checkChoice(options.durability, ["full", "normal"], "durability");
   checkChoice(options.migrate, ["apply", "verify"], "migrate");
-  checkWhole(options.busyMs, 0, "busyMs");
+  checkInteger(options.busyMs, 0, "busyMs");
   const { environment = systemEnvironment, durability = "full" } = options;
   const { busyMs = 5_000, migrate = "apply" } = options;
   return { environment, durability, busyMs, migrate };

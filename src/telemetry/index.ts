@@ -1,25 +1,29 @@
-// perdure/otel: traces and metrics through OpenTelemetry's API. What is not configured there costs next to nothing.
+// perdure/otel: traces and metrics through OpenTelemetry's API. Without a configured SDK that API does almost
+// nothing, so the cost is close to zero. README.md describes the folder.
 
 import type { Meter, Tracer } from "@opentelemetry/api";
-import { checkMembers, type Members } from "../core/known-members.ts";
-import type { Telemetry } from "../core/telemetry.ts";
+import { checkMembers, type Members } from "../core/checks.ts";
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import { metrics, trace } from "./api.ts";
 import { Instruments } from "./instruments.ts";
 import { Spans } from "./spans.ts";
 
-export type { Telemetry } from "../core/telemetry.ts";
+export type { Telemetry } from "../core/telemetry/telemetry.ts";
 
-/** Which tracer and meter are told; null switches one of them off. */
+/** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
-  /** Default: `trace.getTracer("perdure")`; null: no spans. */
+  /** Default: `trace.getTracer("perdure")`. Null: no spans. */
   readonly tracer?: Tracer | null;
-  /** Default: `metrics.getMeter("perdure")`; null: no metrics. */
+  /** Default: `metrics.getMeter("perdure")`. Null: no metrics. */
   readonly meter?: Meter | null;
 }
 
 const OPTIONS: Members<OpenTelemetryOptions> = { tracer: true, meter: true };
 
-/** Tells OpenTelemetry what a runtime and its clients do: `runtime: { telemetry: openTelemetry() }`. */
+/**
+ * Reports the work of a runtime and its clients to OpenTelemetry: `runtime: { telemetry: openTelemetry()
+ * }`.
+ */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   checkMembers(options, OPTIONS, "openTelemetry");
   const tracer = options.tracer === undefined ? trace.getTracer("perdure") : options.tracer;

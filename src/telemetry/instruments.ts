@@ -1,16 +1,16 @@
-// Metrics: what duroxide counts, each with the meaning its documentation gives it, and what our engine adds.
-//   TM1. Labels have few values: names, versions, outcomes; never an instance's id.
-//   TM2. Figures of the store are read when an exporter collects, not by a timer of ours.
+// Metrics: the metrics of duroxide, with the same meanings, and some that only this engine has.
+//   - Labels have few values: names, versions and outcomes, never the id of an instance.
+//   - The store's figures are read when an exporter collects. There is no separate timer.
 
 import type { Attributes, Meter } from "@opentelemetry/api";
-import type { EventBody } from "../core/history-events.ts";
+import type { EventBody } from "../core/history/events.ts";
 import type {
   AttemptOutcome,
   AttemptSpan,
   FigureSource,
   StoreFigures,
   TurnRecord,
-} from "../core/telemetry.ts";
+} from "../core/telemetry/telemetry.ts";
 
 const LONG = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 600, 1_800, 3_600];
 const SHORT = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
@@ -19,15 +19,15 @@ const GROUPS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export class Instruments {
   readonly #meter: Meter;
-  readonly #i: ReturnType<typeof instruments>;
+  readonly #instruments: ReturnType<typeof instruments>;
 
   constructor(meter: Meter) {
     this.#meter = meter;
-    this.#i = instruments(meter);
+    this.#instruments = instruments(meter);
   }
 
   turn(turn: TurnRecord): void {
-    const i = this.#i;
+    const i = this.#instruments;
     const orchestration = turn.orchestration;
     i.turns.add(1, { orchestration, mode: turn.replayed === 0 ? "hot" : "cold" });
     if (turn.replayed > 0) i.replayLength.record(turn.replayed, { orchestration });
@@ -35,7 +35,7 @@ export class Instruments {
   }
 
   attemptOver(attempt: AttemptSpan, outcome: AttemptOutcome, durationMs: number): void {
-    const i = this.#i;
+    const i = this.#instruments;
     const labels = { [attempt.kind]: attempt.name, outcome };
     if (attempt.kind === "step") {
       i.steps.add(1, labels);
@@ -48,13 +48,13 @@ export class Instruments {
 
   operation(name: string, result: { items: number; durationMs: number; failed: boolean }): void {
     const status = result.failed ? "error" : "ok";
-    this.#i.operations.record(result.durationMs / 1_000, { operation: name, status });
-    if (result.failed) this.#i.operationErrors.add(1, { operation: name });
-    else if (name === "commit") this.#i.groups.record(result.items);
+    this.#instruments.operations.record(result.durationMs / 1_000, { operation: name, status });
+    if (result.failed) this.#instruments.operationErrors.add(1, { operation: name });
+    else if (name === "commit") this.#instruments.groups.record(result.items);
   }
 
   #event(event: EventBody, turn: TurnRecord): void {
-    const i = this.#i;
+    const i = this.#instruments;
     const labels = { orchestration: turn.orchestration, version: turn.version };
     switch (event.kind) {
       case "OrchestrationStarted": {
@@ -81,19 +81,19 @@ export class Instruments {
 
   #over(turn: TurnRecord, status: string): void {
     const { orchestration, version } = turn;
-    this.#i.completions.add(1, { orchestration, version, status });
+    this.#instruments.completions.add(1, { orchestration, version, status });
     const seconds = (turn.at - turn.startedAt) / 1_000;
-    this.#i.duration.record(seconds, { orchestration, version, status });
-    this.#i.historySize.record(turn.historyLength, { orchestration });
+    this.#instruments.duration.record(seconds, { orchestration, version, status });
+    this.#instruments.historySize.record(turn.historyLength, { orchestration });
   }
 
-  /** Gauges that are read when somebody collects. */
+  /** Registers gauges that are read when an exporter collects. Call the returned function to remove them. */
   observe(source: FigureSource): () => void {
     const runtime = this.#meter.createObservableGauge("perdure.runtime", {
-      description: "Figures of one runtime, by what they count.",
+      description: "Counts of one runtime, by subject.",
     });
     const store = this.#meter.createObservableGauge("perdure.store", {
-      description: "Instances, messages and tasks of the store, by what they are.",
+      description: "Instances, messages and tasks in the store, by kind.",
     });
     const readRuntime = (result: { observe(value: number, labels: Attributes): void }): void => {
       const { runtimeId, ...figures } = source.runtime();
@@ -132,32 +132,37 @@ function instruments(meter: Meter) {
       advice: { explicitBucketBoundaries: boundaries },
     });
   return {
-    starts: counter("orchestration.starts", "Executions that began."),
-    completions: counter("orchestration.completions", "Executions that ended, by status."),
-    failures: counter("orchestration.failures", "Executions that failed, by category."),
-    continued: counter("orchestration.continued_as_new", "Executions that began a next one."),
-    duration: histogram("orchestration.duration", "From start to end of an execution.", "s", LONG),
+    starts: counter("orchestration.starts", "Executions started."),
+    completions: counter("orchestration.completions", "Executions ended, by status."),
+    failures: counter("orchestration.failures", "Executions failed, by category."),
+    continued: counter("orchestration.continued_as_new", "Executions that continued as new."),
+    duration: histogram(
+      "orchestration.duration",
+      "Time from start to end of an execution.",
+      "s",
+      LONG,
+    ),
     historySize: histogram(
       "orchestration.history",
-      "Events of an ended execution.",
+      "History events of an ended execution.",
       "{event}",
       SIZES,
     ),
-    children: counter("orchestration.children", "Children that were called."),
-    turns: counter("turns", "Turns that were committed, hot or cold."),
+    children: counter("orchestration.children", "Child orchestrations called."),
+    turns: counter("turns", "Turns committed, hot or cold."),
     replayLength: histogram(
       "replay.length",
       "Events replayed before a cold turn.",
       "{event}",
       SIZES,
     ),
-    activities: counter("activity.executions", "Attempts of activities, by outcome."),
-    activityDuration: histogram("activity.duration", "Attempts of activities.", "s", SHORT),
-    poison: counter("activity.poison", "Activities that were given up as poison."),
-    steps: counter("step.executions", "Attempts of inline steps, by outcome."),
-    stepDuration: histogram("step.duration", "Attempts of inline steps.", "s", SHORT),
-    operations: histogram("store.operation.duration", "Calls of the store.", "s", SHORT),
-    operationErrors: counter("store.errors", "Calls of the store that failed."),
+    activities: counter("activity.executions", "Activity attempts, by outcome."),
+    activityDuration: histogram("activity.duration", "Duration of activity attempts.", "s", SHORT),
+    poison: counter("activity.poison", "Activities failed as poison."),
+    steps: counter("step.executions", "Step attempts, by outcome."),
+    stepDuration: histogram("step.duration", "Duration of step attempts.", "s", SHORT),
+    operations: histogram("store.operation.duration", "Duration of store operations.", "s", SHORT),
+    operationErrors: counter("store.errors", "Store operations failed."),
     groups: histogram("commit.group", "Items in one group commit.", "{item}", GROUPS),
   };
 }

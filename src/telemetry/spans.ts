@@ -1,14 +1,14 @@
-// Spans: a producer span where an instance is started; spans of executions and attempts that belong to its trace.
-//   TS1. The context travels as text in the start event, through continueAsNew, children and tasks, so that one
-//        trace runs across processes.
-//   TS2. An execution's span is made when it ends, with the times of its history: nothing has to be kept alive for
-//        as long as an instance sleeps.
+// Spans: a producer span for each start, and spans of executions and attempts in the same trace.
+//   - The trace context is stored as text in the start event and passed on through continueAsNew, children
+//        and tasks. One trace therefore spans several processes.
+//   - The span of an execution is created when the execution ends, with the times from its history. No span
+//        has to stay open while an instance sleeps.
 
-import type { Span, Tracer } from "@opentelemetry/api";
-import type { TerminalBody } from "../core/history-events.ts";
-import type { AttemptSpan, StartSpan, TurnRecord } from "../core/telemetry.ts";
-import { context, SpanKind, SpanStatusCode, trace } from "./api.ts";
-import { contextOf, currentTraceParent } from "./trace-parent.ts";
+import type { Context, Span, Tracer } from "@opentelemetry/api";
+import type { TerminalBody } from "../core/history/events.ts";
+import type { AttemptSpan, StartSpan, TurnRecord } from "../core/telemetry/telemetry.ts";
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "./api.ts";
+import { errorMessage } from "../core/errors/errors.ts";
 
 export class Spans {
   readonly #tracer: Tracer;
@@ -46,7 +46,7 @@ export class Spans {
     return entered(span, () => context.with(trace.setSpan(parent, span), fn));
   }
 
-  /** If the turn ended its execution. */
+  /** Records the span of an execution if this turn ended it. */
   ended(turn: TurnRecord): void {
     const last = turn.events.at(-1);
     if (last === undefined || !isEnd(last)) return;
@@ -78,7 +78,7 @@ export class Spans {
   }
 }
 
-/** Ends the span with what was entered, now or when its promise settles. */
+/** Runs the function and ends the span when the function returns or its promise settles. */
 function entered<T>(span: Span, fn: () => T): T {
   let result: T;
   try {
@@ -103,7 +103,7 @@ function entered<T>(span: Span, fn: () => T): T {
 }
 
 function fail(span: Span, error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   span.recordException(error instanceof Error ? error : message);
   span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
@@ -126,4 +126,28 @@ function isEnd(body: TurnRecord["events"][number]): body is TerminalBody {
     body.kind === "OrchestrationFailed" ||
     body.kind === "OrchestrationContinuedAsNew"
   );
+}
+
+// The trace context as text, as history stores it: a W3C traceparent.
+
+const TRACE_PARENT = /^00-(?<trace>[0-9a-f]{32})-(?<span>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/u;
+
+/** The traceparent of the active span. Undefined: there is no active span, or it is not valid. */
+function currentTraceParent(active: Context = context.active()): string | undefined {
+  const spanContext = trace.getSpanContext(active);
+  if (spanContext === undefined || !/[1-9a-f]/u.test(spanContext.traceId)) return undefined;
+  const flags = spanContext.traceFlags.toString(16).padStart(2, "0");
+  return `00-${spanContext.traceId}-${spanContext.spanId}-${flags}`;
+}
+
+/** A context with the remote span as its parent. The root context if the text is absent or not valid. */
+function contextOf(traceParent: string | undefined): Context {
+  const parts = traceParent === undefined ? undefined : TRACE_PARENT.exec(traceParent)?.groups;
+  if (parts === undefined) return ROOT_CONTEXT;
+  return trace.setSpanContext(propagation.deleteBaggage(ROOT_CONTEXT), {
+    traceId: parts["trace"] ?? "",
+    spanId: parts["span"] ?? "",
+    traceFlags: Number.parseInt(parts["flags"] ?? "0", 16),
+    isRemote: true,
+  });
 }

@@ -1,8 +1,11 @@
-// A block as lines of text: what is wrong and, for a divergence, both sides as a diff.
+// Block diff: describes why an instance is blocked in lines of text; a divergence is shown as a diff.
 
-import type { BlockReason, CommandSketch } from "../core/block.ts";
+import type { BlockReason, CommandSketch } from "../core/history/block.ts";
 
-/** The first line says what it is; `-` begins what is recorded, `+` what the code asks for. */
+/**
+ * The first line names the error code. `-` marks the recorded command, `+` the command that the code
+ * requests.
+ */
 export function blockDiff(reason: BlockReason): readonly string[] {
   const { code, message, sequence, recorded, requested, source } = reason;
   if (recorded === undefined && requested === undefined) return [`${code} ${message}`];

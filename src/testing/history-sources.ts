@@ -1,13 +1,18 @@
-// Where recorded histories come from: files, folders of them, stores.
-//   HS1. A file holds one history a line, as `perdure history --export` writes them. In a folder those that end in
-//        .json or .history are read, in the order of their names; folders inside it too.
-//   HS2. A file that cannot be read, or holds something else, is INVALID_ARGUMENT with its name and line.
+// History sources: reads recorded histories from files, folders and stores.
+//   - history-sources.1: A file holds one history per line, as `perdure history --export` writes them. In a
+//        folder, files that end in .json or .history are read, sorted by name, including subfolders.
+//   - A file that cannot be read or parsed raises INVALID_ARGUMENT with the name of the file and the line.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { isPerdureError, PerdureError } from "../core/errors.ts";
+import { invalidArgument } from "../core/checks.ts";
+import { errorMessage, isPerdureError, type PerdureError } from "../core/errors/errors.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import { parseRecorded, recordOf, type RecordedHistory } from "../runtime/recorded-history.ts";
+import {
+  parseRecorded,
+  recordOf,
+  type RecordedHistory,
+} from "../runtime/replay/recorded-history.ts";
 import type { HistorySource } from "./replay-histories.ts";
 
 /** A history, and the file it was read from. */
@@ -23,10 +28,10 @@ export async function* historiesIn(source: HistorySource): AsyncGenerator<FoundH
   else if (Array.isArray(source) && source.every((each) => typeof each === "string")) {
     for (const file of source) yield* historiesInFile(file);
   } else if (isStore(source)) yield* historiesInStore(source);
-  else yield* source as AsyncIterable<FoundHistory>; // what is left of the union
+  else yield* source as AsyncIterable<FoundHistory>; // the only remaining type of the union
 }
 
-/** Those of a file, or of all files in a folder (HS1). */
+/** The histories of a file, or of all files in a folder (history-sources.1). */
 export function historiesInFile(path: string): FoundHistory[] {
   let names: string[];
   try {
@@ -54,7 +59,7 @@ function readHistories(file: string): FoundHistory[] {
     try {
       return [{ recorded: parseRecorded(line), file }];
     } catch (cause) {
-      throw invalid(`${file}:${index + 1}: ${messageOf(cause)}`, cause);
+      throw invalidArgument(`${file}:${index + 1}: ${errorMessage(cause)}`, { cause });
     }
   });
 }
@@ -70,7 +75,7 @@ async function* historiesInStore(store: Provider): AsyncGenerator<FoundHistory> 
         try {
           yield { recorded: await recordOf(store, record, execution) };
         } catch (error) {
-          if (!isPerdureError(error, "INSTANCE_NOT_FOUND")) throw error; // deleted meanwhile
+          if (!isPerdureError(error, "INSTANCE_NOT_FOUND")) throw error; // deleted after the listing
         }
       }
     }
@@ -83,13 +88,5 @@ function isStore(source: HistorySource): source is Provider {
 }
 
 function unreadable(path: string, cause: unknown): PerdureError {
-  return invalid(`${path} cannot be read: ${messageOf(cause)}.`, cause);
-}
-
-function invalid(message: string, cause: unknown): PerdureError {
-  return new PerdureError("INVALID_ARGUMENT", message, { cause });
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  return invalidArgument(`${path} cannot be read: ${errorMessage(cause)}.`, { cause });
 }

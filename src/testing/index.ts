@@ -1,17 +1,21 @@
-// perdure/testing: a whole runtime on a clock that the test owns, replays of recorded histories, and a store with
-// faults. Needs no test runner; the contract of providers, which does, is perdure/testing/conformance.
+// perdure/testing: a runtime on virtual time for tests, replay of recorded histories, and fault injection.
+//   kit/          TestEnvironment: a runtime on an in-memory store, on virtual time, with activity mocks.
+//   faults/       Injected faults of store calls; tests that crash or fail a scenario at every call.
+//   simulation/   Deterministic simulation of several processes with random faults, replayable by seed.
+//   conformance/  The contract of providers as test cases (perdure/testing/conformance). Needs a test runner.
+//   The other files: virtual time, seeded random numbers, replay of histories, the provider stress test.
 
 export {
   checkReplay as replayHistory,
   type ReplayOptions,
   type ReplayResult,
-} from "../runtime/check-replay.ts";
+} from "../runtime/replay/check-replay.ts";
 export {
   formatRecorded,
   parseRecorded,
   recordHistory,
   type RecordedHistory,
-} from "../runtime/recorded-history.ts";
+} from "../runtime/replay/recorded-history.ts";
 export { crashEverywhere, type CrashOptions, type CrashReport } from "./faults/crash-everywhere.ts";
 export {
   CALL_FAULTS,

@@ -1,51 +1,53 @@
-// Replaying many recorded histories with the code of today: what would break, where, and how.
-//   RS1. One implementation: `perdure check` is this, with a screen.
-//   RS2. Nothing is written, and no activity or step is entered (CR1).
-//   RS3. A history whose orchestration and version nobody registers is told apart: it would wait, not break.
+// Replay of many recorded histories with the current code: reports the histories that would be blocked.
+//   - `perdure check` uses this function and prints its report.
+//   - A replay writes nothing and runs no activity and no step (carried-results.1).
+//   - A history whose orchestration and version are not registered is reported separately: its instance would
+//        wait, not be blocked.
 
-import type { BlockReason } from "../core/block.ts";
-import { checkMembers, type Members } from "../core/known-members.ts";
+import type { BlockReason } from "../core/history/block.ts";
+import { checkMembers, type Members } from "../core/checks.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import { checkReplay, REPLAY_OPTIONS, type ReplayOptions } from "../runtime/check-replay.ts";
-import type { RecordedHistory } from "../runtime/recorded-history.ts";
-import type { Registrable } from "../core/registrable.ts";
+import { defined } from "../core/values/defined.ts";
+import { checkReplay, REPLAY_OPTIONS, type ReplayOptions } from "../runtime/replay/check-replay.ts";
+import type { RecordedHistory } from "../runtime/replay/recorded-history.ts";
+import type { Registrable } from "../core/define/registrable.ts";
 import { Registry } from "../runtime/registry.ts";
 import { blockDiff } from "./block-diff.ts";
 import { historiesIn, type FoundHistory } from "./history-sources.ts";
 
-/** Files or folders of recorded histories, a store with all its instances, or histories themselves. */
+/** Files or folders of recorded histories, a store with all its instances, or an iterable of histories. */
 export type HistorySource =
   string | readonly string[] | Provider | AsyncIterable<FoundHistory> | Iterable<FoundHistory>;
 
-/** What a replay takes from the runtime that the code is for. */
+/** Options of `replayHistories`. */
 export interface ReplayHistoriesOptions extends ReplayOptions {
-  /** Which version a start by name takes, as in the runtime's options. */
+  /** The version that a start by name selects, as in the runtime's options. */
   readonly versions?: Readonly<Record<string, string>>;
   /** Called after each history. */
   readonly onReplayed?: (checked: ReplayedHistory) => void;
 }
-/** Which history, and where it came from. */
+/** A replayed history and its origin. */
 export interface ReplayedHistory {
   readonly id: string;
   readonly name: string;
   readonly version?: string;
   readonly execution: number;
-  /** The file that it was read from; absent: a store, or the caller. */
+  /** The file of the history; absent if it came from a store or from the caller. */
   readonly file?: string;
 }
-/** A history that the code no longer replays. */
+/** A history that the current code cannot replay. */
 export interface BrokenHistory extends ReplayedHistory {
   readonly events: number;
   readonly reason: BlockReason;
-  /** Both sides, line by line, for people. */
+  /** The recorded and the requested command as lines of text. */
   readonly diff: readonly string[];
 }
-/** What was found. */
+/** The result of `replayHistories`. */
 export interface ReplayReport {
   readonly checked: number;
   readonly ok: number;
   readonly broken: readonly BrokenHistory[];
-  /** Nobody registers their orchestration and version: they would wait. */
+  /** Histories whose orchestration and version are not registered: their instances would wait. */
   readonly unregistered: readonly ReplayedHistory[];
 }
 
@@ -55,7 +57,7 @@ const HISTORIES_OPTIONS: Members<ReplayHistoriesOptions> = {
   onReplayed: true,
 };
 
-/** Replays histories with these orchestrations and tells which would be blocked, where, as a diff. */
+/** Replays histories with these orchestrations and reports which would be blocked, and where, as a diff. */
 export async function replayHistories(
   source: HistorySource,
   register: readonly Registrable[],
@@ -63,7 +65,7 @@ export async function replayHistories(
 ): Promise<ReplayReport> {
   checkMembers(options, HISTORIES_OPTIONS, "replayHistories");
   const { versions, onReplayed, ...replay } = options;
-  const registry = new Registry(register, versions === undefined ? {} : { versions });
+  const registry = new Registry(register, defined({ versions }));
   const broken: BrokenHistory[] = [];
   const unregistered: ReplayedHistory[] = [];
   let ok = 0;
@@ -91,6 +93,6 @@ function checkedOf(recorded: RecordedHistory, file: string | undefined): Replaye
     name,
     ...(version === null ? {} : { version }),
     execution,
-    ...(file === undefined ? {} : { file }),
+    ...defined({ file }),
   };
 }

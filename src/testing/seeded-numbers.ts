@@ -1,7 +1,7 @@
-// Seeded numbers: the one generator that everything random in tests follows from.
-//   SE1. The same seed gives the same numbers, on every machine.
+// Seeded random numbers: the generator of all randomness in tests.
+//   - The same seed gives the same numbers on every machine.
 
-/** Chris Doty-Humphrey's small fast counter, 32 bits a draw, its state spread from the seed by splitmix. */
+/** The sfc32 generator (Chris Doty-Humphrey): 32 bits per draw. Splitmix derives its state from the seed. */
 export function seededNumbers(seed: number): () => number {
   let mix = seed | 0;
   const spread = (): number => {
@@ -26,7 +26,7 @@ export function seededNumbers(seed: number): () => number {
   return draw;
 }
 
-/** As many random bytes as hexadecimal text. */
+/** The given number of random bytes, as hexadecimal text. */
 export function hexOf(draw: () => number, bytes: number): string {
   let hex = "";
   for (let i = 0; i < bytes; i++) hex += (draw() >>> 24).toString(16).padStart(2, "0");

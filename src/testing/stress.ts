@@ -1,24 +1,25 @@
-// A stress program for providers: several runtimes on one store, in real time; what comes of it is counted.
-//   ST1. Every runtime is a dispatcher on a provider of its own, as another process would open it.
-//   ST2. It is judged, not only timed: every instance has its result, no call has two outcomes, nothing is left.
+// Provider stress test: runs many instances with several runtimes on one store, in real time.
+//   - Every runtime has a separate provider, as a separate process would.
+//   - The test checks correctness too: every instance has the right result, no call has two outcomes, no
+//        ended instance has tasks.
 
 import { Client } from "../client/client.ts";
-import { activity, orchestration } from "../core/definitions.ts";
-import { checkMembers, type Members } from "../core/known-members.ts";
+import { activity, orchestration } from "../core/define/definitions.ts";
+import { checkMembers, type Members } from "../core/checks.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import { systemEnvironment } from "../core/system-environment.ts";
+import { systemEnvironment } from "../core/time/system-environment.ts";
 import { Runtime } from "../runtime/runtime.ts";
 import { auditStore } from "./faults/audit.ts";
 
-/** How much is asked of a provider. */
+/** Options of `stressProvider`. */
 export interface StressOptions {
-  /** Opens the store once more; all of them are closed in the end. */
+  /** Opens the store. Called once per runtime and once for the client; the test closes every provider. */
   readonly open: () => Promise<Provider>;
   /** Runtimes that share the store. Default 3. */
   readonly dispatchers?: number;
-  /** Instances started at once. Default 100. */
+  /** The number of instances, started concurrently. Default 100. */
   readonly instances?: number;
-  /** Activities of each: half of them one after the other, half at once. Default 10. */
+  /** Activities per instance: half of them in sequence, half concurrently. Default 10. */
   readonly activities?: number;
 }
 const STRESS_OPTIONS: Members<StressOptions> = {
@@ -27,22 +28,22 @@ const STRESS_OPTIONS: Members<StressOptions> = {
   instances: true,
   activities: true,
 };
-/** What was done, how fast, and what is wrong. */
+/** The amount of work, its speed, and the problems found. */
 export interface StressReport {
   readonly instances: number;
   readonly activities: number;
   readonly durationMs: number;
   readonly instancesPerSecond: number;
   readonly activitiesPerSecond: number;
-  /** How many activities each runtime has run. */
+  /** The number of activity runs of each runtime. */
   readonly shares: readonly number[];
-  /** Runs more than there were calls; without a crash there are none. */
+  /** Activity runs minus activity calls; 0 without a crash. */
   readonly extraRuns: number;
-  /** In sentences; none: the provider kept its promises. */
+  /** Descriptions of the problems; empty if the provider is correct. */
   readonly problems: readonly string[];
 }
 
-/** Several runtimes at work on one store; counts what they did and checks that it is right. */
+/** Runs several runtimes on one store, measures their throughput and checks the results. */
 export async function stressProvider(options: StressOptions): Promise<StressReport> {
   checkMembers(options, STRESS_OPTIONS, "stressProvider");
   const { open, dispatchers = 3, instances = 100, activities = 10 } = options;
@@ -50,7 +51,7 @@ export async function stressProvider(options: StressOptions): Promise<StressRepo
   const main = stressed(activities);
   const stores = [await open()];
   for (let i = 0; i < dispatchers; i++) stores.push(await open());
-  const [first, ...others] = stores as [Provider, ...Provider[]]; // one was opened before the others
+  const [first, ...others] = stores as [Provider, ...Provider[]]; // the array has at least one element
   const runtimes = others.map((provider, index) => {
     const work = activity("stress.work", (value: number) => {
       shares[index] = (shares[index] ?? 0) + 1;
@@ -62,7 +63,7 @@ export async function stressProvider(options: StressOptions): Promise<StressRepo
       { register, log: () => undefined },
       {
         makeClient: (given, clientOptions) => new Client(given, clientOptions),
-        threadEntry: new URL("data:text/javascript,"), // its activities run in this process
+        threadEntry: new URL("data:text/javascript,"), // the activities run in this process
       },
     );
   });
@@ -94,7 +95,7 @@ export async function stressProvider(options: StressOptions): Promise<StressRepo
   }
 }
 
-/** Adds one for every activity. */
+/** An orchestration that returns its input plus the number of its activities. */
 function stressed(activities: number) {
   const inTurn = Math.ceil(activities / 2);
   return orchestration("stress.main", async (ctx, start: number): Promise<number> => {
@@ -115,5 +116,5 @@ function wrongResult(
   const expected = input + activities;
   return result.value === expected
     ? []
-    : [`instance ${input} gave ${result.value}, not ${expected}`];
+    : [`instance ${input} returned ${result.value}; expected ${expected}`];
 }

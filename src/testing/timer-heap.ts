@@ -1,5 +1,5 @@
-// A heap of timers: the earliest is always at index 0.
-//   TH1. Those of one due time come in the order of their numbers.
+// Timer heap: a binary heap of timers with the earliest at index 0.
+//   - Timers with the same due time are sorted by `order`.
 
 export interface HeapTimer {
   readonly due: number;
@@ -10,7 +10,7 @@ function before(a: HeapTimer, b: HeapTimer): boolean {
   return a.due < b.due || (a.due === b.due && a.order < b.order);
 }
 
-/** A binary heap: no timer comes before the one at half its index. */
+/** Adds a timer. No timer in the heap is earlier than its parent. */
 export function pushTimer<T extends HeapTimer>(heap: T[], timer: T): void {
   let index = heap.length;
   heap.push(timer);
@@ -24,7 +24,7 @@ export function pushTimer<T extends HeapTimer>(heap: T[], timer: T): void {
   heap[index] = timer;
 }
 
-/** Takes the first one away. */
+/** Removes the earliest timer. */
 export function popFirst<T extends HeapTimer>(heap: T[]): void {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;

@@ -1,23 +1,23 @@
-// Virtual time and seeded chance: an Environment that stands still until it is told to move.
-//   Owns: the clocks, the timers, the random numbers.  Does not own: the host's macrotasks, which stay
-//   real, so that the microtasks of one callback are over before the next one runs (E1, E2).
-//   V1. Time passes in `advance` and nowhere else. A timer fires when the monotonic clock stands at its due
-//       time exactly; those of one due time fire in the order in which they were set.
-//   V2. Between two timers everything that the first one set off has come to rest.
-//   V3. The same seed gives the same numbers.
-//   V4. What the host would not do is not done here either: a timer takes whole milliseconds and at most
-//       TIMER_MAX_MS (E3), so that code that forgets it fails in a test and not after 25 days.
+// Virtual environment: an Environment whose time moves only in `advance`, with seeded random numbers.
+//   Owns: the clocks, the timers, the random numbers. Does not own: the host's macrotasks. They stay real,
+//   so the microtasks of one callback end before the next callback runs (environment.1, environment.2).
+//   - virtual-environment.1: Time passes only in `advance`. A timer fires when the monotonic clock reads
+//        exactly its due time. Timers with the same due time fire in the order in which they were set.
+//   - virtual-environment.2: All work that one timer started has settled before the next timer fires.
+//   - The same seed gives the same numbers.
+//   - The limits of the host's timers apply: a delay is in whole milliseconds and at most TIMER_MAX_MS
+//       (environment.3). Code that ignores these limits fails in a test, not after 25 days in production.
 
-import { TIMER_MAX_MS, type Environment, type TimerHandle } from "../core/environment.ts";
-import { checkMembers } from "../core/known-members.ts";
+import { TIMER_MAX_MS, type Environment, type TimerHandle } from "../core/time/environment.ts";
+import { checkMembers } from "../core/checks.ts";
 import { hexOf, seededNumbers } from "./seeded-numbers.ts";
 import { popFirst, pushTimer, type HeapTimer } from "./timer-heap.ts";
 
-/** How a virtual environment begins. */
+/** Options of a virtual environment. */
 export interface VirtualEnvironmentOptions {
-  /** Whole number; what `random` and `randomHex` follow from. Default 1. */
+  /** A whole number; the seed of `random` and `randomHex`. Default 1. */
   readonly seed?: number;
-  /** Wall time at the beginning. Default 2026-01-01T00:00:00Z. */
+  /** Wall time at the start, in milliseconds. Default 2026-01-01T00:00:00Z. */
   readonly startAt?: number;
 }
 
@@ -27,14 +27,14 @@ interface Timer extends HeapTimer {
 }
 
 const START_AT_DEFAULT = Date.UTC(2026, 0, 1);
-/** Not 0: a clock that reads 0 hides code that takes "no time given" and "time 0" for the same. */
+/** Not 0: a clock that reads 0 hides code that confuses "no time given" with "time 0". */
 const MONOTONIC_START = 1_000_000;
-/** Rounds of the host's loop without news after which everything is taken to be at rest. */
+/** Rounds of the host's event loop without an immediate, after which all work counts as settled. */
 const QUIET_ROUNDS = 5;
 
 const hostSetImmediate = setImmediate;
 
-/** Time that passes when a test says so, and chance that follows from a seed. */
+/** Virtual time that a test controls, and random numbers from a seed. */
 export class VirtualEnvironment implements Environment {
   #monotonic = MONOTONIC_START;
   /** Wall time minus monotonic time. */
@@ -61,7 +61,8 @@ export class VirtualEnvironment implements Environment {
   }
 
   setTimer(delayMs: number, fn: () => void): TimerHandle {
-    if (Number.isNaN(delayMs)) throw new RangeError("a timer's delay is not a number");
+    if (Number.isNaN(delayMs))
+      throw new RangeError("The delay of a timer must be a number; got NaN.");
     const due = this.#monotonic + Math.min(Math.max(Math.ceil(delayMs), 0), TIMER_MAX_MS);
     const timer: Timer = { due, order: this.#nextOrder++, fn, cancelled: false };
     pushTimer(this.#timers, timer);
@@ -89,18 +90,18 @@ export class VirtualEnvironment implements Environment {
     return hexOf(this.#draw, bytes);
   }
 
-  /** How many callbacks of `immediate` have not run yet. */
+  /** The number of callbacks of `immediate` that have not run yet. */
   get outstandingImmediates(): number {
     return this.#immediates;
   }
 
-  /** The wall time at which the next timer fires if nothing sets an earlier one; null: there is none. */
+  /** The wall time of the earliest timer, or null if no timer is set. */
   nextTimerAt(): number | null {
     const next = this.#next();
     return next === undefined ? null : next.due + this.#skew;
   }
 
-  /** Resolves when several rounds of the host's loop in a row have seen no immediate. */
+  /** Resolves after several rounds of the host's event loop in a row without an immediate. */
   async settle(): Promise<void> {
     let quiet = 0;
     while (quiet < QUIET_ROUNDS) {
@@ -110,10 +111,12 @@ export class VirtualEnvironment implements Environment {
     }
   }
 
-  /** Lets that much time pass, firing what comes due on the way (V1, V2). */
+  /** Advances time and fires the timers that come due (virtual-environment.1, virtual-environment.2). */
   async advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new RangeError(`cannot advance by ${ms} ms`);
-    if (this.#advancing) throw new Error("time is advancing already; await the call before");
+    if (!(ms >= 0))
+      throw new RangeError(`advance: the time in ms must be zero or more; got ${ms}.`);
+    if (this.#advancing)
+      throw new Error("advance: a previous call is still running; await it first.");
     this.#advancing = true;
     try {
       const target = this.#monotonic + ms;
@@ -130,7 +133,7 @@ export class VirtualEnvironment implements Environment {
     }
   }
 
-  /** Moves wall time, as an operator or NTP does: forwards or back, and no timer fires by it. */
+  /** Moves wall time forwards or back, as an operator or NTP does. No timer fires. */
   jumpWallClock(ms: number): void {
     this.#skew += ms;
   }

@@ -1,6 +1,6 @@
-// Mutation testing with Stryker: what `npm run mutate` starts, once Stryker is installed.
-//   MU1. Results are kept in coverage/mutation and used again for what has not changed; --force runs everything again.
-//   MU2. A part below its mark fails the command.
+// Mutation testing with Stryker: `npm run mutate` runs this once Stryker is installed.
+//   - Results are kept in coverage/mutation and reused for unchanged code; --force runs everything again.
+//   - A part below its threshold fails the command.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     part: { type: "string", multiple: true },
     concurrency: { type: "string", default: "2" },
     force: { type: "boolean", default: false },
-    /** Stryker's own patterns, for a look at a file or a few lines of it; such a look is not kept. */
+    /** Stryker's own patterns, to mutate a file or a few lines of it; the results of such a run are not kept. */
     mutate: { type: "string", multiple: true },
   },
 });
@@ -32,7 +32,7 @@ console.table(rows);
 if (rows.some(({ score }) => score < MARK)) process.exitCode = 1;
 
 async function mutate(part: Part) {
-  process.env["PERDURE_MUTATION_PART"] = part.name; // read by the runner, in Stryker's processes
+  process.env["PERDURE_MUTATION_PART"] = part.name; // the runner reads it in Stryker's processes
   const began = performance.now();
   const report = `${FOLDER}/${part.name}${values.mutate === undefined ? "" : "-look"}`;
   const results = await new Stryker({

@@ -1,11 +1,11 @@
-// Stryker's test runner for this project: test files are loaded once and their tests run again for every mutant, where
-// Vitest would load everything anew. A mutant then costs milliseconds.
-//   RU1. For a mutant that runs while modules load, and after it, all modules are loaded anew, under another address.
-//   RU2. A test that fails under a mutant has to pass right afterwards without it. If it does not, something was left
+// Stryker's test runner for this project: it loads test files once and runs their tests again for every mutant, where
+// Vitest would load everything again. A mutant then costs milliseconds.
+//   - For a mutant that runs while modules load, and after it, all modules are loaded again, under a different address.
+//   - A test that fails under a mutant must pass right afterwards without it. If it does not, the mutant left state
 //        behind: the process is given up and the mutant is tried in a new one.
-//   RU3. A test that goes on while its thread has nothing to do for seconds hangs: a time-out. One that is busy for ever is
-//        ended by Stryker, with its process.
-//   RU4. Rejections that nobody handles count for nothing: they might be an earlier mutant's.
+//   - A test that is still running while its thread has been idle for seconds hangs: a timeout. Stryker ends a test
+//        that is busy forever, together with its process.
+//   - Unhandled rejections are ignored: an earlier mutant may have caused them.
 
 import { globSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -28,9 +28,9 @@ import fc from "fast-check";
 import { partNamed } from "../parts.ts";
 import { forgetTests, load, registered, type RegisteredTest } from "../test-api.ts";
 
-/** Modules that were loaded stay in memory: after so many times a new process is better. */
+/** Loaded modules stay in memory: after this many reloads a new process is better. */
 const GENERATIONS_MAX = 60;
-/** So many looks in a row at a thread that does nothing. */
+/** The number of consecutive checks that find the thread idle. */
 const HUNG_LOOKS = 30;
 const LOOK_MS = 100;
 const NOTHING_MICROSECONDS = 5_000;
@@ -42,9 +42,9 @@ const KILLED = { status: MutantRunStatus.Killed, killedBy: [] as string[] } as c
 
 class WarmRunner implements TestRunner {
   readonly #mutation: InstrumenterContext = {};
-  /** What each test took without a mutant. */
+  /** The duration of each test without a mutant. */
   readonly #usualMs = new Map<string, number>();
-  /** Of loaded modules; none yet. */
+  /** The generation of loaded modules; none yet. */
   #generation = 0;
 
   capabilities() {
@@ -62,14 +62,14 @@ class WarmRunner implements TestRunner {
         if (specifier === "vitest") return { url: api, shortCircuit: true };
         const found = next(specifier, context);
         if (!found.url.startsWith(sandbox) || found.url.includes("/node_modules/")) return found;
-        // More slashes make another address of the same file, by the same name.
+        // More slashes make a different address for the same file.
         const slashes = "/".repeat(this.#generation - 1);
         return { ...found, url: `${sandbox}${slashes}${found.url.slice(sandbox.length)}` };
       },
     });
     process.on("unhandledRejection", () => undefined);
     process.on("uncaughtException", () => undefined);
-    // The same cases for every mutant, and no search for a smaller one: that it fails is enough.
+    // The same cases for every mutant, and no shrinking: a failure is enough.
     fc.configureGlobal({ seed: 1, endOnFailure: true });
   }
 
@@ -98,7 +98,8 @@ class WarmRunner implements TestRunner {
     const { activeMutant, hitLimit, testFilter, mutantActivation } = options;
     if (mutantActivation === "static") this.#activate(activeMutant.id, hitLimit);
     if (options.reloadEnvironment || this.#generation === 0) {
-      if (this.#generation === GENERATIONS_MAX) throw new Error("it is time for a new process");
+      if (this.#generation === GENERATIONS_MAX)
+        throw new Error("the process has reloaded its modules too often and must be replaced");
       const trouble = await this.#load().then(() => null, String);
       if (trouble !== null) return { ...KILLED, failureMessage: trouble, nrOfTests: 0 };
     }
@@ -111,7 +112,7 @@ class WarmRunner implements TestRunner {
       const { hitCount } = this.#mutation;
       delete this.#mutation.activeMutant;
       if (mutantActivation === "runtime" && (await this.#run(test)).kind !== "passed") {
-        throw new Error(`"${test.name}" fails without a mutant as well`);
+        throw new Error(`"${test.name}" also fails without a mutant`);
       }
       if (outcome.kind === "hung" || determineHitLimitReached(hitCount, hitLimit) !== undefined) {
         return { status: MutantRunStatus.Timeout, reason: outcome.message };
@@ -170,5 +171,5 @@ class WarmRunner implements TestRunner {
   }
 }
 
-/** What Stryker looks for in a plugin. */
+/** The export that Stryker looks for in a plugin. */
 export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, "warm", WarmRunner)];

@@ -1,13 +1,14 @@
 // perdure backup: copies a SQLite store to a file while workers run, and checks the copy.
-//   BU1. The file has its name only when it is complete and checked. Damaged pages: no file is kept. A damaged row
-//        concerns one instance, and the store has it too: the file is kept, and the exit code is 8.
-//   BU2. A store with an older schema is copied too: before an upgrade is when a backup is needed most.
+//   - The file gets its final name only after the copy is complete and checked.
+//   - If pages of the copy are damaged, the command keeps no file. A damaged row affects one instance and is
+//        damaged in the store too: the command keeps the file. Both cases exit with code 8.
+//   - The command also copies a store with an older schema, so that users can back up before an upgrade.
 
 import { statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isPerdureError, PerdureError } from "../../core/errors.ts";
-import { backUpFile } from "../../sqlite/backup.ts";
-import { inspectFile } from "../../sqlite/inspection.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
+import { backUpFile } from "../../sqlite/admin/backup.ts";
+import { inspectFile } from "../../sqlite/read/inspection.ts";
 import type { Cli } from "../cli.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { warning, type Finding } from "../doctor/finding.ts";
@@ -15,21 +16,21 @@ import { checkRows } from "../doctor/rows.ts";
 import { checkDamage, megabytes } from "../doctor/sqlite.ts";
 import { CliError, type ExitCode } from "../exit-codes.ts";
 import { Interruption } from "../interrupt.ts";
-import { openProvider } from "../open-provider.ts";
-import { PartialFile } from "../partial-file.ts";
-import { Progress } from "../progress.ts";
-import { green, red, yellow } from "../screen.ts";
-import { configOf, sourceOf } from "../session.ts";
+import { openProvider } from "../store/open-provider.ts";
+import { PartialFile } from "../store/partial-file.ts";
+import { Progress } from "../text/progress.ts";
+import { green, red, yellow } from "../text/screen.ts";
+import { configOf, sourceOf } from "../store/session.ts";
 import {
   looksLikeAddress,
-  mustExist,
+  assertStoreExists,
   showSource,
   sqliteFile,
   type StoreSource,
-} from "../store-address.ts";
+} from "../store/store-address.ts";
 
 const MIB = 1024 * 1024;
-/** Between two lines about progress where there is no terminal. */
+/** The time between two progress lines if standard error is not a terminal. */
 const LINE_EVERY_MS = 5_000;
 
 type BackupCall = Call<unknown>;
@@ -41,13 +42,13 @@ export function addBackup(program: Program): void {
       usage: "backup [store] [file]",
       summary: "copy a SQLite store to a file while workers run, and check the copy",
       description:
-        "Copies a SQLite store to a new file, as it is at one moment, while workers run. Then reads every page and " +
-        "every row of the copy. The file appears under its name when it is complete; an existing file is refused. " +
-        "Exits with 8 if the check finds damage. PostgreSQL has its own tools: pg_dump, or base backups.",
+        "Copies a consistent snapshot of a SQLite store to a new file while workers run. Then reads every page and " +
+        "every row of the copy. The file gets its name only when it is complete; existing files are never " +
+        "overwritten. Exits with 8 if the check finds damage. For PostgreSQL use pg_dump or base backups.",
       examples: [
-        ["perdure backup ./orders-backup.db", "the config's store"],
-        ["perdure backup sqlite:./orders.db ./orders-backup.db", "that store"],
-        ["perdure doctor sqlite:./orders-backup.db", "looks into the backup"],
+        ["perdure backup ./orders-backup.db", "back up the config's store"],
+        ["perdure backup sqlite:./orders.db ./orders-backup.db", "back up another store"],
+        ["perdure doctor sqlite:./orders-backup.db", "check the backup"],
       ],
     },
     run,
@@ -76,64 +77,64 @@ async function run(call: BackupCall): Promise<ExitCode> {
     );
     assertNoLog(partial.path);
     if (isWhole) partial.publish();
-    return tell(call, { source, target, isWhole, findings });
+    return printOutcome(call, { source, target, isWhole, findings });
   } catch (error) {
     if (interruption.code === undefined || isPerdureError(error)) throw error;
-    cli.err.line(yellow("! "), "stopped; no backup was written");
+    cli.err.line(yellow("! "), "interrupted; no backup was written");
     return interruption.code;
   } finally {
     progress.end();
   }
 }
 
-/** One word is the file, unless it is an address. */
+/** A single argument is the file, unless it looks like a store's address. */
 function argumentsOf({ args }: BackupCall): { store: string | undefined; file: string } {
   const [first, second] = args;
   const store = second === undefined && !looksLikeAddress(first ?? "") ? undefined : first;
   const file = store === undefined ? first : second;
   if (file !== undefined && file !== "" && !looksLikeAddress(file)) return { store, file };
-  const message = `The backup needs the path of a new file, such as ./orders-backup.db${file === undefined ? "" : `; got "${file}"`}.`;
+  const message = `The backup file must be the path of a new file, such as ./orders-backup.db${file === undefined ? "" : `; got "${file}"`}.`;
   throw new CliError("USAGE", message);
 }
 
 function fileOf(source: StoreSource): string {
   if (source.kind === "function") {
     const message =
-      "The config opens its store by a function. Give the address: perdure backup sqlite:./orders.db <file>";
+      "The config opens its store with a function. Pass the address: perdure backup sqlite:./orders.db <file>";
     throw new CliError("USAGE", message);
   }
   const file = sqliteFile(source.address);
   if (file !== undefined) {
-    mustExist(source.address);
+    assertStoreExists(source.address);
     return file;
   }
   const message = /^postgres(ql)?:/.test(source.address)
-    ? "PostgreSQL has its own backups: pg_dump for a copy of one moment, or base backups and archived WAL for any moment (docs/postgresql.md#backup)."
+    ? "perdure backup copies SQLite files only. For PostgreSQL use pg_dump, or base backups and archived WAL for point-in-time recovery (docs/postgresql.md#backup)."
     : `Only a SQLite file can be backed up; got ${showSource(source)}.`;
   throw new CliError("USAGE", message);
 }
 
-/** Before anything is written. Returns the size of the store. */
+/** Refuses a file without Perdure's tables, before anything is written. Returns the size of the store. */
 function checkSource(file: string): number {
   const { schema, bytes } = inspectFile(file, { thorough: false });
   if (schema.found > 0) return bytes;
   throw new PerdureError(
     "STORE_INVALID",
-    `${file} has no tables of Perdure: there is nothing to back up.`,
+    `${file} has no Perdure tables: there is nothing to back up.`,
   );
 }
 
-/** A disk that a backup has filled up would stop the workers too. */
+/** Refuses a backup that would fill the disk: a full disk would stop the workers too. */
 function checkSpace(target: string, bytes: number): void {
   let free: number;
   try {
     const { bavail, bsize } = statfsSync(dirname(target));
     free = bavail * bsize;
   } catch {
-    return; // the directory is missing, which is reported when the file is made
+    return; // the directory is missing; creating the file reports that
   }
   if (free > bytes) return;
-  const message = `The backup needs ${megabytes(bytes)}, and ${megabytes(free)} are free in ${dirname(target)}.`;
+  const message = `The backup needs ${megabytes(bytes)}; only ${megabytes(free)} are free in ${dirname(target)}.`;
   throw new CliError("FILE_UNWRITABLE", message);
 }
 
@@ -143,7 +144,7 @@ async function check(file: string, signal: AbortSignal): Promise<readonly Findin
   signal.throwIfAborted();
   if (findings.some(({ level }) => level === "problem")) return findings;
   if (schema.found !== schema.known) {
-    const message = `rows were not compared with their checksums: the store has schema version ${schema.found}, and this Perdure reads ${schema.known}`;
+    const message = `row checksums were not verified: the store has schema version ${schema.found}, this version of Perdure reads ${schema.known}`;
     return [...findings, warning("checksums", message)];
   }
   const provider = await openProvider({ kind: "address", address: `sqlite:${file}` }, "verify");
@@ -154,11 +155,11 @@ async function check(file: string, signal: AbortSignal): Promise<readonly Findin
   }
 }
 
-/** The file must hold everything by itself: its log is not published. */
+/** Refuses a copy whose write-ahead log is not empty: only the database file becomes the backup. */
 function assertNoLog(file: string): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
   if (log === undefined || log.size === 0) return;
-  const message = `The log of ${file} could not be written back into it; no backup was written. Try again.`;
+  const message = `The write-ahead log of ${file} could not be written back to the file; no backup was written. Try again.`;
   throw new PerdureError("STORE_UNAVAILABLE", message);
 }
 
@@ -169,7 +170,7 @@ interface Outcome {
   readonly findings: readonly Finding[];
 }
 
-function tell({ cli, options }: BackupCall, outcome: Outcome): ExitCode {
+function printOutcome({ cli, options }: BackupCall, outcome: Outcome): ExitCode {
   const { source, target, isWhole, findings } = outcome;
   const bytes = isWhole ? statSync(target).size : 0;
   const ok = !findings.some(({ level }) => level === "problem");
@@ -188,7 +189,7 @@ function tell({ cli, options }: BackupCall, outcome: Outcome): ExitCode {
   return ok ? 0 : 8;
 }
 
-/** A bar on a terminal; elsewhere a line now and then. */
+/** Shows a progress bar on a terminal, or a line every few seconds elsewhere. */
 class BackupProgress {
   readonly #cli: Cli;
   readonly #isQuiet: boolean;

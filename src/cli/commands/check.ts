@@ -1,9 +1,10 @@
-// perdure check: replays recorded histories with the code of the config, before that code is deployed.
-//   CK1. Read-only: nothing is written to the store, and no activity runs.
-//   CK2. What breaks, and what nobody would run any more, ends with exit code 8.
+// perdure check: replays recorded histories with the config's code, before that code is deployed.
+//   - check.1: Read-only: the command writes nothing to the store and runs no activity.
+//   - The exit code is 8 if a history does not replay, or if the config does not register its orchestration.
 
-import { isPerdureError } from "../../core/errors.ts";
-import { recordHistory } from "../../runtime/recorded-history.ts";
+import { isPerdureError } from "../../core/errors/errors.ts";
+import { defined } from "../../core/values/defined.ts";
+import { recordHistory } from "../../runtime/replay/recorded-history.ts";
 import { historiesInFile, type FoundHistory } from "../../testing/history-sources.ts";
 import {
   replayHistories,
@@ -13,12 +14,17 @@ import {
 import type { PerdureConfig } from "../../config.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { CliError } from "../exit-codes.ts";
-import { addFilterOptions, filterOf, STATUSES, type FilterOptions } from "../filter-options.ts";
-import { wholeNumber } from "../numbers.ts";
-import { Progress } from "../progress.ts";
-import { tellReport } from "../replay-report.ts";
-import { neededConfig, Session } from "../session.ts";
-import { looksLikeAddress } from "../store-address.ts";
+import {
+  addFilterOptions,
+  filterOf,
+  STATUSES,
+  type FilterOptions,
+} from "../options/filter-options.ts";
+import { wholeNumber } from "../options/numbers.ts";
+import { Progress } from "../text/progress.ts";
+import { printReport } from "../text/replay-report.ts";
+import { neededConfig, Session } from "../store/session.ts";
+import { looksLikeAddress } from "../store/store-address.ts";
 
 interface CheckOptions extends FilterOptions {
   readonly limit?: number;
@@ -34,17 +40,17 @@ export function addCheck(program: Program): void {
     program,
     {
       usage: "check [sources...]",
-      summary: "replay histories with the config's code, before a deploy",
+      summary: "replay histories with the config's code before a deploy",
       description:
-        "Replays the histories of a store's live instances, or of files that perdure history --export wrote, with " +
-        "the orchestrations that the config registers. Shows which instances would be blocked, where, and what the " +
-        "code asks for in place of what was recorded. Nothing is written and nothing runs. Exits with 8 if " +
-        "something would break.",
+        "Replays the histories of a store's live instances, or of files written by perdure history --export, with " +
+        "the orchestrations that the config registers. Shows which instances would be blocked, at which event, and " +
+        "how the code differs from the recording. Writes nothing and runs no activities. Exits with 8 if an " +
+        "instance would be blocked or is not registered.",
       examples: [
         ["perdure check", "all live instances of the config's store"],
-        ["perdure check postgres://replica/orders --name fulfil", "of one orchestration there"],
-        ["perdure check histories/*.history", "exported ones: for CI"],
-        ["perdure check --status ended --limit 100", "also what has ended, as a test of the code"],
+        ["perdure check postgres://replica/orders --name fulfil", "instances of one orchestration"],
+        ["perdure check histories/*.history", "exported histories, for CI"],
+        ["perdure check --status ended --limit 100", "ended instances, to test the code"],
       ],
     },
     async (call) => {
@@ -58,30 +64,25 @@ export function addCheck(program: Program): void {
       });
       progress.end();
       if (options.json === true) cli.out.document(jsonOf(report));
-      else tellReport(cli.out, report);
+      else printReport(cli.out, report);
       const isLeft = options.allowUnregistered !== true && report.unregistered.length > 0;
       return report.broken.length > 0 || isLeft ? 8 : 0;
     },
   )
-    .option("--limit <number>", "at most so many instances", wholeNumber(1))
-    .option("--allow-unregistered", "what the config does not register is no finding");
+    .option("--limit <number>", "check at most this many instances", wholeNumber(1))
+    .option("--allow-unregistered", "accept orchestrations that the config does not register");
   addFilterOptions(command);
 }
 
-/** The diff is for people: it says what `reason` says. */
+/** Omits the diff: it repeats `reason` as text for people. */
 function jsonOf(report: ReplayReport): object {
   return { ...report, broken: report.broken.map(({ diff: _diff, ...broken }) => broken) };
 }
 
-/** The code is replayed under the options that its runtime will have. */
+/** Replays the code with the options that the runtime will have. */
 function replayOptions({ runtime = {} }: PerdureConfig): ReplayHistoriesOptions {
   const { codec, limits, guards, versions } = runtime;
-  return {
-    ...(codec === undefined ? {} : { codec }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(guards === undefined ? {} : { guards }),
-    ...(versions === undefined ? {} : { versions }),
-  };
+  return defined({ codec, limits, guards, versions });
 }
 
 async function openSource(call: Call<CheckOptions>): Promise<{ source: Source } & AsyncDisposable> {
@@ -93,9 +94,12 @@ async function openSource(call: Call<CheckOptions>): Promise<{ source: Source } 
     const source = await storeSource(session, options);
     return { source, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
   }
-  if (addresses.length > 0) throw new CliError("USAGE", "Give one store, or files.");
+  if (addresses.length > 0) throw new CliError("USAGE", "Pass one store or files, not both.");
   if (Object.keys(filterOf(options)).length > 0) {
-    throw new CliError("USAGE", "Filters choose among a store's instances; files are read whole.");
+    throw new CliError(
+      "USAGE",
+      "Filters apply only to a store; files are always checked completely.",
+    );
   }
   return { source: fileSource(files), [Symbol.asyncDispose]: () => Promise.resolve() };
 }

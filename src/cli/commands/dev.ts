@@ -1,12 +1,12 @@
-// perdure dev: a worker that reloads, the dashboard, and the log, in one terminal.
+// perdure dev: runs a reloading worker and the dashboard, and prints the log, in one terminal.
 
-import { addDashboardOptions, type DashboardOptions } from "../dashboard-options.ts";
+import { addDashboardOptions, type DashboardOptions } from "../options/dashboard-options.ts";
 import { defineCommand, type Program } from "../define-command.ts";
 import { runReloading } from "../dev/reloading-worker.ts";
 import { Interruption } from "../interrupt.ts";
-import { logLines } from "../log-lines.ts";
-import { neededConfig, Session } from "../session.ts";
-import { parseTimeSpan } from "../times.ts";
+import { logLines } from "../text/log-lines.ts";
+import { neededConfig, Session } from "../store/session.ts";
+import { parseTimeSpan } from "../text/times.ts";
 import { workerArgs } from "../worker/worker-args.ts";
 
 interface DevOptions extends DashboardOptions {
@@ -22,12 +22,12 @@ export function addDev(program: Program): void {
       usage: "dev [store]",
       summary: "run a worker that reloads on change, with the dashboard",
       description:
-        "Runs the config's code in a worker, serves the dashboard, and shows the log. The worker is replaced when it " +
-        "dies and when a file changes that it has loaded. A change of the store's address needs a restart.",
+        "Runs the config's code in a worker, serves the dashboard and shows the log. The worker restarts when it " +
+        "exits and when a file that it loaded changes. After changing the store's address, restart this command.",
       examples: [
-        ["perdure dev", "the config's store, dashboard on port 8787"],
-        ["perdure dev sqlite:./scratch.db --port 0 --no-open", "on another file and a free port"],
-        ["perdure dev --no-ui --verbose", "only the worker, with debug lines"],
+        ["perdure dev", "use the config's store; dashboard on port 8787"],
+        ["perdure dev sqlite:./scratch.db --port 0 --no-open", "use another file and a free port"],
+        ["perdure dev --no-ui --verbose", "run only the worker, with debug lines"],
       ],
     },
     async (call) => {
@@ -53,8 +53,8 @@ export function addDev(program: Program): void {
       return 0;
     },
   )
-    .option("--no-ui", "without the dashboard")
-    .option("--grace <duration>", "how long running work may take at a reload", "1s")
-    .option("-v, --verbose", "show debug lines too");
+    .option("--no-ui", "do not serve the dashboard")
+    .option("--grace <duration>", "time for running work to finish on a reload", "1s")
+    .option("-v, --verbose", "also show debug lines");
   addDashboardOptions(command);
 }

@@ -1,17 +1,22 @@
-// perdure doctor: whether a store, its settings and its work are in order.
+// perdure doctor: checks a store, its settings and the work in it.
 
-import { isPerdureError } from "../../core/errors.ts";
+import { isPerdureError } from "../../core/errors/errors.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import { inspectFile } from "../../sqlite/inspection.ts";
+import { inspectFile } from "../../sqlite/read/inspection.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { problem, ok, type Finding, type Level } from "../doctor/finding.ts";
 import { checkPostgres } from "../doctor/postgres.ts";
 import { checkRows } from "../doctor/rows.ts";
 import { checkSqlite } from "../doctor/sqlite.ts";
 import { checkWork } from "../doctor/work.ts";
-import { bold, dim, green, red, yellow, type Styled } from "../screen.ts";
-import { configOf, Session, sourceOf } from "../session.ts";
-import { mustExist, showSource, sqliteFile, type StoreSource } from "../store-address.ts";
+import { bold, dim, green, red, yellow, type Styled } from "../text/screen.ts";
+import { configOf, Session, sourceOf } from "../store/session.ts";
+import {
+  assertStoreExists,
+  showSource,
+  sqliteFile,
+  type StoreSource,
+} from "../store/store-address.ts";
 
 interface DoctorOptions {
   readonly thorough?: true;
@@ -24,10 +29,10 @@ export function addDoctor(program: Program): void {
       usage: "doctor [store]",
       summary: "check a store: settings, schema, clock, stuck work, dead runtimes",
       description:
-        "Checks a store and the work in it. Exits with 8 if there is a problem; warnings alone are none.",
+        "Checks a store and the work in it. Exits with 8 if it finds a problem; warnings do not count.",
       examples: [
-        ["perdure doctor", "the config's store"],
-        ["perdure doctor sqlite:./orders.db --thorough", "reads every page and every row too"],
+        ["perdure doctor", "check the config's store"],
+        ["perdure doctor sqlite:./orders.db --thorough", "also read every page and every row"],
         ["perdure doctor --json | jq '.findings[] | select(.level!=\"ok\")'", "for a monitor"],
       ],
     },
@@ -38,7 +43,7 @@ export function addDoctor(program: Program): void {
       const worst = findings.some(({ level }) => level === "problem");
       const store = showSource(source);
       if (options.json === true) cli.out.document({ store, ok: !worst, findings });
-      else tell(call, store, findings);
+      else printFindings(call, store, findings);
       return worst ? 8 : 0;
     },
   ).option(
@@ -52,7 +57,7 @@ async function examine(
   source: StoreSource,
 ): Promise<readonly Finding[]> {
   const file = source.kind === "address" ? sqliteFile(source.address) : undefined;
-  if (source.kind === "address") mustExist(source.address);
+  if (source.kind === "address") assertStoreExists(source.address);
   const findings: Finding[] = [];
   const thorough = call.options.thorough === true;
   try {
@@ -72,12 +77,14 @@ async function examine(
     if (thorough) findings.push(...(await checkRows(provider)));
   } catch (error) {
     if (!isPerdureError(error)) throw error;
-    findings.unshift(problem("store", `it cannot be opened: ${error.message} (${error.code})`));
+    findings.unshift(
+      problem("store", `the store cannot be opened: ${error.message} (${error.code})`),
+    );
   }
   return findings;
 }
 
-/** Nothing for another store; its code is loaded for one of its own. */
+/** Returns no findings for a store that is not PostgreSQL. Loads the PostgreSQL code only if it is needed. */
 async function checkServer(provider: Provider, thorough: boolean): Promise<readonly Finding[]> {
   if (provider.name !== "postgres") return [];
   const { PostgresProvider } = await import("../../postgres/index.ts");
@@ -92,7 +99,7 @@ const SIGNS: Readonly<Record<Level, Styled>> = {
   problem: red("✗"),
 };
 
-function tell(
+function printFindings(
   { cli: { out } }: Call<DoctorOptions>,
   store: string,
   found: readonly Finding[],

@@ -1,43 +1,39 @@
-// Every command, in the order in which help shows them.
+// Registers every command, in the order in which help lists them.
 
 import type { Program } from "../define-command.ts";
 import { addBackup } from "./backup.ts";
-import { addCancel } from "./cancel.ts";
+import { addCancel, addPause, addResume, addTerminate, addUnblock } from "./change/control.ts";
 import { addCheck } from "./check.ts";
-import { addDelete } from "./delete.ts";
+import { addDelete } from "./change/delete.ts";
 import { addDev } from "./dev.ts";
 import { addDoctor } from "./doctor.ts";
-import { addFork } from "./fork.ts";
-import { addGet } from "./get.ts";
-import { addHistory } from "./history.ts";
+import { addFork } from "./change/fork.ts";
+import { addGet } from "./inspect/get.ts";
+import { addHistory } from "./inspect/history.ts";
 import { addInit } from "./init.ts";
-import { addKv } from "./kv.ts";
-import { addList } from "./list.ts";
-import { addMetrics } from "./metrics.ts";
+import { addKv } from "./inspect/kv.ts";
+import { addList } from "./inspect/list.ts";
+import { addMetrics } from "./inspect/metrics.ts";
 import { addMigrate } from "./migrate.ts";
-import { addPause } from "./pause.ts";
-import { addPrune } from "./prune.ts";
-import { addQueues } from "./queues.ts";
-import { addRaise } from "./raise.ts";
-import { addRestart } from "./restart.ts";
-import { addResume } from "./resume.ts";
-import { addRetry } from "./retry.ts";
-import { addRuntimes } from "./runtimes.ts";
-import { addStart } from "./start.ts";
-import { addTerminate } from "./terminate.ts";
+import { addPrune } from "./change/prune.ts";
+import { addQueues } from "./inspect/queues.ts";
+import { addRaise } from "./change/raise.ts";
+import { addRestart } from "./change/restart.ts";
+import { addRetry } from "./change/retry.ts";
+import { addRuntimes } from "./inspect/runtimes.ts";
+import { addStart } from "./change/start.ts";
 import { addUi } from "./ui.ts";
-import { addUnblock } from "./unblock.ts";
-import { addWatch } from "./watch.ts";
+import { addWatch } from "./inspect/watch.ts";
 import { addWorker } from "./worker.ts";
 
 type Add = (program: Program) => void;
 
 const GROUPS: Readonly<Record<string, readonly Add[]>> = {
-  "A project:": [addInit, addDev, addWorker, addUi],
-  "Looking:": [addList, addGet, addHistory, addWatch, addKv, addQueues, addRuntimes, addMetrics],
-  "Acting:": [addStart, addRaise, addCancel, addTerminate, addPause, addResume],
-  "Repairing:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
-  "The store:": [addMigrate, addBackup, addCheck, addDoctor],
+  "Project:": [addInit, addDev, addWorker, addUi],
+  "Inspect:": [addList, addGet, addHistory, addWatch, addKv, addQueues, addRuntimes, addMetrics],
+  "Control:": [addStart, addRaise, addCancel, addTerminate, addPause, addResume],
+  "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
+  "Store:": [addMigrate, addBackup, addCheck, addDoctor],
 };
 
 export function addCommands(program: Program): void {

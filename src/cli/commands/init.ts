@@ -1,15 +1,17 @@
-// perdure init: a config and a first orchestration for an existing project.
-//   IT1. Nothing is overwritten: if one of the files exists, none is written. A tsconfig.json that exists stays as it is.
+// perdure init: adds a config and a first orchestration to an existing project.
+//   - The command overwrites nothing. If the config or the orchestration file exists, it writes no file at
+//        all.
+//   - An existing tsconfig.json stays unchanged; the command then prints the options that Node needs.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CONFIG_NAMES } from "../config-file.ts";
+import { CONFIG_NAMES } from "../store/config-file.ts";
 import { defineCommand, type Program } from "../define-command.ts";
 import { CliError } from "../exit-codes.ts";
 import { COMPILER_OPTIONS, initFiles, type InitChoices } from "../init-files.ts";
-import { bold, dim, green } from "../screen.ts";
+import { bold, dim, green } from "../text/screen.ts";
 
-/** What a tsconfig.json needs so that imports of other files compile and Node runs what compiles. */
+/** The options that an existing tsconfig.json needs. With them, only code that Node can run compiles. */
 const FOR_NODE: Readonly<Record<string, boolean>> = {
   noEmit: COMPILER_OPTIONS.noEmit,
   allowImportingTsExtensions: COMPILER_OPTIONS.allowImportingTsExtensions,
@@ -33,25 +35,25 @@ export function addInit(program: Program): void {
       usage: "init",
       summary: "add a config and a first orchestration to a project",
       description:
-        "Writes perdure.config.ts and orchestrations/hello.ts into the current directory, and a tsconfig.json if there " +
-        "is none. Overwrites nothing.",
+        "Writes perdure.config.ts and orchestrations/hello.ts into the current directory, and a tsconfig.json if " +
+        "none exists. Never overwrites files.",
       examples: [
-        ["perdure init", "on a SQLite file, ./perdure.db"],
-        ["perdure init --store sqlite:./data/orders.db", "on another one"],
-        ["perdure init --js", "in JavaScript"],
+        ["perdure init", "use a SQLite file, ./perdure.db"],
+        ["perdure init --store sqlite:./data/orders.db", "use another SQLite file"],
+        ["perdure init --js", "write JavaScript"],
       ],
       hasStore: false,
     },
     async ({ cli, options }) => {
       const manifest = readManifest(cli.cwd);
       const extension = extensionOf(manifest, options.js === true);
-      const isThere = (path: string): boolean => existsSync(join(cli.cwd, path));
+      const exists = (path: string): boolean => existsSync(join(cli.cwd, path));
       const all = initFiles({ store: options.store, extension });
-      const kept = all.filter(({ path, isShared }) => isShared === true && isThere(path));
-      const files = all.filter((file) => !kept.includes(file));
-      const taken = [...CONFIG_NAMES, ...files.map(({ path }) => path)].find(isThere);
-      if (taken !== undefined) {
-        throw new CliError("FILE_EXISTS", `${taken} exists already. Nothing was written.`);
+      const unchanged = all.filter(({ path, isShared }) => isShared === true && exists(path));
+      const files = all.filter((file) => !unchanged.includes(file));
+      const existing = [...CONFIG_NAMES, ...files.map(({ path }) => path)].find(exists);
+      if (existing !== undefined) {
+        throw new CliError("FILE_EXISTS", `${existing} already exists; nothing was written.`);
       }
       for (const { path, text } of files) {
         mkdirSync(dirname(join(cli.cwd, path)), { recursive: true });
@@ -62,10 +64,10 @@ export function addInit(program: Program): void {
         return 0;
       }
       for (const { path } of files) cli.out.line(green("✓ "), path);
-      for (const { path } of kept) {
-        const own = Object.entries(FOR_NODE).map(([name, value]) => `${name}: ${value}`);
+      for (const { path } of unchanged) {
+        const needed = Object.entries(FOR_NODE).map(([name, value]) => `${name}: ${value}`);
         cli.out.line(
-          dim(`  ${path} is there already; Node needs these options: ${own.join(", ")}`),
+          dim(`  ${path} already exists; Node needs these options: ${needed.join(", ")}`),
         );
       }
       const next = [
@@ -82,11 +84,11 @@ export function addInit(program: Program): void {
       return 0;
     },
   )
-    .option("--store <address>", "the store's address", "sqlite:./perdure.db")
+    .option("--store <address>", "the address of the store", "sqlite:./perdure.db")
     .option("--js", "write JavaScript");
 }
 
-/** The nearest package.json: what the project is. */
+/** Reads the nearest package.json, in the directory or above it. */
 function readManifest(directory: string): Manifest {
   for (let folder = directory; ; folder = dirname(folder)) {
     const path = join(folder, "package.json");
@@ -94,17 +96,17 @@ function readManifest(directory: string): Manifest {
       try {
         return JSON.parse(readFileSync(path, "utf8")) as Manifest;
       } catch (cause) {
-        throw new CliError("USAGE", `${path} is not JSON.`, { cause });
+        throw new CliError("USAGE", `${path} is not valid JSON.`, { cause });
       }
     }
     if (dirname(folder) === folder) {
-      const message = `There is no package.json in ${directory} or above it. "npm init" makes one.`;
+      const message = `There is no package.json in ${directory} or above it. Run: npm init`;
       throw new CliError("USAGE", message);
     }
   }
 }
 
-/** Where files are CommonJS unless they say otherwise, theirs says otherwise. */
+/** Without "type": "module", Node reads .ts and .js files as CommonJS; .mts and .mjs are always modules. */
 function extensionOf({ type }: Manifest, isJs: boolean): InitChoices["extension"] {
   if (isJs) return "mjs";
   return type === "module" ? "ts" : "mts";

@@ -1,14 +1,15 @@
-// perdure migrate: makes a store's tables, or brings them up to date; or says whether that is needed. With a second
-// store it moves the first one there (move.ts).
+// perdure migrate: creates a store's tables or updates them; with --verify, only reports whether that is
+// needed. With a second store, moves the first store there (store/move.ts).
 
-import { isPerdureError, type PerdureError } from "../../core/errors.ts";
+import { isPerdureError, type PerdureError } from "../../core/errors/errors.ts";
+import { defined } from "../../core/values/defined.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { CliError, type ExitCode } from "../exit-codes.ts";
-import { runMove, runUnmark, type MoveCommandOptions } from "../move.ts";
-import { openProvider, type Migrate } from "../open-provider.ts";
-import { green, yellow } from "../screen.ts";
-import { configOf, sourceOf } from "../session.ts";
-import { mustExist, showSource, type StoreSource } from "../store-address.ts";
+import { runMove, runUnmark, type MoveCommandOptions } from "../store/move.ts";
+import { openProvider, type Migrate } from "../store/open-provider.ts";
+import { green, yellow } from "../text/screen.ts";
+import { configOf, sourceOf } from "../store/session.ts";
+import { assertStoreExists, showSource, type StoreSource } from "../store/store-address.ts";
 
 interface MigrateOptions extends MoveCommandOptions {
   readonly verify?: true;
@@ -19,25 +20,26 @@ export function addMigrate(program: Program): void {
     program,
     {
       usage: "migrate [store] [target]",
-      summary: "bring a store's tables up to date, or move it to another store",
+      summary: "update a store's tables, or move it to another store",
       description:
-        "Makes a store's tables, or brings them up to date. Workers do that too when they start; this is for those " +
-        "who may not, and for a step of its own in a deploy. --verify changes nothing and exits with 8 if something " +
-        "is missing.\n\nWith a target, everything in the store moves there, running instances included, checked row " +
-        "by row. Both stores must be at rest and the target empty; a move that was cut off goes on.",
+        "Creates a store's tables, or updates them to the current schema. Workers do this when they start; use this " +
+        "command if workers lack the permission, or for a separate step of a deploy. --verify changes nothing and " +
+        "exits with 8 if a migration is missing.\n\nWith a target, moves everything in the store there, including " +
+        "running instances, and checks every row. No worker may run on either store, and the target must be empty. " +
+        "Repeat the command to continue an interrupted move.",
       examples: [
-        ["perdure migrate", "the config's store"],
-        ["perdure migrate sqlite:./orders.db", "makes the file if it is missing"],
-        ["perdure migrate --verify", "for CI: exit code 8 if something is missing"],
-        ["perdure migrate sqlite:./orders.db postgres://db/orders", "moves the store"],
-        ["perdure migrate --unmark sqlite:./orders.db", "the way back after a move"],
+        ["perdure migrate", "update the config's store"],
+        ["perdure migrate sqlite:./orders.db", "create the file if it is missing"],
+        ["perdure migrate --verify", "for CI: exit code 8 if a migration is missing"],
+        ["perdure migrate sqlite:./orders.db postgres://db/orders", "move the store"],
+        ["perdure migrate --unmark sqlite:./orders.db", "use the old store again after a move"],
       ],
     },
     run,
   )
-    .option("--verify", "change nothing; exit with 8 if something is missing")
+    .option("--verify", "change nothing; exit with 8 if a migration is missing")
     .option("--dry-run", "with a target: only show what would be moved")
-    .option("--again", "with a target: although the store was moved before")
+    .option("--again", "with a target: move a store that was moved before")
     .option("--unmark", "make a moved store usable again; empty an unfinished copy");
 }
 
@@ -50,16 +52,19 @@ async function run(call: Call<MigrateOptions>): Promise<ExitCode> {
   if (excess !== undefined) {
     const name = excess === "dryRun" ? "dry-run" : excess;
     const where = target === undefined ? "without" : "with";
-    throw new CliError("USAGE", `--${name} has no meaning ${where} a store to move to.`);
+    throw new CliError("USAGE", `--${name} cannot be used ${where} a target store.`);
   }
   if (given.length > 1 && target === undefined) {
-    throw new CliError("USAGE", "--verify and --unmark are two questions: ask one.");
+    throw new CliError("USAGE", "--verify and --unmark cannot be used together.");
   }
   if (store !== undefined && target !== undefined) return runMove(call, store, target);
   const source = sourceOf(call, await configOf(call), store);
   if (options.unmark !== true) return bringUpToDate(call, source);
   if (source.kind === "address") return runUnmark(call, source.address);
-  throw new CliError("USAGE", "--unmark needs a store's address.");
+  throw new CliError(
+    "USAGE",
+    "--unmark needs the address of a store; the config opens its store with a function.",
+  );
 }
 
 async function bringUpToDate(
@@ -72,25 +77,26 @@ async function bringUpToDate(
     missing === undefined ? "current" : options.verify === true ? "pending" : "applied";
   if (result === "applied") await open(source, "apply");
   if (options.json === true) {
-    const found = missing === undefined ? {} : { message: missing.message };
+    const found = defined({ message: missing?.message });
     cli.out.document({ store: shown, result, ...found });
   } else if (result === "pending") cli.out.line(yellow("! "), missing?.message ?? "");
   else {
-    const what = result === "current" ? "is up to date" : "has been brought up to date";
+    const what = result === "current" ? "is up to date" : "was updated";
     cli.out.line(green("✓ "), `${shown} ${what}`);
   }
   return result === "pending" ? 8 : 0;
 }
 
-/** What keeps the store from being opened as it is; undefined: nothing. */
+/** The error that reports missing tables or a missing file. Undefined: the store opens as it is. */
 async function findMissing(source: StoreSource): Promise<PerdureError | CliError | undefined> {
   try {
-    if (source.kind === "address") mustExist(source.address);
+    if (source.kind === "address") assertStoreExists(source.address);
     await open(source, "verify");
     return undefined;
   } catch (error) {
     if (error instanceof CliError && error.code === "STORE_MISSING") return error;
-    // Both providers name the files that are missing; any other complaint is no matter of migrations.
+    // Both providers list missing migrations after "Missing: ". Any other STORE_INVALID error has another
+    // cause.
     if (isPerdureError(error, "STORE_INVALID") && error.message.includes("Missing: ")) return error;
     throw error;
   }

@@ -1,11 +1,12 @@
-// perdure ui: the dashboard and the HTTP API of a store, on this machine.
+// perdure ui: serves the dashboard and the HTTP API of a store.
 
-import { addDashboardOptions, type DashboardOptions } from "../dashboard-options.ts";
+import { defined } from "../../core/values/defined.ts";
+import { addDashboardOptions, type DashboardOptions } from "../options/dashboard-options.ts";
 import { defineCommand, type Program } from "../define-command.ts";
 import { Interruption } from "../interrupt.ts";
-import { logLines } from "../log-lines.ts";
-import { bold, cyan, dim } from "../screen.ts";
-import { Session } from "../session.ts";
+import { logLines } from "../text/log-lines.ts";
+import { bold, cyan, dim } from "../text/screen.ts";
+import { Session } from "../store/session.ts";
 
 export function addUi(program: Program): void {
   const command = defineCommand<DashboardOptions>(
@@ -14,12 +15,15 @@ export function addUi(program: Program): void {
       usage: "ui [store]",
       summary: "open the dashboard of a store",
       description:
-        "Serves the dashboard and the HTTP API of a store until Ctrl+C. By default on this machine alone, with a " +
-        "token that is made up and printed; elsewhere only with --tokens.",
+        "Serves the dashboard and the HTTP API of a store until Ctrl+C. By default it listens on this machine only and " +
+        "prints a generated token; any other --host needs --tokens.",
       examples: [
-        ["perdure ui sqlite:./orders.db", "of that file"],
-        ["perdure ui --port 0 --no-open --json", "on a free port; prints the address as JSON"],
-        ["perdure ui --host 0.0.0.0 --tokens tokens.json --read-only", "for others, to look at"],
+        ["perdure ui sqlite:./orders.db", "show a SQLite file"],
+        ["perdure ui --port 0 --no-open --json", "use a free port; print the address as JSON"],
+        [
+          "perdure ui --host 0.0.0.0 --tokens tokens.json --read-only",
+          "read-only, for other machines",
+        ],
       ],
     },
     async (call) => {
@@ -35,13 +39,13 @@ export function addUi(program: Program): void {
       const { url, addresses, token } = dashboard;
       const address = addressWithToken(dashboard);
       if (options.json === true) {
-        cli.out.record({ url, addresses, ...(token === undefined ? {} : { token }) });
+        cli.out.record({ url, addresses, ...defined({ token }) });
       } else {
         cli.out.line(bold("Dashboard  "), cyan(address));
-        cli.out.line(dim(`${session.shown}. Ctrl+C ends it.`));
+        cli.out.line(dim(`${session.shown}. Press Ctrl+C to stop.`));
       }
       if (options.open !== false && cli.out.isTerminal) openBrowser(dashboard, cli.env);
-      await interruption.came;
+      await interruption.received;
       return 0;
     },
   );

@@ -1,15 +1,15 @@
-// perdure worker: runs the config's code, in one process or in several.
+// perdure worker: runs the config's code in one or more processes.
 
 import { defineCommand, type Program } from "../define-command.ts";
 import { REPORT_FILES, reportLoadedFiles } from "../dev/loaded-files.ts";
 import { CliError } from "../exit-codes.ts";
 import { SUPERVISED } from "../interrupt.ts";
-import { logLines } from "../log-lines.ts";
-import { wholeNumber } from "../numbers.ts";
-import { openProvider } from "../open-provider.ts";
-import { neededConfig, sourceOf } from "../session.ts";
-import { showSource, type StoreSource } from "../store-address.ts";
-import { parseTimeSpan } from "../times.ts";
+import { logLines } from "../text/log-lines.ts";
+import { wholeNumber } from "../options/numbers.ts";
+import { openProvider } from "../store/open-provider.ts";
+import { neededConfig, sourceOf } from "../store/session.ts";
+import { showSource, type StoreSource } from "../store/store-address.ts";
+import { parseTimeSpan } from "../text/times.ts";
 import { runWorker } from "../worker/run-worker.ts";
 import { supervise } from "../worker/supervisor.ts";
 import { workerArgs } from "../worker/worker-args.ts";
@@ -27,12 +27,13 @@ export function addWorker(program: Program): void {
       usage: "worker [store]",
       summary: "run the config's orchestrations and activities",
       description:
-        "Runs what the config registers until SIGTERM or Ctrl+C; then finishes what it is doing within its grace and " +
-        "hands back the rest. Several processes use several cores; one that dies is replaced.",
+        "Runs what the config registers until SIGTERM or Ctrl+C. Then it waits up to --grace for running work and " +
+        "releases the rest to other workers. Use --processes to use more than one core; a process that exits is " +
+        "replaced.",
       examples: [
-        ["perdure worker", "one process"],
-        ["perdure worker --processes 4", "four, each replaced when it dies"],
-        ["perdure worker --grace 30s --json", "log lines as JSON, for a log collector"],
+        ["perdure worker", "run one process"],
+        ["perdure worker --processes 4", "run four; each is replaced when it exits"],
+        ["perdure worker --grace 30s --json", "print JSON log lines, for a log collector"],
       ],
     },
     async (call) => {
@@ -52,13 +53,13 @@ export function addWorker(program: Program): void {
       return runWorker({ config, open, log, graceMs, shown: showSource(source) });
     },
   )
-    .option("--processes <number>", "worker processes", wholeNumber(1, 256), 1)
-    .option("--grace <duration>", "how long running work may take at shutdown", "10s")
-    .option("-v, --verbose", "show debug lines too");
+    .option("--processes <number>", "how many worker processes to run", wholeNumber(1, 256), 1)
+    .option("--grace <duration>", "time for running work to finish on shutdown", "10s")
+    .option("-v, --verbose", "also show debug lines");
 }
 
-/** A store in memory would be another one in every process. */
+/** Refuses an in-memory store: each process would have a separate one. */
 function mustBeShared(source: StoreSource): void {
   if (source.kind !== "address" || source.address !== "sqlite::memory:") return;
-  throw new CliError("USAGE", "A store in memory belongs to one process: give it a file.");
+  throw new CliError("USAGE", "Several processes cannot share an in-memory store. Use a file.");
 }

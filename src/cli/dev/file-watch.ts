@@ -1,7 +1,7 @@
-// Watching files for a change of their content.
-//   FW1. Directories are watched, since editors replace a file rather than write it. What else changes in them, such
-//        as a store that lies beside the code, is nobody's concern.
-//   FW2. Changes that come together are one.
+// Watches files for changes of their content.
+//   - It watches the directories of the files, because many editors replace a file instead of writing to
+//        it. It ignores other files in these directories, such as a SQLite store next to the code.
+//   - Changes within TOGETHER_MS count as one change.
 
 import { watch, type FSWatcher } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -27,7 +27,7 @@ export class FileWatch implements Disposable {
     this.#watchers.push(watcher);
   }
 
-  /** The next file that changes from now on. */
+  /** Resolves with the name of the next file that changes. */
   next(): Promise<string> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -1,17 +1,17 @@
-// Which files a worker has loaded, told to its parent as they are loaded, so that it knows what to watch.
-//   LF1. Also of code that does not load: the file with the mistake is among them.
+// Reports every file that a worker loads to its parent process, so that the parent can watch these files.
+//   - It also reports a file that fails to load, so that the parent reloads when the user fixes it.
 
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Set in a worker whose files are watched. */
+/** The environment variable that makes a worker report its files. */
 export const REPORT_FILES = "PERDURE_REPORT_FILES";
 
 export interface LoadedFile {
   readonly perdureLoaded: string;
 }
 
-/** Called before the config is loaded. Packages are left out: they change by installing, not by editing. */
+/** Must be called before the config is loaded. Files in node_modules are not reported. */
 export function reportLoadedFiles(): void {
   registerHooks({
     load(url, context, nextLoad) {

@@ -1,17 +1,17 @@
-// A worker that is replaced by a new one whenever its code changes, and when it dies.
-//   RL1. The old worker leaves before the new one starts, so that one version of the code runs at a time.
-//   RL2. A worker that dies, or cannot load its code, is replaced after 1 s · 2ⁿ up to 30 s, and at once when a file
-//        changes. A change, or a minute of running, resets the delay.
+// Runs a worker process and replaces it when its code changes and when it exits.
+//   - The old worker exits before the new one starts, so that only one version of the code runs at a time.
+//   - A worker that exits, or cannot load its code, is replaced after a backoff of 1 s · 2ⁿ, at most 30 s,
+//        and immediately when a file changes. A change, or a minute of running, resets the backoff.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { LogSink } from "../../core/log.ts";
+import type { LogSink } from "../../core/telemetry/log.ts";
 import type { Interruption } from "../interrupt.ts";
 import { WorkerProcess } from "../worker/worker-process.ts";
 import { FileWatch } from "./file-watch.ts";
 import { loadedFile, REPORT_FILES } from "./loaded-files.ts";
 
 export interface ReloadingOptions {
-  /** Of `perdure worker`. */
+  /** The arguments of `perdure worker`. */
   readonly args: readonly string[];
   readonly config: string;
   readonly graceMs: number;
@@ -33,7 +33,7 @@ export async function runReloading(options: ReloadingOptions): Promise<void> {
     if (file !== undefined) files.add(file);
   };
   const patienceMs = options.graceMs + BEYOND_GRACE_MS;
-  const stopped = interruption.came.then(() => undefined);
+  const stopped = interruption.received.then(() => undefined);
   let changed = files.next();
   let delayMs = DELAY_MS;
   for (;;) {
@@ -45,7 +45,7 @@ export async function runReloading(options: ReloadingOptions): Promise<void> {
     if (file === undefined && !interruption.signal.aborted) {
       if (performance.now() - worker.startedAt > STEADY_MS) delayMs = DELAY_MS;
       const { code, signal } = await worker.exited;
-      log("error", `the worker ended; it starts again in ${delayMs / 1_000} s`, { code, signal });
+      log("error", `the worker exited; restarting in ${delayMs / 1_000} s`, { code, signal });
       file = await within(delayMs, Promise.race([changed, stopped]));
       delayMs = Math.min(delayMs * 2, DELAY_MS_MAX);
     }
@@ -59,7 +59,7 @@ export async function runReloading(options: ReloadingOptions): Promise<void> {
   }
 }
 
-/** Undefined: the time is over. */
+/** Undefined: the time has passed. */
 async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {
   const over = new AbortController();
   const time = pause(ms, undefined, { signal: over.signal }).catch(() => undefined);

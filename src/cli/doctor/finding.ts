@@ -1,14 +1,16 @@
-// What a check-up found: one line each, with the way out where something is wrong.
+// A finding of `perdure doctor` or `perdure backup`: one line, with a hint if something is wrong.
+
+import { defined } from "../../core/values/defined.ts";
 
 export type Level = "ok" | "warning" | "problem";
 
 export interface Finding {
-  /** The check, by a name that stays. */
+  /** The name of the check. Scripts rely on it: it does not change. */
   readonly check: string;
   readonly level: Level;
   readonly message: string;
   readonly hint?: string;
-  /** Ids or lines that it is about. */
+  /** The ids or lines that the finding concerns. */
   readonly details?: readonly string[];
 }
 
@@ -16,7 +18,7 @@ export function ok(check: string, message: string): Finding {
   return { check, level: "ok", message };
 }
 export function warning(check: string, message: string, hint?: string): Finding {
-  return { check, level: "warning", message, ...(hint === undefined ? {} : { hint }) };
+  return { check, level: "warning", message, ...defined({ hint }) };
 }
 export function problem(
   check: string,

@@ -1,27 +1,24 @@
-// The check-up of the work in a store: who is alive, what is stuck, what nobody takes, whose clock is off.
+// Checks the work in a store: live runtimes, leases, blocked instances, tasks without a worker, clocks.
 
-import type { Metrics } from "../../client/unclaimed.ts";
+import type { Metrics } from "../../client/inspect/unclaimed.ts";
 import type { Client } from "../../client/client.ts";
-import { formatDuration } from "../../core/duration.ts";
+import { formatDuration } from "../../core/time/duration.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { RuntimeRecord } from "../../core/provider/runtimes.ts";
-import { toldByMark } from "../../core/provider/transfer.ts";
-import { LEASE_CHECK_OVERDUE_MS } from "../../runtime/lease-check.ts";
-import { staleMsOf } from "../../runtime/liveness.ts";
-import { isCertainlyGone, ownIdentity } from "../../runtime/process-identity.ts";
-import { plural } from "../plural.ts";
+import { moveMarkMessage } from "../../core/provider/transfer.ts";
+import { LEASE_CHECK_OVERDUE_MS } from "../../runtime/instances/lease-check.ts";
+import { plural } from "../text/plural.ts";
+import { WorkerLiveness } from "../text/worker-liveness.ts";
 import { ok, problem, warning, type Finding } from "./finding.ts";
 
 const SKEW_MS_MAX = 1_000;
 const SHOWN = 10;
 
 export async function checkWork(client: Client, provider: Provider): Promise<readonly Finding[]> {
-  const runtimes = await provider.listRuntimes();
+  const liveness = await WorkerLiveness.read(provider);
+  const { runtimes } = liveness;
   const now = provider.now();
-  const own = ownIdentity();
-  const isDead = (runtime: RuntimeRecord): boolean =>
-    isCertainlyGone(runtime.process, own) || now - runtime.beatAt > staleMsOf(runtime);
-  const dead = runtimes.filter(isDead);
+  const dead = runtimes.filter((runtime) => liveness.isDead(runtime));
   const alive = runtimes.length - dead.length;
   const metrics = await client.metrics();
   return [
@@ -38,10 +35,10 @@ export async function checkWork(client: Client, provider: Provider): Promise<rea
   ];
 }
 
-/** None for a store that takes no part in a move. */
+/** No finding for a store that is not part of a move. */
 async function checkMark({ transfer }: Provider): Promise<readonly Finding[]> {
   const mark = (await transfer?.readMark()) ?? null;
-  return mark === null ? [] : [problem("moved", toldByMark(mark))];
+  return mark === null ? [] : [problem("moved", moveMarkMessage(mark))];
 }
 
 async function checkClock(
@@ -52,15 +49,15 @@ async function checkClock(
   const skew = now - Date.now();
   if (Math.abs(skew) > SKEW_MS_MAX) {
     const message = `the store's clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? "ahead of" : "behind"} this machine's`;
-    return warning("clock", message, "Timers and leases follow the store's clock.");
+    return warning("clock", message, "Timers and leases use the store's clock.");
   }
   const ahead = runtimes.find(({ beatAt }) => beatAt - now > SKEW_MS_MAX);
   const newest = (await client.list({}, { limit: 1 })).items[0]?.createdAt.getTime() ?? 0;
   const latest = Math.max(ahead?.beatAt ?? 0, newest);
   if (latest - now > SKEW_MS_MAX) {
-    const message = `the store holds a time that is ${formatDuration(latest - now)} ahead: a clock was set back, or is wrong`;
+    const message = `the store contains a time that is ${formatDuration(latest - now)} in the future: a clock was set back, or is wrong`;
     const hint =
-      "Timers and retries that were set before fire that much later. Keep the clocks in step (NTP).";
+      "Timers and retries that were scheduled before fire that much later. Synchronize the clocks (NTP).";
     return warning("clock", message, hint);
   }
   return ok("clock", "the store's clock and this machine's agree");
@@ -69,12 +66,15 @@ async function checkClock(
 function checkAlive(alive: number, metrics: Metrics): Finding {
   const { waitingTasks, dueMessages } = metrics;
   if (alive > 0) return ok("runtimes", `${alive} alive`);
-  if (waitingTasks + dueMessages === 0) return ok("runtimes", "none is alive, and nothing waits");
-  const message = `none is alive, and ${plural(waitingTasks, "task")} and ${plural(dueMessages, "message")} wait`;
-  return problem("runtimes", message, { hint: "Start one: perdure worker" });
+  if (waitingTasks + dueMessages === 0) return ok("runtimes", "none is alive; no work is waiting");
+  const message = `none is alive; ${plural(waitingTasks, "task")} and ${plural(dueMessages, "message")} are waiting`;
+  return problem("runtimes", message, { hint: "Start a worker: perdure worker" });
 }
 
-/** Whoever is alive frees them by itself; what is found here has nobody who does. */
+/**
+ * A live runtime takes over the leases of dead ones. If leases of dead runtimes are left, no live runtime did
+ * so.
+ */
 async function checkLeases(
   provider: Provider,
   runtimes: readonly RuntimeRecord[],
@@ -85,8 +85,8 @@ async function checkLeases(
   const gone = new Set(dead.map(({ id }) => id));
   const stale = loads.filter(({ owner }) => gone.has(owner) || !known.has(owner));
   if (stale.length > 0) {
-    return problem("leases", "runtimes that are dead still hold work", {
-      hint: "The next worker that starts takes it over.",
+    return problem("leases", "dead runtimes still hold leases", {
+      hint: "The next worker that starts takes them over.",
       details: stale
         .slice(0, SHOWN)
         .map(
@@ -96,18 +96,21 @@ async function checkLeases(
     });
   }
   if (dead.length > 0) {
-    const message = `${plural(dead.length, "dead runtime")} still registered, holding nothing`;
+    const message = `${plural(dead.length, "dead runtime")} still registered, without leases`;
     return warning("leases", message, "The next worker that starts removes them.");
   }
-  return ok("leases", "no dead runtime holds work");
+  return ok("leases", "no dead runtime holds leases");
 }
 
-/** Leases of live runtimes: no other runtime takes them over, so their work waits. */
+/**
+ * Finds leases that the store lists for a live runtime but that the runtime does not hold. Their work does
+ * not run.
+ */
 function checkStranded(alive: readonly RuntimeRecord[], now: number): Finding {
   const stranded = alive.filter(({ strandedLeases }) => strandedLeases > 0);
   if (stranded.length > 0) {
-    return problem("stranded", "live runtimes do not hold leases that the store lists for them", {
-      hint: "The database may have lost its last commits. The runtimes release these leases within seconds; restart one that still shows here after a minute.",
+    return problem("stranded", "live runtimes do not know leases that the store lists for them", {
+      hint: "The database may have lost its last commits. The runtimes release these leases within seconds. Restart a runtime that is still listed here after a minute.",
       details: stranded
         .slice(0, SHOWN)
         .map(({ id, strandedLeases }) => `${id}: ${plural(strandedLeases, "lease")}`),
@@ -123,10 +126,10 @@ function checkStranded(alive: readonly RuntimeRecord[], now: number): Finding {
       .map(({ id }) => id)
       .join(", ")}`;
     const hint =
-      "Look for errors of the store in its log. An older version of Perdure does not compare: update it.";
+      "Look for store errors in the log of the runtime. Older versions of Perdure do not compare leases: update them.";
     return warning("stranded", message, hint);
   }
-  return ok("stranded", "live runtimes hold the leases that the store lists for them");
+  return ok("stranded", "live runtimes know all leases that the store lists for them");
 }
 
 async function checkBlocked(client: Client): Promise<Finding> {
@@ -134,7 +137,7 @@ async function checkBlocked(client: Client): Promise<Finding> {
   if (count === 0) return ok("blocked", "no instance is blocked");
   const { items } = await client.list({ blocked: true }, { limit: SHOWN });
   return problem("blocked", `${plural(count, "instance")} blocked`, {
-    hint: "Look at one with perdure get; deploy code that replays its history, or fix it and perdure unblock.",
+    hint: "See: perdure get <id>. Deploy code that replays the history, or fix the cause and run: perdure unblock <id>",
     details: items.map(
       ({ id, blocked }) => `${id}: ${blocked?.code ?? ""} ${blocked?.message ?? ""}`,
     ),
@@ -142,9 +145,9 @@ async function checkBlocked(client: Client): Promise<Finding> {
 }
 
 function checkUnclaimed({ unclaimed }: Metrics): Finding {
-  if (unclaimed.length === 0) return ok("unclaimed", "everything that waits can be taken");
-  return problem("unclaimed", `${plural(unclaimed.length, "kind")} of work for nobody`, {
-    hint: "Start a worker that registers them.",
+  if (unclaimed.length === 0) return ok("unclaimed", "every waiting task has a worker");
+  return problem("unclaimed", `${plural(unclaimed.length, "kind")} of work without a worker`, {
+    hint: "Start a worker that registers the orchestrations and activities below.",
     details: unclaimed
       .slice(0, SHOWN)
       .map(({ reason, since }) => `${reason}, since ${since.toISOString()}`),

@@ -1,11 +1,12 @@
-// One worker in this process: the config's code, running on its store until it is told to leave.
-//   RW1. Told once: it takes no more work, lets what runs finish within its grace, hands back the rest.
-//   RW2. A worker that a parent looks after also leaves when the parent is gone.
+// Runs one worker in this process until it receives SIGTERM or SIGINT.
+//   - On the first signal the worker takes no new work, waits up to its grace period for running work, and
+//        releases its remaining leases.
+//   - A supervised worker also stops when its parent process is gone.
 
-import type { LogSink } from "../../core/log.ts";
+import type { LogSink } from "../../core/telemetry/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { Perdure } from "../../perdure.ts";
-import type { LoadedConfig } from "../config-file.ts";
+import type { LoadedConfig } from "../store/config-file.ts";
 import { CliError, type ExitCode } from "../exit-codes.ts";
 import { Interruption } from "../interrupt.ts";
 
@@ -14,11 +15,11 @@ export interface WorkerOptions {
   readonly open: () => Promise<Provider>;
   readonly log: LogSink;
   readonly graceMs: number;
-  /** The store, for the log. */
+  /** The address of the store without its password, for the log. */
   readonly shown: string;
 }
 
-/** What a worker tells whoever started it. */
+/** The message that a worker sends to its parent process when it is ready. */
 export interface WorkerReady {
   readonly perdureWorker: "ready";
 }
@@ -27,7 +28,7 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   const { config, log, graceMs, shown } = options;
   const { register = [], runtime = {} } = config.config;
   if (register.length === 0) {
-    const message = `${config.path} registers nothing: a worker has nothing to run.`;
+    const message = `${config.path} registers no orchestrations or activities: the worker has nothing to run.`;
     throw new CliError("CONFIG_INVALID", message);
   }
   using interruption = new Interruption();
@@ -44,19 +45,19 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
     });
     const ready: WorkerReady = { perdureWorker: "ready" };
     process.send?.(ready);
-    await toldToLeave(interruption);
+    await shutdownRequested(interruption);
     log("info", "shutting down", { graceMs });
     await perdure.close({ graceMs });
-    log("info", "worker left", {});
+    log("info", "worker stopped", {});
   } finally {
     await provider.close();
   }
   return 0;
 }
 
-async function toldToLeave(interruption: Interruption): Promise<void> {
+async function shutdownRequested(interruption: Interruption): Promise<void> {
   const orphaned = new Promise<void>((resolve) => process.once("disconnect", resolve));
   await Promise.race(
-    process.connected === true ? [interruption.came, orphaned] : [interruption.came],
+    process.connected === true ? [interruption.received, orphaned] : [interruption.received],
   );
 }

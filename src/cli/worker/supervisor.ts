@@ -1,13 +1,14 @@
-// A supervisor: so many worker processes, each replaced when it dies.
-//   SV1. A worker that dies is replaced, at once the first time, then after 100 ms · 2ⁿ up to 10 s; one that ran for
-//        a minute begins anew.
-//   SV2. A worker that ends by itself before it ever was ready, and says that config or store are wrong, would do
-//        so again: everything ends with its code.
-//   SV3. Told to leave, every worker has its grace and a little more; who is still there then is killed. None
-//        outlives its supervisor.
+// The supervisor of `perdure worker --processes`: keeps a fixed number of worker processes running.
+//   - A worker that exits is replaced: immediately the first time, then after a backoff of 100 ms · 2ⁿ, at
+//        most 10 s. A minute of running resets the backoff.
+//   - A worker that exits before it was ready, with the exit code for an invalid config (2) or for a store
+//        that cannot be opened (5), would fail again. The supervisor then stops all workers and exits with
+//        that code.
+//   - On shutdown every worker has its grace period plus BEYOND_GRACE_MS. Then the supervisor kills it. No
+//        worker outlives its supervisor.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { LogSink } from "../../core/log.ts";
+import type { LogSink } from "../../core/telemetry/log.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { Interruption } from "../interrupt.ts";
 import { WorkerProcess, type WorkerExit } from "./worker-process.ts";
@@ -16,12 +17,12 @@ const DELAY_MS = 100;
 const DELAY_MS_MAX = 10_000;
 const STEADY_MS = 60_000;
 const BEYOND_GRACE_MS = 5_000;
-/** Codes that another try cannot change. */
-const HOPELESS: readonly number[] = [2, 5] satisfies ExitCode[];
+/** Exit codes of errors that a restart cannot fix: invalid config, store that cannot be opened. */
+const PERMANENT: readonly number[] = [2, 5] satisfies ExitCode[];
 
 export interface SupervisorOptions {
   readonly processes: number;
-  /** Of each `perdure worker`. */
+  /** The arguments of each `perdure worker` process. */
   readonly args: readonly string[];
   readonly graceMs: number;
   readonly log: LogSink;
@@ -29,25 +30,25 @@ export interface SupervisorOptions {
 
 export async function supervise(options: SupervisorOptions): Promise<ExitCode> {
   using interruption = new Interruption();
-  const hopeless = new AbortController();
-  const stop = AbortSignal.any([interruption.signal, hopeless.signal]);
+  const failed = new AbortController();
+  const stop = AbortSignal.any([interruption.signal, failed.signal]);
   const running = new Set<WorkerProcess>();
   const killAll = (): void => running.forEach((worker) => worker.kill());
   process.once("exit", killAll);
-  const places = Array.from({ length: options.processes }, () =>
-    keepPlace(options, running, stop, (code) => hopeless.abort(code)),
+  const loops = Array.from({ length: options.processes }, () =>
+    keepRunning(options, running, stop, (code) => failed.abort(code)),
   );
   stop.addEventListener("abort", () => {
     running.forEach((worker) => worker.leave());
     setTimeout(killAll, options.graceMs + BEYOND_GRACE_MS).unref();
   });
-  await Promise.all(places);
+  await Promise.all(loops);
   process.off("exit", killAll);
-  return hopeless.signal.aborted ? (hopeless.signal.reason as ExitCode) : 0; // ours, from above
+  return failed.signal.aborted ? (failed.signal.reason as ExitCode) : 0; // the code passed to abort above
 }
 
-/** One place, filled by one worker after the other. */
-async function keepPlace(
+/** Runs one worker process after another until `stop` aborts. */
+async function keepRunning(
   { args, log }: SupervisorOptions,
   running: Set<WorkerProcess>,
   stop: AbortSignal,
@@ -59,11 +60,11 @@ async function keepPlace(
     const exit = await worker.exited;
     running.delete(worker);
     if (stop.aborted) return;
-    if (!worker.wasReady && isHopeless(exit)) return giveUp(exit.code);
+    if (!worker.wasReady && isPermanent(exit)) return giveUp(exit.code);
     if (performance.now() - worker.startedAt > STEADY_MS) deaths = 0;
     const delayMs = deaths === 0 ? 0 : Math.min(DELAY_MS * 2 ** deaths, DELAY_MS_MAX);
     const { code, signal } = exit;
-    log("error", "a worker process ended and is replaced", {
+    log("error", "a worker process exited; starting another one", {
       worker: worker.pid,
       code,
       signal,
@@ -73,6 +74,6 @@ async function keepPlace(
   }
 }
 
-function isHopeless(exit: WorkerExit): exit is { code: ExitCode & number; signal: null } {
-  return exit.code !== null && HOPELESS.includes(exit.code);
+function isPermanent(exit: WorkerExit): exit is { code: ExitCode & number; signal: null } {
+  return exit.code !== null && PERMANENT.includes(exit.code);
 }

@@ -1,4 +1,4 @@
-// The command line of `perdure worker` in a process of its own, from that of the command that starts it.
+// Builds the command line of a `perdure worker` child process from the command line of its parent.
 
 import type { Call } from "../define-command.ts";
 

@@ -1,4 +1,4 @@
-// A worker in a process of its own, seen from its parent.
+// A worker child process, as its parent controls it.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { SUPERVISED } from "../interrupt.ts";
@@ -20,7 +20,7 @@ export class WorkerProcess {
   readonly #child: ChildProcess;
   #wasReady = false;
 
-  /** `args` are those of `perdure worker`. */
+  /** `args`: the arguments of `perdure worker`. */
   constructor(args: readonly string[], options: WorkerProcessOptions = {}) {
     const { env = {}, onMessage } = options;
     this.#child = fork(MAIN, ["worker", ...args], {
@@ -33,7 +33,7 @@ export class WorkerProcess {
     });
     this.exited = new Promise((resolve) => {
       this.#child.once("exit", (code, signal) => resolve({ code, signal }));
-      // A process that could not be started has no exit.
+      // A process that could not be started emits no exit event.
       this.#child.once("error", () => resolve({ code: 1, signal: null }));
     });
   }
@@ -41,18 +41,18 @@ export class WorkerProcess {
   get pid(): number {
     return this.#child.pid ?? 0;
   }
-  /** Whether it has ever taken work. */
+  /** Whether the worker has reported that it is ready. */
   get wasReady(): boolean {
     return this.#wasReady;
   }
-  /** Asks it to finish what it is doing and leave. */
+  /** Sends SIGTERM: the worker finishes its running work within its grace period and exits. */
   leave(): void {
     this.#child.kill("SIGTERM");
   }
   kill(): void {
     this.#child.kill("SIGKILL");
   }
-  /** As `leave`, with an end. */
+  /** Sends SIGTERM, and SIGKILL if the worker still runs after `ms`. */
   async leaveWithin(ms: number): Promise<void> {
     this.leave();
     const timer = setTimeout(() => this.kill(), ms);

@@ -1,15 +1,19 @@
-// Commit items: everything that is written, one shape a kind. A group of them is one transaction.
-//   C1. Each item succeeds whole or is refused whole, whatever happens to its neighbours (I1).
-//   C2. A refusal is an answer, not an error: the store's state says no. An error means that nothing of the
-//       group is known to be written; `settle` tells what was (I14).
-//   C3. An item that needs a lease names its token, a turn also the last event it was computed from; zero rows
-//       changed is a refusal (I2).
-//   C4. Tasks are inserted before cancelled ones are deleted: one that is scheduled and cancelled in the same
-//       turn ends up deleted.
+// Commit items: everything that is written, one type per kind. A group of items is one transaction.
+//   - commit.1: Each item succeeds completely or is refused completely, independent of the other items of
+//     its group (I1).
+//   - commit.2: A refusal is a result, not an error: the state of the store does not allow the item.
+//     After an error it is unknown whether the group was written; `settle` finds out (I14).
+//   - commit.3: An item that needs a lease names its token. A turn also names the last event it was
+//     computed from. If no row changes, the item is refused (I2).
+//   - commit.4: Tasks are inserted before cancelled ones are deleted, so a task that is scheduled and
+//     cancelled in the same turn ends up deleted.
+//   - commit.5: A start may bring its first turn. If the store inserts the instance and grants the lease, it
+//     can write both, without a start message. It may always ignore the turn and treat the start as if it
+//     had none; the result says which.
 
-import type { PerdureError } from "../errors.ts";
-import type { ParentLink, StoredKeyValue } from "../history-events.ts";
-import type { HistoryRow } from "../history-row.ts";
+import type { PerdureError } from "../errors/errors.ts";
+import type { ParentLink, StoredKeyValue } from "../history/events.ts";
+import type { HistoryRow } from "../history/rows.ts";
 import type { TerminalStatus } from "./instances.ts";
 import type {
   KeptMessage,
@@ -21,7 +25,7 @@ import type {
 import type { StateChange } from "./state.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
-/** What a start does when its id is taken. */
+/** What a start does if its id is taken. */
 export type ConflictPolicy = "fail" | "useExisting" | "restart" | "terminateExisting";
 
 /** A new instance and its start message. */
@@ -42,31 +46,43 @@ export interface NewInstance {
 export interface StartItem extends NewInstance {
   readonly kind: "start";
   readonly onConflict: ConflictPolicy;
-  /** The caller's own id for this call: a repetition returns the first one's outcome. */
+  /** The caller's id of this request. A repeated request returns the result of the first one. */
   readonly requestId: string | null;
-  /** What the request asks for; a repetition with another digest is refused (`isOtherRequest`). */
+  /**
+   * A digest of the request. A repeated request with a different digest is refused (`isOtherRequest`).
+   */
   readonly requestDigest?: string;
   readonly delayMs?: number;
   readonly dueAt?: number;
   /** JSON text of OrchestrationFailed for `terminateExisting`. */
   readonly terminated: string;
-  /** Events that are in its mailbox from the first moment, in order; written with the start. */
+  /** Events that are in its inbox from the beginning, in order; written with the start. */
   readonly events: readonly KeptMessage[];
-  /** Born leased to a runtime in this process that can run it at once. */
+  /** Set: the new instance is leased to a runtime in this process that can run it at once. */
   readonly lease: {
     readonly owner: string;
     readonly token: number;
     readonly leaseMs?: number;
   } | null;
+  /**
+   * The first turn, which the leasing runtime has already run (commit.5). Only with a lease. Its token is
+   * the token of the lease, its execution 1 and its last event 0; it consumes no message. Its key is
+   * `key`, or 0 if the store chooses the key.
+   */
+  readonly firstTurn?: TurnItem;
+  /** A key that the store has reserved for this instance (`reserveKeys`). */
+  readonly key?: number;
 }
-/** What became of a start. */
+/** The result of a start. */
 export type StartResult =
   | {
       readonly kind: "started";
       readonly key: number;
       readonly execution: number;
-      /** The start message, when the item asked for a lease and got it. */
+      /** The start message, if the item requested a lease and got it. */
       readonly leased: Message | null;
+      /** Set: the first turn was written too. The messages that are due after it, as in the result of a turn. */
+      readonly due?: readonly Message[];
     }
   | { readonly kind: "existing"; readonly key: number; readonly execution: number }
   | {
@@ -74,7 +90,7 @@ export type StartResult =
       readonly code: "INSTANCE_EXISTS" | "INSTANCE_RUNNING" | "KEY_REUSED";
     };
 
-/** What a turn makes of its instance. */
+/** What a turn does to the status of its instance. */
 export type InstanceChange =
   | { readonly kind: "none" }
   | {
@@ -91,27 +107,31 @@ export type InstanceChange =
       readonly unread: readonly KeptMessage[];
     };
 
-/** One advance of one instance, all of it: what was delivered, what its code asked for, what came of it. */
+/** One turn of one instance, completely: what was delivered, what its code requested, and the result. */
 export interface TurnItem {
   readonly kind: "turn";
   readonly commitId: number;
   readonly key: number;
   readonly execution: number;
   readonly token: number;
-  /** The last event the turn was computed from. */
+  /** The last event that the turn was computed from. */
   readonly lastEvent: number;
   /** Set by the first turn of an execution. */
   readonly version: string | null;
-  /** Which rules of replay wrote this history; kept with the version (semantics 22). */
+  /** The version of the replay rules that wrote this history; stored with the version (semantics 22). */
   readonly replayVersion: number;
   readonly row: HistoryRow | null;
   readonly consumed: readonly number[];
   /**
-   * `"park"`: the code takes no event now, so no event of the inbox makes the instance due. `"ready"`: the oldest one
-   * does again. Absent: `"ready"` if the turn consumed a message. Without meaning in a turn that ends an execution.
+   * `"park"`: the code takes no events now, so no event in the inbox makes the instance due. `"ready"`:
+   * the oldest event makes it due again. Absent: `"ready"` if the turn consumed a message. It has no
+   * meaning in a turn that ends an execution.
    */
   readonly waitingEvents?: "park" | "ready";
-  /** Tasks whose outcome this turn carries: their rows go with it, or the turn is refused. */
+  /**
+   * Tasks whose outcome this turn contains. Their rows are deleted with the turn; if one is missing, the
+   * turn is refused.
+   */
   readonly finished: readonly TaskClaim[];
   readonly tasks: readonly NewTask[];
   readonly cancelledTasks: readonly number[];
@@ -122,56 +142,70 @@ export interface TurnItem {
   readonly change: InstanceChange;
   /** Custom status, key-values, attributes; null: unchanged. */
   readonly state: StateChange | null;
-  /** JSON text of OrchestrationCancelRequested when this turn took one. */
+  /** JSON text of OrchestrationCancelRequested, if this turn received one. */
   readonly cancelRequested: string | null;
   /**
-   * Set: this commit adds events, and still clears no suspicion, because a step that was open when the instance was
-   * leased is still open (N4).
+   * Set: this commit adds events and still does not clear the suspicion, because a step that was open
+   * when the instance was leased is still open (provider.instances.4).
    */
   readonly keepsSuspicion?: true;
-  /** Inline steps are open: whoever takes over has something to do although no message says so. */
+  /** Inline steps are open: the next owner must run them, even without a message. */
   readonly stepsOpen: boolean;
   readonly release: boolean;
-  /** Bounds the answer's `due`. */
+  /** The maximum length of `due` in the result. */
   readonly messagesMax: number;
 }
-/** What became of a turn. */
+/** The result of a turn. */
 export type TurnResult =
   | {
       readonly kind: "committed";
-      /** What is due for the instance now; empty when the lease was released or the instance ended. */
+      /**
+       * The messages that are due for the instance now; empty if the lease was released or the instance
+       * ended.
+       */
       readonly due: readonly Message[];
     }
   | {
       readonly kind: "refused";
-      /** PAUSED: the lease still holds; outcomes go to the inbox, then the lease is given back (19a). */
+      /**
+       * PAUSED: the lease is still valid. The runtime sends the outcomes to the inbox and releases the
+       * lease (19a).
+       */
       readonly code: "LEASE_LOST" | "PAUSED";
     };
 
-/** An activity's outcome that goes through the inbox, because the instance is not held here. */
+/**
+ * The outcome of an activity that goes through the inbox, because this runtime does not hold the
+ * instance.
+ */
 export interface CompletionItem {
   readonly kind: "completion";
   readonly task: TaskClaim;
   /** JSON text of ActivityCompleted or ActivityFailed. */
   readonly outcome: string;
 }
-/** A failed attempt: the task waits for its next one. */
+/** A failed attempt: the task waits for its next attempt. */
 export interface RetryItem {
   readonly kind: "retry";
   readonly task: TaskClaim;
   readonly delayMs: number;
   readonly failure: string;
-  /** Details of the attempt's last heartbeat; absent: what is stored stays. */
+  /** Details of the attempt's last heartbeat; absent: the stored details stay. */
   readonly heartbeat?: string;
-  /** What ran it died with it: a death as well, of this task alone (K4). */
+  /**
+   * The thread that ran the attempt died. This counts as a death of this task alone (provider.tasks.4).
+   */
   readonly died?: true;
 }
-/** A task handed back without an attempt counted. */
+/** A task that is handed back without counting an attempt. */
 export interface ReleaseTaskItem {
   readonly kind: "releaseTask";
   readonly task: TaskClaim;
 }
-/** An inline step's outcome that could not be committed with a turn: it waits in the inbox as kind "step". */
+/**
+ * The outcome of an inline step that could not be committed with a turn. It waits in the inbox as kind
+ * "step".
+ */
 export interface StepOutcomeItem {
   readonly kind: "stepOutcome";
   readonly key: number;
@@ -187,14 +221,23 @@ export interface SendItem {
   readonly id: string;
   readonly name: string;
   readonly data: string;
-  /** Remembered as long as the instance; if a client made it up, until a turn continues as new after six hours (18a). */
+  /**
+   * Remembered as long as the instance. If the client generated it: until a turn continues as new after
+   * six hours (18a).
+   */
   readonly requestId: string;
   /** As in a start. */
   readonly requestDigest?: string;
-  /** "keep": a message for an id that does not exist waits for its start (18a); at most 1,000 an id and 7 days. */
+  /**
+   * "keep": a message for an id that does not exist waits for its start (18a), at most 1,000 per id and 7
+   * days.
+   */
   readonly ifMissing: "fail" | "keep";
 }
-/** No further turn is committed until resume (semantics 20). Pausing twice keeps the first reason. */
+/**
+ * Pauses an instance: no further turn is committed until it is resumed (semantics 20). Pausing twice
+ * keeps the first reason.
+ */
 export interface PauseItem {
   readonly kind: "pause";
   readonly id: string;
@@ -206,30 +249,36 @@ export interface ResumeItem {
   readonly kind: "resume";
   readonly id: string;
 }
-/** Takes a block and what is held against the instance away; whoever may lease it tries again. */
+/**
+ * Removes a block and resets the suspicion and quarantine of the instance. Any runtime that registers it
+ * may lease it again.
+ */
 export interface UnblockItem {
   readonly kind: "unblock";
   readonly id: string;
 }
-/** A new instance with a copied past; it is due at once, without a start message (semantics 21a). */
+/** A new instance with a copied history. It is due at once, without a start message (semantics 21a). */
 export interface ForkItem {
   readonly kind: "fork";
   readonly instance: NewInstance;
-  /** Execution 1, from event 1 on. */
+  /** The history of execution 1, from event 1 on. */
   readonly rows: readonly HistoryRow[];
   readonly keyValues: readonly StoredKeyValue[];
   readonly status: string | null;
 }
-/** Asks an instance to end; its code has its say. */
+/** Requests the cancellation of an instance. Its code may clean up. */
 export interface CancelItem {
   readonly kind: "cancel";
   readonly id: string;
   /** JSON text of OrchestrationCancelRequested. */
   readonly request: string;
-  /** JSON text of OrchestrationFailed: how a blocked instance ends, its code not run (semantics 19a). */
+  /**
+   * JSON text of OrchestrationFailed: how a blocked instance ends, without running its code (semantics
+   * 19a).
+   */
   readonly cancelled: string;
 }
-/** Ends an instance at once, its code not run. */
+/** Ends an instance at once, without running its code. */
 export interface TerminateItem {
   readonly kind: "terminate";
   readonly id: string;
@@ -239,26 +288,29 @@ export interface TerminateItem {
   /** JSON text of OrchestrationCancelRequested for children that are not abandoned. */
   readonly childRequest: string;
 }
-/** Notes why an instance cannot go on. */
+/** Blocks an instance that cannot continue. */
 export interface BlockItem {
   readonly kind: "block";
   readonly key: number;
   readonly token: number;
-  /** JSON text for people and tools; `null` takes a block away. */
+  /** JSON text for people and tools; `null` removes a block. */
   readonly reason: string;
-  /** The runtime that found it: it does not try again (semantics 5). */
+  /** The runtime that found the block. It does not try again (semantics 5). */
   readonly by: string;
-  /** A quarantine, found under this code: no runtime that registers the same code tries again (9a, N5). */
+  /**
+   * Set for a quarantine: the code it was found under. No runtime that registers the same code tries
+   * again (9a, provider.instances.5).
+   */
   readonly code?: string;
 }
-/** Gives an instance's lease back. */
+/** Releases the lease of an instance. */
 export interface ReleaseInstanceItem {
   readonly kind: "releaseInstance";
   readonly key: number;
   readonly token: number;
 }
 
-/** What became of an item that answers with no more than yes or no. */
+/** The result of an item without further data. */
 export type SimpleResult =
   | { readonly kind: "done" }
   | {
@@ -267,7 +319,7 @@ export type SimpleResult =
         "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED" | "KEY_REUSED";
     };
 
-/** Anything that can be written. A group of them is one transaction. */
+/** Any item that can be written. A group of items is one transaction. */
 export type CommitItem =
   | StartItem
   | TurnItem
@@ -285,23 +337,26 @@ export type CommitItem =
   | BlockItem
   | ReleaseInstanceItem;
 
-/** The kind of result that an item has. */
+/** The result type of an item. */
 export type ResultOf<Item extends CommitItem> = Item extends StartItem | ForkItem
   ? StartResult
   : Item extends TurnItem
     ? TurnResult
     : SimpleResult;
-/** The store will never take this item, though it took its neighbours (too large, a broken constraint). */
+/**
+ * The store will never accept this item, although it accepted the rest of its group (too large, a broken
+ * constraint).
+ */
 export interface ErrorResult {
   readonly kind: "error";
   readonly error: PerdureError;
 }
 /**
- * Somebody outside holds a lock that this item needs. It was not written, its neighbours were; it is to be sent again
- * by itself, so that nobody waits with it (semantics 32).
+ * A transaction outside Perdure holds a lock that this item needs. The item was not written; the rest of
+ * its group was. It is retried alone, so that it does not delay its group (semantics 32).
  */
 export interface BusyResult {
   readonly kind: "busy";
 }
-/** What became of one item of a group. */
+/** The result of one item of a group. */
 export type CommitResult = StartResult | TurnResult | SimpleResult | ErrorResult | BusyResult;

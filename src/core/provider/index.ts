@@ -1,4 +1,4 @@
-// The storage contract's types, in one place for those who implement or use it.
+// The storage contract: the types that every provider implements. README.md lists the files.
 export type * from "./admin.ts";
 export type * from "./commit.ts";
 export type * from "./messages.ts";
@@ -16,8 +16,10 @@ export {
   TERMINAL_STATUSES,
   type DamagedPart,
   type ExecutionRecord,
+  type HistoryRequest,
   type FoundInstance,
   type InstanceCut,
+  type InstanceExecution,
   type InstanceRecord,
   type InstanceStatus,
   type LeasedInstance,

@@ -1,42 +1,49 @@
 // Instances: one row each, with its status, its lease and how its newest execution ended.
-//   N1. An id names at most one instance; `key` is the store's own number for it and is never used again,
-//       so that nothing addressed to a deleted instance can reach its namesake.
-//   N2. A terminal execution never changes again, except by delete (I11).
-//   N3. A lease is (owner, token[, until]); every write that needs it compares the token (I2). `paused` and
-//       `blocked` instances are not leased.
-//   N4. `suspicion` counts cold leases in a row that brought no new event (semantics 9a). The lease raises it; an
-//       orderly release, and a death for which the instance is not to blame (blame.ts), take that back. A commit that
-//       adds events clears it, unless a step that was open when the lease was taken is still open.
-//   N5. A quarantine is remembered by the code it was found under: only a runtime with other code is given the
-//       instance again, until it is unblocked. Its count stays one below the next quarantine.
+//   - provider.instances.1: An id names at most one instance. `key` is the store's number for it and is
+//     never reused, so that nothing addressed to a deleted instance reaches a later one with the same id.
+//   - provider.instances.2: A terminal execution never changes again, except by delete (I11).
+//   - provider.instances.3: A lease is (owner, token[, until]). Every write that needs it compares the
+//     token (I2). `paused` and `blocked` instances are not leased.
+//   - provider.instances.4: `suspicion` counts cold leases in a row without a new event (semantics 9a). A
+//     lease increases it. An orderly release undoes the increase, and so does a death for which the
+//     instance is not to blame (blame.ts). A commit that adds events clears it, unless a step that was
+//     open at the lease is still open.
+//   - provider.instances.5: A quarantine records the code under which it was found. Until the instance is
+//     unblocked, only a runtime with different code gets it again. Its count stays one below the next
+//     quarantine.
 
-import type { MaybeDamaged } from "../checksum.ts";
-import type { ParentLink } from "../history-events.ts";
-import type { HistoryRow } from "../history-row.ts";
-import type { Ageing } from "./ageing.ts";
+import type { MaybeDamaged } from "../values/checksum.ts";
+import type { ParentLink } from "../history/events.ts";
+import type { HistoryRow } from "../history/rows.ts";
+import type { Ageing } from "./shared/ageing.ts";
 import type { Message } from "./messages.ts";
 
 /** The statuses of an instance that has ended. */
 export const TERMINAL_STATUSES = ["completed", "failed", "cancelled", "terminated"] as const;
 /** The status of an instance that has ended. */
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
-/** The status of an instance, as it is stored: paused and blocked are flags beside it. */
+/** The status of an instance as it is stored. Paused and blocked are additional flags. */
 export type InstanceStatus = "pending" | "running" | TerminalStatus;
 
-/** Whether an instance of this status has ended. */
+/** Whether an instance with this status has ended. */
 export function isTerminalStatus(status: InstanceStatus): status is TerminalStatus {
   return (TERMINAL_STATUSES as readonly string[]).includes(status);
 }
 
-/** An instance as the store knows it; payloads are codec text. */
-export interface InstanceRecord {
+/** The current execution of an instance. */
+export interface InstanceExecution {
+  /** The store's number of the instance. */
   readonly key: number;
   readonly id: string;
   readonly runId: string;
   readonly name: string;
-  /** Null until the first turn when the start named no version. */
+  /** Null until the first turn, if the start named no version. */
   readonly version: string | null;
   readonly execution: number;
+}
+
+/** An instance as it is stored; payloads are codec text. */
+export interface InstanceRecord extends InstanceExecution {
   readonly status: InstanceStatus;
   readonly output: string | null;
   /** JSON text of OrchestrationFailed, when status is failed, cancelled or terminated. */
@@ -46,20 +53,20 @@ export interface InstanceRecord {
   readonly paused: string | null;
   /** Payload text. */
   readonly customStatus: string | null;
-  /** Grows by one with every commit that sets the status (ST2). */
+  /** Every commit that sets the status increases it by one (provider.state.2). */
   readonly customStatusVersion: number;
   readonly cancelRequested: string | null;
   readonly parent: ParentLink | null;
   readonly attributes: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly lastEvent: number;
-  /** Events up to this one were copied by a fork; 0: none. */
+  /** The last event that a fork copied; 0: the execution is not a fork. */
   readonly copiedUntil: number;
   readonly owner: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly completedAt: number | null;
-  /** What of it is not what was written: its checksum is another's. Nobody may rely on that. */
+  /** Parts whose stored checksum does not match the row. Do not trust their contents. */
   readonly damaged?: readonly DamagedPart[];
 }
 /** "ending": status, output and error. */
@@ -70,13 +77,17 @@ export type ListedText = "error" | "customStatus" | "attributes";
 /** The longest stored text that a list reads, in bytes. A page of 1,000 instances stays below 50 MB. */
 export const LISTED_BYTES_MAX = 16_384;
 
-/** An instance as lists read it. The output is not read, so damage to an output shows in `readInstance` only. */
+/**
+ * An instance as lists read it. The output is not read, so only `readInstance` shows damage to an output.
+ */
 export interface ListedInstance extends Omit<InstanceRecord, "output"> {
-  /** Texts longer than LISTED_BYTES_MAX, with their size in bytes: they are null, or {}, in the record. */
+  /**
+   * Texts longer than LISTED_BYTES_MAX, with their size in bytes. They are null, or {}, in the record.
+   */
   readonly leftOut?: Readonly<Partial<Record<ListedText, number>>>;
 }
 
-/** The least a search reads of an instance: enough to act on it. */
+/** The part of an instance that a search reads: enough to act on it. */
 export interface FoundInstance {
   readonly key: number;
   readonly id: string;
@@ -85,27 +96,26 @@ export interface FoundInstance {
   readonly completedAt: number | null;
 }
 
-/** An instance that a runtime may write to, with what it needs for its next turn. */
-export interface LeasedInstance {
-  readonly key: number;
-  readonly id: string;
-  readonly runId: string;
-  readonly name: string;
-  readonly version: string | null;
-  readonly execution: number;
+/** An instance leased to a runtime, with everything that its next turn needs. */
+export interface LeasedInstance extends InstanceExecution {
   readonly token: number;
   readonly lastEvent: number;
   readonly priority: number;
-  /** Events up to this one were copied by a fork: compared loosely, carried out anew; 0: none. */
+  /**
+   * The last event that a fork copied. Copied events are compared loosely and their effects are carried
+   * out again. 0: not a fork.
+   */
   readonly copiedUntil: number;
-  /** Cold leases in a row before this one that brought no new event. */
+  /** The number of cold leases in a row before this one without a new event. */
   readonly suspicion: number;
-  /** Whether steps were open at its last commit: they run again. */
+  /** JSON text of the block that this lease may resolve; null: the instance is not blocked. */
+  readonly blocked: string | null;
+  /** Whether steps were open at its last commit. They run again. */
   readonly stepsOpen: boolean;
-  /** False: the caller held it already; its token is unchanged and `history` is empty. */
+  /** False: the caller already held it; its token is unchanged and `history` is empty. */
   readonly fresh: boolean;
   readonly messages: readonly Message[];
-  /** The newest execution's rows; empty when not fresh. */
+  /** The history rows of the newest execution; empty if not fresh. */
   readonly history: readonly HistoryRow[];
 }
 
@@ -114,47 +124,62 @@ export interface InstanceCut {
   readonly target: string;
   readonly priority: number;
 }
-/** Which instances a runtime asks for. */
+/** A request of a runtime for instances. */
 export interface LeaseInstancesRequest extends Ageing {
   readonly owner: string;
   readonly token: number;
   readonly limit: number;
   /**
-   * What the runtime registers: `name` for starts that named no version, `name@version` for the others, with `#2`
-   * and so on behind it when a later replay version than 1 wrote the history.
+   * The registered targets: `name` for starts without a version, `name@version` for the others. If a
+   * replay version later than 1 wrote the history, `#2` and so on is appended.
    */
   readonly targets: readonly string[];
   /**
-   * One fingerprint per target, in the same order: the code that this runtime registers for it. A quarantined instance
-   * is given only to a runtime whose code it was not quarantined under; without `codes` to no runtime (N5).
+   * One fingerprint per target, in the same order: the code that this runtime registers for it. A
+   * quarantined instance is leased only to a runtime with different code than it was quarantined under,
+   * and without `codes` to none (provider.instances.5).
    */
   readonly codes?: readonly string[];
-  /** Whether one suspect may be taken; it then comes alone. */
+  /** Whether one suspect may be leased. It is then the only instance in the result. */
   readonly allowSuspect: boolean;
   /**
-   * Cuts whose pending instances are not leased, because the caller has begun enough of their kind. Their running
-   * instances are leased as always. The time a call takes must not grow with the number of starts that are left
-   * pending.
+   * Targets and priorities whose pending instances are not leased, because the caller has begun enough of
+   * them. Their running instances are leased as usual. The duration of a call must not grow with the
+   * number of starts that stay pending.
    */
   readonly heldBack?: readonly InstanceCut[];
   readonly leaseMs?: number;
   /**
-   * The same request was made before under this token, and its answer never came: if it took anything, that is
-   * handed over now, as fresh, and nothing more.
+   * The same request was sent before under this token, and its reply was lost. The result contains what
+   * that request took, if anything, as fresh, and nothing more.
    */
   readonly again?: boolean;
-  /** Bounds what one instance hands over at a time. */
+  /** The maximum number of messages per instance. */
   readonly messagesMax: number;
 }
-/** What a runtime was given. */
+/** The result of a request for instances. */
 export interface LeasedInstances {
   readonly instances: readonly LeasedInstance[];
   readonly more: boolean;
-  /** When the next message that is not yet visible becomes so, or null. */
+  /** When the next message becomes visible, or null. */
   readonly nextAt: number | null;
 }
 
-/** One execution of an instance: when it began, and how far it came. */
+/**
+ * Selects rows of the history of an execution: those with an event whose sequence number is greater than
+ * `after` and at most `after + limit`. Both are whole numbers from 0. The store must find the first row by
+ * index: the cost of a read must not grow with the rows before it.
+ */
+export interface HistoryRequest {
+  readonly key: number;
+  readonly execution: number;
+  /** Default 0: from the first event. */
+  readonly after?: number;
+  /** The number of events, not of rows. Default: all. */
+  readonly limit?: number;
+}
+
+/** One execution of an instance: when it began, and its last event. */
 export interface ExecutionRecord extends MaybeDamaged {
   readonly execution: number;
   readonly startedAt: number;

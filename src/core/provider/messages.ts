@@ -1,14 +1,20 @@
-// Inbox: what waits to be told to an instance.
-//   B1. A message is deleted in the transaction that records its effect, and in no other (I6), except that
-//       the end of an execution deletes what was addressed to that execution alone.
-//   B2. Order within an inbox: the start, a pending cancel, then (visibleAt, id); within one event name it is the id
-//       alone (semantics 4b, P7). However many messages wait, the start and the cancel are handed over first.
-//   B3. `key` de-duplicates: a second message with the same key for the same instance is not stored.
-//   B4. Messages of kind "event" outlive the execution they met; all others name the execution they are for.
+// The inbox: messages that wait to be delivered to an instance.
+//   - messages.1: A message is deleted only in the transaction that records its effect (I6). Exception:
+//     the end of an execution deletes the messages for that execution.
+//   - messages.2: The order within an inbox: the start, a pending cancel, then (visibleAt, id). Within
+//     one event name the order is the id alone (semantics 4b, P7). The start and the cancel are always
+//     delivered first, even if many messages wait.
+//   - messages.3: `key` deduplicates: a second message with the same key for the same instance is not
+//     stored.
+//   - messages.4: Messages of kind "event" survive the execution in which they arrived. All others name
+//     the execution they are for.
 
-import type { MaybeDamaged } from "../checksum.ts";
+import type { MaybeDamaged } from "../values/checksum.ts";
 
-/** Why an instance is woken. `data` is the JSON text of the event it becomes, or an event's payload. */
+/**
+ * The kinds of messages. `data` is the JSON text of the event that the message becomes, or the payload of
+ * an event.
+ */
 export type MessageKind =
   | "start" // OrchestrationStarted
   | "activity" // ActivityCompleted | ActivityFailed
@@ -17,12 +23,12 @@ export type MessageKind =
   | "cancel" // OrchestrationCancelRequested
   | "event" // a payload; `name` says which
   | "timer" // TimerFired of `sequence`
-  | "deadline" // scheduleToClose of activity `sequence` is over
+  | "deadline" // scheduleToClose of an activity may be over (core/replay/deadline-alarm.ts)
   | "stepRetry" // the next attempt of step `sequence` is due
-  | "cancelTimeout" // the clean-up after a cancel has lasted too long
-  | "wake"; // nothing new: look at the instance, its owner died with steps open
+  | "cancelTimeout" // the cleanup after a cancellation took too long
+  | "wake"; // nothing new: the previous owner died with open steps, so the instance must be leased
 
-/** An item of an inbox. */
+/** A message in an inbox. */
 export interface Message extends MaybeDamaged {
   readonly id: number;
   readonly kind: MessageKind;
@@ -40,7 +46,7 @@ export interface EventsRequest {
   /** The id of the last message already seen; null: none. Ids can be negative. */
   readonly after: number | null;
   readonly limit: number;
-  /** Bounds the data of one answer; the first message is always included. */
+  /** The maximum size of the data in one page. The first message is always included. */
   readonly bytesMax: number;
 }
 /** Messages of kind "event", in the order in which they were sent. */
@@ -49,22 +55,28 @@ export interface EventsPage {
   readonly more: boolean;
 }
 
-/** A message an instance writes to itself for later; deleted by (kind, sequence) when it is not needed. */
+/**
+ * A message that an instance sends to itself for later. If it is not needed anymore, it is deleted by
+ * (kind, sequence).
+ */
 export interface NewTimer {
   readonly kind: "timer" | "deadline" | "stepRetry" | "cancelTimeout";
   readonly sequence: number;
-  /** Added to the store's clock in the statement (I3). Exactly one of the two is set. */
+  /** Added to the store's clock in the statement (I3). Exactly one of `delayMs` and `dueAt` is set. */
   readonly delayMs?: number;
   readonly dueAt?: number;
   readonly data?: string;
 }
-/** Which timer is meant. */
+/** Identifies a timer. */
 export interface TimerReference {
   readonly kind: NewTimer["kind"];
   readonly sequence: number;
 }
 
-/** A message to another instance, found by id; `runId` keeps it from a namesake started later. */
+/**
+ * A message to another instance, found by id. `runId` prevents delivery to a later instance with the same
+ * id.
+ */
 export interface OutgoingMessage {
   readonly to: { readonly id: string; readonly runId?: string };
   readonly kind: "activity" | "child" | "cancel" | "event";

@@ -1,19 +1,23 @@
-// News: what a commit made worth looking at.
-//   W1. News goes out after the commit that caused it has returned, never before (I13).
-//   W2. It is a hint: whoever misses it finds the same by polling.
+// Notifications: what a commit changed.
+//   - notifications.1: A notification is sent after the commit that caused it has returned, never before
+//     (I13).
+//   - notifications.2: It is only a hint: a process that misses it finds the same change by polling.
 
-/** What a commit changed: a hint where to look. */
+/** What a commit changed: a hint for readers. */
 export interface News {
   /** Ids of instances that have new messages due now. */
   readonly due: readonly string[];
-  /** Ids of instances that ended, continued, were (un)blocked, paused, resumed or deleted, or set visible state. */
+  /**
+   * Ids of instances that ended, continued as new, were (un)blocked, paused, resumed or deleted, or
+   * changed visible state.
+   */
   readonly changed: readonly string[];
-  /** Ids of instances of which a running activity told its progress; for watchers alone. */
+  /** Ids of instances with a running activity that reported progress; only for watchers. */
   readonly progressed?: readonly string[];
   /** A task waits in the queue. */
   readonly tasks: boolean;
-  /** Something was written by another process: look at everything. */
+  /** Another process wrote something: anything may have changed. */
   readonly elsewhere: boolean;
 }
-/** Hears of commits. */
-export type NewsListener = (news: News) => void;
+/** Receives notifications of commits. */
+export type NewsListener = (changes: News) => void;

@@ -1,17 +1,20 @@
-// The storage contract. A provider keeps it whole; `perdure/testing/conformance` holds the suite that checks it.
-//   S1. Every time that decides leases, timers and visibility is the store's clock (I3).
-//   S2. A call that returns has its effects on disk (P1); a call that throws may be repeated.
-//   S3. Methods throw PerdureError STORE_UNAVAILABLE for what passes (busy, full disk, lost connection) and
-//       STORE_INVALID for what does not; neither ever ends an instance (P6).
-//   S4. Rows that cannot be decoded are handed over as they are; judging them is the runtime's business. A row that a
-//       store knows to be another than was written is handed over as `damaged`; a key-value is HISTORY_CORRUPT.
+// The storage contract. A provider implements all of it; the suite in `perdure/testing/conformance`
+// checks it.
+//   - provider.1: Every time that decides leases, timers and visibility is the store's clock (I3).
+//   - When a call returns, its effects are durable (P1). A call that throws may be repeated.
+//   - provider.2: Methods throw PerdureError STORE_UNAVAILABLE for temporary errors (busy, full disk,
+//     lost connection) and STORE_INVALID for permanent ones. Neither ever ends an instance (P6).
+//   - provider.3: Rows that cannot be decoded are returned as they are, and the runtime decides what to
+//     do. If the stored checksum does not match a row, the row is returned as `damaged`; for a key-value
+//     the store throws HISTORY_CORRUPT.
 
-import type { Environment } from "../environment.ts";
-import type { HistoryRow } from "../history-row.ts";
+import type { Environment } from "../time/environment.ts";
+import type { HistoryRow } from "../history/rows.ts";
 import type { AdminStore } from "./admin.ts";
 import type { CommitItem, CommitResult } from "./commit.ts";
 import type {
   ExecutionRecord,
+  HistoryRequest,
   InstanceRecord,
   LeasedInstances,
   LeaseInstancesRequest,
@@ -23,10 +26,10 @@ import type {
   ExpireResult,
   HeldLeases,
   LeaseCheckRecord,
-  Heart,
-  HeartOptions,
-  Peek,
-  PeekRequest,
+  LivenessThread,
+  LivenessThreadOptions,
+  WorkSummary,
+  WorkSummaryRequest,
   RuntimeRecord,
   RuntimeRegistration,
 } from "./runtimes.ts";
@@ -44,31 +47,43 @@ import type {
 
 /** The store: everything durable goes through it. Every provider implements all of it. */
 export interface Provider extends AdminStore, SessionStore, Partial<TransactionStore> {
-  /** What it is, for logs and status: "sqlite", "postgres", … */
+  /** The kind of store, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
-  /** How durable a returned call is, in words, shown wherever status is shown (P1). */
+  /** How durable a returned call is, as a text that is shown with the status (P1). */
   readonly durability: string;
   readonly environment: Environment;
 
   /** The store's clock, or this process's copy of it. */
   now(): number;
 
-  /** Writes a group in one transaction; one result an item, in order. */
-  commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]>;
   /**
-   * After a commit threw: what became of an item. Null: it was not written and may be sent again.
-   * Reads on a connection that cannot still be inside the transaction in question (I14).
+   * Writes a group in one transaction. Returns one result per item, in order. A store may call `onWritten`
+   * once before it returns: the group has its place in the order of writes and only waits for the disk, so the
+   * caller may send the next group.
+   */
+  commit(items: readonly CommitItem[], onWritten?: () => void): Promise<readonly CommitResult[]>;
+  /**
+   * Reserves keys for new instances, for starts that bring their first turn (commit.5). Absent: the store
+   * chooses the key while it writes the start.
+   */
+  reserveKeys?(count: number): Promise<readonly number[]>;
+  /**
+   * Called after a commit threw: returns the result of an item. Null: it was not written and may be sent
+   * again. Reads on a connection that cannot still be inside the transaction in question (I14).
    */
   settle(item: CommitItem): Promise<CommitResult | null>;
 
-  /** Takes instances with due messages that nobody holds, and hands over news for those the caller holds. */
+  /**
+   * Leases instances with due messages that no runtime holds. Also returns due messages of instances that
+   * the caller holds.
+   */
   leaseInstances(request: LeaseInstancesRequest): Promise<LeasedInstances>;
   /** Due messages of instances that the caller holds, by key. */
   takeMessages(
     keys: readonly number[],
     messagesMax: number,
   ): Promise<ReadonlyMap<number, readonly Message[]>>;
-  /** Prolongs leases that have an `until`; returns the keys and claims that are no longer the caller's. */
+  /** Extends leases that have an `until`. Returns the keys of leases that the caller no longer holds. */
   renewInstances(
     leases: readonly { readonly key: number; readonly token: number }[],
     leaseMs: number,
@@ -77,47 +92,57 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
   leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks>;
   renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]>;
   /**
-   * Keeps details for the next attempt and progress for watchers; returns the claims that are no longer held: theirs
-   * are not kept.
+   * Stores details for the next attempt and progress for watchers. Returns the claims that are no longer
+   * held; theirs are not stored.
    */
   heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]>;
-  /** Which of these are no longer held under their token: cancelled, finished or taken over. */
+  /** Which of these claims are no longer held under their token: cancelled, finished or taken over. */
   lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]>;
 
   /**
-   * The safety net's look, in one statement: whether anything may be due for the caller, and who is there, the
-   * caller included. It may say yes in vain, never no: it knows neither targets nor names.
+   * The periodic check, in one statement: whether anything may be due for the caller, and which runtimes
+   * are registered, including the caller. It may report work that the caller cannot take, because it does
+   * not know targets and names. It never misses work.
    */
-  peek(request: PeekRequest): Promise<Peek>;
+  peek(request: WorkSummaryRequest): Promise<WorkSummary>;
 
   readInstance(id: string): Promise<InstanceRecord | null>;
-  readHistory(address: { key: number; execution: number }): Promise<readonly HistoryRow[]>;
+  /** The selected rows in order. Each row is complete, also if only a part of its events is selected. */
+  readHistory(request: HistoryRequest): Promise<readonly HistoryRow[]>;
   readExecutions(key: number): Promise<readonly ExecutionRecord[]>;
   readTasks(address: Omit<TaskAddress, "sequence">): Promise<readonly TaskRecord[]>;
   readInbox(key: number): Promise<readonly Message[]>;
-  /** One page of the events in an inbox, read without the rest. */
+  /** One page of the events in an inbox, without the other messages. */
   readEvents(request: EventsRequest): Promise<EventsPage>;
 
   registerRuntime(registration: RuntimeRegistration): Promise<void>;
-  /** False: the row is gone, the runtime was declared dead. */
+  /** False: the row is gone, so the runtime was declared dead. */
   beat(runtimeId: string): Promise<boolean>;
   listRuntimes(): Promise<readonly RuntimeRecord[]>;
   expireRuntime(request: ExpireRequest): Promise<ExpireResult>;
-  /** What the store lists as held by that runtime, in one snapshot (V4). */
+  /** The leases that the store lists for that runtime, in one snapshot (provider.runtimes.4). */
   readLeases(runtimeId: string): Promise<HeldLeases>;
-  /** What a runtime found when it compared that list with its memory, and when, by the store's clock (V5). */
+  /**
+   * Records the result of a runtime's comparison of that list with its memory, and the store's time
+   * (provider.runtimes.5).
+   */
   recordLeaseCheck(check: LeaseCheckRecord): Promise<void>;
-  /** An orderly goodbye: leases are freed, nothing is counted against anybody. */
+  /**
+   * Removes the row of a runtime at shutdown: its leases are freed, and no death or attempt is counted.
+   */
   removeRuntime(runtimeId: string): Promise<void>;
-  /** A heart that beats beside the main loop; absent where the provider offers none. */
-  startHeart?(options: HeartOptions): Heart;
+  /** Starts a thread that sends heartbeats next to the main loop; absent if the provider has none. */
+  startLivenessThread?(options: LivenessThreadOptions): LivenessThread;
 
-  /** Whether a commit is carried out elsewhere, while this process can do something else. */
+  /** Whether a commit is executed elsewhere, while this process can do something else. */
   readonly isRemote?: boolean;
-  /** Lets the whole store move to another one; absent where it cannot. */
+  /** Lets the whole store move to another one; absent if the provider does not support it. */
   readonly transfer?: TransferStore;
 
-  /** Calls back about commits of this process at once and about those of others as soon as they are noticed. */
+  /**
+   * Notifies the listener of commits of this process at once, and of those of other processes as soon as
+   * they are noticed.
+   */
   subscribe(listener: NewsListener): () => void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Results: the answers that need no more than a word.
+// Results: the commit results without data, as constants.
 
 import type { BusyResult, SimpleResult, TurnResult } from "./commit.ts";
 
@@ -21,8 +21,8 @@ export const KEY_REUSED = { kind: "refused", code: "KEY_REUSED" } as const satis
 export const BUSY = { kind: "busy" } as const satisfies BusyResult;
 
 /**
- * Whether a request id that is repeated now belongs to a request that asked for something else. Where either of the two
- * has no digest, the id alone decides.
+ * Whether a repeated request id belongs to a request with different contents. If either of the two has no
+ * digest, only the id is compared.
  */
 export function isOtherRequest(stored: string | null, given: string | undefined): boolean {
   return stored !== null && given !== undefined && stored !== given;

@@ -1,18 +1,23 @@
-// Runtimes: who is alive, and what becomes of a dead one's leases.
-//   V1. A runtime is alive while its beat is fresh by the store's clock; a lease without an `until` lives as
-//       long as its owner (architecture §4.7). Whoever has no row is given no lease.
-//   V2. `expire` judges in the statement itself: unless the caller is certain of the death, a beat that came
-//       meanwhile saves the runtime. With `beatAt` the same holds for a caller that is certain.
-//   V3. What a dead runtime held is freed in the transaction that removes it: instances, tasks (with their
-//       deaths counted, K4), and a "wake" for every instance that had inline steps open.
-//   V4. `readLeases` is one snapshot: a runtime compares it with its memory, because a store that lost its last commits
-//       lists leases that their owner gave back long ago, and no message wakes them.
-//   V5. A runtime records each comparison with `recordLeaseCheck`. It is written to its row if it has one, and changes
-//       nothing else. Registering again clears it.
+// Runtimes: which runtimes are alive, and what happens to the leases of a dead one.
+//   - provider.runtimes.1: A runtime is alive while its heartbeat is fresh by the store's clock. A lease
+//     without an `until` lives as long as its owner (ARCHITECTURE.md, "Liveness"). A runtime without a
+//     row gets no lease.
+//   - provider.runtimes.2: `expire` decides in the statement itself. Unless the caller is certain of the
+//     death, a heartbeat that arrives before the statement saves the runtime. With `beatAt` the same
+//     holds for a caller that is certain.
+//   - provider.runtimes.3: The transaction that removes a dead runtime also frees what it held: instances
+//     and tasks (with their deaths counted, provider.tasks.4). It writes a "wake" for every instance with
+//     open inline steps.
+//   - provider.runtimes.4: `readLeases` is one snapshot. A runtime compares it with its memory, because a
+//     store that lost its last commits lists leases that their owner released long ago, and no message
+//     wakes those instances.
+//   - provider.runtimes.5: A runtime records each comparison with `recordLeaseCheck`. The record is
+//     written to the row of the runtime, if it has one, and changes nothing else. Registering again
+//     clears it.
 
 import type { TaskClaim } from "./tasks.ts";
 
-/** What identifies a process beyond doubt on its machine; null where the host cannot tell. */
+/** Identifies a process uniquely on its machine; null if the host does not provide this. */
 export interface ProcessIdentity {
   readonly bootId: string;
   readonly pidNamespace: string;
@@ -20,36 +25,39 @@ export interface ProcessIdentity {
   readonly startTime: string;
 }
 
-/** How a runtime introduces itself to the store. */
+/** The registration of a runtime with the store. */
 export interface RuntimeRegistration {
   readonly id: string;
   readonly nodeId: string;
   readonly process: ProcessIdentity | null;
   readonly hostname: string;
-  /** JSON text: what it registers. */
+  /** JSON text: the registered activities and orchestrations, and further settings. */
   readonly registered: string;
 }
-/** A runtime that has registered, and its last sign of life. */
+/** A registered runtime, and its last heartbeat. */
 export interface RuntimeRecord extends RuntimeRegistration {
   readonly startedAt: number;
   readonly beatAt: number;
-  /** JSON text: what was running when it stopped beating, or null. */
+  /** JSON text: what was running when its heartbeats stopped, or null. */
   readonly note: string | null;
-  /** When it last compared the leases that the store lists for it with its memory; null: not yet (V5). */
+  /**
+   * When the runtime last compared the leases listed by the store with its memory; null: not yet
+   * (provider.runtimes.5).
+   */
   readonly leasesCheckedAt: number | null;
-  /** How many leases it found then that it does not hold. */
+  /** How many of the listed leases it did not hold at that time. */
   readonly strandedLeases: number;
 }
 
-/** Which runtime is taken to be dead, and how sure that is. */
+/** Which runtime is declared dead, and how certain that is. */
 export interface ExpireRequest {
   readonly id: string;
   /** Null: the caller knows that the process is gone. */
   readonly staleMs: number | null;
-  /** Set: only if this is still its last heartbeat. A later one proves that it is alive. */
+  /** Set: only if this is still its last heartbeat. A later heartbeat proves that it is alive. */
   readonly beatAt?: number;
 }
-/** Whether it was, and what it held. */
+/** Whether the runtime was expired, and how much it held. */
 export interface ExpireResult {
   readonly expired: boolean;
   readonly instances: number;
@@ -75,56 +83,60 @@ export interface HeldLeases {
   readonly tasks: readonly TaskLease[];
 }
 
-/** The outcome of a comparison of leases (V5). */
+/** The result of a comparison of leases (provider.runtimes.5). */
 export interface LeaseCheckRecord {
   readonly runtimeId: string;
   /** Leases that the store listed for the runtime and that the runtime did not hold. */
   readonly stranded: number;
 }
 
-/** Beats from outside the main loop, so that a busy loop does not look dead. */
-export interface Heart {
-  /** The main loop says that it turns; `busyWith` names what it is about to run. */
+/** A thread that sends heartbeats, so that a runtime with a blocked event loop does not look dead. */
+export interface LivenessThread {
+  /** Called when the main loop turns. */
   turned(): void;
+  /** Called before user code is entered; `what` describes it. */
   entering(what: string): void;
-  /** A provider call is outstanding / has returned. */
-  calling(): void;
-  called(): void;
-  /** Whether the runtime's row was gone at the last beat: it was declared dead. */
+  /** Whether the runtime's row was missing at the last heartbeat: the runtime was declared dead. */
   lost(): boolean;
-  /** Whether its last beat is so long ago that the main loop must beat: it has no connection, or was not sent. */
+  /**
+   * Whether the last heartbeat is so old that the main loop must send one. The thread may have no
+   * connection.
+   */
   isSilent(): boolean;
-  /** Since when beats have gone through without a gap, by the environment's monotonic clock. */
+  /** Since when heartbeats have succeeded without a gap, by the environment's monotonic clock. */
   steadySince(): number;
   /**
-   * Whether its thread, too, stood still for most of the last `ms`: the process was stopped or suspended. Absent: it
-   * cannot tell.
+   * Whether the thread, too, was suspended for most of the last `ms`: the whole process was stopped or
+   * suspended. Absent: the thread cannot tell.
    */
   wasSuspended?(ms: number): boolean;
   stop(): Promise<void>;
 }
-/** Whose heart it is, and how it beats. */
-export interface HeartOptions {
+/** Options of a liveness thread. */
+export interface LivenessThreadOptions {
   readonly runtimeId: string;
   readonly beatMs: number;
-  /** The heart stops when the loop has not turned for this long. */
+  /** The heartbeats stop if the event loop has not turned for this long. */
   readonly stallMs: number;
 }
 
-/** Who looks. */
-export interface PeekRequest {
+/** The runtime that asks. */
+export interface WorkSummaryRequest {
   readonly owner: string;
 }
-/** Whether anything may be due, and who is there. */
-export interface Peek {
+/** Whether anything may be due, and which runtimes are registered. */
+export interface WorkSummary {
   readonly instances: boolean;
   readonly tasks: boolean;
   readonly runtimes: readonly RuntimeRecord[];
-  /** The store's clock was set back by this much since the last look, and the store has made up for it. */
+  /**
+   * The store's clock was set back by this much since the last call, and the store has corrected its
+   * rows.
+   */
   readonly clockSetBackMs?: number;
   /**
-   * Changes when the store's server was restarted or replaced, and with it perhaps commits were lost; absent where a
-   * store has no server.
+   * Changes when the store's server was restarted or replaced; commits may have been lost then. Absent if
+   * the store has no server.
    */
   readonly server?: string;
 }

@@ -1,11 +1,15 @@
-// Sessions: activities of one session run where its owner is, until it is idle or lost (reference rules 2.I).
-//   SE1. A session has one owner at a time, under a token that every bump names; claiming happens in the
-//        statement that leases its task.
-//   SE2. A lease is prolonged while its session was active within the idle time; an idle one lapses and may move.
-//   SE3. A lapsed lease never takes a running task's result: the task's own token decides that.
-//   SE4. A session's last activity is moved by taking, renewing and finishing its tasks, never reviving a lost one.
+// Sessions: the activities of a session run on its owner until the session is idle or lost (semantics
+// 15).
+//   - sessions.1: A session has one owner at a time, under a token that every update names. A session is
+//     claimed in the statement that leases its task.
+//   - sessions.2: A session is renewed while it was active within the idle time. An idle session expires
+//     and may move to another owner.
+//   - sessions.3: An expired session does not invalidate the result of a running task. The task's own
+//     token decides that.
+//   - sessions.4: Taking, renewing and finishing the tasks of a session updates its last activity. This
+//     never revives a lost session.
 
-/** A session, its owner, and until when it is held. */
+/** A session, its owner, and the time until which it is held. */
 export interface SessionRecord {
   readonly id: string;
   readonly owner: string;
@@ -13,13 +17,13 @@ export interface SessionRecord {
   readonly lastActivityAt: number;
 }
 
-/** The part of a provider that keeps sessions. */
+/** The part of a provider that stores sessions. */
 export interface SessionStore {
-  /** Prolongs what the owner holds and used within `idleMs`; how many that were. */
+  /** Renews the sessions that the owner holds and used within `idleMs`. Returns their number. */
   renewSessions(request: { owner: string; leaseMs: number; idleMs: number }): Promise<number>;
-  /** Gives up what the owner holds; at an orderly end. */
+  /** Releases all sessions of the owner, at shutdown. */
   releaseSessions(owner: string): Promise<void>;
-  /** Removes lapsed sessions that no task waits for; how many that were. */
+  /** Deletes expired sessions that no task waits for. Returns their number. */
   cleanSessions(): Promise<number>;
   listSessions(): Promise<readonly SessionRecord[]>;
 }

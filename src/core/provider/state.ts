@@ -1,19 +1,20 @@
 // Visible state of an instance: custom status, key-values, attributes.
-//   ST1. Written with the turn that changed it, or not at all (I1).
-//   ST2. The status's version grows by one with every commit that sets it, over executions too, and never
-//        goes back; so a watcher can tell whether it has seen a change.
-//   ST3. Key-values and status belong to the instance: they survive continueAsNew and pruning, are readable
-//        after the end, and go with the instance. A restart begins without them (I11).
+//   - provider.state.1: It is written with the turn that changed it, or not at all (I1).
+//   - provider.state.2: Every commit that sets the status increases its version by one, also across
+//     executions. It never goes back, so a watcher can tell whether it has seen a change.
+//   - provider.state.3: Key-values and status belong to the instance: they survive continueAsNew and
+//     pruning, stay readable after the end, and are deleted with the instance. A restart begins without
+//     them (I11).
 
-/** One change, in order. A null value deletes; a null key means all keys. */
+/** One change; changes apply in order. A null value deletes the key; a null key means all keys. */
 export interface KeyValueChange {
   readonly key: string | null;
   readonly value: string | null;
 }
-/** What a turn changes of its instance's visible state. */
+/** The changes of a turn to the visible state of its instance. */
 export interface StateChange {
   readonly status: { readonly value: string | null } | null;
-  /** All of them, as they are now. */
+  /** All attributes after the change. */
   readonly attributes: Readonly<Record<string, string>> | null;
   readonly keyValues: readonly KeyValueChange[];
 }

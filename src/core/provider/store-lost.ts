@@ -1,6 +1,7 @@
-// The store is lost to this process: unlike other trouble, this does not pass, and retrying cannot help.
+// The store is lost to this process: unlike other errors of the store this is permanent, and retrying
+// does not help.
 
-import { PerdureError } from "../errors.ts";
+import { PerdureError } from "../errors/errors.ts";
 
 export class StoreLostError extends PerdureError {
   constructor(message: string) {

@@ -1,10 +1,10 @@
-// Tallies: the figures of instances that both stores keep up to date with every write, so that metrics read a few rows
+// Tallies: counts of instances that both stores update with every write, so that metrics read a few rows
 // instead of every instance.
 
 import type { StoreMetrics } from "./admin.ts";
 import type { InstanceStatus } from "./instances.ts";
 
-/** What one row of tallies adds to the figures of one status. */
+/** What one row of tallies adds to the counts of one status. */
 export interface Tally {
   readonly status: InstanceStatus;
   readonly instances: number;
@@ -18,7 +18,7 @@ export type InstanceFigures = Pick<
   "instances" | "paused" | "blocked" | "executions" | "events"
 >;
 
-export function sumOf(tallies: readonly Tally[]): InstanceFigures {
+export function sumTallies(tallies: readonly Tally[]): InstanceFigures {
   const instances: Record<InstanceStatus, number> = {
     pending: 0,
     running: 0,
@@ -38,7 +38,10 @@ export function sumOf(tallies: readonly Tally[]): InstanceFigures {
   return { instances, ...sums };
 }
 
-/** One line per figure that is wrong; a tally here is by how much the stored figures exceed a count. */
+/**
+ * One line per wrong count. The tally contains the difference between the stored counts and the actual
+ * ones.
+ */
 export function miscountTexts({ status, ...figures }: Tally): readonly string[] {
   return Object.entries(figures)
     .filter(([, excess]) => excess !== 0)
@@ -46,4 +49,24 @@ export function miscountTexts({ status, ...figures }: Tally): readonly string[] 
       const size = `${Math.abs(excess)} too ${excess > 0 ? "many" : "few"}`;
       return `status ${status}, ${what}: metrics report ${size}`;
     });
+}
+
+/**
+ * SQL that compares the tallies with a count of instances: by how much the tallies of each status exceed the
+ * count. It returns no row where they agree. `prefix` stands before the names of tables.
+ */
+export function selectMiscounts(prefix: "" | "@"): string {
+  return `
+    SELECT status, sum(instances) AS instances, sum(paused) AS paused, sum(blocked) AS blocked,
+      sum(executions) AS executions, sum(events) AS events
+    FROM (
+      SELECT status, instances, paused, blocked, executions, events FROM ${prefix}tallies
+      UNION ALL
+      SELECT status, -count(*), -count(paused), -count(blocked), -sum(1 + past_executions),
+        -sum(last_event + past_events)
+      FROM ${prefix}instances GROUP BY status
+    ) AS t
+    GROUP BY status
+    HAVING sum(instances) <> 0 OR sum(paused) <> 0 OR sum(blocked) <> 0 OR sum(executions) <> 0
+      OR sum(events) <> 0`;
 }

@@ -1,28 +1,31 @@
 // Tasks: activity executions that wait in the queue or are leased to a runtime.
-//   K1. A task is (instance, execution, sequence); there is at most one row of it, and none once its outcome
-//       is recorded or it was cancelled. The row being gone decides: a late outcome changes nothing.
-//   K2. Taking order is exact: effective priority = priority − wait / ageing interval, wait since availableAt
-//       (semantics 16). Both are linear in time, so `availableAt + priority · ageing` orders the queue for good.
-//   K3. Filters (registered names, tags) are applied before the limit, so that a task nobody here can take
-//       starves no other (semantics 14).
-//   K4. `attempt` counts entered runs that ended in a failure or in a death, of their owner or of what ran them;
-//       `deaths` the latter alone. The second death makes a task suspect; suspects are leased one at a time. From
-//       then on a death of its owner counts only if the task is to blame (blame.ts, semantics 13).
+//   - provider.tasks.1: A task is (instance, execution, sequence). It has at most one row, and none after
+//     its outcome is recorded or it was cancelled. A missing row is decisive: a late outcome changes
+//     nothing.
+//   - provider.tasks.2: The order of leasing is exact: effective priority = priority − wait / ageing
+//     interval, with the wait since availableAt (semantics 16). Both are linear in time, so `availableAt
+//     + priority · ageing` is a fixed order.
+//   - provider.tasks.3: Filters (registered names, tags) are applied before the limit, so that a task
+//     that this runtime cannot take does not starve others (semantics 14).
+//   - provider.tasks.4: `attempt` counts runs that ended in a failure or in a death of the worker or
+//     thread. `deaths` counts only the deaths. The second death makes a task suspect. Suspects are leased
+//     one at a time. From then on a death of its owner counts only if the task is to blame (blame.ts,
+//     semantics 13).
 
-import type { MaybeDamaged } from "../checksum.ts";
-import type { NodeMetadata } from "../history-events.ts";
-import type { RetryPolicy } from "../retry-policy.ts";
-import type { Ageing } from "./ageing.ts";
+import type { MaybeDamaged } from "../values/checksum.ts";
+import type { NodeMetadata } from "../history/events.ts";
+import type { RetryPolicy } from "../define/retry-policy.ts";
+import type { Ageing } from "./shared/ageing.ts";
 
-/** Which task is meant. */
+/** Identifies a task. */
 export interface TaskAddress {
-  /** The instance's number in the store. */
+  /** The store's number of the instance. */
   readonly key: number;
   readonly execution: number;
   readonly sequence: number;
 }
 
-/** A hold on a session; whoever bumps it names the token (SE1). */
+/** A hold on a session. Every update of the session names the token (sessions.1). */
 export interface SessionClaim {
   readonly id: string;
   readonly token: number;
@@ -30,34 +33,41 @@ export interface SessionClaim {
 /** A task and the token under which it is held. */
 export interface TaskClaim extends TaskAddress {
   readonly token: number;
-  /** Set for a session's task: its session is bumped when it is renewed, retried or over (SE4). */
+  /**
+   * Set for a task with a session: renewing, retrying or finishing the task updates the session
+   * (sessions.4).
+   */
   readonly sessionClaim?: SessionClaim;
 }
 
-/** What a call said about its attempts. */
+/** The options of a call that apply to its attempts. */
 export interface TaskOptions {
   readonly retry?: RetryPolicy;
   readonly timeoutMs?: number;
   readonly heartbeatTimeoutMs?: number;
   /** The trace in which its instance was started. */
   readonly traceParent?: string;
-  /** The flow's node that asks for it, and what its author noted there; shown to the activity. */
+  /** The node of the flow that makes the call, and its metadata; shown to the activity. */
   readonly node?: string;
   readonly metadata?: NodeMetadata;
 }
 
-/** A task that a turn creates. */
-export interface NewTask {
-  readonly sequence: number;
+/** What a task runs, and which workers may take it. */
+export interface TaskWork {
   readonly name: string;
   readonly input: string;
   readonly options: TaskOptions | null;
-  /** A session's task is not born leased: only taking it claims the session (SE1). */
+  /** A task with a session is not pre-leased, because only taking it claims the session (sessions.1). */
   readonly session: string | null;
-  /** A set: it comes back sorted and without repetitions. */
+  /** A set: it is read back sorted and without duplicates. */
   readonly tags: readonly string[] | null;
   readonly priority: number;
-  /** Born leased to the runtime that commits it: no fetch and no second write (architecture §4.4). */
+}
+
+/** A task that a turn creates. */
+export interface NewTask extends TaskWork {
+  readonly sequence: number;
+  /** Set: leased to the runtime that commits it, without a fetch and a second write. */
   readonly lease: {
     readonly owner: string;
     readonly token: number;
@@ -65,26 +75,20 @@ export interface NewTask {
   } | null;
 }
 
-/** A task that a runtime may run, with what it needs for that. */
-export interface LeasedTask extends TaskClaim {
+/** A task leased to a runtime, with everything that its attempt needs. */
+export interface LeasedTask extends TaskClaim, TaskWork {
   readonly instanceId: string;
   readonly runId: string;
   readonly orchestration: string;
   readonly orchestrationVersion: string;
-  readonly name: string;
-  readonly input: string;
-  readonly options: TaskOptions | null;
-  readonly session: string | null;
-  readonly tags: readonly string[] | null;
-  readonly priority: number;
   readonly attempt: number;
   readonly deaths: number;
   readonly suspect: boolean;
   /** Payload text of the last heartbeat's details, or null. */
   readonly heartbeat: string | null;
   /**
-   * Its options or tags cannot be read back and are null here, or its checksum is another's: it ends as poison
-   * (semantics 6).
+   * The options or tags cannot be decoded and are null here, or the stored checksum does not match the
+   * row. The task ends as poison (semantics 6).
    */
   readonly undecodable?: true;
 }
@@ -96,20 +100,20 @@ export interface LeasedTask extends TaskClaim {
 export type TagFilter =
   "untagged" | "any" | "none" | { readonly tags: readonly string[]; readonly untagged: boolean };
 
-/** What a worker may claim of sessions (semantics 15). */
+/** Which sessions a worker may claim (semantics 15). */
 export interface SessionRequest {
-  /** Who owns a session: a runtime, or a node id that several share. */
+  /** The owner of a claimed session: a runtime, or a node id that several runtimes share. */
   readonly owner: string;
-  /** Drawn for sessions newly claimed by this request. */
+  /** The token of sessions that this request claims. */
   readonly token: number;
   readonly leaseMs: number;
-  /** Sessions that may be served beyond those in flight, whether newly claimed or held already. */
+  /** How many sessions may be served in addition to those in flight, newly claimed or already held. */
   readonly newMax: number;
-  /** At capacity: only these are served. */
+  /** At capacity, only these sessions are served. */
   readonly inFlight: readonly string[];
 }
 
-/** Which tasks a runtime asks for. */
+/** A request of a runtime for tasks. */
 export interface LeaseTasksRequest extends Ageing {
   readonly owner: string;
   readonly token: number;
@@ -119,50 +123,53 @@ export interface LeaseTasksRequest extends Ageing {
   readonly tags: TagFilter;
   /** Null: only tasks without a session. */
   readonly sessions: SessionRequest | null;
-  /** Whether one suspect may be among them. */
+  /** Whether the result may contain one suspect. */
   readonly allowSuspect: boolean;
   /**
-   * Set: a task without a session that failed with this owner last is left to others for this long from the time it
-   * is available (semantics 10).
+   * Set: a task without a session whose last attempt failed on this owner is left to other runtimes for
+   * this long after it becomes available (semantics 10).
    */
   readonly avoidMs?: number;
-  /** Set: the lease also ends by itself after this time unless renewed. */
+  /** Set: the lease expires after this time unless it is renewed. */
   readonly leaseMs?: number;
   /**
-   * The same request was made before under this token, and its answer never came: if it took anything, that is
-   * handed over now, and nothing more.
+   * The same request was sent before under this token, and its reply was lost. The result contains what
+   * that request took, if anything, and nothing more.
    */
   readonly again?: boolean;
 }
-/** What a runtime was given. */
+/** The result of a request for tasks. */
 export interface LeasedTasks {
   readonly tasks: readonly LeasedTask[];
-  /** Whether more could have been taken now. */
+  /** Whether more tasks could have been taken. */
   readonly more: boolean;
-  /** When the next waiting task that this request could take comes due, or null. */
+  /** When the next waiting task that matches this request comes due, or null. */
   readonly nextAt: number | null;
 }
 
-/** A task as `describe` shows it; damaged: its last failure or its progress. */
+/** A task as `describe` shows it. If it is damaged, that concerns its last failure or its progress. */
 export interface TaskRecord extends TaskAddress, MaybeDamaged {
   readonly name: string;
   readonly attempt: number;
   readonly availableAt: number;
   readonly owner: string | null;
-  /** Empty when it has none, and when they cannot be read. */
+  /** Empty if it has none, or if they cannot be decoded. */
   readonly tags: readonly string[];
   readonly session: string | null;
   readonly suspect: boolean;
   readonly lastFailure: string | null;
-  /** Payload text of the progress that an attempt told last, or null. */
+  /** Payload text of the last reported progress, or null. */
   readonly progress: string | null;
 }
 
-/** What a running attempt says of itself. What is absent leaves what is stored. */
+/** What a running attempt reports. Absent members leave the stored values unchanged. */
 export interface TaskHeartbeat {
   readonly task: TaskClaim;
-  /** Payload text, handed to the next attempt. */
+  /** Payload text for the next attempt. */
   readonly details?: string;
-  /** Payload text, for watchers: told as news (`progressed`). It stays until another is told or the task is over. */
+  /**
+   * Payload text for watchers, announced as `progressed`. It stays until the next report or the end of
+   * the task.
+   */
   readonly progress?: string;
 }

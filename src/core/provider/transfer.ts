@@ -1,29 +1,32 @@
-// Transfer: a store's rows in a form that belongs to no database, so that a whole store can move to another one.
-//   TR1. What moves is the tables below, in this order, each by its key. Cells are numbers of at most 2^53, times in
-//        milliseconds, texts as they are stored, flags, and lists of texts. Leases are no part of it: a store that
-//        moves has no runtimes, and what dead ones held was freed as always. Nor are runtimes themselves.
-//   TR2. A mark freezes a store: whoever else writes to it is refused with STORE_MOVED, in the database itself, so
-//        that neither clients nor runtimes nor other versions of this package get past it. Reading goes on.
-//   TR3. Rows are written in the transaction that writes how far the copy has come, and only where the copy stands
-//        where the writer believes it does: a copy that was cut off goes on from there, and two cannot mix. Emptying
-//        a target and letting it go are bound to that, too.
-//   TR4. The last numbers that were given to instances and to messages go along, because none is given again (N1).
-//        A store may count on while it is frozen, for writes that it refuses: numbers are only compared for order.
+// Transfer: the rows of a store in a database-independent form, so that a whole store can move to another
+// one.
+//   - The tables below move in this order, each ordered by its key. Cells are numbers up to 2^53, times
+//     in milliseconds, texts as they are stored, flags, and lists of texts. Leases and runtimes do not
+//     move: a store that moves has no runtimes, and the leases of dead ones were freed.
+//   - provider.transfer.1: A mark freezes a store: every other write fails with STORE_MOVED. The database
+//     itself enforces this, so clients, runtimes and other versions of this package cannot bypass it.
+//     Reading still works.
+//   - provider.transfer.2: Rows are written in the transaction that also writes the progress of the copy,
+//     and only if the stored progress is what the writer expects. So an interrupted copy resumes from
+//     there, and two copies cannot mix. Emptying and releasing a target follow the same rule.
+//   - provider.transfer.3: The last numbers assigned to instances and messages move too, because no
+//     number may be assigned twice (provider.instances.1). A frozen store may still assign numbers, for
+//     writes that it refuses. Numbers are only compared for order.
 
-/** Changes when a table, a column or a meaning of the format does; two stores must agree. */
+/** Changes with every change of a table, a column or a meaning. Both stores must have the same format. */
 export const TRANSFER_FORMAT = 1;
 
-/** "texts": a list of them. */
+/** "texts": a list of texts. */
 export type CellType = "integer" | "real" | "text" | "flag" | "texts";
 /** One value of a row. */
 export type Cell = number | string | boolean | null | readonly string[];
-/** In the order of its table's columns. */
+/** The cells in the order of the table's columns. */
 export type TransferRow = readonly Cell[];
 
-/** A table as it moves, whatever a store keeps it in. */
+/** A table in the form in which it moves, independent of how a store keeps it. */
 export interface TransferTable {
   readonly name: TransferName;
-  /** What orders its rows: by number, texts by their bytes. */
+  /** The columns that order its rows: numbers by value, texts by their bytes. */
   readonly key: readonly string[];
   readonly columns: Readonly<Record<string, CellType>>;
 }
@@ -32,7 +35,7 @@ export interface TransferTable {
 export type TransferName =
   "instances" | "history" | "kv" | "inbox" | "tasks" | "sessions" | "requests" | "kept";
 
-/** All that moves, in the order in which it does. */
+/** All tables that move, in order. */
 export const TRANSFER_TABLES: readonly TransferTable[] = [
   {
     name: "instances",
@@ -169,47 +172,47 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
   },
 ];
 
-/** The last numbers that were given; 0: none. */
+/** The last numbers that were assigned; 0: none. */
 export interface LastNumbers {
   readonly instances: number;
   readonly messages: number;
 }
 
-/** What a store that takes part in a move says about it. */
+/** The mark of a store that takes part in a move. */
 export interface MoveMark {
-  /** The move's; both stores have the same. */
+  /** The id of the move, equal in both stores. */
   readonly id: string;
   readonly role: "source" | "target";
-  /** "broken": what arrived in this target is not what was sent; it is of no use. */
+  /** "broken": the copy in this target does not match its source and cannot be used. */
   readonly state: "moving" | "moved" | "broken";
-  /** Where the other store is. */
+  /** The address of the other store. */
   readonly other: string;
-  /** When it was set, by the store's clock. */
+  /** When the mark was set, by the store's clock. */
   readonly at: number;
-  /** How far the copy into a target has come; null: it has not begun. */
+  /** The progress of the copy into a target; null: it has not begun. */
   readonly progress: string | null;
 }
 
-/** Which rows of a table are read next. */
+/** Which rows of a table to read next. */
 export interface ReadRowsRequest {
   readonly table: TransferTable;
-  /** The key of the last row that was read; null: from the first. */
+  /** The key of the last row that was read; null: from the first row. */
   readonly after: readonly Cell[] | null;
   readonly limit: number;
 }
-/** Rows of a table that are written, and how far the move has come with them. */
+/** Rows to write, with the progress of the copy. */
 export interface WriteRowsRequest {
   readonly move: string;
   readonly table: TransferTable;
   readonly rows: readonly TransferRow[];
-  /** How far the copy had come, and how far it has with these rows (TR3). */
+  /** The progress of the copy before and after these rows (provider.transfer.2). */
   readonly before: string | null;
   readonly after: string;
 }
-/** What of a copy that is begun again is taken away. */
+/** Which copy to empty or finish. */
 export interface ClearRequest {
   readonly move: string;
-  /** As above; absent: wherever it stands. */
+  /** The expected progress; absent: any. */
   readonly before?: string | null;
   readonly after: string | null;
 }
@@ -217,43 +220,51 @@ export interface ClearRequest {
 /** The part of a provider that lets its store move. */
 export interface TransferStore {
   readonly format: number;
-  /** Where the store is, for people; without secrets. */
+  /** The address of the store, for people, without secrets. */
   place(): Promise<string>;
   readMark(): Promise<MoveMark | null>;
   /**
-   * Freezes the store under a mark (TR2), or changes the mark that it has under the same id. In one transaction:
-   * STORE_IN_USE if any runtime has a row, STORE_MOVED if it has another mark, STORE_NOT_EMPTY if a new target holds
-   * anything.
+   * Freezes the store under a mark (provider.transfer.1), or changes its mark with the same id. In one
+   * transaction:
+   * throws STORE_IN_USE if any runtime has a row, STORE_MOVED if the store has another mark, and
+   * STORE_NOT_EMPTY if
+   * a new target is not empty.
    */
   mark(mark: Omit<MoveMark, "at" | "progress">): Promise<void>;
-  /** Takes the mark of that id away: the store can be used. With `progress`: only if its copy stands there (TR3). */
+  /**
+   * Removes the mark with this id, so that the store can be used. With `progress`: only if the copy has
+   * this progress (provider.transfer.2).
+   */
   unmark(id: string, progress?: string): Promise<void>;
   count(table: TransferTable): Promise<number>;
-  /** Up to `limit` rows, in the order of their keys. */
+  /** Up to `limit` rows, ordered by key. */
   readRows(request: ReadRowsRequest): Promise<readonly TransferRow[]>;
-  /** STORE_IN_USE if the copy stands elsewhere than `before` says. */
+  /** Throws STORE_IN_USE if the progress of the copy is not `before`. */
   writeRows(request: WriteRowsRequest): Promise<void>;
   readNumbers(): Promise<LastNumbers>;
-  /** After all tables: the next numbers of a target are greater than these, and than those of its rows. */
+  /**
+   * Called after all tables. The next numbers of a target are greater than these, and than those of its
+   * rows.
+   */
   writeNumbers(request: ClearRequest, numbers: LastNumbers): Promise<void>;
   /** Empties a target. */
   clear(request: ClearRequest): Promise<void>;
 }
 
-/** What whoever writes to a marked store is told. */
-export function toldByMark({
+/** The error message for writes to a marked store. */
+export function moveMarkMessage({
   role,
   state,
   other,
 }: Pick<MoveMark, "role" | "state" | "other">): string {
   if (role === "target") {
-    return `This store is the unfinished copy of ${other}: finish the move, or empty it with perdure migrate --unmark.`;
+    return `This store is the unfinished copy of ${other}. Finish the move, or empty this store with perdure migrate --unmark.`;
   }
   const what = state === "moved" ? `was moved to ${other}` : `is being moved to ${other}`;
-  return `This store ${what}: use that one. The way back is perdure migrate --unmark.`;
+  return `This store ${what}. Use that store, or undo the move with perdure migrate --unmark.`;
 }
 
-/** Where a cell stands in a table's rows. */
+/** The key of a row: the cells of its key columns. */
 export function keyOf(table: TransferTable, row: TransferRow): readonly Cell[] {
   const columns = Object.keys(table.columns);
   return table.key.map((name) => row[columns.indexOf(name)] ?? null);

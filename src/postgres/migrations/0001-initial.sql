@@ -1,26 +1,28 @@
--- The tables of architecture §5, as far as the contract needs them. Applied once, by migrations.ts, in their schema.
---   M1. Columns that a turn writes come first; texts that are written once come last.
---   M2. Every index says which query it serves. None holds a column that a plain turn changes, so that its update
---       stays on the row's page (HOT); status is in none, so that a first turn's does too.
---   M3. Texts are compared by their bytes ("C"): the same order everywhere, whatever the database's language.
---   M4. Room is left on the pages of rows that are updated; queues are vacuumed often (docs/decisions/0008).
+-- Initial schema: the tables of the store. migrations.ts applies this file once, in the store's schema.
+--   - Columns that a turn writes come first; texts that are written once come last.
+--   - 0001-initial.1: Each index has a comment that names its query. No index contains a column that a
+--     plain turn changes, so the update stays on the row's page (HOT). No index contains the status, so the
+--     update of a first turn stays there too.
+--   - Texts are compared by their bytes ("C"): the order is the same in every locale.
+--   - Rows that are updated have free space on their pages; queues are vacuumed often
+--     (docs/decisions/0008).
 
--- The store's clock, in whole milliseconds: the one place where time is asked for (I3). A transaction may be given
--- another time; that is how a store is run on virtual time.
+-- The store's clock in milliseconds: the only source of time (I3). A transaction can set another time; tests
+-- use that to run a store on virtual time.
 CREATE FUNCTION clock() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
   SELECT coalesce(
     nullif(current_setting('perdure.now', true), '')::bigint,
     floor(date_part('epoch', clock_timestamp()) * 1000)::bigint)
 $$;
 
--- Ends the transaction: what was asked for has to be done in another way.
+-- Aborts the transaction: the caller must handle the request in another way.
 CREATE FUNCTION refuse(why text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   RAISE EXCEPTION '%', why USING ERRCODE = 'PD001';
 END
 $$;
 
--- An attribute's value; NULL if it has none, or cannot be read.
+-- The value of an attribute; NULL if the attribute is missing or the JSON text is damaged.
 CREATE FUNCTION attribute(attributes text, name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN attributes::json ->> name;
@@ -29,7 +31,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
--- Numbers that are never used again (N1), and the order of what is sent (P7).
+-- Instance keys, which are never reused (provider.instances.1), and message ids, which order messages (P7).
 CREATE SEQUENCE instance_keys;
 CREATE SEQUENCE message_ids;
 
@@ -42,18 +44,18 @@ CREATE TABLE instances (
   execution        bigint NOT NULL,
   lease_token      bigint,
   lease_until      bigint,
-  status_version   bigint NOT NULL, -- of the custom status (ST2)
+  status_version   bigint NOT NULL, -- of the custom status (provider.state.2)
   copied_until     bigint NOT NULL, -- the last event that a fork copied; 0: none
-  past_executions  bigint NOT NULL, -- ended ones that are still stored
-  past_events      bigint NOT NULL, -- theirs
+  past_executions  bigint NOT NULL, -- earlier executions that are still stored
+  past_events      bigint NOT NULL, -- events of those executions
   created_at       bigint NOT NULL,
   completed_at     bigint,
   parent_execution bigint,
   parent_sequence  bigint,
   priority         double precision NOT NULL,
-  replay_version   integer, -- which rules of replay wrote the history; NULL: there is none yet
+  replay_version   integer, -- the version of the replay rules that wrote the history; NULL: no history yet
   steps_open       boolean NOT NULL,
-  failed           boolean NOT NULL, -- ended, but not as completed
+  failed           boolean NOT NULL, -- ended with another status than completed
   status           text COLLATE "C" NOT NULL,
   lease_owner      text COLLATE "C",
   id               text COLLATE "C" NOT NULL UNIQUE,
@@ -65,7 +67,7 @@ CREATE TABLE instances (
   on_parent_close  text COLLATE "C" NOT NULL,
   paused           text,
   blocked          text,
-  blocked_by       text, -- JSON array of runtime ids
+  blocked_by       text, -- JSON array of runtime ids, and of code entries for quarantines
   cancel_requested text,
   attributes       text NOT NULL,
   custom_status    text,
@@ -73,16 +75,16 @@ CREATE TABLE instances (
   error            text
 ) WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 
--- What a runtime holds, when it dies or leaves; what one request took.
+-- The instances that a runtime holds, when it is declared dead or deregisters; those that one request leased.
 CREATE INDEX instances_owner ON instances (lease_owner, lease_token) WHERE lease_owner IS NOT NULL;
--- Leases that ended by themselves over open steps, of which no message tells.
+-- Expired leases of instances with open steps: no message makes such an instance due.
 CREATE INDEX instances_steps ON instances (lease_until) WHERE steps_open AND lease_until IS NOT NULL;
--- Lists, in order of keys, which is that of creation: of the few that live, failed or wait, among the many.
+-- Lists of live, failed, paused or blocked instances in the order of keys, which is the order of creation.
 CREATE INDEX instances_live ON instances (key) WHERE completed_at IS NULL;
 CREATE INDEX instances_failed ON instances (key) WHERE failed;
 CREATE INDEX instances_paused ON instances (key) WHERE paused IS NOT NULL;
 CREATE INDEX instances_blocked ON instances (key) WHERE blocked IS NOT NULL;
--- Children: of one parent; when it is ended from outside, or deleted.
+-- The children of one parent, when the parent is cancelled, terminated or deleted.
 CREATE INDEX instances_parent ON instances (parent_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE history (
@@ -108,9 +110,9 @@ CREATE TABLE inbox (
   visible_at bigint NOT NULL,
   execution  bigint,
   sequence   bigint,
-  priority   double precision NOT NULL,       -- its instance's
-  parked     boolean NOT NULL,                -- unread when its instance ended; makes nobody due
-  target     text COLLATE "C" NOT NULL,       -- its instance's: what a runtime registers that can take it
+  priority   double precision NOT NULL,       -- of the instance
+  parked     boolean NOT NULL,                -- does not make its instance due (read/inbox.ts)
+  target     text COLLATE "C" NOT NULL,       -- of the instance: what a runtime must register to lease it
   kind       text COLLATE "C" NOT NULL,
   name       text COLLATE "C",
   key        text COLLATE "C",
@@ -118,15 +120,15 @@ CREATE TABLE inbox (
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
 
--- One instance's due messages, in order; and all that it has.
+-- The due messages of one instance, in order; and all its messages.
 CREATE INDEX inbox_instance ON inbox (instance, visible_at, id);
--- Who is due. Within one target and one priority, the order of semantics 16 is the order of visible_at.
+-- Due instances. Within one target and one priority, the order of semantics 16 is the order of visible_at.
 CREATE INDEX inbox_due ON inbox (target, priority, visible_at, instance) WHERE NOT parked;
--- The event sent last.
+-- The last event sent to an instance.
 CREATE INDEX inbox_events ON inbox (instance, id) WHERE kind = 'event';
--- B3, kind by kind: a sender's request id must not keep out a message of the engine's.
+-- messages.3, per kind: a sender's request id must not block a message of the engine.
 CREATE UNIQUE INDEX inbox_key ON inbox (instance, kind, key) WHERE key IS NOT NULL;
--- Timers that are taken back.
+-- Timers to withdraw.
 CREATE INDEX inbox_timer ON inbox (instance, sequence) WHERE key IS NULL AND sequence IS NOT NULL;
 
 CREATE TABLE tasks (
@@ -143,27 +145,28 @@ CREATE TABLE tasks (
   lease_owner  text COLLATE "C",
   name         text COLLATE "C" NOT NULL,
   session      text COLLATE "C",
-  tag_set      text COLLATE "C" NOT NULL, -- short, and alike for equal sets of tags; empty: none
+  tag_set      text COLLATE "C" NOT NULL, -- a short text that is equal for equal sets of tags; empty: no tags
   tags         text[] COLLATE "C" NOT NULL, -- sorted
   options      text,                      -- JSON object
   last_failure text,
-  avoid        text COLLATE "C",          -- the runtime that failed with it last
-  heartbeat    text,                      -- details of the last one, for the next attempt
-  progress     text,                      -- what was told last, for watchers
+  avoid        text COLLATE "C",          -- the runtime of the last failed attempt
+  heartbeat    text,                      -- details of the last heartbeat, for the next attempt
+  progress     text,                      -- the last reported progress, for watchers
   input        text NOT NULL,
   PRIMARY KEY (instance, execution, sequence)
 ) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_cost_delay = 0);
 
--- The queue of tasks without a session. Within one name, set of tags and priority, K2's order is that of available_at.
+-- The queue of tasks without a session. Within one name, set of tags and priority, the order is that of
+-- available_at.
 CREATE INDEX tasks_queue ON tasks (suspect, name, tag_set, priority, available_at)
   WHERE lease_owner IS NULL AND session IS NULL;
--- The queues of sessions: of all of them, for who may claim new ones; and of one.
+-- Tasks with a session: of all sessions, for a runtime that may claim new ones; and of one session.
 CREATE INDEX tasks_sessions ON tasks (suspect, name, tag_set, priority, available_at)
   WHERE lease_owner IS NULL AND session IS NOT NULL;
 CREATE INDEX tasks_session ON tasks (session, suspect, name, tag_set, priority, available_at)
   WHERE lease_owner IS NULL AND session IS NOT NULL;
--- Leases that ended by themselves.
+-- Expired leases.
 CREATE INDEX tasks_until ON tasks (lease_until) WHERE lease_until IS NOT NULL;
 
 CREATE TABLE sessions (
@@ -178,16 +181,16 @@ CREATE TABLE requests (
   instance   bigint NOT NULL,
   execution  bigint NOT NULL,
   created_at bigint NOT NULL,
-  batch      bigint NOT NULL,           -- the pipeline that wrote it: what follows in it knows its own by this
+  batch      bigint NOT NULL,           -- the pipeline that wrote the row
   kind       text COLLATE "C" NOT NULL, -- "start" or "send"
   id         text COLLATE "C" NOT NULL,
   outcome    text COLLATE "C" NOT NULL,
   PRIMARY KEY (instance, kind, id)
 );
 
--- Messages for ids that do not exist yet (semantics 18a).
+-- Early messages: events for ids that do not exist yet (semantics 18a).
 CREATE TABLE kept (
-  number     bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, -- the order in which they came
+  number     bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, -- the order in which they were sent
   created_at bigint NOT NULL,
   id         text COLLATE "C" NOT NULL,
   key        text COLLATE "C" NOT NULL, -- the sender's request id
@@ -196,7 +199,7 @@ CREATE TABLE kept (
   UNIQUE (id, key)
 );
 
--- Those that are too old.
+-- Messages that are too old.
 CREATE INDEX kept_age ON kept (created_at);
 
 CREATE TABLE runtimes (
@@ -210,7 +213,7 @@ CREATE TABLE runtimes (
   registered text NOT NULL
 ) WITH (fillfactor = 50);
 
--- Writers whose calls under way, from before this epoch, must not be written any more (bar.ts).
+-- Fenced writers: their calls from before this epoch must not be written any more (write-fence.ts).
 CREATE TABLE barred (
   writer text COLLATE "C" PRIMARY KEY,
   epoch  bigint NOT NULL,

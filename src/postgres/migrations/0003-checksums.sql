@@ -1,12 +1,13 @@
--- Checksums of rows, made and compared by checksums.ts. NULL: the row is older than they are, and is not judged.
---   M1. Behind all other columns, and without a default: to add one changes no row that is there.
+-- Checksums of rows; admin/checksums.ts computes and compares them. NULL: the row is older than checksums
+-- and is not checked.
+--   - The columns come last and have no default: adding them rewrites no existing row.
 
 ALTER TABLE history ADD COLUMN checksum integer;
 ALTER TABLE kv ADD COLUMN checksum integer;
 ALTER TABLE inbox ADD COLUMN checksum integer;
 ALTER TABLE kept ADD COLUMN checksum integer;
-ALTER TABLE arrivals ADD COLUMN checksum integer; -- that of the message which it becomes
-ALTER TABLE tasks -- the first: of what a task is born with
+ALTER TABLE arrivals ADD COLUMN checksum integer; -- the checksum of the message that it becomes
+ALTER TABLE tasks -- `checksum` covers the columns that are fixed at the insert
   ADD COLUMN checksum integer,
   ADD COLUMN heartbeat_checksum integer,
   ADD COLUMN progress_checksum integer,

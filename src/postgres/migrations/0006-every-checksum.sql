@@ -1,2 +1,3 @@
--- Rows that are older than checksums (0003) get theirs, so that from here on a row without one is damaged
--- (docs/decisions/0028). PostgreSQL cannot compute them: fill-checksums.ts does, right after this file.
+-- Adds the missing checksums of rows older than 0003, so that from now on a row without a checksum counts as
+-- damaged (docs/decisions/0028). PostgreSQL cannot compute them: admin/fill-checksums.ts does, right after
+-- this file.

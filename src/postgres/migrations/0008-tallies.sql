@@ -1,9 +1,9 @@
--- Tallies: the figures of metrics.ts as a sum of changes (docs/decisions/0026-metrics-from-tallies.md).
---   TL1. A statement that changes instances inserts what it changed, one row per status. It updates no row, so two
---        transactions never wait for each other here.
---   TL2. About one statement in 250 folds the rows into one per status, so the table stays short. It skips rows that
---        another transaction folds. It does not fold in a transaction that reads a snapshot: there, the row that
---        another transaction has folded meanwhile would be an error.
+-- Tallies: the figures of read/metrics.ts as a sum of changes (docs/decisions/0026-metrics-from-tallies.md).
+--   - 0008-tallies.1: A statement that changes instances inserts the difference, one row per status. It
+--     updates no row, so two transactions never wait for each other here.
+--   - 0008-tallies.2: About one statement in 250 folds the rows into one per status, so the table stays
+--     short. It skips rows that another transaction is folding. It does not fold in a transaction with a
+--     snapshot (REPEATABLE READ): a row that another transaction has folded meanwhile would be an error.
 
 CREATE TABLE tallies (
   instances  bigint NOT NULL,

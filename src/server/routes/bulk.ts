@@ -1,18 +1,20 @@
-// Bulk: one operation on all instances that a filter finds.
-//   BR1. The role is that of the single operation: whoever may not do it to one may not do it to any, and then
-//        nothing at all is done (S9).
+// Bulk routes: one operation on all instances that match a filter.
+//   - A bulk operation needs the role of the operation on one instance. Without it, the server changes
+//        nothing (S9).
 
 import * as v from "valibot";
+import type { Handle, Why } from "../../client/handle.ts";
 import { TERMINAL_STATUSES } from "../../core/provider/instances.ts";
-import { toAll, toEach, type Open } from "../bulk-work.ts";
-import { answers } from "../route.ts";
+import { defined } from "../../core/values/defined.ts";
+import { toAll, toEach, type Applicable } from "../views/bulk-work.ts";
+import { jsonRoute } from "../http/route.ts";
 import { bulkAnswer, which, whichEntries } from "../schemas/bulk.ts";
 import { given } from "../schemas/common.ts";
 import { pruneEntries, pruneOptions } from "./instances.ts";
 import { whyBody, whyOf } from "./lifecycle.ts";
 
-const LIVE: Open = { status: ["pending", "running", "paused"] };
-const ENDED: Open = { status: [...TERMINAL_STATUSES] };
+const LIVE: Applicable = { status: ["pending", "running", "paused"] };
+const ENDED: Applicable = { status: [...TERMINAL_STATUSES] };
 
 const withReason = v.strictObject({ ...whichEntries, ...whyBody.entries });
 
@@ -21,66 +23,61 @@ function row(action: string) {
     method: "POST",
     path: `/bulk/${action}`,
     operation: `bulk${action.charAt(0).toUpperCase()}${action.slice(1)}`,
-    summary: `As ${action}, for every instance that the filter finds; \`dryRun\` only counts them.`,
+    summary: `Applies "${action}" to every instance that matches the filter; \`dryRun\` only counts them.`,
     tag: "bulk",
     answer: bulkAnswer,
     patient: true,
   } as const;
 }
 
+/** A route for an operation that records a reason. */
+function whyRoute(
+  action: string,
+  done: string,
+  applicable: Applicable,
+  act: (handle: Handle, why: Why) => Promise<void>,
+) {
+  return jsonRoute({
+    ...row(action),
+    role: "operator",
+    body: withReason,
+    run: (call) => {
+      const why = whyOf(call, `${done} by request`);
+      return toEach(call, call.body, applicable, (handle) => act(handle, why));
+    },
+  });
+}
+
 export const bulkRoutes = [
-  answers({
-    ...row("cancel"),
-    role: "operator",
-    body: withReason,
-    run: (call) => {
-      const why = whyOf(call, "cancelled by request");
-      return toEach(call, call.body, LIVE, (handle) => handle.cancel(why));
-    },
-  }),
-  answers({
-    ...row("terminate"),
-    role: "operator",
-    body: withReason,
-    run: (call) => {
-      const why = whyOf(call, "terminated by request");
-      return toEach(call, call.body, LIVE, (handle) => handle.terminate(why));
-    },
-  }),
-  answers({
-    ...row("pause"),
-    role: "operator",
-    body: withReason,
-    run: (call) => {
-      const why = whyOf(call, "paused by request");
-      const open: Open = { status: ["pending", "running"] };
-      return toEach(call, call.body, open, (handle) => handle.pause(why));
-    },
-  }),
-  answers({
+  whyRoute("cancel", "cancelled", LIVE, (handle, why) => handle.cancel(why)),
+  whyRoute("terminate", "terminated", LIVE, (handle, why) => handle.terminate(why)),
+  whyRoute("pause", "paused", { status: ["pending", "running"] }, (handle, why) =>
+    handle.pause(why),
+  ),
+  jsonRoute({
     ...row("resume"),
     role: "operator",
     body: which,
     run: (call) => toEach(call, call.body, { status: ["paused"] }, (handle) => handle.resume()),
   }),
-  answers({
+  jsonRoute({
     ...row("unblock"),
     role: "operator",
     body: which,
     run: (call) =>
       toEach(call, call.body, { ...LIVE, blocked: true }, (handle) => handle.unblock()),
   }),
-  answers({
+  jsonRoute({
     ...row("restart"),
     role: "operator",
     body: which,
     run: (call) => {
       const { requestId } = call.binding;
-      const options = requestId === undefined ? {} : { requestId };
+      const options = defined({ requestId });
       return toEach(call, call.body, ENDED, (handle) => handle.restart(options));
     },
   }),
-  answers({
+  jsonRoute({
     ...row("raise"),
     role: "operator",
     body: v.strictObject({ ...whichEntries, name: v.string(), data: v.exactOptional(given) }),
@@ -89,7 +86,7 @@ export const bulkRoutes = [
       return toEach(call, body, LIVE, (handle) => handle.raise(body.name, body.data, binding));
     },
   }),
-  answers({
+  jsonRoute({
     ...row("delete"),
     role: "admin",
     body: which,
@@ -98,7 +95,7 @@ export const bulkRoutes = [
         call.services.client.deleteMany(filter, { limit }),
       ),
   }),
-  answers({
+  jsonRoute({
     ...row("prune"),
     role: "admin",
     body: v.strictObject({ ...whichEntries, ...pruneEntries }),

@@ -1,14 +1,14 @@
-// The API, described by itself.
+// The route of the OpenAPI document.
 
 import * as v from "valibot";
-import { answers } from "../route.ts";
+import { jsonRoute } from "../http/route.ts";
 
 export const documentRoutes = [
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/openapi.json",
     operation: "readDocument",
-    summary: "This document: OpenAPI 3.1, made from the schemas that requests are checked with.",
+    summary: "This document: OpenAPI 3.1, generated from the schemas that validate the requests.",
     tag: "document",
     role: "viewer",
     answer: v.pipe(v.unknown(), v.metadata({ type: "object" })),

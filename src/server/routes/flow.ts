@@ -1,21 +1,22 @@
-// The flow that an instance runs, as data: what a dashboard draws.
+// The route of a flow's definition. The dashboard draws the flow from it.
 
 import * as v from "valibot";
-import { toldDefinition } from "../../core/told-flows.ts";
-import { answers } from "../route.ts";
+import { publishedDefinition } from "../../core/define/published-flows.ts";
+import { defined } from "../../core/values/defined.ts";
+import { jsonRoute } from "../http/route.ts";
 import { byId } from "./instances.ts";
 
 export const flowRoutes = [
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/instances/:id/flow",
     operation: "readFlow",
-    summary: "The definition of the flow that an instance runs, as far as a live runtime tells it.",
+    summary: "The definition of the instance's flow, if a live runtime registers it.",
     tag: "inspection",
     role: "viewer",
     params: byId,
     answer: v.object({
-      /** Absent for an orchestration, and where no runtime that is there registers this version. */
+      /** Absent for an orchestration that is not a flow, and if no live runtime registers this version. */
       definition: v.exactOptional(
         v.pipe(v.unknown(), v.metadata({ type: "object", additionalProperties: true })),
       ),
@@ -24,8 +25,8 @@ export const flowRoutes = [
     run: async ({ services: { client, provider }, params }) => {
       const { name, version } = await client.get(params.id).describe();
       if (version === undefined) return {};
-      const definition = toldDefinition(await provider.listRuntimes(), name, version);
-      return definition === undefined ? {} : { definition };
+      const definition = publishedDefinition(await provider.listRuntimes(), name, version);
+      return defined({ definition });
     },
   }),
 ];

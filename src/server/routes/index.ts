@@ -1,6 +1,8 @@
-// Every route, in the order of the document.
+// All routes, in the order of the OpenAPI document.
+//   - A route is a row of data (http/route.ts): path, role, schemas and handler. The router, the OpenAPI
+//        document and the access tests are generated from these rows.
 
-import type { Route } from "../route.ts";
+import type { Route } from "../http/route.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { documentRoutes } from "./document.ts";
 import { flowRoutes } from "./flow.ts";

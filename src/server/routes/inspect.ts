@@ -1,18 +1,19 @@
-// Looking into an instance: its history, what it has said and kept, and whose child it is.
-//   IN1. A page of history holds at most 1,000 events and about PAGE_CHARS_MAX characters (S28).
+// Routes that inspect an instance: history, timeline, executions, unread events, key-values, tree, size.
+//   - A page of history contains at most 1,000 events and about PAGE_CHARS_MAX characters (S28).
 
 import * as v from "valibot";
-import type { Handle } from "../../client/handle.ts";
-import { notFound } from "../../client/store.ts";
-import { Refusal } from "../problems.ts";
-import { answers } from "../route.ts";
+import { notFound, Store } from "../../client/store.ts";
+import { defined } from "../../core/values/defined.ts";
+import { Refusal } from "../http/problems.ts";
+import { jsonRoute } from "../http/route.ts";
 import { queryWhole, value } from "../schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "../schemas/history.ts";
 import { completedWork, execution, statistics, tree, unreadPage } from "../schemas/instance.ts";
-import { timelineOf } from "../timeline.ts";
-import { toHttp } from "../values.ts";
+import { timelineOf } from "../views/timeline.ts";
+import { toHttp } from "../views/values.ts";
 import { eventToHttp, type EventShape } from "../wire/history.ts";
 import { member, treeToHttp, unreadToHttp } from "../wire/instance.ts";
+import type { Services } from "../services.ts";
 import { byId } from "./instances.ts";
 
 const tag = "inspection";
@@ -26,23 +27,25 @@ const ofExecution = { execution: v.exactOptional(queryWhole({ min: 1 })) };
 const row = { method: "GET", tag, role: "viewer", params: byId, errors } as const;
 
 export const inspectRoutes = [
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/history",
     operation: "readHistory",
-    summary: "The events of an execution, payloads decoded, a page at a time.",
+    summary: "The events of an execution with decoded payloads, page by page.",
     query: v.strictObject({
       ...ofExecution,
       after: v.exactOptional(queryWhole()),
       limit: v.exactOptional(queryWhole({ min: 1, max: EVENTS_MAX })),
-      /** Longer payloads are cut; 0 leaves them all out. */
+      /** Longer payloads are cut; 0 omits all payloads. */
       payloadChars: v.exactOptional(queryWhole({ max: PAGE_CHARS_MAX })),
     }),
     answer: historyPage,
-    run: async ({ services: { client, codec }, params, query }) => {
+    run: async ({ services, params, query }) => {
+      const { client, codec } = services;
       const { after = 0, limit = EVENTS_MAX, payloadChars = PAYLOAD_CHARS_DEFAULT } = query;
-      const { handle, number } = await executionOf(client.get(params.id), query.execution);
-      // One more than asked for, to know whether there is more.
+      const number = await executionOf(services, params.id, query.execution);
+      const handle = client.get(params.id);
+      // Reads one event more than the limit, to know whether there is a next page.
       const found = await handle.history({ execution: number, after, limit: limit + 1 });
       const events: EventShape[] = [];
       let chars = 0;
@@ -57,38 +60,42 @@ export const inspectRoutes = [
       return { execution: number, events, ...(more ? { next: last } : {}) };
     },
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/history/:sequence",
     operation: "readHistoryEvent",
-    summary: "One event, its payloads whole.",
+    summary: "One event with its complete payloads.",
     params: v.object({ id: v.string(), sequence: queryWhole({ min: 1 }) }),
     query: v.strictObject(ofExecution),
     answer: historyEvent,
     errors: [...errors, "EVENT_NOT_FOUND"],
-    run: async ({ services: { client, codec }, params, query }) => {
-      const { handle, number } = await executionOf(client.get(params.id), query.execution);
-      const place = { execution: number, after: params.sequence - 1, limit: 1 };
-      const event = (await handle.history(place))[0];
+    run: async ({ services, params, query }) => {
+      const { client, codec } = services;
+      const number = await executionOf(services, params.id, query.execution);
+      const handle = client.get(params.id);
+      const position = { execution: number, after: params.sequence - 1, limit: 1 };
+      const event = (await handle.history(position))[0];
       if (event === undefined) throw new Refusal("EVENT_NOT_FOUND");
       return eventToHttp(event, codec);
     },
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/timeline",
     operation: "readTimeline",
     summary:
-      "What took time in an execution, and when: activities, steps, timers, waits, children.",
+      "The timeline of an execution: activities, steps, timers, waits and children with their times.",
     query: v.strictObject({
       ...ofExecution,
       after: v.exactOptional(queryWhole()),
       limit: v.exactOptional(queryWhole({ min: 1, max: SPANS_MAX })),
     }),
     answer: timeline,
-    run: async ({ services: { client, codec }, params, query }) => {
+    run: async ({ services, params, query }) => {
+      const { client, codec } = services;
       const { after = 0, limit = SPANS_MAX } = query;
-      const { handle, number } = await executionOf(client.get(params.id), query.execution);
+      const number = await executionOf(services, params.id, query.execution);
+      const handle = client.get(params.id);
       const events = await handle.history({ execution: number });
       const { spans, marks } = timelineOf(events, codec);
       const all = [...spans, ...marks]
@@ -96,18 +103,18 @@ export const inspectRoutes = [
         .filter((sequence) => sequence > after)
         .sort((a, b) => a - b);
       const until = all[limit - 1] ?? Infinity;
-      const isMeant = ({ sequence }: { sequence: number }): boolean =>
+      const isInPage = ({ sequence }: { sequence: number }): boolean =>
         sequence > after && sequence <= until;
       return {
         execution: number,
         events: events.length,
-        spans: spans.filter(isMeant),
-        marks: marks.filter(isMeant),
+        spans: spans.filter(isInPage),
+        marks: marks.filter(isInPage),
         ...(all.length > limit ? { next: until } : {}),
       };
     },
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/executions",
     operation: "listExecutions",
@@ -118,27 +125,28 @@ export const inspectRoutes = [
       const items = found.map(({ startedAt, completedAt, ...rest }) => ({
         ...rest,
         startedAt: startedAt.toISOString(),
-        ...(completedAt === undefined ? {} : { completedAt: completedAt.toISOString() }),
+        ...defined({ completedAt: completedAt?.toISOString() }),
       }));
       return { items };
     },
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/completed",
     operation: "listCompletedWork",
-    summary: "What an execution has completed, by name: a restart runs it again.",
+    summary:
+      "The activities, steps and children that an execution completed, by name. A restart runs them again.",
     query: v.strictObject(ofExecution),
     answer: v.object({ items: v.array(completedWork) }),
     run: async ({ services: { client }, params, query }) => ({
       items: [...(await client.get(params.id).completedWork(query))],
     }),
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/unread",
     operation: "listUnread",
-    summary: "Events that were sent and not read, oldest first, a page at a time.",
+    summary: "Events that the instance has not read, oldest first, page by page.",
     query: v.strictObject({
       cursor: v.exactOptional(v.string()),
       limit: v.exactOptional(queryWhole({ min: 1, max: EVENTS_MAX })),
@@ -147,11 +155,11 @@ export const inspectRoutes = [
     run: async ({ services: { client }, params, query }) =>
       unreadToHttp(await client.get(params.id).unread(query)),
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/kv",
     operation: "listKeyValues",
-    summary: "The key-values of an instance, by key.",
+    summary: "The key-values of an instance, ordered by key.",
     answer: v.object({
       items: v.array(v.object({ key: v.string(), value: v.exactOptional(value) })),
     }),
@@ -162,30 +170,29 @@ export const inspectRoutes = [
       return { items: found.map(([key, held]) => ({ key, ...member("value", toHttp(held)) })) };
     },
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/tree",
     operation: "readTree",
-    summary: "The instance, its children and theirs.",
+    summary: "The instance with all its descendants.",
     answer: tree,
     run: async ({ services: { client }, params }) => treeToHttp(await client.get(params.id).tree()),
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/stats",
     operation: "readStatistics",
-    summary: "How large an instance is.",
+    summary: "The size of an instance.",
     answer: statistics,
     run: async ({ services: { client }, params }) => client.get(params.id).stats(),
   }),
 ];
 
-/** The execution that is meant, which must have been one. */
+/** The requested execution, or the newest one. */
 async function executionOf(
-  handle: Handle,
+  { provider, codec }: Services,
+  id: string,
   asked: number | undefined,
-): Promise<{ handle: Handle; number: number }> {
-  if (asked !== undefined) return { handle, number: asked };
-  const newest = (await handle.executions()).at(-1)?.execution;
-  return { handle, number: newest ?? 1 };
+): Promise<number> {
+  return asked ?? (await new Store(provider, codec).record(id)).execution;
 }

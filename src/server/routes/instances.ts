@@ -1,12 +1,13 @@
-// Instances: starting, finding, looking, removing.
+// Routes that start, list, describe, delete and prune instances, and send events.
 
 import * as v from "valibot";
-import { PerdureError } from "../../core/errors.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
+import { defined } from "../../core/values/defined.ts";
 import { attributes, duration, given, queryFlag, timestamp, whole } from "../schemas/common.ts";
 import { filterOfQuery, filterQuery, listQuery } from "../schemas/filter.ts";
 import { instance, instancePage, started } from "../schemas/instance.ts";
 import { removed } from "../schemas/store.ts";
-import { acts, answers } from "../route.ts";
+import { emptyRoute, jsonRoute } from "../http/route.ts";
 import { instanceToHttp, summaryToHttp } from "../wire/instance.ts";
 
 const tag = "instances";
@@ -37,11 +38,12 @@ export const pruneEntries = {
 };
 
 export const instanceRoutes = [
-  answers({
+  jsonRoute({
     method: "POST",
     path: "/instances",
     operation: "startInstance",
-    summary: "Starts an instance. With an Idempotency-Key a repeated call returns the first one's.",
+    summary:
+      "Starts an instance. With an Idempotency-Key, a repeated request returns the first instance.",
     tag,
     role: "operator",
     body: startBody,
@@ -57,33 +59,29 @@ export const instanceRoutes = [
       return { id: handle.id };
     },
   }),
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/instances",
     operation: "listInstances",
-    summary: "Instances that match, newest first, a page at a time.",
+    summary: "Matching instances, newest first, page by page.",
     tag,
     role: "viewer",
     query: listQuery,
     answer: instancePage,
     run: async ({ services: { client }, query }) => {
       const { cursor, limit, order, ...filter } = query;
-      const page = await client.list(filterOfQuery(filter), {
-        ...(cursor === undefined ? {} : { cursor }),
-        ...(limit === undefined ? {} : { limit }),
-        ...(order === undefined ? {} : { order }),
-      });
+      const page = await client.list(filterOfQuery(filter), defined({ cursor, limit, order }));
       return {
         items: page.items.map(summaryToHttp),
-        ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
+        ...defined({ cursor: page.cursor }),
       };
     },
   }),
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/count",
     operation: "countInstances",
-    summary: "How many instances match.",
+    summary: "The number of matching instances.",
     tag,
     role: "viewer",
     query: filterQuery,
@@ -92,7 +90,7 @@ export const instanceRoutes = [
       count: await client.count(filterOfQuery(query)),
     }),
   }),
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/instances/:id",
     operation: "describeInstance",
@@ -105,11 +103,11 @@ export const instanceRoutes = [
     run: async ({ services: { client, codec }, params }) =>
       instanceToHttp(await client.get(params.id).describe(), codec),
   }),
-  answers({
+  jsonRoute({
     method: "DELETE",
     path: "/instances/:id",
     operation: "deleteInstance",
-    summary: "Deletes an ended instance with its children; `force` also what is live.",
+    summary: "Deletes an ended instance with its children; with `force` also a live one.",
     tag,
     role: "admin",
     params: byId,
@@ -118,11 +116,11 @@ export const instanceRoutes = [
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_RUNNING"],
     run: async ({ services: { client }, params, query }) => client.delete(params.id, query),
   }),
-  answers({
+  jsonRoute({
     method: "POST",
     path: "/instances/:id/prune",
     operation: "pruneInstance",
-    summary: "Removes old executions; never the newest.",
+    summary: "Removes old executions; the newest always stays.",
     tag,
     role: "admin",
     params: byId,
@@ -132,11 +130,11 @@ export const instanceRoutes = [
     run: async ({ services: { client }, params, body }) =>
       client.prune(params.id, pruneOptions(body)),
   }),
-  acts({
+  emptyRoute({
     method: "POST",
     path: "/instances/:id/events",
     operation: "raiseEvent",
-    summary: "Sends an event. With an Idempotency-Key a repeated call raises once.",
+    summary: "Sends an event. With an Idempotency-Key, a repeated request sends it once.",
     tag,
     role: "operator",
     params: byId,
@@ -156,7 +154,7 @@ export const instanceRoutes = [
   }),
 ];
 
-/** `completedBefore` is a moment, `olderThan` a time before now. */
+/** `completedBefore` is a point in time, `olderThan` is an age. */
 export function pruneOptions(body: {
   readonly keepLast?: number;
   readonly completedBefore?: Date;
@@ -164,11 +162,11 @@ export function pruneOptions(body: {
 }): { keepLast?: number; completedBefore?: Date | number } {
   const { keepLast, completedBefore, olderThan } = body;
   if (completedBefore !== undefined && olderThan !== undefined) {
-    throw new PerdureError("INVALID_ARGUMENT", "Give completedBefore or olderThan, not both.");
+    throw new PerdureError(
+      "INVALID_ARGUMENT",
+      "Set either completedBefore or olderThan, not both.",
+    );
   }
   const before = completedBefore ?? olderThan;
-  return {
-    ...(keepLast === undefined ? {} : { keepLast }),
-    ...(before === undefined ? {} : { completedBefore: before }),
-  };
+  return defined({ keepLast, completedBefore: before });
 }

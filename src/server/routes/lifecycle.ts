@@ -1,15 +1,16 @@
-// The life of an instance, steered from outside. Who did it is the caller, by name, and cannot be chosen.
+// Routes that control instances: cancel, terminate, pause, resume, unblock, restart, fork.
+//   - The server records the name of the authenticated caller as `by`. A request cannot choose it.
 
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import { isPerdureError } from "../../core/errors.ts";
+import { isPerdureError } from "../../core/errors/errors.ts";
 import { keyReused } from "../../client/store.ts";
 import type { Handle } from "../../client/handle.ts";
-import { acts, answers, type Call } from "../route.ts";
+import { defined } from "../../core/values/defined.ts";
+import { emptyRoute, jsonRoute, type Call } from "../http/route.ts";
 import { started } from "../schemas/instance.ts";
 import { byId } from "./instances.ts";
 
-const tag = "life cycle";
 const REASON_CHARS_MAX = 4_096;
 
 export const whyBody = v.strictObject({
@@ -17,98 +18,84 @@ export const whyBody = v.strictObject({
 });
 const nothing = v.strictObject({});
 
-type Steer = Call<{ id: string }, undefined, { reason?: string }>;
+type ControlCall = Call<{ id: string }, undefined, { reason?: string }>;
 
-/** The reason that was given, or that the operation has by default, and who gave it. */
+/** The reason of the request or the default, and the name of the caller. */
 export function whyOf(
-  { caller, body }: Pick<Steer, "caller" | "body">,
+  { caller, body }: Pick<ControlCall, "caller" | "body">,
   otherwise: string,
 ): { readonly reason: string; readonly by: string } {
   return { reason: body.reason ?? otherwise, by: caller.name };
 }
 
-function steering(row: {
-  readonly path: string;
-  readonly operation: string;
-  readonly summary: string;
-  readonly run: (handle: Handle, call: Steer) => Promise<void>;
-}) {
-  return acts({
-    ...row,
+/** The members that all routes of this file have. */
+function row(action: string, summary: string) {
+  return {
     method: "POST",
-    tag,
+    path: `/instances/:id/${action}`,
+    operation: `${action}Instance`,
+    summary,
+    tag: "life cycle",
     role: "operator",
     params: byId,
+  } as const;
+}
+
+function controlRoute(
+  action: string,
+  summary: string,
+  run: (handle: Handle, call: ControlCall) => Promise<void>,
+) {
+  return emptyRoute({
+    ...row(action, summary),
     body: whyBody,
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED"],
-    run: (call) => row.run(call.services.client.get(call.params.id), call),
+    run: (call) => run(call.services.client.get(call.params.id), call),
+  });
+}
+
+/** A route without a body, for an instance that has not ended. */
+function plainRoute(action: string, summary: string, run: (handle: Handle) => Promise<void>) {
+  return emptyRoute({
+    ...row(action, summary),
+    body: nothing,
+    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED"],
+    run: (call) => run(call.services.client.get(call.params.id)),
   });
 }
 
 export const lifecycleRoutes = [
-  steering({
-    path: "/instances/:id/cancel",
-    operation: "cancelInstance",
-    summary: "Asks the instance to end; its code may clean up.",
-    run: (handle, call) => handle.cancel(whyOf(call, "cancelled by request")),
-  }),
-  steering({
-    path: "/instances/:id/terminate",
-    operation: "terminateInstance",
-    summary: "Ends the instance at once, without running its code.",
-    run: (handle, call) => handle.terminate(whyOf(call, "terminated by request")),
-  }),
-  steering({
-    path: "/instances/:id/pause",
-    operation: "pauseInstance",
-    summary: "No further turn runs until it is resumed.",
-    run: (handle, call) => handle.pause(whyOf(call, "paused by request")),
-  }),
-  acts({
-    method: "POST",
-    path: "/instances/:id/resume",
-    operation: "resumeInstance",
-    summary: "Lets a paused instance go on.",
-    tag,
-    role: "operator",
-    params: byId,
-    body: nothing,
-    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED"],
-    run: ({ services: { client }, params }) => client.get(params.id).resume(),
-  }),
-  acts({
-    method: "POST",
-    path: "/instances/:id/unblock",
-    operation: "unblockInstance",
-    summary: "Takes a block away, so that whoever runs the orchestration tries again.",
-    tag,
-    role: "operator",
-    params: byId,
-    body: nothing,
-    errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED"],
-    run: ({ services: { client }, params }) => client.get(params.id).unblock(),
-  }),
-  acts({
-    method: "POST",
-    path: "/instances/:id/restart",
-    operation: "restartInstance",
-    summary: "Runs an ended instance again with the same input, as its next execution.",
-    tag,
-    role: "operator",
-    params: byId,
+  controlRoute(
+    "cancel",
+    "Requests cancellation. The instance's code can run its cleanup.",
+    (handle, call) => handle.cancel(whyOf(call, "cancelled by request")),
+  ),
+  controlRoute(
+    "terminate",
+    "Ends the instance immediately, without running its code.",
+    (handle, call) => handle.terminate(whyOf(call, "terminated by request")),
+  ),
+  controlRoute(
+    "pause",
+    "Pauses the instance: its code does not run until it is resumed.",
+    (handle, call) => handle.pause(whyOf(call, "paused by request")),
+  ),
+  plainRoute("resume", "Continues a paused instance.", (handle) => handle.resume()),
+  plainRoute("unblock", "Unblocks the instance, so that a worker replays it again.", (handle) =>
+    handle.unblock(),
+  ),
+  emptyRoute({
+    ...row(
+      "restart",
+      "Runs an ended instance again from the start with the same input, as a new execution.",
+    ),
     body: nothing,
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_RUNNING"],
     run: ({ services: { client }, params, binding: { requestId } }) =>
-      client.get(params.id).restart(requestId === undefined ? {} : { requestId }),
+      client.get(params.id).restart(defined({ requestId })),
   }),
-  answers({
-    method: "POST",
-    path: "/instances/:id/fork",
-    operation: "forkInstance",
-    summary: "A new instance with the past of this one, up to an event.",
-    tag,
-    role: "operator",
-    params: byId,
+  jsonRoute({
+    ...row("fork", "Starts a new instance with a copy of this one's history up to an event."),
     body: v.strictObject({
       beforeSequence: v.pipe(v.number(), v.integer(), v.minValue(2)),
       execution: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -126,7 +113,8 @@ export const lifecycleRoutes = [
         return { id: (await client.fork(params.id, { ...body, id })).id };
       } catch (error) {
         if (!isPerdureError(error, "INSTANCE_EXISTS")) throw error;
-        // The id is made from the key, so an earlier request of this caller with this key made the instance.
+        // The id is derived from the key. So an earlier request of this caller with this key created the
+        // instance.
         const made = await provider.readInstance(id);
         if (made?.copiedUntil !== body.beforeSequence - 1) throw keyReused(id);
         return { id };
@@ -135,7 +123,7 @@ export const lifecycleRoutes = [
   }),
 ];
 
-/** A repeated call must lead to the same instance. The request id is bound to the source already. */
+/** The same id for a repeated request. The request id already depends on the source instance. */
 function forkId(requestId: string): string {
   return hash("sha256", JSON.stringify(["fork", requestId]), "hex").slice(0, 32);
 }

@@ -1,14 +1,15 @@
-// The nodes of a flow that an instance runs: where each stands, and what it gave.
+// Routes of a flow's nodes: their state and their results.
 
 import * as v from "valibot";
-import { defaultCodec } from "../../core/codec.ts";
-import { isPerdureError } from "../../core/errors.ts";
-import { toFailure } from "../../core/failure.ts";
-import { CancelledError } from "../../core/outcome-errors.ts";
-import { TaskError } from "../../core/task-errors.ts";
-import { answers } from "../route.ts";
+import { defaultCodec } from "../../core/values/codec.ts";
+import { isPerdureError } from "../../core/errors/errors.ts";
+import { toFailure } from "../../core/errors/failure.ts";
+import { CancelledError } from "../../core/errors/outcome-errors.ts";
+import { TaskError } from "../../core/errors/task-errors.ts";
+import { defined } from "../../core/values/defined.ts";
+import { jsonRoute } from "../http/route.ts";
 import { node, nodeOutcome } from "../schemas/node.ts";
-import { toHttp } from "../values.ts";
+import { toHttp } from "../views/values.ts";
 import { failureToHttp } from "../wire/failure.ts";
 import { member } from "../wire/instance.ts";
 import { reasonOf, waitQuery, waiting, WAIT_ERRORS } from "./waiting.ts";
@@ -21,13 +22,13 @@ const row = {
 } as const;
 
 export const nodeRoutes = [
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/nodes/:node",
     operation: "describeNode",
-    summary: "Where the newest run of a flow's node stands; by path or id.",
+    summary: "The state of the newest run of a flow's node, by path or id.",
     answer: v.object({
-      /** Absent: it has not been reached. */
+      /** Absent: the flow has not reached the node. */
       node: v.exactOptional(node),
     }),
     errors: ["INSTANCE_NOT_FOUND"],
@@ -39,16 +40,16 @@ export const nodeRoutes = [
         node: {
           ...rest,
           startedAt: startedAt.toISOString(),
-          ...(endedAt === undefined ? {} : { endedAt: endedAt.toISOString() }),
+          ...defined({ endedAt: endedAt?.toISOString() }),
         },
       };
     },
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/instances/:id/nodes/:node/result",
     operation: "awaitNode",
-    summary: "What a flow's node gave; waits for it up to `timeout`.",
+    summary: "The result of a flow's node; waits for it up to `timeout`.",
     query: v.strictObject(waitQuery),
     answer: nodeOutcome,
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED", ...WAIT_ERRORS],

@@ -1,54 +1,54 @@
-// The store as a whole: what is in it, who works on it, how it went lately.
+// Routes about the whole store: overview, metrics, queues, runtimes.
 
 import * as v from "valibot";
 import type { Services } from "../services.ts";
-import { answers, tells } from "../route.ts";
-import { prometheusText } from "../prometheus.ts";
+import { jsonRoute, textRoute } from "../http/route.ts";
+import { prometheusText } from "../views/prometheus.ts";
 import { metrics, overview, queue, runtime } from "../schemas/store.ts";
 import { metricsToHttp, queueToHttp, runtimeToHttp } from "../wire/store.ts";
 
 const row = { method: "GET", tag: "store", role: "viewer" } as const;
 const QUEUES_SHOWN_MAX = 200;
 
-export const prometheusRoute = tells({
+export const prometheusRoute = textRoute({
   ...row,
   path: "/prometheus",
   operation: "readPrometheus",
-  summary: "The same figures in the Prometheus text format; also served as `/metrics`.",
+  summary: "The metrics in the Prometheus text format; also served as `/metrics`.",
   run: ({ services }) => prometheusText(services),
 });
 
 export const storeRoutes = [
-  answers({
+  jsonRoute({
     ...row,
     path: "/overview",
     operation: "readOverview",
     summary:
-      "Counts, queues, workers, blocked and failed instances by cause, unclaimed work, and recent samples.",
+      "Metrics, queues, runtimes, blocked and failed instances by cause, unclaimed work and recent samples.",
     answer: overview,
     run: ({ services }) => overviewOf(services),
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/metrics",
     operation: "readMetrics",
-    summary: "Figures for the whole store.",
+    summary: "The metrics of the store.",
     answer: metrics,
     run: async ({ services: { sampler } }) => metricsToHttp(await sampler.metrics()),
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/queues",
     operation: "listQueues",
-    summary: "What waits in the task queue, by activity, tags and priority.",
+    summary: "The task queues, by activity, tags and priority.",
     answer: v.object({ items: v.array(queue) }),
     run: async ({ services: { client } }) => ({ items: (await client.queues()).map(queueToHttp) }),
   }),
-  answers({
+  jsonRoute({
     ...row,
     path: "/runtimes",
     operation: "listRuntimes",
-    summary: "Who is there, what they register and how much they hold.",
+    summary: "The runtimes, what they register and how much work they hold.",
     answer: v.object({ items: v.array(runtime) }),
     run: async ({ services: { client, provider } }) => {
       const now = provider.now();

@@ -1,29 +1,30 @@
-// Streams of server-sent events: the states of one instance, and what changes anywhere.
-//   WS1. The first state is the present one. So a reader that comes back has missed nothing that still holds, and
-//        its Last-Event-ID is not needed.
-//   WS2. States come at most every `paceMs`; those in between are skipped, the last one never (WA1).
+// Streams of server-sent events: the states of one instance, and the ids of changed instances.
+//   - The first event of an instance's stream is its current state. A client that reconnects therefore
+//        misses no current state and does not need Last-Event-ID.
+//   - The server sends a state at most every `paceMs` and skips those in between. It never skips the last
+//        one (watch.1).
 
 import type * as v from "valibot";
 import { notFound } from "../../client/store.ts";
 import type { News } from "../../core/provider/notifications.ts";
-import { watchAccess } from "../access-watch.ts";
-import { eventStream, type ServerSentEvent } from "../event-stream.ts";
-import { pause } from "../pauses.ts";
-import { streams, type CallBase } from "../route.ts";
+import { watchAccess } from "../security/access-watch.ts";
+import { eventStream, type ServerSentEvent } from "../http/event-stream.ts";
+import { pause } from "../http/pauses.ts";
+import { eventRoute, type CallBase } from "../http/route.ts";
 import { change, instance } from "../schemas/instance.ts";
 import { instanceToHttp } from "../wire/instance.ts";
 import { byId } from "./instances.ts";
 
 const tag = "streams";
-/** Ids in one `change` event; of more it says `all`. */
+/** The most ids in one `change` event. With more changes the event has `all` instead. */
 const IDS_MAX = 500;
 
 export const streamRoutes = [
-  streams({
+  eventRoute({
     method: "GET",
     path: "/instances/:id/watch",
     operation: "watchInstance",
-    summary: "The states of an instance as they come: events `state`, then `end`.",
+    summary: "A stream of the states of an instance: events `state`, then `end`.",
     tag,
     role: "viewer",
     params: byId,
@@ -36,11 +37,12 @@ export const streamRoutes = [
       return open(call, (signal) => states(call, params.id, signal));
     },
   }),
-  streams({
+  eventRoute({
     method: "GET",
     path: "/changes",
     operation: "watchChanges",
-    summary: "Ids of instances that changed, gathered: events `change`. `all`: look at everything.",
+    summary:
+      "A stream of the ids of changed instances: events `change`. `all`: any instance may have changed.",
     tag,
     role: "viewer",
     events: change,
@@ -69,21 +71,21 @@ async function* states({ services }: CallBase, id: string, signal: AbortSignal):
 }
 
 async function* changes({ services }: CallBase, signal: AbortSignal): Source {
-  const news = new Gathered();
-  const unsubscribe = services.provider.subscribe((heard) => news.add(heard));
+  const pending = new PendingChanges();
+  const unsubscribe = services.provider.subscribe((notification) => pending.add(notification));
   try {
     while (!signal.aborted) {
-      await news.some(signal);
+      await pending.available(signal);
       await pause(services.settings.limits.paceMs, signal);
-      if (!signal.aborted) yield { event: "change", data: news.take() };
+      if (!signal.aborted) yield { event: "change", data: pending.take() };
     }
   } finally {
     unsubscribe();
   }
 }
 
-/** News since the last look, bounded. */
-class Gathered {
+/** The changes since the last `take`, bounded by IDS_MAX. */
+class PendingChanges {
   readonly #ids = new Set<string>();
   #all = false;
   #wake: (() => void) | null = null;
@@ -98,8 +100,8 @@ class Gathered {
     if (this.#all || this.#ids.size > 0) this.#wake?.();
   }
 
-  /** Resolves when there is something, or the signal is aborted. */
-  async some(signal: AbortSignal): Promise<void> {
+  /** Resolves when there is a change, or when the signal aborts. */
+  async available(signal: AbortSignal): Promise<void> {
     if (this.#all || this.#ids.size > 0 || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = (): void => resolve();

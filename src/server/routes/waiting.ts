@@ -1,23 +1,25 @@
-// Waiting for something over HTTP: the request stays open until it is there, or until its time is over.
-//   WR1. A wait takes at most `waitMs`; the caller repeats the request to wait for longer. It holds a stream's slot,
-//        and ends when its caller leaves or loses its access.
+// Routes that wait for a result or a key: the request stays open until the result exists or `timeout`
+// expires.
+//   - A wait takes at most `waitMs`. The caller repeats the request to wait longer.
+//   - A wait occupies a stream slot. It ends when the caller disconnects or loses its access.
 
 import * as v from "valibot";
 import type { WaitOptions } from "../../client/waiting.ts";
-import { isPerdureError, PerdureError } from "../../core/errors.ts";
-import { OrchestrationError } from "../../core/outcome-errors.ts";
-import { watchAccess } from "../access-watch.ts";
-import { answers, type CallBase } from "../route.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
+import { OrchestrationError } from "../../core/errors/outcome-errors.ts";
+import { defined } from "../../core/values/defined.ts";
+import { watchAccess } from "../security/access-watch.ts";
+import { jsonRoute, type CallBase } from "../http/route.ts";
 import { queryDuration, queryWhole } from "../schemas/common.ts";
 import { keyValue, outcome } from "../schemas/instance.ts";
-import { toHttp } from "../values.ts";
+import { toHttp } from "../views/values.ts";
 import { endingToHttp } from "../wire/failure.ts";
 import { member } from "../wire/instance.ts";
 import { byId } from "./instances.ts";
 
 const tag = "inspection";
 
-/** How long to wait, and what to do while the instance cannot continue. */
+/** How long to wait, and whether to keep waiting while the instance is blocked or has no worker. */
 export const waitQuery = {
   timeout: v.exactOptional(queryDuration),
   onBlocked: v.exactOptional(v.picklist(["wait", "throw"])),
@@ -25,12 +27,12 @@ export const waitQuery = {
 export const WAIT_ERRORS = ["BLOCKED", "UNCLAIMED", "STREAMS_EXHAUSTED"] as const;
 
 export const waitingRoutes = [
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/instances/:id/result",
     operation: "awaitResult",
     summary:
-      "How the instance ended; waits for it up to `timeout`. 0, the default, looks once. `reason`: why it has not ended.",
+      "The outcome of an instance; waits for it up to `timeout` (default 0: does not wait). `reason`: why the instance has not ended.",
     tag,
     role: "viewer",
     params: byId,
@@ -41,7 +43,7 @@ export const waitingRoutes = [
     run: async (call) => {
       const { params, query, services } = call;
       const handle = services.client.get(params.id);
-      const execution = query.execution === undefined ? {} : { execution: query.execution };
+      const execution = defined({ execution: query.execution });
       try {
         const output = await waiting(call, query, (wait) =>
           handle.result({ ...wait, ...execution }),
@@ -56,11 +58,11 @@ export const waitingRoutes = [
       }
     },
   }),
-  answers({
+  jsonRoute({
     method: "GET",
     path: "/instances/:id/kv/:key",
     operation: "readKeyValue",
-    summary: "One key of an instance; waits for it up to `timeout`.",
+    summary: "One key-value of an instance; waits for it up to `timeout`.",
     tag,
     role: "viewer",
     params: v.object({ id: v.string(), key: v.string() }),
@@ -82,7 +84,7 @@ export const waitingRoutes = [
   }),
 ];
 
-/** Waits in a stream's slot, no longer than the server allows. */
+/** Waits in a stream slot, at most `waitMs`. */
 export async function waiting<T>(
   call: CallBase,
   { timeout = 0, ...stuck }: { timeout?: number; onBlocked?: "wait" | "throw" },
@@ -91,7 +93,7 @@ export async function waiting<T>(
   const { services, caller, request } = call;
   const { waitMs } = services.settings.limits;
   if (timeout > waitMs) {
-    const message = `timeout is at most ${waitMs} milliseconds; ask again to wait for longer.`;
+    const message = `timeout must be at most ${waitMs} milliseconds; got ${timeout}. Repeat the request to wait longer.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
   if (timeout === 0) return wait({ timeout, signal: request.signal, ...stuck });
@@ -102,13 +104,13 @@ export async function waiting<T>(
   } catch (error) {
     if (!slot.signal.aborted) throw error;
     await services.access.callerOf(request, call.facts.port); // throws if the access was revoked
-    throw new PerdureError("SHUTTING_DOWN", "The server is closing.", { cause: error });
+    throw new PerdureError("SHUTTING_DOWN", "The server is shutting down.", { cause: error });
   } finally {
     slot.release();
   }
 }
 
-/** Why the wait was in vain, for the answer. */
+/** The reason why a wait timed out, for the answer. */
 export function reasonOf({ reason }: PerdureError): { reason?: string } {
-  return reason === undefined ? {} : { reason };
+  return defined({ reason });
 }

@@ -1,11 +1,11 @@
-// Bulk operations: what they are asked with, and what they tell.
+// Requests and answers of bulk operations.
 
 import * as v from "valibot";
 import { whole } from "./common.ts";
 import { bodyFilter } from "./filter.ts";
 import { removed } from "./store.ts";
 
-/** What every bulk operation is asked with. */
+/** The members that the body of every bulk operation has. */
 export const whichEntries = {
   filter: bodyFilter,
   dryRun: v.exactOptional(v.boolean()),
@@ -16,13 +16,13 @@ export const which = v.strictObject(whichEntries);
 
 export const bulkAnswer = v.object({
   dryRun: v.boolean(),
-  /** Found by the filter, and open to the operation. */
+  /** Instances that match the filter and that the operation applies to. */
   matched: whole,
-  /** Done to; at most the limit. */
+  /** Instances that were changed; at most the limit. */
   applied: whole,
   refusedCount: whole,
-  /** Some of them. */
+  /** The first of the refused instances. */
   refused: v.array(v.object({ id: v.string(), code: v.string(), message: v.string() })),
-  /** By deleting and pruning. */
+  /** What a delete or a prune removed. */
   removed: v.exactOptional(removed),
 });

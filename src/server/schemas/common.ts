@@ -1,13 +1,13 @@
-// The building blocks of every request and answer.
-//   SC1. A schema's input is what travels as JSON, its output what code works with: dates are texts on the wire
-//        and `Date`s inside, values of users are their HTTP form and the values themselves.
-//   SC2. Requests are strict: a member that is not known is refused. Answers are open, so that an older client
-//        reads a newer server.
+// Schemas that requests and answers share.
+//   - The input type of a schema is the JSON, its output type is what the code uses. Dates are texts in
+//        JSON and `Date` objects in code. Users' values have a JSON form (views/values.ts).
+//   - Requests are strict: an unknown member is an error. Answers allow unknown members, so that an older
+//        client can read the answers of a newer server.
 
 import * as v from "valibot";
-import { parseDuration, type Duration } from "../../core/duration.ts";
-import { isPerdureError } from "../../core/errors.ts";
-import { fromHttp, requestedValue } from "../values.ts";
+import { parseDuration, type Duration } from "../../core/time/duration.ts";
+import { isPerdureError } from "../../core/errors/errors.ts";
+import { fromHttp, requestedValue } from "../views/values.ts";
 
 export const timestamp = v.pipe(
   v.string(),
@@ -15,14 +15,14 @@ export const timestamp = v.pipe(
   v.transform((text) => new Date(text)),
 );
 
-/** A value of a user, in an answer. */
+/** A user's value in an answer. */
 export const value = v.pipe(
   v.unknown(),
   v.description("A value: plain JSON, or a `$perdure…` marker; see docs/http-api.md."),
   v.transform(fromHttp),
 );
 
-/** A value of a user, in a request. */
+/** A user's value in a request. */
 export const given = v.pipe(
   v.unknown(),
   v.description('A value: plain JSON, or `{ "$perdure": … }` in the codec\'s tagged form.'),
@@ -30,21 +30,21 @@ export const given = v.pipe(
     try {
       return requestedValue(dataset.value);
     } catch (error) {
-      addIssue({ message: isPerdureError(error) ? error.message : "is no value" });
+      addIssue({ message: isPerdureError(error) ? error.message : "is not a valid value" });
       return NEVER;
     }
   }),
 );
 
-/** Milliseconds inside. */
+/** A duration; the output is in milliseconds. */
 export const duration = v.pipe(
   v.union([v.number(), v.string()]),
   v.description('"250ms", "30s", "5m", "2h", "7d", or milliseconds.'),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     try {
-      return parseDuration(dataset.value as Duration); // which judges any text and number
+      return parseDuration(dataset.value as Duration); // parseDuration validates any text and number
     } catch (error) {
-      addIssue({ message: isPerdureError(error) ? error.message : "is no duration" });
+      addIssue({ message: isPerdureError(error) ? error.message : "is not a valid duration" });
       return NEVER;
     }
   }),
@@ -52,14 +52,16 @@ export const duration = v.pipe(
 
 export const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** Own keys of any name, `__proto__` and `constructor` included: they are data (semantics 29). */
+/**
+ * Attributes. A key can have any name, including `__proto__` and `constructor`: keys are data (semantics 29).
+ */
 export const attributes = v.pipe(
   v.unknown(),
   v.metadata({ type: "object", additionalProperties: { type: "string" } }),
   v.rawTransform(({ dataset, addIssue, NEVER }): Record<string, string> => {
     const texts = textsOf(dataset.value);
     if (texts !== undefined) return texts;
-    addIssue({ message: "is an object whose members are texts" });
+    addIssue({ message: "must be an object whose values are strings" });
     return NEVER;
   }),
 );
@@ -71,15 +73,15 @@ function textsOf(value: unknown): Record<string, string> | undefined {
   return texts.length === entries.length ? Object.fromEntries(texts) : undefined;
 }
 
-/** Whole numbers and yes or no, as a query writes them. */
+/** A whole number in a query string. */
 export function queryWhole({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}) {
   return v.pipe(
     v.string(),
     v.metadata({ type: "integer", minimum: min, maximum: max }),
     v.transform((text) => (/^\d{1,16}$/.test(text) ? Number(text) : NaN)),
-    v.number(`is a whole number from ${min} to ${max}`),
-    v.minValue(min, `is at least ${min}`),
-    v.maxValue(max, `is at most ${max}`),
+    v.number(`must be a whole number from ${min} to ${max}`),
+    v.minValue(min, `must be at least ${min}`),
+    v.maxValue(max, `must be at most ${max}`),
   );
 }
 
@@ -88,7 +90,7 @@ export const queryFlag = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/** A duration in a query: a text of digits is milliseconds. */
+/** A duration in a query string. Digits without a unit are milliseconds. */
 export const queryDuration = v.pipe(
   v.string(),
   v.description('"250ms", "30s", "5m", or milliseconds.'),

@@ -1,4 +1,4 @@
-// Failures, as people and programs read them: an error, what its code threw, and why, down to the first cause.
+// Failures: an error with its properties, the thrown value, and the chain of its causes.
 
 import * as v from "valibot";
 import { value } from "./common.ts";
@@ -24,7 +24,7 @@ export const cause: v.GenericSchema<CauseShape> = v.union([
   v.object({ value: v.exactOptional(value) }),
 ]);
 
-/** How an instance ended other than by completing. */
+/** How an instance failed, or was cancelled or terminated. */
 export const ending = v.object({
   kind: v.picklist(["failed", "cancelled", "terminated"]),
   code: v.string(),
@@ -32,7 +32,7 @@ export const ending = v.object({
   compensationFailures: v.exactOptional(v.array(failure)),
 });
 
-/** As much of it as a list shows. */
+/** The short form for lists. */
 export const briefEnding = v.object({
   kind: v.picklist(["failed", "cancelled", "terminated"]),
   name: v.string(),

@@ -1,6 +1,7 @@
-// Which instances: the filter of lists, counts and bulk operations, as a query and as a body.
+// The filter of lists, counts and bulk operations, as a query string and as a body.
 
 import * as v from "valibot";
+import { defined } from "../../core/values/defined.ts";
 import { attributes, queryFlag, queryWhole, status, timestamp } from "./common.ts";
 
 export const PAGE_MAX = 1_000;
@@ -21,7 +22,7 @@ const both = {
 
 export const bodyFilter = v.strictObject({
   ...both,
-  /** Null: those without one. */
+  /** Null: instances without a parent. */
   parent: v.exactOptional(v.nullable(v.string())),
   ids: v.exactOptional(ids),
   blocked: v.exactOptional(v.boolean()),
@@ -30,7 +31,7 @@ export const bodyFilter = v.strictObject({
 const filterEntries = {
   ...both,
   parent: v.exactOptional(v.string()),
-  /** Those without a parent. */
+  /** True: instances without a parent. */
   root: v.exactOptional(queryFlag),
   id: v.exactOptional(ids),
   blocked: v.exactOptional(queryFlag),
@@ -47,12 +48,12 @@ export const listQuery = v.strictObject({
 export type FilterQuery = v.InferOutput<typeof filterQuery>;
 export type BodyFilter = v.InferOutput<typeof bodyFilter>;
 
-/** A query's filter in the client's words. */
+/** Converts the filter of a query string to the form of a body. */
 export function filterOfQuery(query: FilterQuery): BodyFilter {
   const { root, id, ...rest } = query;
   return {
     ...rest,
     ...(root === true ? { parent: null } : {}),
-    ...(id === undefined ? {} : { ids: id }),
+    ...defined({ ids: id }),
   };
 }

@@ -1,4 +1,4 @@
-// A history, event by event, and the timeline that is worked out from it.
+// History events, and the timeline that is computed from them.
 
 import * as v from "valibot";
 import { timestamp, value, whole } from "./common.ts";
@@ -7,7 +7,7 @@ import { failure } from "./failure.ts";
 const text = v.exactOptional(v.string());
 const number = v.exactOptional(whole);
 
-/** One shape for all kinds: what a kind does not have is absent. Payloads are decoded. */
+/** One schema for all kinds of events. A kind has only some of the members. Payloads are decoded. */
 export const historyEvent = v.object({
   sequence: whole,
   kind: v.string(),
@@ -15,7 +15,7 @@ export const historyEvent = v.object({
   version: whole,
   name: text,
   orchestrationVersion: text,
-  /** The sequence of the request that this is the outcome of. */
+  /** The sequence of the request whose outcome this event is. */
   scheduled: number,
   node: text,
   id: text,
@@ -40,7 +40,7 @@ export const historyEvent = v.object({
   value: v.exactOptional(value),
   status: v.exactOptional(v.nullable(value)),
   keyValues: v.exactOptional(v.array(v.object({ key: v.string(), at: timestamp }))),
-  /** Texts by name; null takes one away. */
+  /** Strings by name; null removes an attribute. */
   attributes: v.exactOptional(v.pipe(v.unknown(), v.metadata({ type: "object" }))),
   metadata: v.exactOptional(v.unknown()),
   failure: v.exactOptional(failure),
@@ -61,18 +61,18 @@ export const historyEvent = v.object({
 export const historyPage = v.object({
   execution: whole,
   events: v.array(historyEvent),
-  /** Give it as `after` for the next page; absent: there is no more for now. */
+  /** Pass it as `after` to get the next page. Absent: this is the last page for now. */
   next: number,
 });
 
 export const SPAN_OUTCOMES = ["open", "completed", "failed", "cancelled"] as const;
 
-/** Something that took time: from its request to its outcome. */
+/** A call that takes time, from its request to its outcome. */
 export const span = v.object({
   sequence: whole,
   kind: v.picklist(["activity", "step", "timer", "event", "child"]),
   name: text,
-  /** Of a child. */
+  /** The id of a child. */
   id: text,
   node: text,
   from: timestamp,
@@ -81,13 +81,13 @@ export const span = v.object({
   due: v.exactOptional(timestamp),
   outcome: v.picklist(SPAN_OUTCOMES),
   attempts: number,
-  /** Attempts of a step that failed and were followed by another. */
+  /** Failed attempts of a step that were retried. */
   retries: v.exactOptional(v.array(v.object({ at: timestamp, message: v.string() }))),
   message: text,
   endedBy: number,
 });
 
-/** Something that happened at a moment. */
+/** An event at one point in time. */
 export const mark = v.object({
   sequence: whole,
   kind: v.string(),
@@ -97,10 +97,10 @@ export const mark = v.object({
 
 export const timeline = v.object({
   execution: whole,
-  /** Events that it was worked out from. */
+  /** How many events the timeline was computed from. */
   events: whole,
   spans: v.array(span),
   marks: v.array(mark),
-  /** Give it as `after` for the rest; absent: there is no more for now. */
+  /** Pass it as `after` to get the rest. Absent: this is the last page for now. */
   next: number,
 });

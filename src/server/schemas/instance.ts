@@ -1,25 +1,25 @@
-// An instance, as `describe` and lists tell it.
+// Instances: the full form of `describe`, and the summary of lists.
 
 import * as v from "valibot";
 import { attributes, status, timestamp, value, whole } from "./common.ts";
 import { briefEnding, ending } from "./failure.ts";
 import type { TreeShape } from "./shapes.ts";
 
-const place = { sequence: whole, node: v.exactOptional(v.string()) };
+const position = { sequence: whole, node: v.exactOptional(v.string()) };
 
 export const waiting = v.variant("kind", [
-  v.object({ kind: v.literal("timer"), ...place, due: timestamp }),
+  v.object({ kind: v.literal("timer"), ...position, due: timestamp }),
   v.object({
     kind: v.literal("event"),
-    ...place,
+    ...position,
     name: v.string(),
     details: v.exactOptional(value),
-    /** Only code sends it. */
+    /** Library code sends this event; users do not. */
     internal: v.exactOptional(v.literal(true)),
   }),
   v.object({
     kind: v.literal("activity"),
-    ...place,
+    ...position,
     name: v.string(),
     attempt: whole,
     lastError: v.exactOptional(v.string()),
@@ -30,13 +30,13 @@ export const waiting = v.variant("kind", [
   }),
   v.object({
     kind: v.literal("step"),
-    ...place,
+    ...position,
     name: v.string(),
     attempt: whole,
     lastError: v.exactOptional(v.string()),
     availableAt: v.exactOptional(timestamp),
   }),
-  v.object({ kind: v.literal("child"), ...place, name: v.string(), id: v.string() }),
+  v.object({ kind: v.literal("child"), ...position, name: v.string(), id: v.string() }),
 ]);
 
 const sketch = v.nullable(
@@ -45,7 +45,7 @@ const sketch = v.nullable(
     name: v.exactOptional(v.string()),
     id: v.exactOptional(v.string()),
     scheduled: v.exactOptional(whole),
-    /** Codec text, cut. */
+    /** The start of the encoded input. */
     input: v.exactOptional(v.string()),
     since: v.exactOptional(v.string()),
     session: v.exactOptional(v.string()),
@@ -84,7 +84,7 @@ const common = {
     v.object({
       reason: v.string(),
       by: v.exactOptional(v.string()),
-      /** Not in lists. */
+      /** Absent in lists. */
       at: v.exactOptional(timestamp),
     }),
   ),
@@ -101,11 +101,13 @@ export const instance = v.object({
   unclaimed: v.exactOptional(v.string()),
 });
 
-/** Without the output; long values are cut and errors shortened, so that a page of 1,000 stays small. */
+/**
+ * An instance in a list: no output, long values cut, errors shortened, so that a page of 1,000 stays small.
+ */
 export const summary = v.object({
   ...common,
   error: v.exactOptional(briefEnding),
-  /** Attributes over 16 KiB are left out, and their size in bytes is here. */
+  /** The size of the attributes in bytes, if they were omitted because they exceed 16 KiB. */
   attributesLeftOut: v.exactOptional(whole),
 });
 
@@ -128,7 +130,7 @@ export const execution = v.object({
   completedAt: v.exactOptional(timestamp),
 });
 
-/** Calls of one name that an execution completed; a restart runs them again. */
+/** The completed calls of one name in an execution. A restart runs them again. */
 export const completedWork = v.object({
   kind: v.picklist(["activity", "step", "child"]),
   name: v.string(),
@@ -148,13 +150,13 @@ export const statistics = v.object({
   keyBytes: whole,
 });
 
-/** What a start or a fork has made. */
+/** The answer of a start or a fork: the new instance. */
 export const started = v.object({ id: v.string() });
 
-/** Where something changed; `all`: look at everything. */
+/** The ids of changed instances. `all`: any instance may have changed. */
 export const change = v.object({ ids: v.array(v.string()), all: v.boolean() });
 
-/** An instance's outcome, as far as it has one. */
+/** The outcome of an instance, if it has ended. */
 export const outcome = v.variant("ended", [
   v.object({ ended: v.literal(false), reason: v.exactOptional(v.string()) }),
   v.object({
@@ -164,10 +166,10 @@ export const outcome = v.variant("ended", [
   }),
 ]);
 
-/** One key of an instance, as far as it is there. */
+/** One key-value of an instance, if it exists. */
 export const keyValue = v.object({
   found: v.boolean(),
   value: v.exactOptional(value),
-  /** Why it is not there yet. */
+  /** Why the key does not exist yet. */
   reason: v.exactOptional(v.string()),
 });

@@ -1,4 +1,4 @@
-// A node of a flow, as far as it has come.
+// The state of a node of a flow.
 
 import * as v from "valibot";
 import { timestamp, value, whole } from "./common.ts";

@@ -1,4 +1,4 @@
-// A problem, as it travels.
+// A problem document (RFC 9457).
 
 import * as v from "valibot";
 

@@ -1,4 +1,4 @@
-// Shapes that contain themselves: what a schema cannot infer, it is told.
+// Types of recursive schemas. TypeScript cannot infer the type of a schema that contains itself.
 
 /** An error, with its causes. */
 export interface FailureShape {
@@ -10,17 +10,17 @@ export interface FailureShape {
   code?: string;
   type?: string;
   stack?: string;
-  /** Own properties of the error. */
+  /** The own properties of the error. */
   data?: unknown;
-  /** What was thrown, if that was no Error. */
+  /** The thrown value, if the code threw something that is not an Error. */
   thrown?: unknown;
   cause?: CauseShape;
   errors?: CauseShape[];
 }
-/** A cause that is no Error is a value. */
+/** A cause: an error, or any other value. */
 export type CauseShape = FailureShape | { value?: unknown };
 
-/** An instance with its children. */
+/** An instance with its descendants. */
 export interface TreeShape {
   id: string;
   status: string;

@@ -1,4 +1,4 @@
-// The store as a whole: figures, queues, runtimes, and the overview that a dashboard opens with.
+// The whole store: metrics, queues, runtimes, and the overview for the dashboard's first page.
 
 import * as v from "valibot";
 import { timestamp, whole } from "./common.ts";
@@ -23,7 +23,7 @@ export const unclaimed = v.variant("kind", [
 ]);
 
 export const metrics = v.object({
-  /** Paused and blocked ones are counted under their status as well. */
+  /** Paused and blocked instances are counted under their status too. */
   instances: byStatus,
   paused: whole,
   blocked: whole,
@@ -57,7 +57,7 @@ export const runtime = v.object({
   nodeId: v.string(),
   hostname: v.string(),
   pid: v.exactOptional(whole),
-  /** Whether it gave a sign of life within the last 30 seconds. */
+  /** Whether its last heartbeat is less than 30 seconds old. */
   alive: v.boolean(),
   registered: v.exactOptional(
     v.object({
@@ -73,13 +73,13 @@ export const runtime = v.object({
   note: v.exactOptional(v.string()),
 });
 
-/** The store at one moment, and what happened since the sample before. */
+/** The state of the store at one time, and rates since the previous sample. */
 export const sample = v.object({
   at: timestamp,
-  /** Instances a second, events a second. */
+  /** Rates per second. */
   startedRate: v.number(),
   completedRate: v.number(),
-  /** Failed, cancelled and terminated ones. */
+  /** Failed, cancelled and terminated instances. */
   endedOtherwiseRate: v.number(),
   eventRate: v.number(),
   running: whole,
@@ -87,9 +87,9 @@ export const sample = v.object({
   runningTasks: whole,
   dueMessages: whole,
   blocked: whole,
-  /** How long the oldest task that waits has waited. */
+  /** The age of the oldest waiting task. */
   oldestTaskMs: whole,
-  /** From creation to end, of instances that ended since the sample before; absent: none did. */
+  /** Time from creation to end of instances that ended since the previous sample. Absent: none ended. */
   latency: v.exactOptional(v.object({ p50Ms: whole, p95Ms: whole, count: whole })),
 });
 
@@ -102,14 +102,14 @@ export const troubles = v.object({
       version: v.exactOptional(v.string()),
       /** The code of the block, or the name of the error. */
       cause: v.string(),
-      /** Of the newest instance. */
+      /** The message of the newest instance. */
       message: v.string(),
       count: whole,
       newestId: v.string(),
       newestAt: timestamp,
     }),
   ),
-  /** How many instances the groups were made of: the newest ones. `metrics` counts all. */
+  /** How many of the newest instances were grouped. `metrics` counts all of them. */
   looked: v.object({ blocked: whole, failed: whole }),
 });
 
@@ -119,7 +119,7 @@ export const overview = v.object({
   readOnly: v.boolean(),
   metrics,
   queues: v.array(queue),
-  /** Kinds of tasks in all; `queues` holds the fullest of them. */
+  /** The number of queues. `queues` contains the largest of them. */
   queueKinds: whole,
   runtimes: v.array(runtime),
   troubles,

@@ -1,14 +1,15 @@
-// Failures on their way out and, in a client, back in.
+// Converts failures to JSON and, in the HTTP client, back.
 
-import { defaultCodec, type Codec } from "../../core/codec.ts";
-import { toFailure, type Failure } from "../../core/failure.ts";
-import { isEncodedValue, type EncodedValue } from "../../core/failure-record.ts";
-import { readableFailure } from "../../core/failure-seal.ts";
-import type { OrchestrationError } from "../../core/outcome-errors.ts";
+import { defaultCodec, type Codec } from "../../core/values/codec.ts";
+import { toFailure, type Failure } from "../../core/errors/failure.ts";
+import { isEncodedValue, type EncodedValue } from "../../core/errors/failure-record.ts";
+import { readableFailure } from "../../core/errors/failure-seal.ts";
+import type { OrchestrationError } from "../../core/errors/outcome-errors.ts";
 import type * as v from "valibot";
+import { defined } from "../../core/values/defined.ts";
 import type { briefEnding, ending } from "../schemas/failure.ts";
 import type { CauseShape, FailureShape } from "../schemas/shapes.ts";
-import { payloadToHttp } from "../values.ts";
+import { payloadToHttp } from "../views/values.ts";
 
 export function failureToHttp(stored: Failure, codec: Codec): FailureShape {
   const failure = readableFailure(stored, codec);
@@ -18,21 +19,23 @@ export function failureToHttp(stored: Failure, codec: Codec): FailureShape {
     message: failure.message,
     category: failure.category,
     retryable: failure.retryable,
-    ...(kind === undefined ? {} : { kind }),
-    ...(code === undefined ? {} : { code }),
-    ...(type === undefined ? {} : { type }),
-    ...(stack === undefined ? {} : { stack }),
-    ...(data === undefined ? {} : { data: payloadToHttp(data, codec) }),
-    ...(thrown === undefined ? {} : { thrown: payloadToHttp(thrown, codec) }),
-    ...(cause === undefined ? {} : { cause: causeToHttp(cause, codec) }),
-    ...(errors === undefined ? {} : { errors: errors.map((one) => causeToHttp(one, codec)) }),
+    ...defined({
+      kind,
+      code,
+      type,
+      stack,
+      data: data === undefined ? undefined : payloadToHttp(data, codec),
+      thrown: thrown === undefined ? undefined : payloadToHttp(thrown, codec),
+      cause: cause && causeToHttp(cause, codec),
+      errors: errors?.map((one) => causeToHttp(one, codec)),
+    }),
   };
 }
 
 function causeToHttp(cause: Failure | EncodedValue, codec: Codec): CauseShape {
   if (!isEncodedValue(cause)) return failureToHttp(cause, codec);
   const value = payloadToHttp(cause.encoded, codec);
-  return value === undefined ? {} : { value };
+  return defined({ value });
 }
 
 export function endingToHttp(error: OrchestrationError, codec: Codec): v.InferInput<typeof ending> {
@@ -58,7 +61,7 @@ export function briefEndingToHttp(error: OrchestrationError): v.InferInput<typeo
   return { kind: error.kind, name: error.failure.name, message: cut(error.failure.message) };
 }
 
-/** As the core knows it, so that a client restores the very errors. */
+/** Converts a failure from JSON to the library's form, so that the client restores the same error classes. */
 export function failureFromHttp(shape: FailureShape): Failure {
   const { data, thrown, cause, errors, category, kind, ...rest } = shape;
   return {
@@ -67,8 +70,7 @@ export function failureFromHttp(shape: FailureShape): Failure {
     ...(isKind(kind) ? { kind } : {}),
     ...(data === undefined ? {} : { data: defaultCodec.encode(data) }),
     ...("thrown" in shape ? { thrown: defaultCodec.encode(thrown) } : {}),
-    ...(cause === undefined ? {} : { cause: causeFromHttp(cause) }),
-    ...(errors === undefined ? {} : { errors: errors.map(causeFromHttp) }),
+    ...defined({ cause: cause && causeFromHttp(cause), errors: errors?.map(causeFromHttp) }),
   };
 }
 

@@ -1,6 +1,7 @@
-// Filters on their way in: as a query, and as a body.
+// Converts filters of the HTTP client to a query string and to a body.
 
 import type { ListFilter } from "../../client/list-filter.ts";
+import { defined } from "../../core/values/defined.ts";
 
 export function filterQueryText(filter: ListFilter): readonly (readonly [string, string])[] {
   const { status, parent, ids, attributes, blocked, ...rest } = filter;
@@ -18,7 +19,9 @@ export function filterQueryText(filter: ListFilter): readonly (readonly [string,
   ];
 }
 
-/** An empty list matches nothing (AD1), which a query has no way to say. */
+/**
+ * Whether the filter has an empty list, which matches nothing (admin.1). A query string cannot express that.
+ */
 export function findsNothing({ status, ids }: ListFilter): boolean {
   return status?.length === 0 || ids?.length === 0;
 }
@@ -26,8 +29,8 @@ export function findsNothing({ status, ids }: ListFilter): boolean {
 export function filterBody(filter: ListFilter): object {
   const { status, ...rest } = filter;
   const list = typeof status === "string" ? [status] : status;
-  // JSON writes a date as its ISO text, which is what the server reads.
-  return { ...rest, ...(list === undefined ? {} : { status: list }) };
+  // JSON.stringify writes a Date as ISO text, which the server accepts.
+  return { ...rest, ...defined({ status: list }) };
 }
 
 function textOf(value: string | Date): string {

@@ -1,12 +1,12 @@
-// History events on their way out: payloads decoded, times as texts.
-//   WH1. The seed stays inside: whoever knows it can tell the ids and numbers that the code will draw.
-//   WH2. Payloads are cut at a length of the reader's choice; the event alone (`/history/{sequence}`) has all of it.
+// Converts history events to JSON, with decoded payloads and ISO times.
+//   - The seed is omitted: a reader who knows it could predict the random ids and numbers of the code.
+//   - Payloads are cut to a length that the reader chooses. `/history/{sequence}` returns complete payloads.
 
 import type * as v from "valibot";
-import type { Codec } from "../../core/codec.ts";
-import type { HistoryEvent } from "../../core/history-events.ts";
+import type { Codec } from "../../core/values/codec.ts";
+import type { HistoryEvent } from "../../core/history/events.ts";
 import type { historyEvent } from "../schemas/history.ts";
-import { payloadToHttp, type WriteOptions } from "../values.ts";
+import { payloadToHttp, type WriteOptions } from "../views/values.ts";
 import { failureToHttp } from "./failure.ts";
 import { member } from "./instance.ts";
 
@@ -47,7 +47,7 @@ export function eventToHttp(
   };
 }
 
-/** What is not a payload. */
+/** The members that are not payloads. */
 function plainMembers(event: HistoryEvent): Partial<EventShape> {
   return {
     ...("name" in event ? { name: event.name } : {}),
@@ -84,11 +84,11 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
   };
 }
 
-/** A time that no Date can hold, in a damaged history, is shown as the farthest one. */
+/** ISO text of a time. A damaged history can contain a time outside the range of Date; it is clamped. */
 export function timeText(ms: number): string {
   const time = Math.min(Math.max(ms, -DATE_MAX), DATE_MAX);
   return new Date(Number.isNaN(time) ? 0 : time).toISOString();
 }
 
-/** 9999-12-31, the last that a plain ISO text holds. */
+/** 9999-12-31T23:59:59.999Z, the last time with a four-digit year. */
 const DATE_MAX = 253_402_300_799_999;

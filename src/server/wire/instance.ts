@@ -1,16 +1,21 @@
-// Instances on their way out.
+// Converts instances to JSON.
 
 import type * as v from "valibot";
-import type { InstanceInfo, InstanceSummary, WaitingFor } from "../../client/instance-info.ts";
-import type { InstanceTree } from "../../client/tree.ts";
-import type { UnreadPage } from "../../client/unread.ts";
-import type { Codec } from "../../core/codec.ts";
+import type {
+  InstanceInfo,
+  InstanceSummary,
+  WaitingFor,
+} from "../../client/inspect/instance-info.ts";
+import type { InstanceTree } from "../../client/inspect/tree.ts";
+import type { UnreadPage } from "../../client/inspect/unread.ts";
+import type { Codec } from "../../core/values/codec.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { instance, summary, unreadPage, waiting } from "../schemas/instance.ts";
 import type { TreeShape } from "../schemas/shapes.ts";
-import { cutValue, toHttp, type WriteOptions } from "../values.ts";
+import { cutValue, toHttp, type WriteOptions } from "../views/values.ts";
 import { briefEndingToHttp, endingToHttp } from "./failure.ts";
 
-/** Of a value in a list. */
+/** The longest value in a list, in characters. */
 const LISTED_CHARS_MAX = 4_096;
 
 export type InstanceShape = v.InferInput<typeof instance>;
@@ -19,10 +24,12 @@ export type SummaryShape = v.InferInput<typeof summary>;
 export function instanceToHttp(info: InstanceInfo, codec: Codec): InstanceShape {
   return {
     ...commonToHttp(info, {}),
-    ...member("output", toHttp(info.output)),
-    ...(info.error === undefined ? {} : { error: endingToHttp(info.error, codec) }),
+    ...defined({
+      output: toHttp(info.output),
+      error: info.error && endingToHttp(info.error, codec),
+    }),
     waitingFor: info.waitingFor.map(waitingToHttp),
-    ...(info.unclaimed === undefined ? {} : { unclaimed: info.unclaimed }),
+    ...defined({ unclaimed: info.unclaimed }),
   };
 }
 
@@ -34,14 +41,14 @@ export function summaryToHttp(info: InstanceSummary): SummaryShape {
     ...(statusBytes === undefined ? {} : { customStatus: cutValue(statusBytes) }),
     ...(error === undefined ? {} : { error: briefEndingToHttp(error) }),
     ...(errorBytes === undefined ? {} : { error: longEnding(info.status, errorBytes) }),
-    ...(attributesBytes === undefined ? {} : { attributesLeftOut: attributesBytes }),
+    ...defined({ attributesLeftOut: attributesBytes }),
   };
 }
 
-/** Stands for an error that a list does not read. */
+/** Replaces an error that is too long for a list. */
 function longEnding(status: string, bytes: number): NonNullable<SummaryShape["error"]> {
   const kind = status === "cancelled" || status === "terminated" ? status : "failed";
-  const message = `The error has ${bytes} bytes, too many for a list; read the instance to see it.`;
+  const message = `The error has ${bytes} bytes and is not shown in lists; read the instance to see it.`;
   return { kind, name: "Error", message };
 }
 
@@ -50,25 +57,25 @@ function commonToHttp(
   options: WriteOptions,
 ): Omit<InstanceShape, "error" | "output" | "waitingFor" | "unclaimed"> {
   const { version, unreadable, blocked, parent, paused, cancelled, completedAt } = info;
-  return {
+  return defined({
     id: info.id,
     name: info.name,
-    ...(version === undefined ? {} : { version }),
+    version,
     status: info.status,
     execution: info.execution,
-    ...member("customStatus", toHttp(info.customStatus, options)),
+    customStatus: toHttp(info.customStatus, options),
     customStatusVersion: info.customStatusVersion,
-    ...(unreadable === undefined ? {} : { unreadable }),
-    ...(blocked === undefined ? {} : { blocked: blockToHttp(blocked) }),
-    ...(parent === undefined ? {} : { parent }),
+    unreadable,
+    blocked: blocked && blockToHttp(blocked),
+    parent,
     attributes: info.attributes,
     priority: info.priority,
-    ...(paused === undefined ? {} : { paused: { ...paused, at: paused.at.toISOString() } }),
-    ...(cancelled === undefined ? {} : { cancelled: cancelToHttp(cancelled) }),
+    paused: paused && { ...paused, at: paused.at.toISOString() },
+    cancelled: cancelled && cancelToHttp(cancelled),
     createdAt: info.createdAt.toISOString(),
     updatedAt: info.updatedAt.toISOString(),
-    ...(completedAt === undefined ? {} : { completedAt: completedAt.toISOString() }),
-  };
+    completedAt: completedAt?.toISOString(),
+  });
 }
 
 function cancelToHttp({
@@ -111,16 +118,12 @@ function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {
       const { progress, availableAt, ...rest } = wait;
       return {
         ...rest,
-        ...(availableAt === undefined ? {} : { availableAt: availableAt.toISOString() }),
-        ...member("progress", toHttp(progress)),
+        ...defined({ availableAt: availableAt?.toISOString(), progress: toHttp(progress) }),
       };
     }
     case "step": {
       const { availableAt, ...rest } = wait;
-      return {
-        ...rest,
-        ...(availableAt === undefined ? {} : { availableAt: availableAt.toISOString() }),
-      };
+      return { ...rest, ...defined({ availableAt: availableAt?.toISOString() }) };
     }
     case "child":
       return wait;
@@ -134,15 +137,15 @@ export function treeToHttp(tree: InstanceTree): TreeShape {
 export function unreadToHttp({ items, cursor }: UnreadPage): v.InferInput<typeof unreadPage> {
   return {
     items: items.map(({ name, data }) => ({ name, ...member("data", toHttp(data)) })),
-    ...(cursor === undefined ? {} : { cursor }),
+    ...defined({ cursor }),
   };
 }
 
-/** A member that is absent when there is nothing to show (VA1). */
+/** An object with one member, or without it if the value is undefined (values.1). */
 export function member<Name extends string>(
   name: Name,
   value: unknown,
 ): { [Key in Name]?: unknown } {
-  // A computed key of a type parameter widens to string; the one member has that very name.
+  // TypeScript widens a computed key of type Name to string. The only member has this name.
   return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: unknown };
 }

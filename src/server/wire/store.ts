@@ -1,12 +1,13 @@
-// Figures, queues and runtimes on their way out.
+// Converts metrics, queues and runtimes to JSON.
 
 import type * as v from "valibot";
 import type { RuntimeInfo } from "../../client/admin.ts";
-import type { Metrics, QueueInfo } from "../../client/unclaimed.ts";
+import type { Metrics, QueueInfo } from "../../client/inspect/unclaimed.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { metrics, queue, runtime } from "../schemas/store.ts";
 import { timeText } from "./history.ts";
 
-/** The longest stale time that a runtime has by default: whoever was silent for longer is not there. */
+/** The longest default `staleMs` of a runtime. A runtime without a heartbeat for longer counts as dead. */
 const ALIVE_MS = 30_000;
 
 export function metricsToHttp(found: Metrics): v.InferInput<typeof metrics> {
@@ -18,7 +19,7 @@ export function metricsToHttp(found: Metrics): v.InferInput<typeof metrics> {
       const since = work.since.toISOString();
       if (work.kind === "activity") return { ...work, since, tags: [...work.tags] };
       const { version, ...others } = work;
-      return { ...others, since, ...(version === undefined ? {} : { version }) };
+      return { ...others, since, ...defined({ version }) };
     }),
   };
 }
@@ -36,12 +37,11 @@ export function runtimeToHttp(found: RuntimeInfo, now: number): v.InferInput<typ
   const { pid, registered, note, startedAt, lastBeatAt, ...rest } = found;
   return {
     ...rest,
-    ...(pid === undefined ? {} : { pid }),
+    ...defined({ pid }),
     alive: now - lastBeatAt.getTime() < ALIVE_MS,
-    ...(registered === undefined ? {} : { registered: registeredToHttp(registered) }),
     startedAt: startedAt.toISOString(),
     lastBeatAt: lastBeatAt.toISOString(),
-    ...(note === undefined ? {} : { note }),
+    ...defined({ note, registered: registered && registeredToHttp(registered) }),
   };
 }
 

@@ -1,9 +1,9 @@
--- The tables of architecture §5, as far as the contract needs them. Applied once, by migrations.ts.
---   M1. Columns that a turn writes come first and are small; texts that are written once come last.
---   M2. Every index says which query it serves. None of them holds a column that a plain turn changes.
+-- Initial schema: the tables of the store. migrations.ts applies this file once.
+--   - Columns that a turn writes come first and are small; texts that are written once come last.
+--   - Each index has a comment that names its query. No index contains a column that a plain turn changes.
 
 CREATE TABLE instances (
-  key              INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again (N1)
+  key              INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused (provider.instances.1)
   last_event       INTEGER NOT NULL,
   last_commit      INTEGER,
   updated_at       INTEGER NOT NULL,
@@ -13,10 +13,10 @@ CREATE TABLE instances (
   lease_token      INTEGER,
   lease_until      INTEGER,
   lease_owner      TEXT,
-  status_version   INTEGER NOT NULL, -- of the custom status (ST2)
+  status_version   INTEGER NOT NULL, -- of the custom status (provider.state.2)
   copied_until     INTEGER NOT NULL, -- the last event that a fork copied; 0: none
-  past_executions  INTEGER NOT NULL, -- ended ones that are still stored
-  past_events      INTEGER NOT NULL, -- theirs
+  past_executions  INTEGER NOT NULL, -- earlier executions that are still stored
+  past_events      INTEGER NOT NULL, -- events of those executions
   status           TEXT NOT NULL,
   priority         REAL NOT NULL,
   created_at       INTEGER NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE instances (
   run_id           TEXT NOT NULL,
   name             TEXT NOT NULL,
   version          TEXT,
-  replay_version   INTEGER, -- which rules of replay wrote the history; NULL: there is none yet
+  replay_version   INTEGER, -- the version of the replay rules that wrote the history; NULL: no history yet
   parent_id        TEXT,
   parent_run_id    TEXT,
   parent_execution INTEGER,
@@ -33,7 +33,7 @@ CREATE TABLE instances (
   on_parent_close  TEXT NOT NULL,
   paused           TEXT,
   blocked          TEXT,
-  blocked_by       TEXT, -- JSON array of runtime ids
+  blocked_by       TEXT, -- JSON array of runtime ids, and of code entries for quarantines
   cancel_requested TEXT,
   attributes       TEXT NOT NULL,
   custom_status    TEXT,
@@ -41,16 +41,17 @@ CREATE TABLE instances (
   error            TEXT
 ) STRICT;
 
--- What a runtime holds, when it dies or leaves.
+-- The instances that a runtime holds, when it is declared dead or deregisters.
 CREATE INDEX instances_owner ON instances (lease_owner) WHERE lease_owner IS NOT NULL;
--- Leases that ended by themselves over open steps, of which no message tells.
+-- Expired leases of instances with open steps: no message makes such an instance due.
 CREATE INDEX instances_steps ON instances (lease_until)
   WHERE steps_open = 1 AND lease_until IS NOT NULL;
--- Lists, in order of creation. What they filter by most is in it, so that a list of the few that failed among
--- 100,000 reads 50 rows of the table and not all of them. No column of it changes between a first turn and a last.
+-- Lists in the order of creation. The index contains the usual filter columns, so a list of 50 failed
+-- instances among 100,000 reads 50 rows of the table. None of its columns changes between the first turn and
+-- the last.
 CREATE INDEX instances_created ON instances
   (created_at, key, status, paused, blocked, name, id);
--- Children: of one parent; when it is ended from outside, or deleted.
+-- The children of one parent, when the parent is cancelled, terminated or deleted.
 CREATE INDEX instances_parent ON instances (parent_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE history (
@@ -74,9 +75,9 @@ CREATE TABLE inbox (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   instance   INTEGER NOT NULL,
   visible_at INTEGER NOT NULL,
-  priority   REAL NOT NULL,    -- its instance's
-  target     TEXT NOT NULL,    -- its instance's: what a runtime registers that can take it
-  parked     INTEGER NOT NULL, -- 1: unread when its instance ended; makes nobody due
+  priority   REAL NOT NULL,    -- of the instance
+  target     TEXT NOT NULL,    -- of the instance: what a runtime must register to lease it
+  parked     INTEGER NOT NULL, -- 1: does not make its instance due (read/inbox.ts)
   execution  INTEGER,
   sequence   INTEGER,
   kind       TEXT NOT NULL,
@@ -85,15 +86,15 @@ CREATE TABLE inbox (
   data       TEXT NOT NULL
 ) STRICT;
 
--- One instance's due messages, in order; and all that it has.
+-- The due messages of one instance, in order; and all its messages.
 CREATE INDEX inbox_instance ON inbox (instance, visible_at);
--- Who is due. Within one target and one priority, the order of semantics 16 is the order of visible_at.
+-- Due instances. Within one target and one priority, the order of semantics 16 is the order of visible_at.
 CREATE INDEX inbox_due ON inbox (target, priority, visible_at, instance) WHERE parked = 0;
--- The event sent last.
+-- The last event sent to an instance.
 CREATE INDEX inbox_events ON inbox (instance) WHERE kind = 'event';
--- B3, kind by kind: a sender's request id must not keep out a message of the engine's.
+-- messages.3, per kind: a sender's request id must not block a message of the engine.
 CREATE UNIQUE INDEX inbox_key ON inbox (instance, kind, key) WHERE key IS NOT NULL;
--- Timers that are taken back.
+-- Timers to withdraw.
 CREATE INDEX inbox_timer ON inbox (instance, sequence)
   WHERE key IS NULL AND sequence IS NOT NULL;
 
@@ -111,26 +112,26 @@ CREATE TABLE tasks (
   suspect      INTEGER NOT NULL,
   name         TEXT NOT NULL,
   session      TEXT,
-  tags         TEXT NOT NULL, -- sorted JSON array; empty: none
+  tags         TEXT NOT NULL, -- sorted JSON array; empty: no tags
   options      TEXT, -- JSON object
   last_failure TEXT,
-  avoid        TEXT, -- the runtime that failed with it last
-  heartbeat    TEXT, -- details of the last one, for the next attempt
-  progress     TEXT, -- what was told last, for watchers
+  avoid        TEXT, -- the runtime of the last failed attempt
+  heartbeat    TEXT, -- details of the last heartbeat, for the next attempt
+  progress     TEXT, -- the last reported progress, for watchers
   input        TEXT NOT NULL,
   PRIMARY KEY (instance, execution, sequence)
 ) STRICT, WITHOUT ROWID;
 
--- The queue, of tasks without a session and of one session. Within one name, set of tags and priority, K2's order
--- is the order of available_at. The owner, always NULL here, is in it because SQLite would otherwise look it up in
--- the table.
+-- The queue of tasks without a session, and of one session. Within one name, set of tags and priority, the
+-- order is that of available_at. The owner, always NULL here, is in the index because SQLite would otherwise
+-- read it from the table.
 CREATE INDEX tasks_queue ON tasks (lease_owner, session, suspect, name, tags, priority, available_at)
   WHERE lease_owner IS NULL;
--- The queue of all sessions' tasks, for who may claim new ones.
+-- Tasks of all sessions, for a runtime that may claim new ones.
 CREATE INDEX tasks_sessions ON tasks
   (lease_owner, suspect, name, tags, priority, available_at, instance, execution, sequence, session)
   WHERE lease_owner IS NULL AND session IS NOT NULL;
--- Leases that ended by themselves.
+-- Expired leases.
 CREATE INDEX tasks_until ON tasks (lease_until) WHERE lease_until IS NOT NULL;
 
 CREATE TABLE sessions (
@@ -151,9 +152,9 @@ CREATE TABLE requests (
   PRIMARY KEY (instance, kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- Messages for ids that do not exist yet (semantics 18a).
+-- Early messages: events for ids that do not exist yet (semantics 18a).
 CREATE TABLE kept (
-  number     INTEGER PRIMARY KEY, -- the order in which they came
+  number     INTEGER PRIMARY KEY, -- the order in which they were sent
   id         TEXT NOT NULL,
   key        TEXT NOT NULL,       -- the sender's request id
   created_at INTEGER NOT NULL,
@@ -162,7 +163,7 @@ CREATE TABLE kept (
   UNIQUE (id, key)
 ) STRICT;
 
--- Those that are too old.
+-- Messages that are too old.
 CREATE INDEX kept_age ON kept (created_at);
 
 CREATE TABLE runtimes (

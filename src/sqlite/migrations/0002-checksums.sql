@@ -1,11 +1,12 @@
--- Checksums of rows, made and compared by checksums.ts. NULL: the row is older than they are, and is not judged.
---   M1. Behind all other columns: to add one changes no row that is there.
+-- Checksums of rows; admin/checksums.ts computes and compares them. NULL: the row is older than checksums
+-- and is not checked.
+--   - The columns come last: adding them rewrites no existing row.
 
 ALTER TABLE history ADD COLUMN checksum INTEGER;
 ALTER TABLE kv ADD COLUMN checksum INTEGER;
 ALTER TABLE inbox ADD COLUMN checksum INTEGER;
 ALTER TABLE kept ADD COLUMN checksum INTEGER;
-ALTER TABLE tasks ADD COLUMN checksum INTEGER; -- of what a task is born with
+ALTER TABLE tasks ADD COLUMN checksum INTEGER; -- covers the columns that are fixed at the insert
 ALTER TABLE tasks ADD COLUMN heartbeat_checksum INTEGER;
 ALTER TABLE tasks ADD COLUMN progress_checksum INTEGER;
 ALTER TABLE tasks ADD COLUMN failure_checksum INTEGER;

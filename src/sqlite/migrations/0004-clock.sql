@@ -1,3 +1,3 @@
--- The newest time that any process has written as "now", rounded up (clock.ts). Clock readings below it mean that
--- the machine's clock was set back. 0: nothing was written since this row exists.
+-- The latest time that any process has written as "now", rounded up (connection/clock.ts). A lower clock
+-- reading means that the machine's clock was set back. 0: nothing was written since this migration.
 INSERT INTO meta VALUES ('clock', 0);

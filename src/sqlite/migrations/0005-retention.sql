@@ -1,5 +1,6 @@
--- Retention: ended instances without a parent, by the time of their end (deletion.ts).
+-- Retention: ended instances without a parent, by the time of their end (admin/deletion.ts).
 CREATE INDEX instances_ended ON instances (status, completed_at, key)
   WHERE completed_at IS NOT NULL AND parent_id IS NULL;
--- Until when one runtime has the retention sweep to itself (sweep-claim.ts). 0: no runtime has it.
+-- Until when one runtime has claimed the retention sweep (admin/sweep-claim.ts). 0: no runtime has claimed
+-- it.
 INSERT INTO meta VALUES ('sweep_until', 0);

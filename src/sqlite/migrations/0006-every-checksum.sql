@@ -1,5 +1,6 @@
--- Rows that are older than checksums (0002) get theirs, so that from here on a row without one is damaged
--- (docs/decisions/0028). row_checksum is defined by migrations.ts. The columns are those in checksums.ts.
+-- Adds the missing checksums of rows older than 0002, so that from now on a row without a checksum counts as
+-- damaged (docs/decisions/0028). migrations.ts defines row_checksum. The columns are those in
+-- admin/checksums.ts.
 UPDATE history SET checksum = row_checksum(instance, execution, first, last, data)
   WHERE checksum IS NULL;
 UPDATE kv SET checksum = row_checksum(instance, key, value) WHERE checksum IS NULL;

@@ -1,5 +1,6 @@
--- Of the events that wait for a live instance only the oldest makes it due; the others are parked behind it (inbox.ts).
---   M1. Stores of earlier versions have all of them ready, which is slower and no less right.
+-- Waiting events: of the events that wait for a live instance only the oldest makes it due; the others are
+-- parked (read/inbox.ts).
+--   - In a store of an earlier version all waiting events are ready. That is slower but correct.
 
--- One instance's ready messages, in order, however many events are parked.
+-- The ready messages of one instance, in order, without reading its parked events.
 CREATE INDEX inbox_ready ON inbox (instance, visible_at) WHERE parked = 0;

@@ -1,4 +1,5 @@
--- Tallies: the figures of metrics.ts, one row per status, kept by triggers (docs/decisions/0026-metrics-from-tallies.md).
+-- Tallies: the figures of read/metrics.ts, one row per status, updated by triggers
+-- (docs/decisions/0026-metrics-from-tallies.md).
 -- SQLite has one writer at a time, so these rows cannot become a point of contention.
 
 CREATE TABLE tallies (

@@ -1,5 +1,5 @@
-// Cases: the suite as data, so that it can be registered with Vitest, and also be run against a provider
-// that is broken on purpose to see which case notices.
+// Contract cases as data: they can be registered with Vitest, or run one by one against a provider with a
+// deliberate bug, to see which case fails.
 
 import { describe, test } from "vitest";
 import { VirtualEnvironment } from "../virtual-environment.ts";
@@ -8,9 +8,9 @@ import { Setup } from "./setup.ts";
 
 /** One case of the contract. */
 export interface ContractCase {
-  /** A sentence about behaviour; within its subject no two are alike. */
+  /** A sentence about behavior; unique within its subject. */
   readonly title: string;
-  /** Left out where the provider cannot be brought into the state in question. */
+  /** What the case needs beyond a provider. The suite leaves the case out if `open` does not offer it. */
   readonly needs?: readonly Need[];
   run(setup: Setup): Promise<void>;
 }
@@ -21,13 +21,13 @@ export interface ContractSubject {
   readonly cases: readonly ContractCase[];
 }
 
-/** What is said about a provider besides how to open it. */
+/** Options of the contract, besides `open`. */
 export interface ContractOptions {
-  /** What `open` gives besides a provider. Cases that need more are no part of the suite. */
+  /** What `open` offers besides a provider. The suite leaves out cases that need more. */
   readonly offers?: readonly Need[];
 }
 
-/** The cases that can be run with what is offered. */
+/** The cases of a subject whose needs are offered. */
 export function casesWith(
   { cases }: ContractSubject,
   { offers = [] }: ContractOptions,
@@ -35,14 +35,17 @@ export function casesWith(
   return cases.filter(({ needs = [] }) => needs.every((need) => offers.includes(need)));
 }
 
-/** Runs one case on a store of its own. */
+/** Runs one case on a separate store. */
 export async function runCase(contractCase: ContractCase, open: OpenProvider): Promise<void> {
   const environment = new VirtualEnvironment();
   const opened = await open({ environment });
   const setup = new Setup(environment, opened);
   try {
     const missing = contractCase.needs?.filter((need) => !has(opened, need)) ?? [];
-    if (missing.length > 0) throw new Error(`what was opened offers no ${missing.join(", ")}`);
+    if (missing.length > 0)
+      throw new Error(
+        `This case needs ${missing.join(", ")}, which the opened provider does not offer.`,
+      );
     await setup.prepare();
     await contractCase.run(setup);
   } finally {
@@ -50,7 +53,7 @@ export async function runCase(contractCase: ContractCase, open: OpenProvider): P
   }
 }
 
-/** Registers a subject's cases with Vitest. */
+/** Registers the cases of a subject with Vitest. */
 export function registerCases(
   subject: ContractSubject,
   open: OpenProvider,

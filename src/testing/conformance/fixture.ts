@@ -1,6 +1,6 @@
-// Builders: commit items with every field filled in, so that a test names only what it is about.
+// Builders of commit items: every field has a default, so a test names only the fields that matter.
 
-import { composeRow } from "../../core/history-row.ts";
+import { composeRow } from "../../core/history/rows.ts";
 import type {
   CancelItem,
   ForkItem,
@@ -25,23 +25,33 @@ export const ALPHA = "runtime-alpha";
 export const BETA = "runtime-beta";
 export const GAMMA = "runtime-gamma";
 
-/** The orchestration, its version and the activity that tests use unless they name others. */
+/** The default orchestration, its version and the default activity of all cases. */
 export const ORDER = "order";
 export const VERSION = "1.0.0";
 export const CHARGE = "charge";
-/** What a runtime registers that knows ORDER. */
+/** The targets of a runtime that registers ORDER. */
 export const TARGETS: readonly string[] = [ORDER, `${ORDER}@${VERSION}`];
 
-const AT_DEFAULT = Date.UTC(2026, 0, 1);
-let drawn = 1_000;
+/** The lease of a task that is created leased. */
+export const TASK_LEASE = { owner: ALPHA, token: 77 };
+/** The result of an item whose lease token is not current. */
+export const LEASE_LOST = refused("LEASE_LOST");
 
-/** A number that no test has used: for tokens, commit ids and whatever must be unlike the rest. */
+const AT_DEFAULT = Date.UTC(2026, 0, 1);
+let lastFresh = 1_000;
+
+/** A unique number, for tokens, commit ids and other ids. */
 export function fresh(): number {
-  drawn += 1;
-  return drawn;
+  lastFresh += 1;
+  return lastFresh;
 }
 
-/** An instance in the hands of a runtime, as the runtime knows it. */
+/** The result of an item that the store did not write. */
+export function refused<Code extends string>(code: Code): { kind: "refused"; code: Code } {
+  return { kind: "refused", code };
+}
+
+/** A leased instance, as its runtime knows it. */
 export interface Held {
   readonly id: string;
   readonly runId: string;
@@ -57,18 +67,9 @@ export function heldFrom(leased: LeasedInstance): Held {
 }
 
 export function startItem(fields: Partial<StartItem> & { readonly id: string }): StartItem {
-  const runId = fields.runId ?? `run-${fresh()}`;
-  const name = fields.name ?? ORDER;
   return {
+    ...newInstance(fields),
     kind: "start",
-    runId,
-    name,
-    version: null,
-    started: startedText({ runId, name }),
-    parent: null,
-    onParentClose: "cancel",
-    priority: 3,
-    attributes: {},
     onConflict: "fail",
     requestId: null,
     terminated: failedText("terminated"),
@@ -96,12 +97,12 @@ export function newInstance(fields: Partial<NewInstance> & { readonly id: string
 }
 
 export interface TurnFields extends Partial<Omit<TurnItem, "kind" | "row">> {
-  /** Texts of the events to append; they become the row. */
+  /** Encoded events to append; they form one history row. */
   readonly events?: readonly string[];
   readonly at?: number;
 }
 
-/** A turn of an instance as its holder would commit it: under its token and after its last event. */
+/** A turn as the lease holder commits it: with its token and after its last event. */
 export function turnItem(held: Held, fields: TurnFields = {}): TurnItem {
   const { events = [], at = AT_DEFAULT, ...rest } = fields;
   const lastEvent = fields.lastEvent ?? held.lastEvent;
@@ -174,12 +175,12 @@ export function sendItem(fields: Partial<SendItem> & { readonly id: string }): S
   };
 }
 
-/** A send that waits for its receiver's start, should there be no receiver yet. */
+/** A send that the store keeps until its receiver starts, if the receiver does not exist yet. */
 export function keepItem(fields: Partial<SendItem> & { readonly id: string }): SendItem {
   return sendItem({ ...fields, ifMissing: "keep" });
 }
 
-/** An instance with a past of three events. */
+/** A fork with a copied history of three events. */
 export function forkItem(id: string, fields: Partial<ForkItem> = {}): ForkItem {
   return {
     kind: "fork",
@@ -227,7 +228,7 @@ export function sessionsOf(owner: string): SessionRequest {
   return { owner, token: fresh(), leaseMs: 60_000, newMax: 1_000, inFlight: [] };
 }
 
-export function claimOf(task: TaskAddress, token: number): TaskClaim {
+export function claimOf(task: TaskAddress, token = TASK_LEASE.token): TaskClaim {
   const { key, execution, sequence } = task;
   return { key, execution, sequence, token };
 }
@@ -271,7 +272,7 @@ export function scheduledText(name = CHARGE): string {
   return JSON.stringify({ kind: "ActivityScheduled", name, input: '{"amount":1}' });
 }
 
-/** The outcome of the activity that was scheduled by that event. */
+/** The outcome of the activity that the event `scheduled` scheduled. */
 export function outcomeText(scheduled: number, output = '"paid"'): string {
   return JSON.stringify({ kind: "ActivityCompleted", scheduled, output, attempts: 1 });
 }
@@ -280,7 +281,7 @@ export function childOutcomeText(scheduled: number, output = '"done"'): string {
   return JSON.stringify({ kind: "ChildCompleted", scheduled, output });
 }
 
-/** An event that stands for nothing in particular. */
+/** An arbitrary event. */
 export function eventText(data = '"hello"', name = "news"): string {
   return JSON.stringify({ kind: "EventReceived", name, data });
 }

@@ -1,66 +1,80 @@
-// The contract every provider keeps, as tests. A provider's own tests hold only what is its own: SQL,
-// pragmas, pools. Run it from a Vitest file: `providerContract("mine", open, { offers: ["reopen"] })`.
+// Provider contract: the behavior that every provider must have, as test cases. The tests of one provider
+// cover only its specifics: SQL, pragmas, pools. Run the contract from a Vitest file:
+// `providerContract("mine", open, { offers: ["reopen"] })`.
+//
+//   open-provider.ts  what the caller passes in: a function that opens an empty store
+//   contract-case.ts  the type of a case, and its registration with Vitest
+//   setup.ts          a fresh store with two runtimes, and the first steps of most cases
+//   fixture.ts        builders of commit items
+//   instances/        starts, turns, history, cancel, pause, children, forks
+//   messages/         inbox, events, timers, request ids, notifications
+//   tasks/            activity tasks, retries, sessions, queues
+//   leases/           leases of instances, fencing, liveness, suspects
+//   stores/           group commit, transactions, listing, deletion, concurrency, corrupted rows
+//
+//   - Every case runs on a separate store and on virtual time.
+//   - A case that needs more than `open` offers is left out.
 
 import { describe } from "vitest";
-import { bigIds } from "./big-ids.ts";
-import { blocked } from "./blocked.ts";
-import { cancel } from "./cancel.ts";
-import { children } from "./children.ts";
-import { concurrency } from "./concurrency.ts";
-import { continuing } from "./continue-as-new.ts";
+import { bigIds } from "./stores/big-ids.ts";
+import { blocked } from "./instances/blocked.ts";
+import { cancel } from "./instances/cancel.ts";
+import { children } from "./instances/children.ts";
+import { concurrency } from "./stores/concurrency.ts";
+import { continuing } from "./instances/continue-as-new.ts";
 import { registerCases, type ContractOptions, type ContractSubject } from "./contract-case.ts";
-import { corruptedRows } from "./corrupted-rows.ts";
-import { deletion } from "./deletion.ts";
-import { detached } from "./detached.ts";
-import { duplicates } from "./duplicates.ts";
-import { exactEnds } from "./exact-ends.ts";
-import { fencing } from "./fencing.ts";
-import { forks } from "./forks.ts";
-import { groupCommit } from "./group-commit.ts";
-import { history } from "./history.ts";
-import { heartbeats } from "./heartbeats.ts";
-import { hostileStrings } from "./hostile-strings.ts";
-import { inboxOrder } from "./inbox-order.ts";
-import { keptMessages } from "./kept-messages.ts";
-import { keyValueContract } from "./key-values.ts";
-import { leasesExpiry } from "./leases-expiry.ts";
-import { leasesInstances } from "./leases-instances.ts";
-import { listingFilters } from "./listing-filters.ts";
-import { listing } from "./listing.ts";
-import { liveness } from "./liveness.ts";
-import { lostAnswers } from "./lost-answers.ts";
-import { madeUpRequests } from "./made-up-requests.ts";
-import { metrics } from "./metrics.ts";
-import { multiExecution } from "./multi-execution.ts";
-import { notifications } from "./notifications.ts";
+import { corruptedRows } from "./stores/corrupted-rows.ts";
+import { deletion } from "./stores/deletion.ts";
+import { detached } from "./instances/detached.ts";
+import { duplicates } from "./messages/duplicates.ts";
+import { fencing } from "./leases/fencing.ts";
+import { forks } from "./instances/forks.ts";
+import { groupCommit } from "./stores/group-commit.ts";
+import { history } from "./instances/history.ts";
+import { heartbeats } from "./tasks/heartbeats.ts";
+import { hostileStrings } from "./stores/hostile-strings.ts";
+import { inboxOrder } from "./messages/inbox-order.ts";
+import { earlyMessages } from "./messages/early-messages.ts";
+import { keyValueContract } from "./instances/key-values.ts";
+import { leasesExpiry } from "./leases/leases-expiry.ts";
+import { leasesInstances } from "./leases/leases-instances.ts";
+import { listingFilters } from "./stores/listing-filters.ts";
+import { listing } from "./stores/listing.ts";
+import { liveness } from "./leases/liveness.ts";
+import { lostAnswers } from "./stores/lost-answers.ts";
+import { generatedRequestIds } from "./messages/generated-request-ids.ts";
+import { metrics } from "./stores/metrics.ts";
+import { multiExecution } from "./instances/multi-execution.ts";
+import { notifications } from "./messages/notifications.ts";
 import type { OpenProvider } from "./open-provider.ts";
-import { pausing } from "./pause.ts";
-import { peeking } from "./peek.ts";
-import { pruning } from "./pruning.ts";
-import { queues } from "./queues.ts";
-import { requests } from "./requests.ts";
-import { conflicts } from "./restart-and-conflicts.ts";
-import { sends } from "./sends.ts";
-import { sessionLeases } from "./session-leases.ts";
-import { sessions } from "./sessions.ts";
-import { settling } from "./settle.ts";
-import { startWithEvents } from "./start-with-events.ts";
-import { starting } from "./starting.ts";
-import { visibleState } from "./state.ts";
-import { stepOutcomes } from "./step-outcomes.ts";
-import { quarantine, suspicion } from "./suspicion.ts";
-import { sweeps } from "./sweeps.ts";
-import { taskRetry } from "./task-retry.ts";
-import { taskSuspects } from "./task-suspects.ts";
-import { taskTags } from "./task-tags.ts";
-import { tasks } from "./tasks.ts";
-import { sharedTransactions } from "./transactions.ts";
-import { terminate } from "./terminate.ts";
-import { timers } from "./timers.ts";
-import { turnAtomicity } from "./turn-atomicity.ts";
-import { unblock } from "./unblock.ts";
-import { waitingEvents } from "./waiting-events.ts";
-import { waiting } from "./waiting.ts";
+import { pausing } from "./instances/pause.ts";
+import { peeking } from "./tasks/peek.ts";
+import { pruning } from "./stores/pruning.ts";
+import { queues } from "./tasks/queues.ts";
+import { requests } from "./messages/requests.ts";
+import { conflicts } from "./instances/restart-and-conflicts.ts";
+import { sends } from "./messages/sends.ts";
+import { sessionLeases } from "./tasks/session-leases.ts";
+import { sessions } from "./tasks/sessions.ts";
+import { settling } from "./stores/settle.ts";
+import { firstTurns } from "./instances/first-turns.ts";
+import { startWithEvents } from "./instances/start-with-events.ts";
+import { starting } from "./instances/starting.ts";
+import { visibleState } from "./instances/state.ts";
+import { stepOutcomes } from "./instances/step-outcomes.ts";
+import { quarantine, suspicion } from "./leases/suspicion.ts";
+import { sweeps } from "./stores/sweeps.ts";
+import { taskRetry } from "./tasks/task-retry.ts";
+import { taskSuspects } from "./tasks/task-suspects.ts";
+import { taskTags } from "./tasks/task-tags.ts";
+import { tasks } from "./tasks/tasks.ts";
+import { sharedTransactions } from "./stores/transactions.ts";
+import { terminate } from "./instances/terminate.ts";
+import { timers } from "./messages/timers.ts";
+import { turnAtomicity } from "./instances/turn-atomicity.ts";
+import { unblock } from "./instances/unblock.ts";
+import { waitingEvents } from "./messages/waiting-events.ts";
+import { waiting } from "./messages/waiting.ts";
 
 export {
   casesWith,
@@ -96,12 +110,12 @@ export const contractSubjects: readonly ContractSubject[] = [
   heartbeats,
   leasesInstances,
   leasesExpiry,
-  exactEnds,
   lostAnswers,
   liveness,
   sends,
-  keptMessages,
+  earlyMessages,
   startWithEvents,
+  firstTurns,
   cancel,
   pausing,
   stepOutcomes,
@@ -111,7 +125,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   continuing,
   conflicts,
   requests,
-  madeUpRequests,
+  generatedRequestIds,
   blocked,
   unblock,
   quarantine,
@@ -140,7 +154,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   sharedTransactions,
 ];
 
-/** Registers the whole contract with Vitest. Every case opens a store of its own. */
+/** Registers the whole contract with Vitest. Every case opens a separate store. */
 export function providerContract(
   name: string,
   open: OpenProvider,

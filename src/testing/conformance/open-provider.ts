@@ -1,37 +1,40 @@
-// What the suite asks of whoever runs it: a fresh store a test, and ways to do to it what no provider does.
+// Open provider: the function that the caller of the suite passes in. It opens a fresh store for each case
+// and optionally offers access to the store that no provider has.
 
-import type { Environment } from "../../core/environment.ts";
+import type { Environment } from "../../core/time/environment.ts";
 import type { Provider, TaskAddress } from "../../core/provider/index.ts";
 
-/** Opens a store that holds nothing, on a clock that is the environment's. */
+/** Opens an empty store that uses the clock of the environment. */
 export type OpenProvider = (options: {
   readonly environment: Environment;
 }) => Promise<OpenedProvider>;
 
-/** A fresh store, and what can be done to it. */
+/** A fresh store, with optional access for tests. */
 export interface OpenedProvider {
   readonly provider: Provider;
-  /** Another provider on the same store, as another process would open it; the suite closes it. */
+  /** Opens another provider on the same store, as another process would. The suite closes it. */
   reopen?(): Promise<Provider>;
-  /** Begins a transaction of a user's own on the store's database, for stores that share them. */
+  /**
+   * Begins a user transaction on the store's database, for stores that can write within user transactions.
+   */
   begin?(): Promise<OpenTransaction>;
-  /** Whether others may write while such a transaction is open and has written. */
+  /** Whether other connections can write while a user transaction has uncommitted writes. */
   readonly concurrentWrites?: true;
-  /** Writes to the store behind the provider's back. */
+  /** Changes stored data directly, without the provider. */
   readonly tamper?: Tampering;
   /** Closes the provider and removes the store. */
   cleanup(): Promise<void>;
 }
 
-/** A user's transaction that is under way. */
+/** An open user transaction. */
 export interface OpenTransaction {
-  /** What `writeWithin` is given. */
+  /** The transaction object for `writeWithin`. */
   readonly transaction: unknown;
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
 
-/** Ways to do to a store what no provider does. Each is optional. */
+/** Changes to stored data that no provider makes. Each is optional. */
 export interface Tampering {
   /** Replaces the text of a history row. */
   corruptHistory?(row: {
@@ -42,13 +45,13 @@ export interface Tampering {
   }): Promise<void>;
   /** Replaces the text of a message. */
   corruptMessage?(message: { readonly id: number; readonly text: string }): Promise<void>;
-  /** Replaces whatever the store keeps as encoded text of a task: its options or its tags. */
+  /** Replaces an encoded text of a task: its options or its tags. */
   corruptTask?(task: TaskAddress & { readonly text: string }): Promise<void>;
-  /** Makes the next instance key and the next message id at least `least`. */
+  /** Sets the counters so that the next instance key and the next message id are at least `least`. */
   setNextIds?(least: number): Promise<void>;
 }
 
-/** What a case may need beyond a provider. */
+/** Something that a case may need beyond a provider. */
 export type Need = "reopen" | "begin" | "concurrentWrites" | keyof Tampering;
 
 export function has(opened: OpenedProvider, need: Need): boolean {

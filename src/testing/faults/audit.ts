@@ -1,18 +1,18 @@
-// What is left in a store when everything is over: how each instance ended, and what is wrong with its history.
+// Store audit: after a test run, reads how each instance ended and checks its history.
 
-import type { Codec } from "../../core/codec.ts";
-import type { HistoryEvent } from "../../core/history-events.ts";
-import { decodeHistory } from "../../core/history-row.ts";
+import type { Codec } from "../../core/values/codec.ts";
+import type { HistoryEvent } from "../../core/history/events.ts";
+import { decodeHistory } from "../../core/history/rows.ts";
 import { isTerminalStatus, type InstanceRecord } from "../../core/provider/instances.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 
-/** What is found in a store at rest. */
+/** The findings of an audit. */
 export interface Audit {
-  /** By id: status, and visible state. */
+  /** The status and the visible state of each instance, by id. */
   readonly ends: Readonly<Record<string, unknown>>;
-  /** In sentences; none: everything is sound. */
+  /** Descriptions of the faults; empty if the store is correct. */
   readonly faults: readonly string[];
-  /** Idempotency keys of activities that have an outcome, over all executions. */
+  /** Idempotency keys of all activity calls with a recorded outcome, in all executions. */
   readonly recorded: readonly string[];
 }
 
@@ -29,7 +29,8 @@ export async function auditStore(store: Provider, codec: Codec): Promise<Audit> 
     ends[record.id] = await endOf(record, store, codec);
     if (isTerminalStatus(record.status)) {
       const left = await store.readTasks(record);
-      if (left.length > 0) faults.push(`"${record.id}" has ended and left ${left.length} tasks`);
+      if (left.length > 0)
+        faults.push(`"${record.id}" has ended but still has ${left.length} tasks`);
     }
     for (const { execution } of await store.readExecutions(record.key)) {
       const events = decodeHistory(await store.readHistory({ key: record.key, execution }));
@@ -54,18 +55,20 @@ async function endOf(record: InstanceRecord, store: Provider, codec: Codec): Pro
   };
 }
 
-/** Dense numbers, one start, one end, one outcome a call (I4, I6, I7). */
+/** Checks one history: no gaps in the sequence, one start, one outcome per call (I4, I6, I7). */
 function faultsOf(events: readonly HistoryEvent[]): string[] {
   const found: string[] = [];
   const answered = new Set<number>();
   for (const [index, event] of events.entries()) {
-    if (event.sequence !== index + 1) found.push(`event ${index + 1} is ${event.sequence}`);
+    if (event.sequence !== index + 1)
+      found.push(`event at position ${index + 1} has sequence ${event.sequence}`);
     const isStart = event.kind === "OrchestrationStarted";
-    if (isStart !== (index === 0)) found.push(`event ${event.sequence} is ${event.kind}`);
+    if (isStart !== (index === 0)) found.push(`event ${event.sequence} must not be ${event.kind}`);
     if (!("scheduled" in event) || event.kind === "StepAttemptFailed") continue;
-    if (answered.has(event.scheduled)) found.push(`${event.scheduled} has two outcomes`);
+    if (answered.has(event.scheduled)) found.push(`event ${event.scheduled} has two outcomes`);
     answered.add(event.scheduled);
-    if (event.scheduled >= event.sequence) found.push(`${event.sequence} answers what is to come`);
+    if (event.scheduled >= event.sequence)
+      found.push(`event ${event.sequence} is the outcome of a later event, ${event.scheduled}`);
   }
   return found;
 }

@@ -1,16 +1,16 @@
-// A call of the store in words, so that a failed check names the write it is about.
+// Call text: describes a call to the store in words, so that a failed check can name the write.
 
-import { decodeRow } from "../../core/history-row.ts";
-import type { CommitItem } from "../../core/provider/commit.ts";
+import { decodeRow } from "../../core/history/rows.ts";
+import type { CommitItem, TurnItem } from "../../core/provider/commit.ts";
 import type { StoreCall } from "./store-methods.ts";
 
-/** Such as `commit of turn (ActivityCompleted 4, TimerCreated 5)`. */
+/** Example: `commit of a turn (ActivityCompleted 4, TimerCreated 5)`. */
 export function textOfCall(call: StoreCall): string {
   switch (call.method) {
     case "commit":
       return `commit of ${call.args[0].map(itemText).join(" and ")}`;
     case "leaseInstances":
-      return "leaseInstances, which takes instances that are due";
+      return "leaseInstances, which leases instances that are due";
     case "leaseTasks":
       return `leaseTasks for ${call.args[0].names.join(", ")}`;
     default:
@@ -20,13 +20,12 @@ export function textOfCall(call: StoreCall): string {
 
 function itemText(item: CommitItem): string {
   switch (item.kind) {
-    case "turn": {
-      const events = item.row === null ? [] : decodeRow(item.row);
-      const list = events.map(({ kind, sequence }) => `${kind} ${sequence}`).join(", ");
-      return list === "" ? "a turn without events" : `a turn (${list})`;
+    case "turn":
+      return turnText(item);
+    case "start": {
+      const start = `the start of "${item.id}"`;
+      return item.firstTurn === undefined ? start : `${start} with ${turnText(item.firstTurn)}`;
     }
-    case "start":
-      return `the start of "${item.id}"`;
     case "completion":
     case "retry":
     case "releaseTask":
@@ -47,4 +46,10 @@ function itemText(item: CommitItem): string {
     case "terminate":
       return `${item.kind} of "${item.id}"`;
   }
+}
+
+function turnText({ row }: TurnItem): string {
+  const events = row === null ? [] : decodeRow(row);
+  const list = events.map(({ kind, sequence }) => `${kind} ${sequence}`).join(", ");
+  return list === "" ? "a turn without events" : `a turn (${list})`;
 }

@@ -1,17 +1,18 @@
-// A crash after every durable write: the orchestration as it was without, however often its process dies.
-//   CE1. One run a write: right after it (or right before it) the process is gone, another one takes its place and
-//        lets the instance finish.
-//   CE2. Every run has the outcome of the run without a crash: result, status, key-values, of every instance.
-//   CE3. Effects are as promised (P3, I7): an activity's outcome is recorded once; a crash costs a call one more
-//        run at most, under the same idempotency key.
+// Crash everywhere: runs an orchestration once per durable write, with a crash at that write.
+//   - In each run the process crashes right after the write (or right before it). Another process replaces it
+//        and finishes the instance.
+//   - Every run must end like the run without a crash: the same result, status and key-values of every
+//        instance.
+//   - crash-everywhere.1: Effects are as promised (P3, I7): the outcome of an activity is recorded once. A
+//        crash adds at most one run of a call, with the same idempotency key.
 
 import { isDeepStrictEqual, inspect } from "node:util";
 import type { StartOptions } from "../../client/client.ts";
 import type { Handle } from "../../client/handle.ts";
-import type { InputArguments } from "../../core/context-types.ts";
-import type { Orchestration } from "../../core/definitions.ts";
-import { isPerdureError, PerdureError } from "../../core/errors.ts";
-import { OrchestrationError } from "../../core/outcome-errors.ts";
+import type { InputArguments } from "../../core/context/types.ts";
+import type { Orchestration } from "../../core/define/definitions.ts";
+import { isPerdureError, PerdureError, errorMessage } from "../../core/errors/errors.ts";
+import { OrchestrationError } from "../../core/errors/outcome-errors.ts";
 import type { TestEnvironmentOptions } from "../kit/test-environment-options.ts";
 import { TestEnvironment } from "../kit/test-environment.ts";
 import { auditStore, type Audit } from "./audit.ts";
@@ -19,28 +20,28 @@ import { textOfCall } from "./call-text.ts";
 import { durableWrites, type Fault, type Moment } from "./fault-plan.ts";
 import type { StoreCall } from "./store-methods.ts";
 
-/** How `crashEverywhere` runs. */
+/** Options of `crashEverywhere`. */
 export interface CrashOptions<O, Nodes = Record<never, never>> extends Omit<
   TestEnvironmentOptions,
   "faults"
 > {
-  /** Called once a run, before the start: mocks, and whatever else a run begins with. */
-  readonly prepare?: (test: TestEnvironment) => void | Promise<void>;
-  /** What happens to the instance, such as scripted events. Called once a run, after its start. */
-  readonly scenario?: (test: TestEnvironment, handle: Handle<O, Nodes>) => void | Promise<void>;
-  /** Called once a run, at its end; throws if something is not as it should be. */
-  readonly check?: (test: TestEnvironment, handle: Handle<O, Nodes>) => void | Promise<void>;
-  /** Whether the process dies after each write, before it, or one after the other. Default "after". */
+  /** Called once per run, before the start; for mocks and other preparation. */
+  readonly prepare?: (kit: TestEnvironment) => void | Promise<void>;
+  /** Called once per run, after the start; for scripted events and other actions on the instance. */
+  readonly scenario?: (kit: TestEnvironment, handle: Handle<O, Nodes>) => void | Promise<void>;
+  /** Called once per run, at its end; throws if an assertion of the caller fails. */
+  readonly check?: (kit: TestEnvironment, handle: Handle<O, Nodes>) => void | Promise<void>;
+  /** Whether the process crashes after each write, before it, or both in separate runs. Default "after". */
   readonly when?: Moment | "both";
 }
-/** How much was tried. */
+/** The extent of the test. */
 export interface CrashReport {
   /** The durable writes of a run without a crash, in words. */
   readonly writes: readonly string[];
   readonly runs: number;
 }
 
-/** The process dies before or after the write of this number, counted from 1. */
+/** The process crashes before or after the write with this number, counted from 1. */
 interface CrashPlace {
   readonly number: number;
   readonly moment: Moment;
@@ -53,16 +54,18 @@ interface Run {
   readonly writes: readonly string[];
 }
 
-/** Runs an orchestration once a durable write with a crash there; throws at the first outcome that differs. */
+/**
+ * Runs an orchestration once per durable write, with a crash at it; throws at the first different outcome.
+ */
 export async function crashEverywhere<I, O, Nodes>(
   orchestration: Orchestration<I, O, Nodes>,
   input: NoInfer<I>,
   options: CrashOptions<NoInfer<O>, NoInfer<Nodes>>,
 ): Promise<CrashReport> {
   const { when = "after" } = options;
-  // The input is the orchestration's own, whether or not it has to be given.
+  // The signature has checked the input. `InputArguments` also covers orchestrations without input.
   const args = [input, { id: "crash-everywhere" }] as unknown as InputArguments<I, StartOptions>;
-  const begin = (test: TestEnvironment) => test.start(orchestration, ...args);
+  const begin = (kit: TestEnvironment) => kit.start(orchestration, ...args);
   const clean = await runOnce(begin, options, null);
   let runs = 1;
   for (const moment of when === "both" ? (["after", "before"] as const) : [when]) {
@@ -82,11 +85,11 @@ export async function crashEverywhere<I, O, Nodes>(
   return { writes: clean.writes, runs };
 }
 
-/** There is no such write any more. */
+/** The run made fewer writes than the number of the crash: all writes are tested. */
 class NeverStruck extends Error {}
 
 async function runOnce<O, Nodes>(
-  begin: (test: TestEnvironment) => Promise<Handle<O, Nodes>>,
+  begin: (kit: TestEnvironment) => Promise<Handle<O, Nodes>>,
   options: CrashOptions<O, Nodes>,
   crash: CrashPlace | null,
 ): Promise<Run> {
@@ -98,17 +101,17 @@ async function runOnce<O, Nodes>(
     if (crash === null || writes.length !== crash.number) return undefined;
     return { kind: "crash", when: crash.moment };
   };
-  await using test = await TestEnvironment.create({ ...rest, faults: { call } });
-  await prepare?.(test);
-  const handle = await begin(test);
+  await using kit = await TestEnvironment.create({ ...rest, faults: { call } });
+  await prepare?.(kit);
+  const handle = await begin(kit);
   try {
-    await scenario?.(test, handle);
+    await scenario?.(kit, handle);
     const outcome = await outcomeOf(handle);
-    await test.settle();
+    await kit.settle();
     if (crash !== null && writes.length < crash.number) throw new NeverStruck();
-    await check?.(test, handle);
-    const audit = await auditStore(test.store, test.client.codec);
-    return { outcome, audit, runsByCall: test.activityRuns(), writes };
+    await check?.(kit, handle);
+    const audit = await auditStore(kit.store, kit.client.codec);
+    return { outcome, audit, runsByCall: kit.activityRuns(), writes };
   } catch (cause) {
     if (cause instanceof NeverStruck) throw cause;
     const reached = crash === null ? undefined : writes[crash.number - 1];
@@ -124,9 +127,9 @@ function crashText({ moment, number }: CrashPlace, write: string): string {
   return `a crash ${moment} write ${number}, ${write}`;
 }
 
-/** The error with the run in front of its message, and with its code. */
+/** Returns the error with a description of the run before its message; the code stays the same. */
 function errorAt(where: string, cause: unknown): Error {
-  const message = `${where}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const message = `${where}: ${errorMessage(cause)}`;
   if (isPerdureError(cause)) return new PerdureError(cause.code, message, { cause });
   return new Error(message, { cause });
 }
@@ -150,21 +153,22 @@ function compare(clean: Run, run: Run, where: string): void {
     );
   };
   differ("the outcome", clean.outcome, run.outcome);
-  differ("what is left of the instances", clean.audit.ends, run.audit.ends);
+  differ("the final state of the instances", clean.audit.ends, run.audit.ends);
   const faults = [...run.audit.faults, ...effectFaults(clean, run)];
   if (faults.length > 0) throw new Error(`After ${where}: ${faults.join("; ")}.`);
 }
 
-/** CE3 */
+/** crash-everywhere.1 */
 function effectFaults(clean: Run, run: Run): string[] {
   const found: string[] = [];
   for (const key of run.audit.recorded) {
-    if (!run.runsByCall.has(key)) found.push(`the outcome of ${key} is recorded, and it never ran`);
+    if (!run.runsByCall.has(key))
+      found.push(`the outcome of activity call ${key} is recorded, but the call never ran`);
   }
   const most = Math.max(...clean.runsByCall.values(), 1) + 1;
   for (const [key, runs] of run.runsByCall) {
     if (runs > most)
-      found.push(`activity call ${key} ran ${runs} times, at most ${most} are promised`);
+      found.push(`activity call ${key} ran ${runs} times; at most ${most} runs are allowed`);
   }
   return found;
 }

@@ -1,61 +1,62 @@
-// The failpoint loop: a scenario once for every call of the store and every way in which that call can go wrong.
-//   FC1. A scenario runs once without faults; then with its 1st call going wrong, its 2nd, its 3rd …, until it has no
-//        more calls, each time on a new store.
-//   FC2. Every run ends as the one without faults did: the same value, the same end of every instance, histories that
-//        are sound (P3, P6, I4, I7).
-//   FC3. What differs is told with the call and the fault that made the difference.
+// Failpoint loop: runs a scenario once per store call and per kind of fault of that call.
+//   - The scenario runs once without faults. Then it runs with a fault at its 1st call, its 2nd call, and
+//        so on, until it makes no more calls. Each run has a new store.
+//   - Every run must end like the run without faults: the same value, the same end of every instance, correct
+//        histories (P3, P6, I4, I7).
+//   - The error for a difference names the call and the fault that caused it.
 
 import { isDeepStrictEqual, inspect } from "node:util";
-import { checkChoice, checkMembers, checkWhole, type Members } from "../../core/known-members.ts";
+import { checkChoice, checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import type { TestEnvironmentOptions } from "../kit/test-environment-options.ts";
 import { TestEnvironment } from "../kit/test-environment.ts";
 import { auditStore, type Audit } from "./audit.ts";
 import { textOfCall } from "./call-text.ts";
 import type { Fault } from "./fault-plan.ts";
 import type { StoreCall } from "./store-methods.ts";
+import { errorMessage } from "../../core/errors/errors.ts";
 
-/** What may go wrong with one call: the names that `failEveryCall` goes through. */
+/** The faults of one call that `failEveryCall` tries, by name. */
 export const CALL_FAULTS = {
-  /** The process dies before the store hears of it. */
+  /** The process crashes before the store receives the call. */
   kill: { kind: "crash", when: "before" },
-  /** The store carries it out, and the process dies before it knows. */
+  /** The store executes the call, and the process crashes before it receives the reply. */
   killAfter: { kind: "crash", when: "after" },
-  /** It fails, and was not carried out. */
+  /** The call fails, and the store has not executed it. */
   throw: { kind: "fail", when: "before" },
-  /** It was carried out, and fails all the same: nobody knows. */
+  /** The store has executed the call, but the reply is lost: the caller receives an error. */
   commitThenDrop: { kind: "fail", when: "after" },
-  /** Nothing is heard of it for half a minute; then it is given up. */
+  /** The call fails after 30 seconds without a reply, and the store has not executed it. */
   hang: { kind: "fail", when: "before", afterMs: 30_000 },
 } as const satisfies Record<string, Fault>;
-/** The name of one of them. */
+/** The name of a fault in `CALL_FAULTS`. */
 export type CallFault = keyof typeof CALL_FAULTS;
 
-/** What is run again and again. Nothing in it may depend on how often it was run. */
+/** A scenario that runs many times. It must not depend on how often it ran before. */
 export interface FailureScenario {
   readonly name: string;
-  /** Made anew for every run, so that what activities count begins at nothing. */
+  /** Called for every run, so that counters in activities start at zero again. */
   readonly options: () => TestEnvironmentOptions;
-  /** What it returns must be the same whatever goes wrong. */
-  readonly run: (test: TestEnvironment) => Promise<unknown>;
+  /** Must return the same value with every fault. */
+  readonly run: (kit: TestEnvironment) => Promise<unknown>;
 }
-/** Which of all runs are made. */
+/** Which calls and faults are tried. */
 export interface FailEveryCallOptions {
   /** Default: all. */
   readonly faults?: readonly CallFault[];
-  /** Every how many-th call goes wrong. Default 1: each. */
+  /** The distance between the calls that get a fault. Default 1: every call. */
   readonly stride?: number;
-  /** The first call that goes wrong. Default 1. */
+  /** The number of the first call that gets a fault. Default 1. */
   readonly first?: number;
 }
-/** How much was tried. */
+/** The extent of the test. */
 export interface FailEveryCallReport {
-  /** Calls that the scenario makes of its store without faults. */
+  /** The number of store calls in the run without faults. */
   readonly calls: number;
   readonly runs: number;
 }
 
 const FAIL_OPTIONS: Members<FailEveryCallOptions> = { faults: true, stride: true, first: true };
-/** What others of the scenario's instances still do has been done by then: polls and back-offs included. */
+/** Virtual time after which all other instances of the scenario have ended, including polls and backoffs. */
 const REST = "3h";
 
 interface Run {
@@ -65,14 +66,14 @@ interface Run {
   readonly struck: StoreCall | null;
 }
 
-/** Runs a scenario with its first call of the store going wrong, its second, … in every way; throws at a difference. */
+/** Runs a scenario once per store call and per fault; throws at the first run that ends differently. */
 export async function failEveryCall(
   scenario: FailureScenario,
   options: FailEveryCallOptions = {},
 ): Promise<FailEveryCallReport> {
   checkMembers(options, FAIL_OPTIONS, "failEveryCall");
-  checkWhole(options.stride, 1, "stride");
-  checkWhole(options.first, 1, "first");
+  checkInteger(options.stride, 1, "stride");
+  checkInteger(options.first, 1, "first");
   const { faults = Object.keys(CALL_FAULTS) as CallFault[], stride = 1, first = 1 } = options;
   for (const fault of faults)
     checkChoice(fault, Object.keys(CALL_FAULTS) as CallFault[], "a fault");
@@ -84,7 +85,7 @@ export async function failEveryCall(
       try {
         run = await runWith(scenario, number, CALL_FAULTS[name]);
       } catch (cause) {
-        throw new Error(`${scenario.name}: ${name} at call ${number}: ${messageOf(cause)}`, {
+        throw new Error(`${scenario.name}: ${name} at call ${number}: ${errorMessage(cause)}`, {
           cause,
         });
       }
@@ -110,32 +111,28 @@ async function runWith(
     struck = given;
     return fault;
   };
-  const test = await TestEnvironment.create({ ...options, faults: { call } });
+  const kit = await TestEnvironment.create({ ...options, faults: { call } });
   try {
-    const value = await scenario.run(test);
+    const value = await scenario.run(kit);
     isOver = true;
-    await test.advance(REST);
-    return { value, audit: await auditStore(test.store, test.client.codec), calls, struck };
+    await kit.advance(REST);
+    return { value, audit: await auditStore(kit.store, kit.client.codec), calls, struck };
   } catch (error) {
     if (struck === null || !(error instanceof Error)) throw error;
     throw new Error(`${textOfCall(struck)}: ${error.message}`, { cause: error });
   } finally {
     isOver = true;
-    await test.close();
+    await kit.close();
   }
 }
 
 function compare(clean: Run, run: Run, where: string): void {
   const differ = (what: string, expected: unknown, found: unknown): void => {
     if (isDeepStrictEqual(expected, found)) return;
-    const sides = `without it ${inspect(expected, { depth: 8 })}, with it ${inspect(found, { depth: 8 })}`;
-    throw new Error(`${where}: ${what} is another: ${sides}.`);
+    const sides = `without the fault ${inspect(expected, { depth: 8 })}, with it ${inspect(found, { depth: 8 })}`;
+    throw new Error(`${where}: ${what} differs: ${sides}.`);
   };
   differ("the value", clean.value, run.value);
-  differ("how instances ended", clean.audit.ends, run.audit.ends);
+  differ("the final state of the instances", clean.audit.ends, run.audit.ends);
   if (run.audit.faults.length > 0) throw new Error(`${where}: ${run.audit.faults.join("; ")}.`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

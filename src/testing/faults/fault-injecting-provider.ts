@@ -1,30 +1,31 @@
-// A provider with faults: what one process sees of its store while things go wrong.
-//   FP1. A call that the plan does not name reaches the store unchanged, and so does its answer.
-//   FP2. After a crash no call returns and no news arrives, for ever: that is what dying looks like from inside.
-//        What the store was doing it finishes.
-//   FP3. Buried, every call fails, also those that hung, so that what is left of a dead process can be taken down.
-//   FP4. There is no heart beside the main loop: it would go on beating for a process that has died.
+// Fault-injecting provider: wraps the store of one process and makes its calls fail by a plan.
+//   - A call without a planned fault reaches the store unchanged, and its reply reaches the caller unchanged.
+//   - fault-injecting-provider.1: After a crash no call returns and no notification arrives, forever: a dead
+//        process runs no more code. The store finishes calls that it has already received.
+//   - fault-injecting-provider.2: After `bury` every call fails, including the calls that hung since the
+//        crash, so that the rest of the dead process can be cleaned up.
+//   - The wrapped provider has no liveness thread: the thread would send heartbeats for a crashed process.
 
-import { PerdureError } from "../../core/errors.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
 import type { NewsListener } from "../../core/provider/notifications.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { Fault, FaultPlan } from "./fault-plan.ts";
 import { isStoreMethod, type StoreCall, type StoreMethod } from "./store-methods.ts";
 
-/** Who wants to know what a provider with faults is doing. */
+/** Callbacks of a fault-injecting provider. */
 export interface FaultObserver {
-  /** What the store itself is doing for a call, without the faults around it. */
+  /** Receives the promise of each call that the store executes, without the injected faults. */
   readonly carrying?: (work: Promise<unknown>) => void;
-  /** A fault is about to strike. */
+  /** Called before a fault is applied to a call. */
   readonly striking?: (call: StoreCall, fault: Fault) => void;
 }
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** A store as one process sees it while things go wrong by plan. Give `provider` to a runtime or a client. */
+/** Injects planned faults between one process and its store. Pass `provider` to a runtime or a client. */
 export class FaultInjectingProvider {
-  /** To be used in place of the store. */
+  /** The provider with faults; use it in place of the store. */
   readonly provider: Provider;
-  /** Resolves when the process has died. */
+  /** Resolves when the process has crashed. */
   readonly crashed: Promise<void>;
   readonly #store: Provider;
   readonly #plan: FaultPlan;
@@ -41,11 +42,11 @@ export class FaultInjectingProvider {
     this.crashed = this.#died.promise;
     this.provider = new Proxy(store, {
       get: (target, name) => this.#member(target, name),
-      has: (target, name) => name !== "startHeart" && name in target,
+      has: (target, name) => name !== "startLivenessThread" && name in target,
     });
   }
 
-  /** How many calls were made so far. */
+  /** The number of calls so far. */
   get calls(): number {
     return this.#count;
   }
@@ -53,13 +54,16 @@ export class FaultInjectingProvider {
     return this.#state !== "open";
   }
 
-  /** The process dies here and now (FP2). */
+  /** Crashes the process now (fault-injecting-provider.1). */
   crash(): void {
     if (this.#state === "open") this.#state = "crashed";
     this.#died.resolve();
   }
 
-  /** Lets what a dead process left behind come to its end (FP3). */
+  /**
+   * Fails every pending and later call, so that the dead process can be cleaned up
+   * (fault-injecting-provider.2).
+   */
   bury(): void {
     this.crash();
     this.#state = "buried";
@@ -67,18 +71,18 @@ export class FaultInjectingProvider {
   }
 
   #member(store: Provider, name: string | symbol): unknown {
-    if (name === "startHeart") return undefined;
+    if (name === "startLivenessThread") return undefined;
     if (name === "subscribe") return (listener: NewsListener) => this.#subscribe(listener);
     const member: unknown = Reflect.get(store, name, store);
     if (typeof member !== "function") return member;
-    const method = member.bind(store) as Method; // a method of the store's, called on it
+    const method = member.bind(store) as Method; // every function of a provider is a method
     if (!isStoreMethod(name)) return method;
     return (...args: readonly unknown[]) => this.#call(name, method, args);
   }
 
   async #call(name: StoreMethod, method: Method, args: readonly unknown[]): Promise<unknown> {
     if (this.#state !== "open") return this.#afterDeath(name);
-    // The provider is typed: whoever called this method gave what it takes.
+    // The provider's types have checked the arguments at the call.
     const call = { number: ++this.#count, method: name, args } as unknown as StoreCall;
     const fault = this.#plan.call?.(call);
     if (fault === undefined) return this.#answer(name, await this.#carryOut(method, args));
@@ -99,7 +103,7 @@ export class FaultInjectingProvider {
     return work;
   }
 
-  /** Returns when the call goes on; throws when it failed. */
+  /** Applies the fault. Returns if the call continues; throws if the call fails. */
   async #strike({ method, number }: StoreCall, fault: Fault): Promise<void> {
     switch (fault.kind) {
       case "crash":
@@ -109,7 +113,7 @@ export class FaultInjectingProvider {
       case "fail": {
         if (fault.afterMs !== undefined) await this.#pass(fault.afterMs);
         if (this.#state !== "open") return this.#afterDeath(method);
-        const message = `${method}, call ${number}: the store fails by plan.`;
+        const message = `${method}, call ${number}: the fault plan made this call fail.`;
         throw fault.error ?? new PerdureError("STORE_UNAVAILABLE", message);
       }
     }
@@ -121,7 +125,7 @@ export class FaultInjectingProvider {
 
   async #afterDeath(method: StoreMethod): Promise<never> {
     await this.#buried.promise;
-    const message = `${method}: the process of this provider has died.`;
+    const message = `${method}: the process of this provider has crashed.`;
     throw new PerdureError("STORE_UNAVAILABLE", message);
   }
 
@@ -137,7 +141,10 @@ export class FaultInjectingProvider {
   }
 }
 
-/** The same with one call: `faultyProvider(store, faultAt(3, { kind: "crash", when: "after" }))`. */
+/**
+ * Creates a fault-injecting provider: `faultyProvider(store, faultAt(3, { kind: "crash", when: "after"
+ * }))`.
+ */
 export function faultyProvider(store: Provider, plan: FaultPlan): FaultInjectingProvider {
   return new FaultInjectingProvider(store, plan);
 }

@@ -1,34 +1,37 @@
-// A plan of faults: what goes wrong with which call, as a function, so that any rule can be written down.
+// Fault plan: a function that chooses the fault of each store call.
 
 import type { News } from "../../core/provider/notifications.ts";
 import { isWrite, type StoreCall } from "./store-methods.ts";
 
-/** Whether the store carries the call out before the fault strikes. */
+/** Whether the fault occurs before or after the store executes the call. */
 export type Moment = "before" | "after";
 
-/** What goes wrong with one call. */
+/** The fault of one call. */
 export type Fault =
-  /** It throws STORE_UNAVAILABLE, or `error`; after `afterMs`, as a call does that is given up. */
+  /**
+   * The call throws STORE_UNAVAILABLE, or `error`. With `afterMs` it throws after this time, as a timeout
+   * does.
+   */
   | {
       readonly kind: "fail";
       readonly when: Moment;
       readonly afterMs?: number;
       readonly error?: Error;
     }
-  /** It, or its answer, takes longer. */
+  /** The call, or its reply, is delayed. */
   | { readonly kind: "delay"; readonly when: Moment; readonly ms: number }
-  /** The process is gone: neither this call nor any later one returns, and no news arrives. */
+  /** The process crashes: neither this call nor any later one returns, and no notification arrives. */
   | { readonly kind: "crash"; readonly when: Moment };
 
-/** What goes wrong, call by call. */
+/** Chooses the faults of calls and notifications. */
 export interface FaultPlan {
-  /** Asked about every call; undefined: it goes its way. */
+  /** Called for every store call; returns its fault, or undefined for none. */
   readonly call?: (call: StoreCall) => Fault | undefined;
-  /** Asked about every wake-up; false: it is lost. */
+  /** Called for every notification of the store; returns false to drop it. */
   readonly news?: (news: News) => boolean;
 }
 
-/** One call goes wrong: the `nth`, from 1, of those that `among` names; without it, of all. */
+/** A plan with one fault: at the `nth` call, counted from 1, among those for which `among` returns true. */
 export function faultAt(
   nth: number,
   fault: Fault,
@@ -38,7 +41,7 @@ export function faultAt(
   return { call: (call) => (among(call) && ++count === nth ? fault : undefined) };
 }
 
-/** Calls that change work, rather than look or say who is there. */
+/** Whether the call may change instances, messages or tasks. Reads and liveness records do not. */
 export function durableWrites(call: StoreCall): boolean {
   return isWrite(call.method);
 }

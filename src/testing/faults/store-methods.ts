@@ -1,10 +1,10 @@
-// The methods of a provider that ask its store, by name and type: what a fault can strike.
-//   SM1. The table is whole: the compiler refuses a contract with a method that is missing here.
+// Store methods: the methods of a provider that access its store, by name and type. Each can have a fault.
+//   - The table is complete: the code does not compile if a method of the provider is missing here.
 
 import type { Provider } from "../../core/provider/provider.ts";
 
 type Whole = Required<Provider>;
-/** Every method that asks the store, with its type; `close` is none, and neither is what answers at once. */
+/** Every method that accesses the store, with its type. `close` and synchronous methods are not included. */
 export type StoreMethods = {
   [
     Name in Exclude<keyof Whole, "close"> as Whole[Name] extends (
@@ -14,12 +14,16 @@ export type StoreMethods = {
       : never
   ]: Whole[Name];
 };
-/** The name of one of them. */
+/** The name of a store method. */
 export type StoreMethod = keyof StoreMethods;
 
-/** "lives" stands for writes that only say who is there: nobody's work depends on a single one of them. */
-const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
+/**
+ * "liveness" marks writes of liveness records (runtimes, sessions, sweeps). They do not change instances or
+ * tasks.
+ */
+const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "liveness">> = {
   commit: "writes",
+  reserveKeys: "reads",
   settle: "reads",
   leaseInstances: "writes",
   takeMessages: "reads",
@@ -35,20 +39,20 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   readTasks: "reads",
   readInbox: "reads",
   readEvents: "reads",
-  registerRuntime: "lives",
-  beat: "lives",
+  registerRuntime: "liveness",
+  beat: "liveness",
   listRuntimes: "reads",
-  expireRuntime: "lives",
+  expireRuntime: "liveness",
   readLeases: "reads",
-  recordLeaseCheck: "lives",
-  removeRuntime: "lives",
+  recordLeaseCheck: "liveness",
+  removeRuntime: "liveness",
   listInstances: "reads",
   findInstances: "reads",
   countInstances: "reads",
   listChildren: "reads",
   deleteInstance: "writes",
   deleteEnded: "writes",
-  claimSweep: "lives",
+  claimSweep: "liveness",
   pruneExecutions: "writes",
   readMetrics: "reads",
   readQueues: "reads",
@@ -57,9 +61,9 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "lives">> = {
   readStatistics: "reads",
   readKeyValue: "reads",
   readKeyValues: "reads",
-  renewSessions: "lives",
-  releaseSessions: "lives",
-  cleanSessions: "lives",
+  renewSessions: "liveness",
+  releaseSessions: "liveness",
+  cleanSessions: "liveness",
   listSessions: "reads",
   writeWithin: "writes",
   transact: "writes",
@@ -69,12 +73,12 @@ export function isStoreMethod(name: string | symbol): name is StoreMethod {
   return typeof name === "string" && Object.hasOwn(KINDS, name);
 }
 
-/** Whether the call may change work: instances, messages, tasks. */
+/** Whether the method may change instances, messages or tasks. */
 export function isWrite(method: StoreMethod): boolean {
   return KINDS[method] === "writes";
 }
 
-/** One call on its way to the store: its number from 1, which method, with what. */
+/** One call to the store: its number, counted from 1, its method and its arguments. */
 export type StoreCall = {
   [Method in StoreMethod]: {
     readonly number: number;

@@ -1,20 +1,21 @@
-// Activities under test: who stands in for them, and what was asked of them.
-//   AM1. Every run of an activity is noted, in the order in which they were entered, mocked or not.
-//   AM2. A stand-in takes effect with the next run, whatever runtime enters it; none is forgotten by a deploy.
-//   AM3. Schemas are checked around a stand-in as around the activity itself.
-//   AM4. Activities run in this process, whatever their executor says: elsewhere nobody could stand in for them.
+// Activity mocks: replaces the functions of activities in a test and records every run.
+//   - Every run of an activity is recorded, mocked or not, in the order in which the runs began.
+//   - A mock takes effect with the next run, in every runtime of the environment. A deploy keeps all mocks.
+//   - The runtime checks the schemas of an activity around its mock too.
+//   - activity-mocks.1: Activities run in this process, whatever their executor option says: a mock cannot
+//        replace a function in another thread or process.
 
-import type { ActivityContext } from "../../core/activity-context.ts";
-import type { Activity } from "../../core/definitions.ts";
-import { PerdureError } from "../../core/errors.ts";
-import type { Definition } from "../../core/registrable.ts";
+import type { ActivityContext } from "../../core/context/activity-context.ts";
+import type { Activity } from "../../core/define/definitions.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
+import type { Definition } from "../../core/define/registrable.ts";
 import type { BusyWork } from "./busy-work.ts";
 
-/** Stands in for an activity's function. */
+/** Replaces an activity's function. */
 export type MockFunction<I, O> = (input: I, ctx: ActivityContext) => O | Promise<O>;
 /** One outcome of a sequence: a value, an error that is thrown, or a function that is called. */
 export type MockOutcome<I, O> = O | Error | MockFunction<I, O>;
-/** What may stand in for an activity: a function, or a sequence of outcomes. */
+/** The mock of an activity: a function, or a sequence of outcomes. */
 export type MockOf<A> = [A] extends [Activity<infer I, unknown>]
   ? [A] extends [Activity<never, infer O>]
     ? MockFunction<I, O> | readonly MockOutcome<I, O>[]
@@ -26,11 +27,11 @@ export interface ActivityCall<I = unknown, O = unknown> {
   readonly input: I;
   readonly attempt: number;
   readonly instanceId: string;
-  /** The same for all attempts at one call. */
+  /** All attempts of one call have the same key. */
   readonly idempotencyKey: string;
-  /** When it was entered, by the test's clock. */
+  /** When the run began, by the test's clock. */
   readonly at: Date;
-  /** How it ended; undefined while it runs, and for ever if its process died meanwhile. */
+  /** How the run ended. Undefined while the run lasts; stays undefined if its process crashes. */
   readonly outcome:
     | { readonly kind: "value"; readonly value: O }
     | { readonly kind: "error"; readonly error: unknown }
@@ -48,7 +49,7 @@ export class ActivityMocks {
   readonly #wrapped = new WeakMap<Activity<never, unknown>, Activity<never, unknown>>();
   readonly #known = new Set<string>();
   readonly #standIns = new Map<string, Handler>();
-  /** Outcomes of the next runs, before any stand-in's. */
+  /** Outcomes of the next runs. They come before `#standIns`. */
   readonly #next = new Map<string, Handler[]>();
   readonly #calls = new Map<string, Call[]>();
 
@@ -57,7 +58,7 @@ export class ActivityMocks {
     this.#now = now;
   }
 
-  /** What a runtime registers in place of these. */
+  /** Returns the definitions with their activities wrapped; a runtime registers the result. */
   wrap(register: readonly Definition[]): readonly Definition[] {
     return register.map((definition) => {
       if (definition.kind === "activity") return this.#wrap(definition);
@@ -75,7 +76,7 @@ export class ActivityMocks {
     this.#standIns.delete(name);
     this.#next.delete(name);
   }
-  /** The outcome of the next run, and of that one alone; several are taken in order. */
+  /** Sets the outcome of the next run only. Several calls set the outcomes of the next runs, in order. */
   once(activity: ActivityReference, fn: Handler): void {
     const name = this.#nameOf(activity);
     this.#next.set(name, [...(this.#next.get(name) ?? []), fn]);
@@ -84,7 +85,7 @@ export class ActivityMocks {
   calls(activity: ActivityReference): readonly ActivityCall[] {
     return [...(this.#calls.get(this.#nameOf(activity)) ?? [])];
   }
-  /** By idempotency key, how often each call of any activity was entered. */
+  /** The number of runs per activity call, by idempotency key. */
   runs(): ReadonlyMap<string, number> {
     const runs = new Map<string, number>();
     for (const { idempotencyKey: key } of [...this.#calls.values()].flat()) {
@@ -92,7 +93,7 @@ export class ActivityMocks {
     }
     return runs;
   }
-  /** Whether the function is still at it, as far as this process knows. */
+  /** Whether a run of the activity for this instance has not ended yet. */
   isRunning(instanceId: string, name: string): boolean {
     const calls = this.#calls.get(name) ?? [];
     return calls.some((call) => call.outcome === undefined && call.instanceId === instanceId);
@@ -110,7 +111,7 @@ export class ActivityMocks {
     const known = this.#wrapped.get(definition);
     if (known !== undefined) return known;
     const { name } = definition;
-    // The definition's types tie its function to its own input.
+    // The definition's types bind its function to its input type; `Handler` takes any input.
     const own = definition.handler as Handler;
     const handler: Handler = (input, context) => this.#enter(name, own, input, context);
     const wrapped: Activity<never, unknown> = {
@@ -150,9 +151,9 @@ export class ActivityMocks {
   }
 }
 
-/** One outcome after the other; the last one stays. */
+/** Returns a function that yields one outcome per run. After the last outcome it repeats the last one. */
 export function inSequence(outcomes: readonly unknown[]): Handler {
-  // Test runners strip types: without this check a text would be a sequence of its letters.
+  // Test runners strip types. Without this check a string would count as a sequence of its letters.
   if (!Array.isArray(outcomes) || outcomes.length === 0) {
     const got = Array.isArray(outcomes) ? "an empty array" : kindOf(outcomes);
     const message = `The mock of an activity must be a function or a non-empty array of outcomes; got ${got}.`;
@@ -167,6 +168,6 @@ export function inSequence(outcomes: readonly unknown[]): Handler {
 }
 
 function kindOf(value: unknown): string {
-  if (value instanceof Error) return "an Error; give it as [error], or use failOnce()";
-  return value === null ? "null" : `a value of type ${typeof value}; give it as [value]`;
+  if (value instanceof Error) return "an Error; pass [error], or call failOnce()";
+  return value === null ? "null" : `a value of type ${typeof value}; pass [value]`;
 }

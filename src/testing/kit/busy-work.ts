@@ -1,21 +1,23 @@
-// Work that is under way in real time: store calls, activities and steps with their own promises.
-//   BW1. Virtual time stands still while any of it is under way, so that real I/O in an activity costs no virtual
-//        time; work that waits for virtual time itself (`idleWhile`) holds nothing up.
-//   BW2. Patience has a bound, in real time, a piece of work: one that never ends does not stop the clock for ever.
-//   BW3. It is short with code whose process has crashed: what that asks of the store is never answered.
+// Busy work: the promises in flight in real time, which are store calls, activities and steps.
+//   - busy-work.1: Virtual time stands still while a piece of work is in flight, so real I/O in an activity
+//        takes no virtual time. Work that waits for virtual time itself (`idleWhile`) does not stop the
+//        clock.
+//   - The clock waits for each piece of work for a limited real time, so a piece that never ends does not
+//        stop the clock forever.
+//   - busy-work.2: This limit is short for code whose process has crashed: the store never answers its calls.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 
 interface Piece {
-  /** Waits for virtual time. */
+  /** The piece waits for virtual time. */
   idle: boolean;
-  /** Virtual time no longer waits for it, from this real moment on. */
+  /** From this moment on (real time) the clock no longer waits for the piece. */
   until: number;
-  /** Users' code, as opposed to a call of the store. */
+  /** True for user code, false for a call to the store. */
   readonly isCode: boolean;
 }
 
-/** For what the code of a crashed process does without the store, so that a test finds it done. */
+/** Code of a crashed process can still finish what needs no store; the clock waits this long for it. */
 const CRASHED_PATIENCE_MS = 50;
 
 const hostSetTimeout = setTimeout;
@@ -33,7 +35,7 @@ export class BusyWork {
     this.#patienceMs = patienceMs;
   }
 
-  /** Enters user code; its promise, if it returns one, is waited for. */
+  /** Calls user code. If the code returns a promise, the clock waits for it. */
   run<T>(fn: () => T): T {
     const piece = { idle: false, until: hostNow() + this.#patienceMs, isCode: true };
     const result = this.#current.run(piece, fn);
@@ -45,21 +47,21 @@ export class BusyWork {
     this.#hold({ idle: false, until: hostNow() + this.#patienceMs, isCode: false }, work);
   }
 
-  /** BW3: the code that is under way now is a crashed process's. */
+  /** A process has crashed: shortens the limit of all user code in flight (busy-work.2). */
   crashed(): void {
     const until = hostNow() + CRASHED_PATIENCE_MS;
     for (const piece of this.#pieces) {
       if (piece.isCode) piece.until = Math.min(piece.until, until);
     }
-    this.#tell();
+    this.#notifyChange();
   }
 
-  /** What waits for this promise inside `run` waits for virtual time. */
+  /** Awaits the promise. Meanwhile the surrounding `run` counts as waiting for virtual time. */
   async idleWhile<T>(wait: Promise<T>): Promise<T> {
     const piece = this.#current.getStore();
     if (piece === undefined) return wait;
     piece.idle = true;
-    this.#tell();
+    this.#notifyChange();
     try {
       return await wait;
     } finally {
@@ -67,21 +69,21 @@ export class BusyWork {
     }
   }
 
-  /** What waits for this promise inside `run` waits for something that no clock brings. */
-  async idleForEver<T>(wait: Promise<T>): Promise<T> {
+  /** Awaits a promise that no clock resolves. From now on the clock ignores the surrounding `run`. */
+  async idleForever<T>(wait: Promise<T>): Promise<T> {
     const piece = this.#current.getStore();
     if (piece !== undefined) this.#hung.add(piece);
-    this.#tell();
+    this.#notifyChange();
     return wait;
   }
 
-  /** Whether something waits for virtual time by itself. */
+  /** Whether a piece of work waits for virtual time. */
   get hasIdle(): boolean {
     return [...this.#pieces].some(({ idle }) => idle);
   }
 
-  /** False: nothing is under way. True: something was; it has changed, or patience is over. */
-  async waited(): Promise<boolean> {
+  /** False: no work is in flight. True: work was in flight, and it has changed or its limit has passed. */
+  async waitForChange(): Promise<boolean> {
     const now = hostNow();
     const held = [...this.#pieces].filter(
       (piece) => !piece.idle && piece.until > now && !this.#hung.has(piece),
@@ -101,12 +103,12 @@ export class BusyWork {
     this.#pieces.add(piece);
     const over = (): void => {
       this.#pieces.delete(piece);
-      this.#tell();
+      this.#notifyChange();
     };
     work.then(over, over);
   }
 
-  #tell(): void {
+  #notifyChange(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }

@@ -1,6 +1,7 @@
-// Scripted actions: what a test wants done at moments of virtual time.
-//   SC1. An action runs when the clock stands at its moment; those of one moment in the order they were given.
-//   SC2. Time waits for it. What it throws is thrown by whoever lets time pass.
+// Scripted actions: functions that a test schedules at moments of virtual time.
+//   - An action runs when the clock reads its moment. Actions of the same moment run in the order of `add`.
+//   - script.1: Time stands still while an action runs. If the action throws, the call that moved the clock
+//        throws the same error.
 
 import type { TestClock } from "./test-clock.ts";
 
@@ -13,7 +14,7 @@ export class Script {
     this.#clock = clock;
   }
 
-  /** When the next one is to come, or null. */
+  /** The time of the next action, or null. */
   get nextAt(): number | null {
     const times = [...this.#due].map(({ at }) => at);
     return times.length === 0 ? null : Math.min(...times);
@@ -25,13 +26,13 @@ export class Script {
     this.#arm(entry, action);
   }
 
-  /** Throws what an action threw. */
+  /** Throws the first error that an action has thrown since the last check. */
   check(): void {
     const [error] = this.#errors.splice(0);
     if (error !== undefined) throw error instanceof Error ? error : new Error(String(error));
   }
 
-  /** A timer of the host's may be too short for the moment; then there is another. */
+  /** Sets a timer. A timer has a maximum delay; if it fires too early, another timer follows. */
   #arm(entry: { readonly at: number }, action: () => unknown): void {
     this.#clock.setTimer(entry.at - this.#clock.now(), () => {
       if (this.#clock.now() < entry.at) return this.#arm(entry, action);
@@ -40,7 +41,7 @@ export class Script {
         try {
           await action();
         } catch (error) {
-          this.#errors.push(error ?? new Error("A scripted action threw nothing."));
+          this.#errors.push(error ?? new Error("A scripted action threw undefined or null."));
         }
       });
     });

@@ -1,33 +1,35 @@
-// Waiting for a result on virtual time: the clock moves by itself when nothing else can happen.
-//   SK1. Time stands still while anything can happen without it, and moves no further than to the next thing.
-//   SK2. A result that will never come is told at once, with what the instance waits for; nothing hangs.
-//   SK3. One step at a time, whoever waits: several results may be awaited together.
+// Time skipping: moves virtual time automatically while a test awaits the result of an instance.
+//   - Time stands still while work can proceed without it, and then moves to the next due moment only.
+//   - If the result can never come, the call throws TIMEOUT at once and names what the instance waits for.
+//   - A test may await several results at the same time; only one of the calls moves the clock at a time.
 
 import type { Client } from "../../client/client.ts";
 import { Handle, type ResultOptions } from "../../client/handle.ts";
-import type { InstanceInfo, WaitingFor } from "../../client/instance-info.ts";
+import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
 import { timeoutError } from "../../client/waiting.ts";
-import { formatDuration, parseDuration } from "../../core/duration.ts";
-import { isPerdureError, PerdureError } from "../../core/errors.ts";
+import { formatDuration, parseDuration } from "../../core/time/duration.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import { progress, type Chance } from "./chances.ts";
+import { progress, type NextProgress } from "./next-progress.ts";
 import type { TestClock } from "./test-clock.ts";
 
-/** Steps in a row that may change nothing while something is due: polls and back-offs of a store in trouble. */
+/**
+ * Steps in a row without progress while work is due. Polls and backoffs of an unavailable store need some.
+ */
 const STEPS_IN_VAIN_MAX = 100;
 
 export interface SkippingOptions {
   readonly clock: TestClock;
   readonly store: Provider;
-  /** Whose handles do not skip. */
+  /** A client whose handles do not move the clock. */
   readonly client: Client;
-  /** Lets everything happen that can happen now. */
+  /** Waits until no work is left that can proceed at the current virtual time. */
   readonly settle: () => Promise<void>;
-  /** The same; then time passes until the moment that is chosen by what can still happen. Null: it does not. */
-  readonly step: (target: (settled: Chance) => number | null) => Promise<Chance>;
+  /** Settles, then advances the clock to the moment that `target` returns. Null: the clock does not move. */
+  readonly step: (target: (settled: NextProgress) => number | null) => Promise<NextProgress>;
 }
 
-/** The client whose handles skip time while their results are awaited. */
+/** Wraps a client: its handles move virtual time while a test awaits their results. */
 export function skippingClient(client: Client, options: SkippingOptions): Client {
   const seen = (value: unknown): unknown =>
     value instanceof Handle ? skippingHandle(value, options) : value;
@@ -72,19 +74,19 @@ async function resultOf(
       if (!isPerdureError(error, "TIMEOUT")) throw error;
       if (clock.now() >= until) throw await tooLate(client, handle.id, timeoutMs);
     }
-    const target = (chance: Chance): number | null => {
-      const next = chance.soon === "no" ? chance.at : (clock.nextTimerAt() ?? chance.at);
+    const target = (upcoming: NextProgress): number | null => {
+      const next = upcoming.soon === "no" ? upcoming.at : (clock.nextTimerAt() ?? upcoming.at);
       return next === null ? null : Math.min(next, until);
     };
-    const chance = await options.step(target);
-    const isVague = chance.at === null && chance.soon === "maybe";
+    const upcoming = await options.step(target);
+    const isVague = upcoming.at === null && upcoming.soon === "maybe";
     if (isVague) {
       const now = await progress(client, store);
       inVain = now === before ? inVain + 1 : 0;
       before = now;
     }
-    hopeless = chance.soon === "no" && chance.at === null ? hopeless + 1 : 0;
-    // Twice: before the first time somebody else's step may have brought the end.
+    hopeless = upcoming.soon === "no" && upcoming.at === null ? hopeless + 1 : 0;
+    // Two times in a row: before the first one, a step of a concurrent wait may have ended the instance.
     if (hopeless < 2 && inVain < STEPS_IN_VAIN_MAX) continue;
     if (timeoutMs !== Infinity) await options.step(() => until);
     else throw new PerdureError("TIMEOUT", await waitsForever(client, handle.id));
@@ -102,7 +104,7 @@ async function waitsForever(client: Client, id: string): Promise<string> {
   if (info.blocked !== undefined) return `${what} ${blockText(info.blocked)}.`;
   const { text, canScript } = await whyNot(client, info);
   const advice =
-    " Script it with kit.at(…) or kit.raiseAt(…), raise it before you await the result, or give result() a timeout.";
+    " Script it with kit.at(…) or kit.raiseAt(…), raise it before you await the result, or pass a timeout to result().";
   return `${what} would wait forever: ${text}.${canScript ? advice : ""}`;
 }
 
@@ -123,7 +125,7 @@ async function whyNot(client: Client, info: InstanceInfo): Promise<WhyNot> {
   if (info.paused !== undefined) return unscripted(`it is paused (${info.paused.reason})`);
   if (info.unclaimed !== undefined) return unscripted(info.unclaimed);
   const waits = await Promise.all(info.waitingFor.map((wait) => whyNotDone(client, wait)));
-  if (waits.length === 0) return unscripted("it waits for nothing that is known");
+  if (waits.length === 0) return unscripted("its history shows no pending wait");
   return {
     text: waits.map(({ text }) => text).join("; "),
     canScript: waits.some(({ canScript }) => canScript),
@@ -143,7 +145,7 @@ async function whyNotDone(client: Client, wait: WaitingFor): Promise<WhyNot> {
     case "activity":
       return unscripted(
         wait.unclaimed === undefined
-          ? `it waits for activity "${wait.name}", whose function does not end and has no time-out`
+          ? `it waits for activity "${wait.name}", whose function does not end and has no timeout`
           : `it waits for activity "${wait.name}": ${wait.unclaimed}`,
       );
     case "step":

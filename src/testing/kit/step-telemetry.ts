@@ -1,19 +1,20 @@
-// Tells the clock which inline steps are under way (BW1), and a telemetry of the user's what it is told anyway.
+// Step telemetry: reports running inline steps to the clock (busy-work.1) and forwards every call to the
+// user's telemetry.
 
-import type { Telemetry } from "../../core/telemetry.ts";
+import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import type { BusyWork } from "./busy-work.ts";
 
 export function stepTelemetry(busy: BusyWork, own: Telemetry | undefined): Telemetry {
   return {
     start: (span, fn) => own?.start(span, fn) ?? fn(undefined),
     attempt(span, fn) {
-      // Activities are entered through their stand-ins, which hold the clock themselves.
+      // Activities run through `ActivityMocks`, which stops the clock for them.
       const entered = span.kind === "step" ? () => busy.run(fn) : fn;
       return own === undefined ? entered() : own.attempt(span, entered);
     },
-    attemptOver: (...told) => own?.attemptOver(...told),
+    attemptOver: (...args) => own?.attemptOver(...args),
     turn: (record) => own?.turn(record),
-    operation: (...told) => own?.operation(...told),
+    operation: (...args) => own?.operation(...args),
     observe: (source) => own?.observe(source) ?? (() => undefined),
   };
 }

@@ -1,4 +1,5 @@
-// The clock of a test environment: virtual time that waits for real work (BW1), and seeded randomness.
+// The clock of a test environment: virtual time that waits for real work (busy-work.1), and seeded
+// randomness.
 
 import { hexOf, seededNumbers } from "../seeded-numbers.ts";
 import { VirtualEnvironment, type VirtualEnvironmentOptions } from "../virtual-environment.ts";
@@ -10,7 +11,7 @@ export interface TestClockOptions extends VirtualEnvironmentOptions {
 
 /** A start draws a run id and a seed. */
 const DRAWS_PER_START = 2;
-/** Distinguishes the seeds of starts from the clock's own. */
+/** Multiplier that keeps the seeds of starts apart from the seed of the clock. */
 const START_SEEDS = 1_000_003;
 
 export class TestClock extends VirtualEnvironment {
@@ -26,8 +27,8 @@ export class TestClock extends VirtualEnvironment {
   }
 
   /**
-   * The next draws are those of the start with this number, however often it is repeated and whatever was drawn before.
-   * So idempotency keys, and all that follows from an instance's seed, are the same in every run of a test.
+   * Makes the next draws depend only on the number of the start, not on repetitions or earlier draws.
+   * Idempotency keys, and everything derived from an instance's seed, are then equal in every run of a test.
    */
   expectStart(number: number): void {
     this.#startDraws = seededNumbers(this.#seed + number * START_SEEDS);
@@ -40,13 +41,13 @@ export class TestClock extends VirtualEnvironment {
     return hexOf(this.#startDraws, bytes);
   }
 
-  /** Resolves when everything that can happen now has happened, whatever it took in real time. */
+  /** Resolves when no work is left that can proceed at the current virtual time, however long that takes. */
   override async settle(): Promise<void> {
     do await super.settle();
-    while (await this.busy.waited());
+    while (await this.busy.waitForChange());
   }
 
-  /** Virtual time, for code that runs inside: an activity or a scripted action. */
+  /** Waits in virtual time; for activities and scripted actions. */
   sleep(ms: number): Promise<void> {
     return this.busy.idleWhile(new Promise((resolve) => void this.setTimer(ms, resolve)));
   }

@@ -1,21 +1,23 @@
-// A test environment: a runtime on a store in memory, on time that the test owns. Needs no test runner.
-//   TV1. Time passes in `advance` and while a result is awaited, and nowhere else; what comes due on the way happens
-//        at its own moment, and has come to rest before the next thing.
-//   TV2. The client outlives every process: handles stay good through restarts, crashes and deploys.
-//   TV3. A process that died is replaced at once by another with the same code.
+// Test environment: a runtime on an in-memory store, on virtual time that the test controls. Needs no test
+// runner.
+//   - Time passes only in `advance` and while a test awaits a result. Work that comes due on the way runs
+//        at its due moment, and it settles before the next timer fires.
+//   - The client outlives every process: handles stay valid across restarts, crashes and deploys.
+//   - test-environment.1: The environment replaces a crashed process at once by another with the same code.
 
 import { Client, type StartOptions } from "../../client/client.ts";
 import type { Handle } from "../../client/handle.ts";
-import type { InstanceInfo, WaitingFor } from "../../client/instance-info.ts";
-import { Committer } from "../../core/committer.ts";
-import type { InputArguments } from "../../core/context-types.ts";
-import type { Activity, EventDef, Orchestration } from "../../core/definitions.ts";
-import { parseDuration, type Duration } from "../../core/duration.ts";
-import { isPerdureError, PerdureError } from "../../core/errors.ts";
-import type { HistoryEvent } from "../../core/history-events.ts";
+import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
+import { Committer } from "../../core/commit/committer.ts";
+import type { InputArguments } from "../../core/context/types.ts";
+import type { Activity, EventDef, Orchestration } from "../../core/define/definitions.ts";
+import { parseDuration, type Duration } from "../../core/time/duration.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
+import type { HistoryEvent } from "../../core/history/events.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import { CancelledError } from "../../core/outcome-errors.ts";
-import { definitionsOf, type Definition, type Registrable } from "../../core/registrable.ts";
+import { CancelledError } from "../../core/errors/outcome-errors.ts";
+import { definitionsOf, type Definition, type Registrable } from "../../core/define/registrable.ts";
+import { defined } from "../../core/values/defined.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
 import { FaultInjectingProvider, type FaultObserver } from "../faults/fault-injecting-provider.ts";
 import {
@@ -26,7 +28,7 @@ import {
   type MockFunction,
   type MockOf,
 } from "./activity-mocks.ts";
-import { nextChance, type Chance } from "./chances.ts";
+import { nextProgress, type NextProgress } from "./next-progress.ts";
 import { Script } from "./script.ts";
 import { skippingClient } from "./skipping.ts";
 import { stepTelemetry } from "./step-telemetry.ts";
@@ -39,16 +41,16 @@ import {
 import { TestProcess } from "./test-process.ts";
 
 const PATIENCE_MS = 2_000;
-/** A process that cannot even register is started again, so often. */
+/** How often the environment retries to start a process whose registration fails. */
 const BOOTS_MAX = 20;
 
-/** A whole runtime in memory, on time that the test owns. */
+/** A whole runtime in memory, on virtual time that the test controls. */
 export class TestEnvironment implements AsyncDisposable {
-  /** Starts, finds and steers instances. It outlives every process, and its handles skip time. */
+  /** Starts, finds and controls instances. It outlives every process, and its handles skip time. */
   readonly client: Client;
-  /** The store itself, past every fault. */
+  /** The store itself. Its calls bypass every fault. */
   readonly store: Provider;
-  /** What was logged so far. */
+  /** All log lines so far. */
   readonly logs: readonly LogLine[];
   readonly #logs: LogLine[] = [];
   readonly #options: TestEnvironmentOptions;
@@ -73,10 +75,7 @@ export class TestEnvironment implements AsyncDisposable {
     this.#script = new Script(clock);
     this.#line = new FaultInjectingProvider(store, {}, this.#observer());
     const { codec, limits } = options.runtime ?? {};
-    this.#plain = new Client(this.#line.provider, {
-      ...(codec === undefined ? {} : { codec }),
-      ...(limits === undefined ? {} : { limits }),
-    });
+    this.#plain = new Client(this.#line.provider, defined({ codec, limits }));
     this.client = options.autoSkip === false ? this.#plain : this.#skipping();
   }
 
@@ -86,8 +85,7 @@ export class TestEnvironment implements AsyncDisposable {
     const { seed, startAt, patienceMs = PATIENCE_MS } = options;
     const clock = new TestClock({
       patienceMs,
-      ...(seed === undefined ? {} : { seed }),
-      ...(startAt === undefined ? {} : { startAt: startAt.getTime() }),
+      ...defined({ seed, startAt: startAt?.getTime() }),
     });
     const open =
       options.store ?? ((environment) => SqliteProvider.open(":memory:", { environment }));
@@ -104,18 +102,18 @@ export class TestEnvironment implements AsyncDisposable {
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The test's clock. */
+  /** The current virtual time. */
   get now(): Date {
     return new Date(this.#clock.now());
   }
 
-  /** Lets that much time pass; everything that comes due happens, in order. */
+  /** Advances virtual time by the duration. All work that comes due runs, in order. */
   async advance(duration: Duration): Promise<void> {
     const ms = parseDuration(duration);
     await this.#alone(() => this.#clock.advance(ms));
   }
 
-  /** Lets everything happen that can happen now; time stands still. */
+  /** Waits until no work is left that can proceed at the current virtual time. Time stands still. */
   async settle(): Promise<void> {
     await this.#alone(() => this.#clock.settle());
   }
@@ -124,13 +122,16 @@ export class TestEnvironment implements AsyncDisposable {
   readonly sleep = (duration: Duration): Promise<void> =>
     this.#clock.sleep(parseDuration(duration));
 
-  /** Does something that long from now, or at a moment. Time waits for it; what it throws fails the test. */
+  /**
+   * Schedules an action after a duration, or at a date. Time stands still while the action runs. If the
+   * action throws, the call that moved the clock throws the same error.
+   */
   at(when: Duration | Date, action: (client: Client) => unknown): void {
     const at = when instanceof Date ? when.getTime() : this.#clock.now() + parseDuration(when);
     this.#script.add(at, () => action(this.#plain));
   }
 
-  /** Raises an event that long from now, or at a moment. */
+  /** Raises an event after a duration, or at a date. */
   raiseAt<Raised>(
     handle: Handle | string,
     event: EventDef<unknown, Raised> | string,
@@ -138,7 +139,7 @@ export class TestEnvironment implements AsyncDisposable {
     when: Duration | Date,
   ): void {
     const id = typeof handle === "string" ? handle : handle.id;
-    // As a definition it checks what is raised; its types were compared above.
+    // A definition validates the data at run time. The signature above has checked its types.
     const untyped = event as EventDef<unknown> | string;
     this.at(when, (client) => {
       const to = client.get(id);
@@ -148,7 +149,9 @@ export class TestEnvironment implements AsyncDisposable {
 
   // ── instances ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Starts an instance in the runtime's own process, as a program does that runs what it starts. */
+  /**
+   * Starts an instance from the process of the runtime, as a program does that also executes its instances.
+   */
   async start<I, O, Nodes>(
     orchestration: Orchestration<I, O, Nodes>,
     ...rest: InputArguments<NoInfer<I>, StartOptions>
@@ -158,11 +161,11 @@ export class TestEnvironment implements AsyncDisposable {
     const id = given.id ?? `${orchestration.name}-${number}`;
     const requestId = given.requestId ?? `test-start-${number}`;
     const options: StartOptions = { ...given, id, requestId };
-    // The caller's types were compared above. The request id makes a repeated start harmless.
+    // The signature above has checked the types. The request id makes a repeated start idempotent.
     const target = orchestration as Orchestration<unknown, O>;
     for (;;) {
-      const { client, line } = this.#process;
-      const died = line.crashed.then(() => null);
+      const { client, connection } = this.#process;
+      const died = connection.crashed.then(() => null);
       this.#clock.expectStart(number);
       const started = Promise.race([client.start(target, input, options), died]);
       const handle = await this.#throughTrouble(started);
@@ -171,24 +174,24 @@ export class TestEnvironment implements AsyncDisposable {
     }
   }
 
-  /** All events of an instance's newest execution, or of the one that is named. */
+  /** All events of an instance's newest execution, or of the given one. */
   async history(handle: Handle | string, execution?: number): Promise<readonly HistoryEvent[]> {
     await this.settle();
-    return this.#get(handle).history(execution === undefined ? {} : { execution });
+    return this.#get(handle).history(defined({ execution }));
   }
   async describe(handle: Handle | string): Promise<InstanceInfo> {
     await this.settle();
     return this.#get(handle).describe();
   }
-  /** What an instance waits for when everything has come to rest. */
+  /** What an instance waits for after `settle`. */
   async waitingFor(handle: Handle | string): Promise<readonly WaitingFor[]> {
     return (await this.describe(handle)).waitingFor;
   }
-  /** Its custom status. */
+  /** The custom status of an instance. */
   async status(handle: Handle | string): Promise<unknown> {
     return (await this.describe(handle)).customStatus;
   }
-  /** Its key-values. */
+  /** The key-values of an instance. */
   async keyValues(handle: Handle | string): Promise<Readonly<Record<string, unknown>>> {
     await this.settle();
     return Object.fromEntries(await this.#get(handle).kv.entries());
@@ -196,21 +199,21 @@ export class TestEnvironment implements AsyncDisposable {
 
   // ── activities ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Stands in for an activity: a function, or outcomes one after the other, of which the last one stays. */
+  /** Replaces an activity by a function, or by a sequence of outcomes, of which the last one repeats. */
   mock<A extends ActivityReference>(activity: A, outcome: MockOf<NoInfer<A>>): void {
-    // Typed by the reference above; here it is any function.
+    // The signature above has checked the types of the mock.
     const given = outcome as MockFunction<unknown, unknown> | readonly unknown[];
     this.#mocks.mock(activity, typeof given === "function" ? given : inSequence(given));
   }
-  /** The activity's own function again. */
+  /** Removes the mock: the activity runs its own function again. */
   unmock(activity: ActivityReference): void {
     this.#mocks.unmock(activity);
   }
-  /** The next run of the activity fails; what follows is as before. */
+  /** The next run of the activity fails. Later runs are not affected. */
   failOnce(activity: ActivityReference, error: Error = new Error("failed by the test")): void {
     this.failTimes(activity, 1, error);
   }
-  /** So many runs of the activity fail; what follows is as before. */
+  /** The next `times` runs of the activity fail. Later runs are not affected. */
   failTimes(
     activity: ActivityReference,
     times: number,
@@ -221,10 +224,10 @@ export class TestEnvironment implements AsyncDisposable {
     };
     for (let i = 0; i < times; i++) this.#mocks.once(activity, fail);
   }
-  /** The next run of the activity does not end until it is cancelled or its time is over. */
+  /** The next run of the activity does not end until it is cancelled or times out. */
   hangOnce(activity: ActivityReference): void {
     this.#mocks.once(activity, (_, { signal }) =>
-      this.#clock.busy.idleForEver(
+      this.#clock.busy.idleForever(
         new Promise<never>((_resolve, reject) => {
           const stop = (): void => reject(new CancelledError("the activity was ended"));
           if (signal.aborted) stop();
@@ -233,24 +236,24 @@ export class TestEnvironment implements AsyncDisposable {
       ),
     );
   }
-  /** Every run of an activity so far, in the order they were entered. */
+  /** Every run of an activity so far, in the order in which the runs began. */
   calls<I, O>(activity: Activity<I, O>): readonly ActivityCall<I, O>[];
   calls(name: string): readonly ActivityCall[];
   calls(activity: ActivityReference): readonly ActivityCall[] {
     return this.#mocks.calls(activity);
   }
-  /** How often each activity call was entered, by its idempotency key. */
+  /** The number of runs of each activity call, by idempotency key. */
   activityRuns(): ReadonlyMap<string, number> {
     return this.#mocks.runs();
   }
 
   // ── processes ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The runtime ends in good order and another one takes its place: nothing is left in memory. */
+  /** Shuts the runtime down and starts another one, which has nothing in memory. */
   async restartRuntime(): Promise<void> {
     await this.deploy(this.#register);
   }
-  /** The same, with other code. */
+  /** Shuts the runtime down and starts another one with other code. */
   async deploy(register: readonly Registrable[]): Promise<void> {
     const definitions = definitionsOf(register);
     await this.settle();
@@ -259,13 +262,13 @@ export class TestEnvironment implements AsyncDisposable {
     await this.#boot({ movesClock: true });
     await this.settle();
   }
-  /** The process dies without a word, as by kill -9; another one takes its place. */
+  /** The process crashes without a shutdown, as by kill -9. Another process replaces it. */
   async crash(): Promise<void> {
-    this.#process.line.crash();
+    this.#process.connection.crash();
     await this.settle();
   }
 
-  /** Ends the runtime and closes the store. */
+  /** Shuts the runtime down and closes the store. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -284,7 +287,7 @@ export class TestEnvironment implements AsyncDisposable {
 
   get #process(): TestProcess {
     const newest = this.#processes.at(-1);
-    if (newest === undefined) throw new Error("no process was started yet");
+    if (newest === undefined) throw new Error("No process has started yet.");
     return newest;
   }
 
@@ -297,7 +300,7 @@ export class TestEnvironment implements AsyncDisposable {
     return { ...observer, carrying: (work) => this.#clock.busy.track(work) };
   }
 
-  /** Whoever holds the clock up must not move it. */
+  /** Starts a process. A caller that the clock waits for must pass `movesClock: false`. */
   async #boot({ movesClock }: { readonly movesClock: boolean }): Promise<void> {
     const { faults = {}, runtime = {} } = this.#options;
     for (let left = BOOTS_MAX; ; left--) {
@@ -316,7 +319,7 @@ export class TestEnvironment implements AsyncDisposable {
         observer: this.#observer(),
       });
       this.#processes.push(process);
-      void process.line.crashed.then(() => {
+      void process.connection.crashed.then(() => {
         this.#clock.busy.crashed();
         this.#clock.busy.track(this.#replace(process));
       });
@@ -329,7 +332,7 @@ export class TestEnvironment implements AsyncDisposable {
     }
   }
 
-  /** A store in trouble is waited for by the clock, which has to move for that. */
+  /** Awaits work and moves the clock meanwhile: retries of an unavailable store need virtual time. */
   async #throughTrouble<T>(work: Promise<T>): Promise<T> {
     if (this.#options.faults === undefined) return work;
     let isOver = false;
@@ -343,7 +346,7 @@ export class TestEnvironment implements AsyncDisposable {
     }
   }
 
-  /** TV3 */
+  /** test-environment.1 */
   async #replace(dead: TestProcess): Promise<void> {
     if (this.#closed) return;
     await dead.expire();
@@ -360,23 +363,23 @@ export class TestEnvironment implements AsyncDisposable {
     });
   }
 
-  async #step(target: (chance: Chance) => number | null): Promise<Chance> {
+  async #step(target: (upcoming: NextProgress) => number | null): Promise<NextProgress> {
     return this.#alone(async () => {
       await this.#clock.settle();
-      const chance = await nextChance({
+      const upcoming = await nextProgress({
         store: this.store,
         clock: this.#clock,
         mocks: this.#mocks,
         registered: () => this.#process.runtime.registered(),
         scriptedAt: () => this.#script.nextAt,
       });
-      const until = target(chance);
+      const until = target(upcoming);
       if (until !== null) await this.#clock.advance(Math.max(until - this.#clock.now(), 0));
-      return chance;
+      return upcoming;
     });
   }
 
-  /** One caller moves the clock at a time; what a scripted action threw is thrown here (SC2). */
+  /** Lets one caller at a time move the clock, and throws the error of a scripted action (script.1). */
   async #alone<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new PerdureError("SHUTTING_DOWN", "The test environment is closed.");
     const turn = this.#queue.then(work);

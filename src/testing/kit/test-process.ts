@@ -1,18 +1,21 @@
-// One process of a test environment: a runtime and a client on a line to the store that can be cut.
-//   TP1. A dead process is found dead at once, without waiting for its beats to be missed: what it held is freed.
-//   TP2. Beats and polls are rare: each is a stop on the way through virtual time, and nothing else waits for them.
+// One process of a test environment: a runtime and a client whose connection to the store can crash.
+//   - test-process.1: After a crash the process is declared dead at once, without missed heartbeats, so the
+//        store frees its leases.
+//   - test-process.2: Heartbeats and polls are rare. Each of them is a stop when virtual time moves, and no
+//        behavior under test depends on them.
 
 import { Client } from "../../client/client.ts";
-import { Committer } from "../../core/committer.ts";
+import { Committer } from "../../core/commit/committer.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
-import type { Definition } from "../../core/registrable.ts";
+import type { Definition } from "../../core/define/registrable.ts";
 import { Runtime } from "../../runtime/runtime.ts";
 import { FaultInjectingProvider, type FaultObserver } from "../faults/fault-injecting-provider.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
 
 const HOUR_MS = 3_600_000;
-/** TP2. The patience with a main loop that stands still must be longer than its period. */
+/** test-process.2. `stallMs` must be longer than `beatMs`. */
 const RARELY: RuntimeOptions = {
   beatMs: HOUR_MS,
   pollIntervalMs: HOUR_MS,
@@ -29,7 +32,7 @@ export interface TestProcessOptions {
 }
 
 export class TestProcess {
-  readonly line: FaultInjectingProvider;
+  readonly connection: FaultInjectingProvider;
   readonly client: Client;
   readonly runtime: Runtime;
   readonly #store: Provider;
@@ -37,47 +40,44 @@ export class TestProcess {
 
   constructor({ store, register, runtime, plan, observer }: TestProcessOptions) {
     this.#store = store;
-    this.line = new FaultInjectingProvider(store, plan, observer);
+    this.connection = new FaultInjectingProvider(store, plan, observer);
     const { codec, limits } = runtime;
-    const { provider } = this.line;
-    this.client = new Client(provider, {
-      ...(codec === undefined ? {} : { codec }),
-      ...(limits === undefined ? {} : { limits }),
-    });
+    const { provider } = this.connection;
+    this.client = new Client(provider, defined({ codec, limits }));
     this.runtime = new Runtime(
       provider,
       { ...RARELY, ...runtime, executor: "process", register },
       {
         makeClient: (given, options) => new Client(given, options),
-        threadEntry: new URL("data:text/javascript,"), // nothing runs in threads here (AM4)
+        threadEntry: new URL("data:text/javascript,"), // nothing runs in threads here (activity-mocks.1)
       },
     );
   }
 
   get isAlive(): boolean {
-    return !this.#stopped && !this.line.isCrashed;
+    return !this.#stopped && !this.connection.isCrashed;
   }
 
-  /** Resolves when it works, or has died on the way. */
+  /** Resolves when the runtime has started, or the process has crashed. */
   async start(): Promise<void> {
-    await Promise.race([this.runtime.start(), this.line.crashed]);
+    await Promise.race([this.runtime.start(), this.connection.crashed]);
   }
 
-  /** Ends in good order, at once; what ran in it is handed back. */
+  /** Shuts the runtime down without a grace period; the runtime releases the work that it was running. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.race([this.runtime.shutdown({ graceMs: 0 }), this.line.crashed]);
+    await Promise.race([this.runtime.shutdown({ graceMs: 0 }), this.connection.crashed]);
   }
 
-  /** After its death: tells the store (TP1). */
+  /** After a crash: declares the runtime dead in the store (test-process.1). */
   async expire(): Promise<void> {
     await this.#store.expireRuntime({ id: this.runtime.id, staleMs: null });
   }
 
-  /** Takes down what is left of it in this host: guards, listeners, timers. */
+  /** Cleans up what a stopped or crashed process left in this host: guards, listeners, timers. */
   async bury(): Promise<void> {
-    this.line.bury();
-    Committer.of(this.line.provider).close();
+    this.connection.bury();
+    Committer.of(this.connection.provider).close();
     await this.runtime.shutdown({ graceMs: 0 });
   }
 }

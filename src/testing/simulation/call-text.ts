@@ -1,10 +1,10 @@
-// A call of the store in one line, for people who read a trace.
+// Call text: describes a store call in one line of a trace.
 
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
-import { decodeRow } from "../../core/history-row.ts";
+import { decodeRow } from "../../core/history/rows.ts";
 import type { Carried } from "./calls.ts";
 
-/** Null: nothing worth a line, such as a look that found nothing. */
+/** Returns null if the call is not worth a line, for example a poll that found nothing. */
 export function callText(call: Carried): string | null {
   switch (call.method) {
     case "commit":
@@ -14,20 +14,20 @@ export function callText(call: Carried): string | null {
     case "leaseInstances": {
       const taken = call.result.instances.map(
         ({ id, fresh, messages, lastEvent }) =>
-          `${fresh ? "takes" : "hears of"} ${id} at ${lastEvent} (${messages.map(({ kind }) => kind).join()})`,
+          `${fresh ? "leases" : "receives messages of"} ${id} at ${lastEvent} (${messages.map(({ kind }) => kind).join()})`,
       );
       return taken.length === 0 ? null : taken.join("; ");
     }
     case "leaseTasks": {
       const taken = call.result.tasks.map(
         ({ instanceId, sequence, name, attempt, suspect }) =>
-          `takes ${name} of ${instanceId}/${sequence} (${attempt + 1}${suspect ? ", suspect" : ""})`,
+          `leases ${name} of ${instanceId}/${sequence} (${attempt + 1}${suspect ? ", suspect" : ""})`,
       );
       return taken.length === 0 ? null : taken.join("; ");
     }
     case "takeMessages": {
       const taken = [...call.result.values()].flat().map(({ kind }) => kind);
-      return taken.length === 0 ? null : `takes messages ${taken.join()}`;
+      return taken.length === 0 ? null : `reads messages ${taken.join()}`;
     }
     case "settle":
       return `settles ${itemText(call.args[0])} ${call.result === null ? "unknown" : resultText(call.result)}`;
@@ -36,9 +36,9 @@ export function callText(call: Carried): string | null {
     case "expireRuntime":
       return call.result.expired ? `declares ${call.args[0].id} dead` : null;
     case "removeRuntime":
-      return `says goodbye as ${call.args[0]}`;
+      return `deregisters ${call.args[0]}`;
     case "beat":
-      return call.result ? null : "beats in vain";
+      return call.result ? null : "heartbeat refused";
     case "renewInstances":
     case "renewTasks":
       return call.result.length === 0 ? null : `${call.method}: ${call.result.length} lost`;
@@ -52,9 +52,9 @@ export function callText(call: Carried): string | null {
 function itemText(item: CommitItem): string {
   switch (item.kind) {
     case "turn":
-      return `turn ${item.key}#${item.execution}${rowText(item)}${item.release ? " and lets go" : ""}`;
+      return `turn ${item.key}#${item.execution}${rowText(item)}${item.release ? " with release" : ""}`;
     case "start":
-      return `start ${item.id}${item.lease === null ? "" : " born leased"}`;
+      return `start ${item.id}${item.lease === null ? "" : " with lease"}${item.firstTurn === undefined ? "" : rowText(item.firstTurn)}`;
     case "completion":
     case "retry":
     case "releaseTask":
@@ -84,8 +84,8 @@ function rowText(item: Extract<CommitItem, { kind: "turn" }>): string {
 }
 
 function resultText(result: CommitResult | undefined): string {
-  if (result === undefined) return "without an answer";
+  if (result === undefined) return "without a reply";
   if (result.kind === "refused") return `refused (${result.code})`;
-  if (result.kind === "error") return `impossible (${result.error.code})`;
+  if (result.kind === "error") return `failed (${result.error.code})`;
   return result.kind;
 }

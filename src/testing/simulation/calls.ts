@@ -1,6 +1,7 @@
-// Calls of a provider, as the simulation sees them on their way to the store.
+// Provider calls as data: the type of the calls that travel from a simulated process to the store.
 
-import { PerdureError } from "../../core/errors.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
+import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 
 type Functions = {
@@ -10,10 +11,10 @@ type Functions = {
       : never
   ]: Provider[Name];
 };
-/** The methods that ask the store. */
+/** The name of a provider method that accesses the store. */
 export type Method = Exclude<keyof Functions, "close">;
 
-/** Those that change nothing; a store whose disk is full still answers them. */
+/** Methods that change nothing. A store whose disk is full still executes them. */
 const READS: ReadonlySet<string> = new Set<Method>([
   "settle",
   "takeMessages",
@@ -45,7 +46,7 @@ export function isRead(method: string): boolean {
   return READS.has(method);
 }
 
-/** What was asked, and what the store said. */
+/** A call: its method, its arguments and the result of the store. */
 export type Call = {
   [M in Method]: {
     readonly method: M;
@@ -54,10 +55,40 @@ export type Call = {
   };
 }[Method];
 
-/** A call that the store carried out: by whom, when by its own clock, and how long after the beginning. */
+/** An executed call: the caller, the time by the store's clock, and the time since the start of the run. */
 export type Carried = Call & { readonly by: string; readonly now: number; readonly atMs: number };
 
-/** Without a stack: nobody reads those of faults that were meant, and to take them costs more than the call. */
+/** The same call, with each first turn of a start as a separate item (commit.5). */
+export function withFirstTurns(call: Carried): Carried {
+  if (call.method !== "commit") return call;
+  const [items] = call.args;
+  if (!items.some((item) => item.kind === "start" && item.firstTurn !== undefined)) return call;
+  const pairs = items.flatMap((item, index) => separated(item, call.result[index]));
+  const args = [pairs.map(([item]) => item)] satisfies Parameters<Provider["commit"]>;
+  return { ...call, args, result: pairs.map(([, result]) => result) };
+}
+
+function separated(
+  item: CommitItem,
+  result: CommitResult | undefined,
+): (readonly [CommitItem, CommitResult])[] {
+  if (result === undefined) return [];
+  if (item.kind !== "start" || item.firstTurn === undefined) return [[item, result]];
+  const { firstTurn, ...start } = item;
+  if (result.kind !== "started" || result.due === undefined) return [[start, result]];
+  const { key, execution, due } = result;
+  const message = { id: 0, kind: "start", execution, sequence: null, name: null } as const;
+  const leased = { ...message, key: null, data: item.started, visibleAt: 0 };
+  return [
+    [start, { kind: "started", key, execution, leased }],
+    [
+      { ...firstTurn, key },
+      { kind: "committed", due },
+    ],
+  ];
+}
+
+/** The error of an injected fault. It has no stack: capturing a stack costs more than the call itself. */
 export function unavailable(method: string, why: string): PerdureError {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

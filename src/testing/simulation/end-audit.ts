@@ -1,15 +1,15 @@
-// The end of a run: everything that was written is read once more, and nothing may be left lying about.
+// End audit: after a run, reads all stored data again and checks that no lease, task or runtime is left.
 
-import type { Orchestration } from "../../core/definitions.ts";
-import { decodeHistory } from "../../core/history-row.ts";
+import type { Orchestration } from "../../core/define/definitions.ts";
+import { decodeHistory } from "../../core/history/rows.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { attemptFaults, type EndedExecution } from "./invariants/attempts.ts";
 import { childFaults } from "./invariants/children.ts";
 import { replayFault } from "./invariants/replay.ts";
 import { earlyAttempts } from "./invariants/timers.ts";
-import type { SimulatedProcess } from "./machine.ts";
-import type { EndedInstance, Play } from "./workload.ts";
-import type { World } from "./world.ts";
+import type { SimulatedProcess } from "./world/machine.ts";
+import type { EndedInstance, Play } from "./world/workload.ts";
+import type { World } from "./world/world.ts";
 
 export async function readEnd(world: World): Promise<ReadonlyMap<string, EndedInstance>> {
   const { inspector, store } = world;
@@ -38,14 +38,14 @@ export async function auditEnd(
     [...lives].map(([execution, events]) => ({ id, key: record.key, execution, events })),
   );
   for (const what of attemptFaults(executions, ledger, inspector.leases, world.forgotten)) {
-    world.report(what.startsWith("16") ? "I16" : "I19", what.slice(4));
+    world.report(what.startsWith("16") ? "C16" : "C19", what.slice(4));
   }
-  // A clock that went back makes early what was not.
+  // If the store's clock went back, a correct attempt can look early.
   if (!world.scenario.faults.kinds.includes("clock")) {
-    for (const what of earlyAttempts(executions, ledger)) world.report("I10", what);
+    for (const what of earlyAttempts(executions, ledger)) world.report("C10", what);
   }
   for (const what of childFaults(executions, (id) => inspector.snapshots.last(id))) {
-    world.report("I14", what);
+    world.report("C14", what);
   }
   lostAcknowledgements(world, end);
   infrastructureFaults(world, end);
@@ -53,14 +53,14 @@ export async function auditEnd(
   await leftovers(world);
 }
 
-/** What a client was told is done, is. */
+/** Checks that every acknowledged call left its instance in the store. */
 function lostAcknowledgements(world: World, end: ReadonlyMap<string, EndedInstance>): void {
   for (const { kind, id } of world.ledger.acknowledged) {
-    if (!end.has(id)) world.report("lost", `${kind} ${id} was acknowledged and is nowhere`);
+    if (!end.has(id)) world.report("lost", `${kind} ${id} was acknowledged, but does not exist`);
   }
 }
 
-/** No fault of store, network, process or deployment ends an instance (P6). */
+/** Checks that no fault of the store, the network, a process or a deployment ended an instance (P6). */
 function infrastructureFaults(world: World, end: ReadonlyMap<string, EndedInstance>): void {
   for (const [id, { executions }] of end) {
     const last = [...executions.values()].at(-1)?.at(-1);
@@ -90,13 +90,13 @@ async function replays(
     if (started?.kind !== "OrchestrationStarted") continue;
     const definition = definitions.get(`${started.name}@${started.orchestrationVersion}`);
     const priority = end.get(id)?.record.priority ?? 3;
-    if (definition === undefined) continue; // it was ended before anybody ran it
+    if (definition === undefined) continue; // the instance ended before a worker ran it
     const fault = await replayFault({ id, execution, priority, events, definition });
-    if (fault !== null) world.report("I11", `${id}#${execution}: ${fault}`);
+    if (fault !== null) world.report("C11", `${id}#${execution}: ${fault}`);
   }
 }
 
-/** Registers the newest code, and never runs anything. */
+/** A process for registering the newest code; it never runs anything. */
 function onlooker(world: World): SimulatedProcess {
   const generation = Math.max(...world.slots.map((slot) => slot.generation));
   const never = (): Promise<never> => new Promise<never>(() => undefined);
@@ -108,16 +108,19 @@ async function leftovers(world: World): Promise<void> {
   const { provider } = world.store;
   const { snapshots } = world.inspector;
   for (const { id } of await provider.listRuntimes()) {
-    if (world.stopped.has(id)) world.report("I20", `runtime ${id} stopped and is still registered`);
+    if (world.stopped.has(id))
+      world.report("C20", `runtime ${id} has stopped but is still registered`);
   }
   for (const id of snapshots.ids) {
     const snapshot = snapshots.last(id);
     if (snapshot === null || !isTerminalStatus(snapshot.record.status)) continue;
     const { record, inbox, tasks } = snapshot;
-    if (record.owner !== null) world.report("I20", `${id} ended and is leased to ${record.owner}`);
-    for (const task of tasks) world.report("I20", `${id} ended and has the task ${task.sequence}`);
+    if (record.owner !== null)
+      world.report("C20", `${id} has ended but is leased to ${record.owner}`);
+    for (const task of tasks)
+      world.report("C20", `${id} has ended but still has task ${task.sequence}`);
     for (const { kind } of inbox) {
-      if (kind !== "event") world.report("I20", `${id} ended and has a message: ${kind}`);
+      if (kind !== "event") world.report("C20", `${id} has ended but still has a message: ${kind}`);
     }
   }
 }

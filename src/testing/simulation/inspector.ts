@@ -1,10 +1,10 @@
-// The inspector: looks at the store after every call that changed it, and says what must not be.
-//   IN1. It reads past the network, between two calls: what it sees is what is stored.
-//   IN2. An instance is looked at when a call touched it, by name or as a parent, a child or a lease.
+// Inspector: reads the store after every call that changed it and reports violated invariants.
+//   - The inspector reads the store directly, between two calls, so it sees exactly the stored data.
+//   - It reads an instance when a call names the instance, its parent, its child or its lease.
 
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
-import { isRead, type Carried } from "./calls.ts";
+import { isRead, withFirstTurns, type Carried } from "./calls.ts";
 import {
   appendOnly,
   denseNumbers,
@@ -21,18 +21,18 @@ import { liveReasons } from "./invariants/reasons.ts";
 import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
 import { statusFollows } from "./invariants/status.ts";
 import { DueTimes } from "./invariants/timers.ts";
-import type { SimulatedStore } from "./simulated-store.ts";
+import type { SimulatedStore } from "./world/simulated-store.ts";
 import type { InvariantNumber, OtherFault } from "./violation.ts";
 
 type Look = (now: InstanceSnapshot, before: InstanceSnapshot | null) => string[];
 const LOOKS: readonly (readonly [InvariantNumber, Look])[] = [
-  ["I1", denseNumbers],
-  ["I2", matchedCompletions],
-  ["I3", oneEnd],
-  ["I4", appendOnly],
-  ["I12", stableText],
-  ["I13", statusFollows],
-  ["I15", noLateResult],
+  ["C1", denseNumbers],
+  ["C2", matchedCompletions],
+  ["C3", oneEnd],
+  ["C4", appendOnly],
+  ["C12", stableText],
+  ["C13", statusFollows],
+  ["C15", noLateResult],
 ];
 
 export class Inspector {
@@ -43,9 +43,9 @@ export class Inspector {
   readonly #cancels = new Cancels();
   readonly #dueTimes = new DueTimes();
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
-  /** Events that were committed by turns. */
+  /** The number of events that turns have committed. */
   events = 0;
-  /** How often each instance was paused. */
+  /** The number of pauses per instance. */
   readonly pauses = new Map<string, number>();
 
   constructor(
@@ -58,36 +58,40 @@ export class Inspector {
     store.watchers.push((call) => this.#see(call));
   }
 
-  async #see(call: Carried): Promise<void> {
+  async #see(carried: Carried): Promise<void> {
+    const call = withFirstTurns(carried);
     const touched = this.#touched(call);
     for (const what of this.leases.see(call)) {
-      this.#report(what.startsWith("5") ? "I5" : "I6", what.slice(3));
+      this.#report(what.startsWith("5") ? "C5" : "C6", what.slice(3));
     }
-    for (const what of this.#dueTimes.see(call)) this.#report("I10", what);
+    for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
-    for (const what of this.#cancels.see(call, idOf)) this.#report("I21", what);
+    for (const what of this.#cancels.see(call, idOf)) this.#report("C21", what);
     if (isRead(call.method)) return;
     if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
   }
 
-  /** No turn is committed while its instance is paused (semantics 20). */
+  /** Checks that no turn is committed while its instance is paused (semantics 20). */
   #seePaused(items: readonly CommitItem[], results: readonly CommitResult[]): void {
     const lifted = new Set<string>();
     for (const [i, item] of items.entries()) {
       if (item.kind !== "turn") {
-        if ("id" in item) lifted.add(item.id); // it may have been resumed, cancelled or begun anew before
+        if ("id" in item) lifted.add(item.id); // an earlier item of the same commit may have ended the pause
         continue;
       }
       const id = this.snapshots.idOf(item.key);
       if (id === undefined || lifted.has(id) || results[i]?.kind !== "committed") continue;
       const paused = this.snapshots.last(id)?.record.paused ?? null;
-      if (paused !== null) this.#report("paused", `${id} made a turn`);
+      if (paused !== null) this.#report("paused", `a turn of ${id} was committed`);
     }
   }
 
-  /** Notes what is known of the store. Returns what makes it known again: the store has gone back to this moment. */
+  /**
+   * Saves the inspector's knowledge. The returned function restores it when the store goes back to this
+   * moment.
+   */
   checkpoint(): () => void {
     const parts = [this.leases, this.snapshots, this.#sent, this.#cancels];
     const restores = parts.map((part) => part.checkpoint());
@@ -98,23 +102,23 @@ export class Inspector {
     };
   }
 
-  /** Looks at one instance now. */
+  /** Reads and checks one instance. */
   async look(id: string): Promise<void> {
     this.leases.follow(this.#store.now());
     const before = this.snapshots.last(id);
     const now = await this.snapshots.take(id);
     if (now === null) {
-      if (before !== null) this.#report("I4", `${id} is gone`);
+      if (before !== null) this.#report("C4", `${id} no longer exists`);
       return;
     }
     for (const [number, look] of LOOKS) {
       for (const what of look(now, before)) this.#report(number, `${id}: ${what}`);
     }
     for (const what of this.#sent.check(now)) {
-      this.#report(what.startsWith("7") ? "I7" : "I9", `${id}: ${what.slice(3)}`);
+      this.#report(what.startsWith("7") ? "C7" : "C9", `${id}: ${what.slice(3)}`);
     }
     for (const what of await liveReasons(now, this.#store.provider)) {
-      this.#report("I8", `${id}: ${what}`);
+      this.#report("C8", `${id}: ${what}`);
     }
     if (isTerminalStatus(now.record.status)) this.leases.forget(now.record.key);
   }

@@ -1,36 +1,36 @@
-// The ledger: what was acknowledged and what user code did, kept outside of the system under test.
-//   LE1. Nothing of a dead process is entered: whatever its code still does, nobody is there to see it.
-//   LE2. An entry is made before the code that it is about runs, and its end when that code has ended.
+// Ledger: records acknowledged calls and runs of user code, outside the system under test.
+//   - ledger.1: The ledger ignores entries of a crashed process: its code no longer counts.
+//   - ledger.2: An entry is made before its code runs. Its end is recorded when that code has ended.
 
 /** One run of an activity or a step. */
 export interface RunEntry {
   readonly kind: "activity" | "step";
   readonly name: string;
   readonly instance: string;
-  /** The idempotency key: one a call. */
+  /** The idempotency key: one per call. */
   readonly key: string;
   readonly attempt: number;
   readonly process: string;
-  /** Since the beginning of the run. */
+  /** Milliseconds since the start of the simulation run. */
   readonly at: number;
-  /** The same moment by the store's clock. */
+  /** The same moment, by the store's clock. */
   readonly storeAt: number;
-  /** How its code ended; null: not yet, or its process died. */
+  /** How the code ended. Null while it runs; stays null if its process crashes. */
   end: "completed" | "failed" | null;
   /** Set with `end`. */
   endedAt: number | null;
 }
 
-/** Something that a client was told is done. */
+/** A call of a client that the store acknowledged. */
 export interface Acknowledged {
   readonly kind: "start" | "raise" | "cancel" | "terminate" | "pause" | "resume" | "restart";
   readonly id: string;
-  /** The request id, where there is one. */
+  /** The request id, or null. */
   readonly request: string | null;
   readonly at: number;
 }
 
-/** What was acknowledged and what user code did. */
+/** The acknowledged calls and the runs of user code. */
 export class Ledger {
   readonly runs: RunEntry[] = [];
   readonly acknowledged: Acknowledged[] = [];

@@ -1,13 +1,15 @@
-// A line: what one process has in place of a store. It looks like a provider and leads over the network.
-//   LI1. Severed, no call is answered and no news arrives, for ever: that is what dying looks like from inside.
-//   LI2. Buried, every call fails at once, so that what is left of a dead process can be taken down.
+// Line: the connection of one simulated process to the store. It is a provider whose calls go over the
+// network.
+//   - After a crash (`severed`) no call returns and no notification arrives, forever.
+//   - After the cleanup has begun (`buried`) every call fails at once, so that the dead process can be shut
+//        down.
 
-import type { Environment } from "../../core/environment.ts";
+import type { Environment } from "../../core/time/environment.ts";
 import type { News, NewsListener } from "../../core/provider/notifications.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { unavailable, type Method } from "./calls.ts";
-import type { Network } from "./network.ts";
-import type { SimulatedStore } from "./simulated-store.ts";
+import type { Network } from "./world/network.ts";
+import type { SimulatedStore } from "./world/simulated-store.ts";
 import type { Loop } from "./timeline.ts";
 
 export interface LineOptions {
@@ -21,11 +23,14 @@ export interface LineOptions {
 export class Line {
   readonly name: string;
   readonly loop: Loop;
-  /** To be used in place of the store. */
+  /** The provider that the process uses in place of the store. */
   readonly provider: Provider;
-  /** By how much this process's copy of the store's clock is wrong. */
+  /** The error of this process's copy of the store's clock, in milliseconds. */
   clockErrorMs = 0;
-  /** Until then whatever it sends, or is sent, is held up; by the timeline. */
+  /**
+   * The partition ends at this time of the timeline. Until then calls, replies and notifications are held
+   * back.
+   */
   cutUntilMs = 0;
   readonly #o: LineOptions;
   readonly #listeners = new Set<NewsListener>();
@@ -57,7 +62,7 @@ export class Line {
     this.#listeners.clear();
   }
 
-  tell(news: News): void {
+  deliver(news: News): void {
     if (this.#state !== "open") return;
     for (const listener of [...this.#listeners]) listener(news);
   }
@@ -73,19 +78,23 @@ export class Line {
     const method = name as Method;
     return (...args: readonly unknown[]): Promise<unknown> => {
       if (this.#state === "severed") return NEVER;
-      if (this.#state === "buried") return Promise.reject(unavailable(method, "its process died"));
+      if (this.#state === "buried")
+        return Promise.reject(unavailable(method, "its process has crashed"));
       return network.ask(this, method, method === "registerRuntime" ? anonymous(args) : args);
     };
   }
 
   #subscribe(listener: NewsListener): () => void {
-    const entry: NewsListener = (news) => listener(news); // the same function may be given twice
+    const entry: NewsListener = (news) => listener(news); // a function may subscribe twice
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
   }
 }
 
-/** All processes here are one to the host, which would take none of them for dead. */
+/**
+ * Removes the host's process id: all simulated processes share it, so it cannot show that one of them is
+ * dead.
+ */
 function anonymous(args: readonly unknown[]): readonly unknown[] {
   const [registration] = args as Parameters<Provider["registerRuntime"]>;
   return [{ ...registration, process: null, hostname: "simulated" }];

@@ -1,32 +1,33 @@
-// Minimizing: from a scenario that fails to a small one that fails in the same way.
-//   MI1. "The same way" is the first violation's invariant and what it says, but for numbers and names: otherwise
-//        the search slips from the bug to a scenario that cannot end by itself, such as one without its deploy.
-//   MI2. A step is kept if the smaller scenario still fails; the scenario only shrinks, so the search ends.
+// Minimizer: reduces a failing scenario to a small one that fails in the same way.
+//   - minimize.1: "The same way" means: the first violation has the same invariant and the same text,
+//        except for numbers and names. Without this rule the search would move from the bug to a scenario
+//        that cannot end, for example one without its deploy.
+//   - A step is kept if the smaller scenario still fails. The scenario only shrinks, so the search ends.
 
-import { NO_FAULTS, type NetworkFaults } from "./network.ts";
+import { NO_FAULTS, type NetworkFaults } from "./world/network.ts";
 import type { Scenario } from "./scenario.ts";
 import { runScenario, type RunOptions, type RunResult } from "./simulation.ts";
 import type { Violation } from "./violation.ts";
-import type { Workload } from "./workload.ts";
+import type { Workload } from "./world/workload.ts";
 
-/** The smallest scenario that was found to fail in the same way. */
+/** The smallest scenario found that fails in the same way. */
 export interface Minimized<Plan> {
   readonly scenario: Scenario<Plan>;
   readonly result: RunResult;
-  /** Scenarios that were tried. */
+  /** The number of scenarios tried. */
   readonly tried: number;
 }
 
 const TRIES_MAX_DEFAULT = 1_000;
 
-/** How long to look, and whom to tell. */
+/** Options of `minimize`. */
 export interface MinimizeOptions extends RunOptions {
   /** Default 1,000. */
   readonly triesMax?: number;
   readonly onSmaller?: (tried: number, what: string) => void;
 }
 
-/** Takes away from a failing scenario for as long as it fails in the same way. */
+/** Removes parts of a failing scenario as long as the scenario still fails in the same way. */
 export async function minimize<Plan>(
   workload: Workload<Plan>,
   failing: Scenario<Plan>,
@@ -42,7 +43,7 @@ export async function minimize<Plan>(
   for (let isSmaller = true; isSmaller;) {
     isSmaller = false;
     for (const phase of PHASES) {
-      // After a success the candidates have moved up by one: the next one stands where this one stood.
+      // After a success the next candidate has the same position, since the removed part is gone.
       for (let position = 0; ;) {
         const candidate = at(phase(workload, scenario), position);
         if (candidate === undefined || tried >= triesMax) break;
@@ -61,7 +62,7 @@ export async function minimize<Plan>(
   return { scenario, result, tried };
 }
 
-/** MI1 */
+/** minimize.1 */
 function shapeOf({ invariant, what }: Violation): string {
   const shape = what.replaceAll(/\bjob-[\w.:]+|\b[0-9a-f]{16}\b|\bw\d+\.\d+\b|\d+/g, "#");
   return `${invariant} ${shape}`;
@@ -80,7 +81,7 @@ type Phase = <Plan>(
   scenario: Scenario<Plan>,
 ) => Iterable<Candidate<Plan>>;
 
-/** The most drastic first. */
+/** The largest reductions come first. */
 const PHASES: readonly Phase[] = [smallerPlans, fewerEvents, calmerNetworks, fewerWorkers];
 
 function* smallerPlans<Plan>(
@@ -118,7 +119,9 @@ function* calmerNetworks<Plan>(
   }
 }
 
-/** Slots number the workers first: without one of them an event would hit somebody else. */
+/**
+ * Slot numbers count the workers first. Without one worker the slot of an event would mean another process.
+ */
 function* fewerWorkers<Plan>(
   _: Workload<Plan>,
   scenario: Scenario<Plan>,

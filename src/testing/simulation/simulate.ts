@@ -1,60 +1,54 @@
-// Many runs, one a seed: what users and the command line call.
-//   SM1. A run's outcome depends on its seed (or scenario) and the code alone.
-//   SM2. A share of the seeds runs twice: two traces that differ are a violation of their own.
-//   SM3. The report says what was done and which faults landed: a run in which nothing happened proves nothing.
+// Simulate: runs many seeds. Users and the command line call this function.
+//   - The outcome of a run depends only on its seed (or scenario) and on the code.
+//   - Some seeds run twice. Two different traces of one seed are a violation.
+//   - The report counts the work and the faults that had an effect: a run without work or faults proves
+//        nothing.
 
-import { checkMembers, checkWhole, type Members } from "../../core/known-members.ts";
-import type { FaultKind } from "./faults.ts";
+import { checkMembers, checkInteger, type Members } from "../../core/checks.ts";
+import type { FaultKind } from "./world/faults.ts";
 import { drawScenario, type PlainOptions, type Scenario } from "./scenario.ts";
-import type { Sabotage } from "./simulated-store.ts";
-import { runScenario, type RunResult } from "./simulation.ts";
+import type { Sabotage } from "./world/simulated-store.ts";
+import { runScenario, type RunResult, type RunStatistics } from "./simulation.ts";
 import type { Violation } from "./violation.ts";
-import type { Workload } from "./workload.ts";
+import type { Workload } from "./world/workload.ts";
 
-/** What to run, and how much of it. */
+/** Options of `simulate`. */
 export interface SimulateOptions<Plan = unknown> {
   readonly workload: Workload<Plan>;
-  /** How many seeds. */
+  /** The number of seeds. */
   readonly seeds: number;
-  /** The first one. Default 1. */
+  /** The first seed. Default 1. */
   readonly firstSeed?: number;
-  /** Stops before the next seed when so much real time has passed. */
+  /** Starts no further seed after this many minutes of real time. */
   readonly minutes?: number;
-  /** Only these faults may happen. Default: all but "forget", which loses acknowledged calls. */
+  /** The allowed faults. Default: all except "forget", which loses acknowledged calls. */
   readonly faults?: readonly FaultKind[];
-  /** Options of every runtime, over those that are drawn. */
+  /** Options of every runtime; they replace the drawn ones. */
   readonly runtime?: PlainOptions;
-  /** Every how-manieth seed runs twice, to see that it is the same run. Default 100; 0: none. */
+  /** Runs every n-th seed twice, to check that both runs are equal. Default 100; 0: no seed. */
   readonly repeatEvery?: number;
   /** Stops at the first seed that fails. Default false. */
   readonly stopAtFailure?: boolean;
-  /** A store that is broken on purpose. */
+  /** Methods that replace those of the store, to test that the simulation finds the bug. */
   readonly sabotage?: Sabotage;
   readonly onRun?: (result: RunResult) => void;
 }
 
-/** A seed that fails, and how. */
+/** A failed seed and its violations. */
 export interface FailedSeed {
   readonly seed: number;
   readonly violations: readonly Violation[];
 }
-/** What was done, and what was found. */
+/** The work done and the violations found. */
 export interface SimulationReport {
   readonly seeds: number;
   readonly failures: readonly FailedSeed[];
-  /** Seeds that ran twice. */
+  /** The number of seeds that ran twice. */
   readonly repeated: number;
-  readonly totals: {
-    readonly steps: number;
-    readonly virtualMs: number;
-    readonly instances: number;
-    readonly events: number;
-    readonly runs: number;
-    readonly acknowledged: number;
-  };
-  /** Faults that hit something, by kind and target, over all seeds. */
+  readonly totals: Omit<RunStatistics, "landed">;
+  /** The number of faults that had an effect, by kind and target, over all seeds. */
   readonly landed: ReadonlyMap<string, number>;
-  /** Seeds in which at least three faults landed. */
+  /** The number of seeds in which at least three faults had an effect. */
   readonly stormySeeds: number;
 }
 
@@ -74,10 +68,10 @@ const REPEAT_EVERY_DEFAULT = 100;
 const STORMY = 3;
 const hostNow = performance.now.bind(performance);
 
-/** Runs a workload on so many seeds. It does not throw for what it finds: the report says it. */
+/** Runs a workload on many seeds. Violations are in the report; they do not make the call throw. */
 export async function simulate<Plan>(options: SimulateOptions<Plan>): Promise<SimulationReport> {
   checkMembers<SimulateOptions<Plan>>(options, SIMULATE_OPTIONS, "simulate");
-  checkWhole(options.seeds, 1, "seeds");
+  checkInteger(options.seeds, 1, "seeds");
   const { workload, seeds, firstSeed = 1, minutes = Infinity, sabotage } = options;
   const repeatEvery = options.repeatEvery ?? REPEAT_EVERY_DEFAULT;
   const until = hostNow() + minutes * 60_000;
@@ -101,7 +95,7 @@ export function scenarioOf<Plan>(
 ): Scenario<Plan> {
   const { workload, faults, runtime } = options;
   return drawScenario(seed, {
-    plan: (chance, frame) => workload.plan(chance, frame),
+    plan: (random, frame) => workload.plan(random, frame),
     ...(faults === undefined ? {} : { faults }),
     ...(runtime === undefined ? {} : { runtime }),
   });
@@ -150,7 +144,7 @@ class Tally {
   }
 }
 
-/** A fault of the network is told with the call it hit, any other by its kind alone. */
+/** The name of a fault in the report: with the affected call for a network fault, otherwise the kind only. */
 function family(name: string): string {
   const [kind = "", target = ""] = name.split(" ");
   return NETWORK.includes(kind) ? `${kind} ${target}` : kind;

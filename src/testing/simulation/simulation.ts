@@ -1,38 +1,39 @@
-// One run: a world is opened, the storm blows, calm comes, everything must end, and everything is checked.
-//   SI1. Faults happen until calm. From then on everything that should end ends, within a bounded time; what does
-//        not is stuck, and counts as lost.
-//   SI2. In the end every process stops in good order and must leave nothing behind: no lease, no timer, no work.
-//   SI3. The same scenario gives the same trace, bit for bit.
+// One simulation run: starts the processes, applies the faults, waits until all instances have ended, and
+// checks.
+//   - Faults happen until the calm time of the scenario. After it, every instance that should end must end
+//        within a bounded time. An instance that does not end is reported as stuck.
+//   - At the end every process shuts down. It must leave no lease, no timer and no work.
+//   - The same scenario gives the same trace, bit for bit.
 
 import { Client } from "../../client/client.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { auditEnd, readEnd } from "./end-audit.ts";
 import { overdueWork } from "./invariants/fairness.ts";
-import { watchHostRejections } from "./host-rejections.ts";
-import { Operator } from "./operator.ts";
+import { watchHostRejections } from "./world/host-rejections.ts";
+import { Operator } from "./world/operator.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Sabotage } from "./simulated-store.ts";
-import { Storm } from "./storm.ts";
+import type { Sabotage } from "./world/simulated-store.ts";
+import { Storm } from "./world/storm.ts";
 import type { Violation } from "./violation.ts";
-import { handOf, type Play, type Script, type Workload } from "./workload.ts";
-import { text, World, type Slot } from "./world.ts";
+import { handOf, type Play, type Script, type Workload } from "./world/workload.ts";
+import { text, World, type Slot } from "./world/world.ts";
 
-/** Of one run. */
+/** Options of one run. */
 export interface RunOptions {
-  /** Keeps the trace's lines. */
+  /** Whether the result contains the lines of the trace. */
   readonly trace?: boolean;
   readonly sabotage?: Sabotage | undefined;
 }
-/** What one run came to. */
+/** The result of one run. */
 export interface RunResult {
   readonly seed: number;
   readonly violations: readonly Violation[];
-  /** The same for every run of one scenario. */
+  /** The hash of the trace; equal for every run of one scenario. */
   readonly hash: string;
   readonly trace: readonly string[];
   readonly statistics: RunStatistics;
 }
-/** What one run did. */
+/** The amount of work in one run. */
 export interface RunStatistics {
   readonly steps: number;
   readonly virtualMs: number;
@@ -40,13 +41,13 @@ export interface RunStatistics {
   readonly events: number;
   readonly runs: number;
   readonly acknowledged: number;
-  /** Faults that hit something, by kind and target. */
+  /** The number of faults that had an effect, by kind and target. */
   readonly landed: ReadonlyMap<string, number>;
 }
 
 const STEPS_MAX = 500_000;
 
-/** Runs a scenario to its end and checks everything. */
+/** Runs a scenario to its end and checks all invariants. */
 export async function runScenario<Plan>(
   workload: Workload<Plan>,
   scenario: Scenario<Plan>,
@@ -63,7 +64,7 @@ class Simulation {
   readonly #storm: Storm;
   readonly #done = new Set<Script>();
   readonly #driver: Slot;
-  /** Of the driver's newest process. */
+  /** The operator on the driver's newest process. */
   #operator: Operator | null = null;
 
   static async open(scenario: Scenario, play: Play, options: RunOptions): Promise<Simulation> {
@@ -85,19 +86,20 @@ class Simulation {
     this.#play = play;
     this.#storm = new Storm(world);
     const driver = world.slots.at(-1);
-    if (driver === undefined) throw new Error("a world has a driver");
+    if (driver === undefined) throw new Error("A world must have a driver.");
     this.#driver = driver;
   }
 
   async run(): Promise<RunResult> {
     const { timeline, trace, violations, inspector, ledger, landed } = this.#world;
     const unwatch = watchHostRejections((reason) =>
-      this.#world.report("I20", `unhandled rejection: ${text(reason)}`),
+      this.#world.report("C20", `unhandled rejection: ${text(reason)}`),
     );
     try {
       const life = this.#live();
       const outcome = await timeline.run(life, STEPS_MAX);
-      if (outcome === "endless") this.#world.report("endless", `${timeline.steps} steps, no end`);
+      if (outcome === "endless")
+        this.#world.report("endless", `the run has not ended after ${timeline.steps} steps`);
       else await life;
       const { steps, now: virtualMs } = timeline;
       trace.end();
@@ -123,7 +125,7 @@ class Simulation {
     }
   }
 
-  /** A process is up: it runs its scripts, those that its predecessor did not end included. */
+  /** A process has started: it runs its scripts, including those that its predecessor did not finish. */
   up(slot: Slot): void {
     const { machine } = slot;
     if (machine === null) return;
@@ -134,7 +136,7 @@ class Simulation {
       script.run(hand).then(
         () => this.#done.add(script),
         (error: unknown) => {
-          if (!machine.isAlive) return; // what is told to the dead counts for nothing
+          if (!machine.isAlive) return; // a crashed process cannot finish a script
           this.#done.add(script);
           this.#world.report("check", `${script.name}: ${text(error)}`);
         },
@@ -159,28 +161,29 @@ class Simulation {
     const { timeline, scenario, store } = this.#world;
     const calmAt = store.now();
     const patienceMs = 30 * scenario.unitMs + 10_000;
-    // Delays that were set before the clock went back end that much later. Work that was due does not wait for them.
+    // Timers that were set before the clock went back fire later by that amount. Due work does not wait for
+    // them.
     const delaysMs = this.#play.longestMs + this.#storm.backwardMs;
     const limitMs = timeline.now + 100 * scenario.unitMs + 2 * patienceMs + 2 * delaysMs;
-    // An actor with a backlog on a slow store commits again and again, and needs longer.
+    // An actor with a backlog on a slow store still makes progress, but needs more time.
     const lastMs = limitMs + 400 * scenario.unitMs;
     for (;;) {
       const open = await this.#openInstances();
       const waiting = this.#play.scripts.filter((script) => !this.#done.has(script));
       if (open.length + waiting.length === 0 && this.#operator?.isActing !== true) return;
       const overdue = await overdueWork(this.#world, { calmAt, patienceMs });
-      for (const what of overdue) this.#world.report("I17", what);
+      for (const what of overdue) this.#world.report("C17", what);
       const isLate = timeline.now > (this.#hasProgress(open, patienceMs) ? lastMs : limitMs);
       if (overdue.length > 0 || isLate) {
         for (const id of open) this.#world.report("stuck", await this.#whyOpen(id));
-        for (const { name } of waiting) this.#world.report("stuck", `the script ${name}`);
+        for (const { name } of waiting) this.#world.report("stuck", `script ${name} has not ended`);
         return;
       }
       await timeline.sleep(2 * scenario.unitMs);
     }
   }
 
-  /** Whether one of these instances has committed something lately. */
+  /** Whether one of these instances has committed events recently. */
   #hasProgress(ids: readonly string[], patienceMs: number): boolean {
     const { inspector, store } = this.#world;
     const longAgo = store.now() - patienceMs;
@@ -193,7 +196,7 @@ class Simulation {
     for (const id of inspector.snapshots.ids) {
       const known = inspector.snapshots.last(id)?.record;
       if (known !== undefined && isTerminalStatus(known.status)) continue;
-      await inspector.look(id); // somebody else's end may have ended it
+      await inspector.look(id); // the end of another instance may have ended this one
       const record = inspector.snapshots.last(id)?.record;
       if (record === undefined || isTerminalStatus(record.status)) continue;
       if (this.#play.mayWait?.(record) !== true) open.push(id);
@@ -208,12 +211,12 @@ class Simulation {
     return `${id} is ${status}, waiting for ${why}`;
   }
 
-  /** Everybody ends in good order, and has nothing left to do then. */
+  /** Shuts every process down and checks that none has work left. */
   async #stopAll(): Promise<void> {
     const { alive, timeline, scenario } = this.#world;
     this.#world.close();
     for (const { options, machine } of this.#world.slots) if (options === null) machine?.exit();
-    // One that was stopping before had its trouble with the store.
+    // A process that was already stopping may have been delayed by store faults; it is not checked.
     const workers = alive.filter(({ runtime, isStopping }) => runtime !== null && !isStopping);
     const stoppedAt = new Map<string, number>();
     await Promise.all(
@@ -222,16 +225,16 @@ class Simulation {
         stoppedAt.set(machine.name, timeline.now);
       }),
     );
-    await timeline.sleep(4_000); // what was on its way, and commits that nobody waits for
+    await timeline.sleep(4_000); // for calls in flight and for commits that no code awaits
     for (const { process, at, name, key } of this.#world.ledger.runs) {
       if (at <= (stoppedAt.get(process) ?? Infinity)) continue;
-      this.#world.report("I20", `${process} stopped and began ${name} of ${key}`);
+      this.#world.report("C20", `${process} had stopped but began ${name} of ${key}`);
     }
     for (const machine of workers) {
-      if (!machine.isAlive) continue; // it could not even start
+      if (!machine.isAlive) continue; // its start failed
       const { timers, ready } = machine.loop;
       if (timers + ready.length > 0) {
-        this.#world.report("I20", `${machine.name} stopped and has ${timers} timers left`);
+        this.#world.report("C20", `${machine.name} has stopped but still has ${timers} timers`);
       }
       if (machine.runtime !== null) this.#world.stopped.add(machine.runtime.id);
       machine.exit();
@@ -241,11 +244,11 @@ class Simulation {
   async #audit(): Promise<void> {
     const end = await readEnd(this.#world);
     await auditEnd(this.#world, this.#play, end);
-    await this.#play.judge({
+    await this.#play.check({
       instances: end,
       ledger: this.#world.ledger,
       client: new Client(this.#world.store.provider),
-      report: (what) => this.#world.report("I18", what),
+      report: (what) => this.#world.report("C18", what),
     });
   }
 

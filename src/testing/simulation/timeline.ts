@@ -1,17 +1,19 @@
-// The timeline: the one thread on which every simulated process, the network and the store take their turns.
-//   TL1. One callback at a time; its microtasks have run dry before the next one begins.
-//   TL2. A process runs what it has ready as one group, as a host's loop does: nothing of anybody else's comes in
-//        between (E1, E2 of Environment). Which process runs next is drawn.
-//   TL3. Time moves only when nobody has anything ready, and then to the next timer. Timers of one due time fire in
-//        an order that is drawn.
-//   TL4. A paused process runs nothing, and meets what came due meanwhile when it goes on. A dead one never runs
-//        again: what it had ready, and its timers, are gone.
-//   TL5. What a callback throws is the process's uncaught exception; it is handed over, never swallowed.
+// Timeline: the single thread that runs the callbacks of all simulated processes, the network and the store.
+//   - One callback runs at a time. All its microtasks run before the next callback begins.
+//   - A process runs all its ready callbacks as one group, as a host's event loop does. No callback of
+//        another process runs in between (environment.1, environment.2 of Environment). The next process is
+//        drawn.
+//   - Time moves only when no process has a ready callback, and then to the next timer. Timers with the
+//        same due time fire in a drawn order.
+//   - A paused process runs nothing. When it resumes, it runs the timers that came due meanwhile. A dead
+//        process never runs again: its ready callbacks and its timers are dropped.
+//   - An error that a callback throws is an uncaught exception of its process. The timeline reports each of
+//        them.
 
-import { drain } from "../../core/async-context.ts";
-import type { TimerHandle } from "../../core/environment.ts";
+import { drain } from "../../core/context/async-context.ts";
+import type { TimerHandle } from "../../core/time/environment.ts";
 import { popFirst, pushTimer, type HeapTimer } from "../timer-heap.ts";
-import type { Chance } from "./chance.ts";
+import type { SeededRandom } from "./world/seeded-random.ts";
 
 type Callback = () => void;
 
@@ -19,26 +21,26 @@ type Callback = () => void;
 export interface Loop {
   readonly name: string;
   ready: Callback[];
-  /** Timers that came due while it was paused. */
+  /** Timers that came due while the process was paused. */
   late: Callback[];
   state: "running" | "paused" | "dead";
-  /** Timers of its engine that have neither fired nor been cancelled. */
+  /** The number of timers of the engine that have neither fired nor been cancelled. */
   timers: number;
-  /** Callbacks that it ran. */
+  /** The number of callbacks that have run. */
   steps: number;
-  /** Called when that many more callbacks have run, in the middle of whatever it is doing. */
+  /** A planned crash: `strike` is called after `left` more callbacks, at an arbitrary point of the code. */
   doom: { left: number; readonly strike: () => void } | null;
 }
 
 interface Timer extends HeapTimer {
   readonly loop: Loop | null;
-  /** Whether the loop counts it: user code's are its own affair. */
+  /** Whether the timer counts in `Loop.timers`. Timers of user code do not count. */
   readonly isCounted: boolean;
   readonly fn: Callback;
   state: "waiting" | "over";
 }
 
-/** What a loop had ready when its turn came. */
+/** The callbacks that a loop had ready when it was chosen. */
 interface Group {
   readonly loop: Loop;
   readonly callbacks: readonly Callback[];
@@ -46,13 +48,13 @@ interface Group {
 }
 
 export interface TimelineOptions {
-  readonly chance: Chance;
+  readonly random: SeededRandom;
   readonly onUncaught: (loop: Loop | null, error: unknown) => void;
-  /** Told of every choice, so that two runs can be compared. */
+  /** Called with every choice, so that two runs can be compared. */
   readonly onStep: (choice: number) => void;
 }
 
-/** Host macrotasks asked for together follow each other without a turn of the host's loop. */
+/** Host macrotasks requested at once. They run one after another without a round of the host's event loop. */
 const AHEAD = 128;
 const hostSetImmediate = setImmediate;
 
@@ -64,14 +66,14 @@ export class Timeline {
   #steps = 0;
   #group: Group | null = null;
   #running = false;
-  /** Nothing is ready and no timer waits. */
+  /** True if no callback is ready and no timer is set. */
   #isStill = false;
 
   constructor(options: TimelineOptions) {
     this.#o = options;
   }
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start of the run. */
   get now(): number {
     return this.#now;
   }
@@ -93,9 +95,9 @@ export class Timeline {
     return loop;
   }
 
-  /** Without a loop it belongs to the world, which neither pauses nor dies. */
+  /** Sets a timer. Without a loop the timer belongs to the world, which is never paused and never crashes. */
   after(delayMs: number, fn: Callback, loop: Loop | null = null, isCounted = true): TimerHandle {
-    const order = this.#o.chance.random();
+    const order = this.#o.random.fraction();
     const due = this.#now + delayMs;
     const timer: Timer = { due, order, loop, fn, isCounted, state: "waiting" };
     if (loop !== null && isCounted) loop.timers++;
@@ -108,7 +110,7 @@ export class Timeline {
     };
   }
 
-  /** Hands a callback to a loop, as a host does with an answer from the network. */
+  /** Queues a callback on a loop, as a host does with a reply from the network. */
   post(loop: Loop, fn: Callback): void {
     if (loop.state !== "dead") loop.ready.push(fn);
   }
@@ -127,7 +129,7 @@ export class Timeline {
     loop.ready.push(...loop.late.splice(0));
   }
 
-  /** The process is gone, perhaps in the middle of its code. */
+  /** Ends the process, perhaps in the middle of its code. */
   kill(loop: Loop): void {
     loop.state = "dead";
     loop.ready = [];
@@ -135,10 +137,13 @@ export class Timeline {
     loop.doom = null;
     if (this.#group?.loop !== loop) return;
     this.#group = null;
-    drain.run = null; // it never comes to the end of the drain it was in
+    drain.run = null; // the dead loop must not continue its current group
   }
 
-  /** Lets a dead loop run once more, without anything it had: to take down what it had put up. */
+  /**
+   * Lets a dead loop run again, without its old callbacks and timers, so that the process can be cleaned
+   * up.
+   */
   revive(loop: Loop): void {
     loop.state = "running";
     loop.timers = 0;
@@ -150,9 +155,12 @@ export class Timeline {
     if (index >= 0) this.#loops.splice(index, 1);
   }
 
-  /** Runs until the promise settles. "endless": it did not within so many steps, or nobody has anything to do. */
+  /**
+   * Runs until the promise settles. "endless": it did not settle within `stepsMax`, or no callback is left
+   * to run.
+   */
   async run<T>(work: Promise<T>, stepsMax = Infinity): Promise<"settled" | "endless"> {
-    if (this.#running) throw new Error("the timeline runs already");
+    if (this.#running) throw new Error("The timeline is already running.");
     this.#running = true;
     let settled = false;
     const over = (): void => {
@@ -180,7 +188,10 @@ export class Timeline {
     });
   }
 
-  /** One callback. Moving time and handing over timers runs nobody's code: no macrotask of the host's is spent on it. */
+  /**
+   * Runs one callback. Moving time and queueing due timers runs no user code, so it takes no host
+   * macrotask.
+   */
   #step(): void {
     const doomed = this.#doomed();
     if (doomed !== null) return doomed.strike();
@@ -205,7 +216,9 @@ export class Timeline {
     return null;
   }
 
-  /** Whose turn it is; a timer of the world is called at once. "moved": nothing was called yet. */
+  /**
+   * Chooses the next loop. A timer of the world is called at once. "moved": time moved, nothing was called.
+   */
   #choose(): Group | "called" | "moved" | "still" {
     const first = this.#firstTimer();
     let ready = 0;
@@ -220,13 +233,13 @@ export class Timeline {
       this.#now = first.due;
       return "moved";
     }
-    const choice = count === 1 ? 0 : this.#o.chance.below(count);
+    const choice = count === 1 ? 0 : this.#o.random.below(count);
     this.#o.onStep(this.#now * 16 + choice);
     if (choice >= ready) return first === undefined ? "moved" : this.#fire(first);
     return (this.#group = this.#groupOf(choice));
   }
 
-  /** All that the how-manieth ready loop has ready. */
+  /** All ready callbacks of the chosen loop; `choice` counts the ready loops. */
   #groupOf(choice: number): Group {
     let left = choice;
     for (const loop of this.#loops) {

@@ -1,8 +1,9 @@
-// The trace: what happened, line by line, and a number that two equal runs have in common.
-//   TR1. A line holds ids, kinds and counts, no payloads and no stacks: the same run gives the same line anywhere.
-//   TR2. Lines are kept only when somebody wants to read them; the number follows from all of them either way.
+// Trace: the events of a run, line by line, and a hash that is equal for equal runs.
+//   - A line holds ids, kinds and counts, no payloads and no stacks. The same run gives the same lines
+//        everywhere.
+//   - Lines are kept only on request. The hash covers all lines in both cases.
 
-import { textHash } from "./chance.ts";
+import { textHash } from "./world/seeded-random.ts";
 
 export class Trace {
   readonly lines: string[] = [];
@@ -17,22 +18,22 @@ export class Trace {
     this.#elapsedMs = options.elapsedMs;
   }
 
-  note(who: string, what: string): void {
+  note(source: string, what: string): void {
     if (this.#isOver) return;
-    const line = `${stamp(this.#elapsedMs())} ${who.padEnd(6)} ${what}`;
+    const line = `${stamp(this.#elapsedMs())} ${source.padEnd(6)} ${what}`;
     this.#low = textHash(line, this.#low);
     this.#high = Math.imul(this.#high ^ this.#low, 0x85ebca6b) ^ line.length;
     if (this.#keeps) this.lines.push(line);
   }
 
-  /** A choice of the timeline's. */
+  /** Adds a choice of the timeline to the hash. */
   step(choice: number): void {
     if (this.#isOver) return;
     this.#low = Math.imul(this.#low ^ choice, 0x01000193);
     this.#high = Math.imul(this.#high ^ this.#low, 0x85ebca6b);
   }
 
-  /** What follows is no part of the run. */
+  /** Ends the trace: later lines do not belong to the run. */
   end(): void {
     this.#isOver = true;
   }
@@ -45,7 +46,7 @@ export class Trace {
   }
 }
 
-/** Hours, minutes, seconds and milliseconds since the beginning. */
+/** Hours, minutes, seconds and milliseconds since the start of the run. */
 function stamp(ms: number): string {
   const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
   const seconds = Math.floor(ms / 1_000);

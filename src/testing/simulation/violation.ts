@@ -1,46 +1,46 @@
-// A violation: something that must never be, and was.
+// Violations: the invariants of the engine, by number, and the type of a detected violation.
 
-/** Something that must never be, and was. */
+/** A violated invariant, detected in a run. */
 export interface Violation {
-  /** The number of an invariant of the programme ("I1" to "I21"), or a word. */
+  /** The number of an invariant ("C1" to "C21"), or an `OtherFault`. */
   readonly invariant: string;
   readonly what: string;
-  /** Since the beginning of the run. */
+  /** Milliseconds since the start of the run. */
   readonly atMs: number;
 }
 
-/** Every invariant, by its number, and what it says. The files in invariants/ check them. */
+/** Every invariant, by number. The files in invariants/ check them. */
 export const INVARIANTS = {
-  I1: "Event numbers are 1 to n without gaps or repetitions.",
-  I2: "Each completion answers exactly one open call.",
-  I3: "At most one event ends an execution.",
-  I4: "A history only grows.",
-  I5: "A lease is given only while no other holds.",
-  I6: "Nothing is written under a token that was replaced.",
-  I7: "Messages: sent = received + waiting; none is lost or doubled.",
-  I8: "Whatever a history has open, the store holds the thing that will end it.",
-  I9: "Messages of one name are received in the order in which they were sent.",
-  I10: "No timer fires before its time by the store's clock.",
-  I11: "A replay of any stored history asks for the same and comes to the same end.",
-  I12: "A history that is read and written again is the same text.",
-  I13: "What an instance's row says follows from its history.",
-  I14: "A parent is told of each child's end once.",
-  I15: "A cancelled call has no result besides.",
-  I16: "Attempts are counted when their code was entered, or their owner died.",
-  I17: "What could run does not wait while somebody could run it.",
-  I18: "A program comes to the result that was worked out for it.",
-  I19: "Every run of an activity beyond the first has its reason.",
-  I20: "No rejection is unhandled, nothing is thrown past the engine, nothing is left or begins after a goodbye.",
-  I21: "An instance whose cancel was accepted continues as new at most once more.",
+  C1: "Event numbers are 1 to n without gaps or repetitions.",
+  C2: "Each completion answers exactly one open call.",
+  C3: "At most one event ends an execution.",
+  C4: "A history only grows.",
+  C5: "A lease is granted only while no other is valid.",
+  C6: "Nothing is written under a token that was replaced.",
+  C7: "Messages: sent = received + waiting; none is lost or duplicated.",
+  C8: "For every open call of a history, the store holds the row that will end it.",
+  C9: "Messages of one name are received in the order in which they were sent.",
+  C10: "No timer fires before its time by the store's clock.",
+  C11: "A replay of any stored history makes the same calls and has the same end.",
+  C12: "A history that is decoded and encoded again is the same text.",
+  C13: "The row of an instance follows from its history.",
+  C14: "A parent is notified of each child's end once.",
+  C15: "A cancelled call has no other result.",
+  C16: "An attempt counts if its code was entered or its owner crashed.",
+  C17: "Work that a live process could run does not wait.",
+  C18: "A program has the expected result.",
+  C19: "Every extra run of an activity has a reason.",
+  C20: "No rejection is unhandled, no error escapes the engine, and nothing is left or starts after a shutdown.",
+  C21: "An instance whose cancel was accepted continues as new at most once after it.",
 } as const;
 /** The number of an invariant. */
 export type InvariantNumber = keyof typeof INVARIANTS;
-/** What is no invariant of the programme but ends a run as well. */
+/** A failure of a run that is not one of the numbered invariants. */
 export type OtherFault =
-  | "lost" // acknowledged, and nowhere
-  | "stuck" // not at its end, long after everything went right again
-  | "endless" // something spins
-  | "infrastructure" // an instance was ended by a fault that was none of its own (P6)
-  | "blocked" // for no reason
-  | "paused" // a turn was committed although nobody had resumed its instance (semantics 20)
-  | "check"; // what the workload itself says
+  | "lost" // a call was acknowledged, but its instance does not exist
+  | "stuck" // an instance has not ended long after the faults stopped
+  | "endless" // the run does not end
+  | "infrastructure" // a fault outside the instance's code ended the instance (P6)
+  | "blocked" // an instance was blocked without a reason
+  | "paused" // a turn was committed while its instance was paused (semantics 20)
+  | "check"; // a check of the workload failed

@@ -1,14 +1,14 @@
-// 16 and 19. What the ledger says was run, against what the histories and leases say.
-//   16. An attempt counts when its code was entered and failed, or its owner died: the number that an outcome
-//       records is exactly that, and nothing has an outcome that never ran.
-//   19. Nothing runs without a lease, nor twice under one: every run beyond the first has its reason.
-//   And nothing ran that no history asked for: no effect precedes its cause (I13).
+// Invariants 16 and 19: compares the runs in the ledger with the histories and the leases.
+//   16. An attempt counts if its code ran and failed, or if its owner crashed. An outcome records exactly
+//   this number, and code without a run has no outcome. 19. Code runs only with a lease, and once per
+//   lease: every additional run has a reason. Every run also belongs to a recorded call: no effect precedes
+//   its cause (I13).
 
-import type { HistoryEvent } from "../../../core/history-events.ts";
+import type { HistoryEvent } from "../../../core/history/events.ts";
 import type { Ledger, RunEntry } from "../ledger.ts";
 import { taskKey, type LeaseModel, type TaskStory } from "./lease-model.ts";
 
-/** One execution, as it is in the end. */
+/** The final state of one execution. */
 export interface EndedExecution {
   readonly id: string;
   readonly key: number;
@@ -20,7 +20,7 @@ export function attemptFaults(
   executions: readonly EndedExecution[],
   ledger: Ledger,
   model: LeaseModel,
-  /** How often the store forgot, and when last: earlier runs may belong to a history that is gone. */
+  /** How often the store lost commits, and when last. Earlier runs may belong to a history that was lost. */
   forgotten: { readonly times: number; readonly atMs: number },
 ): string[] {
   const found: string[] = [];
@@ -41,7 +41,7 @@ export function attemptFaults(
       if (event.kind === "ActivityScheduled") {
         const since = runs.filter(({ at }) => at > forgotten.atMs);
         const { grants = 0 } = story ?? {};
-        // A lease that was lost may be under another key, and its run begin just after the loss.
+        // A lost lease may have had another key, and its run may begin just after the loss.
         if (since.length > grants + forgotten.times) {
           found.push(`19: ${where} ran ${since.length} times under ${grants} leases`);
         }
@@ -51,7 +51,9 @@ export function attemptFaults(
   }
   for (const run of ledger.runs) {
     if (asked.has(run.key) || run.at <= forgotten.atMs) continue;
-    found.push(`19: ${run.kind} ${run.name} of ${run.instance} ran, and no history asked for it`);
+    found.push(
+      `19: ${run.kind} ${run.name} of ${run.instance} ran, but no history contains its call`,
+    );
   }
   return found;
 }
@@ -70,22 +72,22 @@ function activityFaults(
   const isDeadline = failed !== null && failed.attempts === 0;
   if (outcome === undefined || !("attempts" in outcome) || isDeadline) return found;
   const isPoison = failed?.failure.category === "poison";
-  // The first death counts; a further one only if the task was alone (semantics 13).
+  // The first crash counts; a further one counts only if the task ran alone (semantics 13).
   const own = retries + (isPoison ? 0 : 1);
   const least = own + Math.min(deaths, 1);
   if (outcome.attempts < least || outcome.attempts > own + deaths) {
     found.push(
-      `16: ${where} records ${outcome.attempts} attempts; ${retries} failed and ${deaths} died before`,
+      `16: ${where} records ${outcome.attempts} attempts, but ${retries} failed and ${deaths} crashed before`,
     );
   }
   const isOwnEnd = failed === null || failed.failure.category === "application";
   if (!isPoison && isOwnEnd && !runs.some(({ end }) => end !== null || isTimeout(failed))) {
-    found.push(`16: ${where} has an outcome, and no run of it ended`);
+    found.push(`16: ${where} has an outcome, but no run of it ended`);
   }
   return found;
 }
 
-/** A run that was cut off by its time need not have ended. */
+/** Whether the activity timed out: then its run need not have ended. */
 function isTimeout(failed: Extract<HistoryEvent, { kind: "ActivityFailed" }> | null): boolean {
   return failed?.failure.kind === "timeout";
 }
@@ -96,8 +98,8 @@ function stepFaults(
   outcome: HistoryEvent | undefined,
 ): string[] {
   if (outcome?.kind !== "StepCompleted" && outcome?.kind !== "StepFailed") return [];
-  if (runs.length === 0) return []; // its code does not enter itself into the ledger
+  if (runs.length === 0) return []; // this step does not record its runs in the ledger
   return runs.length >= outcome.attempts
     ? []
-    : [`16: ${where} records ${outcome.attempts} attempts of ${runs.length} runs`];
+    : [`16: ${where} records ${outcome.attempts} attempts, but ran ${runs.length} times`];
 }

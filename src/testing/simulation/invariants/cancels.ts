@@ -1,15 +1,15 @@
-// 21. An accepted cancel ends a loop of executions. The turn in flight may still continue as new; the next execution
-//     gets the cancel before anything else, and its `continueAsNew` is rejected (semantics 4b, 19b).
+// Invariant 21: an accepted cancel ends a loop of executions. The turn in flight may still continue as new.
+// The next execution receives the cancel first, and its `continueAsNew` is rejected (semantics 4b, 19b).
 
 import type { CommitItem, CommitResult } from "../../../core/provider/commit.ts";
 import type { Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
 
-/** Executions that may begin after an accepted cancel. */
+/** The number of executions that may begin after an accepted cancel. */
 const CONTINUED_MAX = 1;
 
 export class Cancels {
-  /** By instance: how often it has continued as new since its cancel was accepted. */
+  /** Per instance: how often it has continued as new since its cancel was accepted. */
   readonly #continued = new Map<string, number>();
 
   see(call: Carried, idOf: (key: number) => string | undefined): string[] {

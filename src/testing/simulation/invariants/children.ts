@@ -1,4 +1,5 @@
-// 14. A parent is told of each child's end once, and what it is told is how the child ended.
+// Invariant 14: a parent receives the end of each child once, and the received outcome is the child's
+// outcome.
 
 import type { EndedExecution } from "./attempts.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
@@ -9,16 +10,16 @@ export function childFaults(
 ): string[] {
   const found: string[] = [];
   for (const { id, execution, events } of executions) {
-    const told = new Map<number, number>();
+    const received = new Map<number, number>();
     for (const event of events) {
       if (event.kind !== "ChildCompleted" && event.kind !== "ChildFailed") continue;
       const { scheduled } = event;
       const call = events[scheduled - 1];
-      told.set(scheduled, (told.get(scheduled) ?? 0) + 1);
+      received.set(scheduled, (received.get(scheduled) ?? 0) + 1);
       if (call?.kind !== "ChildScheduled") continue;
       const child = newest(call.id)?.record;
       const link = child?.parent;
-      // Another instance of that id, which was there before, or began after: the call was told that instead.
+      // Another instance has this id. It is not a child of this call, so its end is not compared.
       if (child === undefined || link?.id !== id || link.execution !== execution) continue;
       if (link.sequence !== scheduled) continue;
       const isSame =
@@ -27,12 +28,12 @@ export function childFaults(
           : child.status === event.outcome;
       if (!isSame) {
         found.push(
-          `${id}#${execution}/${scheduled} was told ${event.kind}; ${call.id} is ${child.status}`,
+          `${id}#${execution}/${scheduled} received ${event.kind}, but ${call.id} is ${child.status}`,
         );
       }
     }
-    for (const [scheduled, times] of told) {
-      if (times > 1) found.push(`${id}#${execution}/${scheduled} was told ${times} times`);
+    for (const [scheduled, times] of received) {
+      if (times > 1) found.push(`${id}#${execution}/${scheduled} received ${times} outcomes`);
     }
   }
   return found;

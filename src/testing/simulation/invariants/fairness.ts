@@ -1,11 +1,11 @@
-// 17. What could run does not wait: once nothing goes wrong any more, whatever is due is taken within a bounded
-// time, whoever held it before. A lease that nobody works under is found the same way. Work that was never delayed is
-// due whatever its time says: the store's clock may have been set back since it was written.
+// Invariant 17: due work does not wait. After the faults have stopped, a worker leases all due work within
+// a bounded time, and no worker holds a lease without running its work. Work without a delay counts as due
+// whatever its stored time is: the store's clock may have gone back since.
 
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
-import { DELAYED_KINDS } from "../../../core/provider/row-checks.ts";
+import { DELAYED_KINDS } from "../../../core/provider/shared/row-checks.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
-import type { World } from "../world.ts";
+import type { World } from "../world/world.ts";
 
 export async function overdueWork(
   world: World,
@@ -13,7 +13,7 @@ export async function overdueWork(
 ): Promise<string[]> {
   const { calmAt, patienceMs } = options;
   const now = world.store.now();
-  // Code that ends its process does so after calm too, and a runtime tries one suspect at a time.
+  // Code may end its process after the faults have stopped, and a runtime runs one suspect at a time.
   const { lastTrialAt, hasTrial } = world.inspector.leases;
   const quietSince = Math.max(calmAt, world.lastDeathAt, hasTrial ? now : lastTrialAt);
   const isOver = (since: number): boolean => now - Math.max(since, quietSince) > patienceMs;
@@ -24,8 +24,8 @@ export async function overdueWork(
 }
 
 /**
- * Tasks that nobody takes although nobody has run anything for long. One moment without a run says nothing: a place
- * may have become free just now, and its next task be on its way.
+ * Tasks that no worker leases although no code has run for long. A short moment without runs is normal: a
+ * slot may just have become free, and its next task is in flight.
  */
 async function waitingTasks(
   world: World,
@@ -40,7 +40,7 @@ async function waitingTasks(
   const waiting = await world.store.provider.readWaiting();
   return waiting.flatMap((kind) => {
     if (kind.kind !== "task" || !isOver(kind.oldestAt)) return [];
-    return [`a task ${kind.name} waits (${kind.tags.join()}), and nobody has anything to do`];
+    return [`a task ${kind.name} waits (${kind.tags.join()}) although all workers are idle`];
   });
 }
 
@@ -55,26 +55,26 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
     const isAfterDelay = isDelayedStart(snapshot);
     const due = inbox.find((message) => {
       const isDelayed = isAfterDelay || DELAYED_KINDS.some((kind) => kind === message.kind);
-      // Events wait for each other: an actor with a backlog takes them one by one.
+      // Events wait for each other: an actor with a backlog receives them one by one.
       const { kind, visibleAt } = message;
       const since = kind === "event" ? Math.max(visibleAt, record.updatedAt) : visibleAt;
       return visibleAt <= now ? isOver(since) : !isDelayed && isOver(-Infinity);
     });
     if (due === undefined) return [];
-    const holder = record.owner === null ? "nobody holds it" : `${record.owner} holds it`;
+    const holder = record.owner === null ? "it has no lease" : `${record.owner} holds it`;
     const waits = now - due.visibleAt;
     if (waits >= 0) return [`${id} has been due (${due.kind}) for ${waits} ms; ${holder}`];
     return [`${id} is due (${due.kind}) in ${-waits} ms although it was never delayed; ${holder}`];
   });
 }
 
-/** Whatever comes to an execution that is to begin later waits for its start. */
+/** Whether the start of the instance is delayed: then all its messages wait for the start. */
 function isDelayedStart({ record, inbox }: InstanceSnapshot): boolean {
   const start = inbox.find(({ kind }) => kind === "start");
   return start !== undefined && start.visibleAt > record.updatedAt;
 }
 
-/** Tasks that somebody holds and nobody has run for long. */
+/** Tasks that are leased, but that no worker has run for long. */
 function idleLeases(world: World, isOver: (since: number) => boolean, longAgoMs: number): string[] {
   const { inspector, ledger } = world;
   return inspector.leases.taskLeases.flatMap(({ address, lease }) => {
@@ -88,6 +88,6 @@ function idleLeases(world: World, isOver: (since: number) => boolean, longAgoMs:
     );
     if (isBusy) return [];
     const name = `task ${record.id}/${address.sequence}`;
-    return [`${name} is leased to ${lease.owner}, and nobody runs it`];
+    return [`${name} is leased to ${lease.owner}, but no worker runs it`];
   });
 }

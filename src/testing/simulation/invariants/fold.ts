@@ -1,5 +1,5 @@
-// A history, folded: what is open, how it ended, and what its visible state is.
-//   FO1. Written apart from the replay core, from what the events mean; it must not share the core's mistakes.
+// History fold: computes the open calls, the end and the visible state from a history.
+//   - The code is independent of the replay core, so that it does not share the core's bugs.
 
 import type {
   ActivityScheduled,
@@ -8,12 +8,15 @@ import type {
   HistoryEvent,
   StepScheduled,
   TimerCreated,
-} from "../../../core/history-events.ts";
+} from "../../../core/history/events.ts";
 
 type Asked = ActivityScheduled | StepScheduled | TimerCreated | ChildScheduled;
 export type OpenCall = Asked & { readonly sequence: number };
 
-/** What may answer what. A wait is answered by a message, which names no wait. */
+/**
+ * The event kind that each outcome belongs to. A wait is not listed: the message that ends it names no
+ * wait.
+ */
 export const ANSWERS: Readonly<Partial<Record<EventKind, EventKind>>> = {
   ActivityCompleted: "ActivityScheduled",
   ActivityFailed: "ActivityScheduled",
@@ -38,7 +41,7 @@ export function isTerminalKind(kind: EventKind): boolean {
   return TERMINAL.includes(kind);
 }
 
-/** Calls without an outcome, in the order in which they were made. */
+/** Calls without an outcome, in the order of the calls. */
 export function openCalls(events: readonly HistoryEvent[]): readonly OpenCall[] {
   const open = new Map<number, OpenCall>();
   for (const event of events) {
@@ -86,7 +89,10 @@ export function visibleState(events: readonly HistoryEvent[]): VisibleState {
   return { status, keyValues, attributes };
 }
 
-/** Ended by somebody who did not run its code: an operator, or a cancel of what could not run. */
+/**
+ * Whether the instance ended without running its code: by an operator, or by a cancel when it could not
+ * run.
+ */
 export function isEndedFromOutside(events: readonly HistoryEvent[]): boolean {
   const last = events.at(-1);
   if (last?.kind !== "OrchestrationFailed") return false;

@@ -1,25 +1,25 @@
-// Invariants of one history: 1, 2, 3, 4, 12 and 15 of the programme.
+// Invariants of one history: 1, 2, 3, 4, 12 and 15 (violation.ts).
 
-import { encodeRow } from "../../../core/history-row.ts";
-import type { EventBody, HistoryEvent } from "../../../core/history-events.ts";
+import { checkpointOf, encodeRow } from "../../../core/history/rows.ts";
+import type { EventBody, HistoryEvent } from "../../../core/history/events.ts";
 import { ANSWERS, isTerminalKind } from "./fold.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 
-/** 1. Event numbers are 1 … n without gaps or repetitions; the first event is the start, and only it. */
+/** 1. Event numbers are 1 to n without gaps or repetitions. The first event, and no other, is the start. */
 export function denseNumbers({ events, record }: InstanceSnapshot): string[] {
   const found: string[] = [];
   for (const [index, { sequence, kind }] of events.entries()) {
     if (sequence !== index + 1) found.push(`event ${index + 1} has the number ${sequence}`);
     const isStart = kind === "OrchestrationStarted";
-    if (isStart !== (index === 0)) found.push(`event ${sequence} is ${kind}`);
+    if (isStart !== (index === 0)) found.push(`event ${sequence} must not be ${kind}`);
   }
   if (record.lastEvent !== events.length) {
-    found.push(`its row counts ${record.lastEvent} events, its history has ${events.length}`);
+    found.push(`its row counts ${record.lastEvent} events, but its history has ${events.length}`);
   }
   return found;
 }
 
-/** 2. Every completion answers exactly one open call, and none is answered twice. */
+/** 2. Every completion belongs to exactly one open call, and no call has two completions. */
 export function matchedCompletions({ events }: InstanceSnapshot): string[] {
   const found: string[] = [];
   const answered = new Map<number, string>();
@@ -30,17 +30,18 @@ export function matchedCompletions({ events }: InstanceSnapshot): string[] {
     const expected = kind === "StepAttemptFailed" ? "StepScheduled" : ANSWERS[kind];
     if (scheduled >= sequence || asked !== expected) {
       found.push(
-        `event ${sequence} (${kind}) answers ${scheduled}, which is ${asked ?? "nothing"}`,
+        `event ${sequence} (${kind}) completes call ${scheduled}, which is ${asked ?? "missing"}`,
       );
     }
     const earlier = answered.get(scheduled);
-    if (earlier !== undefined) found.push(`${scheduled} has ${earlier} and ${sequence} ${kind}`);
+    if (earlier !== undefined)
+      found.push(`call ${scheduled} has two outcomes: ${earlier} and ${sequence} ${kind}`);
     if (kind !== "StepAttemptFailed") answered.set(scheduled, `${sequence} ${kind}`);
   }
   return found;
 }
 
-/** 3. At most one event ends an execution, and it is the last; nothing follows a cancel's end. */
+/** 3. At most one event ends an execution, and it is the last event. An execution has at most one cancel. */
 export function oneEnd({ events }: InstanceSnapshot): string[] {
   const ends = events.filter(({ kind }) => isTerminalKind(kind));
   const found = ends
@@ -51,7 +52,7 @@ export function oneEnd({ events }: InstanceSnapshot): string[] {
   return found;
 }
 
-/** 4. A history only grows: what was there before is there still, byte for byte. */
+/** 4. A history only grows: earlier rows stay the same, byte for byte. */
 export function appendOnly(now: InstanceSnapshot, before: InstanceSnapshot | null): string[] {
   if (before === null || before.record.key !== now.record.key) return [];
   if (now.record.execution < before.record.execution) {
@@ -65,25 +66,29 @@ export function appendOnly(now: InstanceSnapshot, before: InstanceSnapshot | nul
   });
 }
 
-/** 12. A row that is read and written again is the same text. */
+/** 12. Decoding and encoding a row gives the same text. */
 export function stableText(now: InstanceSnapshot, before: InstanceSnapshot | null): string[] {
   const isSame = before?.record.execution === now.record.execution;
   const fresh = now.rows.slice(isSame ? before.rows.length : 0);
   return fresh.flatMap((row) => {
     const events = now.events.slice(row.first - 1, row.last);
-    const again = encodeRow(events[0]?.at ?? 0, events.map(bodyOf));
-    return again === row.data ? [] : [`events ${row.first}–${row.last} do not survive reading`];
+    const again = encodeRow(events[0]?.at ?? 0, events.map(bodyOf), checkpointOf(row));
+    return again === row.data
+      ? []
+      : [`events ${row.first}–${row.last} change when decoded and encoded again`];
   });
 }
 
-/** 15. What was cancelled has no outcome besides: a late result is dropped without an event. */
+/** 15. A cancelled call has no other outcome: a late result is dropped without an event. */
 export function noLateResult({ events }: InstanceSnapshot): string[] {
   const cancelled = new Set<number>();
   const found: string[] = [];
   for (const event of events) {
     if (!("scheduled" in event)) continue;
     if (cancelled.has(event.scheduled)) {
-      found.push(`${event.scheduled} was cancelled, and then ${event.kind} (${event.sequence})`);
+      found.push(
+        `call ${event.scheduled} was cancelled, but has the outcome ${event.kind} (${event.sequence})`,
+      );
     }
     if (CANCELS.includes(event.kind)) cancelled.add(event.scheduled);
   }
@@ -98,5 +103,5 @@ const CANCELS: readonly string[] = [
 ];
 
 function bodyOf({ sequence: _sequence, at: _at, version: _version, ...body }: HistoryEvent) {
-  return body as EventBody; // the same event without its place
+  return body as EventBody; // the same event without its sequence number, time and version
 }

@@ -1,8 +1,8 @@
-// 5 and 6. Who may write, worked out from the calls alone, beside the store.
-//   5. A lease is given only while no other one holds: the one before was given back, ended by its time, or its
-//      owner was declared dead.
-//   6. Nothing is written under a token that was replaced (expiry alone does not replace one, I2).
-//   The model also counts what became of every task, for 16 and 19.
+// Invariants 5 and 6: a model of all leases, computed only from the calls, independently of the store.
+//   5. A lease is granted only while no other lease is valid: the previous one was released or expired, or
+//   its owner was declared dead. 6. No write succeeds with a replaced token (expiry alone does not replace
+//   a token, I2). The model also counts the leases, retries and crashes of every task, for invariants 16
+//   and 19.
 
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
 import type { TaskAddress, TaskClaim } from "../../../core/provider/tasks.ts";
@@ -13,18 +13,18 @@ interface Lease {
   readonly owner: string;
   readonly token: number;
   until: number | null;
-  /** By the store's clock, and since the beginning of the run. */
+  /** The time of the grant, by the store's clock and since the start of the run. */
   since: number;
   readonly sinceMs: number;
 }
 export interface TaskStory {
   readonly address: TaskAddress;
   readonly name: string;
-  /** Times that it was leased, at birth or later. */
+  /** The number of leases of the task, including one at its insert. */
   grants: number;
-  /** Attempts that failed and are to be repeated. */
+  /** The number of attempts that failed and are retried. */
   retries: number;
-  /** Leases that ended with their owner, or by their time. */
+  /** The number of leases that ended because the owner was declared dead or the lease expired. */
   deaths: number;
   releases: number;
 }
@@ -36,24 +36,24 @@ export class LeaseModel {
   /** The newest execution of each instance. */
   readonly #lives = new Map<number, number>();
   #found: string[] = [];
-  /** The store's clock at the last call. */
+  /** The time of the last call, by the store's clock. */
   #now = -Infinity;
-  /** Leases of suspects, instances and tasks. */
+  /** Leases of suspects, both instances and tasks. */
   readonly #trials = new Set<Lease>();
-  /** When a suspect was last held, as far as it was asked for, by the store's clock. */
+  /** The last known time at which a suspect was leased, by the store's clock. */
   lastTrialAt = -Infinity;
 
   get stories(): ReadonlyMap<string, TaskStory> {
     return this.#stories;
   }
-  /** Leases of tasks, with the time since which they hold. */
+  /** All leases of tasks, with the time of their grant. */
   get taskLeases(): readonly { readonly address: TaskAddress; readonly lease: Lease }[] {
     return [...this.#tasks].flatMap(([key, lease]) => {
       const address = this.#stories.get(key)?.address;
       return address === undefined ? [] : [{ address, lease }];
     });
   }
-  /** Whether a runtime holds a suspect: others may wait for it. */
+  /** Whether a runtime holds the lease of a suspect: other suspects may wait for it. */
   get hasTrial(): boolean {
     const held = new Set([...this.#instances.values(), ...this.#tasks.values()]);
     for (const lease of this.#trials) if (!held.has(lease)) this.#trials.delete(lease);
@@ -69,7 +69,9 @@ export class LeaseModel {
     return this.#instances;
   }
 
-  /** Leases go back with the store, and so do attempts; how often a task was leased does not, since its code ran. */
+  /**
+   * Restores leases and attempts with the store. The number of grants is not restored, since the code ran.
+   */
   checkpoint(): () => void {
     const copy = <K>(leases: ReadonlyMap<K, Lease>): (readonly [K, Lease])[] =>
       [...leases].map(([key, lease]) => [key, { ...lease }] as const);
@@ -79,7 +81,8 @@ export class LeaseModel {
     const lives = [...this.#lives];
     const now = this.#now;
     return () => {
-      // The times of leases are those of this clock: a clock that was set back meanwhile is set back for them again.
+      // Lease times are relative to this clock. If the clock went back meanwhile, `follow` corrects them
+      // again.
       this.#now = now;
       refill(this.#instances, instances);
       refill(this.#tasks, tasks);
@@ -91,7 +94,7 @@ export class LeaseModel {
     };
   }
 
-  /** What is wrong with a call that was carried out, in sentences. */
+  /** Checks an executed call. Returns descriptions of the violations. */
   see(call: Carried): string[] {
     this.#found = [];
     this.follow(call.now);
@@ -104,7 +107,7 @@ export class LeaseModel {
         for (const { key, id, token, fresh, suspicion } of call.result.instances) {
           const held = this.#instances.get(key);
           if (!fresh && (held?.owner !== owner || held.token !== token)) {
-            this.#found.push(`5: ${call.by} is told that it holds ${id}, which it does not`);
+            this.#found.push(`5: ${call.by} received messages of ${id} without holding its lease`);
           }
           if (!fresh) continue;
           this.#give(this.#instances, key, `instance ${id}`, owner, token, leaseMs, call);
@@ -118,7 +121,7 @@ export class LeaseModel {
           const key = taskKey(task);
           const story = this.#story(task, task.name);
           const held = this.#tasks.get(key);
-          if (held?.token === task.token) continue; // the answer to its first call was lost
+          if (held?.token === task.token) continue; // the reply to its first call was lost
           if (held !== undefined) story.deaths++;
           story.grants++;
           const what = `task ${task.name} of ${task.instanceId}/${task.sequence}`;
@@ -165,18 +168,19 @@ export class LeaseModel {
     { now, atMs: sinceMs, by }: Carried,
   ): void {
     const held = leases.get(key);
-    if (held?.owner === owner && held.token === token) return; // the answer to its first call was lost
+    if (held?.owner === owner && held.token === token) return; // the reply to its first call was lost
     if (held !== undefined && (held.until === null || held.until > now)) {
-      this.#found.push(`5: ${what} is given to ${by} while ${held.owner} holds it`);
+      this.#found.push(`5: ${what} was leased to ${by} while ${held.owner} held its lease`);
     }
     const until = leaseMs === undefined ? null : now + leaseMs;
     leases.set(key, { owner, token, until, since: now, sinceMs });
   }
 
   /**
-   * A lease keeps the time that it had left when the clock is set back. A store may leave small steps as they are. The
-   * store corrects its leases at the first request after the step, whatever sends that request. Every request must
-   * therefore be followed here, also the reads of the inspector: a correction that is noticed later looks smaller.
+   * When the clock goes back, the store moves its leases so that their remaining time stays the same. A
+   * store may ignore small steps. The store corrects its leases at the first request after the step,
+   * whatever sends that request. The model must therefore follow every request, also the reads of the
+   * inspector: a correction that the model notices later looks smaller.
    */
   follow(now: number): void {
     const backMs = this.#now - now;
@@ -190,7 +194,7 @@ export class LeaseModel {
   }
 
   #renew(lease: Lease | undefined, token: number, until: number, what: string): void {
-    if (lease?.token !== token) this.#found.push(`6: a lease that is gone was renewed: ${what}`);
+    if (lease?.token !== token) this.#found.push(`6: a lost lease was renewed: ${what}`);
     else if (lease.until !== null) lease.until = until;
   }
 
@@ -216,7 +220,7 @@ export class LeaseModel {
       case "start": {
         if (result.kind !== "started") return;
         const { key } = result;
-        // A repeated request is told of its first outcome again.
+        // A repeated request returns its first outcome again.
         if ((this.#lives.get(key) ?? 0) >= result.execution) return;
         this.#lives.set(key, result.execution);
         this.#forget(key);
@@ -270,7 +274,7 @@ export class LeaseModel {
     if (item.change.kind === "ended" || item.release) this.#instances.delete(key);
   }
 
-  /** The instance was ended from outside, or begins anew. */
+  /** Drops the leases of an instance that was ended from outside or restarted. */
   forget(key: number): void {
     this.#forget(key);
   }
@@ -286,7 +290,7 @@ export class LeaseModel {
   #takeTask(claim: TaskClaim, what: string): TaskStory | null {
     const key = taskKey(claim);
     if (this.#tasks.get(key)?.token !== claim.token) {
-      this.#found.push(`6: ${what} of task ${key} was written under a token that was replaced`);
+      this.#found.push(`6: ${what} of task ${key} was written with a replaced token`);
     }
     this.#tasks.delete(key);
     return this.#stories.get(key) ?? null;
@@ -294,7 +298,7 @@ export class LeaseModel {
 
   #must(key: number, token: number, what: string): void {
     if (this.#instances.get(key)?.token === token) return;
-    this.#found.push(`6: ${what} of instance ${key} was written under a token that was replaced`);
+    this.#found.push(`6: ${what} of instance ${key} was written with a replaced token`);
   }
 
   #story(address: TaskAddress, name: string): TaskStory {

@@ -1,9 +1,9 @@
-// 7 and 9. Events that were sent: none is lost, none is there twice, and each name keeps its order.
-//   7. An accepted send is in the inbox or in the history of its instance, once; `continueAsNew` puts back what was
-//      not read.
-//   9. Within one execution the messages of one name are received in the order in which they were accepted.
+// Invariants 7 and 9: no event is lost or duplicated, and the events of one name keep their order.
+//   7. An accepted event is once in the inbox or in the history of its instance. `continueAsNew` returns
+//   unread events to the inbox. 9. Within one execution the messages of one name are received in the order
+//   in which they were accepted.
 
-import { decodeRow } from "../../../core/history-row.ts";
+import { decodeRow } from "../../../core/history/rows.ts";
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
 import type { Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
@@ -11,16 +11,16 @@ import type { InstanceSnapshot } from "./snapshot.ts";
 
 interface Sent {
   readonly name: string;
-  /** The how-manieth that was accepted. */
+  /** The position in the order of acceptance. */
   readonly order: number;
 }
 
 export class SentEvents {
-  /** By instance, then by request id. */
+  /** The accepted events, by instance id and request id. */
   readonly #sent = new Map<string, Map<string, Sent>>();
-  /** Request ids that became history, and were not put back by the end of an execution. */
+  /** Request ids of events in the history that the end of an execution did not return to the inbox. */
   readonly #taken = new Map<string, Set<string>>();
-  /** The newest execution that a start began. */
+  /** The newest execution that a start created, by instance id. */
   readonly #lives = new Map<string, number>();
   #accepted = 0;
 
@@ -54,7 +54,7 @@ export class SentEvents {
     } else if (item.kind === "start" && result?.kind === "started") {
       if ((this.#lives.get(item.id) ?? 1) >= result.execution) return;
       this.#lives.set(item.id, result.execution);
-      this.#sent.delete(item.id); // a new life begins with an empty mailbox (I11)
+      this.#sent.delete(item.id); // a restarted instance has an empty inbox (I11)
       this.#taken.delete(item.id);
     } else if (item.kind === "turn" && result?.kind === "committed") {
       this.#turn(item, idOf(item.key) ?? "");
@@ -73,7 +73,7 @@ export class SentEvents {
     for (const { key } of change.unread) if (key !== null) taken.delete(key);
   }
 
-  /** To be called for every instance that a call touched. */
+  /** Checks one instance. Must be called for every instance that a call changed. */
   check({ record, events, inbox }: InstanceSnapshot): string[] {
     const sent = this.#sent.get(record.id);
     if (sent === undefined) return [];
@@ -87,7 +87,7 @@ export class SentEvents {
       here.add(event.key);
       const order = sent.get(event.key)?.order ?? -1;
       if (order < (last.get(event.name) ?? -1)) {
-        found.push(`9: ${event.name} ${event.key} was received after one that was sent later`);
+        found.push(`9: ${event.name} ${event.key} was received after an event that was sent later`);
       }
       last.set(event.name, order);
     }
@@ -98,7 +98,9 @@ export class SentEvents {
     }
     for (const [key, { name }] of sent) {
       if (!here.has(key) && taken?.has(key) !== true)
-        found.push(`7: ${name} ${key} was accepted and is gone`);
+        found.push(
+          `7: ${name} ${key} was accepted, but is neither in the history nor in the inbox`,
+        );
     }
     return found;
   }

@@ -1,5 +1,5 @@
-// 8. Every instance that is not at its end has a live reason to be waiting: whatever its history has open, the store
-// holds the thing that will end it. A wait for an event is such a reason by itself.
+// Invariant 8: for every open call in the history of a live instance, the store holds the row that will end
+// the call: a task, a message or a child. A wait for an event needs no row.
 
 import type { Provider } from "../../../core/provider/provider.ts";
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
@@ -10,12 +10,15 @@ export async function liveReasons(now: InstanceSnapshot, store: Provider): Promi
   const { record, events, inbox } = now;
   if (isTerminalStatus(record.status)) return [];
   if (events.length === 0) {
-    return inbox.some(({ kind }) => kind === "start") ? [] : ["it has neither history nor start"];
+    return inbox.some(({ kind }) => kind === "start")
+      ? []
+      : ["it has neither a history nor a start message"];
   }
   const found: string[] = [];
   for (const call of openCalls(events)) {
     const missing = await missingFor(call, now, store);
-    if (missing !== null) found.push(`${call.sequence} (${call.kind}) is open and ${missing}`);
+    if (missing !== null)
+      found.push(`call ${call.sequence} (${call.kind}) is open, but ${missing}`);
   }
   return found;
 }
@@ -31,18 +34,20 @@ async function missingFor(
   switch (call.kind) {
     case "ActivityScheduled":
       if (tasks.some((task) => task.sequence === sequence) || hasMessage("activity")) return null;
-      return "has neither a task nor an outcome";
+      return "it has neither a task nor an outcome";
     case "TimerCreated":
-      return hasMessage("timer") ? null : "nothing will fire it";
+      return hasMessage("timer") ? null : "it has no timer";
     case "StepScheduled":
       if (record.owner !== null || hasMessage("step", "stepRetry")) return null;
-      return inbox.some(({ kind }) => kind === "wake") ? null : "nobody runs it";
+      return inbox.some(({ kind }) => kind === "wake") ? null : "no worker runs it";
     case "ChildScheduled": {
-      // One that is to be abandoned is let go without a word when its caller is cancelled.
+      // A child with onParentClose "abandon" stays open without an event when its parent is cancelled.
       if (hasMessage("child") || call.onParentClose === "abandon") return null;
       const child = await store.readInstance(call.id);
       if (child === null) return `its child ${call.id} does not exist`;
-      return isTerminalStatus(child.status) ? `its child ended as ${child.status}, untold` : null;
+      return isTerminalStatus(child.status)
+        ? `its child ended as ${child.status} without a message`
+        : null;
     }
   }
 }

@@ -1,6 +1,6 @@
-// Maps of a model that goes back to what it knew at an earlier moment.
+// Refill: restores a map of a model to an earlier state.
 
-/** Puts these entries in place of all that the map has. */
+/** Replaces all entries of the map. */
 export function refill<K, V>(map: Map<K, V>, entries: readonly (readonly [K, V])[]): void {
   map.clear();
   for (const [key, value] of entries) map.set(key, value);

@@ -1,13 +1,12 @@
-// 11. Any stored history, replayed cold by the code as it stands, asks for the same things in the same order, and
-// comes to the same end.
-//   RP1. A history that was ended from outside is replayed up to there: the code may well have gone on.
+// Invariant 11: a replay of any stored history makes the same calls in the same order and has the same end.
+//   - A history that was ended from outside is replayed without its end: the code may have continued.
 
-import { asyncContext, drain } from "../../../core/async-context.ts";
-import { defaultCodec } from "../../../core/codec.ts";
-import type { Orchestration } from "../../../core/definitions.ts";
-import type { EventKind, HistoryEvent } from "../../../core/history-events.ts";
-import { orchestrationMain } from "../../../core/orchestration-main.ts";
-import { Run } from "../../../core/run.ts";
+import { asyncContext, drain } from "../../../core/context/async-context.ts";
+import { defaultCodec } from "../../../core/values/codec.ts";
+import type { Orchestration } from "../../../core/define/definitions.ts";
+import type { EventKind, HistoryEvent } from "../../../core/history/events.ts";
+import { orchestrationMain } from "../../../core/replay/orchestration-main.ts";
+import { Run } from "../../../core/replay/run.ts";
 import { isEndedFromOutside, isTerminalKind } from "./fold.ts";
 
 const CANCELS: readonly EventKind[] = [
@@ -28,13 +27,13 @@ export interface Replayable {
   readonly definition: Orchestration<never, unknown>;
 }
 
-/** Why the code does not go with the history, or null. */
+/** Returns the difference between the code and the history, or null. */
 export async function replayFault(replayable: Replayable): Promise<string | null> {
   const { events } = replayable;
   const fault = await replay(replayable, isEndedFromOutside(events));
   const last = events.at(-1);
   if (fault === null || last?.kind !== "OrchestrationFailed") return fault;
-  // Whether a cancel met code that ran, or one that could not, the end alone does not tell.
+  // The end does not show whether the code ran when the cancel arrived. Both cases are tried.
   return last.outcome === "cancelled" ? replay(replayable, true) : fault;
 }
 
@@ -64,10 +63,10 @@ async function replay(replayable: Replayable, isCutOff: boolean): Promise<string
   const last = history.at(-1);
   const isEnded = last !== undefined && isTerminalKind(last.kind);
   if (isCutOff || isEnded === (run.ended !== null)) return null;
-  return isEnded ? "the replay does not come to its end" : "the replay ends before the history";
+  return isEnded ? "the replay does not end" : "the replay ends before the history";
 }
 
-/** Without the end, and without the cancels that came with it. */
+/** The events without the end and without the cancellations that the end caused. */
 function withoutEnd(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   const isEnding = ({ kind }: HistoryEvent): boolean =>
     isTerminalKind(kind) || CANCELS.includes(kind);

@@ -1,8 +1,8 @@
-// A snapshot: everything that the store holds about one instance, read between two calls.
-//   SN1. Events are decoded once a row; a row that was seen before is compared by its text.
+// Snapshot: all stored data of one instance, read between two calls.
+//   - Each row is decoded once. A row that was read before is compared by its text.
 
-import type { HistoryEvent } from "../../../core/history-events.ts";
-import { decodeRow, type HistoryRow } from "../../../core/history-row.ts";
+import type { HistoryEvent } from "../../../core/history/events.ts";
+import { decodeRow, type HistoryRow } from "../../../core/history/rows.ts";
 import type { InstanceRecord } from "../../../core/provider/instances.ts";
 import type { Message } from "../../../core/provider/messages.ts";
 import type { Provider } from "../../../core/provider/provider.ts";
@@ -12,7 +12,7 @@ import { refill } from "./refill.ts";
 
 export interface InstanceSnapshot {
   readonly record: InstanceRecord;
-  /** Of the newest execution. */
+  /** The history rows of the newest execution. */
   readonly rows: readonly HistoryRow[];
   readonly events: readonly HistoryEvent[];
   readonly inbox: readonly Message[];
@@ -29,7 +29,7 @@ export class Snapshots {
     this.#provider = provider;
   }
 
-  /** Ids of all instances that were ever seen. */
+  /** Ids of all instances that were read so far. */
   get ids(): readonly string[] {
     return [...this.#last.keys()];
   }
@@ -52,7 +52,7 @@ export class Snapshots {
     };
   }
 
-  /** Null: there is no such instance. */
+  /** Reads one instance. Returns null if it does not exist. */
   async take(id: string): Promise<InstanceSnapshot | null> {
     const record = await this.#provider.readInstance(id);
     if (record === null) return null;

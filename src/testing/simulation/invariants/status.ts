@@ -1,4 +1,4 @@
-// 13. What an instance's row says of it follows from its history: status, result, state, version.
+// Invariant 13: the row of an instance matches its history: status, result, state and version.
 
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
 import { visibleState } from "./fold.ts";
@@ -7,7 +7,7 @@ import type { InstanceSnapshot } from "./snapshot.ts";
 export function statusFollows(now: InstanceSnapshot): string[] {
   const { record, events } = now;
   if (events.length === 0) {
-    // Between two executions it goes on; before the first it has not begun.
+    // Before its first execution the instance is pending. Between two executions any live status is valid.
     const isFit = record.status === (record.execution === 1 ? "pending" : record.status);
     return isFit && !isTerminalStatus(record.status)
       ? []
@@ -22,16 +22,16 @@ function ending({ record, events }: InstanceSnapshot): string[] {
   switch (last?.kind) {
     case "OrchestrationCompleted":
       if (status === "completed" && output === last.output) return [];
-      return [`its history ends in a result, its row says ${status}`];
+      return [`its history ends with a result, but its row says ${status}`];
     case "OrchestrationFailed": {
-      const told = error === null ? null : (JSON.parse(error) as { outcome?: unknown });
-      if (status === last.outcome && told?.outcome === last.outcome) return [];
-      return [`its history ends as ${last.outcome}, its row says ${status}`];
+      const stored = error === null ? null : (JSON.parse(error) as { outcome?: unknown });
+      if (status === last.outcome && stored?.outcome === last.outcome) return [];
+      return [`its history ends as ${last.outcome}, but its row says ${status}`];
     }
     case "OrchestrationContinuedAsNew":
-      return ["its newest execution continued, and no other began"];
+      return ["its newest execution continued as new, but no other began"];
     default:
-      return status === "running" ? [] : [`its history is open, its row says ${status}`];
+      return status === "running" ? [] : [`its history has no end, but its row says ${status}`];
   }
 }
 
@@ -57,12 +57,14 @@ function version({ record, events }: InstanceSnapshot): string[] {
   const [started] = events;
   if (started?.kind !== "OrchestrationStarted") return [];
   const found: string[] = [];
-  // Ended from outside before it ran, it never learnt which version would have.
+  // An instance that was ended from outside before its first turn has no version.
   const isUnknown = started.orchestrationVersion === "" && isTerminalStatus(record.status);
   if (!isUnknown && record.version !== started.orchestrationVersion) {
-    found.push(`its version is ${record.version}, it started as ${started.orchestrationVersion}`);
+    found.push(
+      `its version is ${record.version}, but it started as ${started.orchestrationVersion}`,
+    );
   }
-  if (record.runId !== started.runId) found.push("its run id is not that of its start");
+  if (record.runId !== started.runId) found.push("its run id does not match its start");
   return found;
 }
 

@@ -1,5 +1,6 @@
-// 10. No timer is handed out before its time by the store's clock: at the earliest when that clock first read so.
-//   A step's retries have one number and a time each; every one of them is kept.
+// Invariant 10: the store delivers no timer before the store's clock has first reached the due time of the
+// timer. The retries of a step share one sequence number but have different times. The check remembers all
+// of them.
 
 import type { CommitResult } from "../../../core/provider/commit.ts";
 import type { Message } from "../../../core/provider/messages.ts";
@@ -7,10 +8,10 @@ import type { Carried } from "../calls.ts";
 import type { Ledger } from "../ledger.ts";
 import type { EndedExecution } from "./attempts.ts";
 
-/** A copy of the store's clock may be this wrong. */
+/** The maximum error of a process's copy of the store's clock. */
 const COPY_ERROR_MS = 10;
 
-/** No attempt of a step is entered before the pause after the one before is over. */
+/** Returns the attempts of steps that began before the backoff after the previous attempt had ended. */
 export function earlyAttempts(executions: readonly EndedExecution[], ledger: Ledger): string[] {
   return executions.flatMap(({ id, execution, events }) => {
     const [started] = events;
@@ -23,7 +24,7 @@ export function earlyAttempts(executions: readonly EndedExecution[], ledger: Led
         (run) => run.attempt === attempt + 1 && run.storeAt < due - COPY_ERROR_MS,
       );
       return early.map(
-        ({ storeAt }) => `step ${id}#${execution}/${scheduled} is tried ${due - storeAt} ms early`,
+        ({ storeAt }) => `step ${id}#${execution}/${scheduled} ran ${due - storeAt} ms early`,
       );
     });
   });
@@ -31,7 +32,7 @@ export function earlyAttempts(executions: readonly EndedExecution[], ledger: Led
 
 export class DueTimes {
   readonly #due = new Map<string, Set<number>>();
-  /** The clock may go back; what was due once stays due. */
+  /** The latest time of the store's clock so far. The clock may go back; a due timer stays due. */
   #latest = -Infinity;
 
   see(call: Carried): string[] {
@@ -74,7 +75,7 @@ export class DueTimes {
       const what = `${kind} ${sequence} of instance ${key}`;
       if (!due.has(visibleAt)) return [`${what} is due at ${visibleAt}, not at ${[...due].join()}`];
       const early = visibleAt - this.#latest;
-      return early > 0 ? [`${what} is handed out ${early} ms early`] : [];
+      return early > 0 ? [`${what} was delivered ${early} ms early`] : [];
     });
   }
 }

@@ -1,26 +1,26 @@
-// Drawing jobs: a program, when it is started, and what else happens to it.
+// Draws jobs: a program, its start time, and the other calls of its client.
 
-import type { Chance } from "../chance.ts";
-import type { FaultKind } from "../faults.ts";
+import type { SeededRandom } from "../world/seeded-random.ts";
+import type { FaultKind } from "../world/faults.ts";
 import type { PlanFrame } from "../scenario.ts";
 import { drawProgram, type DrawFrame } from "./draw-program.ts";
 import { eventsIn, type Control, type Job } from "./jobs.ts";
 import { partsOf, type Program } from "./program.ts";
 
-/** More activities than this never wait for one another in any plan. */
+/** With more slots than this, no activity of a plan waits for a slot, so activities may be endless. */
 const ENDLESS_MAX = 100;
 
-/** A client that waits looks once a second: too often where a unit is long. */
+/** A waiting client polls once per second, which is too often if a unit is longer than this. */
 const AWAIT_UNIT_MAX_MS = 5_000;
 
-/** Faults by which a task may lose its owner again and again: it is then tried alone, and must come to an end. */
-export const MAY_ROB: readonly FaultKind[] = [
+/** Faults by which a task may lose its owner repeatedly. The runtime then runs it alone, so it must end. */
+export const MAY_LOSE_OWNER: readonly FaultKind[] = [
   ...(["crash", "poison", "pause", "clock", "slow", "storeDown", "diskFull"] as const),
   ...(["failBefore", "failAfter", "deploy", "partition"] as const),
 ];
 
 export function drawJob(
-  chance: Chance,
+  random: SeededRandom,
   id: string,
   frame: PlanFrame,
   extras: DrawFrame["extras"],
@@ -29,61 +29,61 @@ export function drawJob(
   let names = 0;
   const name = (prefix: string): string => `${id}.${prefix}${++names}`;
   const slots = Math.min(...frame.workers.map((worker) => worker.activityConcurrency ?? 500));
-  const mayBeEndless = slots > ENDLESS_MAX && !faults.some((kind) => MAY_ROB.includes(kind));
+  const mayBeEndless = slots > ENDLESS_MAX && !faults.some((kind) => MAY_LOSE_OWNER.includes(kind));
   const drawing = { unitMs, faults, name, extras, mayWaitForEvents: true, mayBeEndless };
-  const rounds = Array.from({ length: chance.pick([1, 1, 1, 2, 3]) }, () =>
-    drawProgram(chance, drawing, 3),
+  const rounds = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () =>
+    drawProgram(random, drawing, 3),
   );
-  const startAtMs = chance.below(calmAtMs / 3);
-  const at = (): number => startAtMs + chance.below(calmAtMs / 2);
-  const end = chance.likely(0.15) ? "throw" : "return";
-  const undo = chance.likely(0.25) ? [chance.below(100), chance.below(100)] : [];
+  const startAtMs = random.below(calmAtMs / 3);
+  const at = (): number => startAtMs + random.below(calmAtMs / 2);
+  const end = random.likely(0.15) ? "throw" : "return";
+  const undo = random.likely(0.25) ? [random.below(100), random.below(100)] : [];
   const raises = rounds.flatMap(eventsIn).flatMap(({ name: event, count }): Control[] => {
     const times = Array.from({ length: count }, at).sort((a, b) => a - b);
     return times.map((atMs, value) => ({ kind: "raise", atMs, name: event, value }));
   });
-  const others = drawControls(chance, at, unitMs);
+  const others = drawControls(random, at, unitMs);
   const canRestart = raises.length === 0 && others.length === 0 && !rounds.some(namesChildren);
   return {
     id,
-    slot: chance.below(frame.workers.length + frame.clients),
+    slot: random.below(frame.workers.length + frame.clients),
     startAtMs,
-    delayMs: chance.likely(0.15) ? chance.below(3 * unitMs) : null,
-    priority: chance.between(1, 5),
-    version: drawVersion(chance, frame),
+    delayMs: random.likely(0.15) ? random.below(3 * unitMs) : null,
+    priority: random.between(1, 5),
+    version: drawVersion(random, frame),
     input: { rounds, undo, end },
     controls: [...raises, ...others].sort((a, b) => a.atMs - b.atMs),
-    ahead: drawAhead(chance, raises.length),
-    startsTwice: chance.pick([null, null, null, "fail", "useExisting"]),
-    awaits: unitMs <= AWAIT_UNIT_MAX_MS && chance.likely(0.3),
-    restarts: canRestart && chance.likely(0.2),
+    ahead: drawAhead(random, raises.length),
+    startsTwice: random.pick([null, null, null, "fail", "useExisting"]),
+    awaits: unitMs <= AWAIT_UNIT_MAX_MS && random.likely(0.3),
+    restarts: canRestart && random.likely(0.2),
   };
 }
 
-function drawControls(chance: Chance, at: () => number, unitMs: number): readonly Control[] {
-  const fate = chance.below(10);
+function drawControls(random: SeededRandom, at: () => number, unitMs: number): readonly Control[] {
+  const fate = random.below(10);
   const atMs = at();
   if (fate === 0) return [{ kind: "cancel", atMs }];
   if (fate === 1) return [{ kind: "terminate", atMs }];
   if (fate > 3) return [];
   return [
     { kind: "pause", atMs },
-    { kind: "resume", atMs: atMs + chance.below(6 * unitMs) },
+    { kind: "resume", atMs: atMs + random.below(6 * unitMs) },
   ];
 }
 
-function drawAhead(chance: Chance, raises: number): Job["ahead"] {
-  const count = chance.between(1, 3);
-  const how = chance.pick(["kept", "started"] as const);
-  return raises > 0 && chance.likely(0.4) ? { count: Math.min(count, raises), how } : null;
+function drawAhead(random: SeededRandom, raises: number): Job["ahead"] {
+  const count = random.between(1, 3);
+  const how = random.pick(["kept", "started"] as const);
+  return raises > 0 && random.likely(0.4) ? { count: Math.min(count, raises), how } : null;
 }
 
-function drawVersion(chance: Chance, { faults }: PlanFrame): string | null {
-  const drawn = chance.pick([null, "1.0.0", "2.0.0"]);
+function drawVersion(random: SeededRandom, { faults }: PlanFrame): string | null {
+  const drawn = random.pick([null, "1.0.0", "2.0.0"]);
   return drawn === "2.0.0" && !faults.includes("deploy") ? null : drawn;
 }
 
-/** A child of a given id can be called once. */
+/** Whether the program starts a child with a given id; such a child can be started only once. */
 function namesChildren(program: Program): boolean {
   if (program.op === "child" && program.id !== null) return true;
   return partsOf(program).some(namesChildren);

@@ -1,32 +1,32 @@
-// Drawing killers: jobs with a turn or a step that ends its process, first thing or after some ordinary work.
+// Draws killers: jobs with a turn or a step that ends its process, at once or after some ordinary work.
 
-import type { Chance } from "../chance.ts";
+import type { SeededRandom } from "../world/seeded-random.ts";
 import type { PlanFrame } from "../scenario.ts";
 import type { Control, Job } from "./jobs.ts";
 import type { Program } from "./program.ts";
 
 const LEAD_MAX = 2;
 
-export function drawKiller(chance: Chance, id: string, frame: PlanFrame): Job {
+export function drawKiller(random: SeededRandom, id: string, frame: PlanFrame): Job {
   const { unitMs, calmAtMs, faults, workers, clients } = frame;
-  const isChild = chance.likely(0.2);
-  const mayBeFixed = faults.includes("deploy") && !isChild && chance.likely(0.5);
-  const where = chance.pick(["turn", "step"] as const);
-  const kill: Program = { op: "kill", where, fixed: mayBeFixed, salt: chance.below(1_000) };
-  const lead = Array.from({ length: chance.between(0, LEAD_MAX) }, () => drawLead(chance, unitMs));
-  const op = chance.pick(["sequence", "allSettled"] as const);
+  const isChild = random.likely(0.2);
+  const mayBeFixed = faults.includes("deploy") && !isChild && random.likely(0.5);
+  const where = random.pick(["turn", "step"] as const);
+  const kill: Program = { op: "kill", where, fixed: mayBeFixed, salt: random.below(1_000) };
+  const lead = Array.from({ length: random.between(0, LEAD_MAX) }, () => drawLead(random, unitMs));
+  const op = random.pick(["sequence", "allSettled"] as const);
   const body: Program = { op, parts: [...lead, kill] };
-  const startAtMs = chance.below(calmAtMs / 3);
+  const startAtMs = random.below(calmAtMs / 3);
   const round: Program = isChild ? { op: "child", body, id: `${id}.child`, abandon: false } : body;
   return {
     id,
-    slot: chance.below(workers.length + clients),
+    slot: random.below(workers.length + clients),
     startAtMs,
     delayMs: null,
-    priority: chance.between(1, 5),
+    priority: random.between(1, 5),
     version: null,
     input: { rounds: [round], undo: [], end: "return" },
-    controls: drawControls(chance, startAtMs + chance.below(calmAtMs / 2), unitMs, isChild),
+    controls: drawControls(random, startAtMs + random.below(calmAtMs / 2), unitMs, isChild),
     ahead: null,
     startsTwice: null,
     awaits: false,
@@ -34,11 +34,14 @@ export function drawKiller(chance: Chance, id: string, frame: PlanFrame): Job {
   };
 }
 
-/** Work that brings events, before the kill or while it happens. It never fails: a failure would be its result. */
-function drawLead(chance: Chance, unitMs: number): Program {
-  const salt = chance.below(1_000);
-  const ms = chance.below(3 * unitMs);
-  switch (chance.below(3)) {
+/**
+ * Work that adds events before or during the kill. It never fails, since a failure would be the job's
+ * result.
+ */
+function drawLead(random: SeededRandom, unitMs: number): Program {
+  const salt = random.below(1_000);
+  const ms = random.below(3 * unitMs);
+  switch (random.below(3)) {
     case 0:
       return { op: "sleep", ms };
     case 1:
@@ -48,19 +51,19 @@ function drawLead(chance: Chance, unitMs: number): Program {
   }
 }
 
-/** The parent of a killer would wait for the end of its child before it ends. */
+/** Draws the client's calls. The parent of a killer waits for its child before the parent can end. */
 function drawControls(
-  chance: Chance,
+  random: SeededRandom,
   atMs: number,
   unitMs: number,
   isChild: boolean,
 ): readonly Control[] {
-  const fate = chance.below(10);
+  const fate = random.below(10);
   if (fate === 0 && !isChild) return [{ kind: "cancel", atMs }];
   if (fate === 1 && !isChild) return [{ kind: "terminate", atMs }];
   if (fate > 3) return [];
   return [
     { kind: "pause", atMs },
-    { kind: "resume", atMs: atMs + chance.below(6 * unitMs) },
+    { kind: "resume", atMs: atMs + random.below(6 * unitMs) },
   ];
 }

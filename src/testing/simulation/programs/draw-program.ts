@@ -1,48 +1,51 @@
-// Drawing programs: random in shape, bounded in size and time.
+// Draws programs: random in shape, bounded in size and time.
 
-import type { Chance } from "../chance.ts";
-import type { FaultKind } from "../faults.ts";
+import type { SeededRandom } from "../world/seeded-random.ts";
+import type { FaultKind } from "../world/faults.ts";
 import type { FailureStyle, Opponent, Program } from "./program.ts";
 
 export interface DrawFrame {
   readonly unitMs: number;
   readonly faults: readonly FaultKind[];
-  /** Makes ids and event names that nobody else has. */
+  /** Generates unique ids and event names. */
   readonly name: (prefix: string) => string;
-  /** Operations of somebody else's. */
-  readonly extras: readonly { readonly name: string; draw(chance: Chance): unknown }[];
-  /** Whether there is room for activities that end only when they are cancelled. */
+  /** Additional operations from the caller (ExtraOperation). */
+  readonly extras: readonly { readonly name: string; draw(random: SeededRandom): unknown }[];
+  /** Whether the program may contain activities that end only when they are cancelled. */
   readonly mayBeEndless: boolean;
-  /** Events reach the instance that clients know, and no child of it. */
+  /**
+   * Whether the program may wait for events. Clients raise events for the root instance, not for its
+   * children.
+   */
   readonly mayWaitForEvents: boolean;
 }
 
 const LEAVES_MAX = 14;
 
-export function drawProgram(chance: Chance, frame: DrawFrame, depth: number): Program {
-  return new Drawing(chance, frame).program(depth, frame.mayWaitForEvents);
+export function drawProgram(random: SeededRandom, frame: DrawFrame, depth: number): Program {
+  return new Drawing(random, frame).program(depth, frame.mayWaitForEvents);
 }
 
 class Drawing {
-  readonly #chance: Chance;
+  readonly #random: SeededRandom;
   readonly #frame: DrawFrame;
   #left = LEAVES_MAX;
 
-  constructor(chance: Chance, frame: DrawFrame) {
-    this.#chance = chance;
+  constructor(random: SeededRandom, frame: DrawFrame) {
+    this.#random = random;
     this.#frame = frame;
   }
 
   program(depth: number, events: boolean): Program {
-    const chance = this.#chance;
-    if (depth === 0 || this.#left <= 0 || chance.likely(0.2)) return this.#leaf(events);
+    const random = this.#random;
+    if (depth === 0 || this.#left <= 0 || random.likely(0.2)) return this.#leaf(events);
     const body = (): Program => this.program(depth - 1, events);
     const apart = (): Program => this.program(depth - 1, false);
-    switch (chance.below(14)) {
+    switch (random.below(14)) {
       case 0:
       case 1: {
-        const id = chance.likely(0.3) ? this.#frame.name("child") : null;
-        return { op: "child", body: apart(), id, abandon: chance.likely(0.2) };
+        const id = random.likely(0.3) ? this.#frame.name("child") : null;
+        return { op: "child", body: apart(), id, abandon: random.likely(0.2) };
       }
       case 2:
         return { op: "detached", id: this.#frame.name("detached"), body: apart() };
@@ -56,7 +59,7 @@ class Drawing {
       case 4:
         return { op: "shield", body: body() };
       case 5: {
-        const loser = chance.pick(["timer", "event", "work"] as const);
+        const loser = random.pick(["timer", "event", "work"] as const);
         return { op: "beaten", winner: body(), loser: loser === "work" ? this.#opponent() : loser };
       }
       case 6:
@@ -74,50 +77,50 @@ class Drawing {
   }
 
   #parts(depth: number, events: boolean): Program[] {
-    const count = this.#chance.between(1, 4);
+    const count = this.#random.between(1, 4);
     return Array.from({ length: count }, () => this.program(depth - 1, events));
   }
 
   #leaf(events: boolean): Program {
-    const chance = this.#chance;
+    const random = this.#random;
     const { faults, extras } = this.#frame;
     this.#left--;
-    const salt = chance.below(1_000);
-    const drawn = chance.below(24);
+    const salt = random.below(1_000);
+    const drawn = random.below(24);
     if (drawn < 8) return this.#work(salt);
     if (drawn < 11) {
       return { op: "step", salt, ms: this.#ms(1), ...this.#failures() };
     }
     if (drawn < 14) return { op: "sleep", ms: this.#ms(4) };
     if (drawn < 17) {
-      const style = chance.pick(["wait", "stream"] as const);
+      const style = random.pick(["wait", "stream"] as const);
       if (!events) return { op: "chance" };
-      return { op: "events", name: this.#frame.name("e"), count: chance.between(1, 3), style };
+      return { op: "events", name: this.#frame.name("e"), count: random.between(1, 3), style };
     }
-    if (drawn === 17) return { op: "state", key: `k${chance.below(3)}`, value: salt };
+    if (drawn === 17) return { op: "state", key: `k${random.below(3)}`, value: salt };
     if (drawn === 18) return { op: "chance" };
     if (drawn === 19) return { op: "version" };
     if (drawn === 20) return { op: "throw", ms: this.#ms(1) };
     if (drawn === 21) return { op: "deadline", salt, ms: this.#ms(2), closeMs: this.#ms(6) + 1 };
     if (drawn === 22 && faults.includes("poison")) return { op: "poison", salt };
     if (drawn === 22 && faults.includes("deploy")) return { op: "patched", salt };
-    const extra = extras.length === 0 ? null : chance.pick(extras);
-    if (extra !== null) return { op: "extra", name: extra.name, data: extra.draw(chance) };
+    const extra = extras.length === 0 ? null : random.pick(extras);
+    if (extra !== null) return { op: "extra", name: extra.name, data: extra.draw(random) };
     return this.#work(salt);
   }
 
   #work(salt: number): Program {
-    const chance = this.#chance;
+    const random = this.#random;
     return {
       op: "work",
       salt,
       ms: this.#ms(3),
       ...this.#failures(),
-      style: chance.pick<FailureStyle>(["throw", "throw", "nonRetryable", "retryAfter", "timeout"]),
-      tagged: chance.likely(0.15),
-      session: chance.likely(0.2) ? `session-${chance.below(3)}` : null,
-      priority: chance.likely(0.2) ? chance.between(1, 5) : null,
-      tells: chance.likely(0.2),
+      style: random.pick<FailureStyle>(["throw", "throw", "nonRetryable", "retryAfter", "timeout"]),
+      tagged: random.likely(0.15),
+      session: random.likely(0.2) ? `session-${random.below(3)}` : null,
+      priority: random.likely(0.2) ? random.between(1, 5) : null,
+      tells: random.likely(0.2),
     };
   }
 
@@ -126,13 +129,13 @@ class Drawing {
   }
 
   #failures(): { fails: number; attempts: number } {
-    const chance = this.#chance;
-    if (chance.likely(0.6)) return { fails: 0, attempts: chance.between(1, 3) };
-    return { fails: chance.between(1, 3), attempts: chance.between(1, 4) };
+    const random = this.#random;
+    if (random.likely(0.6)) return { fails: 0, attempts: random.between(1, 3) };
+    return { fails: random.between(1, 3), attempts: random.between(1, 4) };
   }
 
   #ms(units: number): number {
-    const chance = this.#chance;
-    return chance.likely(0.3) ? chance.below(50) : chance.below(units * this.#frame.unitMs);
+    const random = this.#random;
+    return random.likely(0.3) ? random.below(50) : random.below(units * this.#frame.unitMs);
   }
 }

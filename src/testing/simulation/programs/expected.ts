@@ -1,32 +1,32 @@
-// What a program comes to, worked out without running it.
+// Expected results: computes the result of a program without running it.
 
 import type { Opponent, Program, WorkNode } from "./program.ts";
 
-/** What a program comes to. */
+/** The expected result of a program. */
 export type Expected =
   | { readonly kind: "exactly"; readonly value: unknown }
   | { readonly kind: "list"; readonly items: readonly Expected[] }
-  /** Which one, only the run can say. */
+  /** One of several results; timing decides which. */
   | { readonly kind: "oneOf"; readonly options: readonly Expected[] }
   | { readonly kind: "anything" }
-  /** It throws. */
+  /** The program throws. */
   | { readonly kind: "throws" };
 
 export interface ExpectedFrame {
-  /** Whether deaths of processes may make an innocent activity poison. */
+  /** Whether crashes from other causes may make an activity fail as poison. */
   readonly mayPoison: boolean;
-  /** Whether a process that stood still may find that the time of what it runs is over. */
+  /** Whether code may time out because its process stood still. */
   readonly mayStall: boolean;
-  /** Results of operations that are somebody else's. */
+  /** The expected result of an additional operation. */
   readonly extra: (name: string, data: unknown) => Expected;
 }
 
-/** The value of work: what makes a result that nobody could have guessed. */
+/** The result of work: a hash of its salt, so that a wrong result cannot match by accident. */
 export function mix(salt: number): number {
   return Math.imul(salt ^ (salt >>> 7), 0x45d9f3b) & 0x7fffffff;
 }
 
-/** A text of so many bytes, in which no part can be missing or doubled unnoticed. */
+/** A text of the given size. Every part of it is different, so a missing or duplicated part is detected. */
 export function largeText(salt: number, bytes: number): string {
   const words: string[] = [];
   for (let length = 0, index = 0; length < bytes; index++) {
@@ -37,16 +37,16 @@ export function largeText(salt: number, bytes: number): string {
   return words.join("").slice(0, bytes);
 }
 
-/** Whether no attempt of it ever succeeds. */
+/** Whether every attempt of the work fails. */
 export function failsForGood({ fails, attempts, style }: WorkNode): boolean {
   return fails >= attempts || (style === "nonRetryable" && fails > 0);
 }
 
 export const THROWN = "thrown";
 export const DROPPED = "dropped";
-/** The value of code that ended its process, since its fix. */
+/** The result of a killer after its code was fixed. */
 export const FIXED = "fixed";
-/** The value of what should have been cancelled, if it ended first. */
+/** The result of work that ended before its cancellation. */
 export const OUTLIVED = "outlived";
 const POISONED = ["failed", "poison"] as const;
 
@@ -128,7 +128,7 @@ export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
   }
 }
 
-/** A part whose errors are caught by whoever runs it. */
+/** The expected result of a part whose errors the surrounding program catches. */
 function quiet(expected: Expected): Expected {
   return mapThrow(expected, exactly(THROWN));
 }
@@ -180,7 +180,7 @@ function oneOf(...options: readonly Expected[]): Expected {
   return { kind: "oneOf", options };
 }
 
-/** Whether a value is what was expected; a program that threw has none. */
+/** Whether a value matches the expected result. A program that threw has no value. */
 export function matches(
   expected: Expected,
   actual: { readonly value: unknown } | "threw",

@@ -1,20 +1,21 @@
-// An extra operation: something that programs do and this folder does not know, such as running a flow.
+// Extra operation: an additional operation of random programs, defined outside this folder, such as running
+// a flow.
 
-import type { OrchestrationContext } from "../../../core/context-types.ts";
-import type { Definition } from "../../../core/registrable.ts";
-import type { Chance } from "../chance.ts";
-import type { SimulatedProcess } from "../machine.ts";
+import type { OrchestrationContext } from "../../../core/context/types.ts";
+import type { Definition } from "../../../core/define/registrable.ts";
+import type { SeededRandom } from "../world/seeded-random.ts";
+import type { SimulatedProcess } from "../world/machine.ts";
 import type { Expected } from "./expected.ts";
 
-/** An operation of your own among those of the random programs. */
+/** A custom operation of the random programs. */
 export interface ExtraOperation {
   readonly name: string;
-  /** What this occurrence of it is about, as data. */
-  draw(chance: Chance): unknown;
-  /** What a process registers for it. */
+  /** Draws the parameters of one occurrence, as data. */
+  draw(random: SeededRandom): unknown;
+  /** Returns what a process registers for the operation. */
   register(process: SimulatedProcess): readonly Definition[];
   run(ctx: OrchestrationContext, data: unknown): Promise<unknown>;
   expected(data: unknown): Expected;
-  /** How long it takes at most by itself. */
+  /** The longest time that the operation takes without faults. */
   longestMs(data: unknown): number;
 }

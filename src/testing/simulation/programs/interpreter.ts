@@ -1,32 +1,35 @@
-// The orchestrations and activities that run programs.
-//   PI1. Failures of work are caught where it is called, cancellations never: whatever is cancelled unwinds.
-//   PI2. Everything waits in simulated time, on the process that runs it.
+// Interpreter: the orchestrations and activities that run programs.
+//   - The interpreter catches failures of work at the call. It never catches a cancellation.
+//   - All waits use simulated time, in the process that runs the code.
 
-import { activity, orchestration } from "../../../core/definitions.ts";
-import type { OrchestrationContext } from "../../../core/context-types.ts";
-import { isPerdureError } from "../../../core/errors.ts";
-import { NonRetryableError, RetryAfterError } from "../../../core/retry-errors.ts";
-import { TaskError } from "../../../core/task-errors.ts";
-import type { Definition } from "../../../core/registrable.ts";
-import type { SimulatedProcess } from "../machine.ts";
+import { activity, orchestration } from "../../../core/define/definitions.ts";
+import type { OrchestrationContext } from "../../../core/context/types.ts";
+import { isPerdureError } from "../../../core/errors/errors.ts";
+import { NonRetryableError, RetryAfterError } from "../../../core/errors/retry-errors.ts";
+import { TaskError } from "../../../core/errors/task-errors.ts";
+import type { Definition } from "../../../core/define/registrable.ts";
+import type { SimulatedProcess } from "../world/machine.ts";
 import { DROPPED, failsForGood, FIXED, largeText, mix, OUTLIVED, THROWN } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import type { Opponent, Program, WorkNode } from "./program.ts";
 
-/** What a root instance is started with; the rest is carried from execution to execution. */
+/** The input of a root instance. The optional fields are carried from execution to execution. */
 export interface RootInput {
   readonly rounds: readonly Program[];
-  /** Work that is undone, last first, when the instance fails or is cancelled. */
+  /** Compensations that run, the last one first, when the instance fails or is cancelled. */
   readonly undo: readonly number[];
   readonly end: "return" | "throw";
   readonly done?: readonly unknown[];
-  /** How far a round that continues as new by itself has come, and messages that came out of order. */
+  /** The progress of a round that spans several executions, and the messages received out of order. */
   readonly turns?: number;
   readonly wrong?: readonly unknown[];
 }
 const VERSIONS = ["1.0.0", "2.0.0"] as const;
 export const ROOT = "root";
-/** Roots with code that ends its process. The function of the second deployment has another text: it is other code. */
+/**
+ * The orchestration of root instances with code that ends its process. The function of the second
+ * deployment has a different source text, so the engine sees it as changed code.
+ */
 export const KILLER = "killer";
 const PART = "part";
 
@@ -34,16 +37,19 @@ export interface StageOptions {
   readonly process: SimulatedProcess;
   readonly unitMs: number;
   readonly extras: readonly ExtraOperation[];
-  /** The code of that instance is about to end its process. */
+  /** Called before the code of an instance ends its process. */
   readonly onKill: (instance: string) => void;
-  /** Enters a step into the ledger. */
+  /** Records a run of a step in the ledger. */
   readonly recordStep: <T>(
     entry: { name: string; instance: string; key: string; attempt: number },
     run: () => Promise<T>,
   ) => Promise<T>;
 }
 
-/** What a process registers: the first deployment knows the first version, later ones both. */
+/**
+ * The definitions that a process registers. The first deployment has the first version, later ones have
+ * both.
+ */
 export function definitions(options: StageOptions): readonly Definition[] {
   const stage = new Stage(options);
   const versions = VERSIONS.slice(0, options.process.generation);
@@ -75,12 +81,12 @@ class Stage {
     const { process, unitMs } = this.#o;
     const work = activity("work", async (node: WorkNode, context) => {
       const { attempt, signal } = context;
-      const fails = failsForGood(node) || attempt <= node.fails; // a death counts as an attempt too
+      const fails = failsForGood(node) || attempt <= node.fails; // a crash counts as an attempt too
       if (node.tells) {
         context.heartbeat(attempt);
         context.progress(node.salt);
       }
-      const isPatient = node.salt % 2 === 0; // the others ignore that they are cancelled
+      const isPatient = node.salt % 2 === 0; // the others ignore their cancellation
       const ms = fails && node.style === "timeout" ? 1_000 * unitMs : node.ms;
       await (isPatient ? Promise.race([process.sleep(ms), aborted(signal)]) : process.sleep(ms));
       if (!fails) return mix(node.salt);
@@ -111,7 +117,7 @@ class Stage {
   async runRoot(ctx: OrchestrationContext<RootInput>, input: RootInput): Promise<unknown> {
     const { rounds, undo, end, done = [] } = input;
     const [round, ...later] = rounds;
-    for (const salt of undo) ctx.defer(() => ctx.run("undo", salt));
+    for (const salt of undo) ctx.compensate(() => ctx.run("undo", salt));
     if (round === undefined) return done;
     const own = await roundOfItsOwn(ctx, round, input);
     if (own !== null && !own.isOver) return ctx.continueAsNew({ ...input, ...own.carried });
@@ -161,7 +167,7 @@ class Stage {
         return this.#events(ctx, program);
       case "mailbox":
       case "spin":
-        throw new Error(`"${program.op}" is a whole round.`);
+        throw new Error(`"${program.op}" must be a whole round, not a part of one.`);
       case "large":
         return failureAsValue(this.#large(ctx, program));
       case "state":
@@ -212,7 +218,7 @@ class Stage {
         return ctx.any(this.#branches(ctx, program.parts));
       case "extra": {
         const extra = this.#extras.get(program.name);
-        if (extra === undefined) throw new Error(`There is no operation "${program.name}".`);
+        if (extra === undefined) throw new Error(`Unknown operation "${program.name}".`);
         return extra.run(ctx, program.data);
       }
     }
@@ -259,7 +265,7 @@ class Stage {
   ): Promise<readonly unknown[]> {
     const values: unknown[] = [];
     if (style === "wait") {
-      while (values.length < count) values.push(await ctx.event(name));
+      while (values.length < count) values.push(await ctx.waitFor(name));
       return values;
     }
     for await (const value of ctx.events(name)) {
@@ -332,11 +338,11 @@ class Stage {
 
   #against(ctx: OrchestrationContext, opponent: Opponent): Promise<unknown> {
     if (opponent === "timer") return ctx.sleep(100_000 * this.#o.unitMs);
-    return opponent === "event" ? ctx.event("never") : ctx.run(opponent);
+    return opponent === "event" ? ctx.waitFor("never") : ctx.run(opponent);
   }
 }
 
-/** One execution of a round that continues as new by itself; null: the round is an ordinary one. */
+/** Runs one execution of a round that continues as new by itself. Returns null for an ordinary round. */
 async function roundOfItsOwn(
   ctx: OrchestrationContext,
   round: Program,
@@ -349,7 +355,7 @@ async function roundOfItsOwn(
   if (round.op !== "mailbox") return null;
   const heard = [];
   while (heard.length < round.perExecution && turns + heard.length < round.count) {
-    heard.push(await ctx.event(round.name));
+    heard.push(await ctx.waitFor(round.name));
   }
   const strange = heard.flatMap((said, index) => (said === turns + index ? [] : [said]));
   const carried = { turns: turns + heard.length, wrong: [...wrong, ...strange] };

@@ -1,11 +1,10 @@
-// A job's script: what its client does, from wherever it was left.
-//   JO1. Every call carries a request id of its own, so that a client that died can be followed by another that
-//        asks the same again.
-//   JO2. A call that was acknowledged is in the ledger, and is not made again.
+// Job script: the calls of a job's client. After a crash the next process continues the script.
+//   - Every call has a unique request id, so that the next process can repeat a call safely.
+//   - Acknowledged calls are in the ledger and are not repeated.
 
-import { isPerdureError } from "../../../core/errors.ts";
-import { OrchestrationError } from "../../../core/outcome-errors.ts";
-import type { Hand } from "../workload.ts";
+import { isPerdureError } from "../../../core/errors/errors.ts";
+import { OrchestrationError } from "../../../core/errors/outcome-errors.ts";
+import type { Hand } from "../world/workload.ts";
 import { largeText } from "./expected.ts";
 import { KILLER, ROOT } from "./interpreter.ts";
 import type { Control, Job } from "./jobs.ts";
@@ -20,9 +19,9 @@ function dataOf({ value, bytes }: Raise): unknown {
 export class JobScript {
   readonly #job: Job;
   readonly #orchestration: string;
-  /** How many of its calls were acknowledged. */
+  /** The number of acknowledged calls. */
   #done = 0;
-  /** Calls that came too late for an instance that had ended. */
+  /** Kinds of calls that the store refused because the instance had ended. */
   readonly refused = new Set<Control["kind"]>();
 
   constructor(job: Job) {
@@ -54,7 +53,7 @@ export class JobScript {
     }
   }
 
-  /** The events that are there before its code is. */
+  /** The events that are sent before the instance exists (`kept`), or with its start (`started`). */
   get #ahead(): { readonly kept: readonly Raise[]; readonly started: readonly Raise[] } {
     const { ahead, controls } = this.#job;
     const raises = controls.filter((control) => control.kind === "raise");
@@ -75,7 +74,7 @@ export class JobScript {
     hand.ledger.acknowledge({ kind: "start", id, request: `${id}.start`, at: hand.elapsedMs() });
   }
 
-  /** Whoever starts it once more is told that it is there. */
+  /** A second start must return the existing instance, or fail with INSTANCE_EXISTS. */
   async #startAgain(hand: Hand): Promise<void> {
     const { id, input, startsTwice } = this.#job;
     if (startsTwice === "useExisting") {
@@ -86,7 +85,8 @@ export class JobScript {
       () => null,
       (error: unknown) => (isPerdureError(error) ? error.code : String(error)),
     );
-    if (code !== "INSTANCE_EXISTS") throw new Error(`a second start of ${id} was told ${code}`);
+    if (code !== "INSTANCE_EXISTS")
+      throw new Error(`A second start of ${id} must fail with INSTANCE_EXISTS; got ${code}.`);
   }
 
   async #control(hand: Hand, control: Control): Promise<void> {
@@ -97,7 +97,7 @@ export class JobScript {
       if (control.kind === "cancel") await handle.cancel("the job says so");
       else await handle[control.kind]();
     } catch (error) {
-      // It may have come to its end before; whether it should have, its result tells.
+      // The instance may have ended earlier. The check of its result decides whether that is right.
       if (!isPerdureError(error, "INSTANCE_FINISHED")) throw error;
       this.refused.add(control.kind);
       return;
@@ -112,7 +112,7 @@ export class JobScript {
     const data = dataOf(raise);
     await hand.client.raise(id, name, data, { requestId, ifMissing });
     hand.ledger.acknowledge({ kind: "raise", id, request: requestId, at: hand.elapsedMs() });
-    // Asked once more under the same id, it is the same event.
+    // A repetition with the same request id must not send a second event.
     if (value % 2 === 1) await hand.client.raise(id, name, data, { requestId, ifMissing });
   }
 
@@ -124,7 +124,7 @@ export class JobScript {
     }
   }
 
-  /** Waits for the end, then begins anew; a repetition of the call finds that it has. */
+  /** Waits for the end, then restarts the instance. A repetition of the call finds it restarted. */
   async #restart(hand: Hand): Promise<void> {
     const { id } = this.#job;
     for (;;) {
@@ -139,7 +139,7 @@ export class JobScript {
         await hand.client.get(id).restart();
         break;
       } catch (error) {
-        // Its input is in its history: while that is damaged nobody can begin it anew.
+        // The input is in the history: while the history is damaged, a restart fails.
         if (!isPerdureError(error, "HISTORY_CORRUPT")) throw error;
         await hand.process.sleep(10_000);
       }

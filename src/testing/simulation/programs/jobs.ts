@@ -1,16 +1,16 @@
-// Jobs: one root instance each, and what a client does with it, as data.
+// Jobs: a root instance and the calls of its client, as data.
 
 import type { RootInput } from "./interpreter.ts";
 import { partsOf, smallerPrograms, type EventNode, type Program } from "./program.ts";
 
-/** What a client does at a moment, besides starting it. */
+/** A call of the client at a planned time, other than the start. */
 export type Control =
   | {
       readonly kind: "raise";
       readonly atMs: number;
       readonly name: string;
       readonly value: number;
-      /** Set: the event is a text of this size. */
+      /** If set, the event data is a text of this size. */
       readonly bytes?: number;
     }
   | { readonly kind: "pause" | "resume" | "cancel" | "terminate"; readonly atMs: number };
@@ -21,29 +21,29 @@ export interface Job {
   readonly startAtMs: number;
   readonly delayMs: number | null;
   readonly priority: number;
-  /** Null: whatever is newest where it runs first. */
+  /** Null: the newest version in the process that runs the first turn. */
   readonly version: string | null;
   readonly input: RootInput;
-  /** In order of time. */
+  /** Sorted by time. */
   readonly controls: readonly Control[];
-  /** So many of its first events are sent before it exists, or with its start. */
+  /** The number of first events that are sent before the instance exists ("kept"), or with its start. */
   readonly ahead: { readonly count: number; readonly how: "kept" | "started" } | null;
-  /** Is started once more, which must be refused, or lead to the first. */
+  /** The client starts the instance twice. The second start must fail, or return the existing instance. */
   readonly startsTwice: "fail" | "useExisting" | null;
-  /** Its client waits for the result. */
+  /** Whether the client waits for the result. */
   readonly awaits: boolean;
-  /** Is run again when it has ended. */
+  /** Whether the client restarts the instance after its end. */
   readonly restarts: boolean;
 }
 
-/** The waits of a program for events that clients raise. */
+/** The waits for client events in a program. */
 export function eventsIn(program: Program): EventNode[] {
   if (program.op === "events" || program.op === "mailbox") return [program];
   if (program.op === "child" || program.op === "detached") return [];
   return partsOf(program).flatMap(eventsIn);
 }
 
-/** Jobs that do less. */
+/** Smaller jobs, for the minimizer. */
 export function* smallerJobs(job: Job): Iterable<Job> {
   const { input, controls } = job;
   const withRounds = (rounds: readonly Program[]): Job => {

@@ -1,38 +1,41 @@
-// Killers: instances whose turn or step ends its process, whenever it runs.
-//   KI1. In the end a killer is quarantined, unless it was stopped or a deployment has fixed its code.
-//   KI2. The count of a killer never begins again: it ends a bounded number of processes.
-//   KI3. An operator unblocks some of them once. After a fix an operator unblocks as often as it takes: faults may have
-//        ended the processes that tried the new code. The run goes on until these unblocks are done.
+// Killers: instances whose turn or step ends its process whenever it runs.
+//   - killers.1: At the end of the run a killer is quarantined, unless it was stopped or a deployment fixed
+//        its code.
+//   - killers.2: The crash count of a killer is never reset, so a killer ends a bounded number of processes.
+//   - killers.3: An operator unblocks some killers once. After a fix the operator unblocks a killer as
+//        often as needed: faults may end the processes that try the new code. The run lasts until these
+//        unblocks are done.
 
-import type { BlockReason } from "../../../core/block.ts";
+import type { BlockReason } from "../../../core/history/block.ts";
 import type { InstanceRecord } from "../../../core/provider/instances.ts";
-import type { EndOfRun } from "../workload.ts";
+import type { EndOfRun } from "../world/workload.ts";
 import type { Job } from "./jobs.ts";
 import { partsOf, type Program } from "./program.ts";
 
 type Kill = Extract<Program, { op: "kill" }>;
 interface Killer {
   readonly job: Job;
-  /** The instance that runs the code: the job's, or a child's. */
+  /** The id of the instance that runs the code: the root instance of the job, or a child. */
   readonly instance: string;
   readonly kill: Kill;
 }
 
 /**
- * Deaths of processes that one killer may cause, and those that an unblock may add: one under each code. Next to other
- * suspects a death does not count (0021). One seed of 20,000 had 27 deaths, with a single worker and a killing activity.
+ * The maximum number of crashes by one killer, and how many an unblock may add: one with each deployed code.
+ * A crash while other suspects ran does not count for the killer (decision 0021). One seed of 20,000 had 27
+ * crashes, with a single worker and an activity that ends its process.
  */
 const DEATHS_MAX = 40;
 const DEATHS_AFTER_UNBLOCK = 2;
 
-/** The killers of one run, and what they have done. */
+/** The killers of one run, with the crashes and unblocks of each. */
 export class Killers {
   readonly #killers: ReadonlyMap<string, Killer>;
   readonly #deaths = new Map<string, number>();
   readonly #unblocked = new Map<string, number>();
-  /** Jobs with a quarantined instance. */
+  /** Ids of jobs with a quarantined instance. */
   readonly #quarantined = new Set<string>();
-  /** The newest code that was deployed. */
+  /** The newest deployment. */
   generation = 1;
 
   constructor(jobs: readonly Job[]) {
@@ -48,12 +51,12 @@ export class Killers {
     this.#deaths.set(instance, (this.#deaths.get(instance) ?? 0) + 1);
   }
 
-  /** Whether the code of this job still ends its process. */
+  /** Whether the current code of this job ends its process. */
   isKiller(job: Job): boolean {
     return killsIn(job).some(({ kill }) => this.#kills(kill));
   }
 
-  /** A killer waits in quarantine, and the parent of one waits for it. */
+  /** Whether the instance may still be waiting: a killer in quarantine, or the parent of one. */
   mayWait(record: Pick<InstanceRecord, "id" | "blocked">): boolean {
     const killer = this.#killers.get(record.id);
     if (killer === undefined) return this.#quarantined.has(record.id);
@@ -62,7 +65,7 @@ export class Killers {
     return true;
   }
 
-  /** KI3 */
+  /** killers.3 */
   quarantine({ id }: Pick<InstanceRecord, "id">): "unblock" | "leave" | null {
     const killer = this.#killers.get(id);
     if (killer === undefined) return null;
@@ -71,29 +74,29 @@ export class Killers {
     return "unblock";
   }
 
-  judge(end: EndOfRun): void {
+  check(end: EndOfRun): void {
     for (const [id, killer] of this.#killers) {
-      this.#judgeDeaths(id, end); // KI2
-      if (this.#kills(killer.kill)) this.#judgeEnd(killer, end); // KI1
+      this.#checkDeaths(id, end); // killers.2
+      if (this.#kills(killer.kill)) this.#checkEnd(killer, end); // killers.1
     }
   }
 
-  #judgeDeaths(id: string, end: EndOfRun): void {
+  #checkDeaths(id: string, end: EndOfRun): void {
     const deaths = this.#deaths.get(id) ?? 0;
     const most = DEATHS_MAX + DEATHS_AFTER_UNBLOCK * (this.#unblocked.get(id) ?? 0);
-    if (deaths > most) end.report(`${id} ended ${deaths} processes; ${most} is the most`);
+    if (deaths > most) end.report(`${id} ended ${deaths} processes; at most ${most} are allowed`);
   }
 
-  #judgeEnd({ job, instance }: Killer, end: EndOfRun): void {
+  #checkEnd({ job, instance }: Killer, end: EndOfRun): void {
     const record = end.instances.get(instance)?.record;
     if (record === undefined) return end.report(`${instance} does not exist`);
     const isStopped = job.controls.some(({ kind }) => kind === "cancel" || kind === "terminate");
     if (isStopped && (record.status === "cancelled" || record.status === "terminated")) return;
     if (isQuarantined(record)) return;
-    end.report(`${instance} ends its process and is ${record.status}, not quarantined`);
+    end.report(`${instance} ends its process, but is ${record.status} instead of quarantined`);
   }
 
-  /** Whether an operator is still to unblock it (KI3). */
+  /** Whether the operator must still unblock the killer (killers.3). */
   #isDue({ instance, kill }: Killer): boolean {
     return !this.#kills(kill) || (kill.salt % 2 === 0 && !this.#unblocked.has(instance));
   }
@@ -103,7 +106,7 @@ export class Killers {
   }
 }
 
-/** The code in a job that ends its process. */
+/** The parts of a job that end their process. */
 export function killsIn(job: Job): readonly Killer[] {
   const inside = (program: Program, instance: string): readonly Killer[] => {
     if (program.op === "kill") return [{ job, instance, kill: program }];

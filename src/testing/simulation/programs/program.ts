@@ -1,17 +1,18 @@
-// Programs: what the orchestrations of a simulation do, as data.
-//   PR1. Every program has a result that can be worked out without running it (expected.ts); where two parts race,
-//        a few results that are all right.
-//   PR2. Numbers in it are whole milliseconds and salts; nothing of it depends on the run.
+// Programs: the actions of simulated orchestrations, as data.
+//   - The result of every program can be computed without running it (expected.ts). If two parts race,
+//        several results are valid.
+//   - Numbers are whole milliseconds and salts. No number depends on the run.
 
-/** A wait for events that clients raise. */
+/** A part that waits for events from clients. */
 export type EventNode = Extract<Program, { op: "events" | "mailbox" }>;
 
 /** How an attempt of an activity or step fails. */
 export type FailureStyle = "throw" | "nonRetryable" | "retryAfter" | "timeout";
 
 /**
- * What only a cancel ends. "long" is work that does end, when everything else has long been over: a process that
- * dies under endless work again and again has no room for others.
+ * The part of a race that only a cancel ends. "long" is work that does end, but much later than everything
+ * else. It replaces "endless" where crashes are frequent: retried endless work would take all slots of a
+ * worker.
  */
 export type Opponent = "timer" | "event" | "endless" | "long";
 
@@ -19,14 +20,14 @@ export interface WorkNode {
   readonly op: "work";
   readonly salt: number;
   readonly ms: number;
-  /** Attempts that fail before one succeeds. */
+  /** The number of attempts that fail before one succeeds. */
   readonly fails: number;
   readonly attempts: number;
   readonly style: FailureStyle;
   readonly tagged: boolean;
   readonly session: string | null;
   readonly priority: number | null;
-  /** Tells beats and progress while it runs. */
+  /** Whether the activity sends heartbeats and progress while it runs. */
   readonly tells: boolean;
 }
 export type Program =
@@ -40,14 +41,14 @@ export type Program =
     }
   /** An activity that ends its process whenever it runs. */
   | { readonly op: "poison"; readonly salt: number }
-  /** A turn or a step that ends its process whenever it runs. If `fixed`, the second deployment's code does not. */
+  /** A turn or a step that ends its process whenever it runs. If `fixed`, the second deployment does not. */
   | {
       readonly op: "kill";
       readonly where: "turn" | "step";
       readonly fixed: boolean;
       readonly salt: number;
     }
-  /** An activity with a last moment, which it may miss. */
+  /** An activity with a deadline, which it may miss. */
   | {
       readonly op: "deadline";
       readonly salt: number;
@@ -55,38 +56,38 @@ export type Program =
       readonly closeMs: number;
     }
   | { readonly op: "sleep"; readonly ms: number }
-  /** Takes so many events of a name of its own, which clients raise. */
+  /** Receives `count` events with a unique name from clients. */
   | {
       readonly op: "events";
       readonly name: string;
       readonly count: number;
       readonly style: "wait" | "stream";
-      /** Set: each event is a text of this size. */
+      /** If set, the data of each event is a text of this size. */
       readonly bytes?: number;
     }
-  /** A whole round: takes its messages in order, so many per execution, and continues as new after each. */
+  /** A whole round: receives its messages in order, a fixed number per execution, and continues as new. */
   | {
       readonly op: "mailbox";
       readonly name: string;
       readonly count: number;
       readonly perExecution: number;
     }
-  /** A whole round: continues as new so many times without waiting. */
+  /** A whole round: continues as new `times` times without waiting. */
   | { readonly op: "spin"; readonly times: number }
-  /** A large value on its way through the store: as input and result of an activity, or as the result of a step. */
+  /** A large value in the store: the input and result of an activity, or the result of a step. */
   | {
       readonly op: "large";
       readonly where: "activity" | "step";
       readonly salt: number;
       readonly bytes: number;
-      /** Whether the value itself is the result, which later executions carry as well. */
+      /** Whether the value is also the result, which later executions carry. */
       readonly isKept: boolean;
     }
-  /** Key-values, custom status, attributes. */
+  /** Sets a key-value, the custom status and attributes. */
   | { readonly op: "state"; readonly key: string; readonly value: number }
   | { readonly op: "chance" }
   | { readonly op: "version" }
-  /** Does one thing in the first deployment's code and another in the next one's. */
+  /** Behaves differently in the first and in the second deployment. */
   | { readonly op: "patched"; readonly salt: number }
   | { readonly op: "throw"; readonly ms: number }
   | {
@@ -96,31 +97,31 @@ export type Program =
       readonly abandon: boolean;
     }
   | { readonly op: "detached"; readonly id: string; readonly body: Program }
-  /** A block that is cancelled after a while, before its work ends by itself. */
+  /** A block that is cancelled before its work ends. */
   | {
       readonly op: "dropped";
       readonly body: Program;
       readonly ms: number;
       readonly against: Opponent;
     }
-  /** A race against something that hardly ever ends. */
+  /** A race against an opponent that normally loses. */
   | { readonly op: "beaten"; readonly winner: Program; readonly loser: Opponent }
   | { readonly op: "shield"; readonly body: Program }
   | {
       readonly op: "sequence" | "all" | "allSettled" | "race" | "any";
       readonly parts: readonly Program[];
     }
-  /** Somebody else's operation: see ExtraOperation. */
+  /** A custom operation (ExtraOperation). */
   | { readonly op: "extra"; readonly name: string; readonly data: unknown };
 
-/** The parts that a program runs itself; a child's and a detached one's are their own instances'. */
+/** The parts that run in the same instance. Parts of children and detached instances are not included. */
 export function partsOf(program: Program): readonly Program[] {
   if ("parts" in program) return program.parts;
   if ("winner" in program) return [program.winner];
   return "body" in program ? [program.body] : [];
 }
 
-/** Programs that do less, the most drastic first. */
+/** Smaller programs, for the minimizer; the largest reductions come first. */
 export function* smallerPrograms(program: Program): Iterable<Program> {
   yield* partsOf(program);
   if ("parts" in program) {

@@ -1,18 +1,18 @@
-// The workload of random programs: several jobs, each a program of its own with a result that is worked out.
+// Random programs: a workload of several jobs, each with a random program and a computed expected result.
 
-import type { Workload } from "../workload.ts";
-import type { FaultKind } from "../faults.ts";
-import { Machine } from "../machine.ts";
+import type { Workload } from "../world/workload.ts";
+import type { FaultKind } from "../world/faults.ts";
+import { Machine } from "../world/machine.ts";
 import { POISON_DEATHS } from "../scenario.ts";
 import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions } from "./interpreter.ts";
-import { drawJob, MAY_ROB } from "./draw-job.ts";
+import { drawJob, MAY_LOSE_OWNER } from "./draw-job.ts";
 import { drawActor, drawLargeJob } from "./draw-actor.ts";
 import { drawKiller } from "./draw-killer.ts";
 import { JobScript } from "./job-script.ts";
 import { smallerJobs, type Job } from "./jobs.ts";
-import { judgeJob } from "./judge.ts";
+import { checkJob } from "./check-job.ts";
 import { Killers } from "./killers.ts";
 import { partsOf, type Program } from "./program.ts";
 
@@ -23,39 +23,42 @@ export interface ProgramsPlan {
 
 const JOBS_MIN = 3;
 const JOBS_MAX = 9;
-/** The share of runs with poison in which some instances end their process, and how many do. */
+/**
+ * The share of runs with poison in which some instances end their process, and the number of these
+ * instances.
+ */
 const KILLERS_SHARE = 0.3;
 const KILLERS_MAX = 3;
-/** The shares of runs with an actor, and with large values. */
+/** The share of runs with an actor, and the share with large values. */
 const ACTORS_SHARE = 0.05;
 const LARGE_SHARE = 0.05;
 
-/** Random programs with results that are worked out: the workload that Perdure is tested with. */
+/** A workload of random programs with known results. Perdure is tested with it. */
 export function programs(
   options: { readonly extras?: readonly ExtraOperation[] } = {},
 ): Workload<ProgramsPlan> {
   const { extras = [] } = options;
   const extra = (name: string): ExtraOperation => {
     const found = extras.find((each) => each.name === name);
-    if (found === undefined) throw new Error(`There is no operation "${name}".`);
+    if (found === undefined) throw new Error(`Unknown operation "${name}".`);
     return found;
   };
   return {
     name: "programs",
-    plan(chance, frame) {
-      const count = chance.between(JOBS_MIN, JOBS_MAX);
+    plan(random, frame) {
+      const count = random.between(JOBS_MIN, JOBS_MAX);
       const job = (_: unknown, index: number): Job =>
-        drawJob(chance.of(`job ${index}`), `job-${index + 1}`, frame, extras);
+        drawJob(random.of(`job ${index}`), `job-${index + 1}`, frame, extras);
       const ordinary = Array.from({ length: count }, job);
-      // From separate streams: seeds that have found something keep their other jobs.
-      const actors = chance.of("actors");
-      const large = chance.of("large");
+      // Separate streams: seeds that have found bugs keep their other jobs.
+      const actors = random.of("actors");
+      const large = random.of("large");
       const jobs = [
         ...ordinary,
         ...(actors.likely(ACTORS_SHARE) ? [drawActor(actors, "actor-1", frame)] : []),
         ...(large.likely(LARGE_SHARE) ? [drawLargeJob(large, "large-1", frame)] : []),
       ];
-      const killers = chance.of("killers");
+      const killers = random.of("killers");
       if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
       const killer = (_: unknown, index: number): Job =>
         drawKiller(killers.of(`killer ${index}`), `killer-${index + 1}`, frame);
@@ -105,13 +108,13 @@ export function programs(
         mayWait: (record) => killers.mayWait(record),
         quarantine: (record) => killers.quarantine(record),
         killers: killing,
-        // One after the other, where there is a single slot for all of them.
+        // The sum: with a single slot all jobs run one after another.
         longestMs: plan.jobs.reduce((sum, job) => sum + jobMs(job, unitMs, extra), 0),
         mayBlock: (_, code) => code === "NONDETERMINISM" && isMixed,
-        judge(end) {
-          killers.judge(end);
+        check(end) {
+          killers.check(end);
           for (const [job, script] of scripts) {
-            if (!killers.isKiller(job)) judgeJob(job, script, end, frame);
+            if (!killers.isKiller(job)) checkJob(job, script, end, frame);
           }
         },
       };
@@ -120,11 +123,12 @@ export function programs(
 }
 
 /**
- * Whether an innocent activity may fail as poison: faults have to end the processes that run it alone, or so many
- * pieces of code that each of them does it once, before it is itself a suspect.
+ * Whether an activity may fail as poison although it does not end its process. Either faults end the
+ * processes that run it alone, or many killers each end such a process once, before the killer becomes a
+ * suspect.
  */
 function mayPoison(kinds: readonly FaultKind[], killing: number): boolean {
-  const mayRob = kinds.some((kind) => kind !== "poison" && MAY_ROB.includes(kind));
+  const mayRob = kinds.some((kind) => kind !== "poison" && MAY_LOSE_OWNER.includes(kind));
   return kinds.includes("poison") && (mayRob || killing >= POISON_DEATHS);
 }
 
@@ -141,7 +145,7 @@ function jobMs(job: Job, unitMs: number, extra: (name: string) => ExtraOperation
   return (own + last + (job.delayMs ?? 0)) * (job.restarts ? 2 : 1);
 }
 
-/** Everything one after the other. */
+/** The time of the program if all its parts run one after another. */
 function programMs(
   program: Program,
   unitMs: number,

@@ -1,0 +1,37 @@
+// perdure delete: removes instances with their history, children, key-values and messages.
+
+import { addBulkOptions, runBulk, type BulkOptions } from "../../options/bulk.ts";
+import { defineCommand, type Program } from "../../define-command.ts";
+import { STATUSES } from "../../options/filter-options.ts";
+import { RemovedSums } from "../../text/removed-sums.ts";
+
+export function addDelete(program: Program): void {
+  const command = defineCommand<BulkOptions & { readonly force?: true }>(
+    program,
+    {
+      usage: "delete [ids...]",
+      summary: "remove ended instances with their history and children",
+      examples: [
+        ["perdure delete order-7", "delete one ended instance; asks first"],
+        [
+          "perdure delete --status completed --completed-before 30d --yes",
+          "old instances, in a script",
+        ],
+        ["perdure delete order-7 --force", "even if it is live or has a parent"],
+      ],
+    },
+    (call) => {
+      const { force = false } = call.options;
+      const sums = new RemovedSums();
+      return runBulk(call, {
+        verb: "delete",
+        past: "deleted",
+        isFinal: true,
+        takes: force ? [{}] : [{ status: STATUSES.ended }],
+        act: async ({ client }, id) => sums.add(await client.delete(id, { force })),
+        sums: () => sums.all,
+      });
+    },
+  ).option("--force", "also delete live instances, and children without their parent");
+  addBulkOptions(command);
+}

@@ -1,0 +1,152 @@
+// The context that user code receives in one attempt, and the description that it shows.
+//   - The abort signal is created on first access. An earlier abort is remembered and applied then.
+//   - The members are bound, so that user code can destructure the context.
+
+import type {
+  ActivityClient,
+  ActivityContext,
+  ActivityInfo,
+  StepContext,
+} from "../context/activity-context.ts";
+import type { WorkFrame } from "../context/async-context.ts";
+import type { LeasedTask } from "../provider/tasks.ts";
+import { attemptFields, type LoggedAttempt } from "../telemetry/log-fields.ts";
+import { type Logger, type LogSink, makeLogger } from "../telemetry/log.ts";
+import type { Codec } from "../values/codec.ts";
+import type { NodeMetadata } from "../history/events.ts";
+
+/** What an attempt executes. Its context and its log lines show it. */
+export interface AttemptDescription extends LoggedAttempt {
+  /** The same for all attempts of one call. */
+  readonly key: string;
+}
+
+/** The call that an attempt executes. A leased task has all of these members; a step only the first ones. */
+export type AttemptedCall = Pick<
+  LeasedTask,
+  "instanceId" | "runId" | "execution" | "orchestration" | "orchestrationVersion"
+> &
+  Pick<LeasedTask, "name" | "sequence" | "priority"> &
+  Partial<Pick<LeasedTask, "tags" | "session" | "options">>;
+
+export function describeAttempt(
+  kind: AttemptDescription["kind"],
+  call: AttemptedCall,
+  { attempt, worker }: { readonly attempt: number; readonly worker: string },
+): AttemptDescription {
+  return {
+    kind,
+    attempt,
+    key: `${call.runId}:${call.execution}:${call.sequence}`,
+    info: {
+      instanceId: call.instanceId,
+      executionId: call.execution,
+      orchestration: call.orchestration,
+      orchestrationVersion: call.orchestrationVersion,
+      activity: call.name,
+      sequence: call.sequence,
+      worker,
+      priority: call.priority,
+      tags: call.tags ?? [],
+      session: call.session ?? undefined,
+      ...nodeInfo(call.options ?? null),
+    },
+  };
+}
+
+/** The frame in which the user code of an attempt runs. */
+export function frameOf({ kind, info }: AttemptDescription): WorkFrame {
+  return { kind, name: info.activity, instanceId: info.instanceId };
+}
+
+/** The context of a step, which is also the common part of an activity's, and the means to abort it. */
+export class Attempt implements StepContext {
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly info: ActivityInfo;
+  readonly #description: AttemptDescription;
+  readonly #sink: LogSink;
+  #controller: AbortController | null = null;
+  #reason: Error | undefined = undefined;
+  #log: Logger | null = null;
+
+  constructor(description: AttemptDescription, sink: LogSink) {
+    this.attempt = description.attempt;
+    this.idempotencyKey = description.key;
+    this.info = description.info;
+    this.#description = description;
+    this.#sink = sink;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get log(): Logger {
+    this.#log ??= makeLogger(this.#sink, attemptFields(this.#description));
+    return this.#log;
+  }
+
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/** What an activity reports while it runs, as encoded texts. */
+export interface ActivityReports {
+  /** Null: the activity is alive and gave no details to store. */
+  heartbeat(details: string | null): void;
+  progress(value: string): void;
+}
+
+/** Services shared by all activities of a process or thread. */
+export interface ActivityServices {
+  readonly log: LogSink;
+  readonly codec: Codec;
+  readonly client: ActivityClient;
+}
+
+/** The context of an activity. A value that cannot be stored is refused at the call. */
+export class ActivityAttempt extends Attempt implements ActivityContext {
+  readonly heartbeat: (details?: unknown) => void;
+  readonly progress: (value: unknown) => void;
+  readonly #services: ActivityServices;
+  readonly #lastHeartbeat: string | null;
+
+  constructor(
+    description: AttemptDescription,
+    services: ActivityServices,
+    own: { readonly lastHeartbeat: string | null; readonly reports: ActivityReports },
+  ) {
+    super(description, services.log);
+    const { codec } = services;
+    this.#services = services;
+    this.#lastHeartbeat = own.lastHeartbeat;
+    this.heartbeat = (details) =>
+      own.reports.heartbeat(details === undefined ? null : codec.encode(details));
+    this.progress = (value) => own.reports.progress(codec.encode(value));
+  }
+
+  get client(): ActivityClient {
+    return this.#services.client;
+  }
+
+  get lastHeartbeat(): unknown {
+    const text = this.#lastHeartbeat;
+    return text === null ? undefined : this.#services.codec.decode(text);
+  }
+}
+
+/** Empty for an activity that an orchestration called outside of a flow. */
+function nodeInfo(
+  asked: { readonly node?: string; readonly metadata?: NodeMetadata } | null,
+): Pick<ActivityInfo, "flow"> {
+  if (asked?.node === undefined) return {};
+  const { node, metadata } = asked;
+  return { flow: { node, metadata: metadata?.node, flowMetadata: metadata?.flow } };
+}

@@ -1,0 +1,53 @@
+// One call of an activity's function: its input, its schemas, and the executor's function in its place.
+//   - Schemas are checked around the function, in the same thread as the function.
+
+import type { ActivityContext } from "../context/activity-context.ts";
+import type { Activity } from "../define/definitions.ts";
+import type { ExecutorFunction } from "../define/executor.ts";
+import { isPerdureError } from "../errors/errors.ts";
+import type { Codec } from "../values/codec.ts";
+import { validate } from "../values/standard-schema.ts";
+import type { Undecodable } from "./run-attempt.ts";
+
+type Definition = Activity<never, unknown>;
+
+export function decodeInput(
+  text: string,
+  codec: Codec,
+): Undecodable | { readonly kind: "decoded"; readonly value: unknown } {
+  try {
+    return { kind: "decoded", value: codec.decode(text) };
+  } catch (error) {
+    const keyMissing = isPerdureError(error, "KEY_MISSING");
+    return { kind: "undecodable", why: String(error), keyMissing };
+  }
+}
+
+/** Calls the activity's function, or the executor's function in its place. */
+export function callActivity(
+  definition: Definition,
+  input: unknown,
+  context: ActivityContext,
+  executor: ExecutorFunction | null,
+): unknown {
+  const { name, defaults } = definition;
+  // The types of the definition guarantee that the handler accepts the definition's input.
+  const handler = definition.handler as (input: unknown, ctx: ActivityContext) => unknown;
+  const call = (value: unknown): unknown =>
+    executor === null ? handler(value, context) : executor({ name, input: value, context });
+  const { input: inputSchema, output: outputSchema } = defaults;
+  if (inputSchema === undefined && outputSchema === undefined) return call(input);
+  return callChecked(definition, input, call);
+}
+
+async function callChecked(
+  { name, defaults }: Definition,
+  input: unknown,
+  call: (input: unknown) => unknown,
+): Promise<unknown> {
+  const { input: inputSchema, output: outputSchema } = defaults;
+  const what = `of activity "${name}"`;
+  const checked = inputSchema ? await validate(inputSchema, input, `input ${what}`) : input;
+  const output = await call(checked);
+  return outputSchema ? validate(outputSchema, output, `output ${what}`) : output;
+}

@@ -1,0 +1,76 @@
+// The size of a commit item: an estimate of the payload bytes that a store writes for it.
+//   - The estimate counts the characters of texts from users. Columns of fixed size are not counted: the
+//        bound on the number of items covers them.
+
+import type { CommitItem, InstanceChange, NewInstance, TurnItem } from "../provider/commit.ts";
+import type { StateChange } from "../provider/state.ts";
+
+export function commitSize(item: CommitItem): number {
+  switch (item.kind) {
+    case "turn":
+      return turnSize(item);
+    case "start":
+      return (
+        item.started.length +
+        sum(item.events, dataSize) +
+        (item.firstTurn === undefined ? 0 : turnSize(item.firstTurn))
+      );
+    case "send":
+      return item.data.length;
+    case "completion":
+    case "stepOutcome":
+      return item.outcome.length;
+    case "retry":
+      return item.failure.length + (item.heartbeat?.length ?? 0);
+    case "fork":
+      return sum(item.rows, dataSize) + sum(item.keyValues, ([, value]) => value.length);
+    case "pause":
+      return item.info.length;
+    case "cancel":
+      return item.request.length;
+    case "terminate":
+      return item.terminated.length;
+    case "block":
+      return item.reason.length;
+    case "resume":
+    case "unblock":
+    case "releaseTask":
+    case "releaseInstance":
+      return 0;
+  }
+}
+
+function turnSize({ row, tasks, starts, sends, change, state }: TurnItem): number {
+  return (
+    (row?.data.length ?? 0) +
+    sum(tasks, ({ input }) => input.length) +
+    sum(starts, startSize) +
+    sum(sends, dataSize) +
+    changeSize(change) +
+    (state === null ? 0 : stateSize(state))
+  );
+}
+
+function changeSize(change: InstanceChange): number {
+  if (change.kind === "continued") return change.started.length + sum(change.unread, dataSize);
+  if (change.kind === "none") return 0;
+  return (change.output?.length ?? 0) + (change.error?.length ?? 0);
+}
+
+function stateSize({ status, keyValues }: StateChange): number {
+  return (status?.value?.length ?? 0) + sum(keyValues, ({ value }) => value?.length ?? 0);
+}
+
+function startSize({ started }: NewInstance): number {
+  return started.length;
+}
+
+function dataSize({ data }: { readonly data: string }): number {
+  return data.length;
+}
+
+function sum<T>(list: readonly T[], sizeOf: (each: T) => number): number {
+  let total = 0;
+  for (const each of list) total += sizeOf(each);
+  return total;
+}

@@ -1,0 +1,67 @@
+// The contexts of activities and steps: what their functions receive while they run.
+
+import type { Logger } from "../telemetry/log.ts";
+
+/**
+ * Types of other layers that the context exposes. Each layer adds its own by declaration merging
+ * (client/client.ts).
+ */
+export interface LinkedTypes {}
+/** The package's `Client`. */
+export type ActivityClient = LinkedTypes extends { readonly client: infer C } ? C : unknown;
+
+/** The call that an activity executes, and the worker that runs it. */
+export interface ActivityInfo {
+  readonly instanceId: string;
+  readonly executionId: number;
+  readonly orchestration: string;
+  readonly orchestrationVersion: string;
+  readonly activity: string;
+  /** The sequence number of the call in the history. With instance and execution it identifies the call. */
+  readonly sequence: number;
+  readonly worker: string;
+  readonly priority: number;
+  /** Sorted. */
+  readonly tags: readonly string[];
+  readonly session: string | undefined;
+  /** Set for a node of a flow: its path, and the metadata of the node and of the flow. */
+  readonly flow?: {
+    readonly node: string;
+    readonly metadata: unknown;
+    readonly flowMetadata: unknown;
+  };
+}
+
+/** What an activity's function receives. Its members are bound: they can be destructured. */
+export interface ActivityContext {
+  /** Aborted, with the reason, when the call is cancelled or timed out, or when the worker lost its lease. */
+  readonly signal: AbortSignal;
+  /** 1 for the first run of the call; each further run adds 1. */
+  readonly attempt: number;
+  /** The same for all attempts of one call, and different for every other call. */
+  readonly idempotencyKey: string;
+  readonly info: ActivityInfo;
+  readonly log: Logger;
+  /**
+   * Reports that the attempt is alive. The store keeps the details for the next attempt, written at most once
+   * a second.
+   */
+  readonly heartbeat: (details?: unknown) => void;
+  /** The last details of an earlier attempt, or undefined. */
+  readonly lastHeartbeat: unknown;
+  /**
+   * Reports progress to `handle.watch()` and `describe().waitingFor`. It also counts as a heartbeat. The last
+   * value is written, at most four times a second.
+   */
+  readonly progress: (value: unknown) => void;
+  /** A client on the store that contains this call. */
+  readonly client: ActivityClient;
+}
+
+/** What the function of `ctx.step` receives. */
+export interface StepContext {
+  readonly signal: AbortSignal;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly log: Logger;
+}

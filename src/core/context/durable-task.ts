@@ -1,0 +1,66 @@
+// Durable tasks: native promises that can be cancelled durably.
+//   - A task is a native promise whose `constructor` is Promise, so that `await` uses it without a wrapper
+//       and keeps the async context of the await.
+//   - The rejection of a task is marked as handled, so that a task without an await does not cause an
+//       unhandled rejection of the process.
+
+import type { Task } from "./types.ts";
+
+const ignore = (): void => undefined;
+
+export class DurableTask<T> extends Promise<T> implements Task<T> {
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  #cancel: (reason: string) => void;
+
+  constructor(
+    executor: (
+      resolve: (value: T | PromiseLike<T>) => void,
+      reject: (reason: unknown) => void,
+    ) => void,
+    cancel: (reason: string) => void,
+  ) {
+    super(executor);
+    this.#cancel = cancel;
+  }
+
+  /** A task for a promise that the engine created. */
+  static fromPromise<T>(promise: Promise<T>, cancel: (reason: string) => void): DurableTask<T> {
+    const task = new DurableTask<T>((resolve, reject) => {
+      promise.then(resolve, reject);
+    }, cancel);
+    task.then(undefined, ignore);
+    return task;
+  }
+
+  /** Rejects a task that the code may not await. */
+  static rejectQuietly(
+    task: Promise<unknown>,
+    reject: (reason: unknown) => void,
+    reason: unknown,
+  ): void {
+    task.then(undefined, ignore);
+    reject(reason);
+  }
+
+  cancel(reason = "cancelled"): void {
+    this.#cancel(reason);
+  }
+
+  map<U>(fn: (value: T) => U): Task<U> {
+    return DurableTask.fromPromise(this.then(fn), this.#cancel);
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel("disposed");
+  }
+}
+
+// Without this, `await` would wrap every task, and `then` would create tasks that cannot be cancelled.
+Reflect.defineProperty(DurableTask.prototype, "constructor", { value: Promise });
+
+export function isTask(value: unknown): value is DurableTask<unknown> {
+  return value instanceof DurableTask;
+}

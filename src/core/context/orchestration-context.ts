@@ -1,0 +1,266 @@
+// The context object that an orchestration receives. It checks arguments and makes calls on the run.
+
+import type { StepContext } from "./activity-context.ts";
+import {
+  activityBody,
+  type AnyActivity,
+  type AnyOrchestration,
+  checkedInput,
+  childBody,
+  priorityOf,
+  stepBody,
+  targetOf,
+  timerBody,
+} from "./call-bodies.ts";
+import { firstOutcome, firstSuccess, joinAll, joinAllSettled } from "./combinators.ts";
+import { bindRun } from "./context-run.ts";
+import type {
+  CallOptions,
+  DetachedOptions,
+  OrchestrationContext,
+  OrchestrationInfo,
+  StepOptions,
+  Task,
+  WaitForOptions,
+} from "./types.ts";
+import type { EventDef, RunOptions as ActivityRunOptions } from "../define/definitions.ts";
+import { type Duration, parseDuration } from "../time/duration.ts";
+import { parseInstanceId, parseName, showValue } from "../ids/ids.ts";
+import { keyValues } from "./key-values.ts";
+import {
+  checkChoice,
+  checkFlag,
+  checkFunction,
+  checkMembers,
+  invalidArgument,
+  type Members,
+} from "../checks.ts";
+import { makeLogger } from "../telemetry/log.ts";
+import { checkPayload } from "../values/limits.ts";
+import { CancelledError } from "../errors/outcome-errors.ts";
+import { withoutEngineStack } from "../errors/replayed-error.ts";
+import {
+  callActivity,
+  callChild,
+  callEvent,
+  callStep,
+  callTimer,
+  callTransaction,
+} from "../replay/calls.ts";
+import { addCompensation } from "../replay/cancel.ts";
+import { decodeNow } from "../replay/delivery.ts";
+import { runScope, runShield } from "../replay/run-scope.ts";
+import { setAttributes, setStatus } from "../replay/run-state-commands.ts";
+import type { Run } from "../replay/run.ts";
+import { parseVersion } from "../ids/semver.ts";
+
+type ContinueOptions = NonNullable<Parameters<OrchestrationContext["continueAsNew"]>[1]>;
+type PatchOptions = NonNullable<Parameters<OrchestrationContext["patched"]>[1]>;
+
+const DETACHED_OPTIONS: Members<DetachedOptions> = { id: true, version: true, priority: true };
+const WAIT_FOR_OPTIONS: Members<WaitForOptions> = {
+  timeout: true,
+  since: true,
+  details: true,
+  internal: true,
+};
+const CONTINUE_OPTIONS: Members<ContinueOptions> = { version: true };
+const PATCH_OPTIONS: Members<PatchOptions> = { retired: true };
+
+type AnyEvent = EventDef<unknown, never> | string;
+
+export function orchestrationContext(run: Run): OrchestrationContext {
+  const context = {
+    run: (activity: AnyActivity, input?: unknown, options?: ActivityRunOptions) =>
+      callActivity(run, activityBody(run, activity, input, options)),
+    step: (name: string, fn: (s: StepContext) => unknown, options?: StepOptions) =>
+      callStep(run, stepBody(name, fn, options), fn),
+    tx: (name: string, fn: (transaction: unknown) => unknown, options?: StepOptions) =>
+      callTransaction(run, { ...stepBody(name, fn, options), transaction: true }, fn),
+    call: (child: AnyOrchestration, input?: unknown, options: CallOptions = {}) =>
+      callChild(run, childBody(run, child, input, options)),
+    startDetached: (child: AnyOrchestration, input: unknown, options: DetachedOptions) =>
+      startDetached(run, child, input, options),
+    sleep: (until: Duration | Date) => callTimer(run, timerBody(run, until)),
+    waitFor: (event: AnyEvent, options: WaitForOptions = {}) => waitFor(run, event, options),
+    events: (event: AnyEvent) => eventStream(run, event),
+    scope: <T>(fn: () => T | Promise<T>) => runScope(run, fn),
+    all: (branches: readonly unknown[]) => joinAll(run, branches),
+    allSettled: (branches: readonly unknown[]) => joinAllSettled(run, branches),
+    any: (branches: readonly unknown[]) => firstSuccess(run, branches),
+    race: (branches: unknown) => race(run, branches),
+    continueAsNew: (input: unknown, options: ContinueOptions = {}) =>
+      continueAsNew(run, input, options),
+    now: () => {
+      run.currentScope();
+      return new Date(run.eventTime);
+    },
+    uuid: () => {
+      run.currentScope();
+      return run.uuid();
+    },
+    random: () => {
+      run.currentScope();
+      return run.random();
+    },
+    patched: (change: string, options: PatchOptions = {}) => {
+      run.currentScope();
+      checkMembers(options, PATCH_OPTIONS, "ctx.patched");
+      checkFlag(options.retired, "retired");
+      return run.patched(parseName(change, "change id"), options.retired ?? false);
+    },
+    setStatus: (value: unknown) => setStatus(run, value),
+    get status() {
+      return run.state.status === null ? undefined : decodeNow(run, run.state.status);
+    },
+    kv: keyValues(run),
+    setAttributes: (attributes: Readonly<Record<string, string | null>>) =>
+      setAttributes(run, attributes),
+    shield: <T>(fn: () => T | Promise<T>) => runShield(run, fn),
+    compensate: (fn: () => unknown) => {
+      run.currentScope();
+      checkFunction(fn, "ctx.compensate");
+      addCompensation(run, fn);
+    },
+    log: makeLogger((level, message, fields) => {
+      if (!run.isReplaying) run.logs.push({ level, message, fields });
+    }),
+    info: new Info(run),
+  };
+  bindRun(context, run);
+  // The signatures of this object accept every overload of the public interface.
+  return context as unknown as OrchestrationContext;
+}
+
+function startDetached(
+  run: Run,
+  child: AnyOrchestration,
+  input: unknown,
+  options: DetachedOptions,
+): void {
+  const scope = run.currentScope();
+  checkMembers(options, DETACHED_OPTIONS, "ctx.startDetached");
+  const target = targetOf(child, options.version, "ctx.startDetached");
+  const id = parseInstanceId(options.id);
+  const text = run.codec.encode(checkedInput(child, input));
+  const own = priorityOf(options, `detached "${target.name}"`);
+  if (scope.cancelReason() !== null) return;
+  run.command({ kind: "DetachedStarted", ...target, id, input: text, ...own });
+}
+
+function waitFor(run: Run, event: AnyEvent, options: WaitForOptions): Task<unknown> {
+  const name = parseName(typeof event === "string" ? event : event?.name, "event name");
+  checkMembers(options, WAIT_FOR_OPTIONS, "ctx.waitFor");
+  const { since, timeout } = options;
+  checkChoice(since, ["ever", "now"], "since");
+  checkFlag(options.internal, "internal");
+  const timeoutMs = timeout === undefined ? null : parseDuration(timeout, "timeout");
+  const unread = run.mailbox.unreadCount;
+  const wait = callEvent(run, {
+    kind: "EventSubscribed",
+    name,
+    ...(since === "now" ? { since } : {}),
+    ...(options.details === undefined ? {} : { details: run.codec.encode(options.details) }),
+    ...(options.internal === true ? { internal: true } : {}),
+  });
+  const isTaken = run.mailbox.unreadCount < unread;
+  return timeoutMs === null || isTaken ? wait : orNull(run, wait, timeoutMs);
+}
+
+/**
+ * A race between the wait and a timer. The loser is cancelled, and the event stays unread if it comes later.
+ */
+function orNull(run: Run, wait: Task<unknown>, timeoutMs: number): Task<unknown> {
+  const timer = callTimer(run, timerBody(run, timeoutMs));
+  return firstOutcome(run, [wait, timer]).map(({ index, value }) => (index === 0 ? value : null));
+}
+
+function eventStream(run: Run, event: AnyEvent): AsyncIterable<unknown> {
+  return {
+    [Symbol.asyncIterator]() {
+      let open: Task<unknown> | null = null;
+      return {
+        async next() {
+          open = waitFor(run, event, {});
+          const value = await open;
+          open = null;
+          return { done: false as const, value };
+        },
+        async return() {
+          open?.cancel("the loop ended");
+          return { done: true as const, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+function race(run: Run, branches: unknown): Task<unknown> {
+  if (Array.isArray(branches)) return firstOutcome(run, branches);
+  if (typeof branches !== "object" || branches === null || branches instanceof Promise) {
+    const got = showValue(branches);
+    throw invalidArgument(
+      `ctx.race must be given an object or a list of tasks or functions; got ${got}.`,
+    );
+  }
+  const keys = Object.keys(branches);
+  return firstOutcome(run, Object.values(branches)).map(({ index, value }) => ({
+    key: keys[index],
+    value,
+  }));
+}
+
+function continueAsNew(run: Run, input: unknown, options: ContinueOptions): Promise<never> {
+  const scope = run.currentScope();
+  checkMembers(options, CONTINUE_OPTIONS, "ctx.continueAsNew");
+  const { version } = options;
+  if (version !== undefined) parseVersion(version);
+  const text = run.codec.encode(input);
+  checkPayload(text, "The next execution's input", run.limits);
+  // A shield protects cleanup. It does not let a cancelled instance continue as new (19b).
+  const refused = run.cancelReason ?? scope.cancelReason();
+  return new Promise<never>((_, reject) => {
+    if (run.isOver) return;
+    if (refused !== null)
+      run.rejectLater(() => reject(withoutEngineStack(new CancelledError(refused))));
+    else run.continuation ??= { input: text, version: version ?? null };
+  });
+}
+
+class Info implements OrchestrationInfo {
+  readonly #run: Run;
+  constructor(run: Run) {
+    this.#run = run;
+  }
+  get instanceId(): string {
+    return this.#run.instanceId;
+  }
+  get executionId(): number {
+    return this.#run.execution;
+  }
+  get name(): string {
+    return this.#run.started.name;
+  }
+  get version(): string {
+    return this.#run.started.orchestrationVersion;
+  }
+  get parent(): { id: string; sequence: number } | undefined {
+    const { parent } = this.#run.started;
+    return parent && { id: parent.id, sequence: parent.sequence };
+  }
+  get isReplaying(): boolean {
+    return this.#run.isReplaying;
+  }
+  get historyLength(): number {
+    return this.#run.deliveredSequence;
+  }
+  get historyBytes(): number {
+    return this.#run.historyBytes;
+  }
+  get cancelRequested(): boolean {
+    return this.#run.cancelReason !== null;
+  }
+  get attributes(): Readonly<Record<string, string>> {
+    return this.#run.state.attributes;
+  }
+}

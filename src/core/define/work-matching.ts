@@ -1,0 +1,90 @@
+// Whether a running worker can take waiting work, computed from the registrations of the running workers
+// (semantics 14).
+//   - work-matching.1: The result is not stored, so a worker that starts or stops changes it at once.
+
+import type { WaitingRecord } from "../provider/admin.ts";
+import type { RuntimeRecord } from "../provider/runtimes.ts";
+import type { TagFilter } from "../provider/tasks.ts";
+import { acceptsTags } from "../ids/tags.ts";
+import type { ReplayVersions } from "../history/replay-version.ts";
+import { parseTarget } from "../ids/targets.ts";
+
+/** What a runtime writes to the store when it registers. */
+export interface RegisteredWork {
+  readonly activities: readonly string[];
+  readonly orchestrations: Readonly<Record<string, readonly string[]>>;
+  readonly tags: TagFilter;
+  readonly replayVersions: ReplayVersions;
+}
+
+/** What that runtime registered; undefined if the stored text cannot be read. */
+export function registeredWork(runtime: RuntimeRecord): RegisteredWork | undefined {
+  try {
+    const { activities, orchestrations, tags, replayVersions } = JSON.parse(
+      runtime.registered,
+    ) as Partial<RegisteredWork>;
+    if (!Array.isArray(activities) || orchestrations === undefined) return undefined;
+    return {
+      activities,
+      orchestrations,
+      tags: tags ?? "untagged",
+      replayVersions: replayVersions ?? { min: 1, max: 1 },
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+export interface UnclaimedReason {
+  readonly code: "unregistered" | "tags" | "replayVersion";
+  /** The reason as a sentence. */
+  readonly message: string;
+}
+
+/** Why no running worker can take this kind of work; undefined if a worker can. */
+export function unclaimedReason(
+  waiting: WaitingRecord,
+  runtimes: readonly RegisteredWork[],
+): UnclaimedReason | undefined {
+  return waiting.kind === "task"
+    ? unclaimedTaskReason(waiting.name, waiting.tags, runtimes)
+    : unclaimedInstanceReason(waiting.target, runtimes);
+}
+
+function unclaimedTaskReason(
+  name: string,
+  tags: readonly string[],
+  runtimes: readonly RegisteredWork[],
+): UnclaimedReason | undefined {
+  const registering = runtimes.filter(({ activities }) => activities.includes(name));
+  if (registering.length === 0) return unregistered(`activity "${name}"`);
+  if (registering.some((runtime) => acceptsTags(runtime.tags, tags))) return undefined;
+  const message =
+    tags.length === 0
+      ? `every running worker that registers activity "${name}" accepts tagged tasks only`
+      : `no running worker that registers activity "${name}" has the tags ${tags.join(", ")}`;
+  return { code: "tags", message };
+}
+
+function unclaimedInstanceReason(
+  target: string,
+  runtimes: readonly RegisteredWork[],
+): UnclaimedReason | undefined {
+  const { name, version, replayVersion } = parseTarget(target);
+  const registering = runtimes.filter(({ orchestrations }) => Object.hasOwn(orchestrations, name));
+  if (registering.length === 0) return unregistered(`orchestration "${name}"`);
+  if (version === null) return undefined;
+  const pinned = registering.filter(({ orchestrations }) =>
+    orchestrations[name]?.includes(version),
+  );
+  if (pinned.length === 0) return unregistered(`version ${version} of orchestration "${name}"`);
+  const isSupported = ({ replayVersions: { min, max } }: RegisteredWork): boolean =>
+    min <= replayVersion && replayVersion <= max;
+  if (pinned.some(isSupported)) return undefined;
+  const message = `no running worker supports replay version ${replayVersion}, which the history of "${name}" needs`;
+  return { code: "replayVersion", message };
+}
+
+function unregistered(what: string): UnclaimedReason {
+  return { code: "unregistered", message: `no running worker registers ${what}` };
+}

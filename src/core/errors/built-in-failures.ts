@@ -1,0 +1,111 @@
+// Built-in failures: failures that Perdure itself records, because user code did not throw them.
+//   - Each of them has one constructor, so that an outcome has the same name, code and message wherever it
+//       arises.
+//   - The names and codes are stored in histories. They never change.
+
+import type { BlockReason } from "../history/block.ts";
+import type { OrchestrationFailed } from "../history/events.ts";
+import type { Codec } from "../values/codec.ts";
+import { toFailure } from "./failure-capture.ts";
+import type { Failure } from "./failure-record.ts";
+import { CancelledError } from "./outcome-errors.ts";
+import { withoutEngineStack } from "./replayed-error.ts";
+
+/** Ends an execution whose code handled a cancel request, or failed while it handled the request. */
+export function cancelledRun(reason: string, codec: Codec): OrchestrationFailed {
+  const error = withoutEngineStack(new CancelledError(reason));
+  const failure = toFailure(error, { kind: "cancelled", retryable: false, codec });
+  return { kind: "OrchestrationFailed", outcome: "cancelled", failure };
+}
+
+/**
+ * Ends an instance that is cancelled while its code cannot run. The failure needs no codec: a store writes
+ * it.
+ */
+export function cancelledWithoutRun(reason: string): OrchestrationFailed {
+  const { name, code, message } = new CancelledError(reason);
+  const failure = { ...APPLICATION, kind: "cancelled", name, code, message } as const;
+  return { kind: "OrchestrationFailed", outcome: "cancelled", failure };
+}
+
+/**
+ * Ends an instance at once, without running its code. `data`: codec text of properties of the restored error.
+ */
+export function terminated(reason: string, data?: string): OrchestrationFailed {
+  const message = `terminated: ${reason}`;
+  const failure: Failure = {
+    ...APPLICATION,
+    kind: "terminated",
+    name: "TerminatedError",
+    code: "TERMINATED",
+    message,
+    ...(data === undefined ? {} : { data }),
+  };
+  return { kind: "OrchestrationFailed", outcome: "terminated", failure };
+}
+
+/**
+ * An attempt exceeded its timeout, or its heartbeats stopped. The retry policy decides whether it runs again.
+ */
+export function timeoutFailure(what: string): Failure {
+  return timeout(`timeout: ${what} timed out`, true);
+}
+
+/** An activity exceeded `scheduleToClose`, which covers all attempts: there is no next attempt. */
+export function scheduleToCloseFailure(): Failure {
+  return timeout("timeout: activity timed out (scheduleToClose)", false);
+}
+
+/**
+ * The worker thread that ran the attempt exited. The activity's code may be innocent, so the attempt may run
+ * again.
+ */
+export function threadDiedFailure(activity: string, why: string): Failure {
+  return {
+    category: "infrastructure",
+    name: "ThreadDied",
+    message: `the thread of activity ${activity} died: ${why}`,
+    retryable: true,
+  };
+}
+
+/**
+ * The activity's process died during several attempts, or no worker can read its input. It does not run
+ * again.
+ */
+export function poisonFailure(message: string): Failure {
+  return { category: "poison", name: "PoisonError", message, retryable: false };
+}
+
+/** The code diverged from the history, and the orchestration's `onNondeterminism` is "fail". */
+export function nondeterminismFailure({ code, message }: BlockReason): Failure {
+  const name = "NondeterminismError";
+  return { category: "configuration", name, code, message, retryable: false };
+}
+
+/** No running worker registered the name in time, and the runtime's `unregistered` policy is to fail. */
+export function notRegisteredFailure(why: string): Failure {
+  return {
+    category: "configuration",
+    name: "NotRegisteredError",
+    code: "NOT_REGISTERED",
+    message: `unregistered: ${why}`,
+    retryable: false,
+  };
+}
+
+/** A child could not start because another instance has its id (semantics 2). */
+export function instanceExistsFailure(id: string): Failure {
+  return {
+    ...APPLICATION,
+    name: "PerdureError",
+    code: "INSTANCE_EXISTS",
+    message: `An instance with id "${id}" already exists.`,
+  };
+}
+
+const APPLICATION = { category: "application", retryable: false } as const;
+
+function timeout(message: string, retryable: boolean): Failure {
+  return { category: "application", kind: "timeout", name: "TimeoutError", message, retryable };
+}

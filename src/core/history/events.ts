@@ -1,0 +1,349 @@
+// History events: the facts from which replay rebuilds an execution, as a discriminated union.
+//   - An event is a *delivery* (the engine delivered something to the code) or a *command* (the code
+//       requested something). Events are in the order in which they happened (semantics 3).
+//   - Sequence numbers start at 1 and have no gaps. The first event is OrchestrationStarted (I4).
+//   - A command contains everything that is needed to execute it, so that the effects of a turn depend on its
+//       events only (I5, I15).
+//   - Within one replay version fields are only added. They are never renamed and never change their meaning.
+
+import type { Failure } from "../errors/failure.ts";
+import type { RetryPolicy } from "../define/retry-policy.ts";
+
+export interface ParentLink {
+  readonly id: string;
+  readonly runId: string;
+  readonly execution: number;
+  readonly sequence: number;
+}
+
+export interface OrchestrationStarted {
+  readonly kind: "OrchestrationStarted";
+  readonly name: string;
+  readonly orchestrationVersion: string;
+  readonly input: string;
+  readonly runId: string;
+  readonly seed: string;
+  readonly parent?: ParentLink;
+  /** The trace context of the start, as a W3C traceparent. Only observers use it. */
+  readonly traceParent?: string;
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** The custom status and the key-values at the start of this execution (I15). */
+  readonly status?: string;
+  readonly keyValues?: readonly StoredKeyValue[];
+  /**
+   * The state that an interpreter of flows carries from one execution to the next. `input` stays the user's
+   * input.
+   */
+  readonly state?: string;
+}
+/** A key, its value as codec text, and the time when it was set. */
+export type StoredKeyValue = readonly [key: string, value: string, at: number];
+export interface OrchestrationCompleted {
+  readonly kind: "OrchestrationCompleted";
+  readonly output: string;
+}
+export interface OrchestrationFailed {
+  readonly kind: "OrchestrationFailed";
+  readonly outcome: "failed" | "cancelled" | "terminated";
+  readonly failure: Failure;
+  /** The failures of compensations, in the order in which they ran. */
+  readonly compensationFailures?: readonly Failure[];
+}
+export interface OrchestrationCancelRequested {
+  readonly kind: "OrchestrationCancelRequested";
+  readonly reason: string;
+  readonly by?: string;
+}
+export interface OrchestrationContinuedAsNew {
+  readonly kind: "OrchestrationContinuedAsNew";
+  readonly input: string;
+  readonly orchestrationVersion?: string;
+  readonly state?: string;
+}
+
+/** Set on commands of a flow: the path of the node that issued the command, such as `fork.mail/send`. */
+export interface OfNode {
+  readonly node?: string;
+}
+
+/** Options of an activity call. The defaults of the activity are already applied. */
+export interface ActivityOptions {
+  readonly retry?: RetryPolicy;
+  readonly timeoutMs?: number;
+  readonly scheduleToCloseMs?: number;
+  readonly heartbeatTimeoutMs?: number;
+  readonly session?: string;
+  readonly tags?: readonly string[];
+  readonly priority?: number;
+}
+export interface ActivityScheduled extends ActivityOptions, OfNode {
+  readonly kind: "ActivityScheduled";
+  readonly name: string;
+  readonly input: string;
+  /** The metadata of the node and of the flow. The activity can read it. */
+  readonly metadata?: NodeMetadata;
+}
+export interface NodeMetadata {
+  readonly node?: unknown;
+  readonly flow?: unknown;
+}
+export interface ActivityCompleted {
+  readonly kind: "ActivityCompleted";
+  readonly scheduled: number;
+  readonly output: string;
+  readonly attempts: number;
+}
+export interface ActivityFailed {
+  readonly kind: "ActivityFailed";
+  readonly scheduled: number;
+  readonly failure: Failure;
+  readonly attempts: number;
+}
+export interface ActivityCancelRequested {
+  readonly kind: "ActivityCancelRequested";
+  readonly scheduled: number;
+  readonly reason: string;
+}
+
+export interface StepScheduled {
+  readonly kind: "StepScheduled";
+  readonly name: string;
+  /** The step runs in a transaction of the store (`ctx.tx`). */
+  readonly transaction?: true;
+  readonly retry?: RetryPolicy;
+  readonly timeoutMs?: number;
+}
+export interface StepAttemptFailed {
+  readonly kind: "StepAttemptFailed";
+  readonly scheduled: number;
+  readonly attempt: number;
+  readonly failure: Failure;
+  readonly due: number;
+}
+export interface StepCompleted {
+  readonly kind: "StepCompleted";
+  readonly scheduled: number;
+  readonly output: string;
+  readonly attempts: number;
+}
+export interface StepFailed {
+  readonly kind: "StepFailed";
+  readonly scheduled: number;
+  readonly failure: Failure;
+  readonly attempts: number;
+}
+export interface StepCancelRequested {
+  readonly kind: "StepCancelRequested";
+  readonly scheduled: number;
+  readonly reason: string;
+}
+
+export interface TimerCreated extends OfNode {
+  readonly kind: "TimerCreated";
+  readonly due: number;
+  /** Set if the code gave a duration. The store adds it to its own clock (I3). */
+  readonly delayMs?: number;
+}
+export interface TimerFired {
+  readonly kind: "TimerFired";
+  readonly scheduled: number;
+}
+export interface TimerCancelled {
+  readonly kind: "TimerCancelled";
+  readonly scheduled: number;
+}
+
+export interface EventSubscribed extends OfNode {
+  readonly kind: "EventSubscribed";
+  readonly name: string;
+  readonly since?: "now";
+  readonly details?: string;
+  /** Only code raises this event, so a dashboard does not offer to. Replay ignores it. */
+  readonly internal?: true;
+}
+export interface EventReceived {
+  readonly kind: "EventReceived";
+  readonly name: string;
+  readonly data: string;
+  /** The sender's key. `continueAsNew` puts an unread message back with its key. */
+  readonly key?: string;
+}
+export interface EventSubscriptionCancelled {
+  readonly kind: "EventSubscriptionCancelled";
+  readonly scheduled: number;
+}
+
+export interface ChildScheduled extends OfNode {
+  readonly kind: "ChildScheduled";
+  readonly name: string;
+  readonly orchestrationVersion?: string;
+  readonly id: string;
+  /** Set if the caller chose the id. Replay does not compare a derived id. */
+  readonly explicitId?: true;
+  readonly input: string;
+  readonly onParentClose?: "abandon";
+  /** Absent: the priority of the parent. */
+  readonly priority?: number;
+}
+export interface ChildCompleted {
+  readonly kind: "ChildCompleted";
+  readonly scheduled: number;
+  readonly output: string;
+}
+export interface ChildFailed {
+  readonly kind: "ChildFailed";
+  readonly scheduled: number;
+  readonly outcome: "failed" | "cancelled" | "terminated";
+  readonly failure: Failure;
+}
+export interface ChildCancelRequested {
+  readonly kind: "ChildCancelRequested";
+  readonly scheduled: number;
+  readonly reason: string;
+}
+export interface DetachedStarted {
+  readonly kind: "DetachedStarted";
+  readonly name: string;
+  readonly orchestrationVersion?: string;
+  readonly id: string;
+  readonly input: string;
+  /** Absent: the priority of the instance that starts it. */
+  readonly priority?: number;
+}
+
+export interface StatusSet {
+  readonly kind: "StatusSet";
+  /** Null removes the status. */
+  readonly status: string | null;
+}
+export interface KeyValueSet {
+  readonly kind: "KeyValueSet";
+  readonly key: string;
+  readonly value: string;
+}
+export interface KeyValueCleared {
+  readonly kind: "KeyValueCleared";
+  /** Absent: all keys. */
+  readonly key?: string;
+}
+export interface AttributesSet {
+  readonly kind: "AttributesSet";
+  /** Merged into the existing attributes. Null removes an attribute. */
+  readonly attributes: Readonly<Record<string, string | null>>;
+}
+
+/**
+ * Records that the code took the new path of a change. It is not a command: replay does not compare its
+ * position.
+ */
+export interface PatchMarked {
+  readonly kind: "PatchMarked";
+  readonly change: string;
+}
+
+/** What the code requests, in call order. */
+export type CommandBody =
+  | ActivityScheduled
+  | ActivityCancelRequested
+  | StepScheduled
+  | StepCancelRequested
+  | TimerCreated
+  | TimerCancelled
+  | EventSubscribed
+  | EventSubscriptionCancelled
+  | ChildScheduled
+  | ChildCancelRequested
+  | DetachedStarted
+  | StatusSet
+  | KeyValueSet
+  | KeyValueCleared
+  | AttributesSet;
+
+/** The end of an execution; always its last event. */
+export type TerminalBody =
+  OrchestrationCompleted | OrchestrationFailed | OrchestrationContinuedAsNew;
+
+/** What the engine delivers to the code, one event at a time. */
+export type DeliveryBody =
+  | OrchestrationStarted
+  | OrchestrationCancelRequested
+  | ActivityCompleted
+  | ActivityFailed
+  | StepAttemptFailed
+  | StepCompleted
+  | StepFailed
+  | TimerFired
+  | EventReceived
+  | ChildCompleted
+  | ChildFailed;
+
+export type EventBody = CommandBody | DeliveryBody | TerminalBody | PatchMarked;
+/** The kinds of history events. */
+export type EventKind = EventBody["kind"];
+
+/** An event read from the store: its body, sequence number, time and replay version. */
+export type HistoryEvent = EventBody & {
+  readonly sequence: number;
+  readonly at: number;
+  readonly version: number;
+};
+
+const COMMAND_KINDS: Readonly<Record<CommandBody["kind"], true>> = {
+  ActivityScheduled: true,
+  ActivityCancelRequested: true,
+  StepScheduled: true,
+  StepCancelRequested: true,
+  TimerCreated: true,
+  TimerCancelled: true,
+  EventSubscribed: true,
+  EventSubscriptionCancelled: true,
+  ChildScheduled: true,
+  ChildCancelRequested: true,
+  DetachedStarted: true,
+  StatusSet: true,
+  KeyValueSet: true,
+  KeyValueCleared: true,
+  AttributesSet: true,
+};
+const TERMINAL_KINDS: Readonly<Record<TerminalBody["kind"], true>> = {
+  OrchestrationCompleted: true,
+  OrchestrationFailed: true,
+  OrchestrationContinuedAsNew: true,
+};
+const DELIVERY_KINDS: Readonly<Record<DeliveryBody["kind"], true>> = {
+  OrchestrationStarted: true,
+  OrchestrationCancelRequested: true,
+  ActivityCompleted: true,
+  ActivityFailed: true,
+  StepAttemptFailed: true,
+  StepCompleted: true,
+  StepFailed: true,
+  TimerFired: true,
+  EventReceived: true,
+  ChildCompleted: true,
+  ChildFailed: true,
+};
+
+/** All kinds of events. */
+export const EVENT_KINDS: readonly EventKind[] = [
+  ...(Object.keys(COMMAND_KINDS) as CommandBody["kind"][]),
+  ...(Object.keys(DELIVERY_KINDS) as DeliveryBody["kind"][]),
+  ...(Object.keys(TERMINAL_KINDS) as TerminalBody["kind"][]),
+  "PatchMarked",
+];
+
+export function isCommand(body: EventBody): body is CommandBody {
+  return Object.hasOwn(COMMAND_KINDS, body.kind);
+}
+export function isTerminal(body: EventBody): body is TerminalBody {
+  return Object.hasOwn(TERMINAL_KINDS, body.kind);
+}
+/** Whether this code knows the kind. An event of an unknown kind blocks the instance (semantics 6). */
+export function isKnownKind(kind: string): kind is EventKind {
+  return (
+    kind === "PatchMarked" ||
+    Object.hasOwn(COMMAND_KINDS, kind) ||
+    Object.hasOwn(DELIVERY_KINDS, kind) ||
+    Object.hasOwn(TERMINAL_KINDS, kind)
+  );
+}

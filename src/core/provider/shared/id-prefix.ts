@@ -1,0 +1,27 @@
+// Id prefix: ids with a common prefix are a range in the order of UTF-8. A range needs no pattern, so no
+// character of a prefix has a special meaning to a store.
+
+const LAST_POINT = 0x10ffff;
+const BEFORE_SURROGATES = 0xd7ff;
+const AFTER_SURROGATES = 0xe000;
+
+/** The first text, by code points, after all texts that begin with the prefix; null if there is none. */
+export function firstAfter(prefix: string): string | null {
+  const points = [...prefix];
+  for (;;) {
+    const last = points.pop()?.codePointAt(0);
+    if (last === undefined) return null;
+    if (last === LAST_POINT) continue;
+    // Surrogates are not characters, so the order of UTF-8 has no entries for them.
+    const next = last === BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1;
+    return points.join("") + String.fromCodePoint(next);
+  }
+}
+
+/**
+ * How a list by prefix is read. First the store reads NEAR_ROWS rows next to the cursor, in the order of
+ * the list. That fills a page if about one row in a hundred matches. Otherwise, if at most FEW_MATCHES
+ * ids have the prefix, it reads them through the index on ids and sorts them.
+ */
+export const NEAR_ROWS = 5_000;
+export const FEW_MATCHES = 20_000;

@@ -1,0 +1,17 @@
+// Message keys: the keys of messages that the engine writes; a second message with the same key is not
+// stored (messages.3).
+
+interface Caller {
+  readonly execution: number;
+  readonly sequence: number;
+}
+
+/** The outcome of an inline step. */
+export function stepKey({ execution, sequence }: Caller): string {
+  return `s:${execution}:${sequence}`;
+}
+
+/** The outcome of a child, for the parent's execution that started it. */
+export function childKey({ execution, sequence }: Caller): string {
+  return `c:${execution}:${sequence}`;
+}

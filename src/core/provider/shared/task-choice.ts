@@ -1,0 +1,88 @@
+// Task choice: which of the waiting tasks that a store has found are taken, and in which order
+// (provider.tasks.2).
+//   - The result contains at most one suspect. A suspect waits in the same order as other tasks
+//     (semantics 13).
+//   - New sessions are chosen in the order of their tasks, up to the number that the caller may claim.
+
+/** A waiting task, with what determines its position in the queue. */
+export interface Candidate {
+  readonly instance: number;
+  readonly execution: number;
+  readonly sequence: number;
+  readonly session: string | null;
+  readonly suspect: boolean;
+  /** available at + priority · ageing */
+  readonly rank: number;
+}
+
+/** What was read of one part of the queue. */
+export interface QueuePart {
+  /** When the next task of this part comes due. */
+  readonly nextAt: number | null;
+}
+
+export interface TaskChoice<Task> {
+  /** In order. One task more than the limit shows that there are more. */
+  readonly takeable: readonly Task[];
+  /** The sessions that may be served, including the newly chosen ones. */
+  readonly served: ReadonlySet<string>;
+  /** Whether a task was skipped because no more sessions may be claimed. */
+  readonly isFull: boolean;
+}
+
+/** The tasks to take, and when to poll again. */
+export interface FoundTasks<Task> {
+  readonly waiting: readonly Task[];
+  readonly more: boolean;
+  readonly nextAt: number | null;
+}
+
+export function chooseTasks<Task extends Candidate>(
+  candidates: Task[],
+  limit: number,
+  inFlight: ReadonlySet<string>,
+  newMax: number,
+): TaskChoice<Task> {
+  const takeable: Task[] = [];
+  const served = new Set(inFlight);
+  let isFull = false;
+  let hasSuspect = false;
+  for (const task of candidates.sort(byRank)) {
+    if (takeable.length > limit) break;
+    const { session, suspect } = task;
+    if (suspect && hasSuspect) continue;
+    if (session !== null && !served.has(session)) {
+      if (served.size - inFlight.size >= newMax) {
+        isFull = true;
+        continue;
+      }
+      served.add(session);
+    }
+    if (suspect) hasSuspect = true;
+    takeable.push(task);
+  }
+  return { takeable, served, isFull };
+}
+
+/** The choice, cut to the limit. `parts` is everything that was read for it. */
+export function foundTasks<Task>(
+  { takeable }: TaskChoice<Task>,
+  limit: number,
+  parts: readonly QueuePart[],
+): FoundTasks<Task> {
+  const times = parts.flatMap(({ nextAt }) => (nextAt === null ? [] : [nextAt]));
+  return {
+    waiting: takeable.slice(0, limit),
+    more: takeable.length > limit,
+    nextAt: times.length === 0 ? null : Math.min(...times),
+  };
+}
+
+function byRank(a: Candidate, b: Candidate): number {
+  return (
+    a.rank - b.rank ||
+    a.instance - b.instance ||
+    a.execution - b.execution ||
+    a.sequence - b.sequence
+  );
+}

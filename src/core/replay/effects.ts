@@ -1,0 +1,152 @@
+// Effects: the writes that a turn's events need in addition to the events themselves: tasks, timers, starts,
+// messages.
+//   - Effects depend only on events, so that a turn of a cached run and a turn after a replay commit the same
+//       (I5).
+//   - A task that is scheduled and cancelled in one turn is recorded and never executed (semantics 7).
+
+import { deterministicUuid } from "./deterministic.ts";
+import type {
+  ActivityScheduled,
+  CommandBody,
+  OrchestrationCancelRequested,
+  OrchestrationStarted,
+  ParentLink,
+} from "../history/events.ts";
+import type { NewInstance } from "../provider/commit.ts";
+import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
+
+export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
+  return { kind: "OrchestrationCancelRequested", reason, ...(by === undefined ? {} : { by }) };
+}
+
+export interface ScheduledActivity {
+  readonly sequence: number;
+  readonly body: ActivityScheduled;
+}
+
+/** The execution that causes the effects. */
+export interface EffectSource {
+  readonly instanceId: string;
+  readonly runId: string;
+  readonly execution: number;
+  readonly priority: number;
+  /** Passed on to the instances that it starts. */
+  readonly traceParent: string | undefined;
+}
+
+export class TurnEffects {
+  readonly activities = new Map<number, ScheduledActivity>();
+  readonly cancelledTasks: number[] = [];
+  readonly timers = new Map<string, NewTimer>();
+  readonly cancelledTimers: TimerReference[] = [];
+  readonly starts = new Map<number, NewInstance>();
+  readonly sends: OutgoingMessage[] = [];
+
+  add(sequence: number, body: CommandBody, source: EffectSource): void {
+    switch (body.kind) {
+      case "ActivityScheduled":
+        this.activities.set(sequence, { sequence, body }); // its deadline: deadline-alarm.ts
+        return;
+      case "ActivityCancelRequested":
+        if (!this.activities.delete(body.scheduled)) this.cancelledTasks.push(body.scheduled);
+        return;
+      case "TimerCreated":
+        this.addTimer({
+          kind: "timer",
+          sequence,
+          ...(body.delayMs === undefined ? { dueAt: body.due } : { delayMs: body.delayMs }),
+        });
+        return;
+      case "TimerCancelled":
+        this.cancelTimer("timer", body.scheduled);
+        return;
+      case "ChildScheduled": {
+        const { instanceId: id, runId, execution } = source;
+        this.#start(sequence, body, source, { id, runId, execution, sequence }, body.onParentClose);
+        return;
+      }
+      case "DetachedStarted":
+        this.#start(sequence, body, source, null, undefined);
+        return;
+      case "StepCancelRequested":
+      case "ChildCancelRequested": // cancelChild adds the effect, because its caller has the id of the child
+      case "StatusSet": // state-change.ts derives this effect when the turn is committed
+      case "KeyValueSet":
+      case "KeyValueCleared":
+      case "AttributesSet":
+      case "StepScheduled":
+      case "EventSubscribed":
+      case "EventSubscriptionCancelled":
+        return;
+    }
+  }
+
+  addTimer(timer: NewTimer): void {
+    this.timers.set(timerKey(timer), timer);
+  }
+
+  /** Deletes a timer message that is not due yet. A timer of the same turn is never written. */
+  cancelTimer(kind: NewTimer["kind"], sequence: number): void {
+    const reference = { kind, sequence };
+    if (!this.timers.delete(timerKey(reference))) this.cancelledTimers.push(reference);
+  }
+
+  /** Cancels a child. A child that was called in the same turn is never started. */
+  cancelChild(child: { sequence: number; id: string; reason: string }): void {
+    if (this.starts.delete(child.sequence)) return;
+    this.sends.push({
+      to: { id: child.id },
+      kind: "cancel",
+      execution: null,
+      sequence: null,
+      data: JSON.stringify(cancelRequest(child.reason, "parent")),
+      key: "cancel",
+    });
+  }
+
+  #start(
+    sequence: number,
+    body: {
+      name: string;
+      orchestrationVersion?: string;
+      id: string;
+      input: string;
+      priority?: number;
+    },
+    source: EffectSource,
+    parent: ParentLink | null,
+    onParentClose: "abandon" | undefined,
+  ): void {
+    // The run id and the seed of a child derive from the call, so that a repeated turn starts the same child.
+    const runId = derivedId(source.runId, source.execution, sequence);
+    const started: OrchestrationStarted = {
+      kind: "OrchestrationStarted",
+      name: body.name,
+      orchestrationVersion: body.orchestrationVersion ?? "",
+      input: body.input,
+      runId,
+      seed: derivedId(runId, source.execution, sequence),
+      ...(parent === null ? {} : { parent }),
+      ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
+    };
+    this.starts.set(sequence, {
+      id: body.id,
+      runId,
+      name: body.name,
+      version: body.orchestrationVersion ?? null,
+      started: JSON.stringify(started),
+      parent,
+      onParentClose: onParentClose ?? "cancel",
+      priority: body.priority ?? source.priority,
+      attributes: {},
+    });
+  }
+}
+
+function timerKey(timer: TimerReference): string {
+  return `${timer.kind}:${timer.sequence}`;
+}
+
+function derivedId(from: string, execution: number, sequence: number): string {
+  return deterministicUuid(from, execution, sequence).replaceAll("-", "");
+}

@@ -1,0 +1,156 @@
+// Inbox delivery: converts a message of the inbox to an event of the history.
+//   - A message for another execution, or about a task that is no longer open, is consumed without an event:
+//       duplicates and late outcomes have no effect (I6).
+//   - A message that cannot be read blocks the run and stays in the inbox (semantics 6).
+
+import { scheduleToCloseFailure, terminated } from "../errors/built-in-failures.ts";
+import type { DeliveryBody } from "../history/events.ts";
+import { isKnownKind } from "../history/events.ts";
+import type { Message } from "../provider/messages.ts";
+import type { OpenTask } from "./open-task.ts";
+import { cancelOpenTasks } from "./cancel.ts";
+import type { Run } from "./run.ts";
+
+/** How many unread events an execution may hold while its code does not wait for an event (semantics 18a). */
+const TAKE_AHEAD = 16;
+
+/**
+ * Whether the events in the inbox stay there for now. Without this rule, an actor that runs an activity per
+ * event would record its whole backlog in the history of every execution, and put it back with
+ * `continueAsNew`.
+ */
+export function leavesEventsInInbox({ mailbox }: Run): boolean {
+  return !mailbox.isWaiting && mailbox.unreadCount >= TAKE_AHEAD;
+}
+
+/** The event for the message; null if there is nothing to deliver. */
+export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
+  if (message.damaged === true)
+    return refuse(run, message, "is damaged: its checksum does not match its contents");
+  if (message.execution !== null && message.execution !== run.execution) return null;
+  switch (message.kind) {
+    case "start":
+      return run.deliveredSequence === 0 ? startOf(run, message) : null;
+    case "activity":
+      if (openOf(run, message, "activity") === null) return null;
+      return parse(run, message, ["ActivityCompleted", "ActivityFailed"]);
+    case "step":
+      if (openOf(run, message, "step") === null) return null;
+      return parse(run, message, ["StepCompleted", "StepFailed", "StepAttemptFailed"]);
+    case "child":
+      if (openOf(run, message, "child") === null) return null;
+      return parse(run, message, ["ChildCompleted", "ChildFailed"]);
+    case "cancel":
+      if (run.cancelReason !== null) return null;
+      return parse(run, message, ["OrchestrationCancelRequested"]);
+    case "event":
+      return {
+        kind: "EventReceived",
+        name: message.name ?? "",
+        data: message.data,
+        ...(message.key === null ? {} : { key: message.key }),
+      };
+    case "timer": {
+      const timer = openOf(run, message, "timer");
+      return timer === null ? null : { kind: "TimerFired", scheduled: timer.sequence };
+    }
+    case "deadline": {
+      const overdue = run.deadlineAlarm.fired(run, message.visibleAt);
+      const activity = openOf(run, message, "activity") ?? overdue;
+      if (activity === null) return null;
+      // Deletes the row of the task, so that no worker runs it after the deadline.
+      run.effects.cancelledTasks.push(activity.sequence);
+      return {
+        kind: "ActivityFailed",
+        scheduled: activity.sequence,
+        attempts: 0,
+        failure: scheduleToCloseFailure(),
+      };
+    }
+    case "stepRetry": {
+      const step = openOf(run, message, "step");
+      // If the attempt ran before this message arrived, the next attempt has a later time. The message is
+      // obsolete then.
+      if (step?.kind === "step" && step.dueAt <= message.visibleAt) step.dueAt = 0;
+      return null;
+    }
+    case "cancelTimeout":
+      if (run.cancelReason !== null) terminate(run);
+      return null;
+    case "wake":
+      return null;
+  }
+}
+
+/** A start without a version gets the version of the code that runs it. */
+function startOf(run: Run, message: Message): DeliveryBody | null {
+  const body = parse(run, message, ["OrchestrationStarted"]);
+  if (body?.kind !== "OrchestrationStarted") return body;
+  return { ...body, orchestrationVersion: run.options.version };
+}
+
+function terminate(run: Run): void {
+  cancelOpenTasks(run, "cancel timed out");
+  run.end(terminated(`the cleanup after the cancel request (${run.cancelReason}) took too long`));
+}
+
+function openOf(run: Run, message: Message, kind: OpenTask["kind"]): OpenTask | null {
+  const task = message.sequence === null ? undefined : run.openTasks.get(message.sequence);
+  return task?.kind === kind ? task : null;
+}
+
+function parse(
+  run: Run,
+  message: Message,
+  kinds: readonly DeliveryBody["kind"][],
+): DeliveryBody | null {
+  try {
+    const body: unknown = JSON.parse(message.data);
+    if (typeof body === "object" && body !== null && "kind" in body) {
+      const { kind } = body;
+      if (
+        typeof kind === "string" &&
+        isKnownKind(kind) &&
+        (kinds as readonly string[]).includes(kind)
+      ) {
+        return body as DeliveryBody; // the kind was compared with those this message may become
+      }
+    }
+  } catch {
+    // reported below
+  }
+  return refuse(run, message, "cannot be read");
+}
+
+function refuse(run: Run, { id, kind }: Message, why: string): null {
+  run.block({ code: "HISTORY_CORRUPT", message: `Message ${id} (${kind}) in the inbox ${why}.` });
+  return null;
+}
+
+/**
+ * Inbox order (messages.2): the start, a pending cancel, then (visibleAt, id). Events of one name are ordered
+ * by id.
+ */
+export function inInboxOrder(messages: readonly Message[]): Message[] {
+  if (messages.length < 2) return [...messages];
+  const sorted = [...messages].sort(
+    (a, b) =>
+      Number(b.kind === "start") - Number(a.kind === "start") ||
+      Number(b.kind === "cancel") - Number(a.kind === "cancel") ||
+      a.visibleAt - b.visibleAt ||
+      a.id - b.id,
+  );
+  const byName = new Map<string, Message[]>();
+  for (const message of sorted) {
+    if (message.kind !== "event" || message.name === null) continue;
+    const group = byName.get(message.name);
+    if (group === undefined) byName.set(message.name, [message]);
+    else group.push(message);
+  }
+  for (const group of byName.values()) group.sort((a, b) => a.id - b.id);
+  return sorted.map((message) =>
+    message.kind === "event" && message.name !== null
+      ? (byName.get(message.name)?.shift() ?? message)
+      : message,
+  );
+}

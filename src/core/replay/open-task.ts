@@ -1,0 +1,47 @@
+// Open tasks: the calls of an execution that have no outcome yet.
+
+import type { StepContext } from "../context/activity-context.ts";
+import type { ActivityScheduled, ChildScheduled, StepScheduled } from "../history/events.ts";
+import type { Scope } from "./scope.ts";
+
+interface OpenBase {
+  readonly sequence: number;
+  readonly scope: Scope;
+  readonly name: string;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+export interface OpenActivity extends OpenBase {
+  readonly kind: "activity";
+  readonly body: ActivityScheduled;
+  /** The end of `scheduleToClose`; null: see `DeadlineAlarm.deadlineOf`. */
+  readonly deadline: number | null;
+}
+export interface OpenTimer extends OpenBase {
+  readonly kind: "timer";
+  readonly due: number;
+}
+export interface OpenWait extends OpenBase {
+  readonly kind: "event";
+  readonly details: string | undefined;
+}
+export interface OpenChild extends OpenBase {
+  readonly kind: "child";
+  readonly body: ChildScheduled;
+}
+export interface OpenStep extends OpenBase {
+  readonly kind: "step";
+  readonly body: StepScheduled;
+  readonly fn: (context: StepContext) => unknown;
+  /** The function of `ctx.tx`; it replaces `fn`. */
+  readonly inTransaction?: (transaction: unknown) => unknown;
+  /** The number of failed attempts. */
+  failures: number;
+  /** The event of the last failed attempt; 0: no attempt has failed. */
+  failedAt: number;
+  /** When the next attempt may start, by the store's clock. */
+  dueAt: number;
+  /** Whether an attempt is running in this process. */
+  isRunning: boolean;
+}
+export type OpenTask = OpenActivity | OpenTimer | OpenWait | OpenChild | OpenStep;

@@ -1,0 +1,76 @@
+// Run state: the custom status, key-values and attributes of an execution.
+//   - run-state.1: The state depends only on the history: on the last delivered event and the changes that
+//        the code made since (I15, core.run.2).
+//   - The time of a key is the time of the event during which it was set, so that pruning by age is
+//        deterministic. Keys are processed in sorted order.
+//   - Exceeding a limit throws at the call, before anything is recorded (semantics 9).
+
+import { PerdureError } from "../errors/errors.ts";
+import { bytesOver, type Limits } from "../values/limits.ts";
+import type { OrchestrationStarted, StoredKeyValue } from "../history/events.ts";
+
+export type StateLimits = Pick<Limits, "statusBytesMax" | "kvKeysMax" | "kvValueBytesMax">;
+
+export class RunState {
+  status: string | null = null;
+  attributes: Readonly<Record<string, string>> = {};
+  readonly #keyValues = new Map<string, { value: string; at: number }>();
+
+  begin(started: OrchestrationStarted): void {
+    this.status = started.status ?? null;
+    this.attributes = started.attributes ?? {};
+    for (const [key, value, at] of started.keyValues ?? []) this.#keyValues.set(key, { value, at });
+  }
+
+  get size(): number {
+    return this.#keyValues.size;
+  }
+  get(key: string): string | undefined {
+    return this.#keyValues.get(key)?.value;
+  }
+  /** Sorted by key. */
+  entries(): readonly StoredKeyValue[] {
+    return [...this.#keyValues]
+      .map(([key, { value, at }]) => [key, value, at] as const)
+      .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  }
+  set(key: string, value: string, at: number): void {
+    this.#keyValues.set(key, { value, at });
+  }
+  delete(key: string): void {
+    this.#keyValues.delete(key);
+  }
+  clear(): void {
+    this.#keyValues.clear();
+  }
+  olderThan(at: number): readonly string[] {
+    return this.entries()
+      .filter((entry) => entry[2] < at)
+      .map(([key]) => key);
+  }
+
+  merge(changes: Readonly<Record<string, string | null>>): void {
+    const merged: Record<string, string> = { ...this.attributes };
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) delete merged[name];
+      else merged[name] = value;
+    }
+    this.attributes = merged;
+  }
+
+  checkStatus(text: string, limits: StateLimits): void {
+    checkBytes(text, limits.statusBytesMax, "The custom status");
+  }
+  checkKeyValue(key: string, text: string, limits: StateLimits): void {
+    checkBytes(text, limits.kvValueBytesMax, `The value of key "${key}"`);
+    if (this.#keyValues.has(key) || this.#keyValues.size < limits.kvKeysMax) return;
+    const message = `An instance must have at most ${limits.kvKeysMax} keys; "${key}" would exceed the limit.`;
+    throw new PerdureError("LIMIT_EXCEEDED", message);
+  }
+}
+
+function checkBytes(text: string, max: number, what: string): void {
+  const bytes = bytesOver(text, max);
+  if (bytes === 0) return;
+  throw new PerdureError("LIMIT_EXCEEDED", `${what} has ${bytes} bytes; the limit is ${max}.`);
+}

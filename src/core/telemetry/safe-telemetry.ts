@@ -1,0 +1,77 @@
+// Safe telemetry: wraps an observer so that its errors do not affect the engine (telemetry.1).
+
+import type { Telemetry } from "./telemetry.ts";
+
+export function safeTelemetry(telemetry: Telemetry): Telemetry {
+  const quietly = (notify: () => void): void => {
+    try {
+      notify();
+    } catch {
+      // telemetry.1: ignored
+    }
+  };
+  return {
+    start(span, fn) {
+      const call = once(fn);
+      return attempted(
+        () => telemetry.start(span, call.fn),
+        () => call.result ?? fn(undefined),
+      );
+    },
+    attempt(span, fn) {
+      const call = once(fn);
+      return attempted(
+        () => telemetry.attempt(span, call.fn),
+        () => call.rethrow(fn),
+      );
+    },
+    attemptOver: (...given) => quietly(() => telemetry.attemptOver(...given)),
+    turn: (record) => quietly(() => telemetry.turn(record)),
+    operation: (...given) => quietly(() => telemetry.operation(...given)),
+    observe(source) {
+      const end = attempted(
+        () => telemetry.observe(source),
+        () => () => undefined,
+      );
+      return () => quietly(end);
+    },
+  };
+}
+
+/**
+ * Records the outcome of the call, to distinguish an error of the observer from an error of the caller's
+ * function.
+ */
+function once<Args extends readonly unknown[], T>(fn: (...args: Args) => T) {
+  let entered = false;
+  let outcome: { value: T } | { error: unknown } | undefined;
+  return {
+    fn: (...args: Args): T => {
+      entered = true;
+      try {
+        const value = fn(...args);
+        outcome = { value };
+        return value;
+      } catch (error) {
+        outcome = { error };
+        throw error;
+      }
+    },
+    get result(): T | undefined {
+      return outcome !== undefined && "value" in outcome ? outcome.value : undefined;
+    },
+    rethrow: (again: () => T): T => {
+      if (!entered || outcome === undefined) return again();
+      if ("error" in outcome) throw outcome.error;
+      return outcome.value;
+    },
+  };
+}
+
+function attempted<T>(work: () => T, instead: () => T): T {
+  try {
+    return work();
+  } catch {
+    return instead();
+  }
+}

@@ -1,0 +1,90 @@
+// Telemetry: the interface between the engine and an observer such as `perdure/otel`.
+//   - Without an observer there is no cost.
+//   - The engine reports an event after the commit that records it has returned (I13), and reports nothing in
+//       a replay.
+//   - telemetry.1: An observer never changes an outcome. The engine ignores errors that an observer throws.
+
+import type { EventBody } from "../history/events.ts";
+
+/** A start by a client. */
+export interface StartSpan {
+  readonly orchestration: string;
+  readonly instanceId: string;
+}
+
+/** One attempt of an activity or a step. */
+export interface AttemptSpan {
+  readonly kind: "activity" | "step";
+  readonly name: string;
+  readonly instanceId: string;
+  readonly execution: number;
+  readonly orchestration: string;
+  readonly sequence: number;
+  readonly attempt: number;
+  readonly tags: readonly string[];
+  /** The trace context in which the instance was started; undefined if there is none. */
+  readonly traceParent: string | undefined;
+}
+
+/** How an attempt ended. "cancelled" includes a lost lease and a shutdown. */
+export type AttemptOutcome =
+  "completed" | "failed" | "timedOut" | "cancelled" | "died" | "undecodable";
+
+/** A turn, after its commit. */
+export interface TurnRecord {
+  readonly orchestration: string;
+  readonly version: string;
+  readonly instanceId: string;
+  readonly execution: number;
+  readonly events: readonly EventBody[];
+  /**
+   * The number of recorded events that the runtime replayed before the turn; 0 if the instance was cached.
+   */
+  readonly replayed: number;
+  readonly historyLength: number;
+  /** When the execution started, by the store's clock. */
+  readonly startedAt: number;
+  readonly at: number;
+  readonly traceParent: string | undefined;
+}
+
+/** Measurements of a runtime, read when the observer collects. */
+export interface RuntimeFigures {
+  readonly runtimeId: string;
+  readonly activeActivities: number;
+  readonly cachedInstances: number;
+  readonly refusedTurns: number;
+  readonly evictions: number;
+  readonly blocked: number;
+  readonly loopStalls: number;
+  readonly loopStallMaxMs: number;
+}
+export interface StoreFigures {
+  readonly instances: Readonly<Record<string, number>>;
+  readonly dueMessages: number;
+  readonly waitingTasks: number;
+  readonly runningTasks: number;
+  readonly strandedLeases: number;
+}
+export interface FigureSource {
+  runtime(): RuntimeFigures;
+  store(): Promise<StoreFigures>;
+}
+
+/** An observer of the engine; `perdure/otel` creates one. It never changes an outcome. */
+export interface Telemetry {
+  /** Wraps a start by a client. `fn` receives the trace context to store with the instance. */
+  start<T>(span: StartSpan, fn: (traceParent: string | undefined) => Promise<T>): Promise<T>;
+  /** Wraps an attempt. Returns the result of `fn`, which may be a promise. */
+  attempt<T>(span: AttemptSpan, fn: () => T): T;
+  /** An attempt ended after `durationMs`. */
+  attemptOver(span: AttemptSpan, outcome: AttemptOutcome, durationMs: number): void;
+  turn(record: TurnRecord): void;
+  /**
+   * A call of the store ended: a group commit with its number of items, or a lease call with the number of
+   * leases.
+   */
+  operation(name: string, result: { items: number; durationMs: number; failed: boolean }): void;
+  /** A runtime started. The engine calls the returned function when the runtime stops. */
+  observe(source: FigureSource): () => void;
+}

@@ -1,0 +1,80 @@
+// Sessions: which worker runs the tasks of a session.
+//   - A claim is one statement. It succeeds if the session is free, its lease has lapsed, or the claimant
+//       owns it (sessions.1). The token changes with the owner and after a lapse, so that a bump by an old
+//       task has no effect (sessions.4).
+//   - A bump does not extend a lapsed lease; the session must be claimed again (sessions.2).
+
+import type { SessionClaim, SessionRequest, TaskClaim } from "../../core/provider/tasks.ts";
+import { ColumnArrays, texts } from "../sql/column-arrays.ts";
+import { integer, text } from "../../sql/columns.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Statements } from "../connection/statements.ts";
+import { dueColumns, dueTime } from "../read/messages.ts";
+import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import { indexEquals } from "../../sql/index-lookup.ts";
+
+const CLAIMS = new ColumnArrays({ id: "text", token: "bigint" });
+
+export class Sessions {
+  readonly #claim: Statement;
+  readonly #bump: Statement;
+
+  constructor(connection: Connection) {
+    this.#claim = connection.prepare(`
+      INSERT INTO @sessions AS s (id, owner, token, until, last_activity_at)
+      SELECT c.id, $2, $3::bigint, ${dueTime("c")}, (SELECT @clock())
+      FROM (SELECT id, $4::bigint AS delay, NULL::bigint AS due_at FROM unnest($1::text[]) AS u (id)) AS c
+      ORDER BY c.id
+      ON CONFLICT (id) DO UPDATE SET
+        token = CASE WHEN s.owner = excluded.owner AND s.until > excluded.last_activity_at
+          THEN s.token ELSE excluded.token END,
+        until = greatest(s.until, excluded.until), owner = excluded.owner,
+        last_activity_at = excluded.last_activity_at
+      WHERE s.owner = excluded.owner OR s.until <= excluded.last_activity_at
+      RETURNING id, token`);
+    this.#bump = connection.prepare(`
+      UPDATE @sessions AS s SET last_activity_at = (SELECT @clock()) FROM ${CLAIMS.from("c")}
+      WHERE ${indexEquals("s.id", "c.id")} AND s.token = c.token AND s.until > (SELECT @clock())`);
+  }
+
+  /**
+   * Call it within the transaction that leases their tasks. Sessions that another owner holds are not in
+   * the answer.
+   */
+  async claim(
+    statements: Statements,
+    ids: readonly string[],
+    { owner, token, leaseMs }: SessionRequest,
+  ): Promise<Map<string, SessionClaim>> {
+    if (ids.length === 0) return new Map();
+    const values = [texts(ids), owner, token, dueColumns({ delayMs: leaseMs }).delay];
+    const rows = await statements.run(this.#claim, values);
+    return new Map(
+      rows.map((row) => [text(row, "id"), { id: text(row, "id"), token: integer(row, "token") }]),
+    );
+  }
+
+  /** Notes activity on the sessions of tasks that were renewed or have ended. */
+  bump(pipeline: Pipeline, tasks: readonly TaskClaim[]): void {
+    const claims = tasks.flatMap(({ sessionClaim }) => sessionClaim ?? []);
+    if (claims.length > 0) pipeline.add(this.#bump, CLAIMS.values(byId(claims)));
+  }
+}
+
+/**
+ * SQL that notes activity on the sessions in the columns session_claim and session_token of `table`. The
+ * sessions are locked in a fixed order, which rules out deadlocks.
+ */
+export function bumpSessions(table: string): string {
+  return `
+    UPDATE @sessions AS s SET last_activity_at = (SELECT @clock()) FROM (
+      SELECT DISTINCT session_claim, session_token FROM ${table} WHERE session_claim IS NOT NULL
+      ORDER BY session_claim
+    ) AS b
+    WHERE ${indexEquals("s.id", "b.session_claim")} AND s.token = b.session_token AND s.until > (SELECT @clock())`;
+}
+
+/** A fixed lock order, which rules out deadlocks. */
+function byId(claims: readonly SessionClaim[]): SessionClaim[] {
+  return claims.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+}

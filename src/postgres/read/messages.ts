@@ -1,0 +1,79 @@
+// Messages: their mapping between rows and the contract, and the time when they become visible.
+
+import { checksumOf } from "../../core/values/checksum.ts";
+import type { Message, MessageKind } from "../../core/provider/messages.ts";
+import type { Row } from "../../sql/columns.ts";
+import { IN_ORDER, toMessage as toSharedMessage } from "../../sql/rows/messages.ts";
+
+/** A message for an instance that is known by its key. It is visible after a delay, at a due time, or now. */
+export interface NewMessage {
+  readonly instance: number;
+  readonly kind: MessageKind;
+  readonly execution: number | null;
+  readonly sequence: number | null;
+  readonly name: string | null;
+  readonly key: string | null;
+  readonly data: string;
+  readonly delay: number | null;
+  readonly due_at: number | null;
+}
+
+/** A delay or a due time in whole milliseconds, rounded up so that it never ends early (P5). */
+export function dueColumns(wanted: { readonly delayMs?: number; readonly dueAt?: number }): {
+  readonly delay: number;
+  readonly due_at: number | null;
+} {
+  const { delayMs = 0, dueAt } = wanted;
+  return { delay: wholeMs(delayMs), due_at: dueAt === undefined ? null : wholeMs(dueAt) };
+}
+
+/**
+ * SQL for the due time of `row`, which has the columns `delay` and `due_at`; `now` defaults to the store's
+ * clock.
+ */
+export function dueTime(row: string, now = "(SELECT @clock())"): string {
+  return `least(coalesce(${row}.due_at, ${now} + coalesce(${row}.delay, 0)), ${Number.MAX_SAFE_INTEGER})`;
+}
+
+function wholeMs(ms: number): number {
+  const bounded = Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER);
+  return Math.max(bounded, Number.MIN_SAFE_INTEGER);
+}
+
+/**
+ * SQL for at most `most` due messages of an instance: the ready ones and, if the start or an event is among
+ * them, the events that are parked behind it (postgres.inbox.1).
+ */
+export function dueMessages(instance: string, most: string): string {
+  const isVisible = (row: string) =>
+    `${row}.instance = ${instance} AND ${row}.visible_at <= (SELECT @clock())`;
+  return `
+    SELECT m.* FROM (
+      SELECT c.* FROM @inbox AS c
+      WHERE ${isVisible("c")} AND c.kind = 'cancel' AND c.key = 'cancel'
+      UNION ALL (
+        SELECT d.* FROM @inbox AS d WHERE ${isVisible("d")} AND NOT d.parked AND d.kind <> 'cancel'
+        ORDER BY d.visible_at, d.id LIMIT ${most}
+      )
+      UNION ALL (
+        SELECT e.* FROM @inbox AS e WHERE ${isVisible("e")} AND e.parked AND e.kind = 'event'
+          AND EXISTS (SELECT 1 FROM @inbox AS r
+            WHERE ${isVisible("r")} AND NOT r.parked AND r.kind IN ('start', 'event'))
+        ORDER BY e.id LIMIT ${most}
+      )
+    ) AS m ORDER BY ${IN_ORDER} LIMIT ${most}`;
+}
+
+export const toMessage = (row: Row): Message =>
+  toSharedMessage(row, (_, message) => coveredOf(message));
+
+export type ChecksummedMessage = Pick<Message, "sequence" | "kind" | "name" | "key" | "data">;
+
+export function messageChecksum(message: ChecksummedMessage): number {
+  return checksumOf(...coveredOf(message));
+}
+
+/** The values that the checksum of a message covers (sql/admin/checksums.ts). */
+export function coveredOf({ sequence, kind, name, key, data }: ChecksummedMessage) {
+  return [sequence, kind, name, key, data] as const;
+}

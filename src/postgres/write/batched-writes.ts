@@ -1,0 +1,151 @@
+// Batched writes: writes the common items of a group with a few statements.
+//   - batched-writes.1: The statements run kind by kind, in a fixed lock order, which rules out deadlocks:
+//     starts first, because a start may wait for an id and holds no row lock yet; then all instances, in
+//     the order of their keys; then tasks, in the order of theirs.
+//   - In one round trip, the batch refuses the transaction where a decision must come first: an event is
+//     waiting in the outbox for a receiver, a fence does not hold, or a cancel must end its receiver. In
+//     the stepwise mode the caller has made these decisions before (commit.ts).
+//   - batched-writes.2: A start with a first turn writes both in one round trip. If the start meets an
+//     existing id or gets no lease, the insert refuses the transaction, and the stepwise mode writes the
+//     start without its turn (commit.5).
+//   - The batch cannot answer every item: it leaves over a start whose id exists and a send whose receiver
+//     is missing. It has written nothing for such an item; the caller handles it alone.
+
+import type {
+  CommitResult,
+  SendItem,
+  StartItem,
+  StartResult,
+  TurnItem,
+  TurnResult,
+} from "../../core/provider/commit.ts";
+import type { Outbox } from "../transactions/outbox.ts";
+import type { Instances } from "../read/instances.ts";
+import type { InstanceLeases } from "../lease/leases.ts";
+import type { ChangeDraft } from "../notify/change-draft.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
+import type { BatchedItem } from "./commit-plan.ts";
+import type { Sends } from "./send.ts";
+import { firstTurnOf, type Starts } from "./start.ts";
+import type { StepOutcomes } from "./step-outcomes.ts";
+import type { Tasks } from "../lease/tasks.ts";
+import type { Turns } from "./turn.ts";
+
+export interface BatchWriters {
+  readonly outbox: Outbox;
+  readonly instances: Instances;
+  readonly starts: Starts;
+  readonly turns: Turns;
+  readonly tasks: Tasks;
+  readonly sends: Sends;
+  readonly stepOutcomes: StepOutcomes;
+  readonly leases: InstanceLeases;
+}
+/** Null: the batch left the item over. */
+export type BatchResults = ReadonlyMap<BatchedItem, CommitResult | null>;
+
+type Kind = BatchedItem["kind"];
+type OfKind<K extends Kind> = Extract<BatchedItem, { readonly kind: K }>;
+type Writer<Item> = (items: readonly Item[]) => () => readonly (CommitResult | null)[];
+
+/**
+ * Adds the statements to the pipeline. Call the returned function after the pipeline has run, for the
+ * results.
+ */
+export function writeBatch(
+  pipeline: Pipeline,
+  items: readonly BatchedItem[],
+  changes: ChangeDraft,
+  { writers, stepwise }: { readonly writers: BatchWriters; readonly stepwise: boolean },
+): () => BatchResults {
+  const { instances, starts, turns, tasks, sends, stepOutcomes, leases, outbox } = writers;
+  const readers: (() => (readonly [BatchedItem, CommitResult | null])[])[] = [];
+  const of = <K extends Kind>(kind: K): OfKind<K>[] =>
+    items.filter((item): item is OfKind<K> => item.kind === kind);
+  const write = <Item extends BatchedItem>(list: readonly Item[], writer: Writer<Item>): void => {
+    if (list.length === 0) return;
+    const read = writer(list);
+    readers.push(() => {
+      const results = read();
+      return list.map((item, index) => [item, results[index] ?? null] as const);
+    });
+  };
+  const turnItems = of("turn");
+  const startItems = of("start");
+  const firstTurns = stepwise ? [] : startItems.flatMap((item) => firstTurnOf(item) ?? []);
+  const inserted = new Map(stepwise ? [] : startItems.flatMap(insertedWithTurn));
+  const written = [...turnItems, ...firstTurns];
+  let dueAfterStarts: ReadonlyMap<number, TurnResult> = new Map();
+  write(startItems, (list: readonly StartItem[]) => {
+    const read = starts.start(pipeline, list, changes, { withTurns: !stepwise });
+    return () => read().map((result) => withDue(result, dueAfterStarts));
+  });
+  instances.lock(pipeline, touchedBy(items, written));
+  if (!stepwise) outbox.refuse(pipeline, receiversIn(items));
+  const addTurnChanges =
+    written.length === 0
+      ? null
+      : turns.write(pipeline, written, changes, { cancelsApart: stepwise, inserted });
+  write(of("completion"), (list) => tasks.complete(pipeline, list, changes));
+  write(of("retry"), (list) => tasks.retry(pipeline, list, changes));
+  write(of("releaseTask"), (list) => tasks.release(pipeline, list, changes));
+  write(of("stepOutcome"), (list) => stepOutcomes.record(pipeline, list, changes));
+  write(of("send"), (list: readonly SendItem[]) => sends.send(pipeline, list, changes));
+  write(of("releaseInstance"), (list) => leases.release(pipeline, list, changes));
+  write(turnItems, (list: readonly TurnItem[]) => turns.due(pipeline, list, changes));
+  const readFirstDue = firstTurns.length === 0 ? null : turns.due(pipeline, firstTurns, changes);
+  return () => {
+    addTurnChanges?.();
+    const due = readFirstDue?.() ?? [];
+    dueAfterStarts = new Map(firstTurns.flatMap(({ key }, i) => (due[i] ? [[key, due[i]]] : [])));
+    return new Map(readers.flatMap((read) => read()));
+  };
+}
+
+/** The key and the id of an instance that is inserted with its first turn (batched-writes.2). */
+function insertedWithTurn(item: StartItem): [number, string][] {
+  const turn = firstTurnOf(item);
+  return turn === null ? [] : [[turn.key, item.id]];
+}
+
+function withDue(
+  result: StartResult | null,
+  due: ReadonlyMap<number, TurnResult>,
+): StartResult | null {
+  if (result?.kind !== "started" || result.due === undefined) return result;
+  const turn = due.get(result.key);
+  return turn?.kind === "committed" ? { ...result, due: turn.due } : result;
+}
+
+/** Ids whose waiting outbox events must be delivered before the items are written (outbox.2). */
+export function receiversIn(items: readonly BatchedItem[]): string[] {
+  const ids = items.flatMap((item) => {
+    if (item.kind === "start") return [item.id, ...eventReceivers(item.firstTurn)];
+    if (item.kind === "send") return [item.id];
+    return item.kind === "turn" ? eventReceivers(item) : [];
+  });
+  return [...new Set(ids)];
+}
+
+function eventReceivers(turn: TurnItem | undefined): string[] {
+  return turn?.sends.flatMap(({ kind, to }) => (kind === "event" ? [to.id] : [])) ?? [];
+}
+
+/**
+ * The rows to lock in one statement. A batch of turns without sends needs none: the turns' own UPDATE locks
+ * their rows, in the same order.
+ */
+function touchedBy(
+  items: readonly BatchedItem[],
+  turns: readonly TurnItem[],
+): { readonly keys: number[]; readonly ids: string[] } {
+  const keys = items.flatMap((item) =>
+    item.kind === "stepOutcome" || item.kind === "releaseInstance" ? [item.key] : [],
+  );
+  const ids = [
+    ...items.flatMap((item) => (item.kind === "send" ? [item.id] : [])),
+    ...turns.flatMap(({ sends }) => sends.map(({ to }) => to.id)),
+  ];
+  if (keys.length + ids.length > 0) keys.push(...turns.map(({ key }) => key));
+  return { keys, ids: [...new Set(ids)] };
+}

@@ -1,0 +1,104 @@
+// Commit plan: splits a group into parts where the order of its items matters.
+//   - Common kinds of items are written together, kind by kind (batched-writes.ts); each other item is
+//     written alone. An item sees the effects of the items before it in the group, as if they had been
+//     committed one after the other.
+//   - Items share a part if their order cannot be observed: either every order gives the same result, or
+//     both calls were in flight at the same time.
+
+import type { RareItem } from "../../sql/write/rare-items.ts";
+import type { CommitItem } from "../../core/provider/commit.ts";
+import type { TaskAddress } from "../../core/provider/tasks.ts";
+
+const BATCHED_KINDS = [
+  "start",
+  "turn",
+  "completion",
+  "retry",
+  "releaseTask",
+  "stepOutcome",
+  "send",
+  "releaseInstance",
+] as const;
+
+export type BatchedItem = Extract<CommitItem, { readonly kind: (typeof BATCHED_KINDS)[number] }>;
+export type CommitPart =
+  | { readonly kind: "together"; readonly items: BatchedItem[] }
+  | { readonly kind: "alone"; readonly item: RareItem };
+
+export function planCommit(items: readonly CommitItem[]): CommitPart[] {
+  const parts: CommitPart[] = [];
+  let current: BatchedItem[] | null = null;
+  let touched = new TouchedRows();
+  for (const item of items) {
+    if (!isBatched(item)) {
+      parts.push({ kind: "alone", item });
+      current = null;
+      continue;
+    }
+    if (current === null || touched.mustFollow(item)) {
+      current = [];
+      touched = new TouchedRows();
+      parts.push({ kind: "together", items: current });
+    }
+    touched.note(item);
+    current.push(item);
+  }
+  return parts;
+}
+
+/** The instances and tasks that the items of one part have touched so far. */
+class TouchedRows {
+  readonly #ids = new Set<string>();
+  readonly #keys = new Set<number>();
+  readonly #tasks = new Set<string>();
+
+  note(item: BatchedItem): void {
+    switch (item.kind) {
+      case "start":
+        this.#ids.add(item.id);
+        if (item.key !== undefined) this.#keys.add(item.key);
+        break;
+      case "send":
+        this.#ids.add(item.id);
+        break;
+      case "turn":
+      case "stepOutcome":
+      case "releaseInstance":
+        this.#keys.add(item.key);
+        break;
+      case "completion":
+      case "retry":
+      case "releaseTask":
+        this.#tasks.add(addressOf(item.task));
+    }
+  }
+
+  /**
+   * A part writes starts first, then turns, then the rest. An item that this would move before an earlier
+   * item of the same instance or task begins a new part.
+   */
+  mustFollow(item: BatchedItem): boolean {
+    switch (item.kind) {
+      case "start":
+        return this.#ids.has(item.id);
+      case "turn":
+        return this.#keys.has(item.key);
+      case "completion":
+      case "retry":
+      case "releaseTask":
+        return this.#tasks.has(addressOf(item.task));
+      case "send":
+      case "stepOutcome":
+      case "releaseInstance":
+        return false;
+    }
+  }
+}
+
+function isBatched(item: CommitItem): item is BatchedItem {
+  return (BATCHED_KINDS as readonly string[]).includes(item.kind);
+}
+
+function addressOf({ key, execution, sequence }: TaskAddress): string {
+  return `${key}:${execution}:${sequence}`;
+}

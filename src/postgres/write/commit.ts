@@ -1,0 +1,215 @@
+// Group commit: writes many items in one transaction.
+//   - Each item succeeds or is refused on its own; a refused item has written nothing (commit.1).
+//   - Common items go in one round trip that assumes every fence holds. If one does not hold, or an item
+//     needs a decision, the group runs stepwise: the store first decides which items pass, then writes
+//     those.
+//   - An item that the database rejects (too large, a violated constraint) fails alone: the group is halved
+//     until the item is alone. So does an item that waits for a lock held outside Perdure: its result is
+//     `busy`, and the caller sends it again alone, so it does not delay its group (semantics 32).
+//   - An error that concerns the store and not one item fails the call; that transaction has written
+//     nothing.
+
+import type { PerdureError } from "../../core/errors/errors.ts";
+import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
+import { BUSY } from "../../core/provider/results.ts";
+import { receiversIn, writeBatch, type BatchResults, type BatchWriters } from "./batched-writes.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Statements } from "../connection/statements.ts";
+import { concernsItem, isBusy, isRefused, toPerdureError } from "../connection/errors.ts";
+import { ChangeDraft } from "../notify/change-draft.ts";
+import type { ChangeNotifier } from "../notify/change-notifier.ts";
+import type { Scope } from "../../sql/script/scope.ts";
+import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
+import { Pipeline } from "../connection/pipeline.ts";
+import { planCommit, type BatchedItem, type CommitPart } from "./commit-plan.ts";
+import { cancelsOf } from "./turn.ts";
+
+export interface Writers extends BatchWriters, RareWriters<Scope> {}
+
+/**
+ * How long a group waits for a lock; and how long its halves do, once a lock is known to be held elsewhere.
+ */
+const LOCK_MS = 100;
+const LOCK_MS_HALVED = 20;
+
+interface CommitMode {
+  readonly lockMs: number;
+  /** Check the fences first, then write; not everything in one round trip. */
+  readonly stepwise: boolean;
+}
+
+export class GroupCommit {
+  readonly #connection: Connection;
+  readonly #writers: Writers;
+  readonly #notifier: ChangeNotifier;
+
+  constructor(connection: Connection, writers: Writers, notifier: ChangeNotifier) {
+    this.#connection = connection;
+    this.#writers = writers;
+    this.#notifier = notifier;
+  }
+
+  async commit(items: readonly CommitItem[]): Promise<readonly CommitResult[]> {
+    if (items.length === 0) return [];
+    return this.#commitOrHalve(distinct(items), { lockMs: LOCK_MS, stepwise: false });
+  }
+
+  async #commitOrHalve(items: readonly CommitItem[], mode: CommitMode): Promise<CommitResult[]> {
+    try {
+      return await this.#commitGroup(items, mode);
+    } catch (error) {
+      const isAlone = items.length === 1;
+      if (isBusy(error)) {
+        if (isAlone) return [BUSY];
+      } else {
+        const failure = toPerdureError(error);
+        if (!concernsItem(error)) throw failure;
+        if (isAlone) return [failed(failure)];
+      }
+    }
+    const middle = items.length >> 1;
+    const halved = { ...mode, lockMs: LOCK_MS_HALVED };
+    const first = await this.#commitOrHalve(items.slice(0, middle), halved);
+    return [...first, ...(await this.#commitOrHalve(items.slice(middle), halved))];
+  }
+
+  async #commitGroup(items: readonly CommitItem[], mode: CommitMode): Promise<CommitResult[]> {
+    const parts = planCommit(items);
+    const [first] = parts;
+    if (!mode.stepwise && parts.length === 1 && first?.kind === "together") {
+      const results = await this.#writeInOneRoundTrip(first.items, mode.lockMs);
+      if (results !== null) return this.#withLeftOver(first.items, results, mode);
+    }
+    const results = await this.#writeStepwise(parts, mode.lockMs);
+    return items.map((item) => results.get(item) ?? missing(item));
+  }
+
+  /** Null: a check refused the transaction; the group must run stepwise. */
+  async #writeInOneRoundTrip(
+    items: readonly BatchedItem[],
+    lockMs: number,
+  ): Promise<BatchResults | null> {
+    const changes = new ChangeDraft();
+    const pipeline = new Pipeline();
+    const options = { writers: this.#writers, stepwise: false };
+    const read = writeBatch(pipeline, items, changes, options);
+    try {
+      await this.#connection.write(pipeline, { owners: ownersIn(items), lockMs });
+    } catch (error) {
+      if (isRefused(error)) return null;
+      throw error;
+    }
+    const results = read();
+    this.#notifier.publish(changes);
+    return results;
+  }
+
+  /**
+   * Commits the items that the batch left over in further transactions, where each of them can fail alone.
+   */
+  async #withLeftOver(
+    items: readonly BatchedItem[],
+    results: BatchResults,
+    mode: CommitMode,
+  ): Promise<CommitResult[]> {
+    const left = items.filter((item) => results.get(item) === null);
+    if (left.length === 0) return items.map((item) => results.get(item) ?? missing(item));
+    const rest = await this.#commitOrHalve(left, { ...mode, stepwise: true });
+    const byItem = new Map(left.map((item, index) => [item, rest[index]]));
+    return items.map((item) => results.get(item) ?? byItem.get(item) ?? missing(item));
+  }
+
+  async #writeStepwise(
+    parts: readonly CommitPart[],
+    lockMs: number,
+  ): Promise<Map<CommitItem, CommitResult>> {
+    const changes = new ChangeDraft();
+    const items = parts.flatMap((part): readonly CommitItem[] =>
+      part.kind === "alone" ? [part.item] : part.items,
+    );
+    const results = await this.#connection.transact(
+      { owners: ownersIn(items), lockMs },
+      async (statements) => {
+        const results = new Map<CommitItem, CommitResult>();
+        for (const part of parts) {
+          if (part.kind === "together") {
+            await this.#writeBatched(statements, part.items, changes, results);
+          } else {
+            const scope = { now: statements.now, changes };
+            const script = writeRare(part.item, scope, this.#writers);
+            results.set(part.item, await statements.script(script));
+          }
+        }
+        return results;
+      },
+    );
+    this.#notifier.publish(changes);
+    return results;
+  }
+
+  async #writeBatched(
+    statements: Statements,
+    items: readonly BatchedItem[],
+    changes: ChangeDraft,
+    results: Map<CommitItem, CommitResult>,
+  ): Promise<void> {
+    const { turns, terminations, outbox } = this.#writers;
+    await outbox.drain(statements, receiversIn(items), changes);
+    const turnItems = items.filter((item) => item.kind === "turn");
+    const refused = await turns.check(statements, turnItems);
+    for (const [item, result] of refused) results.set(item, result);
+    const passed = items.filter((item) => item.kind !== "turn" || !refused.has(item));
+    const pipeline = new Pipeline();
+    const options = { writers: this.#writers, stepwise: true };
+    const read = writeBatch(pipeline, passed, changes, options);
+    await statements.all(pipeline);
+    for (const cancel of cancelsOf(turnItems.filter((item) => !refused.has(item)))) {
+      const scope = { now: statements.now, changes };
+      await statements.script(terminations.postCancel(cancel, scope));
+    }
+    for (const [item, result] of read()) {
+      if (result !== null) results.set(item, result);
+      else await this.#writeLeftOver(statements, item, changes, results);
+    }
+  }
+
+  async #writeLeftOver(
+    statements: Statements,
+    item: BatchedItem,
+    changes: ChangeDraft,
+    results: Map<CommitItem, CommitResult>,
+  ): Promise<void> {
+    const { starts, sends } = this.#writers;
+    let result: CommitResult | null = null;
+    if (item.kind === "start") result = await starts.meet(statements, item, changes);
+    if (item.kind === "send") result = await sends.sendToMissing(statements, item);
+    if (result !== null) results.set(item, result);
+    // The instance was deleted or created meanwhile: start over with this item.
+    else await this.#writeBatched(statements, [item], changes, results);
+  }
+}
+
+/** Results are stored by item object, so an object that occurs twice is copied. */
+function distinct(items: readonly CommitItem[]): readonly CommitItem[] {
+  if (new Set(items).size === items.length) return items;
+  return items.map((item) => ({ ...item }));
+}
+
+/** The runtimes that get leases from these items. */
+function ownersIn(items: readonly CommitItem[]): string[] {
+  const owners = new Set<string>();
+  for (const item of items) {
+    if (item.kind === "start" && item.lease !== null) owners.add(item.lease.owner);
+    const turn = item.kind === "start" ? item.firstTurn : item.kind === "turn" ? item : undefined;
+    for (const { lease } of turn?.tasks ?? []) if (lease !== null) owners.add(lease.owner);
+  }
+  return [...owners];
+}
+
+function failed(error: PerdureError): CommitResult {
+  return { kind: "error", error };
+}
+
+function missing(item: CommitItem): never {
+  throw new Error(`The commit produced no result for an item of kind "${item.kind}".`);
+}

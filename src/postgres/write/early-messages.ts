@@ -1,0 +1,91 @@
+// Early messages: events that were sent to an id before an instance with that id exists (semantics 18a).
+//   - They wait in the order in which they were sent. The insert of an instance with that id, by a start, a
+//     child start or a fork, moves them into its inbox before any later event.
+//   - A request id is stored once. The instance that receives the message keeps its request id.
+//   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. A message older than
+//     EARLY_MESSAGE_MS is ignored, and is deleted when the next message is stored.
+//   - To store a message, the store inserts a placeholder row for the id and deletes it again in the same
+//     transaction. A concurrent start of the id waits for that transaction and finds the message; or the
+//     send waits for the start and finds the instance.
+
+import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
+import { EARLY_MESSAGE_MS, EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
+import { findEarlyMessage } from "../../sql/write/early-messages.ts";
+import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
+import { integer, only } from "../../sql/columns.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Statements } from "../connection/statements.ts";
+import { INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
+import { TARGET } from "../../sql/rows/instance-rows.ts";
+import { INSERTED_FROM, VISIBLE_AT } from "./inserted-instances.ts";
+import type { Pipeline, Statement, Value } from "../connection/pipeline.ts";
+import { indexEquals } from "../../sql/index-lookup.ts";
+
+/** A send with the checksum of the message that it becomes. */
+export type ChecksummedSend = SendItem & { readonly checksum: number | null };
+
+export class EarlyMessages {
+  readonly #insertPlaceholder: Statement;
+  readonly #deletePlaceholder: Statement;
+  readonly #insert: Statement;
+  readonly #count: Statement;
+  readonly #deleteOld: Statement;
+  readonly #handOver: Statement;
+
+  constructor(connection: Connection) {
+    this.#insertPlaceholder = connection.prepare(`
+      INSERT INTO @instances (
+        key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at,
+        suspicion, execution, last_event, steps_open, failed, status, status_version,
+        copied_until, past_executions, past_events
+      ) VALUES (nextval('@instance_keys'), $1, '', '', '', 0, '{}', 0, 0,
+        0, 0, 0, false, false, '', 0, 0, 0, 0)
+      ON CONFLICT (id) DO NOTHING RETURNING key`);
+    this.#deletePlaceholder = connection.prepare("DELETE FROM @instances WHERE key = $1");
+    this.#insert = connection.prepare(`
+      INSERT INTO @kept (id, key, created_at, name, data, checksum, digest)
+      VALUES ($1, $2, (SELECT @clock()), $3, $4, $5, $6)`);
+    this.#count = connection.prepare("SELECT count(*) AS kept FROM @kept WHERE id = $1");
+    // Skips rows that an open transaction is moving into an inbox: that transaction deletes them.
+    this.#deleteOld = connection.prepare(`
+      DELETE FROM @kept AS k USING (
+        SELECT o.number FROM @kept AS o WHERE o.created_at <= (SELECT @clock()) - ${EARLY_MESSAGE_MS}
+        FOR UPDATE SKIP LOCKED
+      ) AS old WHERE ${indexEquals("k.number", "old.number")}`);
+    this.#handOver = connection.prepare(`
+      WITH taken AS (
+        DELETE FROM @kept AS k USING ${INSERTED_FROM}
+        WHERE ${indexEquals("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- NULL while the table is empty
+        RETURNING k.number, k.key, k.name, k.data, k.checksum, k.digest, i.key AS instance, i.priority,
+          ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
+          k.created_at > i.created_at - ${EARLY_MESSAGE_MS} AS lives
+      ), recorded AS (
+        INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+        SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken WHERE lives
+      )
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
+        checksum
+      FROM taken WHERE lives ORDER BY number ${ON_SAME_KEY}`);
+  }
+
+  /** Null: an instance with that id exists by now. */
+  async keep(statements: Statements, item: ChecksummedSend): Promise<SimpleResult | null> {
+    const { id, name, data, requestId, requestDigest = null, checksum } = item;
+    const [placeholder] = await statements.run(this.#insertPlaceholder, [id]);
+    if (placeholder === undefined) return null;
+    await statements.run(this.#deletePlaceholder, [integer(placeholder, "key")]);
+    const earlier = await statements.script(findEarlyMessage(item));
+    if (earlier !== null) return earlier;
+    await statements.run(this.#deleteOld);
+    const waiting = integer(only(await statements.run(this.#count, [id])), "kept");
+    if (waiting >= EARLY_MESSAGES_MAX) return LIMIT_EXCEEDED;
+    await statements.run(this.#insert, [id, requestId, name, data, checksum, requestDigest]);
+    return DONE;
+  }
+
+  /** Moves the messages into the inboxes of the instances that `number` inserted (instance-inserts.ts). */
+  handOver(pipeline: Pipeline, number: number, inserted: readonly Value[]): void {
+    pipeline.add(this.#handOver, [number, ...inserted]);
+  }
+}

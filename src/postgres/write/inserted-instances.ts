@@ -1,0 +1,26 @@
+// Inserted instances: SQL by which later statements of a pipeline find the instances that the pipeline
+// inserted (instance-inserts.ts).
+//   - They match by id, run id and `last_commit`, which holds the number of the insert, or of the first turn
+//     that was inserted with the instance. An instance that existed before has another value there.
+//   - All times count from the instance's `created_at`, so every row written by one insert uses the same
+//     time.
+
+import { ColumnArrays } from "../sql/column-arrays.ts";
+import { dueTime } from "../read/messages.ts";
+import { indexEquals } from "../../sql/index-lookup.ts";
+
+export const INSERTED_COLUMNS = {
+  id: "text",
+  run_id: "text",
+  delay: "bigint",
+  due_at: "bigint",
+  commit: "bigint",
+} as const;
+
+/** SQL condition on an instance `i` and the rows `t`. */
+export const IS_INSERTED = `${indexEquals("i.id", "t.id")} AND i.run_id = t.run_id AND i.last_commit = t.commit`;
+/** SQL of the time at which the start of the instance `i`, and so its first message, becomes visible. */
+export const VISIBLE_AT = `greatest(i.created_at, ${dueTime("t", "i.created_at")})`;
+
+export const INSERTED = new ColumnArrays(INSERTED_COLUMNS);
+export const INSERTED_FROM = `${INSERTED.from("t", 2)} JOIN @instances AS i ON ${IS_INSERTED}`;

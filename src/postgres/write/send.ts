@@ -1,0 +1,114 @@
+// Send: events from outside.
+//   - A request id is recorded with its message. A repeated id sends nothing (I14); with another request it
+//     is refused.
+//   - A send to an id that does not exist is refused, or stored for a later instance if the sender asked
+//     for that (P4).
+//   - A send that cannot be delivered is refused.
+
+import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
+import { isTerminalStatus } from "../../core/provider/instances.ts";
+import { repeatedSend } from "../../core/provider/shared/requests.ts";
+import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
+import { ColumnArrays } from "../sql/column-arrays.ts";
+import { flag, textOrNull } from "../../sql/columns.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Statements } from "../connection/statements.ts";
+import { IS_LIVE, insertReturningDue, addDue, visibleAt } from "./delivery.ts";
+import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
+import { toStatus } from "../../sql/rows/instance-rows.ts";
+import { findEarlyMessage } from "../../sql/write/early-messages.ts";
+import type { EarlyMessages, ChecksummedSend } from "./early-messages.ts";
+import { messageChecksum } from "../read/messages.ts";
+import type { ChangeDraft } from "../notify/change-draft.ts";
+import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import { indexEquals } from "../../sql/index-lookup.ts";
+
+const SENDS = new ColumnArrays({
+  checksum: "bigint",
+  id: "text",
+  request_id: "text",
+  digest: "text",
+  name: "text",
+  data: "text",
+});
+const IS_REQUEST = `${indexEquals("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
+
+export class Sends {
+  readonly #connection: Connection;
+  readonly #earlyMessages: EarlyMessages;
+  readonly #record: Statement;
+  readonly #put: Statement;
+  readonly #select: Statement;
+
+  constructor(connection: Connection, earlyMessages: EarlyMessages) {
+    this.#connection = connection;
+    this.#earlyMessages = earlyMessages;
+    this.#record = connection.prepare(`
+      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+      SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
+      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
+      ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
+      ON CONFLICT DO NOTHING`);
+    this.#put = connection.prepare(
+      insertReturningDue(`
+        INSERT INTO @inbox (${INBOX_COLUMNS})
+        SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
+          t.data, t.checksum
+        FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+        JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
+        ORDER BY t.n ${ON_SAME_KEY}`),
+    );
+    this.#select = connection.prepare(`
+      SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
+      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
+      ORDER BY t.n`);
+  }
+
+  /**
+   * Call the returned function after the pipeline has run: it returns the results in the order of the items.
+   * Null: the receiver does not exist.
+   */
+  send(
+    pipeline: Pipeline,
+    items: readonly SendItem[],
+    changes: ChangeDraft,
+  ): () => (SimpleResult | null)[] {
+    const number = this.#connection.randomInteger();
+    const values = SENDS.values(
+      items.map((item) => ({
+        ...withChecksum(item),
+        request_id: item.requestId,
+        digest: item.requestDigest ?? null,
+      })),
+    );
+    pipeline.add(this.#record, [number, ...values]);
+    const put = pipeline.add(this.#put, [number, ...values]);
+    const selected = pipeline.add(this.#select, values);
+    return () => {
+      addDue(put, changes);
+      return selected.rows.map((row, index) => {
+        if (flag(row, "sent")) {
+          return repeatedSend(textOrNull(row, "digest"), items[index]?.requestDigest);
+        }
+        const status = toStatus(row);
+        // A live receiver without the request row was inserted after the message was written; try again.
+        return status !== null && isTerminalStatus(status) ? FINISHED : null;
+      });
+    };
+  }
+
+  /** For an id that did not exist. Null: it exists by now. */
+  async sendToMissing(statements: Statements, item: SendItem): Promise<SimpleResult | null> {
+    if (item.ifMissing === "keep") return this.#earlyMessages.keep(statements, withChecksum(item));
+    return (await statements.script(findEarlyMessage(item))) ?? NOT_FOUND;
+  }
+}
+
+/**
+ * Adds the checksum. An event from the outbox keeps the one it has, so that damage there stays detectable.
+ */
+export function withChecksum(item: SendItem | ChecksummedSend): ChecksummedSend {
+  if ("checksum" in item) return item;
+  const { name, data, requestId: key } = item;
+  return { ...item, checksum: messageChecksum({ sequence: null, kind: "event", name, key, data }) };
+}

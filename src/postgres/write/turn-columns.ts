@@ -1,0 +1,56 @@
+// Turn columns: the values that a turn writes to the row of its instance, either by an UPDATE (turn.ts) or, for
+// a first turn that its start brings along, by the INSERT of the instance (instance-inserts.ts).
+
+import type { TurnItem } from "../../core/provider/commit.ts";
+import { checksumOf } from "../../core/values/checksum.ts";
+
+export const TURN_COLUMNS = {
+  last: "bigint",
+  commit_id: "bigint",
+  replay_version: "bigint",
+  ending_checksum: "bigint",
+  steps_open: "boolean",
+  clears: "boolean",
+  release: "boolean",
+  turn_version: "text",
+  cancel_requested: "text",
+  status: "text",
+  output: "text",
+  error: "text",
+} as const;
+
+export function turnColumns(item: TurnItem) {
+  const { change } = item;
+  const ended = change.kind === "ended" ? change : null;
+  const { output = null, error = null } = ended ?? {};
+  return {
+    last: item.row?.last ?? item.lastEvent,
+    commit_id: item.commitId,
+    replay_version: item.replayVersion,
+    ending_checksum: output === null && error === null ? null : checksumOf(output, error),
+    steps_open: ended === null && item.stepsOpen,
+    clears: ended !== null || (item.row !== null && item.keepsSuspicion !== true),
+    release: ended !== null || item.release,
+    turn_version: item.version,
+    cancel_requested: item.cancelRequested,
+    status: ended?.status ?? null,
+    output,
+    error,
+  };
+}
+
+/** For an instance that is inserted without a turn. */
+export const NO_TURN = {
+  last: null,
+  commit_id: null,
+  replay_version: null,
+  ending_checksum: null,
+  steps_open: null,
+  clears: null,
+  release: null,
+  turn_version: null,
+  cancel_requested: null,
+  status: null,
+  output: null,
+  error: null,
+} as const;

@@ -1,0 +1,280 @@
+// Turns: advances instances; each turn is written completely or not at all (I1).
+//   - The fence is the condition of the first statement: key, execution, token, last event, not paused
+//     (I2). Ending or blocking an instance removes its token, so the token of a turn cannot match an ended
+//     instance.
+//   - All turns of a group are written by the same few statements. A plain turn costs one row of each: an
+//     UPDATE that touches no indexed column, a DELETE and an INSERT of a task, an INSERT of history, a read
+//     of the inbox.
+//   - The statements assume that every fence holds and that every finished task exists. If not, the
+//     transaction is refused; the group then checks first (`check`) and writes the turns that passed.
+
+import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
+import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
+import type { OutgoingMessage } from "../../core/provider/messages.ts";
+import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
+import { ColumnArrays } from "../sql/column-arrays.ts";
+import { flag, integer, text } from "../../sql/columns.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Statements } from "../connection/statements.ts";
+import { addDue, type Deliveries } from "./delivery.ts";
+import type { History } from "../read/history.ts";
+import { messagesOf, timerMessage, wakeMessage, type Inbox } from "../read/inbox.ts";
+import type { ChangeDraft } from "../notify/change-draft.ts";
+import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Starts } from "./start.ts";
+import type { State } from "./state.ts";
+import type { TaskRenewal } from "../lease/task-renewal.ts";
+import type { Tasks } from "../lease/tasks.ts";
+import { TURN_COLUMNS, turnColumns } from "./turn-columns.ts";
+import type { TurnCompletion } from "./turn-completion.ts";
+import { indexEquals } from "../../sql/index-lookup.ts";
+
+const FENCE = {
+  key: "bigint",
+  execution: "bigint",
+  token: "bigint",
+  last_event: "bigint",
+} as const;
+const FENCES = new ColumnArrays(FENCE);
+const TURNS = new ColumnArrays({ ...FENCE, ...TURN_COLUMNS, is_reported: "boolean" });
+const IS_HELD = `
+  ${indexEquals("i.key", "t.key")} AND i.execution = t.execution AND i.lease_token = t.token
+  AND i.last_event = t.last_event`;
+
+export interface TurnOptions {
+  /** True: the caller sends the cancels. False: they are written with the other messages. */
+  readonly cancelsApart: boolean;
+  /**
+   * Ids by key of the instances that the pipeline has inserted together with these turns (commit.5). Their
+   * rows need no update.
+   */
+  readonly inserted: ReadonlyMap<number, string>;
+}
+
+export class Turns {
+  readonly #parts: TurnParts;
+  readonly #advance: Statement;
+  readonly #check: Statement;
+
+  constructor(connection: Connection, parts: TurnParts) {
+    this.#parts = parts;
+    const unlessReleased = (column: string): string =>
+      `${column} = CASE WHEN t.release THEN NULL ELSE i.${column} END`;
+    // A quarantine lasts as long as the suspicion count: under other code the instance may crash its process
+    // again (provider.instances.5).
+    const ifQuarantined = (column: string): string =>
+      `${column} = CASE WHEN NOT t.clears AND strpos(i.blocked_by, '${ANY_QUARANTINE}') > 0
+            THEN i.${column} END`;
+    this.#advance = connection.prepare(`
+      WITH fenced AS (
+        UPDATE @instances AS i SET
+          last_event = t.last, last_commit = t.commit_id, updated_at = (SELECT @clock()),
+          suspicion = CASE WHEN t.clears THEN 0 WHEN t.release THEN greatest(i.suspicion - 1, 0)
+            ELSE i.suspicion END,
+          steps_open = t.steps_open, status = coalesce(t.status, 'running'),
+          failed = coalesce(t.status <> 'completed', false), output = t.output, error = t.error,
+          ending_checksum = t.ending_checksum,
+          completed_at = CASE WHEN t.status IS NULL THEN NULL ELSE (SELECT @clock()) END,
+          version = coalesce(t.turn_version, i.version),
+          replay_version =
+            CASE WHEN t.turn_version IS NULL THEN i.replay_version ELSE t.replay_version END,
+          cancel_requested = coalesce(t.cancel_requested, i.cancel_requested),
+          ${ifQuarantined("blocked")}, ${ifQuarantined("blocked_by")},
+          ${unlessReleased("lease_owner")},
+          ${unlessReleased("lease_token")}, ${unlessReleased("lease_until")}
+        FROM ${TURNS.from("t")} WHERE ${IS_HELD} AND i.paused IS NULL
+        RETURNING i.key, i.id, t.is_reported
+      )
+      SELECT key, id FROM fenced WHERE is_reported
+      UNION ALL SELECT count(*), @refuse('a turn is fenced off') FROM fenced
+      HAVING count(*) <> $${TURNS.width + 1}::bigint`);
+    this.#check = connection.prepare(`
+      SELECT t.n, i.paused IS NOT NULL AS paused
+      FROM ${FENCES.from("t")} JOIN @instances AS i ON ${IS_HELD} FOR NO KEY UPDATE OF i`);
+  }
+
+  /** Call the returned function after the pipeline has run: it adds the affected instances to `changes`. */
+  write(
+    pipeline: Pipeline,
+    items: readonly TurnItem[],
+    changes: ChangeDraft,
+    options: TurnOptions,
+  ): () => void {
+    const { tasks, inbox, history, starts, deliveries, state, completion } = this.#parts;
+    const sorted = items.toSorted((a, b) => a.key - b.key);
+    const advanced = sorted.filter(({ key }) => !options.inserted.has(key));
+    const fenced =
+      advanced.length === 0
+        ? null
+        : pipeline.add(this.#advance, [...TURNS.values(advanced.map(toColumns)), advanced.length]);
+    tasks.finish(
+      pipeline,
+      items.flatMap(({ finished }) => finished),
+    );
+    history.append(
+      pipeline,
+      sorted.flatMap(({ key, execution, row }) =>
+        row === null ? [] : [{ instance: key, execution, ...row }],
+      ),
+    );
+    inbox.consume(
+      pipeline,
+      sorted.flatMap(({ key, consumed }) => consumed.map((id) => ({ id, instance: key }))),
+    );
+    inbox.retarget(
+      pipeline,
+      advanced.filter(({ version }) => version !== null).map(({ key }) => key),
+    );
+    tasks.insert(pipeline, sorted.flatMap(newTasksOf));
+    const cancelled = tasks.cancel(
+      pipeline,
+      items.flatMap(({ key, execution, cancelledTasks }) =>
+        cancelledTasks.map((sequence) => ({ key, execution, sequence })),
+      ),
+    );
+    inbox.put(
+      pipeline,
+      items.flatMap(({ key, execution, timers }) =>
+        timers.map((timer) => timerMessage(key, execution, timer)),
+      ),
+    );
+    inbox.withdraw(
+      pipeline,
+      items.flatMap(({ key, cancelledTimers }) =>
+        cancelledTimers.map((timer) => ({ ...timer, instance: key })),
+      ),
+    );
+    const addStarts = starts.startFromTurns(
+      pipeline,
+      items.flatMap((item) => item.starts.map((instance) => ({ caller: item.key, instance }))),
+      changes,
+    );
+    const posts = items.flatMap(({ sends }) => sends.filter((send) => send.kind !== "cancel"));
+    const addPosts = deliveries.post(pipeline, posts, changes);
+    const cancels = options.cancelsApart ? [] : cancelsOf(items);
+    const addCancels = deliveries.postCancels(pipeline, cancels, changes);
+    state.change(
+      pipeline,
+      items.flatMap((item) => (item.state === null ? [] : [{ key: item.key, state: item.state }])),
+    );
+    completion.write(pipeline, items);
+    const running = sorted.filter(({ change }) => change.kind === "none");
+    inbox.parkEvents(
+      pipeline,
+      running.filter(({ waitingEvents }) => waitingEvents === "park").map(({ key }) => key),
+    );
+    inbox.ready(
+      pipeline,
+      running
+        .filter((item) => readiesEvents(item) && !options.inserted.has(item.key)) // a new inbox has no parked events
+        .map(({ key }) => key),
+    );
+    inbox.put(
+      pipeline,
+      items
+        .filter(({ release, stepsOpen, change }) => release && stepsOpen && change.kind !== "ended")
+        .map(({ key, execution }) => wakeMessage(key, execution)),
+    );
+    return () => {
+      const ids = new Map(options.inserted);
+      for (const row of fenced?.rows ?? []) ids.set(integer(row, "key"), text(row, "id"));
+      for (const { key, change, state: changed, tasks: newTasks } of items) {
+        const id = ids.get(key);
+        if (id !== undefined && (change.kind !== "none" || changed !== null)) changes.changed(id);
+        for (const { lease, name } of newTasks) if (lease === null) changes.queued(name);
+      }
+      for (const row of cancelled?.rows ?? []) {
+        const id = ids.get(integer(row, "instance"));
+        if (id !== undefined) changes.withdrawn(id);
+      }
+      addStarts();
+      addPosts();
+      addCancels();
+    };
+  }
+
+  /**
+   * Reads the due messages after everything is written. Call the returned function after the pipeline has
+   * run: it returns the results in the order of the items.
+   */
+  due(pipeline: Pipeline, items: readonly TurnItem[], changes: ChangeDraft): () => TurnResult[] {
+    const { inbox } = this.#parts;
+    const live = items.filter(({ change }) => change.kind !== "ended");
+    const released = live.filter(({ release }) => release);
+    const releasedDue = inbox.hasDue(
+      pipeline,
+      released.map(({ key }) => key),
+    );
+    const due = inbox.due(
+      pipeline,
+      live
+        .filter(({ release }) => !release)
+        .map(({ key, messagesMax }) => ({ key, messages_max: messagesMax })),
+    );
+    return () => {
+      addDue(releasedDue, changes);
+      const messages = messagesOf(due);
+      return items.map(({ key }) => ({ kind: "committed", due: messages.get(key) ?? [] }));
+    };
+  }
+
+  /** The turns that would be refused, and why. The locks keep the others valid until the transaction ends. */
+  async check(
+    statements: Statements,
+    items: readonly TurnItem[],
+  ): Promise<Map<TurnItem, Extract<TurnResult, { readonly kind: "refused" }>>> {
+    if (items.length === 0) return new Map();
+    const sorted = items.toSorted((a, b) => a.key - b.key);
+    const fences = sorted.map((item) => ({ ...item, last_event: item.lastEvent }));
+    const rows = await statements.run(this.#check, FENCES.values(fences));
+    const paused = new Map(
+      rows.map((row) => [sorted[integer(row, "n") - 1], flag(row, "paused")] as const),
+    );
+    const held = await this.#parts.taskRenewal.lockHeld(
+      statements,
+      items.flatMap(({ finished }) => finished),
+    );
+    const refused = new Map<TurnItem, Extract<TurnResult, { readonly kind: "refused" }>>();
+    for (const item of items) {
+      // Only a pause refuses a turn and leaves its lease (semantics 19a).
+      if (paused.get(item) === true) refused.set(item, PAUSED);
+      else if (!paused.has(item) || !item.finished.every((claim) => held.has(claim))) {
+        refused.set(item, LEASE_LOST);
+      }
+    }
+    return refused;
+  }
+}
+
+function readiesEvents({ waitingEvents, consumed }: TurnItem): boolean {
+  return waitingEvents === undefined ? consumed.length > 0 : waitingEvents === "ready";
+}
+
+export interface TurnParts {
+  readonly inbox: Inbox;
+  readonly tasks: Tasks;
+  readonly taskRenewal: TaskRenewal;
+  readonly history: History;
+  readonly starts: Starts;
+  readonly deliveries: Deliveries;
+  readonly state: State;
+  readonly completion: TurnCompletion;
+}
+
+export function cancelsOf(items: readonly TurnItem[]): OutgoingMessage[] {
+  return items.flatMap(({ sends }) => sends.filter((send) => send.kind === "cancel"));
+}
+
+/** Without the tasks that the same turn cancels (commit.4). */
+function newTasksOf({ key, execution, tasks, cancelledTasks }: TurnItem) {
+  const cancelled = new Set(cancelledTasks);
+  return tasks.flatMap((task) =>
+    cancelled.has(task.sequence) ? [] : [{ ...task, key, execution }],
+  );
+}
+
+function toColumns(item: TurnItem) {
+  const { key, execution, token, lastEvent: last_event, change, state, cancelledTasks } = item;
+  const is_reported = change.kind !== "none" || state !== null || cancelledTasks.length > 0;
+  return { key, execution, token, last_event, ...turnColumns(item), is_reported };
+}

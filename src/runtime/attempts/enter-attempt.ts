@@ -1,0 +1,51 @@
+// What the runners of activities and steps share: their options, and the entry into user code. An entry is
+// reported to the liveness thread (what occupies the event loop), to the loop watch (how long it blocked)
+// and to telemetry.
+
+import { runAttempt, type AttemptResult } from "../../core/attempts/run-attempt.ts";
+import type { AttemptClock, RunningAttempt } from "../../core/attempts/running-attempt.ts";
+import type { LogSink } from "../../core/telemetry/log.ts";
+import type { AttemptSpan, Telemetry } from "../../core/telemetry/telemetry.ts";
+import type { Codec } from "../../core/values/codec.ts";
+import type { LoopWatch } from "../health/loop-watch.ts";
+import { AttemptWatch } from "../health/observation.ts";
+import type { Entries } from "./entries.ts";
+
+export interface RunnerOptions extends AttemptClock {
+  readonly workerId: string;
+  readonly concurrency: number;
+  readonly codec: Codec;
+  readonly log: LogSink;
+  readonly random: () => number;
+  /** Reports what is about to occupy the event loop; empty: no user code runs. */
+  readonly entering: (label: string) => void;
+  readonly loop: Pick<LoopWatch, "now" | "reached" | "ended">;
+  readonly entries: Pick<Entries, "add">;
+  readonly telemetry: Telemetry | null;
+}
+
+/** Begins to report the attempt to telemetry, if telemetry is on. */
+export function observeAttempt(
+  running: RunningAttempt,
+  span: () => AttemptSpan,
+  { telemetry, monotonic }: RunnerOptions,
+): void {
+  if (telemetry !== null) running.watch = new AttemptWatch(telemetry, span(), monotonic);
+}
+
+/** Calls user code in this process. Never rejects. */
+export async function enterAttempt(
+  { frame, watch }: RunningAttempt,
+  call: () => unknown,
+  { codec, entering, loop }: RunnerOptions,
+): Promise<AttemptResult> {
+  const fn = watch === null ? call : (): unknown => watch.enter(call);
+  entering(`${frame.kind} "${frame.name}" of ${frame.instanceId}`);
+  const since = loop.now();
+  const ended = runAttempt({ frame, fn, codec });
+  loop.reached(frame, since);
+  entering("");
+  const result = await ended;
+  loop.ended(frame);
+  return result;
+}

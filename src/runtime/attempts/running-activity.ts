@@ -1,0 +1,40 @@
+// One activity that runs in this runtime: its task, its last heartbeat, and the deadline of its slot.
+
+import { describeAttempt, type ActivityReports } from "../../core/attempts/attempt-context.ts";
+import { RunningAttempt, type AttemptClock } from "../../core/attempts/running-attempt.ts";
+import type { LeasedTask } from "../../core/provider/tasks.ts";
+import type { TimerHandle } from "../../core/time/environment.ts";
+import type { ProgressReports } from "./progress-reports.ts";
+
+export interface RunningActivityOptions extends AttemptClock {
+  readonly workerId: string;
+  readonly progressReports: ProgressReports;
+}
+
+export class RunningActivity extends RunningAttempt implements ActivityReports {
+  readonly task: LeasedTask;
+  /** Encoded details of the last heartbeat. A retry stores them for the next attempt. */
+  details: string | null = null;
+  /** Whether its code was entered in this process. */
+  isHere = false;
+  /** The end of the grace period, or of the time for which the task is withheld. */
+  slotTimer: TimerHandle | null = null;
+  readonly #progressReports: ProgressReports;
+
+  constructor(task: LeasedTask, options: RunningActivityOptions) {
+    const { workerId: worker } = options;
+    super(describeAttempt("activity", task, { attempt: task.attempt + 1, worker }), options);
+    this.task = task;
+    this.#progressReports = options.progressReports;
+  }
+
+  heartbeat(details: string | null): void {
+    if (!this.beat() || details === null) return;
+    this.details = details;
+    this.#progressReports.details(this.task, details);
+  }
+
+  progress(value: string): void {
+    if (this.beat()) this.#progressReports.progress(this.task, value);
+  }
+}

@@ -1,0 +1,62 @@
+// Task outcomes: how the outcome of an activity leaves this runtime. It is delivered with the next turn
+// of its instance, written to the inbox, returned to the queue for a retry, or handed back at shutdown.
+//   - A suspect counts as running until its outcome is durable, because the next suspect may kill this
+//     process.
+
+import type { DeliveryBody } from "../../core/history/events.ts";
+import type { LeasedTask } from "../../core/provider/tasks.ts";
+import type { RuntimeContext } from "../context.ts";
+import type { ProgressReports } from "./progress-reports.ts";
+
+export class TaskOutcomes {
+  readonly #runtime: RuntimeContext;
+  readonly #progressReports: ProgressReports;
+
+  constructor(runtime: RuntimeContext, progressReports: ProgressReports) {
+    this.#runtime = runtime;
+    this.#progressReports = progressReports;
+  }
+
+  over(task: LeasedTask, body: DeliveryBody): void {
+    const { instances, activities, committer, onStoreError } = this.#runtime;
+    // The outcome of a suspect is written alone, so that the runtime knows when it is durable. Only then
+    // is the suspect over.
+    if (!task.suspect && instances.giveOutcome(task, body)) return;
+    const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
+    committer
+      .submit(item)
+      .catch(onStoreError)
+      .finally(() => activities.settled(task));
+  }
+
+  retry(
+    task: LeasedTask,
+    again: { delayMs: number; failure: string; heartbeat: string | null; died?: true },
+  ): void {
+    const { heartbeat, ...rest } = again;
+    const retry = { kind: "retry", task, ...rest } as const;
+    const item = heartbeat === null ? retry : { ...retry, heartbeat };
+    const { committer, intake, activities, onStoreError } = this.#runtime;
+    committer
+      .submit(item)
+      .then(() => intake.wakeTasksIn(again.delayMs), onStoreError)
+      .finally(() => activities.settled(task));
+  }
+
+  /** The task was not begun. This does not count as an attempt. */
+  release(task: LeasedTask): void {
+    // If this fails, the task is freed when the runtime's row is removed.
+    this.#runtime.committer.submit({ kind: "releaseTask", task }).catch(() => undefined);
+  }
+
+  /**
+   * Writes heartbeats first, while the claims are valid; then releases the tasks, then their sessions.
+   */
+  async handBack(tasks: readonly LeasedTask[]): Promise<void> {
+    const { committer, sessions, onStoreError } = this.#runtime;
+    await this.#progressReports.flush();
+    const items = tasks.map((task) => ({ kind: "releaseTask", task }) as const);
+    await Promise.allSettled(items.map((item) => committer.submit(item)));
+    await sessions.release().catch(onStoreError);
+  }
+}

@@ -1,0 +1,96 @@
+// Local starts: instances that this process starts and this runtime leases with the commit that inserts
+// them.
+//   - local-starts.1: A start is leased only if it can run at once: its orchestration is registered here,
+//     it is not delayed, and there is capacity for its turn.
+//   - local-starts.2: A start that the begin window holds back is written without a lease
+//     (begin-window.ts).
+//   - A start whose first turn can run now takes that turn along (first-turns.ts).
+//   - local-starts.3: For a delayed start, a timer wakes the intake when it comes due, so it does not
+//     wait for the next poll.
+
+import type { Lease, StartAdopter } from "../../core/commit/committer.ts";
+import type { StartItem, StartResult } from "../../core/provider/commit.ts";
+import { startTarget } from "../../core/ids/targets.ts";
+import type { RuntimeContext } from "../context.ts";
+import { leasedFrom } from "./first-turns.ts";
+
+export interface LocalStartsContext extends Pick<
+  RuntimeContext,
+  "id" | "registry" | "isRunning" | "newToken" | "storeNow"
+> {
+  readonly options: Pick<
+    RuntimeContext["options"],
+    "stickyCacheMax" | "turnConcurrency" | "instanceLeaseMs"
+  >;
+  readonly heldInstances: Pick<RuntimeContext["heldInstances"], "busy" | "isTryingSuspect">;
+  readonly window: Pick<RuntimeContext["window"], "isFull">;
+  readonly intake: Pick<RuntimeContext["intake"], "wakeInstancesIn">;
+  readonly instances: Pick<RuntimeContext["instances"], "take">;
+  readonly firstTurns: Pick<RuntimeContext["firstTurns"], "accepts" | "run" | "settled">;
+  readonly unclaimed: Pick<RuntimeContext["unclaimed"], "requested">;
+}
+
+export class LocalStarts implements StartAdopter {
+  readonly #runtime: LocalStartsContext;
+  /** Tokens of starts whose replies have not arrived yet. */
+  readonly #expected = new Set<number>();
+
+  constructor(runtime: LocalStartsContext) {
+    this.#runtime = runtime;
+  }
+
+  adopt(item: StartItem, write: (adopted: StartItem) => void): boolean {
+    const lease = this.#lease(item);
+    if (lease === null) return false;
+    const { registry, firstTurns } = this.#runtime;
+    const start = { ...item, lease };
+    const definition = registry.orchestration(item.name, item.version);
+    if (definition === undefined || !firstTurns.accepts(item, definition)) write(start);
+    else firstTurns.run(start, definition, write);
+    return true;
+  }
+
+  #lease(item: StartItem): Lease | null {
+    const { id: owner, registry, options, window, intake, unclaimed } = this.#runtime;
+    if (item.delayMs !== undefined || item.dueAt !== undefined) {
+      intake.wakeInstancesIn(item.delayMs ?? (item.dueAt ?? 0) - this.#runtime.storeNow());
+      return null;
+    }
+    const { name, version } = item;
+    if (registry.orchestration(name, version) === undefined) {
+      const oldestAt = this.#runtime.storeNow();
+      unclaimed.requested({ kind: "instance", target: startTarget(name, version), oldestAt });
+      return null;
+    }
+    if (this.#freeTurns <= this.#expected.size) return null;
+    if (window.isFull(name, item.priority)) return null; // local-starts.2
+    const token = this.#runtime.newToken();
+    this.#expected.add(token);
+    const { instanceLeaseMs: leaseMs } = options;
+    return leaseMs === undefined ? { owner, token } : { owner, token, leaseMs };
+  }
+
+  /** How many more instances may begin a turn. */
+  get #freeTurns(): number {
+    const { isRunning, heldInstances, options } = this.#runtime;
+    if (!isRunning || heldInstances.isTryingSuspect || options.stickyCacheMax === 0) return 0;
+    return options.turnConcurrency - heldInstances.busy;
+  }
+
+  /** Whether the token belongs to a start whose reply has not arrived yet. */
+  isExpected(token: number): boolean {
+    return this.#expected.has(token);
+  }
+
+  settled(item: StartItem, result: StartResult): void {
+    const { firstTurns, instances } = this.#runtime;
+    const { lease } = item;
+    if (lease === null) return;
+    const start = { ...item, lease };
+    this.#expected.delete(lease.token);
+    if (firstTurns.settled(start, result)) return;
+    if (result.kind !== "started" || result.leased === null) return;
+    const { key, execution, leased } = result;
+    instances.take({ ...leasedFrom(start, key), execution, messages: [leased] });
+  }
+}

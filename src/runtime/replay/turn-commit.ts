@@ -1,0 +1,208 @@
+// Builds the commit item of a finished turn.
+//   - The item is derived from the turn's events, so hot and cold turns commit the same (I5). Only
+//     pre-leases and the release depend on this runtime.
+//   - A turn that ends the execution starts none of its own activities or children. Its detached starts
+//     and messages are carried out (semantics 7, 21).
+
+import { childOutcome, nextStart } from "../../core/replay/execution-end.ts";
+import { encodeRow, type HistoryRow } from "../../core/history/rows.ts";
+import { leavesEventsInInbox } from "../../core/replay/inbox-delivery.ts";
+import { dueCheckpoint } from "../../core/replay/open-events.ts";
+import { sealRow } from "../../core/history/seal.ts";
+import { stateChangeOf } from "../../core/replay/state-change.ts";
+import type {
+  ActivityScheduled,
+  EventBody,
+  OrchestrationCancelRequested,
+} from "../../core/history/events.ts";
+import type { InstanceChange, StepOutcomeItem, TurnItem } from "../../core/provider/commit.ts";
+import type { NewTimer, OutgoingMessage } from "../../core/provider/messages.ts";
+import type { NewTask } from "../../core/provider/tasks.ts";
+import type { Run } from "../../core/replay/run.ts";
+import { REPLAY_VERSION } from "../../core/history/replay-version.ts";
+import type { ScheduledActivity, TurnEffects } from "../../core/replay/effects.ts";
+import type { HeldInstance, LocalOutcome } from "../instances/held-instance.ts";
+import type { FinishedTurn } from "./turn-job.ts";
+
+/** The number of messages that come with a lease, and the number fetched for a held instance. */
+export const MESSAGES_MIN = 32;
+const MESSAGES_MAX = 1_000;
+
+export interface TurnCommitOptions {
+  readonly commitId: number;
+  readonly cancelTimeoutMs: number;
+  readonly leaseFor: (task: ScheduledActivity) => NewTask["lease"];
+  readonly release: boolean;
+}
+
+export function turnItem(
+  turn: FinishedTurn,
+  events: readonly EventBody[],
+  effects: TurnEffects,
+  options: TurnCommitOptions,
+): TurnItem {
+  const { held, run } = turn;
+  const first = held.lastEvent + 1;
+  const cancelled = events.find((event) => event.kind === "OrchestrationCancelRequested");
+  return {
+    kind: "turn",
+    commitId: options.commitId,
+    key: held.key,
+    execution: held.execution,
+    token: held.token,
+    lastEvent: held.lastEvent,
+    version: held.lastEvent === 0 && events.length > 0 ? held.definition.version : null,
+    replayVersion: REPLAY_VERSION,
+    row: events.length === 0 ? null : rowOf(turn, events),
+    consumed: turn.consumed,
+    ...eventsOf(turn),
+    finished: turn.delivered.flatMap((outcome) => (outcome.task === null ? [] : [outcome.task])),
+    tasks: [...effects.activities.values()].map((task) => newTask(task, run, options)),
+    cancelledTasks: effects.cancelledTasks,
+    timers: timersOf(run, effects, cancelled, first + events.indexOf(cancelled ?? EMPTY), options),
+    cancelledTimers: effects.cancelledTimers,
+    starts: [...effects.starts.values()],
+    sends: [...effects.sends, ...parentMessages(run)],
+    change: changeOf(run),
+    state: stateChangeOf(events, run.state.attributes),
+    cancelRequested: cancelled === undefined ? null : JSON.stringify(cancelled),
+    ...(keepsSuspicion(held, run) ? { keepsSuspicion: true } : {}),
+    stepsOpen: !run.isOver && hasOpenSteps(run),
+    release: options.release,
+    // Twice what this turn consumed. So an instance that consumes one message per execution does not read
+    // its whole backlog each time.
+    messagesMax: Math.min(Math.max(2 * turn.consumed.length, MESSAGES_MIN), MESSAGES_MAX),
+  };
+}
+
+/**
+ * While the code leaves events in the inbox, they are parked there. They make the instance due again when
+ * the code takes events again.
+ */
+function eventsOf({
+  run,
+  leftEvents,
+  parkedEvents,
+}: FinishedTurn): Pick<TurnItem, "waitingEvents"> {
+  if (leavesEventsInInbox(run)) return { waitingEvents: "park" };
+  return leftEvents || parkedEvents ? { waitingEvents: "ready" } : {};
+}
+
+function rowOf({ held, run, at }: FinishedTurn, events: readonly EventBody[]): HistoryRow {
+  const { lastEvent } = held;
+  const last = lastEvent + events.length;
+  const first = lastEvent + 1;
+  const row = { first, last, data: encodeRow(at, events, dueCheckpoint(run, first, last)) };
+  return sealRow(row, held, run.options.codec.rowSeal);
+}
+
+const EMPTY: EventBody = { kind: "OrchestrationCompleted", output: "" };
+
+/**
+ * A step that was open when the instance was leased runs again. Until it ends, it may be the cause of the
+ * crashes (provider.instances.4).
+ */
+export function keepsSuspicion({ leasedAt }: HeldInstance, run: Run): boolean {
+  if (run.isOver) return false;
+  for (const task of run.openTasks.values()) {
+    if (task.kind === "step" && task.sequence <= leasedAt) return true;
+  }
+  return false;
+}
+
+export function hasOpenSteps(run: Run): boolean {
+  for (const task of run.openTasks.values()) if (task.kind === "step") return true;
+  return false;
+}
+
+function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions): NewTask {
+  const { name, input, session, tags, priority } = task.body;
+  return {
+    sequence: task.sequence,
+    name,
+    input,
+    options: taskOptions(task.body, run.traceParent),
+    session: session ?? null,
+    tags: tags ?? null,
+    priority: priority ?? run.priority,
+    lease: options.leaseFor(task),
+  };
+}
+
+/** Null: a call without options. */
+function taskOptions(body: ActivityScheduled, traceParent: string | undefined): NewTask["options"] {
+  const { retry, timeoutMs, heartbeatTimeoutMs, node, metadata } = body;
+  const timed = timeoutMs !== undefined || heartbeatTimeoutMs !== undefined;
+  const plain = retry === undefined && !timed && node === undefined;
+  if (plain && traceParent === undefined) return null;
+  return {
+    ...(traceParent === undefined ? {} : { traceParent }),
+    ...(retry === undefined ? {} : { retry }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
+    ...(node === undefined ? {} : { node }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+function timersOf(
+  run: Run,
+  effects: TurnEffects,
+  cancelled: OrchestrationCancelRequested | undefined,
+  sequence: number,
+  options: TurnCommitOptions,
+): readonly NewTimer[] {
+  const timers = [...effects.timers.values()];
+  if (cancelled !== undefined && !run.isOver) {
+    timers.push({ kind: "cancelTimeout", sequence, delayMs: options.cancelTimeoutMs });
+  }
+  return timers;
+}
+
+function changeOf(run: Run): InstanceChange {
+  const { ended } = run;
+  if (ended === null) return { kind: "none" };
+  switch (ended.kind) {
+    case "OrchestrationCompleted":
+      return { kind: "ended", status: "completed", output: ended.output, error: null };
+    case "OrchestrationFailed":
+      return { kind: "ended", status: ended.outcome, output: null, error: JSON.stringify(ended) };
+    case "OrchestrationContinuedAsNew": {
+      const version = ended.orchestrationVersion ?? null;
+      const started = JSON.stringify(nextStart(run, ended));
+      const unread = run.mailbox.unread();
+      return { kind: "continued", started, version, unread };
+    }
+  }
+}
+
+/** The outcomes of steps in a refused turn, as items for the inbox. */
+export function stepOutcomeItems(
+  held: HeldInstance,
+  outcomes: readonly LocalOutcome[],
+): readonly StepOutcomeItem[] {
+  return outcomes.flatMap(({ task, body }) => {
+    if (task !== null || !("scheduled" in body)) return [];
+    const { key, token, execution } = held;
+    const outcome = JSON.stringify(body);
+    return [{ kind: "stepOutcome", key, token, execution, sequence: body.scheduled, outcome }];
+  });
+}
+
+function parentMessages(run: Run): readonly OutgoingMessage[] {
+  const { ended } = run;
+  const parent = ended === null ? undefined : run.started.parent;
+  if (ended === null || parent === undefined) return [];
+  const outcome = childOutcome(ended, parent);
+  if (outcome === null) return [];
+  return [
+    {
+      to: { id: parent.id, runId: parent.runId },
+      kind: "child",
+      execution: parent.execution,
+      sequence: parent.sequence,
+      data: JSON.stringify(outcome),
+      key: `c:${parent.execution}:${parent.sequence}`,
+    },
+  ];
+}

@@ -1,0 +1,176 @@
+// The inside of an activity thread: loads its module and runs the attempts it receives, one at a time.
+//   - It reports which activities it can run before it gets any. If its module is not usable, it reports
+//     why.
+//   - An attempt is entered, aborted, timed and recorded as in the process. Its context sends messages to
+//     the runtime.
+//   - An error that user code throws outside its promise ends the thread, as it would end a process. An
+//     unhandled rejection is logged, as in the process (rejections.ts).
+
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import {
+  ActivityAttempt,
+  type ActivityServices,
+  frameOf,
+} from "../../core/attempts/attempt-context.ts";
+import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
+import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
+import { type Codec, defaultCodec } from "../../core/values/codec.ts";
+import type { Activity } from "../../core/define/definitions.ts";
+import { type Failure, fromFailure } from "../../core/errors/failure.ts";
+import { limitedCodec } from "../../core/values/limited-codec.ts";
+import { systemEnvironment } from "../../core/time/system-environment.ts";
+import { watchRejections } from "../guards/rejections.ts";
+import { lineSender } from "./thread-log.ts";
+import type { AttemptOrder, FromThread, ThreadData, ToThread } from "./thread-messages.ts";
+import { ThreadStore } from "./thread-store.ts";
+import { ThreadReports } from "./thread-reports.ts";
+import type { MakeClient } from "../wiring.ts";
+import { missingFileHint } from "./missing-file.ts";
+import { errorMessage } from "../../core/errors/errors.ts";
+
+/** Serves until the runtime terminates the thread. */
+export async function serveThread(makeClient: MakeClient): Promise<void> {
+  if (parentPort === null) throw new Error("This file must run in a thread of a runtime.");
+  const data = workerData as ThreadData; // given by pool-thread.ts
+  const port = parentPort;
+  const loaded = await loadActivities(data.module);
+  if (typeof loaded === "string") {
+    port.postMessage({ kind: "unusable", why: loaded } satisfies FromThread);
+    return;
+  }
+  new ActivityServer({ port, data, loaded, makeClient }).serve();
+}
+
+interface ServerOptions {
+  readonly port: MessagePort;
+  readonly data: ThreadData;
+  readonly loaded: LoadedModule;
+  readonly makeClient: MakeClient;
+}
+
+class ActivityServer {
+  readonly #port: MessagePort;
+  readonly #activities: ReadonlyMap<string, Activity<never, unknown>>;
+  readonly #hasCodec: boolean;
+  readonly #store: ThreadStore;
+  readonly #services: ActivityServices;
+  #current: { readonly id: number; readonly attempt: ActivityAttempt } | null = null;
+
+  constructor({ port, data, loaded, makeClient }: ServerOptions) {
+    const { limits, store, logMemory } = data;
+    const codec = loaded.codec ?? defaultCodec;
+    const post = (message: FromThread): void => port.postMessage(message);
+    this.#port = port;
+    this.#activities = loaded.activities;
+    this.#hasCodec = loaded.codec !== undefined;
+    this.#store = new ThreadStore({ store, environment: systemEnvironment, post });
+    this.#services = {
+      log: lineSender(logMemory, post),
+      codec: limitedCodec(codec, limits),
+      client: makeClient(this.#store.provider, { codec, limits, telemetry: null }),
+    };
+  }
+
+  serve(): void {
+    watchRejections(this.#services.log);
+    this.#port.on("message", (message: ToThread) => this.#receive(message));
+    this.#post({ kind: "ready", names: [...this.#activities.keys()], hasCodec: this.#hasCodec });
+  }
+
+  #post(message: FromThread): void {
+    this.#port.postMessage(message);
+  }
+
+  #receive(message: ToThread): void {
+    switch (message.kind) {
+      case "run":
+        this.#store.setStoreTime(message.storeNow);
+        void this.#run(message.id, message.order);
+        break;
+      case "abort":
+        if (this.#current?.id !== message.id) break;
+        // The runtime wrote it from the error with which it aborts attempts in the process.
+        this.#current.attempt.abort(fromFailure(JSON.parse(message.reason) as Failure));
+        break;
+      case "answer":
+      case "refusal":
+        this.#store.answer(message);
+        break;
+      case "changes":
+        this.#store.notify(message.changes);
+        break;
+    }
+  }
+
+  async #run(id: number, order: AttemptOrder): Promise<void> {
+    const { name, lastHeartbeat } = order;
+    const { codec } = this.#services;
+    const definition = this.#activities.get(name);
+    if (definition === undefined)
+      throw new Error(`Internal error: this thread cannot run "${name}".`);
+    const reports = new ThreadReports(systemEnvironment, {
+      heartbeat: (details) => this.#post({ kind: "heartbeat", id, details }),
+      progress: (value) => this.#post({ kind: "progress", id, value }),
+    });
+    const context = new ActivityAttempt(order, this.#services, { lastHeartbeat, reports });
+    this.#current = { id, attempt: context };
+    const input = decodeInput(order.input, codec);
+    const frame = frameOf(order);
+    const result =
+      input.kind === "undecodable"
+        ? input
+        : await runAttempt({
+            frame,
+            fn: () => callActivity(definition, input.value, context, null),
+            codec,
+          });
+    reports.flush();
+    this.#current = null;
+    this.#post({ kind: "ended", id, result: JSON.stringify(result satisfies ActivityResult) });
+  }
+}
+
+// The module of a thread pool: its exports are what the threads can run.
+//   - Every exported activity counts, also in an exported list. Other exports are ignored.
+//   - If the runtime has a custom codec, the module must export it as `codec`.
+
+type Definition = Activity<never, unknown>;
+
+interface LoadedModule {
+  readonly activities: ReadonlyMap<string, Definition>;
+  readonly codec: Codec | undefined;
+}
+
+/** The activities and the codec of the module; or the reason why it is not usable. */
+async function loadActivities(module: string): Promise<LoadedModule | string> {
+  let exported: Readonly<Record<string, unknown>>;
+  try {
+    exported = (await import(module)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    const hint = missingFileHint(error);
+    const why = errorMessage(error);
+    return `it cannot be loaded: ${why}${hint === undefined ? "" : `. ${hint}`}`;
+  }
+  const activities = new Map<string, Definition>();
+  for (const definition of Object.values(exported).flat(1).filter(isActivity)) {
+    const known = activities.get(definition.name) ?? definition;
+    if (known !== definition) return `it exports two activities named "${definition.name}"`;
+    activities.set(definition.name, definition);
+  }
+  const { codec } = exported;
+  if (codec !== undefined && !isCodec(codec))
+    return `its codec must have the methods encode and decode`;
+  return { activities, codec };
+}
+
+function isActivity(value: unknown): value is Definition {
+  return (
+    typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"
+  );
+}
+
+function isCodec(value: unknown): value is Codec {
+  if (typeof value !== "object" || value === null) return false;
+  const { encode, decode }: { encode?: unknown; decode?: unknown } = value;
+  return typeof encode === "function" && typeof decode === "function";
+}

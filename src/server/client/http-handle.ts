@@ -1,0 +1,301 @@
+// A handle of one instance over HTTP.
+
+import * as v from "valibot";
+import type { ForkOptions } from "../../client/client.ts";
+import type { ResultOptions } from "../../client/handle.ts";
+import { formatDuration, parseDuration } from "../../core/time/duration.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
+import { fromFailure } from "../../core/errors/failure.ts";
+import { checkMembers } from "../../core/checks.ts";
+import { OrchestrationError } from "../../core/errors/outcome-errors.ts";
+import { defined } from "../../core/values/defined.ts";
+import { readEvents } from "./event-reader.ts";
+import { HttpProblemError, type HttpTransport } from "./http-transport.ts";
+import type { Schema } from "../http/parse.ts";
+import { value } from "../schemas/common.ts";
+import { historyEvent, historyPage, timeline } from "../schemas/history.ts";
+import type { UnreadOptions } from "../../client/inspect/unread.ts";
+import { checkWait, timeoutError, type WaitOptions } from "../../client/waiting.ts";
+import {
+  completedWork,
+  execution,
+  instance,
+  keyValue,
+  outcome,
+  started,
+  statistics,
+  tree,
+  unreadPage,
+} from "../schemas/instance.ts";
+import { node, nodeOutcome } from "../schemas/node.ts";
+import { problem } from "../schemas/problem.ts";
+import { toHttp } from "../views/values.ts";
+import { failureFromHttp } from "../wire/failure.ts";
+import { member } from "../wire/instance.ts";
+
+/** An instance as the HTTP client returns it, with `Date` objects and decoded values. */
+export type HttpInstance = v.InferOutput<typeof instance>;
+type Query = readonly (readonly [string, string])[];
+
+/** The longest wait of one request. A longer wait repeats the request. */
+const POLL_MS = 30_000;
+
+/** A handle of one instance over HTTP. It has the methods of `Handle`. */
+export class HttpHandle<O = unknown> {
+  readonly id: string;
+  readonly #transport: HttpTransport;
+
+  constructor(transport: HttpTransport, id: string) {
+    this.id = id;
+    this.#transport = transport;
+  }
+
+  /** Waits for the end of the instance and returns its output. Rejects with OrchestrationError. */
+  async result(options: ResultOptions = {}): Promise<O> {
+    checkWait(options, "handle.result", { execution: true });
+    const { execution: number, ...wait } = options;
+    const what = `Instance "${this.id}" did not end`;
+    const found = await this.#until(wait, what, async (query) => {
+      const asked = [...query, ...numbers({ execution: number })];
+      const answer = await this.#get(["result"], outcome, asked, wait.signal);
+      return answer.ended ? { found: answer } : because(answer.reason);
+    });
+    if (found.error === undefined) return found.output as O; // typed by the definition
+    const failure = failureFromHttp(found.error.failure);
+    const cause = fromFailure(failure);
+    throw new OrchestrationError({
+      kind: found.error.kind,
+      instanceId: this.id,
+      failure,
+      cause,
+    });
+  }
+
+  async exists(): Promise<boolean> {
+    try {
+      await this.describe();
+      return true;
+    } catch (error) {
+      if (isPerdureError(error, "INSTANCE_NOT_FOUND")) return false;
+      throw error;
+    }
+  }
+
+  describe(): Promise<HttpInstance> {
+    return this.#get([], instance);
+  }
+
+  /** A stream of the states of the instance until it ends. Reconnects when the connection breaks. */
+  async *watch(
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<HttpInstance, void, undefined> {
+    checkMembers(options, { signal: true }, "handle.watch");
+    const { signal } = options;
+    for (;;) {
+      const path = ["instances", this.id, "watch"];
+      const response = await this.#transport.send({ method: "GET", path, answer: null, signal });
+      if (response.body === null) return;
+      try {
+        for await (const { event, data } of readEvents(response.body)) {
+          if (event === "end") return;
+          if (event === "error") throw streamError(data);
+          yield v.parse(instance, JSON.parse(data));
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!(error instanceof TypeError)) throw error; // fetch throws TypeError when the connection breaks
+      }
+    }
+  }
+
+  /** Sends an event. The store keeps it until the instance reads it. */
+  raise(
+    event: string,
+    data?: unknown,
+    options: { requestId?: string; ifMissing?: "fail" | "keep" } = {},
+  ): Promise<void> {
+    const { requestId, ...rest } = options;
+    return this.#post(
+      "events",
+      { name: event, ...member("data", toHttp(data)), ...rest },
+      requestId,
+    );
+  }
+
+  /** Requests cancellation. The server records the name of the token as `by`. */
+  cancel(reason?: string): Promise<void> {
+    return this.#post("cancel", because(reason));
+  }
+  terminate(reason?: string): Promise<void> {
+    return this.#post("terminate", because(reason));
+  }
+  pause(reason?: string): Promise<void> {
+    return this.#post("pause", because(reason));
+  }
+  resume(): Promise<void> {
+    return this.#post("resume", {});
+  }
+  unblock(): Promise<void> {
+    return this.#post("unblock", {});
+  }
+  async restart(options: { requestId?: string } = {}): Promise<void> {
+    checkMembers(options, { requestId: true }, "handle.restart");
+    return this.#post("restart", {}, options.requestId);
+  }
+
+  /** Starts a new instance with a copy of this one's history up to an event. */
+  async fork(options: ForkOptions & { requestId?: string }): Promise<HttpHandle> {
+    const { requestId, ...body } = options;
+    const path = ["instances", this.id, "fork"];
+    const request = { method: "POST", path, body, answer: started, requestId } as const;
+    return new HttpHandle(this.#transport, (await this.#transport.json(request)).id);
+  }
+
+  /** A page of an execution's events. Pass `next` as `after` to get the next page. */
+  history(
+    options: { execution?: number; after?: number; limit?: number; payloadChars?: number } = {},
+  ): Promise<v.InferOutput<typeof historyPage>> {
+    return this.#get(["history"], historyPage, numbers(options));
+  }
+  event(
+    sequence: number,
+    options: { execution?: number } = {},
+  ): Promise<v.InferOutput<typeof historyEvent>> {
+    return this.#get(["history", String(sequence)], historyEvent, numbers(options));
+  }
+  timeline(
+    options: { execution?: number; after?: number; limit?: number } = {},
+  ): Promise<v.InferOutput<typeof timeline>> {
+    return this.#get(["timeline"], timeline, numbers(options));
+  }
+
+  async executions(): Promise<readonly v.InferOutput<typeof execution>[]> {
+    return (await this.#get(["executions"], v.object({ items: v.array(execution) }))).items;
+  }
+  /** The activities, steps and children that an execution completed; `restart` runs them again. */
+  async completedWork(
+    options: { execution?: number } = {},
+  ): Promise<readonly v.InferOutput<typeof completedWork>[]> {
+    checkMembers(options, { execution: true }, "handle.completedWork");
+    const answer = v.object({ items: v.array(completedWork) });
+    return (await this.#get(["completed"], answer, numbers(options))).items;
+  }
+  unread(options: UnreadOptions = {}): Promise<v.InferOutput<typeof unreadPage>> {
+    const query = Object.entries(options).map(([name, one]) => [name, String(one)] as const);
+    return this.#get(["unread"], unreadPage, query);
+  }
+  tree(): Promise<v.InferOutput<typeof tree>> {
+    return this.#get(["tree"], tree);
+  }
+  stats(): Promise<v.InferOutput<typeof statistics>> {
+    return this.#get(["stats"], statistics);
+  }
+
+  /** The state of a flow's node. Undefined: the flow has not reached the node. */
+  async node(path: string): Promise<v.InferOutput<typeof node> | undefined> {
+    return (await this.#get(["nodes", path], v.object({ node: v.exactOptional(node) }))).node;
+  }
+  /** Waits until a flow's node has ended and returns its value. Rejects with its error. */
+  async nodeResult(path: string, options: WaitOptions = {}): Promise<unknown> {
+    checkWait(options, "the result of a node");
+    const found = await this.#until(options, `Node "${path}" did not end`, async (query) => {
+      const address = ["nodes", path, "result"];
+      const answer = await this.#get(address, nodeOutcome, query, options.signal);
+      return answer.ended ? { found: answer } : because(answer.reason);
+    });
+    if (found.failure === undefined) return found.output;
+    throw fromFailure(failureFromHttp(found.failure));
+  }
+
+  /** The instance's key-values. */
+  readonly kv = {
+    get: async (key: string): Promise<unknown> => (await this.#key(key)).value,
+    entries: async (): Promise<readonly (readonly [key: string, value: unknown])[]> => {
+      const item = v.object({ key: v.string(), value: v.exactOptional(value) });
+      const { items } = await this.#get(["kv"], v.object({ items: v.array(item) }));
+      return items.map(({ key, value: held }) => [key, held] as const);
+    },
+    /** Waits until the key exists. */
+    waitFor: async (key: string, options: WaitOptions = {}): Promise<unknown> => {
+      checkWait(options, "handle.kv.waitFor");
+      const what = `Instance "${this.id}" did not set the key "${key}"`;
+      const found = await this.#until(options, what, async (query) => {
+        const answer = await this.#key(key, query, options.signal);
+        return answer.found ? { found: answer } : because(answer.reason);
+      });
+      return found.value;
+    },
+  };
+
+  /** Repeats a waiting request until it finds a result or the timeout expires. */
+  async #until<T extends object>(
+    options: WaitOptions,
+    what: string,
+    ask: (query: Query) => Promise<Found<T> | NotYet>,
+  ): Promise<T> {
+    const { timeout, onBlocked } = options;
+    const timeoutMs = timeout === undefined ? Infinity : parseDuration(timeout, "timeout");
+    const until = performance.now() + timeoutMs;
+    const stuck: Query = onBlocked === undefined ? [] : [["onBlocked", onBlocked]];
+    for (;;) {
+      const leftMs = Math.max(0, Math.min(POLL_MS, until - performance.now()));
+      const answer = await ask([["timeout", String(Math.ceil(leftMs))], ...stuck]);
+      if (answer.found !== undefined) return answer.found;
+      if (performance.now() < until) continue;
+      throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, answer.reason);
+    }
+  }
+
+  #key(
+    key: string,
+    query: Query = [],
+    signal?: AbortSignal,
+  ): Promise<v.InferOutput<typeof keyValue>> {
+    return this.#get(["kv", key], keyValue, query, signal);
+  }
+
+  #get<S extends Schema>(
+    path: readonly string[],
+    answer: S,
+    query: Query = [],
+    signal?: AbortSignal,
+  ): Promise<v.InferOutput<S>> {
+    const whole = ["instances", this.id, ...path];
+    return this.#transport.json({ method: "GET", path: whole, answer, query, signal });
+  }
+
+  async #post(operation: string, body: object, requestId?: string): Promise<void> {
+    const path = ["instances", this.id, operation];
+    await this.#transport.send({ method: "POST", path, body, answer: null, requestId });
+  }
+}
+
+interface Found<T> {
+  readonly found: T;
+  readonly reason?: never;
+}
+/** An answer without a result, and the reason. */
+interface NotYet {
+  readonly found?: never;
+  readonly reason?: string;
+}
+
+function because(reason: string | undefined): NotYet {
+  return defined({ reason });
+}
+
+function numbers(options: Readonly<Record<string, number | undefined>>): Query {
+  return Object.entries(options).flatMap(([name, number]) =>
+    number === undefined ? [] : [[name, String(number)] as const],
+  );
+}
+
+function streamError(data: string): Error {
+  const parsed = v.safeParse(problem, JSON.parse(data));
+  if (!parsed.success)
+    return new HttpProblemError(500, "INTERNAL", "The stream ended with an error.");
+  const { code, detail, status } = parsed.output;
+  return code === "INSTANCE_NOT_FOUND"
+    ? new PerdureError(code, detail)
+    : new HttpProblemError(status, code, detail);
+}

@@ -1,0 +1,97 @@
+// The timeline of an execution: spans from a request to its outcome, and marks for single events.
+//   - A span has the sequence of the event that requested it. Its outcome is that of the call in the
+//        projection (core/history/projection.ts).
+//   - A span that is open when its execution ends counts as cancelled.
+
+import type * as v from "valibot";
+import { defaultCodec, type Codec } from "../../core/values/codec.ts";
+import { readableFailure } from "../../core/errors/failure-seal.ts";
+import { isTerminal, type HistoryEvent } from "../../core/history/events.ts";
+import { projectHistory, type Call, type ScheduleEvent } from "../../core/history/projection.ts";
+import type { mark, span } from "../schemas/history.ts";
+import { timeText } from "../wire/history.ts";
+
+type Span = v.InferInput<typeof span>;
+type Mark = v.InferInput<typeof mark>;
+
+export interface Timeline {
+  readonly spans: readonly Span[];
+  readonly marks: readonly Mark[];
+}
+
+export function timelineOf(events: readonly HistoryEvent[], codec: Codec = defaultCodec): Timeline {
+  const { calls } = projectHistory(events);
+  const end = events.findLast(isTerminal);
+  return {
+    spans: [...calls.values()].map((call) => ({
+      ...requestOf(call.scheduled),
+      ...retriesOf(call, codec),
+      ...outcomeOf(call, end, codec),
+    })),
+    marks: events.filter(({ sequence }) => !calls.has(sequence)).flatMap(markOf),
+  };
+}
+
+function requestOf(scheduled: ScheduleEvent): Omit<Span, "outcome"> {
+  const { sequence, at } = scheduled;
+  const node = "node" in scheduled ? { node: scheduled.node } : {};
+  const common = { sequence, from: timeText(at), ...node };
+  switch (scheduled.kind) {
+    case "ActivityScheduled":
+      return { ...common, kind: "activity", name: scheduled.name };
+    case "StepScheduled":
+      return { ...common, kind: "step", name: scheduled.name };
+    case "TimerCreated":
+      return { ...common, kind: "timer", due: timeText(scheduled.due) };
+    case "ChildScheduled":
+      return { ...common, kind: "child", name: scheduled.name, id: scheduled.id };
+    case "EventSubscribed":
+      return { ...common, kind: "event", name: scheduled.name };
+  }
+}
+
+function retriesOf({ failedAttempts }: Call, codec: Codec): Pick<Span, "retries"> {
+  if (failedAttempts.length === 0) return {};
+  const retries = failedAttempts.map(({ at, failure }) => ({
+    at: timeText(at),
+    message: readableFailure(failure, codec).message,
+  }));
+  return { retries };
+}
+
+/** `end`: the event that ended the execution, if it has ended. */
+function outcomeOf(
+  { outcome }: Call,
+  end: HistoryEvent | undefined,
+  codec: Codec,
+): Pick<Span, "outcome"> & Partial<Span> {
+  if (outcome === undefined) {
+    if (end === undefined) return { outcome: "open" };
+    return { outcome: "cancelled", to: timeText(end.at), endedBy: end.sequence };
+  }
+  const { status, event } = outcome;
+  const failure = status === "failed" && "failure" in event ? event.failure : undefined;
+  return {
+    outcome: status,
+    to: timeText(event.at),
+    endedBy: event.sequence,
+    ...("attempts" in event ? { attempts: event.attempts } : {}),
+    ...(failure === undefined ? {} : { message: readableFailure(failure, codec).message }),
+  };
+}
+
+/** Empty: the event belongs to a span. */
+function markOf(event: HistoryEvent): readonly Mark[] {
+  if ("scheduled" in event) return [];
+  const { sequence, kind, at } = event;
+  return [
+    {
+      sequence,
+      kind,
+      at: timeText(at),
+      ...("name" in event ? { name: event.name } : {}),
+      ...("key" in event && kind !== "EventReceived" ? { name: event.key } : {}),
+      ...("change" in event ? { name: event.change } : {}),
+    },
+  ];
+}

@@ -1,0 +1,200 @@
+// Deletion: removes an instance and its descendants, with all their rows, in one transaction (admin.3).
+//   - The rows are deleted, and with them every lease token: a later commit of a lease owner finds no row
+//       to write to. A key is never used again (provider.instances.1).
+//   - deletion.1: A parent that waits for a deleted child is notified that the child has ended.
+//   - deletion.2: The whole tree is locked before anything is decided. A turn that was in flight may have
+//       added children, so the tree is read again until it no longer changes.
+//   - deletion.3: A sweep waits for no lock: it skips an instance, and its whole tree, that another
+//       transaction is changing. So it cannot take part in a deadlock. Descendants are read again after
+//       they were locked; a tree that changed in between is left for the next sweep.
+
+import type {
+  DeletedEnded,
+  DeleteEndedRequest,
+  DeleteResult,
+  Removed,
+} from "../../core/provider/admin.ts";
+import { DELETED } from "../../core/provider/shared/outcomes.ts";
+import { integer, type Row, text } from "../columns.ts";
+import { indexEquals } from "../index-lookup.ts";
+import type { StoreParts } from "../parts.ts";
+import { lockHead } from "../read/heads.ts";
+import type { InstanceHead } from "../rows/instance-rows.ts";
+import type { Scope } from "../script/scope.ts";
+import { run, type Script, together } from "../script/script.ts";
+import { call, Statement } from "../script/statement.ts";
+import type { Terminations } from "../write/termination.ts";
+import { TERMINAL_STATUSES } from "../../core/provider/instances.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
+
+const LOCK = new Statement(`
+  SELECT i.key FROM unnest($1::bigint[]) AS k (key)
+  JOIN @instances AS i ON ${indexEquals("i.key", "k.key")} FOR NO KEY UPDATE OF i`);
+const LOCK_FREE = new Statement(`
+  SELECT i.key FROM unnest($1::bigint[]) AS k (key)
+  JOIN @instances AS i ON ${indexEquals("i.key", "k.key")} FOR NO KEY UPDATE OF i SKIP LOCKED`);
+const DELETE = new Statement(`
+  DELETE FROM @instances WHERE key = ANY ($1::bigint[])
+  RETURNING 1 + past_executions AS executions, last_event + past_events AS events`);
+// Tasks before messages: the message of a task that completes in between is deleted too.
+const DELETE_TASKS = new Statement(
+  "DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance",
+);
+const DELETE_MESSAGES = new Statement("DELETE FROM @inbox WHERE instance = ANY ($1::bigint[])");
+const DELETE_HISTORY = new Statement("DELETE FROM @history WHERE instance = ANY ($1::bigint[])");
+const DELETE_VALUES = new Statement("DELETE FROM @kv WHERE instance = ANY ($1::bigint[])");
+const DELETE_REQUESTS = new Statement("DELETE FROM @requests WHERE instance = ANY ($1::bigint[])");
+
+const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
+
+export class Deletions<S extends Scope> {
+  readonly #parts: StoreParts<S>;
+  readonly #terminations: Terminations<S>;
+
+  constructor(parts: StoreParts<S>, terminations: Terminations<S>) {
+    this.#parts = parts;
+    this.#terminations = terminations;
+  }
+
+  *delete(
+    { id, force }: { readonly id: string; readonly force: boolean },
+    scope: S,
+  ): Script<DeleteResult> {
+    yield* this.#parts.lockFamily(id); // the parent too (deletion.1)
+    // Read before the tree, so that a child inserted in between is in the tree.
+    const root = yield* lockHead(id);
+    if (root === null) return refusedAsMissing(id);
+    const tree = yield* this.#lockTree(root.key);
+    const refusal = force ? null : yield* refusalOf(root, tree);
+    if (refusal !== null) return refusal;
+    if (isLive(root)) yield* this.#terminations.notifyParent(root, DELETED, scope);
+    return { kind: "deleted", ...(yield* removeAll(tree, scope)) };
+  }
+
+  *deleteEnded(request: DeleteEndedRequest, scope: S): Script<DeletedEnded> {
+    const { status, completedBefore, limit, cursor } = request;
+    const place = parseEndCursor(cursor);
+    const { lockEnded } = this.#parts.statements;
+    const roots = yield* run(lockEnded, status, Math.ceil(completedBefore), ...place, limit);
+    const gone = roots.length === 0 ? [] : yield* this.#endedTrees(roots);
+    const last = roots.length < limit ? undefined : roots.at(-1);
+    const next =
+      last === undefined ? null : endCursor(integer(last, "completed_at"), integer(last, "key"));
+    return { ...(yield* removeAll(gone, scope)), cursor: next };
+  }
+
+  /** deletion.3: the members, all locked, of the trees in which every instance has ended. */
+  *#endedTrees(roots: readonly Row[]): Script<readonly Row[]> {
+    const { selectTrees } = this.#parts.statements;
+    const keys = keysOf(roots);
+    const locked = new Set(keys);
+    const seen = yield* run(selectTrees, keys);
+    const below = keysOf(seen).filter((key) => !locked.has(key));
+    if (below.length === 0) return seen;
+    for (const key of keysOf(yield* run(LOCK_FREE, inOrder(below)))) locked.add(key);
+    const members = yield* run(selectTrees, keys);
+    const isSpared = (row: Row): boolean => isLiveRow(row) || !locked.has(integer(row, "key"));
+    const spared = new Set(members.filter(isSpared).map((row) => integer(row, "root")));
+    return members.filter((row) => !spared.has(integer(row, "root")));
+  }
+
+  /** deletion.2 */
+  *#lockTree(root: number): Script<readonly Row[]> {
+    let locked = new Set<number>();
+    for (;;) {
+      const tree = yield* run(this.#parts.statements.selectTrees, [root]);
+      const keys = keysOf(tree);
+      if (keys.every((key) => locked.has(key))) return tree;
+      yield* run(LOCK, inOrder(keys));
+      locked = new Set(keys);
+    }
+  }
+}
+
+function* refusalOf(
+  { id, parent }: InstanceHead,
+  tree: readonly Row[],
+): Script<DeleteResult | null> {
+  const live = tree.find(isLiveRow);
+  if (live !== undefined) return refusedAsLive(id, text(live, "id"));
+  if (parent === null || (yield* lockHead(parent.id)) === null) return null;
+  return refusedAsChild(id, parent.id);
+}
+
+function* removeAll(tree: readonly Row[], { changes }: Scope): Script<Removed> {
+  if (tree.length === 0) return NOTHING;
+  const keys = inOrder(keysOf(tree));
+  const [deleted, tasks, messages] = yield* together(
+    call(DELETE, keys),
+    call(DELETE_TASKS, keys),
+    call(DELETE_MESSAGES, keys),
+    call(DELETE_HISTORY, keys),
+    call(DELETE_VALUES, keys),
+    call(DELETE_REQUESTS, keys),
+  );
+  const withTasks = new Set(tasks.rows.map((row) => integer(row, "instance")));
+  for (const row of tree) {
+    const id = text(row, "id");
+    changes.changed(id);
+    if (withTasks.has(integer(row, "key"))) changes.withdrawn(id);
+  }
+  const sum = (column: string): number =>
+    deleted.rows.reduce((total, row) => total + integer(row, column), 0);
+  return {
+    instances: deleted.count,
+    executions: sum("executions"),
+    events: sum("events"),
+    messages: messages.count,
+  };
+}
+
+function keysOf(rows: readonly Row[]): number[] {
+  return rows.map((row) => integer(row, "key"));
+}
+
+function inOrder(keys: readonly number[]): number[] {
+  return keys.toSorted((a, b) => a - b);
+}
+
+function isLiveRow(row: Row): boolean {
+  return isLive({ status: text(row, "status") });
+}
+
+type Refusal = Extract<DeleteResult, { readonly kind: "refused" }>;
+
+function isLive({ status }: { readonly status: string }): boolean {
+  return !(TERMINAL_STATUSES as readonly string[]).includes(status);
+}
+
+function refusedAsMissing(id: string): Refusal {
+  return refused("INSTANCE_NOT_FOUND", `No instance "${id}" exists.`);
+}
+
+/** `liveId` is the instance `id` itself or a descendant. */
+function refusedAsLive(id: string, liveId: string): Refusal {
+  const which = liveId === id ? "" : `, a descendant of "${id}",`;
+  const message = `Instance "${liveId}"${which} has not ended. Terminate it first, or delete it with force.`;
+  return refused("INSTANCE_RUNNING", message);
+}
+
+function refusedAsChild(id: string, parentId: string): Refusal {
+  const message = `Instance "${id}" is a child of "${parentId}". Delete the parent, or delete the child with force.`;
+  return refused("INVALID_ARGUMENT", message);
+}
+
+function refused(code: Refusal["code"], message: string): Refusal {
+  return { kind: "refused", code, message };
+}
+
+function endCursor(completedAt: number, key: number): string {
+  return `${completedAt}:${key}`;
+}
+
+/** The position after which the sweep continues; null: before the first instance. */
+function parseEndCursor(cursor: string | null): readonly [completedAt: number, key: number] {
+  if (cursor === null) return [Number.MIN_SAFE_INTEGER, 0];
+  const place = /^(-?\d{1,16}):(\d{1,16})$/.exec(cursor);
+  if (place !== null) return [Number(place[1]), Number(place[2])];
+  const message = `cursor must come from an earlier step of the sweep; got "${cursor}".`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
+}

@@ -1,0 +1,42 @@
+// Metrics: counts for the whole store.
+//   - Counts of instances are sums of tallies, which triggers maintain (0008-tallies.sql). Neither
+//       instances nor history are read, however many rows there are.
+//   - Due messages are counted per partition, so timers in the far future cost nothing. Events that are
+//       parked behind the oldest event of a live instance are added (read/inbox.ts of each store).
+
+import type { StoreMetrics } from "../../core/provider/admin.ts";
+import { sumTallies } from "../../core/provider/tallies.ts";
+import { integer, only } from "../columns.ts";
+import type { StoreStatements } from "../parts.ts";
+import { toTally } from "../rows/tallies.ts";
+import { together, type Script } from "../script/script.ts";
+import { call, Statement } from "../script/statement.ts";
+
+const SELECT_TALLIES = new Statement(`
+  SELECT status, sum(instances) AS instances, sum(paused) AS paused, sum(blocked) AS blocked,
+    sum(executions) AS executions, sum(events) AS events
+  FROM @tallies WHERE status <> '' GROUP BY status`);
+const COUNT_TASKS = new Statement(`
+  SELECT count(*) FILTER (WHERE lease_owner IS NULL AND available_at <= @now) AS waiting,
+    count(*) FILTER (WHERE lease_owner IS NOT NULL) AS running
+  FROM @tasks`);
+const COUNT_STRANDED = new Statement(
+  "SELECT coalesce(sum(leases_stranded), 0) AS stranded FROM @runtimes",
+);
+
+export function* readMetrics({ countDue }: StoreStatements): Script<StoreMetrics> {
+  const [tallies, due, counted, stranded] = yield* together(
+    call(SELECT_TALLIES),
+    call(countDue),
+    call(COUNT_TASKS),
+    call(COUNT_STRANDED),
+  );
+  const tasks = only(counted.rows);
+  return {
+    ...sumTallies(tallies.rows.map(toTally)),
+    dueMessages: integer(only(due.rows), "due"),
+    waitingTasks: integer(tasks, "waiting"),
+    runningTasks: integer(tasks, "running"),
+    strandedLeases: integer(only(stranded.rows), "stranded"),
+  };
+}

@@ -1,0 +1,81 @@
+// Errors: classifies the errors of SQLite by what the caller can do about them.
+//   - Transient errors (busy, full disk, I/O, memory) are STORE_UNAVAILABLE; all others are STORE_INVALID.
+//   - A refusal because of the store's state is a result, not an error. Nothing here creates one (commit.2).
+
+import { PerdureError, errorMessage } from "../../core/errors/errors.ts";
+
+/** The primary result codes of SQLite that are distinguished here. */
+const BUSY = 5;
+const LOCKED = 6;
+const NOMEM = 7;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const PROTOCOL = 15;
+const NOTADB = 26;
+
+const TRANSIENT: ReadonlySet<number> = new Set([
+  BUSY,
+  LOCKED,
+  NOMEM,
+  READONLY,
+  IOERR,
+  FULL,
+  CANTOPEN,
+  PROTOCOL,
+]);
+
+/** The prefix of errors that the triggers of a store being moved raise (admin/transfer.ts). */
+export const MOVED = "perdure store moved: ";
+
+/** The primary result code of an error that SQLite raised; undefined for any other error. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}
+
+/** Whether another connection is writing; the same call may succeed in a moment. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+/** Whether the store caused the error, not the content of an item. */
+export function concernsStore(error: unknown): boolean {
+  const code = resultCode(error);
+  return code !== undefined && (TRANSIENT.has(code) || code === CORRUPT || code === NOTADB);
+}
+
+export function toPerdureError(error: unknown): PerdureError {
+  if (error instanceof PerdureError) return error;
+  const code = resultCode(error);
+  const reason = errorMessage(error);
+  if (reason.startsWith(MOVED)) {
+    return new PerdureError("STORE_MOVED", reason.slice(MOVED.length), { cause: error });
+  }
+  if (code !== undefined && TRANSIENT.has(code)) {
+    return new PerdureError("STORE_UNAVAILABLE", `SQLite is temporarily unavailable: ${reason}.`, {
+      cause: error,
+    });
+  }
+  return new PerdureError("STORE_INVALID", `SQLite rejected the call: ${reason}.`, {
+    cause: error,
+  });
+}
+
+/**
+ * While a store is opened: a file that cannot be opened or written is STORE_INVALID, so nothing retries it.
+ */
+export function toOpenError(path: string, error: unknown): PerdureError {
+  if (error instanceof PerdureError) return error;
+  const code = resultCode(error);
+  const isTransient =
+    code !== undefined && TRANSIENT.has(code) && code !== READONLY && code !== CANTOPEN;
+  const reason = errorMessage(error);
+  const message = `${path} cannot be opened as a store: ${reason}.`;
+  return new PerdureError(isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID", message, {
+    cause: error,
+  });
+}

@@ -1,0 +1,197 @@
+// Tasks: their rows, from insert to outcome.
+//   - A write that removes a task's row must name its token. Whether the row was still there decides
+//       (provider.tasks.1).
+//   - A write that frees a task returns it to the queue (lease/task-queue.ts) in the same statement.
+
+import type { StatementSync } from "node:sqlite";
+import { checksumOf } from "../../core/values/checksum.ts";
+import type {
+  CompletionItem,
+  ReleaseTaskItem,
+  RetryItem,
+  SimpleResult,
+} from "../../core/provider/commit.ts";
+import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
+import type { NewTask, TaskAddress, TaskClaim, TaskHeartbeat } from "../../core/provider/tasks.ts";
+import { integerOrNull } from "../../sql/columns.ts";
+import { changed } from "../sql/changed.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Inbox } from "../read/inbox.ts";
+import { dueTime } from "../read/messages.ts";
+import type { Instances } from "../read/instances.ts";
+import type { Transaction } from "../notify/change-draft.ts";
+import type { Sessions } from "./sessions.ts";
+import { tagsText } from "./task-rows.ts";
+
+const CLAIM = "instance = ? AND execution = ? AND sequence = ? AND lease_token = ?";
+const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
+
+interface TaskParts {
+  readonly inbox: Inbox;
+  readonly instances: Instances;
+  readonly sessions: Sessions;
+}
+
+export class Tasks {
+  readonly #parts: TaskParts;
+  readonly #insert: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #cancel: StatementSync;
+  readonly #clear: StatementSync;
+  readonly #retry: StatementSync;
+  readonly #retryAfterDeath: StatementSync;
+  readonly #release: StatementSync;
+  readonly #renew: StatementSync;
+  readonly #heartbeat: StatementSync;
+  readonly #selectToken: StatementSync;
+
+  constructor(connection: Connection, parts: TaskParts) {
+    this.#parts = parts;
+    this.#insert = connection.prepare(`
+      INSERT INTO tasks (
+        instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
+        priority, name, session, tags, options, input, checksum, attempt, deaths, suspect
+      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
+    this.#delete = connection.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
+    this.#cancel = connection.prepare(
+      "DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
+    );
+    this.#clear = connection.prepare("DELETE FROM tasks WHERE instance = ?");
+    const failed = `
+      available_at = ?, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
+      heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum)`;
+    this.#retry = connection.prepare(`
+      UPDATE tasks SET attempt = attempt + 1, ${failed}, ${CLEAR_LEASE}
+      WHERE ${CLAIM}`);
+    // A death counts for the task as the death of its runtime would (sql/lease/runtimes.ts).
+    this.#retryAfterDeath = connection.prepare(`
+      UPDATE tasks SET attempt = attempt + 1, suspect = (deaths >= 1), deaths = deaths + 1,
+        ${failed}, ${CLEAR_LEASE}
+      WHERE ${CLAIM}`);
+    this.#release = connection.prepare(`UPDATE tasks SET ${CLEAR_LEASE} WHERE ${CLAIM}`);
+    this.#renew = connection.prepare(`
+      UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
+    this.#heartbeat = connection.prepare(`
+      UPDATE tasks SET
+        heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum),
+        progress = coalesce(?, progress), progress_checksum = coalesce(?, progress_checksum)
+      WHERE ${CLAIM}`);
+    this.#selectToken = connection.prepare(
+      "SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
+    );
+  }
+
+  insert(instance: number, execution: number, task: NewTask, transaction: Transaction): void {
+    const { lease } = task;
+    const { now } = transaction;
+    const tags = tagsText(task.tags);
+    const options = task.options === null ? null : JSON.stringify(task.options);
+    const { sequence, name, session, input } = task;
+    this.#insert.run(
+      instance,
+      execution,
+      sequence,
+      lease === null ? null : lease.token,
+      lease?.leaseMs === undefined ? null : dueTime({ delayMs: lease.leaseMs }, now),
+      lease === null ? null : lease.owner,
+      now,
+      task.priority,
+      name,
+      session,
+      tags,
+      options,
+      input,
+      checksumOf(instance, execution, sequence, name, session, tags, options, input),
+    );
+    if (lease === null) transaction.changes.queued();
+  }
+
+  /** Removes the row if the claim still holds. */
+  finish(claim: TaskClaim): boolean {
+    const { key, execution, sequence, token, sessionClaim } = claim;
+    if (!changed(this.#delete.run(key, execution, sequence, token))) return false;
+    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim);
+    return true;
+  }
+
+  holds(claim: TaskClaim): boolean {
+    return this.find(claim)?.token === claim.token;
+  }
+
+  /** A null token means that no worker holds the task. */
+  find({ key, execution, sequence }: TaskAddress): { readonly token: number | null } | null {
+    const row = this.#selectToken.get(key, execution, sequence);
+    return row === undefined ? null : { token: integerOrNull(row, "lease_token") };
+  }
+
+  cancel(instance: number, execution: number, sequence: number, { changes }: Transaction): void {
+    if (changed(this.#cancel.run(instance, execution, sequence))) changes.withdrawn();
+  }
+
+  clear(instance: number, { changes }: Transaction): void {
+    if (changed(this.#clear.run(instance))) changes.withdrawn();
+  }
+
+  complete({ task, outcome }: CompletionItem, { now, changes }: Transaction): SimpleResult {
+    if (!this.finish(task)) return LEASE_LOST;
+    const { key: instance, execution, sequence } = task;
+    this.#parts.inbox.insert(instance, {
+      kind: "activity",
+      execution,
+      sequence,
+      name: null,
+      data: outcome,
+      key: `a:${execution}:${sequence}`,
+      visibleAt: now,
+    });
+    const owner = this.#parts.instances.get(instance);
+    if (owner !== null) changes.due(owner.id);
+    return DONE;
+  }
+
+  retry(
+    { task, delayMs, failure, heartbeat, died }: RetryItem,
+    { now, changes }: Transaction,
+  ): SimpleResult {
+    const { key, execution, sequence, token } = task;
+    const availableAt = dueTime({ delayMs }, now);
+    const claim = [key, execution, sequence, token];
+    const statement = died === true ? this.#retryAfterDeath : this.#retry;
+    const texts = [failure, checksumOf(failure), ...withChecksum(heartbeat)];
+    if (!changed(statement.run(availableAt, ...texts, ...claim))) return LEASE_LOST;
+    if (task.sessionClaim !== undefined) this.#parts.sessions.bump(task.sessionClaim);
+    changes.queued();
+    return DONE;
+  }
+
+  release({ task }: ReleaseTaskItem, { changes }: Transaction): SimpleResult {
+    const { key, execution, sequence, token } = task;
+    if (!changed(this.#release.run(key, execution, sequence, token))) return LEASE_LOST;
+    changes.queued();
+    return DONE;
+  }
+
+  /** Returns false if the claim no longer holds. */
+  renew(claim: TaskClaim, until: number): boolean {
+    const { key, execution, sequence, token, sessionClaim } = claim;
+    if (!changed(this.#renew.run(until, key, execution, sequence, token))) return false;
+    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim);
+    return true;
+  }
+
+  /** Returns false if the claim no longer holds. */
+  heartbeat({ task, details, progress }: TaskHeartbeat, { changes }: Transaction): boolean {
+    const { key, execution, sequence, token } = task;
+    const claim = [key, execution, sequence, token];
+    const texts = [...withChecksum(details), ...withChecksum(progress)];
+    if (!changed(this.#heartbeat.run(...texts, ...claim))) return false;
+    const instance = progress === undefined ? null : this.#parts.instances.get(key);
+    if (instance !== null) changes.progressed(instance.id);
+    return true;
+  }
+}
+
+/** A text and its checksum; two nulls if the text is undefined. */
+function withChecksum(text: string | undefined): readonly [string, number] | readonly [null, null] {
+  return text === undefined ? [null, null] : [text, checksumOf(text)];
+}

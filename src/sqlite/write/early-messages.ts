@@ -1,0 +1,72 @@
+// Early messages: events that were sent to an id before an instance with that id exists (semantics 18a).
+//   - They wait in the order in which they were sent. The insert of an instance with that id, by a start, a
+//     child start or a fork, moves them into its inbox before any later event.
+//   - A request id is stored once. The instance that receives the message keeps its request id.
+//   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. A message older than
+//     EARLY_MESSAGE_MS is ignored, and is deleted when the next message is stored.
+
+import type { StatementSync } from "node:sqlite";
+import { checksumOf, isDamaged } from "../../core/values/checksum.ts";
+import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
+import { EARLY_MESSAGE_MS, EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
+import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
+import { integer, integerOrNull, text, textOrNull } from "../../sql/columns.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Inbox } from "../read/inbox.ts";
+import type { Requests } from "./requests.ts";
+
+export class EarlyMessages {
+  readonly #inbox: Inbox;
+  readonly #requests: Requests;
+  readonly #insert: StatementSync;
+  readonly #select: StatementSync;
+  readonly #count: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #deleteOld: StatementSync;
+
+  constructor(connection: Connection, inbox: Inbox, requests: Requests) {
+    this.#inbox = inbox;
+    this.#requests = requests;
+    this.#insert = connection.prepare(
+      "INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#select = connection.prepare(
+      "SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
+    );
+    this.#count = connection.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
+    this.#delete = connection.prepare("DELETE FROM kept WHERE id = ?");
+    this.#deleteOld = connection.prepare("DELETE FROM kept WHERE created_at <= ?");
+  }
+
+  keep({ id, name, data, requestId, requestDigest }: SendItem, now: number): SimpleResult {
+    this.#deleteOld.run(now - EARLY_MESSAGE_MS);
+    if (integer(this.#count.get(id) ?? {}, "kept") >= EARLY_MESSAGES_MAX) return LIMIT_EXCEEDED;
+    const checksum = checksumOf(id, requestId, name, data);
+    this.#insert.run(id, requestId, now, name, data, checksum, requestDigest ?? null);
+    return DONE;
+  }
+
+  /** Moves the messages into the inbox of the instance that now has the id. */
+  handOver(
+    instance: { readonly id: string; readonly key: number; readonly execution: number },
+    visibleAt: number,
+    now: number,
+  ): void {
+    const { id, key, execution } = instance;
+    const rows = this.#select.all(id, now - EARLY_MESSAGE_MS);
+    if (rows.length === 0) return;
+    this.#delete.run(id);
+    const messages = rows.map((row) => {
+      const message = { name: text(row, "name"), data: text(row, "data"), key: text(row, "key") };
+      const checksum = integerOrNull(row, "checksum");
+      const isWrong = isDamaged(checksum, id, message.key, message.name, message.data);
+      return isWrong ? { ...message, damaged: true as const } : message;
+    });
+    for (const row of rows) {
+      const request = { instance: key, kind: "send", id: text(row, "key") } as const;
+      const digest = textOrNull(row, "digest");
+      this.#requests.insert(request, { outcome: "done", execution, digest }, now);
+    }
+    this.#inbox.insertEvents(key, messages, visibleAt);
+  }
+}

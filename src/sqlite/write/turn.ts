@@ -1,0 +1,219 @@
+// Turn: advances one instance; the turn is written completely or not at all (I1).
+//   - The fence is the condition of the first statement: key, execution, token, last event, not paused
+//     (I2). Ending or blocking an instance removes its token, so the token of a turn cannot match an ended
+//     instance.
+//   - A plain turn costs one narrow UPDATE, one DELETE and one INSERT of a task, one INSERT of history and
+//     one read of the inbox.
+//   - turn.1: If a finished task no longer exists, the whole turn is refused. The first pass notices that
+//     after it has written and throws `TaskGone`; the group is then rolled back and run again, and checks
+//     before it writes.
+
+import type { StatementSync } from "node:sqlite";
+import { checksumOf } from "../../core/values/checksum.ts";
+import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
+import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
+import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
+import { text } from "../../sql/columns.ts";
+import { changed } from "../sql/changed.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { History } from "../read/history.ts";
+import type { Inbox } from "../read/inbox.ts";
+import { NEXT_EXECUTION } from "../read/instances.ts";
+import { startMessage } from "../read/messages.ts";
+import type { Transaction } from "../notify/change-draft.ts";
+import type { Requests } from "./requests.ts";
+import type { Sends } from "./send.ts";
+import type { Starts } from "./start.ts";
+import type { State } from "./state.ts";
+import type { Tasks } from "../lease/tasks.ts";
+
+/** Rolls a group back; caught in commit.ts. */
+interface TurnParts {
+  readonly inbox: Inbox;
+  readonly tasks: Tasks;
+  readonly history: History;
+  readonly requests: Requests;
+  readonly starts: Starts;
+  readonly sends: Sends;
+  readonly state: State;
+}
+
+export class TaskGone extends Error {}
+
+/** `careful`: check before writing, see turn.1. */
+export type GroupTransaction = Transaction & { readonly careful: boolean };
+
+const HELD = "key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4";
+const FENCE = `${HELD} AND paused IS NULL`;
+
+export class Turns {
+  readonly #parts: TurnParts;
+  readonly #advance: StatementSync;
+  readonly #advanceAndRelease: StatementSync;
+  readonly #change: StatementSync;
+  readonly #end: StatementSync;
+  readonly #continue: StatementSync;
+  readonly #selectId: StatementSync;
+  readonly #selectPaused: StatementSync;
+
+  constructor(connection: Connection, parts: TurnParts) {
+    this.#parts = parts;
+    // Touches no indexed column. If any other column would have to change, it matches no row and `#change`
+    // runs.
+    const advance = "last_event = ?5, last_commit = ?6, updated_at = ?7";
+    const added = "?5 > ?4"; // the turn adds events (provider.instances.4)
+    // A quarantine lasts as long as the suspicion count: under other code the instance may crash its process
+    // again (provider.instances.5).
+    const unquarantined = `instr(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') = 0`;
+    const plain = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
+    this.#advance = connection.prepare(`
+      UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, suspicion) WHERE ${plain}`);
+    this.#advanceAndRelease = connection.prepare(`
+      UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, max(suspicion - 1, 0)),
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL
+      WHERE ${plain}`);
+    this.#change = connection.prepare(`
+      UPDATE instances SET
+        ${advance}, suspicion = iif(?13, 0, max(suspicion - ?11, 0)),
+        steps_open = ?8, status = 'running', version = coalesce(?9, version),
+        replay_version = iif(?9 IS NULL, replay_version, ?12),
+        cancel_requested = coalesce(?10, cancel_requested),
+        blocked = iif(?13 OR ${unquarantined}, NULL, blocked),
+        blocked_by = iif(?13 OR ${unquarantined}, NULL, blocked_by),
+        lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
+        lease_until = iif(?11, NULL, lease_until)
+      WHERE ${FENCE}`);
+    this.#end = connection.prepare(`
+      UPDATE instances SET
+        ${advance}, suspicion = 0, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
+        ending_checksum = ?14,
+        version = coalesce(?11, version),
+        replay_version = iif(?11 IS NULL, replay_version, ?13),
+        cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL
+      WHERE ${FENCE}`);
+    this.#continue = connection.prepare(`
+      UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
+    this.#selectId = connection.prepare("SELECT id FROM instances WHERE key = ?");
+    this.#selectPaused = connection.prepare(
+      `SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`,
+    );
+  }
+
+  commit(item: TurnItem, transaction: GroupTransaction): TurnResult {
+    const { key, change, finished } = item;
+    if (transaction.careful && !finished.every((claim) => this.#parts.tasks.holds(claim))) {
+      return this.#refusal(item);
+    }
+    if (!this.#fence(item, transaction.now)) return this.#refusal(item);
+    for (const claim of finished) {
+      if (!this.#parts.tasks.finish(claim) && !transaction.careful) throw new TaskGone();
+    }
+    this.#write(item, transaction);
+    if (change.kind === "ended") return this.#ended(key, transaction);
+    if (change.kind === "continued") this.#continued(item, change, transaction);
+    else this.#moveEvents(item);
+    if (item.release) return this.#released(item, transaction);
+    return {
+      kind: "committed",
+      due: this.#parts.inbox.due(key, transaction.now, item.messagesMax),
+    };
+  }
+
+  #moveEvents({ key, waitingEvents, consumed }: TurnItem): void {
+    if (waitingEvents === "park") this.#parts.inbox.parkEvents(key);
+    else if (waitingEvents === "ready" || consumed.length > 0) this.#parts.inbox.ready(key);
+  }
+
+  #fence(item: TurnItem, now: number): boolean {
+    const { key, execution, token, lastEvent, commitId, change } = item;
+    const last = item.row?.last ?? lastEvent;
+    const steps = item.stepsOpen ? 1 : 0;
+    const { version, cancelRequested } = item;
+    if (change.kind === "ended") {
+      const { status, output, error } = change;
+      const checksum = output === null && error === null ? null : checksumOf(output, error);
+      return changed(
+        this.#end.run(
+          ...[key, execution, token, lastEvent, last, commitId, now, status, output, error],
+          ...[version, cancelRequested, item.replayVersion, checksum],
+        ),
+      );
+    }
+    if (version === null && cancelRequested === null && item.keepsSuspicion !== true) {
+      const plain = item.release ? this.#advanceAndRelease : this.#advance;
+      if (changed(plain.run(key, execution, token, lastEvent, last, commitId, now, steps))) {
+        return true;
+      }
+    }
+    const release = item.release ? 1 : 0;
+    const clears = item.row !== null && item.keepsSuspicion !== true ? 1 : 0;
+    return changed(
+      this.#change.run(
+        ...[key, execution, token, lastEvent, last, commitId, now, steps],
+        ...[version, cancelRequested, release, item.replayVersion, clears],
+      ),
+    );
+  }
+
+  /** Only a pause refuses a turn and leaves its lease (semantics 19a). */
+  #refusal({ key, execution, token, lastEvent }: TurnItem): TurnResult {
+    const paused = this.#selectPaused.get(key, execution, token, lastEvent);
+    return paused === undefined ? LEASE_LOST : PAUSED;
+  }
+
+  /** Writes everything except the row of the instance. */
+  #write(item: TurnItem, transaction: GroupTransaction): void {
+    const { key, execution } = item;
+    const { now } = transaction;
+    if (item.version !== null) this.#parts.inbox.retarget(key);
+    if (item.row !== null) this.#parts.history.append(key, execution, item.row);
+    for (const id of item.consumed) this.#parts.inbox.consume(key, id);
+    for (const task of item.tasks) this.#parts.tasks.insert(key, execution, task, transaction);
+    for (const sequence of item.cancelledTasks) {
+      this.#parts.tasks.cancel(key, execution, sequence, transaction);
+    }
+    for (const timer of item.timers) this.#parts.inbox.insertTimer(key, execution, timer, now);
+    for (const timer of item.cancelledTimers) this.#parts.inbox.withdrawTimer(key, timer);
+    for (const instance of item.starts)
+      this.#parts.starts.startFromTurn(instance, key, transaction);
+    for (const message of item.sends) this.#parts.sends.post(message, transaction);
+    if (item.state !== null) {
+      this.#parts.state.change(key, item.state, now);
+      transaction.changes.changed(this.#idOf(key));
+    }
+  }
+
+  #ended(key: number, transaction: Transaction): TurnResult {
+    this.#parts.tasks.clear(key, transaction);
+    this.#parts.inbox.park(key);
+    transaction.changes.changed(this.#idOf(key));
+    return { kind: "committed", due: [] };
+  }
+
+  #continued(
+    { key, execution }: TurnItem,
+    { started, version, unread }: Extract<TurnItem["change"], { readonly kind: "continued" }>,
+    transaction: Transaction,
+  ): void {
+    this.#parts.tasks.clear(key, transaction);
+    this.#continue.run(version, key);
+    const start = startMessage(execution + 1, started, transaction.now);
+    this.#parts.inbox.carryOver(key, start, unread);
+    this.#parts.requests.forget(key, transaction.now);
+    transaction.changes.changed(this.#idOf(key));
+  }
+
+  /**
+   * Messages that arrived during the turn were reported to the old owner only, so report the instance as due.
+   */
+  #released({ key, execution, stepsOpen }: TurnItem, { now, changes }: Transaction): TurnResult {
+    if (stepsOpen) this.#parts.inbox.insertWake(key, execution, now);
+    if (this.#parts.inbox.hasDue(key, now)) changes.due(this.#idOf(key));
+    return { kind: "committed", due: [] };
+  }
+
+  #idOf(key: number): string {
+    return text(this.#selectId.get(key) ?? {}, "id");
+  }
+}
