@@ -1,7 +1,8 @@
-// Programs with orchestrations that are ours, schedules and gates: they live in users' stores for years, and no user can
-// keep their old code. The rules of programs.ts hold.
+// Programs with orchestrations of the library itself: schedules and limiters. They run in users' stores for years, and
+// users cannot keep the old code of the library. The rules of programs.ts apply. The histories of limiters were recorded
+// when limiters were called gates.
 
-import { gate, type PassOptions } from "../../src/gate/index.ts";
+import { limiter, type LimiterRunOptions } from "../../src/limiter/index.ts";
 import { orchestration } from "../../src/index.ts";
 import { schedule } from "../../src/schedule/index.ts";
 import type { TestEnvironment } from "../../src/testing/index.ts";
@@ -24,11 +25,11 @@ const hourly = schedule("hourly", {
   until: new Date("2026-01-01T02:30:00Z"),
 });
 
-const narrow = gate("narrow", { atOnce: 1 });
-const slow = gate("slow", { atOnce: 2, rate: { count: 2, per: "1m" } });
-const paced = gate("paced", { rate: { count: 1, per: "10s" } });
+const narrow = limiter("narrow", { concurrency: 1 });
+const slow = limiter("slow", { concurrency: 2, rate: { count: 2, per: "1m" } });
+const paced = limiter("paced", { rate: { count: 1, per: "10s" } });
 const passing = orchestration("passing", async (ctx, wait: string | undefined) => {
-  const options: PassOptions = wait === undefined ? {} : { wait: "5s", key: "k" };
+  const options: LimiterRunOptions = wait === undefined ? {} : { timeout: "5s", key: "k" };
   const stay = () => slow.run(ctx, () => paced.run(ctx, () => ctx.sleep("7s")));
   return narrow.run(ctx, stay, options).catch((error: unknown) => String(error));
 });
@@ -38,7 +39,7 @@ async function pass(t: TestEnvironment): Promise<void> {
   for (const id of ["k1", "k2"]) await t.client.start(passing, "5s", { id });
   await t.advance("10s");
   await t.client.get("p2").cancel("changed");
-  await t.advance("20m"); // every gate has ended
+  await t.advance("20m"); // every limiter has ended
   await t.client.start(passing, undefined, { id: "live1" });
   await t.client.start(passing, undefined, { id: "live2" });
   await t.advance("3s");

@@ -1,21 +1,21 @@
-// The programs whose histories are recorded, one a feature and outcome.
-//   HP1. A program that has a recorded history is never changed again: it stands for code in production when that
-//        version of Perdure wrote the history. A new feature is a new program, at the end.
-//   HP2. Nothing in a program depends on the machine, its time zone or its language.
+// The programs whose histories are recorded, one per feature and outcome.
+//   HP1. A program with a recorded history is never changed: it represents production code of the time when that version
+//        of Perdure wrote the history. A new feature is a new program, at the end.
+//   HP2. A program must not depend on the machine, its time zone or its language.
 
 import {
   activity,
   event,
-  flow,
   NonRetryableError,
   orchestration,
   type Orchestration,
 } from "../../src/index.ts";
+import { flow } from "../../src/flow/index.ts";
 import type { TestEnvironment, TestEnvironmentOptions } from "../../src/testing/index.ts";
 import { OUR_PROGRAMS } from "./our-programs.ts";
 
 type Register = TestEnvironmentOptions["register"];
-/** What is recorded: every execution of every instance that the program leaves. */
+/** Every execution of every instance of a program is recorded. */
 export interface Program {
   readonly name: string;
   readonly register: Register;
@@ -53,15 +53,18 @@ const timersMain = orchestration("timers", async (ctx) => {
   return [key, ctx.now().toISOString(), ctx.uuid(), ctx.random()];
 });
 const eventsMain = orchestration("events", async (ctx) => {
-  const first = await ctx.event(said, { details: { why: "first" } });
-  const now = await ctx.race({ now: ctx.event("alarm", { since: "now" }), late: ctx.sleep("1h") });
-  return [first, now.key, await ctx.event(said)];
+  const first = await ctx.waitFor(said, { details: { why: "first" } });
+  const now = await ctx.race({
+    now: ctx.waitFor("alarm", { since: "now" }),
+    late: ctx.sleep("1h"),
+  });
+  return [first, now.key, await ctx.waitFor(said)];
 });
 const child = orchestration("child", async (ctx, value: number) => {
   if (value < 0) throw new Error("below zero");
   return ctx.run(double, value);
 });
-const waiting = orchestration("waiting", async (ctx) => ctx.event("never"));
+const waiting = orchestration("waiting", async (ctx) => ctx.waitFor("never"));
 const childrenMain = orchestration("children", async (ctx) => {
   ctx.startDetached(child, 5, { id: "detached" });
   const values = await ctx.all([ctx.call(child, 1), ctx.call(child, 2, { id: "named" })]);
@@ -113,14 +116,18 @@ const stateMain = orchestration("state", async (ctx) => {
 });
 const rounds = orchestration("rounds", async (ctx, n: number): Promise<number> => {
   ctx.kv.set("round", n);
-  await ctx.event(said);
+  await ctx.waitFor(said);
   return n === 3 ? n : ctx.continueAsNew(n + 1);
 });
 const compensated = orchestration("compensated", async (ctx) => {
-  ctx.defer(() => ctx.run(undo, "hotel"));
-  ctx.defer(() => ctx.run(undo, "flight"));
+  ctx.compensate(() => ctx.run(undo, "hotel"));
+  ctx.compensate(() => ctx.run(undo, "flight"));
   await ctx.run(double, 1);
-  await ctx.all([ctx.sleep("9d"), ctx.event("go"), ctx.call(waiting, undefined, { id: "guest" })]);
+  await ctx.all([
+    ctx.sleep("9d"),
+    ctx.waitFor("go"),
+    ctx.call(waiting, undefined, { id: "guest" }),
+  ]);
 });
 const valuesMain = orchestration("values", async (ctx) =>
   ctx.run(echo, {
@@ -133,7 +140,7 @@ const valuesMain = orchestration("values", async (ctx) =>
     nothing: undefined,
   }),
 );
-/** Whatever depends on the host's language or time zone must not reach a command (HP2). */
+/** Values that depend on the host's language or time zone must not reach a command (HP2). */
 const sorted = orchestration("sorted", async (ctx) => {
   const words = ["z", "ä", "a", "Z", "i", "I", "ı"].sort();
   const values: string[] = [];
@@ -168,7 +175,7 @@ const longMixture = orchestration("long-mixture", async (ctx) => {
   }
   return sum;
 });
-/** Whatever is drawn or looked up must come out as it did: it goes into commands, which replay compares. */
+/** Random values, times and ids go into commands, which replay compares. They must not change. */
 const chance = orchestration("chance", async (ctx) => {
   for (let i = 0; i < 5; i++) {
     await ctx.run(echo, [ctx.uuid(), ctx.random(), ctx.now().getTime()]);
@@ -202,12 +209,12 @@ const streamed = orchestration("streamed", async (ctx) => {
     await ctx.run(double, sum);
     if (sum > 5) break;
   }
-  const left = await ctx.race({ more: ctx.event(said), late: ctx.sleep("1h") });
+  const left = await ctx.race({ more: ctx.waitFor(said), late: ctx.sleep("1h") });
   return [sum, left.key];
 });
 const shielded = orchestration("shielded", async (ctx) => {
   try {
-    await ctx.event("never");
+    await ctx.waitFor("never");
   } finally {
     await ctx.shield(async () => {
       await ctx.run(undo, "inside");
@@ -228,13 +235,13 @@ const nested = orchestration("nested", async (ctx) => {
   return ctx.run(echo, [won.key, all, none]);
 });
 const timeouts = orchestration("timeouts", async (ctx) => {
-  const late = await ctx.run(stuck, 0, { timeout: "1s", retry: 2 }).catch(String);
+  const late = await ctx.run(stuck, 0, { timeout: "1s", attempts: 2 }).catch(String);
   const closed = await ctx.run(stuck, 0, { scheduleToClose: "5s" }).catch(String);
   return ctx.run(echo, [late, closed]);
 });
 const stuck = activity("stuck", (_: number, { signal }) => endOf(signal));
 
-/** A program that starts one instance and waits for its end, whatever it is. */
+/** A program that starts one instance and waits for its end, with any outcome. */
 function ending(main: Orchestration<undefined, unknown>, ...others: Register): Program {
   const run = async (t: TestEnvironment): Promise<void> => {
     await quietly((await t.start(main, undefined, { id: main.name })).result());

@@ -1,4 +1,4 @@
-// Replays every recorded history with the code of today and prints what breaks; run under any language and time zone.
+// Replays every recorded history with the current code and prints the failures. It can run with any language and time zone.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ export const VERSIONS: readonly string[] = readdirSync(import.meta.dirname, { wi
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => join(import.meta.dirname, name));
 
-/** What of the recorded histories does not replay any more, as lines of text, and how many there are. */
+/** The number of recorded histories, and those that no longer replay, as text. */
 export async function replayAll(): Promise<{ histories: number; broken: readonly string[] }> {
   const register = [...new Set(PROGRAMS.flatMap((program) => program.register))];
   const report = await replayHistories(VERSIONS, register);

@@ -1,4 +1,4 @@
-// What docs/operations.md says of backups: they are made while a runtime works, and what they hold goes on.
+// The statements about backups in docs/operations.md: a backup works while a runtime runs, and its instances continue.
 
 import { expect, onTestFinished, test } from "vitest";
 import { activity, event, orchestration, Perdure, type Provider } from "../../src/index.ts";
@@ -15,13 +15,13 @@ function definitions() {
   const pay = orchestration("pay", async (ctx) => {
     const first = await ctx.run(charge, 1);
     ctx.setStatus("waiting");
-    await ctx.event(go);
+    await ctx.waitFor(go);
     return first + (await ctx.run(charge, 2));
   });
   return { keys, pay, register: [pay, charge] };
 }
 
-test("a backup of a live store goes on where it was, under the same idempotency keys", async () => {
+test("an instance continues from a backup of a live store with the same idempotency keys", async () => {
   const source = newPlace("file");
   onTestFinished(() => source.remove());
 
@@ -41,7 +41,7 @@ test("a backup of a live store goes on where it was, under the same idempotency 
   const second = definitions();
   await using restored = await Perdure.open(await opened(copy), {
     register: second.register,
-    // The copy holds the first runtime as alive: it is waited for, and no longer than this.
+    // The copy lists the first runtime as alive. The new runtime waits at most staleMs for it.
     runtime: { beatMs: 50, staleMs: 200, pollIntervalMs: 100, log: () => undefined },
   });
   const again = restored.client.get(second.pay, "pay-1");

@@ -1,4 +1,4 @@
-// Failures in the log: every failed attempt and every failed instance writes a line that says what, where and what next.
+// Failures in the log: every failed attempt and every failed instance writes one line with its name, cause and next step.
 
 import { expect, test, vi } from "vitest";
 import {
@@ -13,7 +13,12 @@ import {
   type RuntimeOptions,
 } from "../../src/index.ts";
 import { encryptingCodec } from "../../src/encryption/index.ts";
-import { collectLogs, startRuntime, virtualStore, virtualWorld } from "../trouble/support.ts";
+import {
+  collectLogs,
+  startRuntime,
+  virtualStore,
+  virtualWorld,
+} from "../faults/trouble/support.ts";
 
 const refused = (): never => {
   throw new Error("ECONNREFUSED");
@@ -30,7 +35,7 @@ async function run(order: Orchestration<undefined, unknown>, options: RuntimeOpt
   return { ...world, handle, lines };
 }
 
-test("each failed attempt of an activity warns with its number and the next one; the instance's error follows", async () => {
+test("each failed attempt of an activity logs a warning with its number and the next delay; the error of the instance follows", async () => {
   const order = orchestration("order", (ctx) =>
     ctx.run(charge, undefined, { retry: RETRY, tags: [] }),
   );
@@ -53,7 +58,7 @@ test("each failed attempt of an activity warns with its number and the next one;
   expect(logs.lines[3]?.fields["error"]).toMatchObject({ cause: { message: "ECONNREFUSED" } });
 });
 
-test("a failed step warns under the name `step`; one that must not be retried says so", async () => {
+test("a failed step logs a warning with the field `step`; a NonRetryableError is logged as not retryable", async () => {
   const order = orchestration("order", async (ctx) => {
     const work = (): never => {
       throw new NonRetryableError("the card is stolen");
@@ -71,7 +76,49 @@ test("a failed step warns under the name `step`; one that must not be retried sa
   expect(logs.lines[0]?.fields).not.toHaveProperty("activity");
 });
 
-test("the error of an instance names the step or the child that failed", async () => {
+test("logged and stored stacks end with the user's code", async () => {
+  const own = [
+    "Error: ECONNREFUSED",
+    expect.stringMatching(/^ {4}at refused .*failure-logs\.test/),
+  ];
+  const stepStack = [...own, expect.stringMatching(/^ {4}at \S*failure-logs\.test/)]; // no inferred name
+  const order = orchestration("order", async (ctx) => {
+    await ctx.step("check", () => refused()).catch(() => undefined);
+    await ctx.run(charge, undefined).catch(() => undefined);
+    refused();
+  });
+  const { logs, handle } = await run(order);
+  const stacks = logs.lines.map(({ fields: { error } }) =>
+    error instanceof Error ? error.stack?.split("\n") : undefined,
+  );
+  expect(stacks).toEqual([stepStack, own, stepStack]);
+  const history = await handle.history();
+  const failures = history.flatMap((event) => ("failure" in event ? [event.failure] : []));
+  expect(failures.map(({ stack }) => stack?.split("\n"))).toEqual(stacks);
+});
+
+test("a stack shows an anonymous function by the name of its activity, and keeps existing names", async () => {
+  const pay = activity(
+    "pay",
+    () => {
+      throw new Error("declined");
+    },
+    { retry: RETRY },
+  );
+  const order = orchestration("order", async (ctx) => {
+    await ctx.run(pay, undefined, { attempts: 1 }).catch(() => undefined);
+    await ctx.run(charge, undefined).catch(() => undefined);
+  });
+  const { client, environment, logs } = await virtualWorld([pay, charge, order]);
+  await client.start(order, undefined, { id: "order-7" });
+  await environment.advance(1_000);
+  const frames = logs.lines.map(({ fields: { error } }) =>
+    error instanceof Error ? /^ +at (\S+)/m.exec(error.stack ?? "")?.[1] : undefined,
+  );
+  expect(frames).toEqual(["pay", "refused"]);
+});
+
+test("the log line of a failed instance names the failed step or child", async () => {
   const step = orchestration("order", (ctx) => ctx.step("check", refused));
   const failed = await run(step);
   expect(failed.lines.at(-1)).toEqual([
@@ -88,14 +135,81 @@ test("the error of an instance names the step or the child that failed", async (
   );
 });
 
-test("a block warns with the instance that it is about", async () => {
+test("a blocked instance logs a warning with its id", async () => {
   const order = orchestration("order", () => new Promise(() => undefined));
   const { lines, logs } = await run(order);
   expect(lines).toEqual([["warn", expect.stringMatching(/^order, order-7: blocked: /)]]);
   expect(logs.lines[0]?.fields).toEqual({ ...ABOUT, code: "FOREIGN_AWAIT" });
 });
 
-test("an attempt that timed out warns too", async () => {
+const CONTINUES = "order, order-7: continues after having been blocked (FOREIGN_AWAIT)";
+
+test("an unblocked instance logs once that it continues", async () => {
+  let isBroken = true;
+  const order = orchestration("order", async (ctx) => {
+    await ctx.sleep("1s");
+    if (isBroken) await new Promise(() => undefined);
+    await ctx.sleep("1s");
+    await ctx.waitFor("go");
+  });
+  const { handle, environment, logs } = await run(order);
+  isBroken = false;
+  await handle.unblock();
+  await environment.advance(5_000);
+  await handle.raise("go");
+  await environment.advance(1_000);
+  expect((await handle.describe()).status).toBe("completed");
+  expect(logs.lines.map(({ level, message }) => [level, message])).toEqual([
+    ["warn", expect.stringMatching(/^order, order-7: blocked: /)],
+    ["info", CONTINUES],
+  ]);
+  expect(logs.lines[1]?.fields).toEqual({ ...ABOUT, code: "FOREIGN_AWAIT" });
+});
+
+test("an instance repaired by new code logs once that it continues", async () => {
+  const broken = orchestration("order", () => new Promise(() => undefined));
+  const { provider, runtime, environment, client } = await run(broken);
+  await runtime.shutdown();
+  const repaired = orchestration("order", (ctx) => ctx.sleep("1s"));
+  const logs = collectLogs();
+  await startRuntime(provider, [charge, repaired], { log: logs.sink });
+  await environment.advance(5_000);
+  expect((await client.get("order-7").describe()).status).toBe("completed");
+  expect(logs.lines.map(({ level, message }) => [level, message])).toEqual([["info", CONTINUES]]);
+});
+
+test("an instance that stays blocked after a deployment does not log that it continues", async () => {
+  const broken = orchestration("order", () => new Promise(() => undefined));
+  const { provider, runtime, environment } = await run(broken);
+  await runtime.shutdown();
+  const logs = collectLogs();
+  await startRuntime(provider, [charge, broken], { log: logs.sink });
+  await environment.advance(5_000);
+  expect(logs.lines.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^order, order-7: blocked: /),
+  ]);
+});
+
+test("using ctx after its turn logs a warning with the instance id", async () => {
+  let leaked: (() => unknown) | undefined;
+  const order = orchestration("order", async (ctx) => {
+    leaked = () => ctx.sleep("1s");
+    await ctx.sleep("1h");
+  });
+  const { logs } = await run(order);
+  expect(() => leaked?.()).toThrow();
+  expect(logs.lines).toEqual([
+    {
+      level: "warn",
+      message: expect.stringMatching(
+        /^order, order-7: The orchestration waits .*failure-logs\.test/,
+      ),
+      fields: ABOUT,
+    },
+  ]);
+});
+
+test("a timed-out attempt logs a warning", async () => {
   const slow = activity("slow", () => new Promise(() => undefined));
   const order = orchestration("order", (ctx) => ctx.run(slow, undefined, { timeout: "1s" }));
   const { client, environment, logs } = await virtualWorld([slow, order]);
@@ -105,7 +219,7 @@ test("an attempt that timed out warns too", async () => {
   expect(line?.message).toMatch(/^slow, order-7: attempt 1 of 1 failed: TimeoutError: .*timed out/);
 });
 
-test("neither a cancelled nor a completed instance writes a line", async () => {
+test("a cancelled instance writes no log line", async () => {
   const order = orchestration("order", (ctx) => ctx.sleep("1h"));
   const { handle, environment, logs } = await run(order);
   await handle.cancel("changed their mind");
@@ -114,7 +228,7 @@ test("neither a cancelled nor a completed instance writes a line", async () => {
   expect(logs.lines).toEqual([]);
 });
 
-test("user fields keep their names and do not overwrite the engine's", async () => {
+test("user fields keep their names and do not overwrite the fields of the engine", async () => {
   const mine = { instance: "mine", attempt: 99, order: 7 };
   const log = activity("log", (_: unknown, ctx) => ctx.log.info("activity", mine));
   const order = orchestration("order", async (ctx) => {
@@ -137,7 +251,7 @@ test("user fields keep their names and do not overwrite the engine's", async () 
   });
 });
 
-test("with a codec that seals failures the log shows no more than the store does", async () => {
+test("with a codec that seals failures the log shows only what the store shows", async () => {
   const codec = encryptingCodec({ keys: { a: Buffer.alloc(32, 7) }, current: "a" });
   const secret = activity("charge", (): never => {
     throw new TypeError("card 4242");
@@ -155,7 +269,7 @@ test("with a codec that seals failures the log shows no more than the store does
   expect(error instanceof Error && `${error.message} ${error.stack}`).not.toContain("4242");
 });
 
-test("without a log option failures are seen: they go to the console", async () => {
+test("without a log option failures go to the console", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   const error = vi.spyOn(console, "error").mockReturnValue();
   try {

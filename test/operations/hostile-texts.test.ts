@@ -1,4 +1,4 @@
-// Texts that no store can hold, U+0000 and half of a surrogate pair, are refused as arguments, by both stores alike.
+// Texts that a store cannot hold (U+0000, half of a surrogate pair) are refused as arguments, with both stores.
 
 import { expect, onTestFinished, test } from "vitest";
 import { activity, Client, orchestration, Runtime } from "../../src/index.ts";
@@ -13,8 +13,8 @@ async function clientWith(id: string) {
   return { client, store, handle: client.get(id) };
 }
 
-type Made = Awaited<ReturnType<typeof clientWith>>;
-type Call = (made: Made, bad: string) => unknown;
+type Opened = Awaited<ReturnType<typeof clientWith>>;
+type Call = (opened: Opened, bad: string) => unknown;
 
 const REFUSED: Readonly<Record<string, Call>> = {
   "list: name": ({ client }, bad) => client.list({ name: bad }),
@@ -51,14 +51,17 @@ const REFUSED: Readonly<Record<string, Call>> = {
   "orchestration: version": async (_, bad) => orchestration("o", async () => 1, { version: bad }),
 };
 
-test.each(Object.keys(REFUSED))("%s", async (what) => {
-  for (const bad of BAD) {
-    const made = await clientWith("i");
-    const call = async (): Promise<unknown> => REFUSED[what]?.(made, bad);
-    await expect(call(), JSON.stringify(bad)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    expect(await made.client.count({})).toBe(1);
-  }
-});
+test.each(Object.keys(REFUSED))(
+  "%s with a text that no store can hold is refused",
+  async (what) => {
+    for (const bad of BAD) {
+      const opened = await clientWith("i");
+      const call = async (): Promise<unknown> => REFUSED[what]?.(opened, bad);
+      await expect(call(), JSON.stringify(bad)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+      expect(await opened.client.count({})).toBe(1);
+    }
+  },
+);
 
 const KEPT: Readonly<Record<string, Call>> = {
   pause: ({ handle }, bad) => handle.pause({ reason: bad, by: bad }),
@@ -67,17 +70,17 @@ const KEPT: Readonly<Record<string, Call>> = {
 };
 
 test.each(Object.keys(KEPT))(
-  "a reason of %s is refused, or written in a form that both hold",
+  "%s accepts such a text as a reason, and the instance stays readable",
   async (what) => {
     for (const bad of BAD) {
-      const made = await clientWith("i");
-      await KEPT[what]?.(made, bad);
-      await expect(made.handle.describe()).resolves.toMatchObject({ id: "i" });
+      const opened = await clientWith("i");
+      await KEPT[what]?.(opened, bad);
+      await expect(opened.handle.describe()).resolves.toMatchObject({ id: "i" });
     }
   },
 );
 
-test("tags and sessions of a call are refused where they are given, and the orchestration fails", async () => {
+test("ctx.run refuses tags and sessions with such a text", async () => {
   const store = await freshStore();
   const act = activity("a", async () => 1);
   const calls = orchestration("calls", async (ctx, bad: string) => {

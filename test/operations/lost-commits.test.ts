@@ -1,5 +1,5 @@
-// A store that loses its last commits under live workers, as an asynchronous failover or a restored backup does:
-// everything that is left in the store runs to its end without a restart of a worker.
+// A store that loses its last commits while workers run, as after an asynchronous failover or a restored backup:
+// all instances that remain in the store complete without a restart of a worker.
 
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -15,10 +15,10 @@ import {
 import { StoreEnvironment } from "../support/store-environment.ts";
 import { newPlace, type Place } from "../support/test-store.ts";
 
-/** Longer than the time after which a worker compares its leases without a reason. */
+/** Longer than the interval at which a worker compares its leases with the store. */
 const LATER_MS = 400_000;
-/** So that minutes of virtual time cost few calls. */
-const SELDOM: RuntimeOptions = { pollIntervalMs: 15_000, beatMs: 15_000 };
+/** Rare polls and heartbeats, so that minutes of virtual time cost few calls. */
+const RARE_POLLS: RuntimeOptions = { pollIntervalMs: 15_000, beatMs: 15_000 };
 const go = event("go");
 
 interface Stage {
@@ -41,7 +41,7 @@ async function stage(
   onTestFinished(() => provider.close());
   const logs: string[] = [];
   const runtime = new Runtime(provider, {
-    ...SELDOM,
+    ...RARE_POLLS,
     log: (_, message) => void logs.push(message),
     ...options,
     register,
@@ -70,7 +70,7 @@ async function ended({ environment }: Stage, handle: Handle<unknown>): Promise<u
   return status === "completed" ? output : status;
 }
 
-/** An activity whose runs end when the test says so. */
+/** An activity whose runs end when the test ends them. */
 function gate() {
   const runs: { readonly key: string; readonly end: (value: string) => void; lost: boolean }[] = [];
   const work = activity("work", (_: string, { idempotencyKey: key, signal }) => {
@@ -86,7 +86,7 @@ function gate() {
   return { work, runs };
 }
 
-test("a task whose outcome was lost runs again under the same key", async () => {
+test("a task whose outcome was lost runs again with the same idempotency key", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", (ctx) => ctx.run(work, "a"));
   const its = await stage([main, work]);
@@ -104,7 +104,7 @@ test("a task whose outcome was lost runs again under the same key", async () => 
   expect(its.logs.join()).toContain("does not hold");
 });
 
-test("leases that were lost are shown until the next comparison", async () => {
+test("metrics show lost leases until the next comparison", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", (ctx) => ctx.run(work, "a"));
   const its = await stage([main, work]);
@@ -128,7 +128,7 @@ test("leases that were lost are shown until the next comparison", async () => {
   expect(found).toMatchObject({ strandedLeases: 0, leasesCheckedAt: expect.any(Number) as number });
 });
 
-test("an instance that memory holds further on than the store is rebuilt from its history", async () => {
+test("an instance that is ahead of the store in memory is rebuilt from its history", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", async (ctx) => {
     const first = await ctx.run(work, "first");
@@ -139,7 +139,7 @@ test("an instance that memory holds further on than the store is rebuilt from it
   const backup = await backedUp(its);
   runs[0]?.end("1");
   await its.environment.settle();
-  expect(runs).toHaveLength(2); // the second one runs
+  expect(runs).toHaveLength(2); // the second activity runs
 
   await goBack(its, backup);
   expect(runs[1]?.lost).toBe(true); // the store has no such task
@@ -168,10 +168,34 @@ test("an inline step whose outcome was lost runs again", async () => {
   expect(await ended(its, handle)).toBe("done again");
 });
 
-test("an instance that was held in memory and ended goes on from the event that the store still has", async () => {
+test("an instance whose step outcome was lost runs the step again, without waiting for a message", async () => {
+  const ends: ((value: string) => void)[] = [];
   const main = orchestration("main", async (ctx) => {
-    await ctx.event(go);
-    await ctx.event(go);
+    const done = await ctx.step(
+      "step",
+      () => new Promise<string>((resolve) => void ends.push(resolve)),
+    );
+    await ctx.waitFor(go);
+    return done;
+  });
+  const its = await stage([main], { stickyIdleMs: 3_600_000 });
+  const handle = await its.client.start(main, undefined, { id: "i" });
+  const backup = await backedUp(its);
+  ends[0]?.("once");
+  await its.environment.settle(); // in memory, the instance waits for the event now
+
+  await goBack(its, backup);
+  expect(ends).toHaveLength(2);
+  ends[1]?.("again");
+  await its.environment.settle();
+  await handle.raise(go);
+  expect(await ended(its, handle)).toBe("again");
+});
+
+test("an ended instance in memory continues from the last event that the store still has", async () => {
+  const main = orchestration("main", async (ctx) => {
+    await ctx.waitFor(go);
+    await ctx.waitFor(go);
     return "over";
   });
   const its = await stage([main], { stickyIdleMs: 3_600_000 });
@@ -198,7 +222,7 @@ test("an instance whose start was lost is dropped, and its id can be started aga
 
   await goBack(its, backup);
   expect(runs[0]?.lost).toBe(true);
-  // The key of the lost instance is given out again: nothing of the lost one may touch the new one.
+  // The store reuses the key of the lost instance. Work of the lost instance must not affect the new one.
   const other = await its.client.start(main, undefined, { id: "other" });
   const handle = await its.client.start(main, undefined, { id: "lost" });
   await its.environment.settle();
@@ -208,7 +232,7 @@ test("an instance whose start was lost is dropped, and its id can be started aga
   expect(await ended(its, handle)).toBe("done");
 });
 
-test("a key that is given out again while the lost instance is still in memory harms neither", async () => {
+test("a key that is reused while the lost instance is still in memory does not mix the two instances", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", (ctx) => ctx.run(work, "a"));
   const its = await stage([main, work]);
@@ -218,16 +242,16 @@ test("a key that is given out again while the lost instance is still in memory h
   await its.place.goBackTo(backup);
   const other = await its.client.start(main, undefined, { id: "other" });
   await its.environment.settle();
-  runs[0]?.end("of the lost one");
+  runs[0]?.end("of the lost instance");
   await its.environment.settle();
   expect(runs).toHaveLength(2);
-  runs[1]?.end("its own");
+  runs[1]?.end("of the new instance");
   await its.environment.advance(LATER_MS);
-  expect(await ended(its, other)).toBe("its own");
+  expect(await ended(its, other)).toBe("of the new instance");
   expect(await its.provider.readLeases(its.runtime.id)).toEqual({ instances: [], tasks: [] });
 });
 
-test("a worker whose registration was lost registers again and finishes what is left", async () => {
+test("a worker whose registration was lost registers again and completes the remaining work", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", (ctx) => ctx.run(work, "a"));
   const place = newPlace("file");
@@ -240,7 +264,7 @@ test("a worker whose registration was lost registers again and finishes what is 
   const backup = await place.backUp();
   onTestFinished(() => backup.remove());
   const runtime = new Runtime(provider, {
-    ...SELDOM,
+    ...RARE_POLLS,
     log: () => undefined,
     register: [main, work],
   });

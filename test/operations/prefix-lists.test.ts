@@ -1,5 +1,5 @@
-// Lists by id prefix in a store of many instances: the same rows, order and cursors whichever way they are read (L4 of
-// listing.ts), and no walk through all rows for the few that match.
+// Lists by id prefix in a store of many instances: every query plan returns the same rows, order and cursors
+// (sqlite.listing.1 of listing.ts), and a rare prefix does not scan all rows.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,17 +7,17 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { NEAR_ROWS } from "../../src/core/provider/id-prefix.ts";
+import { NEAR_ROWS } from "../../src/core/provider/shared/id-prefix.ts";
 import type { InstanceFilter, Provider } from "../../src/core/provider/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { postgres } from "../support/postgres.ts";
-import { ownSchema } from "../postgres/support.ts";
+import { ownSchema } from "../stores/postgres/support.ts";
 
 const ROWS = NEAR_ROWS * 4;
 const COLUMNS = `key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at, completed_at,
   suspicion, execution, last_event, status, status_version, copied_until, past_executions, past_events, steps_open`;
-/** Of instance n: many are alike, a few are rare, the oldest form a group; one in ten runs. */
+/** Columns of instance n: most ids have one prefix, a few a rare prefix, the oldest 200 a third one. One in ten runs. */
 const VALUES = `n, CASE WHEN n <= 200 THEN 'old-' WHEN n % 997 = 0 THEN 'rare-' ELSE 'many-' END || n, 'r', 'pay',
   'cancel', 0, '{}', n / 7, 0, CASE WHEN n % 10 = 0 THEN NULL ELSE 1 END, 0, 1, 0,
   CASE WHEN n % 10 = 0 THEN 'running' ELSE 'completed' END, 0, 0, 0, 0`;
@@ -39,7 +39,7 @@ async function sqlite(): Promise<Provider> {
 async function onPostgres(): Promise<{ store: Provider; read(): Promise<number> }> {
   const schema = ownSchema();
   const { url, query } = await postgres();
-  // One connection, so that what it has read is known.
+  // One connection, so that its read statistics are exact.
   const pool = new pg.Pool({ connectionString: url, max: 1 });
   onTestFinished(() => pool.end());
   const store = await PostgresProvider.open(pool, { schema, notifications: false });
@@ -61,7 +61,7 @@ async function onPostgres(): Promise<{ store: Provider; read(): Promise<number> 
   return { store, read };
 }
 
-/** All pages of a list, as they are returned. */
+/** The ids of all pages of a list, in the returned order. */
 async function pages(
   store: Provider,
   filter: InstanceFilter,
@@ -88,7 +88,7 @@ describe.each([
   ["SQLite", sqlite],
   ["PostgreSQL", async () => (await onPostgres()).store],
 ] as const)("%s", (_, open) => {
-  test("pages of a list by prefix hold every match once, in the order of the list", async () => {
+  test("the pages of a list by prefix contain every match once, in order", async () => {
     const store = await open();
     const filters: readonly InstanceFilter[] = [
       { idPrefix: "old-" },
@@ -107,7 +107,7 @@ describe.each([
   });
 });
 
-test("on PostgreSQL a prefix that few ids have is found without a walk through all rows", async () => {
+test("on PostgreSQL a list by a rare prefix does not scan all rows", async () => {
   const { store, read } = await onPostgres();
   for (const idPrefix of ["old-", "rare-", "none-"]) {
     for (const order of ["newest", "oldest"] as const) {

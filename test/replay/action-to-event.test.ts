@@ -1,8 +1,8 @@
-// Each call makes one event of its own shape, and asks the store for what carries it out.
+// Each call creates one event. The commit of the turn lists the tasks, timers and starts that the store must create.
 
 import { expect, test } from "vitest";
-import { activity, event, orchestration } from "../../src/core/definitions.ts";
-import type { EventBody } from "../../src/core/history-events.ts";
+import { activity, event, orchestration } from "../../src/core/define/definitions.ts";
+import type { EventBody } from "../../src/core/history/events.ts";
 import { completed, encode, fired, RUN_ID } from "./bodies.ts";
 import { begin, resume, START_AT, type Handler } from "./support.ts";
 
@@ -20,7 +20,7 @@ test("ctx.run makes ActivityScheduled with name and encoded input", async () => 
 });
 
 test("ctx.run records the options of its call", async () => {
-  const options = { retry: 3, timeout: "5s", scheduleToClose: "1m", priority: 1 } as const;
+  const options = { attempts: 3, timeout: "5s", scheduleToClose: "1m", priority: 1 } as const;
   expect(await commandOf(async (ctx) => ctx.run("a", 1, options))).toMatchObject({
     retry: { maxAttempts: 3 },
     timeoutMs: 5_000,
@@ -29,7 +29,7 @@ test("ctx.run records the options of its call", async () => {
   });
 });
 
-test("an activity's defaults are recorded, and the call's own options win", async () => {
+test("an activity's defaults are recorded, and options of the call override them", async () => {
   const charge = activity("charge", (cents: number) => cents, { timeout: "1s", priority: 2 });
   const play = await begin(async (ctx) => ctx.run(charge, 5, { timeout: "9s" }));
   expect(play.last.events[1]).toEqual({
@@ -41,24 +41,25 @@ test("an activity's defaults are recorded, and the call's own options win", asyn
   });
 });
 
-test("an activity becomes a task of the same sequence, with its options and the instance's priority", async () => {
-  const play = await begin(async (ctx) => ctx.run("a", 1, { retry: 2 }), { priority: 4 });
+test("an activity becomes a task with the same sequence number, its options and the instance's priority", async () => {
+  const play = await begin(async (ctx) => ctx.run("a", 1, { attempts: 2 }), { priority: 4 });
   expect(play.last.item.tasks).toMatchObject([
     { sequence: 2, name: "a", input: "1", priority: 4, options: { retry: { maxAttempts: 2 } } },
   ]);
 });
 
-test("scheduleToClose also becomes a deadline message, taken back when the activity is over", async () => {
+test("scheduleToClose also creates a deadline alarm, which is cancelled when the activity ends", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a", 1, { scheduleToClose: "1m" });
     await ctx.sleep(1);
   });
-  expect(play.last.item.timers).toEqual([{ kind: "deadline", sequence: 2, delayMs: 60_000 }]);
+  const dueAt = START_AT + 60_000;
+  expect(play.last.item.timers).toEqual([{ kind: "deadline", sequence: 0, dueAt }]);
   const turn = await play.turn(completed(2));
-  expect(turn.item.cancelledTimers).toEqual([{ kind: "deadline", sequence: 2 }]);
+  expect(turn.item.cancelledTimers).toEqual([{ kind: "deadline", sequence: 0 }]);
 });
 
-test("ctx.sleep with a duration makes TimerCreated, and a message that the store times itself", async () => {
+test("ctx.sleep with a duration makes TimerCreated, and a timer whose due time the store computes", async () => {
   const play = await begin(async (ctx) => ctx.sleep("90s"));
   expect(play.last.events[1]).toEqual({
     kind: "TimerCreated",
@@ -68,7 +69,7 @@ test("ctx.sleep with a duration makes TimerCreated, and a message that the store
   expect(play.last.item.timers).toEqual([{ kind: "timer", sequence: 2, delayMs: 90_000 }]);
 });
 
-test("ctx.sleep until a moment makes TimerCreated for that moment", async () => {
+test("ctx.sleep with a Date makes TimerCreated with that due time", async () => {
   const play = await begin(async (ctx) => ctx.sleep(new Date(9_999_999)));
   expect(play.last.events[1]).toEqual({ kind: "TimerCreated", due: 9_999_999 });
   expect(play.last.item.timers).toEqual([{ kind: "timer", sequence: 2, dueAt: 9_999_999 }]);
@@ -84,18 +85,18 @@ test("a duration counts from the event that led to the call", async () => {
   expect(turn.events[1]).toMatchObject({ due: START_AT + 5_010 });
 });
 
-test("ctx.event makes EventSubscribed, and says since when and what for", async () => {
+test("ctx.waitFor makes EventSubscribed with the name, since and details", async () => {
   const approval = event<string>("approval");
-  expect(await commandOf(async (ctx) => ctx.event(approval))).toEqual({
+  expect(await commandOf(async (ctx) => ctx.waitFor(approval))).toEqual({
     kind: "EventSubscribed",
     name: "approval",
   });
   expect(
-    await commandOf(async (ctx) => ctx.event("e", { since: "now", details: { by: "ada" } })),
+    await commandOf(async (ctx) => ctx.waitFor("e", { since: "now", details: { by: "ada" } })),
   ).toEqual({ kind: "EventSubscribed", name: "e", since: "now", details: encode({ by: "ada" }) });
 });
 
-test("ctx.call makes ChildScheduled, and a start with the link to its parent", async () => {
+test("ctx.call makes ChildScheduled and a start that links to the parent", async () => {
   const play = await begin(async (ctx) => ctx.call("c", 1), { id: "p", execution: 3 });
   expect(play.last.events[1]).toEqual({
     kind: "ChildScheduled",
@@ -145,7 +146,7 @@ test("a detached start followed by an activity replays", async () => {
 });
 
 test("ctx.step makes StepScheduled and no task", async () => {
-  const play = await begin(async (ctx) => ctx.step("s", () => 1, { retry: 2, timeout: "1s" }));
+  const play = await begin(async (ctx) => ctx.step("s", () => 1, { attempts: 2, timeout: "1s" }));
   expect(play.last.events[1]).toMatchObject({
     kind: "StepScheduled",
     name: "s",

@@ -1,24 +1,24 @@
-// Recorded events and inbox messages, in short: what the replay tests write histories and turns with.
+// Builders for recorded events and inbox messages. The replay tests write histories and turns with them.
 
-import { defaultCodec } from "../../src/core/codec.ts";
-import { toFailure } from "../../src/core/failure.ts";
+import { defaultCodec } from "../../src/core/values/codec.ts";
+import { toFailure } from "../../src/core/errors/failure.ts";
 import type {
   ActivityOptions,
   DeliveryBody,
   EventBody,
   OrchestrationStarted,
-} from "../../src/core/history-events.ts";
+} from "../../src/core/history/events.ts";
 import type { Message } from "../../src/core/provider/messages.ts";
-import type { LocalOutcome } from "../../src/runtime/held-instance.ts";
+import type { LocalOutcome } from "../../src/runtime/instances/held-instance.ts";
 
 export const RUN_ID = "0123456789abcdef0123456789abcdef";
 export const SEED = "fedcba9876543210fedcba9876543210";
 
 export const encode = (value: unknown): string => defaultCodec.encode(value);
 
-/** A message without what only a store knows; the driver fills that in. */
+/** A message without the fields that the store assigns. The driver fills them in. */
 export type Draft = Partial<Message> & Pick<Message, "kind" | "data">;
-/** What a turn is given: a message of its inbox, or the outcome of work done in the same process. */
+/** An input of a turn: a message of its inbox, or the outcome of work done in the same process. */
 export type Given = Draft | LocalOutcome;
 
 export const isLocal = (given: Given): given is LocalOutcome => "body" in given;
@@ -163,25 +163,25 @@ export const continued = (input?: unknown): EventBody => ({
 
 // --- Messages of the inbox ---
 
-type Told = Extract<DeliveryBody, { readonly scheduled: number }>;
+type OutcomeBody = Extract<DeliveryBody, { readonly scheduled: number }>;
 
-const told = (kind: "activity" | "child", body: DeliveryBody): Draft => ({
+const outcomeMessage = (kind: "activity" | "child", body: DeliveryBody): Draft => ({
   kind,
-  sequence: (body as Told).scheduled,
+  sequence: (body as OutcomeBody).scheduled,
   data: JSON.stringify(body),
 });
 
 export const completed = (scheduled: number, value?: unknown): Draft =>
-  told("activity", ranDone(scheduled, value));
+  outcomeMessage("activity", ranDone(scheduled, value));
 export const failed = (scheduled: number, error: unknown, attempts = 1): Draft =>
-  told("activity", ranFailed(scheduled, error, attempts));
+  outcomeMessage("activity", ranFailed(scheduled, error, attempts));
 export const childCompleted = (scheduled: number, value?: unknown): Draft =>
-  told("child", calledDone(scheduled, value));
+  outcomeMessage("child", calledDone(scheduled, value));
 export const childFailed = (
   scheduled: number,
   error: unknown,
   outcome?: "failed" | "cancelled" | "terminated",
-): Draft => told("child", calledFailed(scheduled, error, outcome));
+): Draft => outcomeMessage("child", calledFailed(scheduled, error, outcome));
 export const fired = (sequence: number): Draft => ({ kind: "timer", sequence, data: "" });
 export const deadline = (sequence: number): Draft => ({ kind: "deadline", sequence, data: "" });
 export const stepRetryDue = (sequence: number): Draft => ({

@@ -1,7 +1,7 @@
-// Cancelling an instance: what its code sees, what is recorded, and that it ends cancelled whatever it does.
+// Cancelling an instance: the errors that its code sees, the recorded events, and the status cancelled at the end.
 
 import { expect, test } from "vitest";
-import { CancelledError } from "../../src/core/outcome-errors.ts";
+import { CancelledError } from "../../src/core/errors/outcome-errors.ts";
 import {
   cancel,
   cancelRequested,
@@ -29,7 +29,7 @@ test("a cancel rejects the open await, and the instance ends cancelled with its 
   expect(turn.events[1]).toMatchObject({ reason: "user asked" });
   expect(failureOf(turn)).toMatchObject({
     outcome: "cancelled",
-    failure: { name: "CancelledError", kind: "cancelled", message: "canceled: user asked" },
+    failure: { name: "CancelledError", kind: "cancelled", message: "cancelled: user asked" },
   });
   expect(turn.item.cancelledTasks).toEqual([2]);
   expect(turn.item.change).toMatchObject({ kind: "ended", status: "cancelled" });
@@ -43,7 +43,7 @@ test("every open await rejects in schedule order, in one drain", async () => {
     const tasks = [
       ctx.run("a"),
       ctx.sleep(9),
-      ctx.event("e"),
+      ctx.waitFor("e"),
       ctx.call("c"),
       ctx.step("s", () => 1),
     ];
@@ -65,7 +65,7 @@ test("every open await rejects in schedule order, in one drain", async () => {
   expect(turn.item.cancelledTimers).toEqual([{ kind: "timer", sequence: 3 }]);
 });
 
-test("a cancel that is in history is seen again in replay", async () => {
+test("a recorded cancel is delivered again in replay", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
     await ctx.run("a").catch(() => note(ctx.info.cancelRequested));
     await ctx.shield(() => ctx.run("undo"));
@@ -83,7 +83,7 @@ test("a cancel that is in history is seen again in replay", async () => {
   expect(failureOf(turn).outcome).toBe("cancelled");
 });
 
-test("code that catches its cancel and returns is cancelled all the same", async () => {
+test("an instance ends cancelled even if its code catches the cancel and returns", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a").catch(() => undefined);
     return "a value";
@@ -91,7 +91,7 @@ test("code that catches its cancel and returns is cancelled all the same", async
   expect(failureOf(await play.turn(cancel("stop"))).outcome).toBe("cancelled");
 });
 
-test("code that throws something else after its cancel is cancelled all the same", async () => {
+test("an instance ends cancelled even if its code throws another error after the cancel", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a").catch(() => {
       throw new Error("other");
@@ -100,11 +100,11 @@ test("code that throws something else after its cancel is cancelled all the same
   const turn = await play.turn(cancel("stop"));
   expect(failureOf(turn)).toMatchObject({
     outcome: "cancelled",
-    failure: { message: "canceled: stop" },
+    failure: { message: "cancelled: stop" },
   });
 });
 
-test("a cancel is delivered before a result of the same batch, whatever the order in the batch (4b)", async () => {
+test("a cancel is delivered before a result of the same batch, in any order within the batch (4b)", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
     note(await ctx.run("a").catch((error: Error) => error.message));
     await ctx.run("b");
@@ -115,7 +115,7 @@ test("a cancel is delivered before a result of the same batch, whatever the orde
   ]) {
     const play = await begin(code);
     const turn = await play.turn(...batch);
-    expect(play.trace).toEqual(["canceled: stop"]);
+    expect(play.trace).toEqual(["cancelled: stop"]);
     expect(turn.brief).toEqual([
       "OrchestrationCancelRequested",
       "ActivityCancelRequested #2",
@@ -125,14 +125,14 @@ test("a cancel is delivered before a result of the same batch, whatever the orde
   }
 });
 
-test("an instance is cancelled although its last result is in the same batch (4b)", async () => {
+test("an instance ends cancelled even if its last result is in the same batch (4b)", async () => {
   const play = await begin(async (ctx) => ctx.run("a"));
   const turn = await play.turn(completed(2, "A"), cancel("in time"));
-  expect(failureOf(turn).failure.message).toBe("canceled: in time");
+  expect(failureOf(turn).failure.message).toBe("cancelled: in time");
   expect(turn.consumed).toHaveLength(1);
 });
 
-test("a start and its cancel in one batch: the code is cancelled from its first call on (4b)", async () => {
+test("with a start and its cancel in one batch, the first call already rejects (4b)", async () => {
   const play = await begin(async (ctx) => ctx.run("a"), {}, cancel("at once"));
   expect(play.last.brief).toEqual([
     "OrchestrationStarted main",
@@ -142,7 +142,7 @@ test("a start and its cancel in one batch: the code is cancelled from its first 
   expect(play.last.item.tasks).toEqual([]);
 });
 
-test("only the first cancel counts; a second one is consumed without an event", async () => {
+test("only the first cancel counts; later cancels are consumed without an event", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a").catch(() => undefined);
     await ctx.shield(() => ctx.run("undo"));
@@ -151,10 +151,10 @@ test("only the first cancel counts; a second one is consumed without an event", 
   const turn = await play.turn(cancel("third"));
   expect(turn.brief).toEqual([]);
   expect(turn.consumed).toHaveLength(1);
-  expect(failureOf(await play.turn(completed(5))).failure.message).toBe("canceled: first");
+  expect(failureOf(await play.turn(completed(5))).failure.message).toBe("cancelled: first");
 });
 
-test("a shield's calls are not cancelled, whether they were made before or after the cancel", async () => {
+test("calls inside a shield are not cancelled, made before or after the cancel", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.shield(async () => {
       note(await ctx.run("one"));
@@ -170,13 +170,13 @@ test("a shield's calls are not cancelled, whether they were made before or after
   expect(play.trace).toEqual([1, 2]);
 });
 
-test("a shield keeps everything inside it: scopes, races, children, steps, waits", async () => {
+test("a shield protects everything inside it: scopes, races, children, steps, waits", async () => {
   const play = await begin(async (ctx) => {
     await ctx.shield(() =>
       ctx.all([
         () => ctx.call("c"),
         () => ctx.step("s", () => 1),
-        () => ctx.race([ctx.event("e"), ctx.sleep(5)]),
+        () => ctx.race([ctx.waitFor("e"), ctx.sleep(5)]),
       ]),
     );
   });
@@ -195,7 +195,7 @@ test("a scope inside a shield can still be cancelled from within", async () => {
   const play = await begin(async (ctx) => {
     await ctx.shield(async () => {
       const scope = ctx.scope(() => ctx.run("inner"));
-      await ctx.event("stop");
+      await ctx.waitFor("stop");
       scope.cancel("from within");
       await ctx.run("next");
     });
@@ -209,7 +209,7 @@ test("a scope inside a shield can still be cancelled from within", async () => {
   ]);
 });
 
-test("a shield around one branch leaves the other branches to the cancel", async () => {
+test("a shield around one branch does not protect the other branches", async () => {
   const play = await begin(async (ctx) => {
     await Promise.allSettled([ctx.run("open"), ctx.shield(() => ctx.run("kept"))]);
   });
@@ -226,15 +226,15 @@ test("a task made outside a shield and awaited inside it is cancelled", async ()
     });
   });
   await play.turn(cancel("stop"));
-  expect(play.trace).toEqual(["canceled: stop"]);
+  expect(play.trace).toEqual(["cancelled: stop"]);
 });
 
-test("a later call outside a shield records nothing and rejects at a boundary of its own", async () => {
+test("a later call outside a shield records nothing and rejects only after all microtasks have run", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.run("a").catch(() => undefined);
     const order: string[] = [];
     const later = ctx.run("b").catch((error: Error) => order.push(error.message));
-    // Everything that can run without a boundary runs first.
+    // All pending microtasks run first.
     for (let i = 0; i < 20; i++) await Promise.resolve();
     order.push("microtasks are over");
     await later;
@@ -246,17 +246,17 @@ test("a later call outside a shield records nothing and rejects at a boundary of
     "ActivityCancelRequested #2",
     "OrchestrationFailed",
   ]);
-  expect(play.trace).toEqual([["microtasks are over", "canceled: stop"]]);
+  expect(play.trace).toEqual([["microtasks are over", "cancelled: stop"]]);
 });
 
-test("every kind of later call is refused in the same way", async () => {
+test("every kind of later call rejects with CancelledError", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.sleep("1d").catch(() => undefined);
     for (const call of [
       () => ctx.run("a"),
       () => ctx.step("s", () => 1),
       () => ctx.sleep(1),
-      () => ctx.event("e"),
+      () => ctx.waitFor("e"),
       () => ctx.call("c"),
       () => ctx.continueAsNew(undefined),
     ]) {
@@ -274,18 +274,18 @@ test("every kind of later call is refused in the same way", async () => {
   expect(turn.item.starts).toEqual([]);
 });
 
-test("several later calls reject one at a time, each after the code has come to rest", async () => {
+test("several later calls reject one at a time, each after the code is idle", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.sleep("1d").catch(() => undefined);
     const refused = async (name: string): Promise<void> => {
       await ctx.run(name).catch(() => note(`${name} is refused`));
       for (let i = 0; i < 5; i++) await Promise.resolve();
-      note(`${name} is at rest`);
+      note(`${name} is idle`);
     };
     await Promise.all([refused("a"), refused("b")]);
   });
   await play.turn(cancel("stop"));
-  expect(play.trace).toEqual(["a is refused", "a is at rest", "b is refused", "b is at rest"]);
+  expect(play.trace).toEqual(["a is refused", "a is idle", "b is refused", "b is idle"]);
 });
 
 test("after 1,000 ignored cancels the instance is terminated", async () => {
@@ -308,7 +308,7 @@ test("after 1,000 ignored cancels the instance is terminated", async () => {
   ]);
 });
 
-test("what a shield still holds is cancelled when the instance is terminated for ignoring its cancel", async () => {
+test("open calls inside a shield are cancelled when the instance is terminated for ignoring its cancel", async () => {
   const play = await begin(async (ctx) => {
     void ctx.shield(() => ctx.call("child"));
     for (;;) await ctx.sleep("1d").catch(() => undefined);
@@ -319,7 +319,7 @@ test("what a shield still holds is cancelled when the instance is terminated for
   expect(turn.open).toEqual([]);
 });
 
-test("exactly 1,000 ignored cancels are borne", async () => {
+test("an instance may ignore up to 1,000 cancels", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep("1d").catch(() => undefined);
     for (let i = 0; i < 1_000; i++) await ctx.sleep(1).catch(() => undefined);
@@ -327,7 +327,7 @@ test("exactly 1,000 ignored cancels are borne", async () => {
   expect(failureOf(await play.turn(cancel("stop"))).outcome).toBe("cancelled");
 });
 
-test("continueAsNew rejects after a cancel, under a shield too", async () => {
+test("continueAsNew rejects after a cancel, also inside a shield", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.sleep("1d").catch(() => undefined);
     await ctx.shield(async () => {
@@ -336,7 +336,7 @@ test("continueAsNew rejects after a cancel, under a shield too", async () => {
   });
   const turn = await play.turn(cancel("stop"));
   expect(failureOf(turn).outcome).toBe("cancelled");
-  expect(play.trace).toEqual(["canceled: stop"]);
+  expect(play.trace).toEqual(["cancelled: stop"]);
 });
 
 test("log and info still work after a cancel", async () => {
@@ -350,18 +350,18 @@ test("log and info still work after a cancel", async () => {
   expect(play.trace).toEqual([[true, 1_001_000, "string"]]);
 });
 
-test("an unread message does not satisfy a wait that is made after the cancel", async () => {
+test("an unread message does not satisfy a wait made after the cancel", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.sleep("1d").catch(() => undefined);
-    note(await ctx.event("e").catch((error: Error) => error.message));
+    note(await ctx.waitFor("e").catch((error: Error) => error.message));
   });
   await play.turn(raised("e", 1));
   const turn = await play.turn(cancel("stop"));
-  expect(play.trace).toEqual(["canceled: stop"]);
+  expect(play.trace).toEqual(["cancelled: stop"]);
   expect(turn.unread).toEqual([1]);
 });
 
-test("cancel writes its timeout with the turn that took it, if the code is not over by then", async () => {
+test("the turn that takes a cancel writes the cancel timeout if the code has not ended", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep("1d").catch(() => undefined);
     await ctx.shield(() => ctx.run("undo"));
@@ -371,13 +371,13 @@ test("cancel writes its timeout with the turn that took it, if the code is not o
   expect(JSON.parse(turn.item.cancelRequested ?? "")).toMatchObject({ reason: "stop" });
 });
 
-test("clean-up that outlasts the cancel's timeout is terminated", async () => {
+test("an instance whose cleanup exceeds the cancel timeout is terminated", async () => {
   const play = await begin(
     async (ctx) => {
       await ctx.sleep("1d").catch(() => undefined);
       await ctx.shield(() => ctx.run("undo"));
     },
-    { checks: "end" }, // its end is not the code's: no replay comes to it
+    { checks: "end" }, // the engine ends it, not the code, so a replay does not reach this end
   );
   await play.turn(cancel("stop"));
   const turn = await play.turn(cancelTimedOut(3), raised("e"));
@@ -387,14 +387,14 @@ test("clean-up that outlasts the cancel's timeout is terminated", async () => {
   expect(turn.consumed).toHaveLength(1);
 });
 
-test("a cancel's timeout without a cancel changes nothing", async () => {
+test("a cancel timeout without a cancel changes nothing", async () => {
   const play = await begin(async (ctx) => ctx.sleep("1d"));
   const turn = await play.turn(cancelTimedOut(3));
   expect(turn.brief).toEqual([]);
   expect(turn.consumed).toHaveLength(1);
 });
 
-test("a child that is to be abandoned is let go without a cancel", async () => {
+test("a child with onParentClose abandon is not cancelled with its parent", async () => {
   const play = await begin(async (ctx) => {
     await ctx.allSettled([ctx.call("kept", 1, { onParentClose: "abandon" }), ctx.call("gone")]);
   });
@@ -407,20 +407,20 @@ test("a child that is to be abandoned is let go without a cancel", async () => {
   expect(turn.item.sends.map(({ to }) => to.id)).toEqual(["i::sub::3"]);
 });
 
-test("a child that is to be abandoned is cancelled by name, and let go by a race that it loses", async () => {
+test("a child with onParentClose abandon is cancelled by task.cancel(), but not by losing a race", async () => {
   const play = await begin(async (ctx) => {
     const named = ctx.call("named", 1, { onParentClose: "abandon" });
     const raced = ctx.call("raced", 1, { onParentClose: "abandon" });
     await ctx.race({ raced, now: ctx.sleep(5) });
     named.cancel("enough");
-    await ctx.event("go");
+    await ctx.waitFor("go");
   });
   const turn = await play.turn(fired(4));
   expect(turn.brief).toEqual(["TimerFired #4", "ChildCancelRequested #2", "EventSubscribed go"]);
   expect(turn.item.sends.map(({ to }) => to.id)).toEqual(["i::sub::2"]);
 });
 
-test("late outcomes of what was cancelled are dropped while the clean-up runs", async () => {
+test("late outcomes of cancelled tasks are dropped while the cleanup runs", async () => {
   const play = await begin(async (ctx) => {
     await ctx.allSettled([ctx.run("a"), ctx.sleep(5), ctx.call("c")]);
     await ctx.shield(() => ctx.run("undo"));
@@ -431,7 +431,7 @@ test("late outcomes of what was cancelled are dropped while the clean-up runs", 
   expect(turn.consumed).toHaveLength(3);
 });
 
-test("a failing clean-up does not change how a cancelled instance ends", async () => {
+test("a failing cleanup does not change the outcome of a cancelled instance", async () => {
   const play = await begin(async (ctx) => {
     try {
       await ctx.sleep("1d");
@@ -443,6 +443,6 @@ test("a failing clean-up does not change how a cancelled instance ends", async (
   const turn = await play.turn(failed(5, new Error("undo broke")));
   expect(failureOf(turn)).toMatchObject({
     outcome: "cancelled",
-    failure: { message: "canceled: stop" },
+    failure: { message: "cancelled: stop" },
   });
 });

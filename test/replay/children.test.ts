@@ -1,22 +1,22 @@
-// Children: their ids, their starts, their outcomes, and what they tell their parents.
+// Children: their ids, their starts, their outcomes, and the messages to their parents.
 
 import { expect, test } from "vitest";
-import { orchestration } from "../../src/core/definitions.ts";
+import { orchestration } from "../../src/core/define/definitions.ts";
 import { called, calledDone, childCompleted, childFailed, completed, started } from "./bodies.ts";
 import { begin, outputOf, replay, resume, type Handler } from "./support.ts";
 
-test("a child without an id gets one from its parent and its place", async () => {
+test("a child without an id gets an id from its parent's id and its sequence number", async () => {
   const play = await begin(async (ctx) => ctx.call("c"), { id: "order-1" });
   expect(play.last.events[1]).toMatchObject({ id: "order-1::sub::2" });
   expect(play.last.item.starts[0]?.id).toBe("order-1::sub::2");
 });
 
-test("from the second execution on the id names the execution too", async () => {
+test("from the second execution on, the id contains the execution number", async () => {
   const play = await begin(async (ctx) => ctx.call("c"), { id: "p", execution: 2 });
   expect(play.last.item.starts[0]?.id).toBe("p::sub::2_2");
 });
 
-test("a child of a child is named by the whole line", async () => {
+test("the id of a grandchild contains the ids of all its ancestors", async () => {
   const play = await begin(async (ctx) => ctx.call("c"), { id: "p::sub::2" });
   expect(play.last.item.starts[0]?.id).toBe("p::sub::2::sub::2");
 });
@@ -32,13 +32,13 @@ test("children of one parent have different ids, in one turn and over several", 
   expect(ids).toEqual(["i::sub::2", "i::sub::3", "i::sub::6"]);
 });
 
-test("an id that the caller gives is taken as it is and marked as given", async () => {
+test("an explicit id is used unchanged and recorded as explicit", async () => {
   const play = await begin(async (ctx) => ctx.call("c", 1, { id: "mine" }));
   expect(play.last.events[1]).toMatchObject({ id: "mine", explicitId: true });
   expect(play.last.item.starts[0]?.id).toBe("mine");
 });
 
-test("the id that history holds is the child's id", async () => {
+test("in replay a child keeps the id in its history", async () => {
   const code: Handler<undefined> = async (ctx) => {
     await ctx.race([ctx.call("c"), ctx.run("a")]);
     await ctx.sleep(1);
@@ -75,7 +75,7 @@ test("an outcome for another execution of the parent is ignored", async () => {
   expect(outputOf(await play.turn(childCompleted(2, "new")))).toBe("new");
 });
 
-test("a child that completes tells its parent, by the parent's run and execution, once", async () => {
+test("a completed child sends its parent one message, addressed by run id and execution", async () => {
   const parent = { id: "p", runId: "r", execution: 2, sequence: 5 };
   const play = await begin(async () => "out", { id: "p::sub::2_5", start: { parent } });
   expect(play.last.item.sends).toEqual([
@@ -90,12 +90,12 @@ test("a child that completes tells its parent, by the parent's run and execution
   ]);
 });
 
-test("an instance without a parent tells nobody", async () => {
+test("an instance without a parent sends no message", async () => {
   const play = await begin(async () => "out");
   expect(play.last.item.sends).toEqual([]);
 });
 
-test("a child's run id and seed follow from the call: a repeated turn starts the same child", async () => {
+test("a child's run id and seed are derived from the call, so a repeated turn starts the same child", async () => {
   const code: Handler<undefined> = async (ctx) => ctx.call("c", 1);
   const [one, two] = [await begin(code), await begin(code)];
   expect(one.last.item.starts).toEqual(two.last.item.starts);
@@ -103,7 +103,7 @@ test("a child's run id and seed follow from the call: a repeated turn starts the
   expect(other.last.item.starts[0]?.runId).not.toBe(one.last.item.starts[0]?.runId);
 });
 
-test("a child started in another execution is another child, although it stands at the same place", async () => {
+test("a child of another execution is a different child, even with the same sequence number", async () => {
   const code: Handler<undefined> = async (ctx) => ctx.call("c", 1);
   const first = await begin(code);
   const second = await begin(code, { execution: 2 });
@@ -120,12 +120,12 @@ test("a child inherits its parent's priority", async () => {
 test("many children replay, finished in any order", async () => {
   const history = [
     started(),
-    ...[2, 3, 4].map((place) => called("c", `i::sub::${place}`, place)),
+    ...[2, 3, 4].map((sequence) => called("c", `i::sub::${sequence}`, sequence)),
     calledDone(4, "four"),
     calledDone(2, "two"),
   ];
   const code: Handler<undefined> = async (ctx) =>
-    ctx.all([2, 3, 4].map((place) => ctx.call("c", place)));
+    ctx.all([2, 3, 4].map((sequence) => ctx.call("c", sequence)));
   expect((await replay(code, history)).open).toEqual(["3 child c"]);
   const play = await resume(code, history);
   expect(outputOf(await play.turn(childCompleted(3, "three")))).toEqual(["two", "three", "four"]);

@@ -1,4 +1,4 @@
-// ctx.defer: compensations in reverse order, each behind a shield, when an orchestration fails or is cancelled.
+// ctx.compensate: when an orchestration fails or is cancelled, its compensations run in reverse order, each inside a shield.
 
 import { expect, test } from "vitest";
 import { cancel, completed, failed, fired, raised } from "./bodies.ts";
@@ -6,14 +6,14 @@ import { begin, failureOf, outputOf, type Handler } from "./support.ts";
 
 const booking: Handler<undefined> = async (ctx) => {
   await ctx.run("flight");
-  ctx.defer(() => ctx.run("cancel flight"));
+  ctx.compensate(() => ctx.run("cancel flight"));
   await ctx.run("hotel");
-  ctx.defer(() => ctx.run("cancel hotel"));
+  ctx.compensate(() => ctx.run("cancel hotel"));
   await ctx.run("car");
   return "booked";
 };
 
-test("a failure runs the compensations in reverse order, the next after the one before has ended", async () => {
+test("a failure runs the compensations in reverse order, one at a time", async () => {
   const play = await begin(booking);
   await play.turn(completed(2));
   await play.turn(completed(4));
@@ -30,7 +30,7 @@ test("a failure runs the compensations in reverse order, the next after the one 
   expect(failureOf(turn).compensationFailures).toBeUndefined();
 });
 
-test("success runs none of them", async () => {
+test("success runs no compensation", async () => {
   const play = await begin(booking);
   await play.turn(completed(2), completed(4));
   const turn = await play.turn(completed(6));
@@ -38,7 +38,7 @@ test("success runs none of them", async () => {
   expect(turn.brief).toEqual(["ActivityCompleted #6", "OrchestrationCompleted"]);
 });
 
-test("a cancel runs them behind a shield, and the instance ends cancelled", async () => {
+test("a cancel runs the compensations inside a shield, and the instance ends cancelled", async () => {
   const play = await begin(booking);
   await play.turn(completed(2));
   const turn = await play.turn(cancel("stop"));
@@ -50,7 +50,7 @@ test("a cancel runs them behind a shield, and the instance ends cancelled", asyn
   expect(failureOf(await play.turn(completed(7))).outcome).toBe("cancelled");
 });
 
-test("a cancel that comes while they run does not stop them", async () => {
+test("a cancel during the compensations does not stop them", async () => {
   const play = await begin(booking);
   await play.turn(completed(2));
   await play.turn(failed(4, new Error("no hotel")));
@@ -60,13 +60,13 @@ test("a cancel that comes while they run does not stop them", async () => {
   expect(failureOf(await play.turn(completed(6))).outcome).toBe("cancelled");
 });
 
-test("one that throws does not stop the others and is listed in the error", async () => {
+test("a failing compensation does not stop the others and is listed in the error", async () => {
   const play = await begin(async (ctx, _input, note) => {
-    ctx.defer(() => note("first registered"));
-    ctx.defer(() => {
+    ctx.compensate(() => note("first registered"));
+    ctx.compensate(() => {
       throw new Error("synchronous");
     });
-    ctx.defer(async () => {
+    ctx.compensate(async () => {
       await ctx.run("undo");
     });
     throw new Error("the cause");
@@ -81,9 +81,9 @@ test("one that throws does not stop the others and is listed in the error", asyn
   ]);
 });
 
-test("leftovers are cancelled before the first of them runs", async () => {
+test("unawaited tasks are cancelled before the first compensation runs", async () => {
   const play = await begin(async (ctx) => {
-    ctx.defer(() => ctx.run("undo"));
+    ctx.compensate(() => ctx.run("undo"));
     void ctx.run("forgotten");
     await ctx.sleep(1);
     throw new Error("x");
@@ -95,16 +95,16 @@ test("leftovers are cancelled before the first of them runs", async () => {
     "ActivityScheduled undo",
   ]);
   expect(turn.logs).toEqual([
-    'warn Cancelled at the end because nobody waited for it: activity "forgotten" (event 2).',
+    'warn The orchestration ended without awaiting these tasks, which are cancelled: activity "forgotten" (event 2).',
   ]);
-  // The warning is told once, hot or cold: the driver's cold turn of this one logs nothing.
+  // The warning is logged once: the replay of this turn by the driver logs nothing.
   expect((await play.turn(completed(6))).logs).toEqual([]);
 });
 
-test("what a compensation leaves open is cancelled before the next one runs", async () => {
+test("tasks that a compensation leaves open are cancelled before the next compensation runs", async () => {
   const play = await begin(async (ctx) => {
-    ctx.defer(() => ctx.run("second"));
-    ctx.defer(() => {
+    ctx.compensate(() => ctx.run("second"));
+    ctx.compensate(() => {
       void ctx.run("dropped");
     });
     throw new Error("x");
@@ -117,22 +117,22 @@ test("what a compensation leaves open is cancelled before the next one runs", as
   ]);
 });
 
-test("a compensation may register another, which runs next", async () => {
+test("a compensation may register another compensation, which runs next", async () => {
   const play = await begin(async (ctx, _input, note) => {
-    ctx.defer(() => note("outer"));
-    ctx.defer(() => {
+    ctx.compensate(() => note("outer"));
+    ctx.compensate(() => {
       note("inner");
-      ctx.defer(() => note("added"));
+      ctx.compensate(() => note("added"));
     });
     throw new Error("x");
   });
   expect(play.trace).toEqual(["inner", "added", "outer"]);
 });
 
-test("they may sleep, wait and race like any other code", async () => {
+test("a compensation may sleep, wait and race like any other code", async () => {
   const play = await begin(async (ctx) => {
-    ctx.defer(async () => {
-      await ctx.race([ctx.event("confirmed"), ctx.sleep("1h")]);
+    ctx.compensate(async () => {
+      await ctx.race([ctx.waitFor("confirmed"), ctx.sleep("1h")]);
       await ctx.run("undo");
     });
     throw new Error("x");
@@ -144,20 +144,20 @@ test("they may sleep, wait and race like any other code", async () => {
   ]);
 });
 
-test("continueAsNew runs none of them, and warns of it", async () => {
+test("continueAsNew runs no compensation and logs a warning", async () => {
   const play = await begin(async (ctx) => {
-    ctx.defer(() => ctx.run("undo"));
+    ctx.compensate(() => ctx.run("undo"));
     return ctx.continueAsNew(undefined);
   });
   expect(play.last.brief).toEqual(["OrchestrationStarted main", "OrchestrationContinuedAsNew"]);
-  expect(play.last.logs).toEqual([expect.stringMatching(/^warn .*deferred.*continueAsNew/)]);
+  expect(play.last.logs).toEqual([expect.stringMatching(/^warn .*compensation.*continueAsNew/)]);
 });
 
-test("those registered in a scope run as well, at the end of the orchestration", async () => {
+test("compensations registered in a scope also run at the end of the orchestration", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx
       .scope(() => {
-        ctx.defer(() => note("scoped"));
+        ctx.compensate(() => note("scoped"));
         throw new Error("inner");
       })
       .catch(() => note("caught"));
@@ -168,11 +168,11 @@ test("those registered in a scope run as well, at the end of the orchestration",
   expect(play.trace).toEqual(["caught", "scoped"]);
 });
 
-test("a compensation that defers itself ends at the bound, and the others still run", async () => {
+test("a compensation that registers itself again stops at the limit, and the others still run", async () => {
   const play = await begin(async (ctx) => {
-    ctx.defer(() => ctx.run("undo the first"));
-    const again = (): void => ctx.defer(again);
-    ctx.defer(again);
+    ctx.compensate(() => ctx.run("undo the first"));
+    const again = (): void => ctx.compensate(again);
+    ctx.compensate(again);
     await ctx.sleep("1d");
   });
   const turn = await play.turn(cancel("stop"));
@@ -180,18 +180,18 @@ test("a compensation that defers itself ends at the bound, and the others still 
   const end = failureOf(await play.turn(completed(5)));
   expect(end.outcome).toBe("cancelled");
   expect(end.compensationFailures).toMatchObject([
-    { code: "LIMIT_EXCEEDED", message: expect.stringContaining("must not defer itself") },
+    { code: "LIMIT_EXCEEDED", message: expect.stringContaining("must not register itself again") },
   ]);
 });
 
-test("one compensation that waits and defers itself is bounded as well", async () => {
+test("the limit also applies to a compensation that waits before it registers itself again", async () => {
   const play = await begin(async (ctx) => {
     const again = async (): Promise<void> => {
-      for (let i = 0; i < 400; i++) ctx.defer(() => undefined);
+      for (let i = 0; i < 400; i++) ctx.compensate(() => undefined);
       await ctx.run("undo");
-      ctx.defer(again);
+      ctx.compensate(again);
     };
-    ctx.defer(again);
+    ctx.compensate(again);
     throw new Error("no");
   });
   await play.turn(completed(2));

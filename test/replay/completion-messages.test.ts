@@ -1,10 +1,10 @@
-// From inbox to history: what each message becomes, and which become nothing.
+// From inbox to history: the event that each message becomes, and the messages that are dropped.
 
 import { expect, test } from "vitest";
-import { inOrder } from "../../src/core/inbox-delivery.ts";
-import type { DeliveryBody } from "../../src/core/history-events.ts";
+import { inInboxOrder } from "../../src/core/replay/inbox-delivery.ts";
+import type { DeliveryBody } from "../../src/core/history/events.ts";
 import type { Message } from "../../src/core/provider/messages.ts";
-import { ActivityError } from "../../src/core/task-errors.ts";
+import { ActivityError } from "../../src/core/errors/task-errors.ts";
 import {
   childCompleted,
   childFailed,
@@ -61,7 +61,7 @@ test("a child's outcome becomes ChildCompleted or ChildFailed", async () => {
 });
 
 test("an event becomes EventReceived with its name, payload and key", async () => {
-  const play = await begin(async (ctx) => ctx.event("go"));
+  const play = await begin(async (ctx) => ctx.waitFor("go"));
   const turn = await play.turn(raised("go", { n: 1 }, "key-1"));
   expect(turn.events[0]).toEqual({
     kind: "EventReceived",
@@ -71,7 +71,7 @@ test("an event becomes EventReceived with its name, payload and key", async () =
   });
 });
 
-test("an event that nobody waits for is recorded all the same and stays unread", async () => {
+test("an event without a wait is recorded and stays unread", async () => {
   const play = await begin(async (ctx) => ctx.sleep("1d"));
   const turn = await play.turn(raised("other", 1));
   expect(turn.brief).toEqual(["EventReceived other"]);
@@ -79,7 +79,7 @@ test("an event that nobody waits for is recorded all the same and stays unread",
   expect(turn.open).toEqual(["2 timer timer"]);
 });
 
-test("equal events are two events", async () => {
+test("two equal events are recorded as two events", async () => {
   const play = await begin(async (ctx) => ctx.sleep("1d"));
   const turn = await play.turn(raised("e", 1), raised("e", 1));
   expect(turn.brief).toEqual(["EventReceived e", "EventReceived e"]);
@@ -97,7 +97,7 @@ test("a second result in the same batch is consumed without an event", async () 
   expect(outputOf(turn)).toEqual(["first", "b"]);
 });
 
-test("a result that is in history already is consumed without an event", async () => {
+test("a result that is already in history is consumed without an event", async () => {
   const play = await begin(twoActivities);
   await play.turn(completed(2, "first"));
   const turn = await play.turn(completed(2, "again"));
@@ -139,15 +139,15 @@ test("a message for another execution is consumed without an event", async () =>
   expect(turn.consumed).toHaveLength(3);
 });
 
-test("a completion of something never asked for is consumed without an event", async () => {
+test("a completion of an unknown task is consumed without an event", async () => {
   const play = await begin(twoActivities);
-  const turn = await play.turn(completed(99, "who"), fired(98), childCompleted(97));
+  const turn = await play.turn(completed(99, "unknown"), fired(98), childCompleted(97));
   expect(turn.brief).toEqual([]);
   expect(turn.blocked).toBeNull();
   expect(turn.consumed).toHaveLength(3);
 });
 
-test("a completion of another kind than what was asked for is consumed without an event", async () => {
+test("a completion of the wrong kind is consumed without an event", async () => {
   const play = await begin(async (ctx) => ctx.all([ctx.run("a"), ctx.sleep(1), ctx.call("c")]));
   const turn = await play.turn(fired(2), completed(3), completed(4), childCompleted(2));
   expect(turn.brief).toEqual([]);
@@ -168,7 +168,7 @@ test("a wake-up is consumed without an event", async () => {
   expect(turn.consumed).toHaveLength(1);
 });
 
-test("a deadline becomes a timeout of the activity and takes its task away", async () => {
+test("a deadline becomes a timeout of the activity and cancels its task", async () => {
   const seen: unknown[] = [];
   const play = await begin(async (ctx) => {
     await ctx.run("a", 1, { scheduleToClose: "1s" }).catch((error: unknown) => seen.push(error));
@@ -200,64 +200,64 @@ test("a step's outcomes become StepCompleted and StepFailed, in any order", asyn
   expect(turn.brief).toEqual(["StepFailed #3", "StepCompleted #2", "OrchestrationCompleted"]);
 });
 
-test("a step's outcome that had to go through the inbox counts like one of the same process", async () => {
+test("a step outcome from the inbox counts like a step outcome of the same process", async () => {
   const play = await begin(async (ctx) =>
     ctx.allSettled([ctx.step("s", () => 1), ctx.step("t", () => 2), ctx.run("a")]),
   );
-  const told = (body: DeliveryBody): Draft => ({
+  const stepMessage = (body: DeliveryBody): Draft => ({
     kind: "step",
     sequence: "scheduled" in body ? body.scheduled : null,
     data: JSON.stringify(body),
   });
   const turn = await play.turn(
-    told(steppedDone(2, "s")),
-    told(steppedDone(2, "again")),
-    told(steppedDone(4, "of no step")),
-    told(stepAttemptFailed(3, 1, 9)),
+    stepMessage(steppedDone(2, "s")),
+    stepMessage(steppedDone(2, "again")),
+    stepMessage(steppedDone(4, "of no step")),
+    stepMessage(stepAttemptFailed(3, 1, 9)),
   );
   expect(turn.brief).toEqual(["StepCompleted #2", "StepAttemptFailed #3"]);
   expect(turn.consumed).toHaveLength(4);
 });
 
-test("a step's failed attempt is recorded with a message for its next one", async () => {
-  const play = await begin(async (ctx) => ctx.step("s", () => 1, { retry: 3 }));
+test("a failed attempt of a step is recorded, with a message for the next attempt", async () => {
+  const play = await begin(async (ctx) => ctx.step("s", () => 1, { attempts: 3 }));
   const turn = await play.turn(here(stepAttemptFailed(2, 1, 5_000)));
   expect(turn.brief).toEqual(["StepAttemptFailed #2"]);
   expect(turn.item.timers).toEqual([{ kind: "stepRetry", sequence: 2, dueAt: 5_000 }]);
   expect(turn.open).toEqual(["2 step s"]);
   const due = await play.turn(stepRetryDue(2));
   expect(due.brief).toEqual([]);
-  expect(play.run.open.get(2)).toMatchObject({ dueAt: 0, failures: 1 });
+  expect(play.run.openTasks.get(2)).toMatchObject({ dueAt: 0, failures: 1 });
 });
 
-test("a local outcome of a task that was cancelled meanwhile is dropped without an event", async () => {
+test("a local outcome of a task that was cancelled in the meantime is dropped without an event", async () => {
   const play = await begin(async (ctx) => {
     await ctx.race([ctx.run("slow"), ctx.sleep(1)]);
     await ctx.sleep("1d");
   });
   const turn = await play.turn(here(ranDone(2, "late")), fired(3));
-  // The timer is of the inbox and comes first; the activity has lost by then.
+  // The timer message from the inbox comes first, so the activity has already lost the race.
   expect(turn.brief).toEqual(["TimerFired #3", "ActivityCancelRequested #2", "TimerCreated"]);
 });
 
 test("messages are delivered in the order of the inbox", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const log = async (task: Promise<unknown>): Promise<void> => note(await task);
-    await Promise.all([log(ctx.run("a")), log(ctx.event("e")), log(ctx.call("c"))]);
+    await Promise.all([log(ctx.run("a")), log(ctx.waitFor("e")), log(ctx.call("c"))]);
   });
   await play.turn(childCompleted(4, "c"), raised("e", "e"), completed(2, "a"));
   expect(play.trace).toEqual(["c", "e", "a"]);
 });
 
-test("what is left when the code has ended is not consumed", async () => {
+test("messages after the end of the code are not consumed", async () => {
   const play = await begin(async (ctx) => ctx.run("a"));
   const turn = await play.turn(completed(2, 1), raised("e", 1));
   expect(turn.brief).toEqual(["ActivityCompleted #2", "OrchestrationCompleted"]);
   expect(turn.consumed).toEqual([2]);
 });
 
-test("a start that meets its instance's first events is taken first", async () => {
-  const play = await begin(async (ctx) => ctx.event("e"), {}, raised("e", "early"));
+test("a start is delivered before events of the same batch", async () => {
+  const play = await begin(async (ctx) => ctx.waitFor("e"), {}, raised("e", "early"));
   expect(play.last.brief).toEqual([
     "OrchestrationStarted main",
     "EventSubscribed e",
@@ -267,7 +267,7 @@ test("a start that meets its instance's first events is taken first", async () =
   expect(outputOf(play.last)).toBe("early");
 });
 
-test("a message that cannot be read blocks and is not consumed, and those before it are as if not taken", async () => {
+test("an unreadable message blocks the instance, and the turn consumes no message", async () => {
   const bad: Draft[] = [
     { ...completed(2), data: "not json" },
     { ...completed(2), data: '{"kind":"Nonsense"}' },
@@ -283,20 +283,20 @@ test("a message that cannot be read blocks and is not consumed, and those before
   }
 });
 
-test("a result whose value cannot be decoded blocks", async () => {
+test("a result whose value cannot be decoded blocks the instance", async () => {
   const play = await begin(async (ctx) => ctx.run("a"));
   const data = JSON.stringify({ ...ranDone(2), output: "~nonsense" });
   const turn = await play.turn({ ...completed(2), data });
   expect(turn.blocked).toMatchObject({ code: "HISTORY_CORRUPT" });
 });
 
-test("a failed task that fails the orchestration keeps its own message", async () => {
+test("an orchestration that fails because of a task has the message of the task's failure", async () => {
   const play = await begin(twoActivities);
   const turn = await play.turn(failed(3, new Error("declined")));
   expect(failureOf(turn).failure.message).toBe("declined");
 });
 
-test("the inbox's order is (visible at, id), ids alone within one event name, and the start before all", () => {
+test("the inbox is ordered by (visible at, id), within one event name by id only, and the start comes first", () => {
   const message = (id: number, visibleAt: number, more: Partial<Message>): Message => ({
     id,
     kind: "event",
@@ -308,7 +308,7 @@ test("the inbox's order is (visible at, id), ids alone within one event name, an
     visibleAt,
     ...more,
   });
-  const ordered = inOrder([
+  const ordered = inInboxOrder([
     message(5, 10, { name: "e" }),
     message(3, 20, { name: "e" }),
     message(4, 15, { kind: "timer" }),

@@ -1,7 +1,7 @@
-// Functions given to combinators run as scopes: cancelled as one, their later calls refused.
+// Functions given to combinators run as scopes: a scope is cancelled as a whole, and its later calls reject.
 
 import { expect, test } from "vitest";
-import { CancelledError } from "../../src/core/outcome-errors.ts";
+import { CancelledError } from "../../src/core/errors/outcome-errors.ts";
 import { cancel, completed, failed, fired, raised } from "./bodies.ts";
 import { begin, outputOf, type Handler } from "./support.ts";
 
@@ -14,7 +14,7 @@ test("functions run at once, in argument order", async () => {
   expect(outputOf(await play.turn(completed(2, "A")))).toEqual(["A", "B", 3]);
 });
 
-test("a mistake in the last branch runs none of the others", async () => {
+test("an invalid branch is refused before any branch runs", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const loose = ctx as unknown as { race(branches: unknown): Promise<unknown> };
     try {
@@ -26,7 +26,7 @@ test("a mistake in the last branch runs none of the others", async () => {
   expect(play.trace).toEqual(["INVALID_ARGUMENT"]);
 });
 
-test("a branch that loses is cancelled wherever it stands, and its code sees it", async () => {
+test("the open call of a losing branch is cancelled, and the code of the branch sees the error", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const winner = await ctx.race({
       work: async () => {
@@ -50,10 +50,10 @@ test("a branch that loses is cancelled wherever it stands, and its code sees it"
     "OrchestrationCompleted",
   ]);
   expect(outputOf(turn)).toBe("late");
-  expect(play.trace).toEqual(["canceled: lost a race"]);
+  expect(play.trace).toEqual(["cancelled: lost a race"]);
 });
 
-test("a call made later in a branch that lost records nothing and rejects", async () => {
+test("a later call in a branch that has lost records nothing and rejects", async () => {
   const play = await begin(async (ctx, _input, note) => {
     await ctx.race([
       async () => {
@@ -71,7 +71,7 @@ test("a call made later in a branch that lost records nothing and rejects", asyn
   expect(play.trace).toEqual([true]);
 });
 
-test("what a losing branch does in a shield still runs", async () => {
+test("calls of a losing branch inside a shield still run", async () => {
   const play = await begin(async (ctx) => {
     await ctx.race([
       async () => {
@@ -83,7 +83,7 @@ test("what a losing branch does in a shield still runs", async () => {
       },
       ctx.sleep(1),
     ]);
-    return ctx.event("end");
+    return ctx.waitFor("end");
   });
   const turn = await play.turn(fired(2));
   expect(turn.brief).toEqual([
@@ -115,12 +115,12 @@ test("a function that throws at once rejects the race and cancels the others", a
   ]);
 });
 
-test("functions inside functions: cancelling the outer reaches the inner, not a sibling", async () => {
+test("nested functions: cancelling the outer function cancels the inner functions, not a sibling", async () => {
   const code: Handler<undefined> = async (ctx) => {
     const sibling = ctx.run("sibling");
     await ctx.race([
       () => ctx.all([() => ctx.run("x"), () => ctx.all([() => ctx.run("y")])]),
-      ctx.event("stop"),
+      ctx.waitFor("stop"),
     ]);
     return sibling;
   };
@@ -134,13 +134,13 @@ test("functions inside functions: cancelling the outer reaches the inner, not a 
   expect(turn.open).toEqual(["2 activity sibling"]);
 });
 
-test("a scope is cancelled as one, and a task of it can be handed out", async () => {
+test("cancelling a scope cancels all its open calls with one reason", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const scope = ctx.scope(async () => {
       const tasks = [ctx.run("a"), ctx.run("b")];
       await ctx.all(tasks);
     });
-    await ctx.event("stop");
+    await ctx.waitFor("stop");
     scope.cancel("enough");
     await scope.catch((error: Error) => note(error.message));
     await ctx.run("after");
@@ -153,10 +153,10 @@ test("a scope is cancelled as one, and a task of it can be handed out", async ()
     "ActivityScheduled after",
   ]);
   expect(turn.events[1]).toMatchObject({ reason: "enough" });
-  expect(play.trace).toEqual(["canceled: enough"]);
+  expect(play.trace).toEqual(["cancelled: enough"]);
 });
 
-test("a scope that ends gives its value, and its calls belong to it after any number of awaits", async () => {
+test("a call belongs to its scope after any number of awaits", async () => {
   const play = await begin(async (ctx) => {
     const helper = async (): Promise<unknown> => {
       await ctx.run("a");
@@ -164,7 +164,7 @@ test("a scope that ends gives its value, and its calls belong to it after any nu
       return ctx.run("deep");
     };
     const scope = ctx.scope(async () => [await helper()]);
-    await ctx.event("stop");
+    await ctx.waitFor("stop");
     scope.cancel();
     return "stopped";
   });
@@ -210,7 +210,7 @@ test("any over functions: failures of branches are collected, the first success 
   expect(outputOf(await play.turn(completed(3, "B")))).toBe("B");
 });
 
-test("an instance's cancel reaches every branch of every combinator", async () => {
+test("cancelling an instance cancels every branch of every combinator", async () => {
   const play = await begin(async (ctx) =>
     ctx.all([() => ctx.run("a"), () => ctx.race([() => ctx.run("b"), ctx.sleep(5)])]),
   );
@@ -224,9 +224,9 @@ test("an instance's cancel reaches every branch of every combinator", async () =
   ]);
 });
 
-test("two branches that wait for messages of one name get them in the order they asked", async () => {
+test("two branches that wait for the same event name get messages in the order of their waits", async () => {
   const play = await begin(async (ctx) =>
-    ctx.all([async () => ctx.event("e"), async () => ctx.event("e")]),
+    ctx.all([async () => ctx.waitFor("e"), async () => ctx.waitFor("e")]),
   );
   expect(outputOf(await play.turn(raised("e", 1), raised("e", 2)))).toEqual([1, 2]);
 });

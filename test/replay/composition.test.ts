@@ -1,7 +1,7 @@
-// all, allSettled, any and race over tasks: who wins, what is cancelled, and in which order it is recorded.
+// all, allSettled, any and race over tasks: the winner, the cancelled tasks, and the order of the recorded events.
 
 import { expect, test } from "vitest";
-import { ActivityError } from "../../src/core/task-errors.ts";
+import { ActivityError } from "../../src/core/errors/task-errors.ts";
 import { completed, failed, fired, raised } from "./bodies.ts";
 import { begin, failureOf, outputOf, type Handler } from "./support.ts";
 
@@ -15,7 +15,7 @@ test("race: the first outcome wins, by index", async () => {
 
 test("race: the first outcome wins, by key", async () => {
   const play = await begin(async (ctx) =>
-    ctx.race({ approval: ctx.event("approval"), late: ctx.sleep("2d") }),
+    ctx.race({ approval: ctx.waitFor("approval"), late: ctx.sleep("2d") }),
   );
   expect(outputOf(await play.turn(fired(3)))).toEqual({ key: "late", value: undefined });
 });
@@ -25,12 +25,12 @@ test("race: with no outcome yet it stays open", async () => {
   expect(play.last.open).toEqual(["2 activity a", "3 timer timer"]);
 });
 
-test("race: of two outcomes in one batch the one that history holds first wins", async () => {
+test("race: of two outcomes in one batch, the outcome recorded first wins", async () => {
   const code: Handler<undefined> = async (ctx) => ctx.race([ctx.run("a"), ctx.run("b")]);
   const play = await begin(code);
   const turn = await play.turn(completed(3, "B"), completed(2, "A"));
   expect(outputOf(turn)).toEqual({ index: 1, value: "B" });
-  // The loser's result was still in the inbox; it is not even taken.
+  // The loser's result stays in the inbox.
   expect(turn.brief).toEqual([
     "ActivityCompleted #3",
     "ActivityCancelRequested #2",
@@ -44,7 +44,7 @@ test("race: a failure that comes first rejects and cancels the others", async ()
   expect(turn.brief).toEqual(["ActivityFailed #2", "TimerCancelled #3", "OrchestrationFailed"]);
 });
 
-test("race: of tasks that are settled already the first in argument order wins", async () => {
+test("race: of already settled tasks, the first in argument order wins", async () => {
   const play = await begin(async (ctx) => {
     const [a, b] = [ctx.run("a"), ctx.run("b")];
     await ctx.all([a, b]);
@@ -58,7 +58,7 @@ test("race: of tasks that are settled already the first in argument order wins",
   ]);
 });
 
-test("race: a settled task wins over one that is open, wherever it stands", async () => {
+test("race: a settled task wins over an open task, at any position", async () => {
   const play = await begin(async (ctx) => {
     const a = ctx.run("a");
     await a;
@@ -69,14 +69,14 @@ test("race: a settled task wins over one that is open, wherever it stands", asyn
   expect(turn.brief).toContain("TimerCancelled #4");
 });
 
-test("race: two waits of one name, one message: the first wait gets it", async () => {
-  const play = await begin(async (ctx) => ctx.race([ctx.event("e"), ctx.event("e")]));
+test("race: of two waits for the same event name, the first wait gets the message", async () => {
+  const play = await begin(async (ctx) => ctx.race([ctx.waitFor("e"), ctx.waitFor("e")]));
   const turn = await play.turn(raised("e", 1));
   expect(outputOf(turn)).toEqual({ index: 0, value: 1 });
   expect(turn.brief).toContain("EventSubscriptionCancelled #3");
 });
 
-test("race: a bare promise and something that is no list are refused", async () => {
+test("race: a plain promise and an argument that is not a list or record of tasks are refused", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const refused = (call: () => unknown): void => {
       try {
@@ -85,7 +85,7 @@ test("race: a bare promise and something that is no list are refused", async () 
         note((error as Error).message);
       }
     };
-    // Untyped callers get the message that typed ones get from the compiler.
+    // Untyped callers get at run time the message that typed callers get from the compiler.
     const loose = ctx as unknown as Record<"race" | "any", (branches: unknown) => unknown>;
     refused(() => loose.race([Promise.resolve(1)]));
     refused(() => loose.any([Promise.resolve(1)]));
@@ -93,10 +93,10 @@ test("race: a bare promise and something that is no list are refused", async () 
     refused(() => loose.race({ a: 1 }));
   });
   expect(play.trace).toHaveLength(4);
-  expect(play.trace[0]).toContain("could not be cancelled");
+  expect(play.trace[0]).toContain("cannot be cancelled");
 });
 
-test("all: values in argument order, whichever order they came in", async () => {
+test("all: values are in argument order, independent of the order of arrival", async () => {
   const play = await begin(async (ctx) => ctx.all([ctx.run("a"), ctx.run("b"), ctx.sleep(1)]));
   await play.turn(fired(4), completed(3, "B"));
   expect(outputOf(await play.turn(completed(2, "A")))).toEqual(["A", "B", undefined]);
@@ -109,7 +109,7 @@ test("all: with one outcome missing it stays open", async () => {
 
 test("all: the first failure rejects and cancels the rest in schedule order", async () => {
   const play = await begin(async (ctx) =>
-    ctx.all([ctx.run("a"), ctx.run("b"), ctx.event("e"), ctx.call("c")]),
+    ctx.all([ctx.run("a"), ctx.run("b"), ctx.waitFor("e"), ctx.call("c")]),
   );
   const turn = await play.turn(failed(3, new Error("b broke")));
   expect(turn.brief).toEqual([
@@ -123,7 +123,7 @@ test("all: the first failure rejects and cancels the rest in schedule order", as
   expect(failureOf(turn).failure).toMatchObject({ name: "ActivityError", message: "b broke" });
 });
 
-test("all: the rest is cancelled before the failure is seen", async () => {
+test("all: the rest is cancelled before the code sees the failure", async () => {
   const play = await begin(async (ctx) => {
     try {
       await ctx.all([ctx.run("a"), ctx.run("b")]);
@@ -139,12 +139,12 @@ test("all: the rest is cancelled before the failure is seen", async () => {
   ]);
 });
 
-test("all: of nothing is an empty list at once", async () => {
+test("all: an empty list settles at once with an empty list", async () => {
   const play = await begin(async (ctx) => [await ctx.all([]), await ctx.allSettled([])]);
   expect(outputOf(play.last)).toEqual([[], []]);
 });
 
-test("all: takes plain promises and values along", async () => {
+test("all: accepts plain promises", async () => {
   const play = await begin(async (ctx) => {
     const plain = (async () => `${(await ctx.run("a")) as string}!`)();
     return ctx.all([plain, ctx.run("b")]);
@@ -163,7 +163,7 @@ test("allSettled: waits for every outcome and cancels nothing", async () => {
   expect(outputOf(await play.turn(completed(3, 5)))).toEqual(["rejected", "fulfilled", 5]);
 });
 
-test("any: the first success wins and cancels the rest in the drain in which they lost", async () => {
+test("any: the first success wins and cancels the rest in the same turn", async () => {
   const play = await begin(async (ctx) => {
     const won = await ctx.any([ctx.run("a"), ctx.run("b"), ctx.run("c")]);
     return ctx.run("next", won);
@@ -191,7 +191,7 @@ test("any: when all fail it rejects with all of their errors, in argument order"
   expect(errors[0]).toBeInstanceOf(ActivityError);
 });
 
-test("any: of settled tasks the first in argument order wins", async () => {
+test("any: of settled tasks, the first in argument order wins", async () => {
   const play = await begin(async (ctx) => {
     const [a, b] = [ctx.run("a"), ctx.run("b")];
     await ctx.all([a, b]);
@@ -214,7 +214,7 @@ test("nested: a race inside an all, and an all inside a race", async () => {
   expect(turn.brief).toContain("TimerCancelled #5");
 });
 
-test("nested: a combinator that loses takes all of its own with it", async () => {
+test("nested: a losing combinator cancels all of its tasks", async () => {
   const play = await begin(async (ctx) =>
     ctx.race({
       work: ctx.all([ctx.run("a"), ctx.any([ctx.run("b"), ctx.call("c")])]),
@@ -231,7 +231,7 @@ test("nested: a combinator that loses takes all of its own with it", async () =>
   ]);
 });
 
-test("nested: a failure inside is the failure outside, and everything else is cancelled", async () => {
+test("nested: a failure of an inner combinator fails the outer one and cancels everything else", async () => {
   const play = await begin(async (ctx) =>
     ctx.all([ctx.run("a"), ctx.all([ctx.run("b"), ctx.run("c")]), ctx.sleep("1d")]),
   );
@@ -245,7 +245,7 @@ test("nested: a failure inside is the failure outside, and everything else is ca
   ]);
 });
 
-test("a task may stand in two combinators; what cancels it rejects both", async () => {
+test("a task may be in two combinators; cancelling it rejects it in both", async () => {
   const play = await begin(async (ctx) => {
     const shared = ctx.run("shared");
     const both = ctx.allSettled([shared, ctx.run("b")]);
@@ -258,7 +258,7 @@ test("a task may stand in two combinators; what cancels it rejects both", async 
   expect(outputOf(await play.turn(completed(3)))).toEqual(["rejected", "fulfilled"]);
 });
 
-test("native Promise.race decides the same way and cancels nobody until the end", async () => {
+test("native Promise.race decides the same way and cancels no task until the end", async () => {
   const play = await begin(async (ctx) => {
     await Promise.race([ctx.run("a"), ctx.run("b")]);
     await ctx.sleep(1);

@@ -1,13 +1,13 @@
-// Small, large and odd: values, counts and shapes of code at the edges.
+// Edge cases: unusual values, large counts and unusual code.
 
 import { expect, test } from "vitest";
-import { drain } from "../../src/core/async-context.ts";
-import { defaultCodec } from "../../src/core/codec.ts";
-import type { OrchestrationContext } from "../../src/core/context-types.ts";
-import { orchestration } from "../../src/core/definitions.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import { orchestrationMain } from "../../src/core/orchestration-main.ts";
-import { Run } from "../../src/core/run.ts";
+import { drain } from "../../src/core/context/async-context.ts";
+import { defaultCodec } from "../../src/core/values/codec.ts";
+import type { OrchestrationContext } from "../../src/core/context/types.ts";
+import { orchestration } from "../../src/core/define/definitions.ts";
+import { DEFAULT_LIMITS } from "../../src/core/values/limits.ts";
+import { orchestrationMain } from "../../src/core/replay/orchestration-main.ts";
+import { Run } from "../../src/core/replay/run.ts";
 import {
   cancel,
   completed,
@@ -21,39 +21,39 @@ import {
 } from "./bodies.ts";
 import { begin, failureOf, outputOf, type Handler } from "./support.ts";
 
-test("a timer of no length still goes through the store", async () => {
+test("a timer of zero milliseconds still goes through the store", async () => {
   const play = await begin(async (ctx) => ctx.sleep(0));
   expect(play.last.item.timers).toEqual([{ kind: "timer", sequence: 2, delayMs: 0 }]);
   expect(play.last.ended).toBeNull();
   expect((await play.turn(fired(2))).ended).not.toBeNull();
 });
 
-test("a timer longer than a host timer can take is one timer", async () => {
+test("a timer longer than the maximum of a host timer is one timer", async () => {
   const play = await begin(async (ctx) => ctx.sleep("400d"));
   expect(play.last.item.timers).toEqual([
     { kind: "timer", sequence: 2, delayMs: 400 * 86_400_000 },
   ]);
 });
 
-test("a timer until a moment in the past is created and fires at once", async () => {
+test("a timer with a due time in the past is created with that time", async () => {
   const play = await begin(async (ctx) => ctx.sleep(new Date(0)));
   expect(play.last.item.timers).toEqual([{ kind: "timer", sequence: 2, dueAt: 0 }]);
 });
 
 test("empty strings are values: input, result, payload, reason", async () => {
   const play = await begin(
-    async (ctx, input: string) => [input, await ctx.run("a", ""), await ctx.event("e")],
+    async (ctx, input: string) => [input, await ctx.run("a", ""), await ctx.waitFor("e")],
     { input: "" },
   );
   await play.turn(completed(2, ""));
   expect(outputOf(await play.turn(raised("e", "")))).toEqual(["", "", ""]);
   const cancelled = await begin(async (ctx) => ctx.sleep(1));
-  expect(failureOf(await cancelled.turn(cancel(""))).failure.message).toBe("canceled: ");
+  expect(failureOf(await cancelled.turn(cancel(""))).failure.message).toBe("cancelled: ");
 });
 
-test("undefined and null are told apart everywhere", async () => {
+test("undefined and null stay different everywhere", async () => {
   const play = await begin(
-    async (ctx, input: unknown) => [input, await ctx.run("a", null), await ctx.event("e")],
+    async (ctx, input: unknown) => [input, await ctx.run("a", null), await ctx.waitFor("e")],
     { input: null },
   );
   await play.turn(completed(2, undefined));
@@ -81,7 +81,7 @@ test("the code sees a copy of a result, never the object that was delivered", as
   expect(outputOf(await play.turn(fired(4)))).toEqual({ n: 2 });
 });
 
-test("an input that is changed after the call was made is recorded as it was at the call", async () => {
+test("an input changed after the call is recorded with its value at the call", async () => {
   const play = await begin(async (ctx) => {
     const input = { n: 1 };
     const task = ctx.run("a", input);
@@ -91,7 +91,7 @@ test("an input that is changed after the call was made is recorded as it was at 
   expect(play.last.item.tasks[0]?.input).toBe('{"n":1}');
 });
 
-test("many identical activities are told apart", async () => {
+test("identical activities get their own results", async () => {
   const count = 200;
   const play = await begin(
     async (ctx) => ctx.all(Array.from({ length: count }, () => ctx.run("same", 1))),
@@ -134,7 +134,7 @@ test("2,000 function branches run and are cancelled", async () => {
     async (ctx) => {
       await ctx.race([
         ...Array.from({ length: 2_000 }, (_, i) => () => ctx.run("a", i)),
-        ctx.event("stop"),
+        ctx.waitFor("stop"),
       ]);
       return "stopped";
     },
@@ -150,7 +150,7 @@ test("1,000 messages in one turn are delivered one at a time, in order", async (
   const play = await begin(
     async (ctx) => {
       const seen: unknown[] = [];
-      for (let i = 0; i < 1_000; i++) seen.push(await ctx.event("e"));
+      for (let i = 0; i < 1_000; i++) seen.push(await ctx.waitFor("e"));
       return seen;
     },
     { checks: "end" },
@@ -160,7 +160,7 @@ test("1,000 messages in one turn are delivered one at a time, in order", async (
   await play.verify();
 });
 
-test("code that never awaits completes in its first turn, and what it asked for is never carried out", async () => {
+test("code that never awaits completes in its first turn, and its calls have no effect", async () => {
   const play = await begin(async (ctx) => {
     void ctx.run("a");
     void ctx.sleep(1);
@@ -171,7 +171,7 @@ test("code that never awaits completes in its first turn, and what it asked for 
   expect(play.last.item).toMatchObject({ tasks: [], timers: [], starts: [], sends: [] });
 });
 
-test("a function that is not async is run all the same", async () => {
+test("a function that is not async also runs", async () => {
   const play = await begin((ctx) => ctx.run("a"));
   expect(outputOf(await play.turn(completed(2, "A")))).toBe("A");
 });
@@ -197,7 +197,7 @@ test("continueAsNew without an await still continues when the code then waits", 
   expect(play.last.item.tasks).toEqual([]);
 });
 
-test("of two continueAsNew the first counts", async () => {
+test("of two continueAsNew calls the first counts", async () => {
   const play = await begin(async (ctx) => {
     void ctx.continueAsNew(1 as never);
     return ctx.continueAsNew(2 as never);
@@ -205,13 +205,13 @@ test("of two continueAsNew the first counts", async () => {
   expect(play.last.ended).toMatchObject({ input: "1" });
 });
 
-test("continueAsNew to another version names it", async () => {
+test("continueAsNew to another version records the version", async () => {
   const play = await begin(async (ctx) => ctx.continueAsNew(undefined, { version: "2.0.0" }));
   expect(play.last.ended).toMatchObject({ orchestrationVersion: "2.0.0" });
   expect(play.last.item.change).toMatchObject({ kind: "continued", version: "2.0.0" });
 });
 
-test("a cancel in the turn that would continue as new keeps it from continuing (4b)", async () => {
+test("a cancel in the turn that would continue as new prevents the continuation (4b)", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a");
     return ctx.continueAsNew(undefined);
@@ -233,7 +233,7 @@ test("a return right after a race ends in the same turn as the race", async () =
   ]);
 });
 
-test("the handler is called once for a run, however many turns it has", async () => {
+test("the handler is called once per run, for any number of turns", async () => {
   let calls = 0;
   const play = await begin(
     async (ctx) => {
@@ -248,7 +248,7 @@ test("the handler is called once for a run, however many turns it has", async ()
   expect(calls).toBe(1);
 });
 
-test("a turn that is given nothing appends nothing", async () => {
+test("a turn without inputs appends nothing", async () => {
   const play = await begin(async (ctx) => ctx.run("a"));
   const turn = await play.turn();
   expect(turn.brief).toEqual([]);
@@ -256,7 +256,7 @@ test("a turn that is given nothing appends nothing", async () => {
   expect(turn.open).toEqual(["2 activity a"]);
 });
 
-test("code that asks for more than the limit without waiting is blocked", async () => {
+test("code that makes more calls than the limit without waiting is blocked", async () => {
   const definition = orchestration("main", async (ctx: OrchestrationContext) => {
     for (let i = 0; i < 11; i++) void ctx.sleep(1);
     await ctx.sleep(1);
@@ -275,7 +275,7 @@ test("code that asks for more than the limit without waiting is blocked", async 
   endless.deliver(started(), 1);
   drain.run = null;
   expect(endless.blocked).toMatchObject({ code: "LIMIT_EXCEEDED" });
-  expect(endless.blocked?.message).toContain("more than 10 things");
+  expect(endless.blocked?.message).toContain("more than 10 calls");
 });
 
 test("deep recursion of helpers and long chains of awaits replay", async () => {
@@ -302,7 +302,7 @@ test("an async generator and for await work over tasks", async () => {
   expect(outputOf(play.last)).toEqual(["a", "b", "c"]);
 });
 
-test("try, catch and finally run where they would", async () => {
+test("try, catch and finally work as usual", async () => {
   const play = await begin(async (ctx, _input, note) => {
     try {
       await ctx.run("a");

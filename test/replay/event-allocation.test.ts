@@ -1,7 +1,7 @@
-// Sequence numbers: dense from 1, in the order in which things happened to the code and the code asked.
+// Sequence numbers: consecutive from 1, in the order of the deliveries and of the calls that they cause.
 
 import { expect, test } from "vitest";
-import { decodeHistory } from "../../src/core/history-row.ts";
+import { decodeHistory } from "../../src/core/history/rows.ts";
 import { cancel, completed, fired, here, raised, ran, ranDone, slept, started } from "./bodies.ts";
 import { begin, resume, type Handler } from "./support.ts";
 
@@ -9,12 +9,12 @@ const busy: Handler<undefined> = async (ctx) => {
   const lane = async (name: string): Promise<void> => {
     await ctx.run(name);
     await ctx.sleep(1);
-    await ctx.event(name);
+    await ctx.waitFor(name);
   };
   await Promise.all([lane("a"), lane("b"), ctx.call("c")]);
 };
 
-test("events are numbered densely from 1 across turns", async () => {
+test("events are numbered consecutively from 1 across turns", async () => {
   const play = await begin(busy);
   await play.turn(completed(3), completed(2));
   await play.turn(fired(6), fired(8));
@@ -29,7 +29,7 @@ test("events are numbered densely from 1 across turns", async () => {
   ]);
 });
 
-test("a completion and what it caused stand together, before the next completion", async () => {
+test("a completion and the calls that it causes are recorded before the next completion", async () => {
   const play = await begin(busy);
   const turn = await play.turn(completed(3), completed(2));
   expect(turn.brief).toEqual([
@@ -40,7 +40,7 @@ test("a completion and what it caused stand together, before the next completion
   ]);
 });
 
-test("after a replay numbering goes on where history ends", async () => {
+test("after a replay the numbering continues at the end of the history", async () => {
   const play = await resume(
     async (ctx) => {
       await ctx.run("a");
@@ -53,13 +53,13 @@ test("after a replay numbering goes on where history ends", async () => {
   expect(turn.item).toMatchObject({ lastEvent: 4, row: { first: 5, last: 6 } });
 });
 
-test("what is consumed without an event takes no number", async () => {
+test("a message consumed without an event takes no number", async () => {
   const play = await begin(busy);
   const turn = await play.turn(completed(99), completed(2), completed(2), fired(77));
   expect(turn.item.row).toMatchObject({ first: 5, last: 6 });
 });
 
-test("effects carry the sequence of the event they come from", async () => {
+test("tasks, timers and starts carry the sequence number of their event", async () => {
   const play = await begin(async (ctx) =>
     ctx.all([ctx.run("a"), ctx.sleep(5), ctx.run("b"), ctx.call("c"), ctx.sleep(6)]),
   );
@@ -72,7 +72,7 @@ test("effects carry the sequence of the event they come from", async () => {
   expect(item.starts.map(({ parent }) => parent?.sequence)).toEqual([5]);
 });
 
-test("cancels take numbers of their own, and the terminal event is the last", async () => {
+test("cancel events take numbers, and the terminal event is the last", async () => {
   const play = await begin(busy);
   const turn = await play.turn(cancel("stop"));
   expect(turn.brief).toEqual([
@@ -85,7 +85,7 @@ test("cancels take numbers of their own, and the terminal event is the last", as
   expect(turn.item.row).toMatchObject({ first: 5, last: 9 });
 });
 
-test("all events of a turn carry one time, and it never goes back", async () => {
+test("all events of a turn carry the same time, and time never goes back", async () => {
   const play = await begin(busy);
   play.clock = 500;
   await play.turn(completed(2), completed(3));
@@ -108,7 +108,7 @@ test("a refused call takes no number", async () => {
   expect(turn.open).toEqual(["5 activity b"]);
 });
 
-test("a local outcome is numbered like one of the inbox", async () => {
+test("a local outcome is numbered like an outcome from the inbox", async () => {
   const play = await begin(busy);
   const turn = await play.turn(here(ranDone(2)), completed(3));
   expect(turn.brief).toEqual([

@@ -1,14 +1,14 @@
-// Events: a mailbox a name, read in order; waits since now; nothing lost, nothing read twice.
+// Events: one mailbox per name, read in order; waits since now; no message is lost or read twice.
 
 import { expect, test } from "vitest";
-import { event } from "../../src/core/definitions.ts";
+import { event } from "../../src/core/define/definitions.ts";
 import { cancel, completed, encode, fired, raised, received, started, waited } from "./bodies.ts";
 import { begin, outputOf, replay, type Handler } from "./support.ts";
 
-test("a message that came before the wait is read at once", async () => {
+test("a message that arrived before the wait is read at once", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
-    return ctx.event("e");
+    return ctx.waitFor("e");
   });
   await play.turn(raised("e", "early"));
   const turn = await play.turn(fired(2));
@@ -16,10 +16,10 @@ test("a message that came before the wait is read at once", async () => {
   expect(outputOf(turn)).toBe("early");
 });
 
-test("a mailbox is read oldest first, whatever was sent when", async () => {
+test("a mailbox is read oldest first, before and after the wait begins", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
-    return [await ctx.event("e"), await ctx.event("e"), await ctx.event("e")];
+    return [await ctx.waitFor("e"), await ctx.waitFor("e"), await ctx.waitFor("e")];
   });
   await play.turn(raised("e", 1), raised("e", 2));
   const turn = await play.turn(fired(2));
@@ -27,31 +27,31 @@ test("a mailbox is read oldest first, whatever was sent when", async () => {
   expect(outputOf(await play.turn(raised("e", 3)))).toEqual([1, 2, 3]);
 });
 
-test("each name has a mailbox of its own", async () => {
+test("each event name has a separate mailbox", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
-    return [await ctx.event("b"), await ctx.event("a")];
+    return [await ctx.waitFor("b"), await ctx.waitFor("a")];
   });
   await play.turn(raised("a", "A"), raised("b", "B"));
   expect(outputOf(await play.turn(fired(2)))).toEqual(["B", "A"]);
 });
 
-test("several waits of one name are served in the order in which they were made", async () => {
-  const play = await begin(async (ctx) => ctx.all([ctx.event("e"), ctx.event("e")]));
+test("several waits for the same name are served in the order in which they were made", async () => {
+  const play = await begin(async (ctx) => ctx.all([ctx.waitFor("e"), ctx.waitFor("e")]));
   await play.turn(raised("e", "first"));
   expect(outputOf(await play.turn(raised("e", "second")))).toEqual(["first", "second"]);
 });
 
 test("a typed event is read like its name", async () => {
   const approval = event<{ by: string }>("approval");
-  const play = await begin(async (ctx) => (await ctx.event(approval)).by);
+  const play = await begin(async (ctx) => (await ctx.waitFor(approval)).by);
   expect(outputOf(await play.turn(raised("approval", { by: "ada" })))).toBe("ada");
 });
 
-test("since now does not see what was taken before", async () => {
+test("a wait since now does not see messages delivered before it", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
-    return ctx.event("e", { since: "now" });
+    return ctx.waitFor("e", { since: "now" });
   });
   await play.turn(raised("e", "old"));
   const turn = await play.turn(fired(2));
@@ -60,37 +60,37 @@ test("since now does not see what was taken before", async () => {
   expect(outputOf(await play.turn(raised("e", "new")))).toBe("new");
 });
 
-test("since now sees what is taken after it in the same batch", async () => {
+test("a wait since now sees messages delivered after it in the same batch", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
-    return ctx.event("e", { since: "now" });
+    return ctx.waitFor("e", { since: "now" });
   });
   expect(outputOf(await play.turn(raised("e", "old"), fired(2), raised("e", "new")))).toBe("new");
 });
 
-test("a wait since now leaves the old messages to a wait since ever", async () => {
+test("a wait since now leaves the old messages to a wait without since", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
-    const now = await ctx.event("e", { since: "now" });
-    const ever = await ctx.event("e");
-    return { now, ever };
+    const now = await ctx.waitFor("e", { since: "now" });
+    const any = await ctx.waitFor("e");
+    return { now, any };
   });
   await play.turn(raised("e", "old"));
   await play.turn(fired(2));
-  expect(outputOf(await play.turn(raised("e", "new")))).toEqual({ now: "new", ever: "old" });
+  expect(outputOf(await play.turn(raised("e", "new")))).toEqual({ now: "new", any: "old" });
 });
 
-test("a message goes to the oldest open wait, since now or since ever", async () => {
+test("a message goes to the oldest open wait, with or without since now", async () => {
   const play = await begin(async (ctx) =>
-    ctx.all([ctx.event("e", { since: "now" }), ctx.event("e")]),
+    ctx.all([ctx.waitFor("e", { since: "now" }), ctx.waitFor("e")]),
   );
   expect(outputOf(await play.turn(raised("e", 1), raised("e", 2)))).toEqual([1, 2]);
 });
 
 test("a cancelled wait does not consume: the next wait gets the message", async () => {
   const play = await begin(async (ctx) => {
-    await ctx.race([ctx.event("e"), ctx.sleep(1)]);
-    return ctx.event("e");
+    await ctx.race([ctx.waitFor("e"), ctx.sleep(1)]);
+    return ctx.waitFor("e");
   });
   const turn = await play.turn(fired(3), raised("e", "kept"));
   expect(turn.brief).toEqual([
@@ -103,9 +103,9 @@ test("a cancelled wait does not consume: the next wait gets the message", async 
   expect(outputOf(turn)).toBe("kept");
 });
 
-test("of two waits one is cancelled: the other gets the next message", async () => {
+test("if one of two waits is cancelled, the other gets the next message", async () => {
   const play = await begin(async (ctx) => {
-    const [first, second] = [ctx.event("e"), ctx.event("e")];
+    const [first, second] = [ctx.waitFor("e"), ctx.waitFor("e")];
     first.cancel();
     return second;
   });
@@ -114,18 +114,18 @@ test("of two waits one is cancelled: the other gets the next message", async () 
 
 test("a wait cancelled with its instance leaves the message unread", async () => {
   const play = await begin(async (ctx) => {
-    await ctx.event("e").catch(() => undefined);
+    await ctx.waitFor("e").catch(() => undefined);
     await ctx.shield(() => ctx.sleep(1));
   });
   await play.turn(cancel("stop"));
   expect((await play.turn(raised("e", "unread"))).unread).toEqual(["unread"]);
 });
 
-test("a message that arrives when its wait has just lost is not given to it in replay either", async () => {
+test("in replay a message after the end of a race goes to the next wait, not to the wait that lost", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
-    const { key } = await ctx.race({ message: ctx.event("e"), late: ctx.sleep(1) });
+    const { key } = await ctx.race({ message: ctx.waitFor("e"), late: ctx.sleep(1) });
     note(key);
-    note(await ctx.event("e"));
+    note(await ctx.waitFor("e"));
     await ctx.sleep(1);
   };
   const found = await replay(code, [
@@ -142,10 +142,10 @@ test("a message that arrives when its wait has just lost is not given to it in r
   expect(found.trace).toEqual(["late", "for the second"]);
 });
 
-test("continueAsNew hands on every unread message, in the order of arrival, with its key", async () => {
+test("continueAsNew passes on every unread message, in the order of arrival, with its key", async () => {
   const play = await begin(async (ctx) => {
-    await ctx.event("b");
-    await ctx.event("go");
+    await ctx.waitFor("b");
+    await ctx.waitFor("go");
     return ctx.continueAsNew(undefined);
   });
   await play.turn(
@@ -167,10 +167,10 @@ test("continueAsNew hands on every unread message, in the order of arrival, with
   });
 });
 
-test("more unread messages than the original would carry are all handed on", async () => {
+test("continueAsNew passes on 500 unread messages, more than duroxide carries", async () => {
   const play = await begin(
     async (ctx) => {
-      await ctx.event("go");
+      await ctx.waitFor("go");
       return ctx.continueAsNew(undefined);
     },
     { checks: "end" },
@@ -181,9 +181,9 @@ test("more unread messages than the original would carry are all handed on", asy
   await play.verify();
 });
 
-test("messages that are still in the inbox when continueAsNew ends the execution are not consumed", async () => {
+test("messages still in the inbox when continueAsNew ends the execution are not consumed", async () => {
   const play = await begin(async (ctx) => {
-    await ctx.event("go");
+    await ctx.waitFor("go");
     return ctx.continueAsNew(undefined);
   });
   const turn = await play.turn(raised("go"), raised("e", "later"));
@@ -191,7 +191,7 @@ test("messages that are still in the inbox when continueAsNew ends the execution
   expect(turn.item.change).toMatchObject({ unread: [] });
 });
 
-test("ctx.events gives one message after the other, and a break stops listening", async () => {
+test("ctx.events yields the messages one by one, and a break stops waiting", async () => {
   const play = await begin(async (ctx) => {
     const seen: unknown[] = [];
     for await (const message of ctx.events("e")) {
@@ -208,7 +208,7 @@ test("ctx.events gives one message after the other, and a break stops listening"
   expect(outputOf(await play.turn(fired(8)))).toEqual([1, 2, "last"]);
 });
 
-test("ctx.events leaves what comes after the break unread", async () => {
+test("ctx.events leaves messages after the break unread", async () => {
   const play = await begin(async (ctx) => {
     for await (const _message of ctx.events("e")) break;
     await ctx.sleep(1);
@@ -216,7 +216,7 @@ test("ctx.events leaves what comes after the break unread", async () => {
   expect((await play.turn(raised("e", 1), raised("e", 2))).unread).toEqual([2]);
 });
 
-test("ctx.events reads what was there before it began", async () => {
+test("ctx.events reads messages that arrived before it began", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
     const seen: unknown[] = [];
@@ -230,7 +230,7 @@ test("ctx.events reads what was there before it began", async () => {
   expect(outputOf(await play.turn(fired(2)))).toEqual([1, 2]);
 });
 
-test("ctx.events may do work between two messages, and misses none", async () => {
+test("ctx.events misses no message while the loop body does work", async () => {
   const play = await begin(async (ctx) => {
     const seen: unknown[] = [];
     for await (const message of ctx.events("e")) {
@@ -244,7 +244,7 @@ test("ctx.events may do work between two messages, and misses none", async () =>
   expect(outputOf(await play.turn(completed(8, "two")))).toEqual(["one", "two"]);
 });
 
-test("an iterator that is left while it waits cancels its wait", async () => {
+test("returning from an iterator that waits cancels its wait", async () => {
   const play = await begin(async (ctx) => {
     const messages = ctx.events("e")[Symbol.asyncIterator]();
     const next = messages.next().catch(() => "cancelled");
@@ -258,15 +258,15 @@ test("an iterator that is left while it waits cancels its wait", async () => {
   expect(outputOf(await play.turn(fired(6)))).toBe("cancelled");
 });
 
-test("a payload of every kind of value arrives as it was sent", async () => {
+test("a payload of any storable value arrives unchanged", async () => {
   const payload = { when: new Date(7), bytes: new Uint8Array([1, 2]), set: new Set([1n]) };
-  const play = await begin(async (ctx) => ctx.event("e"));
+  const play = await begin(async (ctx) => ctx.waitFor("e"));
   const turn = await play.turn(raised("e", payload));
   expect(outputOf(turn)).toEqual(payload);
   expect(turn.events[0]).toMatchObject({ data: encode(payload) });
 });
 
-test("what a wait is for can be seen by those who ask", async () => {
-  const play = await begin(async (ctx) => ctx.event("e", { details: { form: 7 } }));
-  expect(play.run.open.get(2)).toMatchObject({ kind: "event", details: '{"form":7}' });
+test("the details of a wait are visible on the open task", async () => {
+  const play = await begin(async (ctx) => ctx.waitFor("e", { details: { form: 7 } }));
+  expect(play.run.openTasks.get(2)).toMatchObject({ kind: "event", details: '{"form":7}' });
 });

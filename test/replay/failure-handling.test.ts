@@ -1,9 +1,9 @@
-// Failures: what the code catches, and how an orchestration that does not catch ends.
+// Failures: the errors that the code catches, and how an orchestration ends without a catch.
 
 import { expect, test } from "vitest";
-import { fromFailure, toFailure } from "../../src/core/failure.ts";
-import type { StepError, TaskError } from "../../src/core/task-errors.ts";
-import { ActivityError, ChildError } from "../../src/core/task-errors.ts";
+import { fromFailure, toFailure } from "../../src/core/errors/failure.ts";
+import type { StepError, TaskError } from "../../src/core/errors/task-errors.ts";
+import { ActivityError, ChildError } from "../../src/core/errors/task-errors.ts";
 import {
   childFailed,
   completed,
@@ -52,7 +52,7 @@ test("an activity's failure is an ActivityError with the restored original as it
   expect((cause.cause as Error).message).toBe("inner");
 });
 
-test("what was thrown and is no Error is restored as a cause too", async () => {
+test("a thrown value that is not an Error is also restored as a cause", async () => {
   for (const thrown of ["a string", 5, null, { code: 7 }, undefined]) {
     const error = (await caught(async (ctx) => ctx.run("a"), 2, thrown)) as ActivityError;
     expect(error).toBeInstanceOf(ActivityError);
@@ -61,7 +61,7 @@ test("what was thrown and is no Error is restored as a cause too", async () => {
   }
 });
 
-test("a timeout and a poisoned task are told apart by kind", async () => {
+test("a timeout and a poisoned task have different kinds", async () => {
   const given = (more: object): Draft => {
     const body = ranFailed(2, new Error("x"));
     const failure = { ...toFailure(new Error("x")), ...more };
@@ -83,7 +83,7 @@ test("a step's failure is a StepError", async () => {
   expect(outputOf(turn)).toEqual(["STEP_FAILED", "s", 2]);
 });
 
-test("a child's failure is a ChildError with the child's own failure inside", async () => {
+test("a child's failure is a ChildError with the child's failure inside", async () => {
   const seen: unknown[] = [];
   const play = await begin(async (ctx) => {
     await ctx.call("c").catch((error: unknown) => seen.push(error));
@@ -96,11 +96,11 @@ test("a child's failure is a ChildError with the child's own failure inside", as
 
 test("a cancelled child's message is its cancellation", async () => {
   const play = await begin(async (ctx) => ctx.call("c").catch((error: Error) => error.message));
-  const turn = await play.turn(childFailed(2, new Error("canceled: by hand"), "cancelled"));
-  expect(outputOf(turn)).toBe("canceled: by hand");
+  const turn = await play.turn(childFailed(2, new Error("cancelled: by hand"), "cancelled"));
+  expect(outputOf(turn)).toBe("cancelled: by hand");
 });
 
-test("a failure that is caught lets the code go on", async () => {
+test("code continues after it catches a failure", async () => {
   const play = await begin(async (ctx) => {
     try {
       await ctx.run("a");
@@ -113,7 +113,7 @@ test("a failure that is caught lets the code go on", async () => {
   expect(outputOf(await play.turn(completed(4, "plan b")))).toBe("plan b");
 });
 
-test("a failure that is not caught fails the instance, with the task's failure as its cause", async () => {
+test("an uncaught failure fails the instance, with the task's failure as its cause", async () => {
   const play = await begin(async (ctx) => ctx.run("a"));
   const turn = await play.turn(failed(2, new RangeError("far")));
   const { outcome, failure } = failureOf(turn);
@@ -129,7 +129,7 @@ test("a failure that is not caught fails the instance, with the task's failure a
   expect(restored.cause).toBeInstanceOf(RangeError);
 });
 
-test("what is thrown and is no Error fails the instance with what was thrown", async () => {
+test("a thrown value that is not an Error fails the instance and is recorded", async () => {
   for (const thrown of ["text", 42, null, undefined, { a: 1 }]) {
     const play = await begin(async () => {
       throw thrown;
@@ -138,7 +138,7 @@ test("what is thrown and is no Error fails the instance with what was thrown", a
   }
 });
 
-test("something thrown that cannot be stored still fails the instance", async () => {
+test("a thrown value that cannot be stored still fails the instance", async () => {
   const hostile = new Proxy(
     {},
     {
@@ -164,7 +164,7 @@ test("an output that cannot be stored fails the instance, with its path", async 
   expect((fromFailure(failure) as { path?: string }).path).toContain("items[1].handler");
 });
 
-test("an output that refers back to itself fails the instance", async () => {
+test("a cyclic output fails the instance", async () => {
   const play = await begin(async () => {
     const ring: Record<string, unknown> = {};
     ring["self"] = ring;
@@ -173,7 +173,7 @@ test("an output that refers back to itself fails the instance", async () => {
   expect(failureOf(play.last).failure.code).toBe("VALUE_NOT_SERIALIZABLE");
 });
 
-test("a failure during a later await is as good as one in the first segment", async () => {
+test("an error after a later await also fails the instance", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
     const nothing = undefined as unknown as { deep: string };
@@ -183,7 +183,7 @@ test("a failure during a later await is as good as one in the first segment", as
   expect(failureOf(turn).failure).toMatchObject({ name: "TypeError", type: "TypeError" });
 });
 
-test("an error of the code's own class keeps its name and its data", async () => {
+test("an error of a user's class keeps its name and its data", async () => {
   class Declined extends Error {
     override name = "Declined";
     readonly card = "visa";
@@ -196,7 +196,7 @@ test("an error of the code's own class keeps its name and its data", async () =>
   expect(failure.data).toContain("visa");
 });
 
-test("a failed child tells its parent, in the parent's execution, that it failed", async () => {
+test("a failed child sends its failure to the execution of its parent", async () => {
   const parent = { id: "p", runId: "r", execution: 4, sequence: 9 };
   const play = await begin(
     async () => {
@@ -219,7 +219,7 @@ test("a failed child tells its parent, in the parent's execution, that it failed
   });
 });
 
-test("an error that the code sees is the same at every replay, its stack included", async () => {
+test("the code sees the same error in every replay, including its stack", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const seen = (error: Error): void =>
       note([error.name, error.stack, (error.cause as Error)?.stack]);
@@ -238,11 +238,11 @@ test("an error that the code sees is the same at every replay, its stack include
     ["ActivityError", "ActivityError: x", expect.stringContaining("failure-handling.test.ts")],
     ["StepError", "StepError: y", expect.stringContaining("failure-handling.test.ts")],
     ["ChildError", "ChildError: z", expect.stringContaining("failure-handling.test.ts")],
-    ["CancelledError", "CancelledError: canceled: enough", undefined],
+    ["CancelledError", "CancelledError: cancelled: enough", undefined],
   ]);
 });
 
-test("an error handed on as an input replays: it is the same error, hot or cold", async () => {
+test("a caught error used as an input replays", async () => {
   const play = await begin(async (ctx) => {
     try {
       await ctx.run("a");
@@ -256,7 +256,7 @@ test("an error handed on as an input replays: it is the same error, hot or cold"
   expect(turn.brief).toEqual(["ActivityCompleted #4", "TimerCreated"]);
 });
 
-test("an error that the code itself makes may be an input as well", async () => {
+test("an error created by the code may be an input", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("report", new Error("first drain"));
     await ctx.run("report", { error: new TypeError("later drain") });
@@ -264,7 +264,7 @@ test("an error that the code itself makes may be an input as well", async () => 
   expect((await play.turn(completed(2))).blocked).toBeNull();
 });
 
-test("settled outcomes of allSettled may be an input, errors included", async () => {
+test("settled outcomes of allSettled may be an input, including their errors", async () => {
   const play = await begin(async (ctx) => {
     const settled = await ctx.allSettled([ctx.run("a"), ctx.sleep(1)]);
     await ctx.run("report", settled);

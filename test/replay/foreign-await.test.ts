@@ -1,28 +1,28 @@
-// Awaits of what is not durable, and ctx used where it may not be: refused with a clear message.
+// Awaiting a promise that is not durable, and using ctx outside a turn, are refused with a clear message.
 
 import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { asyncContext } from "../../src/core/async-context.ts";
-import { isPerdureError } from "../../src/core/errors.ts";
+import { asyncContext } from "../../src/core/context/async-context.ts";
+import { isPerdureError } from "../../src/core/errors/errors.ts";
 import { completed, fired, raised } from "./bodies.ts";
 import { begin, outputOf, type Handler } from "./support.ts";
 
 const never = new Promise<never>(() => undefined);
 const codeOf = (error: unknown): string => (isPerdureError(error) ? error.code : String(error));
 
-test("an await of a promise that never settles blocks, with a message that says what to do", async () => {
+test("awaiting a promise that never settles blocks, with a message that names the alternatives", async () => {
   const play = await begin(async () => never);
   expect(play.last.blocked).toMatchObject({ code: "FOREIGN_AWAIT" });
   expect(play.last.blocked?.message).toContain("ctx.run");
   expect(play.last.blocked?.message).toContain("ctx.sleep");
 });
 
-test("an await of a host timer blocks although it would fire", async () => {
+test("awaiting a host timer blocks although it would fire", async () => {
   const play = await begin(async () => delay(1), { checks: "end" });
   expect(play.last.blocked).toMatchObject({ code: "FOREIGN_AWAIT" });
 });
 
-test("a foreign await in a later turn blocks that turn, and what it was given is not recorded", async () => {
+test("a foreign await in a later turn blocks that turn, and its messages are not recorded", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a");
     await never;
@@ -35,7 +35,7 @@ test("a foreign await in a later turn blocks that turn, and what it was given is
   ]);
 });
 
-test("a foreign await beside something durable blocks when nothing durable is left", async () => {
+test("a foreign await alongside a durable call blocks when no durable call is left", async () => {
   const play = await begin(async (ctx) => {
     await Promise.all([ctx.run("a"), never]);
   });
@@ -43,7 +43,7 @@ test("a foreign await beside something durable blocks when nothing durable is le
   expect((await play.turn(completed(2))).blocked).toMatchObject({ code: "FOREIGN_AWAIT" });
 });
 
-test("promises that settle by themselves in the same drain are no foreign awaits", async () => {
+test("promises that settle by microtasks are not foreign awaits", async () => {
   const play = await begin(async (ctx) => {
     await Promise.resolve(1);
     await new Promise<void>((resolve) => queueMicrotask(resolve));
@@ -57,7 +57,7 @@ test("ctx used after a host timer throws FOREIGN_AWAIT and blocks the run", asyn
   const seen: string[] = [];
   const play = await begin(
     async (ctx) => {
-      void ctx.run("keeps it open");
+      void ctx.run("open");
       await delay(1);
       try {
         void ctx.run("too late");
@@ -71,22 +71,22 @@ test("ctx used after a host timer throws FOREIGN_AWAIT and blocks the run", asyn
   await delay(20);
   expect(seen).toEqual(["FOREIGN_AWAIT"]);
   expect(play.run.blocked).toMatchObject({ code: "FOREIGN_AWAIT" });
-  expect(play.run.fresh).toEqual([]);
+  expect(play.run.newEvents).toEqual([]);
 });
 
-test("a host timer that comes due within a turn of many drains finds none of them open", async () => {
+test("ctx used by a host timer that fires during a turn of many deliveries is refused", async () => {
   const seen: string[] = [];
   const play = await begin(
     async (ctx) => {
-      await ctx.event("a");
-      await ctx.event("b");
+      await ctx.waitFor("a");
+      await ctx.waitFor("b");
       void ctx.sleep("1d");
       const due = new Promise<void>((resolve) => setTimeout(resolve, 0));
-      // Due before the next macrotask: the loop's next round fires it, whatever else is waiting.
+      // Due before the next macrotask, so the event loop fires it in its next round.
       for (const end = performance.now() + 3; performance.now() < end;);
       await due;
       try {
-        void ctx.run("smuggled");
+        void ctx.run("from timer");
         seen.push("accepted");
       } catch (error) {
         seen.push(codeOf(error));
@@ -97,27 +97,27 @@ test("a host timer that comes due within a turn of many drains finds none of the
   const turn = await play.turn(raised("a"), raised("b"), raised("c"), raised("d"));
   await delay(20);
   expect(seen).toEqual(["FOREIGN_AWAIT"]);
-  expect(turn.brief).not.toContain("ActivityScheduled smuggled");
+  expect(turn.brief).not.toContain("ActivityScheduled from timer");
 });
 
 test("every use of ctx outside a turn is refused", async () => {
   const seen: string[] = [];
   await begin(
     async (ctx) => {
-      const open = ctx.run("keeps it open");
+      const open = ctx.run("open");
       await delay(1);
       for (const use of [
         () => ctx.run("a"),
         () => ctx.step("s", () => 1),
         () => ctx.sleep(1),
-        () => ctx.event("e"),
+        () => ctx.waitFor("e"),
         () => ctx.call("c"),
         () => ctx.startDetached("d", 1, { id: "d" }),
         () => ctx.continueAsNew(undefined),
         () => ctx.all([]),
         () => ctx.scope(() => 1),
         () => ctx.shield(() => 1),
-        () => ctx.defer(() => 1),
+        () => ctx.compensate(() => 1),
         () => ctx.uuid(),
         () => ctx.random(),
         () => ctx.now(),
@@ -147,7 +147,7 @@ test("code that ends after a host timer is blocked, not ended", async () => {
   );
   await delay(20);
   expect(play.run.ended).toBeNull();
-  expect(play.run.fresh).toEqual([]);
+  expect(play.run.newEvents).toEqual([]);
   expect(play.run.blocked).toMatchObject({ code: "FOREIGN_AWAIT" });
 });
 
@@ -155,7 +155,7 @@ test("code that fails after a host timer is blocked, and its compensations do no
   const seen: string[] = [];
   const play = await begin(
     async (ctx) => {
-      ctx.defer(() => seen.push("compensated"));
+      ctx.compensate(() => seen.push("compensated"));
       void ctx.run("a");
       await delay(1);
       throw new Error("host");
@@ -167,13 +167,13 @@ test("code that fails after a host timer is blocked, and its compensations do no
   expect(seen).toEqual([]);
 });
 
-test("a compensation that waits for a host timer is blocked, and the next one does not run", async () => {
+test("a compensation that waits for a host timer blocks the run, and the next compensation does not run", async () => {
   const seen: string[] = [];
   const play = await begin(
     async (ctx) => {
-      ctx.defer(() => seen.push("next"));
-      ctx.defer(async () => {
-        void ctx.run("keeps it open");
+      ctx.compensate(() => seen.push("next"));
+      ctx.compensate(async () => {
+        void ctx.run("open");
         await delay(1);
       });
       throw new Error("x");
@@ -187,7 +187,7 @@ test("a compensation that waits for a host timer is blocked, and the next one do
   expect(seen).toEqual([]);
 });
 
-test("a run blocked between turns records nothing in its next turn and consumes nothing", async () => {
+test("a run blocked between turns records and consumes nothing in its next turn", async () => {
   const play = await begin(
     async (ctx) => {
       const open = ctx.run("a");
@@ -204,7 +204,7 @@ test("a run blocked between turns records nothing in its next turn and consumes 
   expect(turn.consumed).toEqual([]);
 });
 
-test("ctx of one instance used in another one's turn is refused", async () => {
+test("using the ctx of one instance in a turn of another instance is refused", async () => {
   let taken: Parameters<Handler<undefined>>[0] | null = null;
   await begin(
     async (ctx) => {
@@ -226,7 +226,7 @@ test("ctx of one instance used in another one's turn is refused", async () => {
   expect(other.trace).toEqual(["FOREIGN_AWAIT"]);
 });
 
-test("ctx used inside a step or an activity throws GUARD_VIOLATION and blocks nothing", async () => {
+test("ctx used inside a step throws GUARD_VIOLATION and does not block the run", async () => {
   const seen: string[] = [];
   const play = await begin(
     async (ctx) =>
@@ -241,19 +241,19 @@ test("ctx used inside a step or an activity throws GUARD_VIOLATION and blocks no
       }),
     { checks: "end" },
   );
-  const step = play.run.open.get(2);
-  if (step?.kind !== "step") throw new Error("The step is open.");
+  const step = play.run.openTasks.get(2);
+  if (step?.kind !== "step") throw new Error("the step must be open");
   await asyncContext.run({ kind: "step", name: "s", instanceId: "i" }, async () =>
     step.fn({} as Parameters<typeof step.fn>[0]),
   );
   expect(seen).toHaveLength(3);
   for (const text of seen)
-    expect(text).toContain('GUARD_VIOLATION ctx was used inside the step "s"');
+    expect(text).toContain('GUARD_VIOLATION ctx must not be used inside the step "s"');
   expect(play.run.blocked).toBeNull();
-  expect(play.run.fresh).toEqual([]);
+  expect(play.run.newEvents).toEqual([]);
 });
 
-test("ctx used inside a step that goes on within a turn of its own instance is refused too", async () => {
+test("ctx used inside a step is also refused during a turn of the same instance", async () => {
   // The step waits for a promise that its orchestration settles in a later drain.
   let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -270,14 +270,14 @@ test("ctx used inside a step that goes on within a turn of its own instance is r
           seen.push(codeOf(error));
         }
       });
-      await ctx.event("go");
+      await ctx.waitFor("go");
       release();
       await ctx.sleep("1d");
     },
     { checks: "end" },
   );
-  const step = play.run.open.get(2);
-  if (step?.kind !== "step") throw new Error("The step is open.");
+  const step = play.run.openTasks.get(2);
+  if (step?.kind !== "step") throw new Error("the step must be open");
   const entered = asyncContext.run({ kind: "step", name: "s", instanceId: "i" }, async () =>
     step.fn({} as Parameters<typeof step.fn>[0]),
   );
@@ -287,7 +287,7 @@ test("ctx used inside a step that goes on within a turn of its own instance is r
   expect(turn.brief).toEqual(["EventReceived go", "TimerCreated"]);
 });
 
-test("what a durable event leads to is a turn, however many macrotasks passed before it", async () => {
+test("code after a durable event may use ctx, after any number of macrotasks", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1);
     return "end";

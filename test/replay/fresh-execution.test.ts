@@ -1,4 +1,4 @@
-// A first turn: nothing recorded, the code runs from its start to its first wait.
+// The first turn: there is no history, and the code runs from its start to its first wait.
 
 import { expect, test } from "vitest";
 import { encode, RUN_ID, SEED } from "./bodies.ts";
@@ -22,14 +22,14 @@ test("a function that throws at once fails in its first turn", async () => {
   });
 });
 
-test("a function that throws before its first await fails like one that rejects", async () => {
+test("a function that throws synchronously fails like a function that rejects", async () => {
   const play = await begin(() => {
     throw new Error("synchronous");
   });
   expect(failureOf(play.last).failure.message).toBe("synchronous");
 });
 
-test("the input arrives as it was given, and the output leaves as it was returned", async () => {
+test("the input arrives and the output is stored unchanged", async () => {
   const input = { when: new Date(5), big: 2n ** 70n, none: undefined, list: [1, null] };
   const play = await begin(async (_ctx, given: typeof input) => ({ given }), { input });
   expect(outputOf(play.last)).toEqual({ given: input });
@@ -49,7 +49,7 @@ test("an activity is scheduled at the call and left open", async () => {
 
 test("a timer, a wait, a child and a step are each left open", async () => {
   const timer = await begin(async (ctx) => ctx.sleep("5s"));
-  const wait = await begin(async (ctx) => ctx.event("go"));
+  const wait = await begin(async (ctx) => ctx.waitFor("go"));
   const child = await begin(async (ctx) => ctx.call("other", 1));
   const step = await begin(async (ctx) => ctx.step("look", () => 1));
   expect(timer.last.open).toEqual(["2 timer timer"]);
@@ -58,9 +58,9 @@ test("a timer, a wait, a child and a step are each left open", async () => {
   expect(step.last.open).toEqual(["2 step look"]);
 });
 
-test("calls without an await are scheduled in call order, and all are open", async () => {
+test("calls without an await are scheduled in call order, and all of them are open", async () => {
   const play = await begin(async (ctx) => {
-    const tasks = [ctx.run("a"), ctx.sleep(10), ctx.call("c"), ctx.event("e")];
+    const tasks = [ctx.run("a"), ctx.sleep(10), ctx.call("c"), ctx.waitFor("e")];
     return ctx.all(tasks);
   });
   expect(play.last.brief.slice(1)).toEqual([
@@ -102,7 +102,7 @@ test("a child called before continueAsNew is recorded, cancelled and never start
   expect(play.last.item.sends).toEqual([]);
 });
 
-test("the start event carries the run id and the seed, and the version that runs it", async () => {
+test("the start event carries the run id, the seed and the version that runs", async () => {
   const play = await begin(async (ctx) => ctx.info.version, {
     start: { orchestrationVersion: "" },
   });
@@ -114,7 +114,7 @@ test("the start event carries the run id and the seed, and the version that runs
   expect(outputOf(play.last)).toBe("1.0.0");
 });
 
-test("ctx.info tells who is running", async () => {
+test("ctx.info describes the running instance", async () => {
   const parent = { id: "p", runId: "r", execution: 2, sequence: 7 };
   const play = await begin(
     async ({ info }) => ({
@@ -137,7 +137,7 @@ test("ctx.info tells who is running", async () => {
   });
 });
 
-test("a function given to ctx.run points to ctx.step", async () => {
+test("the error for a function given to ctx.run suggests ctx.step", async () => {
   const play = await begin(async (ctx, _input, note) => {
     try {
       void ctx.run<string, unknown>("charge", () => 1);
@@ -151,14 +151,14 @@ test("a function given to ctx.run points to ctx.step", async () => {
   expect(play.trace).toEqual([message]);
 });
 
-test("a bad argument throws at the call and records nothing", async () => {
+test("an invalid argument throws at the call and records nothing", async () => {
   const play = await begin(async (ctx, _input, note) => {
     for (const call of [
       () => ctx.run(""),
       () => ctx.run<string, unknown>("a", () => 1),
       () => ctx.sleep(-1),
       () => ctx.sleep(new Date(Number.NaN)),
-      () => ctx.event("perdure.own"),
+      () => ctx.waitFor("perdure.own"),
       () => ctx.call("c", 1, { id: "a::b" }),
       () => ctx.startDetached("c", 1, { id: "" }),
       () => ctx.run("a", 1, { priority: 9 }),

@@ -1,10 +1,10 @@
-// ctx.info.isReplaying, and what depends on it: only there may hot and cold differ.
+// ctx.info.isReplaying and log lines: only these may differ between a live run and a replay.
 
 import { expect, test } from "vitest";
 import { completed, fired, ran, ranDone, slept, started } from "./bodies.ts";
 import { begin, outputOf, replayStartOnly, resume, type Handler } from "./support.ts";
 
-test("a first execution never replays", async () => {
+test("isReplaying is false in a first execution", async () => {
   const seen: boolean[] = [];
   await begin(
     async (ctx) => {
@@ -18,7 +18,7 @@ test("a first execution never replays", async () => {
   expect(seen).toEqual([false, false]);
 });
 
-test("code that runs on recorded events replays, and code after them does not", async () => {
+test("isReplaying is true on recorded events and false after them", async () => {
   const seen: boolean[] = [];
   const code: Handler<undefined> = async (ctx) => {
     seen.push(ctx.info.isReplaying);
@@ -34,7 +34,7 @@ test("code that runs on recorded events replays, and code after them does not", 
   expect(seen).toEqual([true, true, false]);
 });
 
-test("a hot turn never replays", async () => {
+test("isReplaying is false in a turn of a live run", async () => {
   const seen: boolean[] = [];
   const play = await begin(
     async (ctx) => {
@@ -50,7 +50,7 @@ test("a hot turn never replays", async () => {
   expect(seen).toEqual([false, false]);
 });
 
-test("an execution that has only its start event does not replay, and its calls are new", async () => {
+test("isReplaying is false in an execution with only a start message, and its calls are new", async () => {
   const seen: boolean[] = [];
   const play = await resume(
     async (ctx) => {
@@ -65,7 +65,7 @@ test("an execution that has only its start event does not replay, and its calls 
   expect(turn.brief).toEqual(["OrchestrationStarted main", "ActivityScheduled a"]);
 });
 
-test("a history of nothing but the start is taken up as if it were new", async () => {
+test("a history with only the start event runs like a new execution", async () => {
   const seen: boolean[] = [];
   const turn = await replayStartOnly(async (ctx) => {
     seen.push(ctx.info.isReplaying);
@@ -92,7 +92,7 @@ test("log lines of replayed code are not written again", async () => {
   expect(turn.logs).toEqual(["error three"]);
 });
 
-test("log lines leave with the turn that wrote them, in order", async () => {
+test("log lines are written with their turn, in order", async () => {
   const play = await begin(async (ctx) => {
     ctx.log.debug("first");
     await ctx.run("a");
@@ -106,7 +106,7 @@ test("log lines leave with the turn that wrote them, in order", async () => {
   expect(outputOf(turn)).toBe("end");
 });
 
-test("context members may be taken apart", async () => {
+test("members of ctx may be destructured", async () => {
   const play = await begin(async ({ run, sleep, log, now, uuid }) => {
     log.info(`${now().getTime()}`);
     await run("a", uuid());

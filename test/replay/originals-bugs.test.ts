@@ -1,18 +1,18 @@
-// Defects of the original that reference/duroxide.md lists in 6.2 and that concern replay: each shown to be absent.
+// Replay defects of duroxide: each test shows that Perdure does not have the defect.
 
 import { expect, test } from "vitest";
-import { nextSeed } from "../../src/core/deterministic.ts";
-import type { OrchestrationStarted } from "../../src/core/history-events.ts";
+import { nextSeed } from "../../src/core/replay/deterministic.ts";
+import type { OrchestrationStarted } from "../../src/core/history/events.ts";
 import type { TurnItem } from "../../src/core/provider/commit.ts";
 import { cancel, childCompleted, completed, failed, fired, raised } from "./bodies.ts";
 import { begin, outputOf, type Handler, type Turn } from "./support.ts";
 
 function nextStart(item: TurnItem): OrchestrationStarted {
-  if (item.change.kind !== "continued") throw new Error("It has not continued as new.");
+  if (item.change.kind !== "continued") throw new Error("the instance did not continue as new");
   return JSON.parse(item.change.started) as OrchestrationStarted;
 }
 
-test("a child that continues as new keeps the link to its parent and tells it only the last result", async () => {
+test("a child that continues as new keeps the link to its parent and sends it only the last result", async () => {
   const parent = { id: "p", runId: "r", execution: 3, sequence: 7 };
   const code: Handler<number> = async (ctx, n) =>
     n < 3 ? ctx.continueAsNew(n + 1) : { rounds: n, parent: ctx.info.parent };
@@ -33,7 +33,7 @@ test("a child that continues as new keeps the link to its parent and tells it on
   expect(last && outputOf(last)).toEqual({ rounds: 3, parent: { id: "p", sequence: 7 } });
 });
 
-test("a child is stamped with the execution of its parent that called it", async () => {
+test("a child records the execution of its parent that called it", async () => {
   const play = await begin(async (ctx) => ctx.call("c"), { id: "p", execution: 5 });
   const [start] = play.last.item.starts;
   expect(start?.parent).toMatchObject({ id: "p", execution: 5, sequence: 2 });
@@ -42,7 +42,7 @@ test("a child is stamped with the execution of its parent that called it", async
   });
 });
 
-test("auto ids of children differ between executions, so that none meets a finished instance", async () => {
+test("generated ids of children differ between executions, so they never collide with a finished instance", async () => {
   const code: Handler<number> = async (ctx, n) => {
     await ctx.call("c", n);
     return ctx.continueAsNew(n + 1);
@@ -69,7 +69,7 @@ test("a redelivered ActivityFailed is ignored, and so is a result after a failur
   expect(outputOf(await play.turn(completed(4, "B")))).toBe("B");
 });
 
-test("a redelivered ActivityFailed in the same batch is ignored too", async () => {
+test("a redelivered ActivityFailed in the same batch is ignored", async () => {
   const play = await begin(async (ctx) => {
     await ctx.run("a").catch(() => undefined);
     return ctx.run("b");
@@ -78,7 +78,7 @@ test("a redelivered ActivityFailed in the same batch is ignored too", async () =
   expect(turn.brief).toEqual(["ActivityFailed #2", "ActivityScheduled b"]);
 });
 
-test("detached starts of a turn that continues as new are carried out", async () => {
+test("detached starts of a turn that continues as new are executed", async () => {
   const play = await begin(async (ctx) => {
     ctx.startDetached("d", 1, { id: "d-1" });
     return ctx.continueAsNew(undefined);
@@ -97,7 +97,7 @@ test("cancels of children in a turn that continues as new are sent", async () =>
   expect(turn.item.sends).toMatchObject([{ to: { id: "i::sub::2" }, kind: "cancel" }]);
 });
 
-test("children and activities that are open when an execution continues as new are cancelled", async () => {
+test("children and activities that are open at continueAsNew are cancelled", async () => {
   const play = await begin(async (ctx) => {
     void ctx.call("child");
     void ctx.run("activity");
@@ -109,9 +109,9 @@ test("children and activities that are open when an execution continues as new a
   expect(turn.item.cancelledTasks).toEqual([3]);
 });
 
-test("a wait that is dropped in the turn of continueAsNew swallows no message", async () => {
+test("a wait cancelled in the turn of continueAsNew consumes no message", async () => {
   const code: Handler<undefined> = async (ctx) => {
-    await ctx.race([ctx.event("e"), ctx.sleep(1)]);
+    await ctx.race([ctx.waitFor("e"), ctx.sleep(1)]);
     return ctx.continueAsNew(undefined);
   };
   // The message is behind the timer in the batch: it stays in the inbox for the next execution.
@@ -121,20 +121,20 @@ test("a wait that is dropped in the turn of continueAsNew swallows no message", 
   expect(turn.item.change).toMatchObject({ unread: [] });
 });
 
-test("a message that arrives after its wait was dropped, before continueAsNew, is handed on", async () => {
+test("a message that arrives after its wait was cancelled is passed on by continueAsNew", async () => {
   const play = await begin(async (ctx) => {
-    await ctx.race([ctx.event("e"), ctx.sleep(1)]);
-    await ctx.event("go");
+    await ctx.race([ctx.waitFor("e"), ctx.sleep(1)]);
+    await ctx.waitFor("go");
     return ctx.continueAsNew(undefined);
   });
   const turn = await play.turn(fired(3), raised("e", "kept", "k"), raised("go"));
   expect(turn.item.change).toMatchObject({ unread: [{ name: "e", data: '"kept"', key: "k" }] });
 });
 
-test("a wait that is open at continueAsNew is cancelled, and takes nothing that was unread before it", async () => {
+test("a wait that is open at continueAsNew is cancelled, and unread messages are passed on", async () => {
   const play = await begin(async (ctx) => {
-    void ctx.event("e", { since: "now" });
-    await ctx.event("go");
+    void ctx.waitFor("e", { since: "now" });
+    await ctx.waitFor("go");
     return ctx.continueAsNew(undefined);
   }, {});
   const turn = await play.turn(raised("x", 1), raised("go"));
@@ -142,7 +142,7 @@ test("a wait that is open at continueAsNew is cancelled, and takes nothing that 
   expect(turn.item.change).toMatchObject({ unread: [{ name: "x" }] });
 });
 
-test("a join of 1,024 and more completes, in one turn and in many", async () => {
+test("a join of 1,024 or more tasks completes, in one turn and in many", async () => {
   for (const count of [1_024, 1_500]) {
     const code: Handler<undefined> = async (ctx) => {
       const values = await ctx.all(Array.from({ length: count }, (_, i) => ctx.run("a", i)));
@@ -159,7 +159,7 @@ test("a join of 1,024 and more completes, in one turn and in many", async () => 
   }
 });
 
-test("a start that is delivered twice does not swap the code or run it twice", async () => {
+test("a start delivered twice neither replaces the code nor runs it twice", async () => {
   const play = await begin(async (ctx, _input, note) => {
     note("began");
     await ctx.sleep(1);
@@ -170,9 +170,9 @@ test("a start that is delivered twice does not swap the code or run it twice", a
   expect(play.trace).toEqual(["began"]);
 });
 
-test("an execution has one terminal event, whatever comes in its last turn", async () => {
+test("an execution has one terminal event, with any messages in its last turn", async () => {
   const play = await begin(async (ctx) => {
-    await ctx.race([ctx.run("a"), ctx.event("e")]);
+    await ctx.race([ctx.run("a"), ctx.waitFor("e")]);
     return "end";
   });
   const turn = await play.turn(
@@ -182,10 +182,10 @@ test("an execution has one terminal event, whatever comes in its last turn", asy
     failed(2, new Error("x")),
   );
   const terminal = turn.brief.filter((text) => /Completed$|Failed$|ContinuedAsNew$/.test(text));
-  expect(terminal).toEqual(["OrchestrationFailed"]); // by the cancel, which is delivered first
+  expect(terminal).toEqual(["OrchestrationFailed"]); // the cancel is delivered first
 });
 
-test("a child that fails for whatever reason tells its parent exactly once", async () => {
+test("a child that fails for any reason sends its parent exactly one message", async () => {
   const parent = { id: "p", runId: "r", execution: 1, sequence: 2 };
   const codes: Handler<undefined>[] = [
     async () => {
@@ -204,18 +204,18 @@ test("a child that fails for whatever reason tells its parent exactly once", asy
   }
 });
 
-test("a child that is cancelled tells its parent so", async () => {
+test("a cancelled child sends its parent the outcome cancelled", async () => {
   const parent = { id: "p", runId: "r", execution: 1, sequence: 2 };
   const play = await begin(async (ctx) => ctx.sleep(1), { start: { parent } });
   const turn = await play.turn(cancel("by hand"));
   expect(JSON.parse(turn.item.sends[0]?.data ?? "")).toMatchObject({
     kind: "ChildFailed",
     outcome: "cancelled",
-    failure: { message: "canceled: by hand" },
+    failure: { message: "cancelled: by hand" },
   });
 });
 
-test("run id and attributes are carried to the next execution, whose seed follows from this one's", async () => {
+test("the next execution keeps run id and attributes, and its seed is derived from the current seed", async () => {
   const play = await begin(async (ctx) => ctx.continueAsNew(undefined), {
     start: { attributes: { customer: "42" } },
   });

@@ -1,4 +1,4 @@
-// Histories that end in the middle: what was asked for and has no outcome is open again after a replay.
+// Histories that end in the middle: a task without an outcome is open again after a replay.
 
 import { expect, test } from "vitest";
 import {
@@ -27,17 +27,17 @@ test("an activity without an outcome is open after a replay, and its result ends
 test("a timer that has not fired is open after a replay with its recorded due time", async () => {
   const found = await replay(async (ctx) => ctx.sleep("1h"), [started(), slept(3_600_000, 77)]);
   expect(found.open).toEqual(["2 timer timer"]);
-  expect(found.run.open.get(2)).toMatchObject({ kind: "timer", due: 77 });
+  expect(found.run.openTasks.get(2)).toMatchObject({ kind: "timer", due: 77 });
 });
 
-test("a timer that has not fired goes on after a replay", async () => {
+test("a timer that has not fired can fire after a replay", async () => {
   const play = await resume(async (ctx) => ctx.sleep("1h"), [started(), slept(3_600_000)]);
   const turn = await play.turn(fired(2));
   expect(turn.brief).toEqual(["TimerFired #2", "OrchestrationCompleted"]);
 });
 
-test("a wait that got nothing is open after a replay and takes the next message", async () => {
-  const play = await resume(async (ctx) => ctx.event("go"), [started(), waited("go")]);
+test("a wait without a message is open after a replay and takes the next message", async () => {
+  const play = await resume(async (ctx) => ctx.waitFor("go"), [started(), waited("go")]);
   expect(outputOf(await play.turn(raised("go", 3)))).toBe(3);
 });
 
@@ -46,28 +46,28 @@ test("a child without an outcome is open after a replay", async () => {
   expect(outputOf(await play.turn(childCompleted(2, "c")))).toBe("c");
 });
 
-test("a step without an outcome is open after a replay and not yet entered", async () => {
+test("a step without an outcome is open after a replay and not running", async () => {
   const found = await replay(async (ctx) => ctx.step("s", () => 1), [started(), stepped("s")]);
-  expect(found.run.open.get(2)).toMatchObject({ kind: "step", entered: false, failures: 0 });
+  expect(found.run.openTasks.get(2)).toMatchObject({ kind: "step", isRunning: false, failures: 0 });
 });
 
-test("a step's failed attempts are counted after a replay, and its next is due when it was", async () => {
+test("a step's failed attempts are counted after a replay, and the next attempt keeps its due time", async () => {
   const found = await replay(
-    async (ctx) => ctx.step("s", () => 1, { retry: 5 }),
+    async (ctx) => ctx.step("s", () => 1, { attempts: 5 }),
     [started(), stepped("s"), stepAttemptFailed(2, 1, 50), stepAttemptFailed(2, 2, 90)],
   );
-  expect(found.run.open.get(2)).toMatchObject({ failures: 2, dueAt: 90, entered: false });
+  expect(found.run.openTasks.get(2)).toMatchObject({ failures: 2, dueAt: 90, isRunning: false });
 });
 
 test("a step that was retried before the replay completes after it", async () => {
   const play = await resume(
-    async (ctx) => ctx.step("s", () => 1, { retry: 5 }),
+    async (ctx) => ctx.step("s", () => 1, { attempts: 5 }),
     [started(), stepped("s"), stepAttemptFailed(2, 1, 50)],
   );
   expect(outputOf(await play.turn(stepDone(2, "second try")))).toBe("second try");
 });
 
-test("of several open ones only those without an outcome stay open", async () => {
+test("of several tasks only those without an outcome stay open", async () => {
   const history = [started(), ran("a"), ran("b"), ran("c"), ranDone(3, "B")];
   const play = await resume(
     async (ctx) => ctx.all([ctx.run("a"), ctx.run("b"), ctx.run("c")]),

@@ -1,4 +1,4 @@
-// One thing after another: each outcome lets the code take one step, hot or cold.
+// Sequential code: each outcome advances the code by one step, in a live run and in a replay.
 
 import { expect, test } from "vitest";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./bodies.ts";
 import { begin, outputOf, resume, type Handler } from "./support.ts";
 
-test("each result leads to the next call, in a turn of its own", async () => {
+test("each result leads to the next call, one turn per result", async () => {
   const play = await begin(async (ctx) => {
     const a = (await ctx.run("a")) as number;
     const b = (await ctx.run("b", a + 1)) as number;
@@ -30,7 +30,7 @@ test("an activity, a timer and an event follow each other", async () => {
   const play = await begin(async (ctx, _input, note) => {
     note(await ctx.run("a"));
     await ctx.sleep("1s");
-    note(await ctx.event("go"));
+    note(await ctx.waitFor("go"));
     return "end";
   });
   await play.turn(completed(2, "A"));
@@ -40,7 +40,7 @@ test("an activity, a timer and an event follow each other", async () => {
   expect(outputOf(turn)).toBe("end");
 });
 
-test("identical activities are told apart by their position", async () => {
+test("identical activities are distinguished by their position", async () => {
   const play = await begin(async (ctx) => {
     const tasks = [ctx.run("same", 1), ctx.run("same", 1), ctx.run("same", 1)];
     return ctx.all(tasks);
@@ -50,7 +50,7 @@ test("identical activities are told apart by their position", async () => {
   expect(outputOf(await play.turn(completed(2, "first")))).toEqual(["first", "second", "third"]);
 });
 
-test("identical activities are told apart across a restart as well", async () => {
+test("identical activities are distinguished by their position after a restart", async () => {
   const code: Handler<undefined> = async (ctx) => {
     const first = await ctx.run("same", 1);
     const second = await ctx.run("same", 1);
@@ -60,7 +60,7 @@ test("identical activities are told apart across a restart as well", async () =>
   expect(outputOf(await play.turn(completed(4, "two")))).toEqual(["one", "two"]);
 });
 
-test("a hundred steps in a row replay at every length", async () => {
+test("a hundred activities in a row replay at every length", async () => {
   const play = await begin(async (ctx) => {
     let sum = 0;
     for (let i = 0; i < 100; i++) sum += (await ctx.run("add", i)) as number;
@@ -71,7 +71,7 @@ test("a hundred steps in a row replay at every length", async () => {
   expect(play.history).toHaveLength(202);
 });
 
-test("several outcomes in one turn are delivered one at a time, each with what it leads to", async () => {
+test("several outcomes in one turn are delivered one at a time, each with the calls that it leads to", async () => {
   const play = await begin(async (ctx) => {
     const lane = async (name: string): Promise<unknown> => ctx.run(`${name}2`, await ctx.run(name));
     return Promise.all([lane("a"), lane("b")]);
@@ -85,16 +85,16 @@ test("several outcomes in one turn are delivered one at a time, each with what i
   ]);
 });
 
-test("outcomes of the same process come after what was due in the inbox", async () => {
+test("local outcomes are delivered after the due messages of the inbox", async () => {
   const play = await begin(async (ctx, _input, note) => {
-    const said = async (task: Promise<unknown>): Promise<void> => note(await task);
-    await Promise.all([said(ctx.run("a")), said(ctx.event("go"))]);
+    const noted = async (task: Promise<unknown>): Promise<void> => note(await task);
+    await Promise.all([noted(ctx.run("a")), noted(ctx.waitFor("go"))]);
   });
   await play.turn(here(done(2, "local")), raised("go", "inbox"));
   expect(play.trace).toEqual(["inbox", "local"]);
 });
 
-test("code that runs on many microtasks after an outcome finishes before the next one is delivered", async () => {
+test("code that uses many microtasks after an outcome finishes before the next delivery", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const slow = async (name: string): Promise<void> => {
       await ctx.run(name);

@@ -1,8 +1,8 @@
-// Custom status, key-values and attributes: commands like any other, in call order, and what they say follows
-// from history alone (I15).
+// Custom status, key-values and attributes are commands like any other, in call order. Their values depend on the
+// history only (I15).
 
 import { expect, test } from "vitest";
-import type { EventBody, OrchestrationStarted } from "../../src/core/history-events.ts";
+import type { EventBody, OrchestrationStarted } from "../../src/core/history/events.ts";
 import { cancel, completed, fired, ran, ranDone, slept, started } from "./bodies.ts";
 import { begin, outputOf, replay, resume, START_AT, type Handler } from "./support.ts";
 
@@ -43,7 +43,7 @@ test("kv.set makes KeyValueSet, kv.delete and kv.clear make KeyValueCleared", as
   ]);
 });
 
-test("a write is seen by the next read, in the same turn and in later ones", async () => {
+test("a write is seen by the next read, in the same turn and in later turns", async () => {
   const play = await begin(async (ctx, _input, note) => {
     note(ctx.kv.get("n"));
     ctx.kv.set("n", 1);
@@ -59,7 +59,7 @@ test("a write is seen by the next read, in the same turn and in later ones", asy
   expect(play.trace).toEqual([undefined, 1, 2, [2, 1, [["n", 2]]]]);
 });
 
-test("a read makes no event", async () => {
+test("a read records no event", async () => {
   const play = await begin(async (ctx) => {
     ctx.kv.get("a");
     void [ctx.kv.entries(), ctx.kv.size, ctx.status, ctx.info.attributes];
@@ -69,7 +69,7 @@ test("a read makes no event", async () => {
   expect(play.last.item.state).toBeNull();
 });
 
-test("a replay rebuilds what was set, overwritten, deleted and cleared", async () => {
+test("a replay rebuilds key-values that were set, overwritten, deleted and cleared", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
     ctx.kv.set("a", 1);
     ctx.kv.set("b", 1);
@@ -97,7 +97,7 @@ test("a replay rebuilds what was set, overwritten, deleted and cleared", async (
   ]);
 });
 
-test("entries come sorted by key, however they were set", async () => {
+test("entries are sorted by key", async () => {
   const play = await begin(async (ctx) => {
     for (const key of ["b", "a", "c", ""]) ctx.kv.set(key, key);
     return ctx.kv.entries().map(([key]) => key);
@@ -105,7 +105,7 @@ test("entries come sorted by key, however they were set", async () => {
   expect(outputOf(play.last)).toEqual(["", "a", "b", "c"]);
 });
 
-test("another key, another value and another kind of write block", async () => {
+test("a different key, value or kind of write blocks", async () => {
   const code: Handler<undefined> = async (ctx) => {
     ctx.kv.set("k", 1);
     await ctx.sleep(1);
@@ -130,7 +130,7 @@ test("another key, another value and another kind of write block", async () => {
   expect(reason?.message).toContain('KeyValueSet "k" with input 1');
 });
 
-test("another cleared key, and one key instead of all, block", async () => {
+test("clearing a different key, or one key instead of all, blocks", async () => {
   const one: Handler<undefined> = async (ctx) => {
     ctx.kv.delete("k");
     await ctx.sleep(1);
@@ -146,7 +146,7 @@ test("another cleared key, and one key instead of all, block", async () => {
   expect((await blockOf(all, cleared("k"), slept(1)))?.code).toBe("NONDETERMINISM");
 });
 
-test("a write that history holds and the code no longer makes blocks, and so does a new one", async () => {
+test("a recorded write that the code no longer makes blocks, and so does a new write", async () => {
   const code: Handler<undefined> = async (ctx) => ctx.sleep(1);
   expect((await blockOf(code, set("k", 1), slept(1)))?.code).toBe("NONDETERMINISM");
   const writes: Handler<undefined> = async (ctx) => {
@@ -197,7 +197,7 @@ test("an execution begins with the key-values, status and attributes of its star
   ]);
 });
 
-test("continueAsNew hands on key-values with their times, status and attributes as they stand", async () => {
+test("continueAsNew passes on key-values with their times, the status and the attributes", async () => {
   const play = await begin(async (ctx) => {
     ctx.kv.set("a", 1);
     ctx.setStatus("halfway");
@@ -208,7 +208,7 @@ test("continueAsNew hands on key-values with their times, status and attributes 
     return ctx.continueAsNew(undefined);
   });
   const { change } = (await play.turn(fired(5))).item;
-  if (change.kind !== "continued") throw new Error("It has not continued as new.");
+  if (change.kind !== "continued") throw new Error("the instance did not continue as new");
   expect(JSON.parse(change.started) as OrchestrationStarted).toMatchObject({
     keyValues: [
       ["a", "1", START_AT],
@@ -219,7 +219,7 @@ test("continueAsNew hands on key-values with their times, status and attributes 
   });
 });
 
-test("pruning by age decides by the times of history, the same in every replay", async () => {
+test("pruning by age uses the recorded times, so every replay prunes the same keys", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
     ctx.kv.set("old", 1);
     await ctx.sleep(1);
@@ -236,7 +236,7 @@ test("pruning by age decides by the times of history, the same in every replay",
   expect(turn.brief).toEqual(["TimerFired #6", "KeyValueCleared", "TimerCreated"]);
 });
 
-test("overwriting a key makes it young again", async () => {
+test("overwriting a key resets its age", async () => {
   const play = await begin(async (ctx) => {
     ctx.kv.set("k", 1);
     await ctx.sleep(1);
@@ -246,7 +246,7 @@ test("overwriting a key makes it young again", async () => {
   expect(outputOf(await play.turn(fired(3)))).toBe(0);
 });
 
-test("too many keys and too large a value are refused at the call, and nothing is recorded", async () => {
+test("too many keys and too large values are refused at the call, and nothing is recorded", async () => {
   const play = await begin(async (ctx, _input, note) => {
     for (let i = 0; i < 150; i++) ctx.kv.set(`k${i}`, i);
     for (const write of [
@@ -260,14 +260,14 @@ test("too many keys and too large a value are refused at the call, and nothing i
         note((error as { code: string }).code);
       }
     }
-    ctx.kv.set("k1", "overwriting is no new key");
+    ctx.kv.set("k1", "overwriting adds no key");
     await ctx.sleep(1);
   });
   expect(play.trace).toEqual(["LIMIT_EXCEEDED", "LIMIT_EXCEEDED", "LIMIT_EXCEEDED"]);
   expect(play.last.events).toHaveLength(153);
 });
 
-test("a key freed by a delete can be used again", async () => {
+test("a delete frees capacity for another key", async () => {
   const play = await begin(async (ctx) => {
     for (let i = 0; i < 150; i++) ctx.kv.set(`k${i}`, i);
     ctx.kv.delete("k0");
@@ -286,7 +286,7 @@ test("keys named like prototype members are data", async () => {
   expect(outputOf(play.last)).toEqual([1, 2, undefined]);
 });
 
-test("a value is a copy: changing what was read changes nothing", async () => {
+test("values are copied on write and on read", async () => {
   const play = await begin(async (ctx) => {
     const value = { n: 1 };
     ctx.kv.set("k", value);
@@ -297,7 +297,7 @@ test("a value is a copy: changing what was read changes nothing", async () => {
   expect(outputOf(play.last)).toEqual({ n: 1 });
 });
 
-test("setStatus makes StatusSet; the last of a turn is what the store shows", async () => {
+test("setStatus makes StatusSet; the store shows the last status of a turn", async () => {
   const play = await begin(async (ctx) => {
     ctx.setStatus("one");
     ctx.setStatus({ step: 2 });
@@ -315,18 +315,18 @@ test("setStatus makes StatusSet; the last of a turn is what the store shows", as
   expect(outputOf(turn)).toBeUndefined();
 });
 
-test("the text of a status is not compared: the recorded one counts", async () => {
+test("the text of a status is not compared; the recorded text counts", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
-    ctx.setStatus("worded anew");
+    ctx.setStatus("new wording");
     note(ctx.status);
     await ctx.sleep(1);
   };
-  const found = await replay(code, [started(), status("worded once"), slept(1)]);
+  const found = await replay(code, [started(), status("old wording"), slept(1)]);
   expect(found.blocked).toBeNull();
-  expect(found.trace).toEqual(["worded once"]);
+  expect(found.trace).toEqual(["old wording"]);
 });
 
-test("attributes are merged, null takes one away, and the recorded ones count in a replay", async () => {
+test("attributes are merged, null removes an attribute, and the recorded attributes count in a replay", async () => {
   const code: Handler<undefined> = async (ctx, _input, note) => {
     ctx.setAttributes({ a: "1", b: "2" });
     ctx.setAttributes({ a: null, c: "3" });
@@ -346,7 +346,7 @@ test("attributes are merged, null takes one away, and the recorded ones count in
   expect(found.trace).toEqual([{ b: "older", c: "3" }]);
 });
 
-test("status, key-values and attributes work after a cancel, outside a shield too", async () => {
+test("status, key-values and attributes work after a cancel, also outside a shield", async () => {
   const play = await begin(async (ctx) => {
     await ctx.sleep(1).catch(() => undefined);
     ctx.setStatus("cancelled");
@@ -364,7 +364,7 @@ test("status, key-values and attributes work after a cancel, outside a shield to
   ]);
 });
 
-test("what is written in the turn that ends an instance is written with it", async () => {
+test("state written in the last turn is committed with the end", async () => {
   const play = await begin(async (ctx) => {
     ctx.kv.set("result", 1);
     ctx.setStatus("done");
@@ -387,11 +387,11 @@ test("a replay writes no state again", async () => {
   expect((await play.turn(completed(4))).item.state).toBeNull();
 });
 
-test("state written in a step or after a host timer is refused", async () => {
+test("state written after a host timer is refused", async () => {
   const seen: string[] = [];
   await begin(
     async (ctx) => {
-      void ctx.run("keeps it open");
+      void ctx.run("open");
       await new Promise((resolve) => setTimeout(resolve, 1));
       for (const write of [
         () => ctx.kv.set("k", 1),
@@ -413,7 +413,7 @@ test("state written in a step or after a host timer is refused", async () => {
   expect(seen).toEqual(Array.from({ length: 5 }, () => "FOREIGN_AWAIT"));
 });
 
-test("state of an execution whose history was replayed in part goes on from there", async () => {
+test("state continues from the replayed history", async () => {
   const code: Handler<undefined> = async (ctx) => {
     ctx.kv.set("n", 1);
     await ctx.run("a");

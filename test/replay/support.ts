@@ -1,36 +1,36 @@
-// The driver of the replay tests: runs an orchestration function turn by turn on the real Pump and TurnJob, each
-// delivery in a macrotask of its own, without a store.
-//   DR1. What a turn appends is kept as the text of a history row, and read back from it, as a store would.
-//   DR2. Every turn of a play is also done cold: replayed from history by a new run, then given the same. Both
-//        must append, ask for, log and leave the same (I5).
-//   DR3. After every turn the history so far is replayed from nothing by a new run: no block, nothing appended,
-//        the same open, unread and ended as the live run has (hot = cold).
-//   DR4. What a handler hands to `note` is compared between the live run and each of those replays, so that
-//        everything a test looks at inside an orchestration is held to be replayable (semantics 8).
+// The driver of the replay tests: runs an orchestration function turn by turn on the real Pump and TurnJob, without a
+// store. Each delivery has its own macrotask. A turn is "hot" in the live run, and "cold" in a new run that replays.
+//   - The events of a turn are kept as the text of a history row and decoded from it, as with a store.
+//   - test-replay.support.1: Every turn is also run cold: a new run replays the history and gets the same inputs. Both must
+//        have the same events, effects, log lines and open tasks (I5).
+//   - test-replay.support.2: After every turn a new run replays the whole history. It must not block or append, and must have
+//        the same open tasks, unread messages and end as the live run.
+//   - test-replay.support.3: Values that a handler passes to `note` must be equal in the live run and in each replay, so that
+//        everything a test observes inside an orchestration is replayable (semantics 8).
 
 import { expect } from "vitest";
-import type { BlockReason } from "../../src/core/block.ts";
-import { type Codec, defaultCodec } from "../../src/core/codec.ts";
-import type { OrchestrationContext } from "../../src/core/context-types.ts";
-import { orchestration } from "../../src/core/definitions.ts";
+import type { BlockReason } from "../../src/core/history/block.ts";
+import { type Codec, defaultCodec } from "../../src/core/values/codec.ts";
+import type { OrchestrationContext } from "../../src/core/context/types.ts";
+import { orchestration } from "../../src/core/define/definitions.ts";
 import type {
   EventBody,
   OrchestrationStarted,
   TerminalBody,
-} from "../../src/core/history-events.ts";
-import { isCommand, isTerminal } from "../../src/core/history-events.ts";
-import { decodeHistory, encodeRow, type HistoryRow } from "../../src/core/history-row.ts";
-import { inOrder } from "../../src/core/inbox-delivery.ts";
+} from "../../src/core/history/events.ts";
+import { isCommand, isTerminal } from "../../src/core/history/events.ts";
+import { decodeHistory, encodeRow, type HistoryRow } from "../../src/core/history/rows.ts";
+import { inInboxOrder } from "../../src/core/replay/inbox-delivery.ts";
 import type { TurnItem } from "../../src/core/provider/commit.ts";
 import type { Message } from "../../src/core/provider/messages.ts";
-import type { Run } from "../../src/core/run.ts";
-import { systemEnvironment } from "../../src/core/system-environment.ts";
-import type { TurnEffects } from "../../src/core/turn-effects.ts";
-import type { HeldInstance } from "../../src/runtime/held-instance.ts";
-import { makeRun } from "../../src/runtime/make-run.ts";
-import { Pump } from "../../src/runtime/pump.ts";
-import { turnItem } from "../../src/runtime/turn-commit.ts";
-import { type FinishedTurn, TurnJob } from "../../src/runtime/turn-job.ts";
+import type { Run } from "../../src/core/replay/run.ts";
+import { systemEnvironment } from "../../src/core/time/system-environment.ts";
+import type { TurnEffects } from "../../src/core/replay/effects.ts";
+import type { HeldInstance } from "../../src/runtime/instances/held-instance.ts";
+import { makeRun } from "../../src/runtime/replay/make-run.ts";
+import { Pump } from "../../src/runtime/replay/pump.ts";
+import { turnItem } from "../../src/runtime/replay/turn-commit.ts";
+import { type FinishedTurn, TurnJob } from "../../src/runtime/replay/turn-job.ts";
 import { type Draft, type Given, isLocal, RUN_ID, started } from "./bodies.ts";
 
 export type Note = (value: unknown) => void;
@@ -48,13 +48,13 @@ export interface PlayOptions<I> {
   readonly start?: Partial<OrchestrationStarted>;
   readonly codec?: Codec;
   readonly captureSources?: boolean;
-  /** "each" (default): every turn is also done cold and replayed; "end": only when `verify` is called. */
+  /** "each" (default): every turn is also run cold and replayed; "end": only when `verify` is called. */
   readonly checks?: "each" | "end";
-  /** The time of the first turn; each later one is a second further on. */
+  /** The time of the first turn; each later turn is one second later. */
   readonly at?: number;
 }
 
-/** What one turn made. */
+/** The result of one turn. */
 export interface Turn {
   readonly events: readonly EventBody[];
   /** The events, in short: `ActivityScheduled a`, `TimerFired #3`. */
@@ -74,7 +74,7 @@ export interface Turn {
 export const START_AT = 1_000_000;
 const TURN_MS = 1_000;
 
-/** Starts an orchestration: its first turn takes the start and what else is given. */
+/** Starts an orchestration: its first turn takes the start and the given inputs. */
 export async function begin<I = undefined>(
   handler: Handler<I>,
   options: PlayOptions<I> = {},
@@ -89,7 +89,7 @@ export async function begin<I = undefined>(
   return play;
 }
 
-/** Takes up an orchestration at the end of a hand-made history, which must replay without a block. */
+/** Resumes an orchestration at the end of a handwritten history, which must replay without a block. */
 export async function resume<I = undefined>(
   handler: Handler<I>,
   history: readonly EventBody[],
@@ -100,7 +100,7 @@ export async function resume<I = undefined>(
   return play;
 }
 
-/** Replays a hand-made history and tells how it went; whatever is found must be found a second time. */
+/** Replays a handwritten history twice. Both replays must have the same result. */
 export async function replay<I = undefined>(
   handler: Handler<I>,
   history: readonly EventBody[] | { readonly rows: readonly HistoryRow[] },
@@ -110,7 +110,7 @@ export async function replay<I = undefined>(
   const play = new Play(handler, options, rows);
   const first = await play.cold();
   const second = await play.cold();
-  expect(picture(second), "a second replay goes like the first").toEqual(picture(first));
+  expect(picture(second), "a second replay has the result of the first").toEqual(picture(first));
   expect(first.brief, "a replay appends nothing").toEqual([]);
   return first;
 }
@@ -144,7 +144,7 @@ export class Play<I> {
   get history(): EventBody[] {
     return decodeHistory(this.#rows).map(({ sequence: _s, at: _a, version: _v, ...body }) => body);
   }
-  /** What the live run noted. */
+  /** The values that the live run noted. */
   get trace(): readonly unknown[] {
     return this.#hot?.trace ?? [];
   }
@@ -153,7 +153,7 @@ export class Play<I> {
     return this.#hot.run;
   }
 
-  /** One turn that takes all this, one delivery a drain. */
+  /** One turn that takes all given inputs, one delivery at a time. */
   async turn(...given: Given[]): Promise<Turn> {
     const messages = given.flatMap((one) => (isLocal(one) ? [] : [this.#message(one)]));
     const outcomes = given.filter(isLocal);
@@ -164,10 +164,12 @@ export class Play<I> {
     if (this.#checks === "each") {
       const cold = this.#drivenOver(this.#rows);
       const again = await cold.turn({ messages, outcomes, at });
-      expect(picture(again), "a cold turn commits what the hot one does (I5)").toEqual(
+      expect(picture(again), "a cold turn commits the same as the hot turn (I5)").toEqual(
         picture(hot),
       );
-      expect(cold.trace, "a cold turn's code sees what the hot one's does").toEqual(this.trace);
+      expect(cold.trace, "the code sees the same values in a cold turn as in the hot turn").toEqual(
+        this.trace,
+      );
     }
     if (hot.blocked === null && hot.item.row !== null) this.#rows = [...this.#rows, hot.item.row];
     this.turns.push(hot);
@@ -175,18 +177,20 @@ export class Play<I> {
     return hot;
   }
 
-  /** Replays the whole history from nothing and holds it against the live run (DR3, DR4). */
+  /** Replays the whole history and compares it with the live run (test-replay.support.2, test-replay.support.3). */
   async verify(): Promise<void> {
     const cold = await this.cold();
     expect(cold.blocked, "the history replays without a block").toBeNull();
     expect(cold.brief, "a replay appends nothing").toEqual([]);
-    expect(cold.effects, "a replay asks for nothing").toEqual(NO_EFFECTS);
+    expect(cold.effects, "a replay has no effects").toEqual(NO_EFFECTS);
     expect(cold.logs, "a replay logs nothing").toEqual([]);
     if (this.#hot === null) return;
-    expect(summary(cold.run), "a replay leaves what the live run left").toEqual(
+    expect(summary(cold.run), "a replay ends in the same state as the live run").toEqual(
       summary(this.#hot.run),
     );
-    expect(cold.trace, "a replay's code sees what the live run's saw").toEqual(this.trace);
+    expect(cold.trace, "the code sees the same values in a replay as in the live run").toEqual(
+      this.trace,
+    );
   }
 
   /** A replay of the history by a new run. */
@@ -223,7 +227,7 @@ const pump = new Pump({
   entering: () => undefined,
 });
 
-/** A run, and the held instance that a runtime would keep it in. */
+/** A run with the held instance in which a runtime keeps it. */
 class Driven<I> {
   readonly run: Run;
   readonly trace: unknown[] = [];
@@ -249,10 +253,12 @@ class Driven<I> {
       run: null,
       rows,
       bytes: rows.reduce((sum, row) => sum + row.data.length, 0),
-      state: "idle",
+      state: "cold",
       messages: [],
       outcomes: [],
-      stamp: 0,
+      hasUnseenMessages: false,
+      shadowMismatch: null,
+      commitCount: 0,
       usedAt: 0,
       suspect: false,
       leasedAt: 0,
@@ -270,17 +276,17 @@ class Driven<I> {
     at: number;
   }): Promise<Turn> {
     const held = this.#held;
-    held.messages = inOrder(given.messages);
+    held.messages = inInboxOrder(given.messages);
     held.outcomes = [...given.outcomes];
     const now = (): number => given.at;
     const finished = await new Promise<FinishedTurn>((finish) =>
       pump.add(new TurnJob({ held, run: this.run, now, finish, poison: "throw" })),
     );
     if (finished.bug !== undefined) throw finished.bug;
-    return this.#told(finished);
+    return this.#result(finished);
   }
 
-  #told(finished: FinishedTurn): Turn {
+  #result(finished: FinishedTurn): Turn {
     const { run } = this;
     const { events, effects, logs } = run.takeTurn();
     const item = turnItem(finished, events, effects, {
@@ -308,7 +314,7 @@ class Driven<I> {
   }
 }
 
-/** Rows as turns would have written them: a delivery and the commands it led to. */
+/** Rows as turns write them: one delivery and the commands that it leads to. */
 export function rowsOf(history: readonly EventBody[], at = START_AT): HistoryRow[] {
   const groups: EventBody[][] = [];
   for (const body of history) {
@@ -334,18 +340,20 @@ export function brief(body: EventBody): string {
   return `${body.kind}${name}${of}`;
 }
 
-/** The value an execution completed with. */
+/** The output of a completed execution. */
 export function outputOf(turn: Turn): unknown {
   if (turn.ended?.kind !== "OrchestrationCompleted") {
-    throw new Error(`It has not completed: ${JSON.stringify(turn.ended ?? turn.blocked)}`);
+    throw new Error(
+      `the instance has not completed: ${JSON.stringify(turn.ended ?? turn.blocked)}`,
+    );
   }
   return defaultCodec.decode(turn.ended.output);
 }
 
-/** The failure an execution ended with. */
+/** The end of a failed execution. */
 export function failureOf(turn: Turn) {
   if (turn.ended?.kind !== "OrchestrationFailed") {
-    throw new Error(`It has not failed: ${JSON.stringify(turn.ended ?? turn.blocked)}`);
+    throw new Error(`the instance has not failed: ${JSON.stringify(turn.ended ?? turn.blocked)}`);
   }
   return turn.ended;
 }
@@ -359,12 +367,12 @@ function readable(run: Run, text: string): unknown {
 }
 
 function openOf(run: Run): string[] {
-  return [...run.open.values()].map((task) => `${task.sequence} ${task.kind} ${task.name}`);
+  return [...run.openTasks.values()].map((task) => `${task.sequence} ${task.kind} ${task.name}`);
 }
 
-/** What must be equal after the same history. */
+/** The state that must be equal after the same history. */
 function summary(run: Run): unknown {
-  const steps = [...run.open.values()].flatMap((task) =>
+  const steps = [...run.openTasks.values()].flatMap((task) =>
     task.kind === "step" ? [{ failures: task.failures }] : [],
   );
   return {
@@ -373,18 +381,18 @@ function summary(run: Run): unknown {
     unread: run.mailbox.unread(),
     ended: withoutStacks(run.ended),
     blocked: run.blocked,
-    at: run.at,
-    delivered: run.delivered,
+    at: run.eventTime,
+    delivered: run.deliveredSequence,
     lastSequence: run.lastSequence,
     cancelReason: run.cancelReason,
     status: run.state.status,
     keyValues: run.state.entries(),
     attributes: run.state.attributes,
-    deferred: run.deferred.length,
+    compensations: run.compensations.length,
   };
 }
 
-/** A stack also names the engine's own frames, which differ between a delivery and a replay. */
+/** A stack also contains frames of the engine, which differ between a delivery and a replay. */
 function withoutStacks(value: unknown): unknown {
   if (typeof value === "string") return stackless(value);
   if (Array.isArray(value)) return value.map(withoutStacks);
@@ -394,7 +402,7 @@ function withoutStacks(value: unknown): unknown {
   return Object.fromEntries(members.map(([key, member]) => [key, withoutStacks(member)]));
 }
 
-/** The same in a text that is an encoded value or event. */
+/** The same for a text that is an encoded value or event. */
 function stackless(text: string): unknown {
   if (!text.includes("stack")) return text;
   try {
@@ -404,7 +412,7 @@ function stackless(text: string): unknown {
   }
 }
 
-/** What must be equal for a hot and a cold turn. */
+/** The part of a turn that must be equal for a hot and a cold turn. */
 function picture(turn: Turn): unknown {
   const { brief: _brief, ...rest } = turn;
   return withoutStacks("trace" in rest ? { ...rest, run: null } : rest);
@@ -419,7 +427,7 @@ const NO_EFFECTS = expect.objectContaining({
   sends: [],
 });
 
-/** A turn over a history that holds the start event alone, without a message. */
+/** A turn over a history with only the start event, without a message. */
 export async function replayStartOnly(handler: Handler<undefined>): Promise<Turn> {
   return new Driven(handler, {}, rowsOf([started()])).turn({
     messages: [],

@@ -1,8 +1,8 @@
-// Tasks: native promises that can be cancelled durably, mapped and disposed of.
+// Tasks: native promises that can be cancelled durably, mapped and disposed.
 
 import { expect, test } from "vitest";
-import { asyncContext } from "../../src/core/async-context.ts";
-import { CancelledError } from "../../src/core/outcome-errors.ts";
+import { asyncContext } from "../../src/core/context/async-context.ts";
+import { CancelledError } from "../../src/core/errors/outcome-errors.ts";
 import { completed, failed, fired, raised } from "./bodies.ts";
 import { begin, outputOf } from "./support.ts";
 
@@ -10,7 +10,7 @@ test("a task is a native promise", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const task = ctx.run("a");
     note([task instanceof Promise, Object.prototype.toString.call(task), task.constructor.name]);
-    // A derived promise is a plain one: nothing about it pretends to be cancellable.
+    // A derived promise is a plain promise without cancel().
     note("cancel" in task.then((value) => value));
     await task;
   });
@@ -50,23 +50,23 @@ test("then, catch and finally of a task run in the async context they were made 
   expect(play.trace).toEqual([true, true, true]);
 });
 
-test("map gives the mapped value of the same work", async () => {
+test("map gives a task with the mapped value", async () => {
   const play = await begin(async (ctx) => ctx.run("a").map((value) => [value]));
   expect(outputOf(await play.turn(completed(2, 5)))).toEqual([5]);
 });
 
-test("cancelling a mapped task cancels the work, and the original rejects with it", async () => {
+test("cancelling a mapped task cancels its work and rejects the original task", async () => {
   const play = await begin(async (ctx, _input, note) => {
     const work = ctx.run("a");
     const mapped = work.map((value) => [value]).map((list) => list.length);
-    await ctx.event("stop");
+    await ctx.waitFor("stop");
     mapped.cancel("enough");
     await work.catch((error: unknown) => note(error instanceof CancelledError));
     await mapped.catch((error: Error) => note(error.message));
   });
   const turn = await play.turn(raised("stop"));
   expect(turn.brief).toContain("ActivityCancelRequested #2");
-  expect(play.trace).toEqual([true, "canceled: enough"]);
+  expect(play.trace).toEqual([true, "cancelled: enough"]);
 });
 
 test("a mapped task can race, and its work is cancelled when it loses", async () => {
@@ -86,7 +86,7 @@ test("a mapped race, scope or all is still cancellable", async () => {
       ctx.scope(() => ctx.run("c")).map(String),
       ctx.all([ctx.run("d")]).map(([d]) => d),
     ];
-    await ctx.event("stop");
+    await ctx.waitFor("stop");
     for (const task of tasks) task.cancel();
     await ctx.sleep("1d");
   });
@@ -100,7 +100,7 @@ test("a mapped race, scope or all is still cancellable", async () => {
   ]);
 });
 
-test("a map that throws rejects the mapped task and leaves the original alone", async () => {
+test("a map that throws rejects the mapped task, not the original", async () => {
   const play = await begin(async (ctx) => {
     const work = ctx.run("a");
     const mapped = work.map(() => {
@@ -111,7 +111,7 @@ test("a map that throws rejects the mapped task and leaves the original alone", 
   expect(outputOf(await play.turn(completed(2, "A")))).toEqual(["A", "in map"]);
 });
 
-test("a mapped task that nobody awaits and that fails is no process event", async () => {
+test("a failed unawaited mapped task causes no unhandled rejection", async () => {
   const play = await begin(async (ctx) => {
     void ctx.run("a").map(() => {
       throw new Error("unseen");
@@ -121,7 +121,7 @@ test("a mapped task that nobody awaits and that fails is no process event", asyn
   expect((await play.turn(completed(2))).blocked).toBeNull();
 });
 
-test("a task may be awaited many times and by many", async () => {
+test("a task may be awaited many times, from many places", async () => {
   const play = await begin(async (ctx) => {
     const task = ctx.run("a");
     const readers = [1, 2, 3].map(async (n) => [n, await task]);
@@ -141,7 +141,7 @@ test("a disposed mapped task cancels its work", async () => {
   const play = await begin(async (ctx) => {
     {
       using _task = ctx.run("a").map(String);
-      await ctx.event("stop");
+      await ctx.waitFor("stop");
     }
     await ctx.sleep(1);
   });
@@ -149,7 +149,7 @@ test("a disposed mapped task cancels its work", async () => {
   expect(turn.events[1]).toMatchObject({ kind: "ActivityCancelRequested", reason: "disposed" });
 });
 
-test("a throw out of a block cancels what using holds there", async () => {
+test("a throw out of a block cancels the tasks declared with using", async () => {
   const play = await begin(async (ctx) => {
     try {
       using _work = ctx.run("work");

@@ -6,7 +6,7 @@ test("the last line counts tests, not files", () => {
   expect(closingLines(modules, []).at(-1)).toBe("7 passed, 2 failed");
 });
 
-test("what breaks outside a test counts as a failure (R1)", () => {
+test("an error outside a test counts as a failure (closing-reporter.1)", () => {
   const unloadable = ran("a.test.ts", { errors: 1 });
   const brokenHook = ran("b.test.ts", { passed: 1, suiteErrors: 1 });
   expect(closingLines([unloadable, brokenHook], [new Error("stray")]).at(-1)).toBe(
@@ -14,7 +14,7 @@ test("what breaks outside a test counts as a failure (R1)", () => {
   );
 });
 
-test("the ten slowest files come first, slowest on top", () => {
+test("the ten slowest files are listed first, the slowest on top", () => {
   const modules = Array.from({ length: 12 }, (_, i) => ran(`f${i}.test.ts`, { ms: i * 1_000 }));
   const lines = closingLines(modules, []);
   expect(lines[0]).toBe("Slowest files (seconds):");
@@ -23,12 +23,12 @@ test("the ten slowest files come first, slowest on top", () => {
   expect(lines.slice(11)).toEqual(["", "0 passed, 0 failed"]);
 });
 
-test("a file of another project is named with it", () => {
+test("a file of another project is listed with the project's name", () => {
   const lines = closingLines([ran("a.test.ts", { project: "postgres" })], []);
   expect(lines[1]).toBe("    0.0  a.test.ts (postgres)");
 });
 
-test("a run without files still has its last line", () => {
+test("a run without files still has the last line", () => {
   expect(closingLines([], [])).toEqual(["0 passed, 0 failed"]);
 });
 

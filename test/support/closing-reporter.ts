@@ -1,13 +1,13 @@
-// The end of a test run: the ten slowest files, then `N passed, N failed` as the very last line.
-//   R1. What broke outside a test (a file that does not load, a failed hook, a stray rejection) counts
+// The end of a test run: the ten slowest files, then `N passed, N failed` as the last line.
+//   - closing-reporter.1: An error outside a test (a file that does not load, a failed hook, an unhandled rejection) counts
 //       as one failure, so that `0 failed` always means that nothing failed.
-//   R2. The line is written as the process exits, because Vitest may still print after its reporters.
+//   - The line is written as the process exits, because Vitest may still print after its reporters.
 
 import { writeSync } from "node:fs";
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 const SLOWEST_MAX = 10;
-/** Its files are named without it. */
+/** Files of this project are listed without the project's name. */
 export const MAIN_PROJECT = "all";
 
 export class ClosingReporter implements Reporter {
@@ -25,7 +25,7 @@ export class ClosingReporter implements Reporter {
   }
 }
 
-/** The part of Vitest's `TestModule` that the closing lines are made of. */
+/** The part of Vitest's `TestModule` that the closing lines use. */
 export interface RanModule {
   readonly relativeModuleId: string;
   readonly project: { readonly name: string };

@@ -2,10 +2,13 @@ import { describe, expect, test } from "vitest";
 import { docProblems, findBlocks } from "./doc-blocks.ts";
 
 const page = (...lines: string[]) => ({ path: "docs/page.md", text: lines.join("\n") });
-const prelude = (name: string, text: string) => ({ path: `test/docs-preludes/${name}.ts`, text });
+const prelude = (name: string, text: string) => ({
+  path: `test/project/docs-preludes/${name}.ts`,
+  text,
+});
 
 describe("blocks", () => {
-  test("are those in TypeScript, with the line they begin on", () => {
+  test("in TypeScript are found, with their first line", () => {
     const found = findBlocks(
       page("# A", "```ts", "a();", "```", "```sh", "b", "```", "~~~typescript", "c();", "~~~"),
     );
@@ -15,16 +18,16 @@ describe("blocks", () => {
     ]);
   });
 
-  test("lose the indent of the list they stand in", () => {
+  test("inside a list lose the indentation of the list", () => {
     const found = findBlocks(page("- a", "  ```ts", "  if (a) {", "    b();", "  }", "  ```"));
     expect(found[0]?.code).toBe("if (a) {\n  b();\n}");
   });
 
-  test("inside a longer fence are text", () => {
+  test("inside a longer fence are ignored", () => {
     expect(findBlocks(page("````md", "```ts", "a();", "```", "````"))).toEqual([]);
   });
 
-  test("take the preludes named right before them, and no others", () => {
+  test("use only the preludes named directly before them", () => {
     const note = "<!-- prelude: shop, mail -->";
     const code = ["```ts", "a();", "```"];
     const found = findBlocks(page(note, "", ...code, ...code, note, "Text.", ...code));
@@ -33,25 +36,25 @@ describe("blocks", () => {
 });
 
 describe("problems", () => {
-  test("a block that does not compile is told by the page's line (D3)", () => {
+  test("a block that does not compile is reported with its line on the page (doc-blocks.3)", () => {
     const problems = docProblems([page("Text.", "```ts", "", "const a: string = 1;", "```")], []);
     expect(problems).toEqual([
       "docs/page.md:4 TS2322: Type 'number' is not assignable to type 'string'.",
     ]);
   });
 
-  test("lines of a prelude are not counted as the page's (D3)", () => {
+  test("lines of a prelude are not counted as lines of the page (doc-blocks.3)", () => {
     const problems = docProblems(
       [page("<!-- prelude: shop -->", "```ts", "price();", "const a: number = price();", "```")],
       [prelude("shop", "declare function price(): string;\nconst b: number = price();")],
     );
     expect(problems).toEqual([
-      "test/docs-preludes/shop.ts:2 TS2322: Type 'string' is not assignable to type 'number'.",
+      "test/project/docs-preludes/shop.ts:2 TS2322: Type 'string' is not assignable to type 'number'.",
       "docs/page.md:4 TS2322: Type 'string' is not assignable to type 'number'.",
     ]);
   });
 
-  test("blocks do not see each other (D1)", () => {
+  test("blocks do not see each other (doc-blocks.1)", () => {
     const problems = docProblems(
       [page("```ts", "const a = 1;", "```", "```ts", "console.log(a);", "```")],
       [],
@@ -59,12 +62,12 @@ describe("problems", () => {
     expect(problems).toEqual(["docs/page.md:5 TS2304: Cannot find name 'a'."]);
   });
 
-  test("an unknown prelude is one", () => {
+  test("an unknown prelude is reported", () => {
     const problems = docProblems([page("<!-- prelude: no -->", "```ts", "await 1;", "```")], []);
-    expect(problems).toEqual(["docs/page.md:3 asks for an unknown prelude, no"]);
+    expect(problems).toEqual(["docs/page.md:3 uses an unknown prelude: no"]);
   });
 
-  test("ignoring a block without a reason is one (D2)", () => {
+  test("ignoring a block without a reason is reported (doc-blocks.2)", () => {
     const block = ["```ts ignore", "const a = ;", "```"];
     expect(docProblems([page(...block)], [])).toEqual([
       "docs/page.md:2 is ignored without a reason",

@@ -1,22 +1,22 @@
-// The TypeScript blocks of a Markdown page, as files that the compiler can judge.
-//   D1. A block stands alone. What it needs and does not show comes from a prelude, named in a comment
-//       right before it: `<!-- prelude: shop -->` puts test/docs-preludes/shop.ts in front of it.
-//   D2. A block is left out only with a reason: `<!-- ignore: shows a syntax error -->` before ` ```ts ignore`.
-//   D3. A complaint names the line of the page, or of the prelude, that it is about.
+// The TypeScript blocks of a Markdown page, as files that the compiler can check.
+//   - doc-blocks.1: A block is compiled alone. Declarations that it needs and does not show come from a prelude, named in a
+//       comment directly before it: `<!-- prelude: shop -->` inserts test/project/docs-preludes/shop.ts before the block.
+//   - doc-blocks.2: A block may be ignored only with a reason: `<!-- ignore: shows a syntax error -->` before ` ```ts ignore`.
+//   - doc-blocks.3: A problem names its line of the page or of the prelude.
 
 import type { SourceText } from "./source-scan.ts";
 import { typeCheck } from "./type-check.ts";
 
-export const PRELUDES = "test/docs-preludes";
+export const PRELUDES = "test/project/docs-preludes";
 
 export interface DocBlock {
   readonly page: string;
-  /** The page's line on which the code begins. */
+  /** The line of the page on which the code begins. */
   readonly line: number;
   readonly code: string;
   readonly preludes: readonly string[];
   readonly ignored: boolean;
-  /** Why it is ignored, if it says so. */
+  /** The reason why the block is ignored, if given. */
   readonly reason: string | undefined;
 }
 
@@ -54,13 +54,13 @@ export function findBlocks({ path, text }: SourceText): DocBlock[] {
         });
       }
     }
-    // A note speaks of the block right after it; only an empty line may stand between.
+    // A comment applies to the next block; only empty lines may be in between.
     if (comment === undefined && line.trim() !== "") notes = new Map();
   }
   return blocks;
 }
 
-/** What is wrong with the pages' blocks, as `page:line message`, by one run of the compiler. */
+/** The problems of the blocks of all pages, as `page:line message`, from one run of the compiler. */
 export function docProblems(
   pages: readonly SourceText[],
   preludes: readonly SourceText[],
@@ -77,7 +77,7 @@ export function docProblems(
       continue;
     }
     for (const name of block.preludes) {
-      if (!preludeTexts.has(name)) problems.push(`${place} asks for an unknown prelude, ${name}`);
+      if (!preludeTexts.has(name)) problems.push(`${place} uses an unknown prelude: ${name}`);
     }
     units.set(`${block.page}.${block.line}.ts`, unitOf(block, preludeTexts));
   }
@@ -90,7 +90,7 @@ export function docProblems(
   return problems;
 }
 
-/** A block with its preludes in front, and where each of its lines was written (D3). */
+/** A block after its preludes, with the source position of each line (doc-blocks.3). */
 interface Unit {
   readonly text: string;
   readonly places: readonly string[];

@@ -1,4 +1,4 @@
-// Says what a type must be, for the files in test/types/. They are compiled, never run.
+// Asserts types, for the files in test/project/types/. They are compiled, never run.
 
 /** `expectTypeOf(await handle.result()).is<{ status: "shipped" }>()` */
 export declare function expectTypeOf<Actual>(value: Actual): {
@@ -7,6 +7,6 @@ export declare function expectTypeOf<Actual>(value: Actual): {
   ): void;
 };
 
-/** True where the two are one type, not merely assignable; `any` is the same as itself alone. */
+/** True if both are the same type, not merely assignable; `any` equals only `any`. */
 export type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,4 +1,4 @@
-// Garbage collection on demand, for tests of what is kept in memory.
+// Garbage collection on demand, for tests of memory use.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -8,7 +8,7 @@ const collect = runInNewContext("gc") as () => void;
 
 /** The bytes of the heap that are in use after a full collection. */
 export async function heapInUse(): Promise<number> {
-  // What this macrotask has read from a WeakRef counts as in use until the macrotask ends.
+  // Targets of WeakRefs that this macrotask has read stay alive until the macrotask ends.
   await new Promise((resolve) => setImmediate(resolve));
   collect();
   collect();

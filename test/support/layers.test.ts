@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { forbiddenImports, layerOf, MAY_IMPORT } from "./layers.ts";
 
-test("a layer is a folder of src/, and the entry file is one too", () => {
+test("a layer is a folder of src/, and the files in src/ are one layer", () => {
   expect(layerOf("src/core/lease.ts")).toBe("core");
   expect(layerOf("src/core/provider/queue.ts")).toBe("core");
   expect(layerOf("src/index.ts")).toBe("index");
@@ -10,13 +10,13 @@ test("a layer is a folder of src/, and the entry file is one too", () => {
   expect(layerOf("test/support/layers.ts")).toBeUndefined();
 });
 
-test("every layer that a table names is a layer", () => {
+test("the tables name only existing layers", () => {
   for (const targets of Object.values(MAY_IMPORT)) {
     for (const target of targets) expect(MAY_IMPORT).toHaveProperty(target);
   }
 });
 
-describe("what the tables do not allow is listed with its place", () => {
+describe("a violation is listed with its file and line", () => {
   test.each([
     [
       "src/core/a.ts",
@@ -62,8 +62,8 @@ describe("what the tables do not allow is listed with its place", () => {
       'import * as crypto from "node:crypto";',
       "takes * from node:crypto; core may take createHash, hash, Hash",
     ],
-  ])("%s: %s", (path, text, complaint) => {
-    expect(forbiddenImports({ path, text: `// top\n${text}` })).toEqual([`${path}:2 ${complaint}`]);
+  ])("%s: %s", (path, text, violation) => {
+    expect(forbiddenImports({ path, text: `// top\n${text}` })).toEqual([`${path}:2 ${violation}`]);
   });
 
   test("a file outside every layer", () => {
@@ -76,7 +76,7 @@ describe("what the tables do not allow is listed with its place", () => {
 test.each([
   ["src/core/a.ts", 'import { b } from "./b.ts";'],
   ["src/core/a.ts", 'import { createHash } from "node:crypto";'],
-  ["src/core/system-environment.ts", 'import { randomFillSync } from "node:crypto";'],
+  ["src/core/time/system-environment.ts", 'import { randomFillSync } from "node:crypto";'],
   ["src/runtime/a.ts", 'import { b } from "../core/b.ts";'],
   ["src/index.ts", 'const b = await import("./sqlite/index.ts");'],
   ["src/postgres/a.ts", 'import pg from "pg";'],

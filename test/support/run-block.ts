@@ -1,4 +1,4 @@
-// Runs a code block of a page as a program, as a reader would who pastes it into a file.
+// Writes a code block of a page to a file, as a reader who runs the block would.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { entryPoints } from "../../scripts/api/entry-points.ts";
 import { findBlocks } from "./doc-blocks.ts";
 import { projectRoot } from "./source-files.ts";
 
-/** Writes the first block of the page that contains the text to a file; the package's names lead to the source. */
+/** Writes the first block of the page that contains the text to a file; imports of the package lead to the source. */
 export function writeBlock(page: string, containing: string, file: string): void {
   const text = readFileSync(join(projectRoot, page), "utf8");
   const block = findBlocks({ path: page, text }).find(({ code }) => code.includes(containing));

@@ -1,4 +1,4 @@
-// The project's own source files, read once for the tests that judge them.
+// Reads source files of the project, for the tests that check them.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import type { SourceText } from "./source-scan.ts";
 
 export const projectRoot = join(import.meta.dirname, "../..");
 
-/** The files that match, with paths relative to the project's root, in order of path. */
+/** The matching files, with paths relative to the project's root, sorted by path. */
 export function readSources(...patterns: string[]): SourceText[] {
   return globSync(patterns, { cwd: projectRoot, exclude: ["**/node_modules/**"] })
     .map((path) => path.replaceAll("\\", "/"))

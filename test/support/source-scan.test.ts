@@ -3,7 +3,7 @@ import {
   countLines,
   findFocusedOrSkipped,
   findImports,
-  findTimeAndChance,
+  findTimeAndRandomness,
   findUntrackedTodos,
   opensWithComment,
 } from "./source-scan.ts";
@@ -11,7 +11,7 @@ import {
 const source = (text: string, path = "src/core/file.ts") => ({ path, text });
 const lines = (...text: string[]) => source(text.join("\n"));
 
-describe("imports are found however they are written (S2)", () => {
+describe("imports are found in every form (source-scan.2)", () => {
   test.each([
     ['import "./a.ts";', []],
     ['import a from "./a.ts";', ["*"]],
@@ -40,18 +40,18 @@ describe("imports are found however they are written (S2)", () => {
     expect(findImports(source(text))).toMatchObject([{ specifier: "./a.ts", lazy: true }]);
   });
 
-  test("the line is the one the specifier stands on", () => {
+  test("the reported line is that of the specifier", () => {
     const found = findImports(lines("// top", "import {", "  a,", '} from "./a.ts";'));
     expect(found.map(({ line }) => line)).toEqual([4]);
   });
 
-  test("a string or a comment is no import", () => {
+  test("strings and comments are not imports", () => {
     const text = ["const a = 'import \"./a.ts\"';", '// import "./b.ts";', "export { a };"];
     expect(findImports(lines(...text))).toEqual([]);
   });
 });
 
-describe("clock, timers and randomness are found (S1)", () => {
+describe("clock, timers and randomness are found (source-scan.1)", () => {
   test.each([
     ["const a = Date.now();", "Date.now"],
     ["const a = Date.now;", "Date.now"],
@@ -74,7 +74,7 @@ describe("clock, timers and randomness are found (S1)", () => {
     ["crypto.getRandomValues(a);", "getRandomValues"],
     ['import { randomBytes as b } from "node:crypto";', "randomBytes"],
   ])("%s", (text, what) => {
-    expect(findTimeAndChance(source(`// top\n${text}`))).toEqual([{ line: 2, what }]);
+    expect(findTimeAndRandomness(source(`// top\n${text}`))).toEqual([{ line: 2, what }]);
   });
 
   test.each([
@@ -84,8 +84,8 @@ describe("clock, timers and randomness are found (S1)", () => {
     "const { max } = Math;",
     "// Date.now() and setTimeout() are the environment's",
     'const a = "use ctx.sleep instead of setTimeout";',
-  ])("%s is none", (text) => {
-    expect(findTimeAndChance(source(text))).toEqual([]);
+  ])("%s is not a use", (text) => {
+    expect(findTimeAndRandomness(source(text))).toEqual([]);
   });
 });
 
@@ -102,14 +102,14 @@ describe("focused and skipped tests are found", () => {
   });
 
   test.each(['test("a", f);', 'test.skipIf(x)("a", f);', "list.skip(3);", '"test.only"'])(
-    "%s is none",
+    "%s is not focused or skipped",
     (text) => {
       expect(findFocusedOrSkipped(source(text))).toEqual([]);
     },
   );
 });
 
-describe("promises to do it later are found", () => {
+describe("TODO comments without an issue are found", () => {
   test.each(["// TODO: later", "/* TODO later */", "// FIXME", "// TODO(ada): later"])(
     "%s",
     (text) => {
@@ -125,7 +125,7 @@ describe("promises to do it later are found", () => {
   );
 });
 
-describe("a file opens with its role", () => {
+describe("opensWithComment", () => {
   test.each([
     ["// Leases: who may write.", true],
     ["/** Leases. */", true],
@@ -139,13 +139,13 @@ describe("a file opens with its role", () => {
     expect(opensWithComment(source(text))).toBe(expected);
   });
 
-  test("an SQL file does so in SQL", () => {
+  test("accepts a comment in SQL syntax for an SQL file", () => {
     expect(opensWithComment(source("-- The tables.", "src/sqlite/1.sql"))).toBe(true);
     expect(opensWithComment(source("CREATE TABLE a (b);", "src/sqlite/1.sql"))).toBe(false);
   });
 });
 
-test("lines are counted as an editor counts them", () => {
+test("countLines counts like an editor", () => {
   expect([countLines("a"), countLines("a\n"), countLines("a\nb"), countLines("a\n\n")]).toEqual([
     1, 1, 2, 2,
   ]);

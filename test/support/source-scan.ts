@@ -1,7 +1,7 @@
-// Reads TypeScript source for the manners that test/architecture.test.ts holds. Every function takes
-// text and gives places, so that each can be tested on a string.
-//   S1. Names are read from the syntax tree: a comment or a string that mentions `setTimeout` is no use of it.
-//   S2. An import is an import however it is written: static, type-only, `export … from`, `import()`,
+// Scans TypeScript source for the conventions that test/project/architecture.test.ts checks. Every function takes
+// text and returns positions, so that each can be tested on a string.
+//   - source-scan.1: Names are read from the syntax tree: `setTimeout` in a comment or a string is not a use.
+//   - source-scan.2: Imports are found in every form: static, type-only, `export … from`, `import()`,
 //       `import("…")` in a type, `require()`, `new URL("…", import.meta.url)`.
 
 import ts from "typescript";
@@ -14,9 +14,9 @@ export interface Place {
 export interface Import {
   readonly line: number;
   readonly specifier: string;
-  /** Loaded when asked for (`import()`), not with the file. */
+  /** Loaded on demand (`import()`), not with the file. */
   readonly lazy: boolean;
-  /** The names taken from the module; `*` where that is all of it. */
+  /** The imported names; `*` for the whole module. */
   readonly names: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface SourceText {
   readonly text: string;
 }
 
-/** Every import of a file, in the order in which they stand (S2). */
+/** Every import of a file, in source order (source-scan.2). */
 export function findImports(source: SourceText): Import[] {
   const found: Import[] = [];
   visit(parse(source), (node, file) => {
@@ -51,7 +51,7 @@ export function findImports(source: SourceText): Import[] {
   return found;
 }
 
-const TIME_AND_CHANCE: ReadonlySet<string> = new Set([
+const TIME_AND_RANDOMNESS: ReadonlySet<string> = new Set([
   "setTimeout",
   "setInterval",
   "setImmediate",
@@ -59,22 +59,22 @@ const TIME_AND_CHANCE: ReadonlySet<string> = new Set([
   "getRandomValues",
   "randomBytes",
 ]);
-const METHODS_OF_TIME_AND_CHANCE: Readonly<Record<string, string>> = {
+const METHODS_OF_TIME_AND_RANDOMNESS: Readonly<Record<string, string>> = {
   Date: "now",
   performance: "now",
   Math: "random",
 };
 
-/** Uses of the machine's clock, timers or randomness (S1). */
-export function findTimeAndChance(source: SourceText): Place[] {
+/** Uses of the machine's clock, timers or randomness (source-scan.1). */
+export function findTimeAndRandomness(source: SourceText): Place[] {
   const found: Place[] = [];
   visit(parse(source), (node, file) => {
     const add = (what: string): void => void found.push({ line: lineOf(file, node), what });
 
-    if (ts.isIdentifier(node) && TIME_AND_CHANCE.has(node.text)) add(node.text);
+    if (ts.isIdentifier(node) && TIME_AND_RANDOMNESS.has(node.text)) add(node.text);
     if (ts.isElementAccessExpression(node) && ts.isStringLiteralLike(node.argumentExpression)) {
       const name = node.argumentExpression.text;
-      if (TIME_AND_CHANCE.has(name)) add(name);
+      if (TIME_AND_RANDOMNESS.has(name)) add(name);
       if (methodOf(node.expression) === name) add(`${lastName(node.expression)}.${name}`);
     }
     if (ts.isPropertyAccessExpression(node) && methodOf(node.expression) === node.name.text) {
@@ -98,7 +98,7 @@ export function findTimeAndChance(source: SourceText): Place[] {
 
 const TEST_FUNCTIONS: ReadonlySet<string> = new Set(["test", "it", "describe", "suite", "bench"]);
 
-/** `test.only`, `describe.skip` and their like, however deep the chain (`test.concurrent.only`). */
+/** `test.only`, `describe.skip` and similar, also in longer chains (`test.concurrent.only`). */
 export function findFocusedOrSkipped(source: SourceText): Place[] {
   const found: Place[] = [];
   visit(parse(source), (node, file) => {
@@ -112,7 +112,7 @@ export function findFocusedOrSkipped(source: SourceText): Place[] {
   return found;
 }
 
-/** Promises to do it later that name no issue: `TODO(#12)` is one that does. */
+/** Reminders in comments that name no issue, unlike `TODO(#12)`. */
 export function findUntrackedTodos(source: SourceText): Place[] {
   const file = parse(source);
   const literals: { start: number; end: number }[] = [];
@@ -129,7 +129,7 @@ export function findUntrackedTodos(source: SourceText): Place[] {
     .map(({ 0: what, index }) => ({ line: lineAt(file, index), what }));
 }
 
-/** Whether the file says at its top what it is for. */
+/** Whether the file begins with a comment about its role. */
 export function opensWithComment({ path, text }: SourceText): boolean {
   const top = text.replace(/^#!.*\n/, "").trimStart();
   if (path.endsWith(".sql")) return top.startsWith("--");
@@ -137,7 +137,7 @@ export function opensWithComment({ path, text }: SourceText): boolean {
   return comment !== null && !/^(?:eslint|@ts-|prettier)/.test(comment.groups?.["first"] ?? "");
 }
 
-/** Lines of text; the newline at the end of a file begins no further line. */
+/** The number of lines; a newline at the end of the file does not count as another line. */
 export function countLines(text: string): number {
   return text.replace(/\n$/, "").split("\n").length;
 }
@@ -175,8 +175,8 @@ function lastName(node: ts.Node | undefined): string | undefined {
 
 function methodOf(node: ts.Node | undefined): string | undefined {
   const name = lastName(node);
-  return name !== undefined && Object.hasOwn(METHODS_OF_TIME_AND_CHANCE, name)
-    ? METHODS_OF_TIME_AND_CHANCE[name]
+  return name !== undefined && Object.hasOwn(METHODS_OF_TIME_AND_RANDOMNESS, name)
+    ? METHODS_OF_TIME_AND_RANDOMNESS[name]
     : undefined;
 }
 

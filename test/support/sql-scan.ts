@@ -1,23 +1,23 @@
-// Which text reaches a database as SQL, followed back to where it comes from (S19).
-//   SQ1. A statement is fixed text: literals, constants, and what functions and parameters make of them, in whatever
-//        file. Numbers and words of a closed list (by their types) may be put into it; any other text may not.
-//   SQ2. Followed are `prepare(…)`, `exec(…)`, `query(…)` and `new Statement(…)`. What cannot be followed is told.
+// Traces the SQL text that reaches a database back to its origin (S19).
+//   - A statement must be fixed text: literals, constants, and results of functions and parameters that consist of them, in
+//        any file. It may contain numbers and values of string union types, but no other text.
+//   - The scan follows `prepare(…)`, `exec(…)`, `query(…)` and `new Statement(…)`. It reports text that it cannot follow.
 
 import ts from "typescript";
 
 export interface Sites {
-  /** How many statements were followed. */
+  /** The number of statements that were followed. */
   readonly followed: number;
-  /** Those that hold text of unknown origin, as `file:line expression`. */
+  /** The statements with text of unknown origin, as `file:line expression`. */
   readonly open: readonly string[];
 }
 
-/** Not a part of a value, but all of it. */
+/** The whole value, not a member of it. */
 const WHOLE = "";
 
 const SINKS = new Set(["prepare", "exec", "query"]);
 
-/** Of strings and lists: they make fixed text of fixed text. */
+/** Methods of strings and lists that return fixed text for fixed text. */
 const PURE = new Set(
   [
     "join",
@@ -64,14 +64,14 @@ class Scan {
   readonly #checker: ts.TypeChecker;
   readonly #sources: readonly ts.SourceFile[];
   readonly #allowed: ReadonlySet<string>;
-  /** The arguments that each function is called with. */
+  /** The arguments of all calls of each function. */
   readonly #calls = new Map<ts.Symbol, (readonly ts.Expression[])[]>();
   readonly #known = new Map<string, boolean>();
-  /** What is being found out, with its depth. A circle adds no text that is not in it already. */
+  /** The questions in progress, with their depth. A cycle adds no new text. */
   readonly #active = new Map<string, number>();
-  /** The depth of the outermost one that the current answer takes for granted: until then it is no more than a guess. */
+  /** The depth of the outermost question that the current answer assumes to be fixed. Until then the answer is not certain. */
   #assumed = Infinity;
-  #culprit: ts.Node | null = null;
+  #cause: ts.Node | null = null;
 
   constructor(program: ts.Program, files: readonly string[], allowed: ReadonlySet<string>) {
     this.#checker = program.getTypeChecker();
@@ -87,9 +87,9 @@ class Scan {
       const statement = this.#statementOf(node);
       if (statement !== null) {
         followed++;
-        this.#culprit = null;
+        this.#cause = null;
         if (!this.#isFixed(statement))
-          open.push(`${place(statement)} <- ${place(this.#culprit ?? statement)}`);
+          open.push(`${place(statement)} <- ${place(this.#cause ?? statement)}`);
       }
       ts.forEachChild(node, visit);
     };
@@ -129,22 +129,22 @@ class Scan {
     return symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
   }
 
-  /** Of the whole value, or of what lies under that name in it (in a list: in each of its elements). */
+  /** Whether the whole value is fixed, or the member with that name (for a list: of each element). */
   #isFixed(node: ts.Node, name = WHOLE): boolean {
     const question = `${node.getSourceFile().fileName}:${node.pos}:${node.end}:${node.kind}:${name}`;
     const known = this.#known.get(question);
     const depth = this.#active.get(question);
     if (depth !== undefined) this.#assumed = Math.min(this.#assumed, depth);
-    const fixed = known ?? (depth !== undefined || this.#findOut(question, node, name));
-    if (!fixed) this.#culprit ??= node;
+    const fixed = known ?? (depth !== undefined || this.#determine(question, node, name));
+    if (!fixed) this.#cause ??= node;
     return fixed;
   }
 
-  #findOut(question: string, node: ts.Node, name: string): boolean {
+  #determine(question: string, node: ts.Node, name: string): boolean {
     const [outer, depth] = [this.#assumed, this.#active.size];
     this.#assumed = Infinity;
     this.#active.set(question, depth);
-    const fixed = this.#judge(node, name);
+    const fixed = this.#check(node, name);
     this.#active.delete(question);
     const isCertain = this.#assumed >= depth;
     if (!fixed || isCertain) this.#known.set(question, fixed);
@@ -156,7 +156,7 @@ class Scan {
     return nodes.every((node) => this.#isFixed(node, name));
   }
 
-  #judge(node: ts.Node, name: string): boolean {
+  #check(node: ts.Node, name: string): boolean {
     if (ts.isExpression(node) && isHarmless(this.#typeOf(node, name))) return true;
     if (this.#allowed.has(allowanceOf(node))) return true;
     const field = name === WHOLE ? undefined : this.#memberOf(node, name)?.valueDeclaration;
@@ -210,10 +210,10 @@ class Scan {
   }
 
   #memberIsFixed(node: ts.PropertyAccessExpression, name: string): boolean {
-    const culprit = this.#culprit;
+    const cause = this.#cause;
     if (this.#isDeclaredFixed(this.#symbolOf(node), name)) return true;
     if (node.expression.kind === ts.SyntaxKind.ThisKeyword) return false;
-    this.#culprit = culprit; // the other way may do
+    this.#cause = cause; // the other way may succeed
     return this.#isFixed(node.expression, node.name.text);
   }
 
@@ -282,15 +282,15 @@ class Scan {
     return false;
   }
 
-  /** By its initializer and all that is ever assigned to it. */
+  /** Decided by the initializer and all assignments. */
   #fieldIsFixed(field: ts.PropertyDeclaration, name: string): boolean {
     const symbol = this.#symbolOf(field.name);
     const given: ts.Expression[] = field.initializer === undefined ? [] : [field.initializer];
     const visit = (node: ts.Node): void => {
       if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken) {
-        const isIt =
+        const isAssignment =
           ts.isPropertyAccessExpression(node.left) && this.#symbolOf(node.left) === symbol;
-        if (isIt) given.push(node.right);
+        if (isAssignment) given.push(node.right);
       }
       ts.forEachChild(node, visit);
     };
@@ -298,7 +298,7 @@ class Scan {
     return given.length > 0 && this.#all(given, name);
   }
 
-  /** By what every caller gives, or, for a function that is handed over, by the list that it is handed to. */
+  /** Decided by the arguments of every call, or, for a callback, by the list that it is passed to. */
   #parameterIsFixed(parameter: ts.ParameterDeclaration, name: string): boolean {
     const owner = parameter.parent;
     const index = owner.parameters.indexOf(parameter);
@@ -339,7 +339,7 @@ function isHarmless(type: ts.Type): boolean {
   return (type.flags & harmless) !== 0;
 }
 
-/** An expression of a file, by which it can be allowed: `src/sqlite/x.ts: name`. */
+/** The key under which an expression can be allowed: `src/sqlite/x.ts: name`. */
 function allowanceOf(node: ts.Node): string {
   return `${fileOf(node)}: ${node.getText().replaceAll(/\s+/g, " ")}`;
 }

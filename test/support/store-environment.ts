@@ -1,8 +1,7 @@
-// Virtual time over a store that answers in real time: a clock that does not move while the store is at work.
-//   SE1. Nothing has come to rest while a call to the store is out, however long the real answer takes. So a test on
-//        a database behind a socket sees what it sees on one in memory, and waits for nothing but answers.
-//   SE2. Every call of a provider that was watched here counts, whoever makes it; `close` does not, since it may
-//        be made by somebody who waits for rest.
+// Virtual time with a store that answers in real time: the clock does not move while a call of the store is in flight.
+//   - `settle` waits for all calls of the store, however long they take. A test on a database behind a socket therefore
+//        behaves like a test on a database in memory, and waits only for answers.
+//   - Every call of a watched provider counts, from any caller, except `close`: its caller may wait for `settle`.
 
 import type { Provider } from "../../src/index.ts";
 import { VirtualEnvironment } from "../../src/testing/virtual-environment.ts";
@@ -15,7 +14,7 @@ export class StoreEnvironment extends VirtualEnvironment {
   #out = 0;
   #answered: (() => void)[] = [];
 
-  /** The same provider, whose calls count; a method that a test puts in its place does as it likes. */
+  /** The same provider with counted calls. A method that a test replaces is not counted. */
   watch<P extends Provider>(provider: P): P {
     const replaced = new Map<string | symbol, unknown>();
     return new Proxy(provider, {

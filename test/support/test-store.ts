@@ -1,14 +1,14 @@
-// Which store the tests of this run are on, and places to open one in.
-//   TS1. The same test files run on every store: Vitest's project "postgres" sets PERDURE_TEST_STORE.
-//   TS2. What only holds of one store stands in a describe of `onlyOn`, with the reason. There is nothing to skip:
-//        on another store the tests in it are not made.
+// The store that the tests of this run use, and places where a store can be opened.
+//   - The same test files run on every store: Vitest's project "postgres" sets PERDURE_TEST_STORE.
+//   - Tests for one store only are in `onlyOn`, with the reason. They are not skipped on another store: they are not
+//        defined there.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { describe, onTestFinished } from "vitest";
-import type { Environment } from "../../src/core/environment.ts";
+import type { Environment } from "../../src/core/time/environment.ts";
 import type { Provider } from "../../src/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
@@ -24,31 +24,31 @@ import { StoreEnvironment } from "./store-environment.ts";
 
 export type StoreKind = "sqlite" | "postgres";
 
-/** Tests of several processes share the server's connections. */
+/** Several test processes share the connections of the server. */
 const CONNECTIONS_MAX = 4;
 
 export const TEST_STORE: StoreKind = chosenStore();
 
-/** Where one store is; opened a second time it is the same store, if it is not in memory. */
+/** The location of one store. Opening it again opens the same store, unless it is in memory. */
 export interface Place {
   open(environment?: Environment): Promise<Provider>;
-  /** What the store's own means of backup make of it, while others use it. */
+  /** A copy made by the backup function of the database, while the store is in use. */
   backUp(): Promise<Place>;
-  /** Replaces what it holds by what that backup of it holds, while others use it: later commits are lost. */
+  /** Replaces the contents by those of the backup, while the store is in use: later commits are lost. */
   goBackTo(backup: Place): Promise<void>;
   /** Its file or schema. */
   readonly location: string;
-  /** After every provider of it was closed. */
+  /** Must be called after all its providers are closed. */
   remove(): Promise<void>;
 }
 
-/** A place with nothing in it. "memory": nobody opens it twice, and no disk need set the pace. */
+/** An empty place. "memory" is opened only once and needs no disk. */
 export function newPlace(kind: "memory" | "file"): Place {
   if (TEST_STORE === "postgres") return inPostgres(kind);
   return kind === "memory" ? inMemory() : inFile();
 }
 
-/** A store with nothing in it, gone with the test. */
+/** An empty store that is removed after the test. */
 export async function freshStore(environment?: Environment): Promise<Provider> {
   const place = newPlace("memory");
   onTestFinished(() => place.remove());
@@ -57,7 +57,7 @@ export async function freshStore(environment?: Environment): Promise<Provider> {
   return provider;
 }
 
-/** Tests that only hold of one store, and why. */
+/** Tests for one store only, with the reason. */
 export function onlyOn(kind: StoreKind, why: string, tests: () => void): void {
   if (TEST_STORE === kind) describe(`only on ${kind}: ${why}`, tests);
 }
@@ -65,7 +65,7 @@ export function onlyOn(kind: StoreKind, why: string, tests: () => void): void {
 function inMemory(): Place {
   return {
     open: (environment) => openFile(":memory:", environment),
-    backUp: () => Promise.reject(new Error("a store in memory is backed up by nobody")),
+    backUp: () => Promise.reject(new Error("a store in memory cannot be backed up")),
     goBackTo: () => Promise.reject(new Error("a store in memory has no backup")),
     location: ":memory:",
     remove: async () => undefined,
@@ -107,7 +107,7 @@ function openFile(path: string, environment: Environment | undefined): Promise<P
   return SqliteProvider.open(path, environment === undefined ? {} : { environment });
 }
 
-/** "file" is opened as users do it: with connections of its own, and threads that have theirs. */
+/** "file" is opened as by users: with its own connections, and with a connection per thread. */
 function inPostgres(kind: "memory" | "file", schema = takeSchema()): Place {
   return {
     async open(environment) {
@@ -116,7 +116,7 @@ function inPostgres(kind: "memory" | "file", schema = takeSchema()): Place {
         const { url } = await postgres();
         return PostgresProvider.open(url, { schema, poolSize: CONNECTIONS_MAX });
       }
-      // Whoever shares virtual time shares the provider: there is nobody else to be told.
+      // Tests with virtual time use one provider, so notifications are not needed.
       const virtual = { environment, notifications: false, prepare: true };
       const provider = await openOnPool(schema, virtual);
       return environment instanceof StoreEnvironment ? environment.watch(provider) : provider;
@@ -131,5 +131,5 @@ function inPostgres(kind: "memory" | "file", schema = takeSchema()): Place {
 function chosenStore(): StoreKind {
   const name = process.env["PERDURE_TEST_STORE"] ?? "sqlite";
   if (name === "sqlite" || name === "postgres") return name;
-  throw new Error(`PERDURE_TEST_STORE is "${name}"; there is sqlite and postgres.`);
+  throw new Error(`PERDURE_TEST_STORE is "${name}"; it must be sqlite or postgres.`);
 }

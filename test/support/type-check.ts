@@ -1,7 +1,7 @@
-// Compiles files, real or made up, under the project's own compiler options and tells what the
-// compiler says of them. Type tests and the docs' code blocks are judged by this.
-//   T1. Only the named files are checked; what they import is read, and judged elsewhere.
-//   T2. `// @ts-expect-error` works as in `tsc`: an error it covers is silent, one it waits for in vain is not.
+// Compiles real or virtual files with the compiler options of the project and returns the diagnostics. The type tests
+// and the tests of code blocks in the docs use it.
+//   - Only the given files are checked; their imports are read, but checked elsewhere.
+//   - type-check.1: `// @ts-expect-error` works as in `tsc`: it hides an error, and is an error itself if there is none.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface TypeProblem {
   readonly message: string;
 }
 
-/** Checks all files in one program. A path is relative to the project's root and need not exist. */
+/** Checks all files in one program. Paths are relative to the project's root and need not exist. */
 export function typeCheck(files: readonly SourceText[]): TypeProblem[] {
   const { options } = projectConfig();
   const texts = new Map(files.map(({ path, text }) => [join(projectRoot, path), text]));
@@ -44,7 +44,7 @@ export function typeCheck(files: readonly SourceText[]): TypeProblem[] {
   return problems;
 }
 
-/** tsconfig.json, with every file a module: a code block without imports is one too. */
+/** The options of tsconfig.json. Every file is a module, also a code block without imports. */
 function projectConfig(): { options: ts.CompilerOptions } {
   const file = join(projectRoot, "tsconfig.json");
   const read = ts.readConfigFile(file, (path) => readFileSync(path, "utf8"));

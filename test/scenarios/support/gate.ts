@@ -1,4 +1,4 @@
-// Gates: activities that end when the scenario says so, so that the order of completions is the scenario's.
+// Gates: activities that end when the scenario calls `finish` or `fail`. The scenario decides the order of completions.
 
 import {
   activity,
@@ -34,19 +34,19 @@ export class Gate<I = unknown, O = unknown> {
     return this.visits.map((visit) => visit.input);
   }
 
-  /** Runs that nobody has let through or aborted. */
+  /** Inputs of the runs that are still waiting: not finished, failed or aborted. */
   get waiting(): readonly I[] {
     return this.visits.filter((visit) => isWaiting(visit)).map((visit) => visit.input);
   }
 
-  /** The reasons for which runs were aborted, in the order they were entered. */
+  /** The abort reasons of the aborted runs, in the order in which the runs were entered. */
   get aborts(): readonly unknown[] {
     return this.visits
       .filter(({ context }) => context.signal.aborted)
       .map(({ context }) => context.signal.reason as unknown);
   }
 
-  /** Ends the oldest waiting run of that input, and waits until everything has come to rest. */
+  /** Completes the oldest waiting run with that input, then waits until no more work is due. */
   async finish(input: I, value: O): Promise<void> {
     await this.#end(input, (visit) => visit.resolve(value));
   }
@@ -55,7 +55,7 @@ export class Gate<I = unknown, O = unknown> {
     await this.#end(input, (visit) => visit.reject(error));
   }
 
-  /** Ends the run that was entered as number `index`, from 0, even if it was aborted. */
+  /** Completes run number `index`, counted from 0, even if it was aborted. */
   async finishVisit(index: number, value: O): Promise<void> {
     await this.#settle();
     const visit = this.visits[index];
@@ -70,7 +70,9 @@ export class Gate<I = unknown, O = unknown> {
     const visit = this.visits.find((each) => isWaiting(each) && isSame(each.input, input));
     if (visit === undefined) {
       const seen = JSON.stringify(this.inputs);
-      throw new Error(`no run of "${this.activity.name}" waits with that input; seen: ${seen}`);
+      throw new Error(
+        `no waiting run of "${this.activity.name}" has that input; inputs so far: ${seen}`,
+      );
     }
     visit.over = true;
     end(visit);

@@ -1,4 +1,4 @@
-// The judge of histories, judged: each invariant is broken once.
+// Tests the invariant checker: each test case breaks one invariant, and the checker must report it.
 
 import { expect, test } from "vitest";
 import type { HistoryEvent } from "../../../src/index.ts";
@@ -7,7 +7,7 @@ import { faults } from "./invariants.ts";
 const stamp = { at: 1, version: 1 };
 type Body = Omit<HistoryEvent, "sequence" | "at" | "version">;
 
-/** Gives bodies their places. */
+/** Adds sequence numbers and times to the bodies. */
 function history(...bodies: readonly (Body & { at?: number; sequence?: number })[]) {
   return bodies.map((body, index) => ({ ...stamp, sequence: index + 1, ...body }) as HistoryEvent);
 }
@@ -27,8 +27,8 @@ test.each<[string, readonly HistoryEvent[]]>([
   ["a gap", history(started, { ...timer, sequence: 3 } as Body)],
   ["no start", history(timer)],
   ["two starts", history(started, started)],
-  ["an end that is not the last", history(started, completed, timer)],
-  ["time that goes back", history({ ...started, at: 9 } as Body, timer)],
+  ["an event after the end", history(started, completed, timer)],
+  ["an event older than its predecessor", history({ ...started, at: 9 } as Body, timer)],
   ["two outcomes of one call", history(started, timer, fired, fired)],
   [
     "an outcome after a cancel",
@@ -38,10 +38,10 @@ test.each<[string, readonly HistoryEvent[]]>([
     "an outcome of another kind",
     history(started, timer, { kind: "ActivityCompleted", scheduled: 2 } as Body),
   ],
-  ["an outcome of what is not there", history(started, { ...fired, scheduled: 7 } as Body)],
-  ["something left open at the end", history(started, timer, completed)],
+  ["an outcome of an unknown call", history(started, { ...fired, scheduled: 7 } as Body)],
+  ["a timer left open at the end", history(started, timer, completed)],
   [
-    "two cancels",
+    "two cancel requests",
     history(
       started,
       { kind: "OrchestrationCancelRequested", reason: "a" } as Body,
@@ -49,7 +49,7 @@ test.each<[string, readonly HistoryEvent[]]>([
     ),
   ],
   [
-    "an attempt that is not counted",
+    "a missing attempt number",
     history(
       started,
       { kind: "StepScheduled", name: "s" } as Body,
@@ -57,7 +57,7 @@ test.each<[string, readonly HistoryEvent[]]>([
     ),
   ],
   [
-    "an outcome with too few attempts",
+    "an outcome that counts too few attempts",
     history(
       started,
       { kind: "StepScheduled", name: "s" } as Body,

@@ -1,8 +1,8 @@
-// What holds of every history, whatever the scenario (I4, I6, I7, semantics 7).
+// Invariants that every history must satisfy, in every scenario (I4, I6, I7, semantics 7).
 
 import type { EventKind, HistoryEvent } from "../../../src/index.ts";
 
-/** What may answer what; a subscription is answered by a message, which names no subscription. */
+/** Maps each answering event kind to the kind it answers. Messages are absent: they do not name their subscription. */
 const ANSWERS: Readonly<Partial<Record<EventKind, EventKind>>> = {
   ActivityCompleted: "ActivityScheduled",
   ActivityFailed: "ActivityScheduled",
@@ -23,7 +23,7 @@ const TERMINAL: readonly EventKind[] = [
   "OrchestrationContinuedAsNew",
 ];
 
-/** What is wrong with the history of one execution, in sentences; nothing: it is sound. */
+/** Lists the violated invariants of one execution's history. An empty list means that the history is sound. */
 export function faults(events: readonly HistoryEvent[]): readonly string[] {
   return [
     ...shapeFaults(events),
@@ -43,11 +43,11 @@ function shapeFaults(events: readonly HistoryEvent[]): string[] {
     if (TERMINAL.includes(kind) && index !== events.length - 1) {
       found.push(`${kind} is event ${sequence} of ${events.length}`);
     }
-    if (event.at < at) found.push(`event ${sequence} is older than the one before it`);
+    if (event.at < at) found.push(`event ${sequence} is older than its predecessor`);
     at = event.at;
   }
   const cancels = events.filter((event) => event.kind === "OrchestrationCancelRequested");
-  if (cancels.length > 1) found.push("it was cancelled twice");
+  if (cancels.length > 1) found.push("the history has more than one cancel request");
   return found;
 }
 
@@ -69,7 +69,7 @@ function answerFaults(events: readonly HistoryEvent[]): string[] {
   return found;
 }
 
-/** Attempts of a step are counted from 1 without a gap, and its outcome counts them all. */
+/** The attempts of a step must be numbered from 1 without a gap, and its outcome must state their total. */
 function attemptFaults(events: readonly HistoryEvent[]): string[] {
   const found: string[] = [];
   const failed = new Map<number, number>();
@@ -94,14 +94,14 @@ function endedByItsCode(events: readonly HistoryEvent[]): boolean {
   return !isEndedFromOutside(events);
 }
 
-/** Terminated, or cancelled while its code could not run: the store wrote the end. */
+/** True if the store wrote the end: the instance was terminated, or cancelled while its code could not run. */
 export function isEndedFromOutside(events: readonly HistoryEvent[]): boolean {
   const last = events.at(-1);
   if (last?.kind !== "OrchestrationFailed") return false;
   return last.outcome === "terminated" || last.failure.category === "configuration";
 }
 
-/** Whatever was open when the code ended was cancelled, abandoned children excepted (semantics 7). */
+/** Every task open at the end of the code must be cancelled, except abandoned children (semantics 7). */
 function leftoverFaults(events: readonly HistoryEvent[]): string[] {
   const answered = new Set(
     events.flatMap((event) => ("scheduled" in event ? event.scheduled : [])),

@@ -1,24 +1,24 @@
-// A last check of every history: the code that is registered replays it to the same end, cold, beside any runtime.
-//   The engine's own shadow does not look at the turn that ends an execution; this does, with the whole end.
-//   A history that was ended from outside is replayed up to there: the code may well have gone on.
+// The final check of every history: the registered code, replayed cold and without a runtime, must reach the same end.
+//   The engine's shadow replay skips the turn that ends an execution. This check covers that turn.
+//   If the store ended the instance, the replay stops before that end, because the code might have continued.
 
 import { setImmediate } from "node:timers/promises";
-import { drain } from "../../../src/core/async-context.ts";
-import { defaultCodec } from "../../../src/core/codec.ts";
-import { orchestrationMain } from "../../../src/core/orchestration-main.ts";
-import { Run } from "../../../src/core/run.ts";
+import { drain } from "../../../src/core/context/async-context.ts";
+import { defaultCodec } from "../../../src/core/values/codec.ts";
+import { orchestrationMain } from "../../../src/core/replay/orchestration-main.ts";
+import { Run } from "../../../src/core/replay/run.ts";
 import type { EventKind, HistoryEvent, InstanceInfo, Orchestration } from "../../../src/index.ts";
 import { isEndedFromOutside } from "./invariants.ts";
 import { withoutStacks } from "./snapshot.ts";
 
 export interface Replayed {
-  /** Why the code does not go with the history, or null. */
+  /** Why the code does not match the history, or null. */
   readonly blocked: string | null;
-  /** The end that the replay came to, without its place and time. */
+  /** The end that the replay reached, without its sequence and time. */
   readonly end: unknown;
-  /** The end that is recorded. */
+  /** The recorded end. */
   readonly recordedEnd: unknown;
-  /** What the replay waits for: "timer 3", in schedule order. */
+  /** The open tasks of the replay, such as "timer 3", in schedule order. */
   readonly open: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export async function replay(
     codec: defaultCodec,
     main: orchestrationMain(definition),
     history,
-    readKeyValue: () => Promise.reject(new Error("a replay reads nothing but history (I15)")),
+    readKeyValue: () => Promise.reject(new Error("a replay must read only history (I15)")),
   });
   while (run.hasMoreHistory) {
     await drained(run, () => run.replayNext());
@@ -49,16 +49,16 @@ export async function replay(
     blocked: cutOff && wantsMore(run, history) ? null : (run.blocked?.message ?? null),
     end: cutOff ? null : withoutStacks(run.ended),
     recordedEnd: last === undefined || !isEnd(last) ? null : withoutStacks(body(last)),
-    open: [...run.open.values()].map((task) => `${task.kind} ${task.sequence}`),
+    open: [...run.openTasks.values()].map((task) => `${task.kind} ${task.sequence}`),
   };
 }
 
-/** The code asks for something beyond the last event: nobody stopped it there but whoever ended it. */
+/** True if the code requests an event after the last recorded one. Only the end from outside stopped it there. */
 function wantsMore({ blocked }: Run, history: readonly HistoryEvent[]): boolean {
   return blocked?.recorded === null && blocked.sequence === history.length + 1;
 }
 
-/** Without the end, and without the cancels of what was open then. */
+/** The history without its end and without the cancellations of tasks that were open at the end. */
 function withoutEnd(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
   const last = events.findLastIndex(({ kind }) => !isEnd({ kind }) && !CANCELS.includes(kind));
   return events.slice(0, last + 1);

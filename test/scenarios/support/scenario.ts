@@ -1,11 +1,13 @@
-// Scenarios: a piece of user code and what happens to it, run three ways that must leave the same behind.
-//   hot: as users run it, live coroutines kept; cold: no cache, every turn replays its history from the start;
-//   shadow: hot, with a replay beside every turn.
-//   SC1. What the three leave in the store is equal, event by event (I5); see snapshot.ts for what is left out.
-//   SC2. Every history keeps the invariants, and is replayed to its own end by the code that is registered.
-//   SC3. No instance is blocked at the end unless the scenario says so.
-//   SC4. Nothing is left lying: no task and no message but unread events of who has ended, and nothing that is
-//        due of who is alive and could be run (a lost wake-up would show here).
+// Scenarios: user code and the events that happen to it. Each scenario runs in three modes with equal results.
+//   hot: as in production, with live coroutines in the cache.
+//   cold: without a cache; every turn replays its history from the start.
+//   shadow: hot, with a replay in addition to every turn.
+// At the end of each mode the harness checks these rules:
+//   - The three modes leave the same data in the store, event by event (I5). snapshot.ts lists the exceptions.
+//   - Every history satisfies the invariants. The registered code replays it to its recorded end.
+//   - No instance is blocked, unless the scenario lists it in `blocked`.
+//   - An ended instance has no tasks, and no messages except unread events. A running instance with registered
+//        code has no due messages; a due message here means a lost wake-up.
 
 import { expect, test } from "vitest";
 import type { InstanceInfo, RuntimeOptions } from "../../../src/index.ts";
@@ -20,11 +22,11 @@ export interface Scenario {
   readonly runtime?: RuntimeOptions;
   /** Default "memory". */
   readonly store?: "memory" | "file";
-  /** Ids of instances that are blocked at the end, on purpose. */
+  /** Ids of instances that the scenario leaves blocked on purpose. */
   readonly blocked?: readonly string[];
-  /** Histories of these instances are no longer those of the code registered last. */
+  /** Ids of instances whose histories no longer match the code registered last. */
   readonly outdated?: readonly string[];
-  /** What the modes may leave differently, and why. Without it, nothing. */
+  /** Which results may differ between the modes, and why. By default none may differ. */
   readonly differs?: { readonly in: "times and logs" | "everything"; readonly because: string };
 }
 
@@ -34,7 +36,7 @@ const MODES: Readonly<Record<string, RuntimeOptions>> = {
   shadow: { shadowReplay: "always" },
 };
 
-/** A scenario with state of its own is given as a function, called once a mode. */
+/** A scenario with state is passed as a function, which is called once per mode. */
 export function scenario(title: string, make: Scenario | ((t: World) => Scenario)): void {
   test(title, async () => {
     const left = new Map<string, unknown>();
@@ -48,7 +50,7 @@ export function scenario(title: string, make: Scenario | ((t: World) => Scenario
       }
     }
     const hot = left.get("hot");
-    for (const [mode, found] of left) expect(found, `${mode} against hot`).toEqual(hot);
+    for (const [mode, found] of left) expect(found, `${mode} compared with hot`).toEqual(hot);
   });
 }
 
@@ -93,7 +95,7 @@ async function check(world: World, plan: Scenario, snapshot: Snapshot): Promise<
       expect(replayed.end, `end of ${where}`).toEqual(replayed.recordedEnd);
       if (execution !== info.execution || info.completedAt !== undefined) continue;
       const open = info.waitingFor.map(({ kind, sequence }) => `${kind} ${sequence}`);
-      expect(open, `what ${where} waits for`).toEqual(replayed.open);
+      expect(open, `open tasks of ${where}`).toEqual(replayed.open);
     }
     if (!isBlocked) await checkRest(world, info);
   }
@@ -119,7 +121,7 @@ async function checkRest({ store, process, now }: World, info: InstanceInfo): Pr
 function linesByInstance(logs: readonly LogLine[]): Record<string, readonly string[]> {
   const lines: Record<string, string[]> = {};
   for (const { level, message, instance } of logs) {
-    // How loud a takeover is depends on what the dead runtime held, and only a hot one holds idle instances.
+    // The log level of a takeover depends on the leases of the dead runtime, and only a hot runtime holds idle instances.
     if (message.endsWith("; took over")) continue;
     (lines[String(instance)] ??= []).push(`${level} ${message}`);
   }

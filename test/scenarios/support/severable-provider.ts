@@ -1,9 +1,9 @@
-// A provider that can be cut off: what a process sees of its store until it dies.
-//   SP1. Every call goes to the store unchanged until something was asked for here.
-//   SP2. After `sever` no call returns and no news arrives, for ever: that is what dying looks like from inside.
-//   SP3. `dieInNextCommit` dies in the middle of a commit, before or after it is written; `failNext` throws what
-//        a store in trouble throws, before or after the call was carried out.
-//   SP4. Every instance that was started through here is noted, so that none escapes the checks at the end.
+// A provider that simulates the death of its process by cutting the connection to the store.
+//   - Every call goes to the store unchanged until the scenario requests a fault.
+//   - After `sever`, calls never return and notifications never arrive: the process is dead.
+//   - `dieInNextCommit` severs the connection during a commit, before or after the store writes it.
+//   - `failNext` throws STORE_UNAVAILABLE, before or after the store executes the call.
+//   - The provider records every instance started through it, so that the final checks cover all instances.
 
 import { PerdureError, type Provider } from "../../../src/index.ts";
 
@@ -11,7 +11,7 @@ type Method = (...parameters: readonly unknown[]) => unknown;
 type Trouble = { readonly when: "before" | "after"; left: number };
 
 export class SeverableProvider {
-  /** To be used in place of the store. */
+  /** The provider to use instead of the store. */
   readonly provider: Provider;
   readonly #started: Set<string>;
   readonly #troubles = new Map<string, Trouble>();
@@ -34,7 +34,7 @@ export class SeverableProvider {
     this.#severed = true;
   }
 
-  /** Before: the next commit is not written. After: it is, and nobody here hears of it. */
+  /** "before": the next commit is not written. "after": it is written, but the process gets no reply. */
   dieInNextCommit(when: "before" | "after"): void {
     this.#diesInCommit = when;
   }
@@ -75,16 +75,17 @@ export class SeverableProvider {
   #note(items: unknown): void {
     for (const item of items as Parameters<Provider["commit"]>[0]) {
       if (item.kind === "start") this.#started.add(item.id);
-      if (item.kind === "turn") for (const { id } of item.starts) this.#started.add(id);
+      const turn = item.kind === "start" ? item.firstTurn : item.kind === "turn" ? item : undefined;
+      for (const { id } of turn?.starts ?? []) this.#started.add(id);
     }
   }
 }
 
-/** A new one each time: whoever waits for it must be forgotten with it. */
+/** Returns a new promise each time, so that the garbage collector can free the waiting caller with it. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
 function unavailable(method: string): PerdureError {
-  return new PerdureError("STORE_UNAVAILABLE", `${method}: the scenario asked for trouble`);
+  return new PerdureError("STORE_UNAVAILABLE", `${method}: fault requested by the scenario`);
 }

@@ -1,6 +1,6 @@
-// Snapshots: everything a scenario left in the store, in a form that two runs are compared by.
-//   Left out of the comparison: stacks of errors (a hot and a cold turn are entered from different places), and
-//   of `describe` nothing. Times, run ids, seeds, idempotency keys and log lines are compared.
+// Snapshots: everything that a scenario left in the store, in a form that allows comparing two runs.
+//   The comparison ignores only the stacks of errors, because hot and cold turns have different callers.
+//   It includes all fields of `describe`, and times, run ids, seeds, idempotency keys and log lines.
 
 import type { Client, HistoryEvent, InstanceInfo } from "../../../src/index.ts";
 
@@ -15,7 +15,7 @@ export async function takeSnapshot(client: Client, ids: ReadonlySet<string>): Pr
   const snapshot = new Map<string, InstanceSnapshot>();
   for (const id of [...ids].sort()) {
     const handle = client.get(id);
-    if (!(await handle.exists())) continue; // its start was refused, or taken back with its turn
+    if (!(await handle.exists())) continue; // the start was refused, or rolled back with its turn
     const executions = new Map<number, readonly HistoryEvent[]>();
     for (const { execution } of await handle.executions()) {
       executions.set(execution, await handle.history({ execution }));
@@ -35,7 +35,7 @@ export function comparable(snapshot: Snapshot): unknown {
   return instances;
 }
 
-/** The same data without any `stack`. Errors become their own properties. */
+/** The same data without any `stack`. An error becomes an object of its own properties. */
 export function withoutStacks(value: unknown): unknown {
   const text = JSON.stringify(value, (key, part: unknown) => {
     if (key === "stack") return undefined;

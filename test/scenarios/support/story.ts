@@ -1,4 +1,4 @@
-// A history in words, one an event, for expectations that people read.
+// A history as text, one line per event, for readable expectations.
 
 import type { HistoryEvent } from "../../../src/index.ts";
 

@@ -1,8 +1,8 @@
-// One run of a scenario: a store, virtual time, and the runtimes that live and die on it.
-//   W1. Nothing waits for real: time passes in `advance` and nowhere else.
-//   W2. Names and keys come from a random stream of their own, so that they are the same in every mode although
-//       modes draw different numbers of lease tokens.
-//   W3. Beats and polls come once an hour: a wake-up that was lost shows as a standstill, not as a delay.
+// One run of a scenario: a store, virtual time, and the runtimes that start and stop on the store.
+//   - Time is virtual: it passes only in `advance`.
+//   - Names and keys have a separate random stream. They are equal in all modes, although the modes draw different
+//       numbers of lease tokens.
+//   - Heartbeats and polls run once per hour, so a lost wake-up shows as a standstill, not as a delay.
 
 import {
   Perdure,
@@ -17,8 +17,8 @@ import {
   type RunOptions,
   type RuntimeOptions,
 } from "../../../src/index.ts";
-import { parseDuration } from "../../../src/core/duration.ts";
-import { definitionsOf } from "../../../src/core/registrable.ts";
+import { parseDuration } from "../../../src/core/time/duration.ts";
+import { definitionsOf } from "../../../src/core/define/registrable.ts";
 import { VirtualEnvironment } from "../../../src/testing/virtual-environment.ts";
 import { StoreEnvironment } from "../../support/store-environment.ts";
 import { newPlace, type Place } from "../../support/test-store.ts";
@@ -57,9 +57,9 @@ export class World {
   readonly mode: string;
   readonly environment = new ScenarioEnvironment();
   readonly logs: LogLine[] = [];
-  /** Ids of all instances that were ever started. */
+  /** Ids of all instances started so far. */
   readonly started = new Set<string>();
-  /** What was registered, by `name@version`; later registrations replace earlier ones. */
+  /** The registered definitions by `name@version`. Later registrations replace earlier ones. */
   readonly definitions = new Map<string, Definition>();
   readonly #modeOptions: RuntimeOptions;
   readonly #processes: Process[] = [];
@@ -74,7 +74,7 @@ export class World {
     this.#modeOptions = options.modeOptions;
   }
 
-  /** The newest process's client. */
+  /** The client of the newest process. */
   get client(): Client {
     return this.process.client;
   }
@@ -83,7 +83,7 @@ export class World {
     if (newest === undefined) throw new Error("no process was booted yet");
     return newest;
   }
-  /** The store itself, past every process. */
+  /** The store itself, without the fault injection of a process. */
   get store(): Provider {
     if (this.#store === null) throw new Error("the store is closed");
     return this.#store;
@@ -95,7 +95,7 @@ export class World {
     return new Gate(name, defaults === undefined ? { settle } : { settle, defaults });
   }
 
-  /** Waits until everything that can happen now has happened. */
+  /** Waits until no more work is due at the current time. */
   async settle(): Promise<void> {
     await this.environment.settle();
   }
@@ -105,13 +105,13 @@ export class World {
     await this.settle();
   }
 
-  /** The result as it stands when everything has come to rest; TIMEOUT if there is none. */
+  /** Waits until no more work is due, then returns the result. Throws TIMEOUT if the instance has not ended. */
   async result<O>(handle: Handle<O>): Promise<O> {
     await this.settle();
     return handle.result({ timeout: 0 });
   }
 
-  /** What the result rejects with. */
+  /** The error that the result rejects with. */
   async failure(handle: Handle): Promise<unknown> {
     const failed = Symbol();
     const value = await this.result(handle).then(
@@ -131,7 +131,7 @@ export class World {
     return story(await this.events(handle, execution));
   }
 
-  /** What users logged through ctx.log, in order. */
+  /** The log messages, in order. */
   get messages(): readonly string[] {
     return this.logs.map((line) => line.message);
   }
@@ -151,11 +151,11 @@ export class World {
     await this.boot();
   }
 
-  /** Starts a process with the code given, or with the last one's. A doomed one dies in its first commit. */
+  /** Starts a process with the given code, by default that of the previous process. `fate` may let it die in its first commit. */
   async boot(
     register: Definitions = this.#register,
     runtime: RuntimeOptions = {},
-    fate: "lives" | "doomed" = "lives",
+    fate: "runs" | "diesInCommit" = "runs",
   ): Promise<Process> {
     this.#register = register;
     for (const definition of definitionsOf(register)) {
@@ -163,7 +163,7 @@ export class World {
       this.definitions.set(`${definition.name}@${version}`, definition);
     }
     const line = new SeverableProvider(this.store, this.started);
-    if (fate === "doomed") line.dieInNextCommit("before");
+    if (fate === "diesInCommit") line.dieInNextCommit("before");
     const perdure = await Perdure.open(line.provider, {
       register,
       runtime: {
@@ -185,25 +185,25 @@ export class World {
     return process;
   }
 
-  /** Shuts a process down in good order, at once; what ran in it is handed back. */
+  /** Shuts a process down without grace; it releases its work. */
   async stop(process: Process = this.process): Promise<void> {
     await this.settle();
     await process.perdure.close({ graceMs: 0 });
     await this.settle();
   }
 
-  /** Another deployment: the newest process ends in good order, and one with this code takes its place. */
+  /** A deployment: the newest process shuts down, and a process with this code replaces it. */
   async deploy(register: Definitions = this.#register): Promise<Process> {
     await this.stop();
     return this.boot(register);
   }
 
-  /** The newest process dies without a word: its leases stay until others find it stale. */
+  /** The process dies without releasing its leases. They remain until another runtime declares it stale. */
   crash(process: Process = this.process): void {
     process.line.sever();
   }
 
-  /** A crash, and a new process that has found out about it. */
+  /** A crash, then a new process that has taken over the leases. */
   async crashAndRecover(register?: Definitions): Promise<Process> {
     await this.settle();
     this.crash();

@@ -1,4 +1,4 @@
-// A module that re-exports another one, and adds a definition of its own as its default export.
+// A module that re-exports another module and adds one definition as its default export.
 
 import { orchestration } from "../../../../src/index.ts";
 import { pay } from "./orders.ts";

@@ -1,0 +1,161 @@
+// The agent example as a real process in a separate folder, and what a test can observe of it.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { AgentResult, AgentStatus } from "../../../examples/agent/protocol.ts";
+import { type Handle, type HistoryEvent, type InstanceInfo } from "../../../src/index.ts";
+import { projectRoot } from "../../support/source-files.ts";
+import { fileStore, temporaryFolder, until } from "../../faults/trouble/support.ts";
+
+const PROGRAM = join(projectRoot, "examples/agent/main.ts");
+/** Activities with side effects. */
+export const EFFECTS = ["append", "write", "delete", "post"];
+
+/** The observed state of the conversation at one time. */
+export interface Sight {
+  readonly status: AgentStatus | undefined;
+  readonly info: InstanceInfo;
+  /** The history of the newest execution. */
+  readonly history: readonly HistoryEvent[];
+}
+
+/** A call of an activity with side effects, and whether history has its outcome. */
+export interface AskedEffect {
+  readonly name: string;
+  readonly key: string;
+  readonly isRecorded: boolean;
+}
+
+export class AgentFolder {
+  readonly folder: string;
+  readonly handle: Handle<AgentResult>;
+  readonly #options: readonly string[];
+
+  private constructor(folder: string, handle: Handle, options: readonly string[]) {
+    this.folder = folder;
+    this.handle = handle as Handle<AgentResult>; // main.ts starts an agent under this id
+    this.#options = options;
+  }
+
+  static async make(id: string, ...options: readonly string[]): Promise<AgentFolder> {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "docs"));
+    writeFileSync(join(folder, "docs", "page.md"), "# Keys\n\nAn idempotency key is forever.\n");
+    const { client } = await fileStore(join(folder, "agent.db"));
+    const given = ["--folder", folder, "--docs", join(folder, "docs"), "--id", id, ...options];
+    return new AgentFolder(folder, client.get(id), given);
+  }
+
+  /** Starts a process. The end of the test kills it if it is still running. */
+  spawn(mode: "script" | "chat" | "worker", ...more: readonly string[]): AgentProcess {
+    const child = new AgentProcess([PROGRAM, mode, ...this.#options, ...more]);
+    onTestFinished(() => child.kill());
+    return child;
+  }
+
+  /** The content of a file, or null if it does not exist. */
+  file(name: string): string | null {
+    const path = join(this.folder, "workspace", name);
+    return existsSync(path) ? readFileSync(path, "utf8") : null;
+  }
+  /** All files of the workspace, by name. */
+  files(): Readonly<Record<string, string | null>> {
+    const names = globSync("*", { cwd: join(this.folder, "workspace") }).sort();
+    return Object.fromEntries(names.map((name) => [name, this.file(name)]));
+  }
+
+  /** The current state of the conversation, or null if it has not begun. */
+  async see(): Promise<Sight | null> {
+    if (!(await this.handle.exists())) return null;
+    const info = await this.handle.describe();
+    const status = info.customStatus as AgentStatus | undefined; // only agent.ts sets it
+    return { status, info, history: await this.handle.history() };
+  }
+
+  /** Keys of side effects that are done, and of those that are only begun. */
+  effects(): { readonly done: readonly string[]; readonly begun: readonly string[] } {
+    const marks = globSync("*", { cwd: join(this.folder, "workspace/.agent/effects") });
+    const keys = (end: string): string[] =>
+      marks.filter((name) => name.endsWith(end)).map((name) => name.slice(0, -end.length));
+    return { done: keys(".done"), begun: keys(".intent") };
+  }
+
+  /** The calls of activities with side effects that the agent scheduled, in order. */
+  async asked(): Promise<readonly AskedEffect[]> {
+    const asked: AskedEffect[] = [];
+    for (const { execution } of await this.handle.executions()) {
+      const history = await this.handle.history({ execution });
+      const [started] = history;
+      const runId = started?.kind === "OrchestrationStarted" ? started.runId : "";
+      for (const event of history) {
+        if (event.kind !== "ActivityScheduled" || !EFFECTS.includes(event.name)) continue;
+        const { name, sequence } = event;
+        const isRecorded = history.some(
+          (other) => isOutcome(other) && other.scheduled === sequence,
+        );
+        asked.push({ name, key: `${runId}-${execution}-${sequence}`, isRecorded });
+      }
+    }
+    return asked;
+  }
+
+  /** Name and idempotency key of every run of every activity. */
+  runs(): readonly { readonly name: string; readonly key: string }[] {
+    const lines = (this.file(".agent/runs.log") ?? "").split("\n").filter(Boolean);
+    return lines.map((line) => {
+      const [name = "", key = ""] = line.split(" ");
+      return { name, key };
+    });
+  }
+}
+
+function isOutcome(
+  event: HistoryEvent,
+): event is Extract<HistoryEvent, { kind: "ActivityCompleted" | "ActivityFailed" }> {
+  return event.kind === "ActivityCompleted" || event.kind === "ActivityFailed";
+}
+
+export class AgentProcess {
+  readonly #child: ChildProcess;
+  #output = "";
+
+  constructor(args: readonly string[]) {
+    this.#child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"] });
+    const listen = (chunk: Buffer): void => void (this.#output += chunk.toString());
+    this.#child.stdout?.on("data", listen);
+    this.#child.stderr?.on("data", listen);
+    this.#child.stdin?.on("error", () => undefined); // the process was killed during a write
+  }
+
+  get output(): string {
+    return this.#output;
+  }
+  get isGone(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  type(line: string): void {
+    this.#child.stdin?.write(`${line}\n`);
+  }
+  async prints(text: string): Promise<void> {
+    await until(`the process prints "${text}"; output so far: ${this.#output}`, () =>
+      this.#output.includes(text),
+    );
+  }
+
+  /** Waits until the process exits. */
+  async end(): Promise<number | null> {
+    if (!this.isGone) await once(this.#child, "exit");
+    return this.#child.exitCode;
+  }
+  /** Sends SIGKILL: the process cannot clean up. */
+  async kill(): Promise<void> {
+    if (this.isGone) return;
+    const exit = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exit;
+  }
+}

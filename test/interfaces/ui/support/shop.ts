@@ -1,0 +1,159 @@
+// A shop whose work the dashboard shows: one of everything that an instance page draws.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { activity, event, orchestration, RetryAfterError } from "../../../../src/index.ts";
+import { flow, again, done } from "../../../../src/flow/index.ts";
+
+export interface Order {
+  readonly id: string;
+  readonly customer: string;
+  readonly lines: readonly string[];
+  /** How often the bank refuses before it accepts. */
+  readonly refusals?: number;
+}
+export interface Approval {
+  readonly by: string;
+}
+
+export const approval = event<Approval>("approval");
+export const go = event<unknown>("go");
+
+export const charge = activity(
+  "charge",
+  async (order: Order, { attempt }) => {
+    await pause(30);
+    if (attempt <= (order.refusals ?? 0)) throw new Error("the bank is busy");
+    return { receipt: `r-${order.id}`, amount: order.lines.length * 12.5, at: new Date(0) };
+  },
+  { retry: { maxAttempts: 5, backoff: { kind: "fixed", base: 40 } } },
+);
+export const ship = activity("ship", async (line: string) => {
+  await pause(20 + line.length * 5);
+  return `parcel of ${line}`;
+});
+export const render = activity("render", async (page: string) => page, {
+  tags: ["gpu"],
+  priority: 1,
+});
+
+export const invoice = orchestration("invoice", async (ctx, order: Order) => {
+  await ctx.step("number", () => 4711);
+  return `invoice of ${order.id}`;
+});
+
+/** Charges, waits up to two days for an approval, ships every line, writes an invoice. */
+export const fulfil = orchestration("fulfil", async (ctx, order: Order) => {
+  ctx.setAttributes({ customer: order.customer });
+  ctx.setStatus({ phase: "charging" });
+  const receipt = await ctx.run(charge, order);
+  ctx.kv.set("receipt", receipt);
+  ctx.setStatus({ phase: "waiting for approval", amount: receipt.amount });
+  const first = await ctx.race({ approval: ctx.waitFor(approval), late: ctx.sleep("2d") });
+  if (first.key === "late") return { status: "expired" as const };
+  ctx.setStatus({ phase: "shipping", approvedBy: first.value.by });
+  const parcels = await ctx.all(order.lines.map((line) => ctx.run(ship, line)));
+  const document = await ctx.call(invoice, order);
+  return { status: "shipped" as const, parcels, document };
+});
+
+/** Fails four times; then the fifth attempt waits for an hour. */
+function refuse(attempt: number): never {
+  if (attempt === 4) throw new RetryAfterError("1h", "the bank is closed");
+  throw new Error("the bank is busy");
+}
+const refusedOften = { maxAttempts: 9, backoff: { kind: "fixed", base: 5 } } as const;
+export const settle = activity("settle", async (_: string, { attempt }) => refuse(attempt), {
+  retry: refusedOften,
+});
+export const stubborn = orchestration("stubborn", async (ctx, account: string) => {
+  const booked = ctx.step("book", ({ attempt }) => refuse(attempt), { retry: refusedOften });
+  await ctx.all([ctx.run(settle, account), booked]);
+});
+
+/** Charges twice and books, then fails. */
+export const refund = orchestration("refund", async (ctx, order: Order) => {
+  await ctx.run(charge, order);
+  await ctx.run(charge, order);
+  await ctx.step("book", () => "booked");
+  throw new Error(`order ${order.id} cannot be refunded`);
+});
+
+/** Fails, with a cause that has a cause. */
+export const payout = orchestration("payout", async (_ctx, account: string) => {
+  const socket = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:443"), {
+    code: "ECONNREFUSED",
+  });
+  const bank = new Error("the bank did not answer", { cause: socket });
+  throw new Error(`payout to ${account} failed`, { cause: bank });
+});
+
+/** Waits for an activity that no worker registers. */
+export const poster = orchestration("poster", async (ctx, page: string) => ctx.run(render, page));
+
+/** Puts its input into its status and its key-values, and waits for an event. */
+export const keeper = orchestration("keeper", async (ctx, input: unknown) => {
+  ctx.setStatus(input);
+  ctx.kv.set("input", input);
+  return ctx.waitFor(go);
+});
+
+/** Continues as new that many times. */
+export const rounds = orchestration("rounds", async (ctx, left: number): Promise<unknown> => {
+  await ctx.step("round", () => left);
+  return left === 0 ? ctx.waitFor(go) : ctx.continueAsNew(left - 1);
+});
+
+/** Ends at once. */
+export const quick = orchestration("quick", async (_ctx, n: number) => n);
+
+/** Two definitions with one name: the second requests something else than the history of the first. */
+export const driftBefore = orchestration("drift", async (ctx, order: Order) => {
+  await ctx.waitFor(go);
+  return ctx.run(ship, order.id);
+});
+export const driftAfter = orchestration("drift", async (ctx, order: Order) => {
+  await ctx.run(charge, order);
+  return ctx.waitFor(go);
+});
+
+export const checkout = flow<Order>("checkout")
+  .then(charge)
+  .fork({
+    mail: (f) => f.then("send", async ({ receipt }) => `mail about ${receipt}`),
+    stock: (f) =>
+      f
+        .then("lines", async () => ["chair", "table", "lamp"])
+        .map(
+          "each",
+          (lines) => lines,
+          (g) => g.then("reserve", async (line) => line.length),
+          { concurrency: 2 },
+        ),
+  })
+  .route("size", ({ stock }) => (stock.length > 2 ? "large" : "small"), {
+    large: (f) => f.then("truck", async ({ stock }) => stock.length),
+    small: (f) => f.then("bike", async ({ stock }) => stock.length),
+  })
+  .loop("refine", (f) => f.then("round", async (n) => (n < 5 ? again(n + 1) : done(n))), {
+    maxIterations: 10,
+    onMax: "exitWithLast",
+  })
+  .waitFor(approval, { timeout: "2d", onTimeout: "continue" })
+  .then("thank", async (answer) => (answer === null ? "no answer" : answer.by))
+  .build();
+
+export const SHOP = [
+  fulfil,
+  payout,
+  poster,
+  keeper,
+  rounds,
+  quick,
+  invoice,
+  checkout,
+  charge,
+  ship,
+  settle,
+  stubborn,
+  refund,
+] as const;

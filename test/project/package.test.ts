@@ -1,0 +1,141 @@
+// The files that describe the package agree with each other.
+
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join, matchesGlob, posix } from "node:path";
+import ts from "typescript";
+import { expect, test } from "vitest";
+import { repositoryAddress, repositoryPath } from "../../scripts/site/repository.ts";
+import { projectRoot } from "../support/source-files.ts";
+
+interface Manifest {
+  readonly files: readonly string[];
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+interface Lock {
+  readonly packages: Readonly<Record<string, LockEntry>>;
+}
+interface LockEntry {
+  readonly resolved?: string;
+  /** A workspace of this repository. */
+  readonly link?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+test("tsconfig.json maps the names that package.json exports", () => {
+  const fromExports: Record<string, string[]> = {};
+  for (const [subpath, target] of Object.entries(read<Manifest>("package.json").exports)) {
+    if (typeof target === "string") continue; // package.json itself
+    const source = target.types.replace("./dist/", "./src/").replace(/\.d\.ts$/, ".ts");
+    fromExports[posix.join("perdure", subpath)] = [source];
+  }
+  const config = ts.readConfigFile(join(projectRoot, "tsconfig.json"), text).config as {
+    compilerOptions: { paths: Record<string, string[]> };
+  };
+  expect(config.compilerOptions.paths).toEqual(fromExports);
+});
+
+test("only the server, the command line and schedules have runtime dependencies (decisions 0012, 0018)", () => {
+  const { dependencies = {} } = read<Manifest>("package.json");
+  expect(Object.keys(dependencies).toSorted()).toEqual([
+    "@hono/node-server",
+    "@valibot/to-json-schema",
+    "commander",
+    "croner",
+    "hono",
+    "valibot",
+  ]);
+});
+
+test("the lock file contains the binaries of every platform; `node scripts/complete-lock.ts` adds them", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !(`node_modules/${name}` in packages || `${path}/node_modules/${name}` in packages),
+    ),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("the lock file names no registry, so that it works with any configured registry", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  const named = Object.entries(packages).filter(([, { resolved, link }]) => resolved && !link);
+  expect(named.map(([path]) => path)).toEqual([]);
+});
+
+test("every relative link of a packed page leads to a packed file", () => {
+  const pages = globSync(["*.md", "llms.txt", "docs/**/*.md"], { cwd: projectRoot }).filter(
+    isPacked,
+  );
+  expect(pages.length).toBeGreaterThan(30);
+  const dead = pages.flatMap((page) =>
+    linksOf(text(join(projectRoot, page)))
+      .filter((target) => !/^\w+:/.test(target))
+      .map((target) => posix.join(posix.dirname(page), target))
+      .filter((path) => !isPacked(path) || !existsSync(join(projectRoot, path)))
+      .map((path) => `${page}: ${path}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+test("every repository link leads to an existing file that is not in the package", () => {
+  const pages = globSync(["*.md", "llms.txt", "docs/**/*.md"], { cwd: projectRoot });
+  const named = pages.flatMap((page) =>
+    linksOf(text(join(projectRoot, page))).flatMap((target) => {
+      const path = repositoryPath(target);
+      return path === null ? [] : [{ page, path, target }];
+    }),
+  );
+  expect(named.length).toBeGreaterThan(0);
+  const wrong = named.filter(
+    ({ path, target }) =>
+      !existsSync(join(projectRoot, path)) || isPacked(path) || repositoryAddress(path) !== target,
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("a packed page that names a file outside the package links to it, or to its folder", () => {
+  const pages = globSync(["*.md", "docs/**/*.md"], { cwd: projectRoot }).filter(isPacked);
+  const unlinked = pages.flatMap((page) => {
+    const whole = text(join(projectRoot, page));
+    const linked = linksOf(whole).flatMap((target) => repositoryPath(target) ?? []);
+    const named = whole.matchAll(
+      /`(?<path>(?:bench|demo|examples|scripts|src|test|ui)\/[^`\s]*)`/g,
+    );
+    return [...named]
+      .map(({ groups }) => groups?.["path"] ?? "")
+      .filter((path) => !linked.some((to) => `${path}/`.startsWith(`${posix.join(to)}/`)))
+      .map((path) => `${page}: ${path}`);
+  });
+  expect(unlinked).toEqual([]);
+});
+
+test("package.json has homepage, repository and bugs addresses", () => {
+  const { homepage, repository, bugs } = read<Record<string, unknown>>("package.json");
+  expect(homepage).toMatch(/^https:/);
+  expect(repository).toMatchObject({ type: "git" });
+  expect(bugs).toMatch(/^https:/);
+});
+
+/** The targets of links and images of a page, without anchors; code blocks contain no links. */
+function linksOf(page: string): string[] {
+  const prose = page.replaceAll(/^```[^]*?^```$/gm, "");
+  const found = prose.matchAll(/\]\((?<to>[^)\s#]+)|(?:src|href)="(?<at>[^"#]+)"/g);
+  return [...found].map(({ groups }) => groups?.["to"] ?? groups?.["at"] ?? "");
+}
+
+function isPacked(path: string): boolean {
+  const { files } = read<Manifest>("package.json");
+  const isIn = (pattern: string): boolean =>
+    matchesGlob(path, pattern) || posix.join(path, "/").startsWith(posix.join(pattern, "/"));
+  const left = files.filter((entry) => entry.startsWith("!")).map((entry) => entry.slice(1));
+  return !left.some(isIn) && files.some(isIn);
+}
+
+function read<Shape>(file: string): Shape {
+  return JSON.parse(text(join(projectRoot, file))) as Shape;
+}
+
+function text(path: string): string {
+  return readFileSync(path, "utf8");
+}

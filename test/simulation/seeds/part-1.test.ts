@@ -1,3 +1,0 @@
-import { describeSeeds } from "./seeds.ts";
-
-describeSeeds(0);

@@ -1,0 +1,35 @@
+// Whether a lease or a claim is still valid in the model, and how a task is removed.
+
+import type { TaskClaim } from "../../../src/core/provider/index.ts";
+import type { ModelInstance, ModelStore, ModelTask } from "./model-store.ts";
+
+export function holder(
+  store: ModelStore,
+  { key, token }: { readonly key: number; readonly token: number },
+): ModelInstance | null {
+  const found = store.byKey(key);
+  return found?.lease?.token === token ? found : null;
+}
+
+export function findTask(store: ModelStore, claim: TaskClaim): ModelTask | null {
+  const { key, execution, sequence, token } = claim;
+  const tasks = store.byKey(key)?.tasks ?? [];
+  const found = tasks.find((task) => task.execution === execution && task.sequence === sequence);
+  return found?.lease?.token === token ? found : null;
+}
+
+export function finish(store: ModelStore, claim: TaskClaim): ModelInstance | null {
+  const task = findTask(store, claim);
+  const owner = store.byKey(claim.key);
+  if (task === null || owner === undefined) return null;
+  owner.tasks = owner.tasks.filter((other) => other !== task);
+  return owner;
+}
+
+/** Counts an attempt that ended with the death of its process; the second one makes the task a suspect (provider.tasks.4). */
+export function countDeath(task: ModelTask, isToBlame = true): void {
+  task.suspect ||= task.deaths >= 1;
+  if (task.deaths > 0 && !isToBlame) return;
+  task.deaths += 1;
+  task.attempt += 1;
+}

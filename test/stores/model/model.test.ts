@@ -1,0 +1,45 @@
+// Every answer of a store equals the answer of the model: for SQLite alone, and for SQLite and PostgreSQL together. The
+// seed is printed; PERDURE_SEED repeats a run.
+
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { openInPostgres } from "../conformance/postgres-store.ts";
+import { openInFile, openInMemory } from "../conformance/sqlite-store.ts";
+import { seedFromEnvironment } from "../../faults/kill/chance.ts";
+import { closePool } from "../../support/postgres-stores.ts";
+import { commands } from "./commands.ts";
+import { runSequence } from "./sequence.ts";
+import { Tally } from "./tally.ts";
+
+const IS_FULL = process.env["PERDURE_FULL"] === "1";
+const TIMES = IS_FULL ? 20 : 1;
+/** How often every kind of call must have succeeded, and how often it must have been refused. */
+const LEAST = IS_FULL ? 100 : 5;
+/** The limit for further rounds until LEAST is reached. Each round is a tenth of the first. */
+const ROUNDS_MAX = 20;
+const SEED = seedFromEnvironment();
+const TIMEOUT_MS = 120_000 * TIMES;
+
+afterAll(closePool);
+
+test("SQLite gives the same answers as the model", { timeout: TIMEOUT_MS }, () =>
+  holds(300 * TIMES, { sqlite: openInMemory }),
+);
+
+test("PostgreSQL and SQLite give the same answers as the model", { timeout: TIMEOUT_MS }, () =>
+  holds(60 * TIMES, { sqlite: openInFile, postgres: openInPostgres }),
+);
+
+async function holds(sequences: number, stores: Parameters<typeof runSequence>[1]): Promise<void> {
+  const tally = new Tally();
+  const property = fc.asyncProperty(commands, (sequence) => runSequence(sequence, stores, tally));
+  // A failure that is found late is reported with the shrinking done by then.
+  const interruptAfterTimeLimit = TIMEOUT_MS * 0.8;
+  const options = { interruptAfterTimeLimit, markInterruptAsFailure: true };
+  await fc.assert(property, { ...options, seed: SEED, numRuns: sequences });
+  for (let round = 1; round <= ROUNDS_MAX && tally.rare(LEAST).length > 0; round += 1) {
+    await fc.assert(property, { ...options, seed: SEED + round, numRuns: sequences / 10 });
+  }
+  console.log(`PERDURE_SEED=${SEED}: ${tally.steps} steps; ${tally}`);
+  expect(tally.rare(LEAST), `seed ${SEED}`).toEqual([]);
+}

@@ -1,0 +1,220 @@
+// Query plans made while the tables were empty are still good when the tables are full (settings.1).
+
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { generatedBefore } from "../../../src/core/ids/request-ids.ts";
+import type { CommitItem } from "../../../src/index.ts";
+import { PostgresProvider } from "../../../src/postgres/index.ts";
+import {
+  ALPHA,
+  BETA,
+  CHARGE,
+  claimOf,
+  eventText,
+  fresh,
+  newTask,
+  outcomeText,
+  registration,
+  sendItem,
+  sessionsOf,
+  startedText,
+  startItem,
+  TARGETS,
+  turnItem,
+  type Held,
+} from "../../../src/testing/conformance/fixture.ts";
+import { postgres } from "../../support/postgres.ts";
+import { ownSchema } from "./support.ts";
+
+const CROWD = 2_000;
+const GROUP = 250;
+
+test("plans made on an empty store do not read excess rows of a full store", async () => {
+  const schema = ownSchema();
+  const { url, query } = await postgres();
+  // One connection, because plans belong to a connection.
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  onTestFinished(() => pool.end());
+  const options = { schema, notifications: false, prepare: true };
+  const store = await PostgresProvider.open(pool, options);
+  for (const id of [ALPHA, BETA]) await store.registerRuntime(registration({ id }));
+  const tables = await query(
+    "SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'",
+    [schema],
+  );
+  for (const { relname } of tables) {
+    await query(`ALTER TABLE ${schema}.${String(relname)} SET (autovacuum_enabled = off)`);
+  }
+  await everything(store, "before");
+  for (const { relname } of tables) await query(`VACUUM ANALYZE ${schema}.${String(relname)}`);
+  await everything(store, "first"); // all statements are planned now, with statistics of almost empty tables
+  expect(await tableScans(pool)).toEqual([]);
+  await crowd(store);
+
+  await pool.query("SELECT pg_stat_force_next_flush()");
+  const before = await rowsRead(pool, schema);
+  await everything(store, "second");
+  await pool.query("SELECT pg_stat_force_next_flush()");
+  const after = await rowsRead(pool, schema);
+  for (const [table, rows] of after) {
+    expect(rows - (before.get(table) ?? 0), `rows read of ${table}`).toBeLessThan(CROWD / 4);
+  }
+});
+
+/** Many instances leased by ALPHA, with queued tasks, messages and timers. */
+async function crowd(store: PostgresProvider): Promise<void> {
+  for (let from = 0; from < CROWD; from += GROUP) {
+    const items = Array.from({ length: GROUP }, (_, i) =>
+      startItem({
+        id: `crowd-${from + i}`,
+        name: "crowd",
+        lease: { owner: ALPHA, token: fresh() },
+      }),
+    );
+    const results = await store.commit(items);
+    const turns: CommitItem[] = items.map((item, i) => {
+      const result = results[i];
+      const key = result?.kind === "started" ? result.key : -1;
+      const held = { id: item.id, runId: "", key, execution: 1, token: item.lease?.token ?? 0 };
+      return turnItem(
+        { ...held, lastEvent: 0 },
+        {
+          events: [eventText()],
+          tasks: [newTask({ sequence: 2, name: "crowd task" })],
+          timers: [{ kind: "timer", sequence: 3, delayMs: 3_600_000 }],
+        },
+      );
+    });
+    await store.commit(turns);
+    await store.commit(
+      items.map(({ id }) => startItem({ id: `pending-${id}`, name: "pending", events: [] })),
+    );
+    // Request ids that look old: continue-as-new searches among them.
+    const old = generatedBefore(0);
+    await store.commit(items.map(({ id }) => sendItem({ id, requestId: `${old}-${id}` })));
+  }
+}
+
+/** Each of the calls that a runtime makes regularly, once. */
+async function everything(store: PostgresProvider, id: string): Promise<void> {
+  await store.deleteEnded({ status: "completed", completedBefore: 1, limit: 100, cursor: null });
+  const token = fresh();
+  const item = startItem({ id, requestId: id, lease: { owner: ALPHA, token }, events: [] });
+  const [started] = await store.commit([item]);
+  if (started?.kind !== "started") throw new Error("the instance was not started");
+  const held: Held = { id, runId: item.runId, key: started.key, execution: 1, token, lastEvent: 0 };
+  const turn = async (fields: Parameters<typeof turnItem>[1]): Promise<void> => {
+    const [result] = await store.commit([turnItem(held, fields)]);
+    expect(result).toMatchObject({ kind: "committed" });
+    held.lastEvent += fields?.events?.length ?? 0;
+  };
+  const lease = { owner: ALPHA, token: 77 };
+  const { key } = held;
+  await turn({
+    version: "1.0.0",
+    events: [eventText()],
+    consumed: [started.leased?.id ?? -1],
+    tasks: [newTask({ sequence: 10, lease }), newTask({ sequence: 11 }), newTask({ sequence: 12 })],
+    timers: [{ kind: "timer", sequence: 13, delayMs: 60_000 }],
+    state: {
+      status: { value: "1" },
+      attributes: { a: "b" },
+      keyValues: [{ key: "k", value: "v" }],
+    },
+  });
+  const leasedTask = claimOf({ key, execution: 1, sequence: 10 }, 77);
+  await turn({
+    events: [eventText()],
+    finished: [leasedTask],
+    cancelledTasks: [12],
+    cancelledTimers: [{ kind: "timer", sequence: 13 }],
+    starts: [{ ...item, id: `${id}-child` }],
+    sends: [{ to: { id }, kind: "event", execution: null, sequence: null, data: "1", key: null }],
+  });
+  const request = { limit: 5, names: [CHARGE], tags: "any", allowSuspect: true } as const;
+  const tasksRequest = { ...request, owner: ALPHA, token: fresh(), sessions: sessionsOf(ALPHA) };
+  const { tasks } = await store.leaseTasks(tasksRequest);
+  expect(tasks).toHaveLength(1);
+  const [task] = tasks;
+  if (task === undefined) throw new Error("no task was leased");
+  await store.renewTasks(tasks, 1_000);
+  await store.heartbeatTasks([{ task, details: "1", progress: "2" }]);
+  await store.lostTasks(tasks);
+  await store.commit([{ kind: "retry", task, delayMs: 0, failure: "{}" }]);
+  const [retried] = (await store.leaseTasks({ ...tasksRequest, token: fresh() })).tasks;
+  if (retried === undefined) throw new Error("no task was leased");
+  await store.commit([{ kind: "completion", task: retried, outcome: outcomeText(11) }]);
+  await store.takeMessages([key], 10);
+  await store.commit([{ kind: "releaseInstance", key, token }]);
+  const { instances: begun } = await store.leaseInstances({
+    owner: BETA,
+    token: fresh(),
+    limit: 5,
+    targets: ["pending"],
+    heldBack: [{ target: "pending", priority: 3 }],
+    allowSuspect: false,
+    messagesMax: 10,
+  });
+  expect(begun).toEqual([]);
+  const leased = await store.leaseInstances({
+    owner: BETA,
+    token: fresh(),
+    limit: 5,
+    targets: TARGETS,
+    allowSuspect: false,
+    messagesMax: 10,
+  });
+  expect(leased.instances.map((instance) => instance.id).toSorted()).toEqual([id, `${id}-child`]);
+  await store.renewInstances([{ key, token: 0 }], 1_000);
+  await store.peek({ owner: BETA });
+  await store.readInstance(id);
+  await store.readHistory({ key, execution: 1 });
+  await store.readHistory({ key, execution: 1, after: 1, limit: 1 });
+  for (const over of leased.instances) {
+    const last = { ...over, runId: "" };
+    const version = "1.0.0";
+    const continued = { kind: "continued", started: startedText(), version, unread: [] } as const;
+    await store.commit([turnItem(last, { events: [eventText()], change: continued })]);
+    Object.assign(last, { execution: 2, lastEvent: 0 });
+    const ended = { kind: "ended", status: "completed", output: "1", error: null } as const;
+    await store.commit([turnItem(last, { events: [eventText()], change: ended })]);
+  }
+}
+
+/** The plans of prepared statements that scan a whole table, except for its first row. */
+async function tableScans(pool: pg.Pool): Promise<string[]> {
+  const found: string[] = [];
+  await pool.query("SET plan_cache_mode = force_generic_plan");
+  const { rows } = await pool.query<{ name: string; statement: string }>(
+    "SELECT name, statement FROM pg_prepared_statements WHERE name LIKE 'perdure%'",
+  );
+  expect(rows.length).toBeGreaterThan(40);
+  for (const { name, statement } of rows) {
+    if (/^\s*(BEGIN|COMMIT|ROLLBACK)/.test(statement)) continue;
+    const count = Math.max(0, ...[...statement.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)));
+    const values = count === 0 ? "" : `(${Array<string>(count).fill("NULL").join(", ")})`;
+    const explained = await pool.query<Record<string, string>>(`EXPLAIN EXECUTE ${name}${values}`);
+    const lines = explained.rows.map((row) => row["QUERY PLAN"] ?? "");
+    lines.forEach((line, i) => {
+      const isScan = / Scan .*on (instances|inbox|tasks|history|requests|kv|kept)\b/.test(line);
+      const isLookUp = (lines[i + 1] ?? "").includes("Index Cond");
+      if (isScan && !isLookUp && !(lines[i - 1] ?? "").includes("Limit")) {
+        found.push(`${statement}\n${lines.join("\n")}`);
+      }
+    });
+  }
+  await pool.query("RESET plan_cache_mode");
+  return found;
+}
+
+/** The number of rows read from each table, by sequential and index scans. */
+async function rowsRead(pool: pg.Pool, schema: string): Promise<Map<string, number>> {
+  await pool.query("SELECT pg_stat_clear_snapshot()");
+  const { rows } = await pool.query<{ relname: string; read: string }>(
+    `SELECT t.relname, coalesce(t.seq_tup_read, 0) + coalesce(
+       (SELECT sum(i.idx_tup_read) FROM pg_stat_user_indexes AS i WHERE i.relid = t.relid), 0) AS read
+     FROM pg_stat_user_tables AS t WHERE t.schemaname = $1`,
+    [schema],
+  );
+  return new Map(rows.map(({ relname, read }) => [relname, Number(read)]));
+}

@@ -1,0 +1,101 @@
+// History rows are read strictly (rows.2): a malformed row raises HISTORY_CORRUPT and is never interpreted by guessing.
+
+import { expect, test } from "vitest";
+import { isCheckpointDue } from "../../../../src/core/history/checkpoint.ts";
+import {
+  checkpointOf,
+  decodeHistory,
+  decodeRow,
+  encodeRow,
+  type HistoryRow,
+} from "../../../../src/core/history/rows.ts";
+import type { EventBody } from "../../../../src/core/history/events.ts";
+import { REPLAY_VERSION } from "../../../../src/core/history/replay-version.ts";
+
+const BODIES: readonly EventBody[] = [
+  { kind: "TimerFired", scheduled: 2 },
+  { kind: "OrchestrationCompleted", output: "1" },
+];
+const row = (first: number, data = encodeRow(5, BODIES)): HistoryRow => ({
+  first,
+  last: first + 1,
+  data,
+});
+
+test("a row decodes to its events, each with its sequence number and its time", () => {
+  expect(decodeRow(row(7))).toEqual([
+    { ...BODIES[0], sequence: 7, at: 5, version: REPLAY_VERSION },
+    { ...BODIES[1], sequence: 8, at: 5, version: REPLAY_VERSION },
+  ]);
+});
+
+const text = JSON.stringify;
+const whole = { v: REPLAY_VERSION, at: 5, e: BODIES };
+test.each([
+  ["is not JSON", "{"],
+  ["is null", "null"],
+  ["is of a newer version", text({ ...whole, v: REPLAY_VERSION + 1 })],
+  ["has no time", text({ ...whole, at: "5" })],
+  ["has an event too few", text({ ...whole, e: BODIES.slice(1) })],
+  ["has an event too many", text({ ...whole, e: [...BODIES, ...BODIES] })],
+  ["has an event of an unknown kind", text({ ...whole, e: [{ kind: "Dreamt" }, BODIES[1]] })],
+  ["has an entry that is not an event", text({ ...whole, e: [null, BODIES[1]] })],
+])("a row that %s is refused", (_, data) => {
+  expect(() => decodeRow(row(1, data))).toThrow(
+    expect.objectContaining({ code: "HISTORY_CORRUPT" }),
+  );
+});
+
+test("rows with a gap or an overlap are refused", () => {
+  expect(decodeHistory([row(1), row(3)])).toHaveLength(4);
+  for (const rows of [
+    [row(1), row(4)],
+    [row(1), row(2)],
+  ]) {
+    expect(() => decodeHistory(rows)).toThrow(expect.objectContaining({ code: "HISTORY_CORRUPT" }));
+  }
+});
+
+const CHECKPOINT = { events: [2, 7], unread: [["go", 3]] } as const;
+
+test("a row may have a checkpoint, which does not change its events", () => {
+  const marked = row(7, encodeRow(5, BODIES, CHECKPOINT));
+  expect(checkpointOf(marked)).toEqual(CHECKPOINT);
+  expect(decodeRow(marked)).toEqual(decodeRow(row(7)));
+  expect(checkpointOf(row(7))).toBeNull();
+});
+
+test.each([
+  ["null", null],
+  ["has no events", { unread: [] }],
+  ["has no unread names", { events: [] }],
+  ["lists an event twice", { events: [2, 2], unread: [] }],
+  ["is not in order", { events: [7, 2], unread: [] }],
+  ["lists event 0", { events: [0], unread: [] }],
+  ["lists an event after its row", { events: [9], unread: [] }],
+  ["lists a text", { events: ["2"], unread: [] }],
+  ["counts no unread event of a name", { events: [], unread: [["go", 0]] }],
+  ["has an unread name without a number", { events: [], unread: [["go"]] }],
+  ["has a name that is not a text", { events: [], unread: [[1, 1]] }],
+])("a checkpoint that %s raises HISTORY_CORRUPT", (_, checkpoint) => {
+  const data = `{"v":${REPLAY_VERSION},"at":5,"c":${text(checkpoint)},"e":${text(BODIES)}}`;
+  expect(() => checkpointOf(row(7, data))).toThrow("its checkpoint is not valid");
+});
+
+test("a damaged row has no checkpoint: it raises HISTORY_CORRUPT", () => {
+  const marked = { ...row(7, encodeRow(5, BODIES, CHECKPOINT)), damaged: true as const };
+  expect(() => checkpointOf(marked)).toThrow("checksum");
+});
+
+test("checkpoints are 256 events apart, or four events per entry (checkpoint.2)", () => {
+  expect(isCheckpointDue(1, 255, 1)).toBe(false);
+  expect(isCheckpointDue(255, 256, 1)).toBe(true);
+  expect(isCheckpointDue(256, 256, 1)).toBe(true);
+  expect(isCheckpointDue(257, 511, 1)).toBe(false);
+  expect(isCheckpointDue(1, 1_000, 1)).toBe(true);
+  expect(isCheckpointDue(512, 512, 64)).toBe(true);
+  expect(isCheckpointDue(768, 768, 65)).toBe(false); // the interval is 512
+  expect(isCheckpointDue(1_024, 1_024, 65)).toBe(true);
+  const due = Array.from({ length: 100_000 }, (_, i) => isCheckpointDue(i + 1, i + 1, 10_000));
+  expect(due.filter(Boolean)).toHaveLength(1); // each has 10,000 entries
+});

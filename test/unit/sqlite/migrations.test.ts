@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { SqliteProvider } from "../../../src/sqlite/index.ts";
+
+let path: string;
+beforeEach(() => {
+  path = join(mkdtempSync(join(tmpdir(), "perdure-migrations-")), "store.db");
+});
+afterEach(() => rmSync(join(path, ".."), { recursive: true }));
+
+const registered = (id: string) =>
+  ({ id, nodeId: id, process: null, hostname: "host", registered: "{}" }) as const;
+
+test("concurrent opens in one process create the tables once", async () => {
+  const providers = await Promise.all(Array.from({ length: 8 }, () => SqliteProvider.open(path)));
+  await Promise.all(providers.map((provider, i) => provider.registerRuntime(registered(`r${i}`))));
+  expect(await providers[0]?.listRuntimes()).toHaveLength(8);
+  await Promise.all(providers.map((provider) => provider.close()));
+});
+
+test("concurrent opens of a new file by many processes all succeed", async () => {
+  const program = `
+    import { SqliteProvider } from ${JSON.stringify(new URL("../../../src/sqlite/index.ts", import.meta.url).href)};
+    const provider = await SqliteProvider.open(process.argv[1]);
+    await provider.registerRuntime({
+      id: String(process.pid), nodeId: "n", process: null, hostname: "h", registered: "{}",
+    });
+    await provider.close();`;
+  const argv = ["--input-type=module", "--no-warnings", "-e", program, path];
+  const processes = Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, argv));
+  for (const { stderr } of await Promise.all(processes)) expect(stderr).toBe("");
+  using database = new DatabaseSync(path);
+  expect(database.prepare("SELECT count(*) AS n FROM runtimes").get()).toEqual({ n: 6 });
+  expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+});
+
+test("an open that cannot get the write lock fails and leaves no partial store", async () => {
+  using other = new DatabaseSync(path);
+  other.exec("PRAGMA journal_mode = wal");
+  other.exec("BEGIN IMMEDIATE");
+  await expect(SqliteProvider.open(path, { busyMs: 20 })).rejects.toMatchObject({
+    code: "STORE_UNAVAILABLE",
+  });
+  other.exec("COMMIT");
+  expect(other.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 0 });
+  await (await SqliteProvider.open(path)).close();
+});
+
+test("the history of a file from before row ids keeps its rows, order and checksums", async () => {
+  await (await SqliteProvider.open(path)).close();
+  const rowsOf = (database: DatabaseSync): unknown =>
+    database.prepare("SELECT * FROM history ORDER BY instance, execution, first").all();
+  using database = new DatabaseSync(path);
+  database.exec(`
+    DROP TABLE history;
+    CREATE TABLE history (
+      instance INTEGER NOT NULL, execution INTEGER NOT NULL, first INTEGER NOT NULL,
+      last INTEGER NOT NULL, data TEXT NOT NULL, checksum INTEGER,
+      PRIMARY KEY (instance, execution, first)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO history VALUES
+      (2, 1, 1, 2, '${"x".repeat(20_000)}', 7), (1, 2, 1, 1, 'b', 8), (1, 1, 3, 4, 'a', -9);
+    UPDATE meta SET value = 10 WHERE name = 'schema_version'`);
+  const before = rowsOf(database);
+  await (await SqliteProvider.open(path)).close();
+  expect(rowsOf(database)).toEqual(before);
+  expect(database.prepare("SELECT count(rowid) AS n FROM history").get()).toEqual({ n: 3 });
+  expect(() => database.exec("INSERT INTO history VALUES (1, 1, 3, 3, 'c', 0)")).toThrow("UNIQUE");
+  expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+});
