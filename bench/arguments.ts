@@ -1,4 +1,4 @@
-// The command line: what to run, on which store, how long, and where.
+// The command line: which workloads to run, on which stores, for how long, and where.
 
 import { tmpdir } from "node:os";
 import { resolve } from "node:path";
@@ -8,13 +8,13 @@ import { PEERS, type Peer } from "./peers/catalogue.ts";
 import { STORES, type Store, type Subject } from "./subject.ts";
 
 export const USAGE = `npm run bench -- [options]
-  --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances, no W8: under 60 s a store
-  --only W2,W4     these workloads; W8 stands for all its shapes
+  --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances, no W8: under 60 s per store
+  --only W2,W4     only these workloads; W8 selects all its shapes
   --store sqlite   sqlite, postgres or all (default: all)
   --limit          also the engine-less limit programs, side by side, with the ratio
   --peers [a,b]    also other engines, all or these, installed in bench/peers and run in turn with ours
   --json FILE      the results as JSON
-  --dir DIR        where databases are made (default: the system's temporary directory)`;
+  --dir DIR        where databases are created (default: the system's temporary directory)`;
 
 const REPETITIONS = 3;
 
@@ -23,7 +23,7 @@ export interface Arguments {
   readonly help: boolean;
   readonly repetitions: number;
   readonly workloads: readonly Entry[];
-  /** In the order in which they take turns. */
+  /** In the order in which they run. */
   readonly subjects: readonly Subject[];
   readonly peers: readonly Peer[];
   readonly stores: readonly Store[];
@@ -31,7 +31,7 @@ export interface Arguments {
   readonly directory: string;
 }
 
-/** Throws with a sentence that says what is wrong. */
+/** Throws an error that says what is wrong. */
 export function readArguments(words: readonly string[]): Arguments {
   const { values } = parseArgs({
     args: words.map(withAll),
@@ -62,7 +62,7 @@ export function readArguments(words: readonly string[]): Arguments {
   };
 }
 
-/** `--peers` alone means all of them. */
+/** `--peers` without a value means all peers. */
 function withAll(word: string, index: number, words: readonly string[]): string {
   const isAlone = words[index + 1]?.startsWith("--") ?? true;
   return word === "--peers" && isAlone ? "--peers=all" : word;
@@ -73,7 +73,7 @@ function peersOf(list: string | undefined): readonly Peer[] {
   return chosen(PEERS, list === "all" ? undefined : list, "peer", (peer) => peer.name);
 }
 
-/** Those named in the list, or all without one. `W8` names all whose name is `W8-…`. */
+/** The named items, or all items without a list. `W8` selects all items whose name begins with `W8-`. */
 function chosen<T>(
   all: readonly T[],
   list: string | undefined,
@@ -87,7 +87,7 @@ function chosen<T>(
     one.toLowerCase() === name || one.toLowerCase().startsWith(`${name}-`);
   const unknown = names.find((name) => !known.some((one) => isNamed(one, name)));
   if (unknown !== undefined) {
-    throw new Error(`There is no ${what} "${unknown}"; there are ${known.join(", ")}.`);
+    throw new Error(`Unknown ${what} "${unknown}"; choose from ${known.join(", ")}.`);
   }
   return all.filter((one) => names.some((name) => isNamed(nameOf(one), name)));
 }

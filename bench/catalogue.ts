@@ -1,7 +1,7 @@
 // The workloads, in the order in which they run.
-//   Owns: names, titles, on which stores they run, and who has a program for them.  Does not own: goals (goals.ts).
-//   A workload `Wx` is `workloads/wx.ts`; its limit, where it has one, is `limit/wx.ts`; each
-//   exports a `Run` as `run`. Peers have theirs in `peers/` (peers/catalogue.ts).
+//   Owns: names, titles, their stores, and which subjects have a program for them.  Does not own: goals (goals.ts).
+//   A workload `Wx` is `workloads/wx.ts`; its limit, if it has one, is `limit/wx.ts`; each
+//   exports a `Run` as `run`. The programs of the peers are in `peers/` (peers/catalogue.ts).
 
 import { join } from "node:path";
 import { peerHas, peerOf, peerProgram } from "./peers/catalogue.ts";
@@ -12,7 +12,7 @@ export interface Entry {
   readonly title: string;
   readonly stores: readonly Store[];
   readonly limit: boolean;
-  /** Left out of a quick run, unless it is asked for by name. */
+  /** Left out of a quick run, unless selected by name. */
   readonly slow: boolean;
 }
 
@@ -23,7 +23,7 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W1", "one instance, n activities in a row", LIMIT),
   entry("W1s", "one instance, n inline steps in a row", LIMIT),
   entry("W2", "500 instances × 5 activities, at once", LIMIT),
-  entry("W2t", "W2 with time-outs and retries set"),
+  entry("W2t", "W2 with timeouts and retries set"),
   entry("W2p", "W2 over 10 tags × 5 priorities"),
   entry("W2s", "W2 on 100 sessions"),
   entry("W2L", "n instances × 5 activities, 500 at a time", LIMIT),
@@ -40,6 +40,9 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W8-signal-driven", "flows: pickup → wait for a signal → final", SLOW),
   entry("W8-sleeping-giants", "flows: accept → delay → wake → final", SLOW),
   entry("W9", "200 instances in flight, SIGKILL"),
+  entry("W10", "1,000 instances × 5 activities of 20 to 200 ms, results of 2 to 50 kB"),
+  entry("W10n", "1,000 instances × 5 activities, results of 20 kB", LIMIT),
+  entry("W11", "describing an instance of n events, and a page of its history"),
 ];
 
 function entry(
@@ -50,7 +53,7 @@ function entry(
   return { name, title, stores, limit, slow };
 }
 
-/** Whether the subject has a program for it. */
+/** Whether the subject has a program for this workload. */
 export function has(entry: Entry, subject: Subject, store: Store): boolean {
   const peer = peerOf(subject);
   if (peer !== undefined) return peerHas(peer, subject, entry.name, store);
@@ -65,7 +68,7 @@ export async function programOf(order: Order): Promise<Run> {
   const file = fileOf(workload, subject);
   const module: unknown = await import(file);
   if (typeof module === "object" && module !== null && "run" in module) {
-    if (typeof module.run === "function") return module.run as Run; // by the rule above
+    if (typeof module.run === "function") return module.run as Run; // see the header
   }
   throw new Error(`${file} exports no run.`);
 }

@@ -1,21 +1,21 @@
-// What the guards cost code that is no orchestration's: nanoseconds a call, with and without them.
-//   `npm run bench:guards` runs itself in processes of its own, in turn with and without guards, so that
-//   neither meets what the compiler learned from the other; a figure is the median of the processes' best rounds.
+// What the guards cost code outside orchestrations: nanoseconds per call, with and without guards.
+//   `npm run bench:guards` starts separate processes, alternately with and without guards, so that neither benefits
+//   from what the compiler learned from the other. A figure is the median of the processes' best rounds.
 
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { GUARD_NAMES } from "../src/core/guard-names.ts";
-import { installGuards } from "../src/runtime/guards.ts";
+import { GUARD_NAMES } from "../src/core/define/guard-names.ts";
+import { installGuards } from "../src/runtime/guards/guards.ts";
 import { median } from "./statistics.ts";
 
 const PROCESSES = 9;
 const ROUNDS = 9;
 
-/** Read at the end, so that no call can be left out. */
+/** Read at the end, so that the compiler cannot remove the calls. */
 let sink = 0;
 
-/** A loop each: one loop for all would measure the call of an unknown function. */
+/** Each function has its own loop: a shared loop would measure the call of an unknown function. */
 const LOOPS: Readonly<Record<string, readonly [calls: number, loop: (calls: number) => void]>> = {
   "Date.now()": [
     1_000_000,
@@ -50,7 +50,7 @@ const LOOPS: Readonly<Record<string, readonly [calls: number, loop: (calls: numb
   "crypto.randomUUID()": [
     200_000,
     (calls) => {
-      // A text of which only the length is asked for need not be made.
+      // If only the length of a text is used, the engine need not build the text.
       for (let i = 0; i < calls; i++) sink += crypto.randomUUID().charCodeAt(9);
     },
   ],

@@ -1,6 +1,6 @@
-// The benchmark command: runs what was asked for, prints the table, writes the JSON file.
-//   C1. Limit and subject take turns, repetition by repetition, so that both meet the same machine.
-//   C2. It fails only when a repetition was wrong, never because of a figure or a peer.
+// The benchmark command: runs the selected workloads, prints the table, writes the JSON file.
+//   - Limit and subject alternate, repetition by repetition, so that both run under the same conditions.
+//   - It fails only if a repetition was wrong, never because of a figure or a peer.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readArguments, USAGE, type Arguments } from "./arguments.ts";
@@ -58,7 +58,7 @@ async function runAll(options: Arguments): Promise<void> {
   conclude(results);
 }
 
-/** On SQLite where there is no server. */
+/** Runs only on SQLite if there is no PostgreSQL server. */
 async function runWorkload(
   entry: Entry,
   server: Postgres | null,
@@ -84,7 +84,7 @@ async function runWorkload(
       }
     }
   }
-  // A wrong repetition is not papered over by right ones (B2).
+  // One wrong repetition invalidates the result, even if others are right (subject.1).
   const whole = subjects.filter((one) => readings.get(one)?.length === options.repetitions);
   return whole.flatMap((one) => summarize(orderFor(one), readings.get(one) ?? []));
 }
@@ -98,11 +98,11 @@ function print(entry: Entry, results: readonly Result[]): void {
 }
 
 function conclude(results: readonly Result[]): void {
-  const judged = results.flatMap((result) => {
+  const reached = results.flatMap((result) => {
     const goal = result.subject === "perdure" ? goalOf(result) : null;
     return goal === null ? [] : [isReached(goal, result)];
   });
-  console.log(`${judged.filter(Boolean).length} of ${judged.length} goals reached`);
+  console.log(`${reached.filter(Boolean).length} of ${reached.length} goals reached`);
   for (const absence of absences) console.error(`NOT RUN ${absence.split("\n", 1)[0]}`);
   for (const failure of failures) console.error(`FAILED ${failure}`);
 }

@@ -1,12 +1,12 @@
-// Measuring inside a repetition, and summing repetitions up.
-//   M1. A result is the median of its repetitions; its spread is their extremes.
+// Measuring inside a repetition, and summarizing repetitions.
+//   - A result is the median of its repetitions; its spread is their extremes.
 
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { median } from "./statistics.ts";
 import type { Metric, Order, Reading, Result } from "./subject.ts";
 
-/** The wait between two looks at the loop, which the histogram counts as part of the delay. */
+/** The histogram's sampling interval, which it counts as part of the delay. */
 const RESOLUTION_MS = 2;
 
 export async function timeMs(work: () => Promise<unknown>): Promise<number> {
@@ -15,7 +15,7 @@ export async function timeMs(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - begun;
 }
 
-/** The processor time that the work took, in microseconds, on all threads: it does not grow with others' work. */
+/** The processor time of the work in microseconds, on all threads; other processes do not change it. */
 export async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   const begun = process.cpuUsage();
   await work();
@@ -23,7 +23,7 @@ export async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   return user + system;
 }
 
-/** Runs the work and tells how late the event loop was beside it, 99 times out of 100. */
+/** Runs the work and returns the 99th percentile of the event loop's delay meanwhile. */
 export async function withLoopDelay<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly value: T; readonly loopP99Ms: number }> {
@@ -50,7 +50,7 @@ export async function forEachOf(
   await Promise.all(Array.from({ length: Math.min(limit, count) }, lane));
 }
 
-/** Looks every few milliseconds until it is so; throws when it takes too long. */
+/** Polls every few milliseconds until the condition holds; throws on a timeout. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
@@ -58,18 +58,18 @@ export async function until(
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`Waited ${timeoutMs} ms in vain: ${what}.`);
+    if (performance.now() > deadline) throw new Error(`Timed out after ${timeoutMs} ms: ${what}.`);
     await pause(everyMs);
   }
 }
 
-/** Memory in MB once garbage is gone. */
+/** Memory in MB after a garbage collection. */
 export async function settledMemory(): Promise<{
   readonly rssMb: number;
   readonly heapMb: number;
 }> {
   const { gc } = globalThis;
-  if (gc === undefined) throw new Error("Memory is measured with --expose-gc.");
+  if (gc === undefined) throw new Error("Measuring memory requires --expose-gc.");
   for (let i = 0; i < 4; i++) {
     gc();
     await pause(100);
@@ -78,7 +78,7 @@ export async function settledMemory(): Promise<{
   return { rssMb: rss / 2 ** 20, heapMb: heapUsed / 2 ** 20 };
 }
 
-/** The repetitions of one order, reading by reading. */
+/** Summarizes the repetitions of one order, reading by reading. */
 export function summarize(order: Order, repetitions: readonly (readonly Reading[])[]): Result[] {
   const { workload, subject } = order;
   const { store } = order.setting;

@@ -1,4 +1,4 @@
-// What a figure depends on: the code, the machine, the store and how durable it is.
+// What a figure depends on: the code, the machine, the store and its durability.
 
 import { execFileSync } from "node:child_process";
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
@@ -21,15 +21,15 @@ export interface Meta {
   readonly cores: number;
   readonly cpu: string;
   readonly memoryGb: number;
-  /** The machine's load when the run began; others' work makes every figure worse. */
+  /** The machine's load when the run began; other processes make every figure worse. */
   readonly load: number;
   readonly sqlite: string;
-  /** Null where no workload runs on it. */
+  /** Null if no workload runs on it. */
   readonly postgres: string | null;
   readonly postgresSettings: Readonly<Record<string, string>> | null;
-  /** In each store's own words, after it has read its settings back. */
+  /** As each store reports it after reading back its settings. */
   readonly durability: string;
-  /** One page written and on the disk. */
+  /** The time to write one page and sync it to disk. */
   readonly fdatasyncMs: number;
   readonly directory: string;
   readonly quick: boolean;
@@ -63,7 +63,7 @@ export async function readMeta(
   };
 }
 
-/** With a plus where the work tree holds more than the commit. */
+/** With a plus if the work tree has uncommitted changes. */
 function commit(): string {
   const git = (...words: string[]): string =>
     execFileSync("git", words, {

@@ -1,13 +1,13 @@
-// The PostgreSQL server of a run: one for all repetitions, each with an empty database of its own.
-//   P1. Its data are new and on the disk that is asked for; it is durable: `fsync=on`, `synchronous_commit=on`.
-//   P2. `DATABASE_URL` names another server instead; its settings are read back and told, never changed.
-//   P3. What a repetition leaves behind is gone before the next: its database dropped, every page written out.
+// The PostgreSQL server of a run: one for all repetitions, each with a new, empty database.
+//   - Its data directory is new and on the chosen disk; it is durable: `fsync=on`, `synchronous_commit=on`.
+//   - `DATABASE_URL` names another server instead; its settings are read back and reported, never changed.
+//   - The traces of a repetition are removed before the next: its database is dropped, every page is written out.
 
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { serverAt, startServer, type Server } from "../test/support/postgres.ts";
 
-/** What a figure depends on, in the server's own words; besides what is set here, a server's defaults. */
+/** The settings that a figure depends on, as the server reports them; all other settings are the defaults. */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: "127.0.0.1",
   fsync: "on",
@@ -19,11 +19,15 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_connections: "200",
   log_min_messages: "fatal",
 };
-const TOLD = [...Object.keys(SETTINGS), "autovacuum", "wal_level", "wal_sync_method", "jit"].filter(
-  (name) => name !== "listen_addresses" && name !== "log_min_messages",
-);
+const REPORTED = [
+  ...Object.keys(SETTINGS),
+  "autovacuum",
+  "wal_level",
+  "wal_sync_method",
+  "jit",
+].filter((name) => name !== "listen_addresses" && name !== "log_min_messages");
 
-/** 42501: only some roles may ask for a checkpoint. */
+/** 42501: only some roles may run a checkpoint. */
 const NOT_ALLOWED = "42501";
 
 export interface Postgres {
@@ -31,7 +35,7 @@ export interface Postgres {
   readonly settings: Readonly<Record<string, string>>;
   /** Whether it was started for this run. */
   readonly own: boolean;
-  /** An empty database, and its end. */
+  /** Creates an empty database, and returns the function that drops it. */
   freshDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }>;
 }
 
@@ -40,7 +44,7 @@ export async function openPostgres(directory: string): Promise<Postgres> {
   const server = given === "" ? await startServer(directory, SETTINGS) : serverAt(given, null);
   const rows = await server.query(
     "SELECT name, current_setting(name) AS value FROM pg_settings WHERE name = ANY($1) ORDER BY name",
-    [[...TOLD, "server_version"]],
+    [[...REPORTED, "server_version"]],
   );
   const { server_version: version = "unknown", ...settings } = Object.fromEntries(
     rows.map(({ name, value }) => [String(name), String(value)]),

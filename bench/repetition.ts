@@ -1,6 +1,6 @@
-// One repetition, on both sides: the parent orders it from a fresh process; that process runs it and answers.
-//   R1. A process that does not answer, or does not end after its answer, within its time is killed and the
-//       repetition has failed.
+// One repetition, with both sides: the parent starts a new process; that process runs the order and answers.
+//   - repetition.1: A process that does not answer, or does not exit after its answer, within the time limit is killed,
+//       and the repetition has failed.
 
 import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ const ANSWER_MS_MAX = 600_000;
 const END_MS_MAX = 10_000;
 const SCHEMA = "perdure";
 
-/** Runs the order in a process, a directory and, where there is a server, a database of its own. */
+/** Runs the order in a new process and directory and, if there is a server, in a new database. */
 export async function repeat(order: Order, server: Postgres | null): Promise<readonly Reading[]> {
   const directory = mkdtempSync(join(order.setting.directory, "perdure-bench-"));
   const fresh = await server?.freshDatabase();
@@ -55,7 +55,7 @@ function ask(order: Order): Promise<Answer> {
   return promise;
 }
 
-/** In the ordered process. */
+/** Runs in the child process. */
 async function answerOrder(text: string): Promise<void> {
   const order = JSON.parse(text) as Order; // from `ask`
   let answer: Answer;

@@ -1,8 +1,8 @@
-// How large each workload is: the same for Perdure, for the limit and for whoever is measured beside them.
+// The size of each workload: the same for Perdure, for the limit and for the peers.
 
 import type { Setting } from "./subject.ts";
 
-/** W1, W1s: steps in a row, and how often each length is run; short ones are over too soon for one to say much. */
+/** W1, W1s: steps in a row, and how often each length runs; a single short row is over too soon to be meaningful. */
 export interface RowLength {
   readonly n: number;
   readonly times: number;
@@ -12,7 +12,7 @@ const ROW_LENGTHS: readonly RowLength[] = [
   { n: 1_000, times: 3 },
   { n: 10_000, times: 1 },
 ];
-/** Where a step takes a millisecond and more, a quick run has no time for them all. */
+/** If a step takes a millisecond or more, a quick run has no time for all lengths. */
 const ROW_LENGTHS_QUICK: readonly RowLength[] = [
   { n: 100, times: 5 },
   { n: 1_000, times: 1 },
@@ -21,7 +21,7 @@ const ROW_LENGTHS_QUICK: readonly RowLength[] = [
 export function rowLengths({ quick, store }: Setting): readonly RowLength[] {
   return quick && store === "postgres" ? ROW_LENGTHS_QUICK : ROW_LENGTHS;
 }
-/** All of them together. */
+/** The steps of all rows together. */
 export function rowSteps(setting: Setting): number {
   return rowLengths(setting).reduce((sum, { n, times }) => sum + n * times, 0);
 }
@@ -33,7 +33,7 @@ export const STEPS = 5;
 export const WARM_UP_ROUNDS = 8;
 export const ROUNDS = 5;
 
-/** W2L: instances in all. */
+/** W2L: the total number of instances. */
 export function flowSize({ quick }: Setting): number {
   return quick ? 2_000 : 20_000;
 }
@@ -59,13 +59,25 @@ export const DUE_TOGETHER = 10_000;
 /** W7: events of a history, and instances of each length. */
 export function historyLengths({ quick, store }: Setting): readonly number[] {
   const lengths = [1_000, 2_000, 5_000, 10_000];
-  return quick && store === "postgres" ? lengths.slice(0, -1) : lengths; // they are written step by step
+  return quick && store === "postgres" ? lengths.slice(0, -1) : lengths; // they are written step by step, which takes long
 }
 export function historiesEach({ quick }: Setting): number {
   return quick ? 3 : 5;
 }
 
-/** W8: flows of each shape, those that warm up, and how many submissions are under way at once. */
+/** W10, W10n: instances at once, and the size of a result of W10n. */
+export const PAYLOAD_INSTANCES = 1_000;
+export const PAYLOAD_CHARS = 20_000;
+export const PAYLOAD_PROBE_PAUSE_MS = 5;
+export function payloadRounds({ quick }: Setting): number {
+  return quick ? 1 : 3;
+}
+
+/** W11: events of the history, and reads that are measured. */
+export const DESCRIBED_EVENTS = 50_000;
+export const DESCRIBES = 50;
+
+/** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {
   readonly flows: number;
   readonly warmUp: number;
@@ -77,11 +89,11 @@ export function shapeSize(shape: Shape, { quick }: Setting): ShapeSize {
 }
 export type Shape = "linear" | "flood" | "fanout" | "signal-driven" | "sleeping-giants";
 const SHAPES: Readonly<Record<Shape, ShapeSize>> = {
-  linear: { flows: 5_000, warmUp: 1_000, submitters: 32 }, // as in the figure that is published of it
-  flood: { flows: 20_000, warmUp: 1_000, submitters: 256 }, // a fifth of theirs
+  linear: { flows: 5_000, warmUp: 1_000, submitters: 32 }, // as in the published figure
+  flood: { flows: 20_000, warmUp: 1_000, submitters: 256 }, // a fifth of the original benchmark
   fanout: { flows: 10_000, warmUp: 500, submitters: 128 },
   "signal-driven": { flows: 10_000, warmUp: 500, submitters: 128 },
-  "sleeping-giants": { flows: 50_000, warmUp: 500, submitters: 512 }, // a tenth of theirs
+  "sleeping-giants": { flows: 50_000, warmUp: 500, submitters: 512 }, // a tenth of the original benchmark
 };
 const CI_SHAPES: Readonly<Record<Shape, Partial<ShapeSize>>> = {
   linear: {},
@@ -90,7 +102,7 @@ const CI_SHAPES: Readonly<Record<Shape, Partial<ShapeSize>>> = {
   "signal-driven": { flows: 1_000, submitters: 32 },
   "sleeping-giants": { flows: 1_000, submitters: 32 },
 };
-/** How long a sleeping giant sleeps; theirs sleep 60 s, and 3 s in their CI. */
+/** How long a sleeping giant sleeps; in the original benchmark 60 s, and 3 s in its CI. */
 export function giantSleepMs({ quick }: Setting): number {
   return quick ? 3_000 : 10_000;
 }

@@ -1,4 +1,4 @@
-// The little arithmetic that figures are summed up with.
+// The arithmetic that summarizes figures.
 
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);

@@ -1,6 +1,6 @@
-// What a benchmark is made of: a subject runs a workload on a store and hands back readings.
-//   B1. One repetition is one process on one empty store, with a warm-up of its own.
-//   B2. A repetition that is wrong throws; what it measured is then not shown.
+// The parts of a benchmark: a subject runs a workload on a store and returns readings.
+//   - One repetition is one process on one empty store, with its own warm-up.
+//   - subject.1: A wrong repetition throws; its measurements are not shown.
 
 export const STORES = ["sqlite", "postgres"] as const;
 export type Store = (typeof STORES)[number];
@@ -11,6 +11,10 @@ export type Metric =
   | "stepsPerS"
   | "flowsPerS"
   | "cpuUsPerStep"
+  | "serverCpuUsPerStep"
+  | "walBytesPerStep"
+  | "roundTripsPerStep"
+  | "rowsPerStep"
   | "ofW2Percent"
   | "totalMs"
   | "p50Ms"
@@ -25,6 +29,8 @@ export type Metric =
   | "dueMs"
   | "replayMs"
   | "replayBusyMs"
+  | "describeCpuMs"
+  | "pageCpuMs"
   | "r2"
   | "restartMs"
   | "takeOverMs"
@@ -36,17 +42,17 @@ export type Metric =
 
 /** A store on PostgreSQL. */
 export interface Database {
-  /** Of a database that was empty when the repetition began. */
+  /** The URL of a database that was empty when the repetition began. */
   readonly url: string;
   readonly schema: string;
 }
 
-/** Where and how large. */
+/** The store, the directory and the size of a repetition. */
 export interface Setting {
   readonly store: Store;
   /** Null on SQLite. */
   readonly database: Database | null;
-  /** An empty directory of this repetition's own. */
+  /** An empty directory for this repetition. */
   readonly directory: string;
   readonly quick: boolean;
 }
@@ -64,7 +70,7 @@ export type Run = (setting: Setting) => Promise<readonly Reading[]>;
 /** "perdure", "limit" or a peer's name. */
 export type Subject = string;
 
-/** One repetition, as the parent process asks for it. */
+/** One repetition, as ordered by the parent process. */
 export interface Order {
   readonly workload: string;
   readonly subject: Subject;
@@ -74,7 +80,7 @@ export type Answer =
   | { readonly kind: "done"; readonly readings: readonly Reading[] }
   | { readonly kind: "failed"; readonly message: string };
 
-/** One line of the report, as it is written to the JSON file. */
+/** One line of the report, as written to the JSON file. */
 export interface Result extends Reading {
   readonly workload: string;
   readonly store: Store;

@@ -1,4 +1,4 @@
-// The report for people: one line a figure, with its goal, its spread and its ratio to the limit.
+// The printed report: one line per figure, with its goal, its spread and its ratio to the limit.
 
 import { goalOf, isReached, type Goal } from "./goals.ts";
 import type { Meta } from "./meta.ts";
@@ -23,7 +23,7 @@ const LEFT = [0, 1, 2, 7];
 
 export function describeMeta(meta: Meta): string {
   const { commit, node, nodeEnv, cores, cpu, memoryGb, load, sqlite, durability } = meta;
-  const busy = load > cores / 4 ? ": others are at work, and every figure is worse for it" : "";
+  const busy = load > cores / 4 ? ": other processes are running and make every figure worse" : "";
   return [
     `perdure ${commit} · node ${node} · NODE_ENV=${nodeEnv} · ${meta.platform}`,
     `${cores} cores (${cpu}), ${memoryGb} GB, load ${load.toFixed(2)} at the start${busy}`,
@@ -35,13 +35,13 @@ export function describeMeta(meta: Meta): string {
 }
 
 function settings(of: Readonly<Record<string, string>>): string {
-  const told = Object.entries(of).map(([name, value]) => `${name}=${value}`);
-  return `postgres settings: ${told.join(" ")}`;
+  const pairs = Object.entries(of).map(([name, value]) => `${name}=${value}`);
+  return `postgres settings: ${pairs.join(" ")}`;
 }
 
 export const HEADER = line(HEADINGS);
 
-/** One line for a figure of ours, with the limit's figure, if there is one among all, beside it. */
+/** One line for a figure of Perdure, next to the limit's figure if there is one. */
 export function describeResult(result: Result, all: readonly Result[]): string {
   const limit = limitOf(result, all);
   const { subject, store, metric, n, value, spread } = result;
@@ -58,11 +58,11 @@ export function describeResult(result: Result, all: readonly Result[]): string {
 }
 
 function limitOf({ metric, n }: Result, all: readonly Result[]): Result | undefined {
-  if (metric === "loopP99Ms") return undefined; // of a process, not of the work
+  if (metric === "loopP99Ms") return undefined; // a figure of the process, not of the work
   return all.find((one) => one.subject === "limit" && one.metric === metric && one.n === n);
 }
 
-/** How many times the limit's cost. */
+/** The cost as a multiple of the limit's cost. */
 function ratio({ metric, value }: Result, limit: Result): number {
   return RATES.includes(metric) ? limit.value / value : value / limit.value;
 }
@@ -72,7 +72,7 @@ function describeGoal({ atLeast, atMost }: Goal): string {
   return atLeast === undefined ? `≤ ${figure(atMost ?? 0)}` : `≥ ${figure(atLeast)}`;
 }
 
-/** Three digits that count, and groups of thousands. */
+/** Three significant digits, and groups of thousands. */
 function figure(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;

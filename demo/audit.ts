@@ -1,6 +1,6 @@
-// The audit: what the store's histories and the world outside say about the orders, and whether they agree.
-//   A1. Lost: an order without its right result, a call without an outcome, an outcome without a side effect.
-//   A2. Doubled: a second outcome of one call, a gap or overlap in a history, a side effect nobody asked for.
+// The audit: compares the store's histories with the recorded side effects of the orders.
+//   - Lost: an order without its right result, a call without an outcome, an outcome without a side effect.
+//   - Doubled: a second outcome of one call, a gap or overlap in a history, a side effect without a call.
 
 import type { Handle, HistoryEvent } from "../src/index.ts";
 import type { Fulfilled } from "./fulfilment.ts";
@@ -9,7 +9,7 @@ import type { RecordedEffect } from "./side-effects.ts";
 
 export interface OrderAudit {
   readonly order: Order;
-  /** Null if it has none. */
+  /** Null if the order has no result. */
   readonly result: Fulfilled | null;
   readonly steps: number;
   readonly timers: number;
@@ -53,7 +53,7 @@ export async function auditOrder(
   };
 }
 
-/** Keys of the calls whose results are recorded. */
+/** Idempotency keys of the calls whose results are recorded. */
 export function recordedKeys(history: readonly HistoryEvent[]): readonly string[] {
   return history.flatMap((event) =>
     event.kind === "ActivityCompleted" ? [keyOf(history, event.scheduled)] : [],
@@ -61,7 +61,7 @@ export function recordedKeys(history: readonly HistoryEvent[]): readonly string[
 }
 
 function resultFaults(order: Order, result: Fulfilled | null): string[] {
-  if (result === null) return ["it failed"];
+  if (result === null) return ["the order failed"];
   const right = result.status === "shipped" && result.total === totalOf(order);
   return right && result.parcels.length === order.lines.length ? [] : ["the result is wrong"];
 }
@@ -72,8 +72,8 @@ function historyFaults(history: readonly HistoryEvent[]): string[] {
   const isWhole = gaps.length === 0 && history.at(0)?.kind === "OrchestrationStarted";
   const endsOnce = ends.length === 1 && history.at(-1) === ends[0];
   return [
-    ...(isWhole ? [] : ["its history has gaps"]),
-    ...(endsOnce ? [] : ["it did not end exactly once"]),
+    ...(isWhole ? [] : ["the history has gaps"]),
+    ...(endsOnce ? [] : ["the history does not have exactly one end"]),
   ];
 }
 
@@ -85,14 +85,14 @@ function callFaults(history: readonly HistoryEvent[], keys: ReadonlySet<string>)
     const key = keyOf(history, sequence);
     const times = recorded.filter((other) => other === key).length;
     if (times !== 1) faults.push(`${name} has ${times} results`);
-    if (!keys.has(key)) faults.push(`${name} has a result and never ran`);
+    if (!keys.has(key)) faults.push(`${name} has a result but never ran`);
   }
   const strays =
     keys.size - asked.filter(({ sequence }) => keys.has(keyOf(history, sequence))).length;
-  return strays === 0 ? faults : [...faults, `${strays} side effects that nobody asked for`];
+  return strays === 0 ? faults : [...faults, `${strays} side effects without a call`];
 }
 
-/** Run, execution and place in the history: what an activity is given as its idempotency key. */
+/** The idempotency key of an activity: run, execution and position in the history. */
 function keyOf(history: readonly HistoryEvent[], sequence: number): string {
   const [started] = history;
   return started?.kind === "OrchestrationStarted" ? `${started.runId}:1:${sequence}` : "";

@@ -1,4 +1,4 @@
-// The dashboard beside the demo, so that the deaths and the recovery can be watched.
+// The dashboard of the demo, to watch the kills and the recovery.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { paint, type Screen } from "./screen.ts";
 
 const BUILT = join(import.meta.dirname, "..", "dist", "ui", "index.html");
 
-/** Prints its address, if the pages are built. It can look and not touch: the demo's own kills are enough. */
+/** Prints the dashboard's address, if its pages are built. It is read-only, so that only the demo kills workers. */
 export async function openDashboard(
   { client }: Perdure,
   screen: Screen,
@@ -30,7 +30,7 @@ export async function openDashboard(
   return listening;
 }
 
-/** On a terminal a person may still be looking: it stays until Ctrl+C. */
+/** On a terminal the dashboard stays open until Ctrl+C. */
 export async function leaveOpen(listening: Listening | null, screen: Screen): Promise<void> {
   if (listening === null) return;
   if (process.stdout.isTTY === true) {

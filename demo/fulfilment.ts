@@ -1,5 +1,5 @@
 // The program that the demo runs: an order is priced, charged, approved, picked, sent and confirmed.
-// It says nothing about crashes: no checkpoint, no state machine, no queue.
+// It contains no code for crashes: no checkpoint, no state machine, no queue.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { activity, event, orchestration, type ActivityContext } from "../src/index.ts";
@@ -18,9 +18,9 @@ export interface Fulfilled {
 
 export const approval = event<Approval>("approval");
 
-/** What activities do to the world they do through `record`. Who only starts orders runs none. */
+/** Activities record their side effects through `record`. A process that only starts orders runs no activities. */
 export function defineFulfilment(record: (effect: SideEffect) => void) {
-  /** Something happens outside, and only then does the answer travel back: a crash in between is the hard case. */
+  /** The side effect happens first, and the answer returns later: a crash in between is the hard case. */
   async function act(order: Order, ctx: ActivityContext, answerMs: number): Promise<void> {
     const { attempt, idempotencyKey, info } = ctx;
     record({ order: order.id, activity: info.activity, key: idempotencyKey, attempt });
@@ -51,7 +51,7 @@ export function defineFulfilment(record: (effect: SideEffect) => void) {
 
     let approvedBy: string | null = null;
     if (total > APPROVAL_ABOVE) {
-      const first = await ctx.race({ yes: ctx.event(approval), late: ctx.sleep("2d") });
+      const first = await ctx.race({ yes: ctx.waitFor(approval), late: ctx.sleep("2d") });
       if (first.key === "late") return { status: "expired", total, approvedBy, parcels: [] };
       approvedBy = first.value.by;
     }

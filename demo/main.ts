@@ -1,6 +1,6 @@
 // The demo: orders on one SQLite file, and a worker process that is killed again and again in the middle of them.
-//   Nothing is staged: kills come when they come, and every number is read from the store's histories or from
-//   what activities wrote down about themselves. The exit code is 1 if anything was lost or doubled.
+//   Nothing is staged: kills happen at random points, and every number is read from the store's histories or from the
+//   log of side effects. The exit code is 1 if anything was lost or doubled.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ import { WorkerProcess } from "./worker-process.ts";
 
 const ORDERS = 12;
 const KILLS = 4;
-/** Far more than it takes, so that only a hang reaches it. */
+/** Far more than the demo needs, so that only a hang reaches it. */
 const DEADLINE_MS = 60_000;
 const LOOK_EVERY_MS = 50;
 
@@ -35,12 +35,12 @@ process.once("exit", () => {
 });
 const interrupted = (): never => process.exit(130);
 process.once("SIGINT", interrupted);
-process.stdout.once("error", () => process.exit()); // nobody looks any more, as behind `| head`
+process.stdout.once("error", () => process.exit()); // the reader closed the pipe, for example `| head`
 
 screen.plain(
   paint("bold", `\n  ${ORDERS} orders on one SQLite file, and a worker that dies ${KILLS} times\n`),
 );
-const perdure = await Perdure.open(`sqlite:${store}`, { autoStart: false }); // here only to start and look
+const perdure = await Perdure.open(`sqlite:${store}`, { autoStart: false }); // this process only starts orders and watches
 const dashboard = await openDashboard(perdure, screen);
 const orders = await startOrders();
 const watch = new Watch(orders, screen);
@@ -63,7 +63,7 @@ async function startOrders(): Promise<readonly WatchedOrder[]> {
     return { order, handle: await perdure.client.start(fulfil, order, { id: order.id }) };
   });
   const started = await Promise.all(starts);
-  screen.tell(`${label("cyan", "start")}${started.length} orders are on disk`);
+  screen.log(`${label("cyan", "start")}${started.length} orders are on disk`);
   return started;
 }
 
@@ -71,16 +71,14 @@ function startWorker(): WorkerProcess {
   const started = new WorkerProcess({
     args: [store, effects],
     onTakeOver: ({ instances, tasks }) =>
-      screen.tell(
-        `${label("cyan", "take over")}${instances} orders, ${tasks} activities under way`,
-      ),
-    onCrash: ({ pid }) => fail(`worker ${pid} ended by itself`),
+      screen.log(`${label("cyan", "takeover")}${instances} orders, ${tasks} activities in flight`),
+    onCrash: ({ pid }) => fail(`worker ${pid} exited unexpectedly`),
   });
-  screen.tell(`${label("cyan", "worker")}process ${started.pid} starts`);
+  screen.log(`${label("cyan", "worker")}process ${started.pid} starts`);
   return started;
 }
 
-/** Each kill waits for its share of the work to have happened, so that it falls into the middle. */
+/** Each kill waits until its share of the work is done, so that the kills are spread over the run. */
 async function killAgainAndAgain(): Promise<number> {
   const all = orders.reduce((sum, { order }) => sum + activitiesOf(order), 0);
   for (let kills = 0; kills < KILLS; kills++) {
@@ -98,8 +96,8 @@ async function killWorker(): Promise<void> {
   if (worker === null) return;
   const { pid } = worker;
   await worker.kill();
-  const cutOff = (await watch.underWay()).join(", ") || "nothing";
-  screen.tell(`${label("red", "kill -9")}process ${pid} dies in the middle of ${cutOff}`);
+  const cutOff = (await watch.inFlight()).join(", ") || "nothing";
+  screen.log(`${label("red", "kill -9")}process ${pid} dies in the middle of ${cutOff}`);
 }
 
 async function watchToTheEnd(): Promise<void> {
@@ -111,6 +109,6 @@ async function watchToTheEnd(): Promise<void> {
 }
 
 function fail(why: string): never {
-  screen.tell(`${paint("red", "✗")} ${why}`);
+  screen.log(`${paint("red", "✗")} ${why}`);
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-// The orders of the demo, and what each has to come to.
+// The orders of the demo, and the expected total of each.
 
 export interface Line {
   readonly item: string;
@@ -13,7 +13,7 @@ export interface Order {
   readonly declines: number;
 }
 
-/** Above this somebody has to approve. */
+/** An order above this amount needs an approval. */
 export const APPROVAL_ABOVE = 300;
 
 const CATALOGUE = [

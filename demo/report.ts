@@ -1,9 +1,9 @@
-// The end of the demo: a table of what became of every order, and the verdict.
+// The end of the demo: a table of the results of every order, and the verdict.
 
 import { isComplete, type OrderAudit } from "./audit.ts";
 import { paint, table, type Screen } from "./screen.ts";
 
-/** True: nothing was lost and nothing was doubled. */
+/** Returns true if nothing was lost and nothing was doubled. */
 export function report(screen: Screen, audits: readonly OrderAudit[], kills: number): boolean {
   const sum = (of: (audit: OrderAudit) => number): number =>
     audits.reduce((total, audit) => total + of(audit), 0);

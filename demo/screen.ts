@@ -1,11 +1,11 @@
-// What the demo shows: lines with the time, a bar, a table. Colours only on a terminal that wants them.
+// The demo's output: lines with the time, a bar, a table. Colours only on a terminal that supports them.
 
 import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
 const BAR_WIDTH = 24;
-const LABEL_WIDTH = "take over".length;
+const LABEL_WIDTH = "takeover".length;
 const useColours = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
 
 export function paint(style: Style, text: string): string {
@@ -15,8 +15,8 @@ export function paint(style: Style, text: string): string {
 export class Screen {
   readonly #began = performance.now();
 
-  /** A line about something that happened now. */
-  tell(text: string): void {
+  /** Prints a line about an event, with the elapsed time. */
+  log(text: string): void {
     const seconds = (performance.now() - this.#began) / 1_000;
     this.plain(`${paint("dim", `${seconds.toFixed(1).padStart(6)} s`)}  ${text}`);
   }
@@ -30,7 +30,7 @@ export class Screen {
   }
 }
 
-/** What kind of thing happened, in a column of its own. */
+/** The kind of event, padded to a column. */
 export function label(style: Style, word: string): string {
   return `${paint(style, word.padEnd(LABEL_WIDTH))}  `;
 }
@@ -43,11 +43,11 @@ export function bar(done: number, all: number): string {
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string | number;
-  /** Under the column; left out, nothing stands there. */
+  /** A line under the column; empty if absent. */
   readonly foot?: string | number;
 }
 
-/** Numbers to the right, words to the left. */
+/** Numbers are aligned to the right, words to the left. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
   const feet = columns.map(({ foot }) => foot ?? "");

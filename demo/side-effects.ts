@@ -1,5 +1,5 @@
-// Side effects: the world outside the store. Activities append a line for what they did, and it is on disk before
-// they go on: "order activity idempotencyKey attempt pid".
+// Side effects: the world outside the store. An activity appends a line for each effect, which is on disk before the
+// activity continues: "order activity idempotencyKey attempt pid".
 
 import { existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 
@@ -22,7 +22,7 @@ export function openEffects(path: string): (effect: SideEffect) => void {
   };
 }
 
-/** Everything that has happened so far, oldest first. */
+/** All effects so far, oldest first. */
 export function readEffects(path: string): readonly RecordedEffect[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);

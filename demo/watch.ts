@@ -1,4 +1,4 @@
-// Watching the orders from outside, through a client: tells how far they are, and approves what waits for it.
+// Watches the orders through a client: prints their progress, and approves orders that wait for an approval.
 
 import type { Handle } from "../src/index.ts";
 import { recordedKeys } from "./audit.ts";
@@ -17,15 +17,15 @@ export class Watch {
   readonly #orders: readonly WatchedOrder[];
   readonly #screen: Screen;
   readonly #approved = new Set<string>();
-  #toldAt = -Infinity;
-  #told = "";
+  #printedAt = -Infinity;
+  #printed = "";
 
   constructor(orders: readonly WatchedOrder[], screen: Screen) {
     this.#orders = orders;
     this.#screen = screen;
   }
 
-  /** Looks once. True: every order has ended. */
+  /** Checks all orders once. Returns true if every order has ended. */
   async look(): Promise<boolean> {
     let done = 0;
     for (const { order, handle } of this.#orders) {
@@ -34,12 +34,12 @@ export class Watch {
       if (waitingFor.some((wait) => wait.kind === "event")) await this.#approve(order, handle);
     }
     const isOver = done === this.#orders.length;
-    if (isOver || performance.now() - this.#toldAt >= LINE_EVERY_MS) await this.#tell(done);
+    if (isOver || performance.now() - this.#printedAt >= LINE_EVERY_MS) await this.#print(done);
     return isOver;
   }
 
-  /** The activities that a process has taken and not ended, by the store's word. */
-  async underWay(): Promise<readonly string[]> {
+  /** The activities in flight, according to the store. */
+  async inFlight(): Promise<readonly string[]> {
     const names = this.#orders.map(async ({ order, handle }) => {
       const { waitingFor } = await handle.describe();
       return waitingFor.flatMap((wait) =>
@@ -53,19 +53,19 @@ export class Watch {
     if (this.#approved.has(order.id)) return;
     this.#approved.add(order.id);
     await handle.raise(approval, { by: "Margaret" });
-    this.#screen.tell(`${label("cyan", "approve")}Margaret approves ${order.id}`);
+    this.#screen.log(`${label("cyan", "approve")}Margaret approves ${order.id}`);
   }
 
-  async #tell(done: number): Promise<void> {
+  async #print(done: number): Promise<void> {
     const all = this.#orders.reduce((sum, { order }) => sum + activitiesOf(order), 0);
     const keys = this.#orders.map(async ({ handle }) => recordedKeys(await handle.history()));
     const recorded = (await Promise.all(keys)).flat().length;
     const line =
       `${bar(recorded, all)}  ${String(recorded).padStart(2)}/${all} activities recorded, ` +
       `${String(done).padStart(2)}/${this.#orders.length} orders done`;
-    this.#toldAt = performance.now();
-    if (line === this.#told) return;
-    this.#told = line;
-    this.#screen.tell(line);
+    this.#printedAt = performance.now();
+    if (line === this.#printed) return;
+    this.#printed = line;
+    this.#screen.log(line);
   }
 }

@@ -1,4 +1,4 @@
-// A worker process, seen from its parent: started, heard, killed.
+// A worker process as its parent sees it: started, observed, killed.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export class WorkerProcess {
   constructor(options: {
     readonly args: readonly string[];
     readonly onTakeOver: (what: TakeOver) => void;
-    /** It ended, and nobody here had asked it to. */
+    /** The process exited although the demo did not stop it. */
     readonly onCrash: (worker: WorkerProcess) => void;
   }) {
     this.#child = fork(new URL("./worker.ts", import.meta.url), options.args, { execArgv: [] });
@@ -32,11 +32,11 @@ export class WorkerProcess {
     });
   }
 
-  /** SIGKILL: no clean-up, no last words. */
+  /** SIGKILL: no cleanup, no deregistration. */
   kill(): Promise<void> {
     return this.#end("SIGKILL");
   }
-  /** SIGTERM: it finishes what it is doing and hands back the rest. */
+  /** SIGTERM: the worker finishes its current work and hands back the rest. */
   leave(): Promise<void> {
     return this.#end("SIGTERM");
   }
@@ -49,7 +49,7 @@ export class WorkerProcess {
   }
 }
 
-/** The engine's log line about a take-over, as worker.ts passes it on. */
+/** The engine's log line about a takeover, as forwarded by worker.ts. */
 function isTakeOver(message: unknown): message is { fields: TakeOver } {
   return (
     typeof message === "object" &&

@@ -1,4 +1,4 @@
-// The worker process of the demo: runs the program until it is told to leave, or killed.
+// The worker process of the demo: runs the program until SIGTERM or a kill.
 //   Arguments: the store's file, the file of side effects.
 
 import { Perdure } from "../src/index.ts";
@@ -12,9 +12,9 @@ const { register } = defineFulfilment(openEffects(effectsPath));
 const perdure = await Perdure.open(`sqlite:${store}`, {
   register,
   runtime: {
-    // A few hands, so that there is a queue.
+    // Few slots, so that there is a queue.
     activityConcurrency: 4,
-    // Where the system cannot tell for certain that a process is gone (no /proc), a second of silence has to do.
+    // If the system cannot prove that a process is gone (no /proc), a second without heartbeats is enough.
     beatMs: 250,
     staleMs: 1_000,
     log: (level, message, fields) => process.send?.({ level, message, fields }),

@@ -13,7 +13,7 @@ export default defineConfig({
     target: "es2023",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Sizes are checked by test/ui/bundle.test.ts.
+    // Sizes are checked by test/interfaces/ui/bundle.test.ts.
     reportCompressedSize: false,
   },
   server: {

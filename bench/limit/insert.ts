@@ -1,5 +1,5 @@
-// An INSERT that names what a program cares about; the schema's other columns get the least they take.
-//   So that a column added to the schema costs the limit what it costs everybody, and does not break it.
+// An INSERT that sets the columns that a program needs; the schema's other columns get a minimal value.
+//   A new column in the schema then costs the limit as much as it costs the engine, and does not break the limit.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 

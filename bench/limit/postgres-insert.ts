@@ -1,11 +1,11 @@
-// An INSERT of many rows that names what a program cares about; the schema's other columns get the least they take.
-//   The twin of insert.ts, for the same reason.
+// An INSERT of many rows that sets the columns that a program needs; the schema's other columns get a minimal value.
+//   The counterpart of insert.ts, for the same reason.
 
 import type pg from "pg";
-import { ColumnArrays, type ColumnType } from "../../src/postgres/column-arrays.ts";
-import { Statement } from "../../src/postgres/pipeline.ts";
+import { ColumnArrays, type ColumnType } from "../../src/postgres/sql/column-arrays.ts";
+import { Statement } from "../../src/postgres/connection/pipeline.ts";
 
-/** What an INSERT takes of each row, and SQL expressions, which may name those as `t.…`, by column. */
+/** The values that an INSERT takes for each row, and SQL expressions by column, which may use those values as `t.…`. */
 export interface Shape<Types> {
   readonly rows: Types;
   readonly values: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface Insert<Types extends Readonly<Record<string, ColumnType>>> {
   readonly columns: ColumnArrays<Types>;
 }
 
-/** Tables are those of the connection's search path. */
+/** Tables are found through the connection's search path. */
 export async function prepareInsert<Types extends Readonly<Record<string, ColumnType>>>(
   client: pg.Client,
   table: string,

@@ -1,20 +1,25 @@
 // The limit's rows on PostgreSQL: the provider's own schema, and the bare statements.
-//   L3. A group is one transaction in one round trip: each kind of row one statement over lists, all pipelined.
-//   L4. One statement writes an instance once; a group in which an instance has several turns runs in several waves.
+//   - A group is one transaction in one round trip: each kind of row one statement over lists, all pipelined.
+//   - postgres-rows.1: One statement writes an instance once; a group in which an instance has several turns runs in several waves.
 
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { plain } from "../../src/postgres/column-arrays.ts";
+import { plain } from "../../src/postgres/sql/column-arrays.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
-import { Pipeline, type Answer, type Statement, type Value } from "../../src/postgres/pipeline.ts";
+import {
+  Pipeline,
+  type Answer,
+  type Statement,
+  type Value,
+} from "../../src/postgres/connection/pipeline.ts";
 import type { Database } from "../subject.ts";
 import { pairOf } from "./event-pair.ts";
 import { ONE, prepareStatements, TASKS, TURNS, type Statements } from "./postgres-statements.ts";
 import type { Rows, RowWrite, TurnRows } from "./rows.ts";
 
 const WIRE = { prepare: true, answerMs: 60_000 };
-/** Plans are made once and by the index, as the provider's are. */
+/** Plans are generic and use the index, as in the provider. */
 const PLANNING = [
   ...["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"],
   "plan_cache_mode=force_generic_plan",
@@ -73,7 +78,9 @@ class Group {
         .map(({ key, first }) => ({ key, last: first + 1, ...ONE }));
     this.#write({ statement: advance, columns: TURNS }, advanced(false), now);
     this.#write({ statement: end, columns: TURNS }, advanced(true), now);
-    const events = turns.map(({ key, first }) => ({ key, first, data: pairOf(now, first) }));
+    const events = turns.map(({ key, first, payload }) => {
+      return { key, first, data: pairOf(now, first, payload) };
+    });
     this.#write(insertHistory, events);
     const consumed = turns.flatMap((turn) => (turn.consumed === undefined ? [] : [turn.consumed]));
     this.#write({ statement: deleteMessages, columns: IDS }, consumed);
@@ -123,7 +130,7 @@ function messagesOf(wave: readonly RowWrite[], now: number) {
   });
 }
 
-/** L4 */
+/** postgres-rows.1 */
 function waves(group: readonly RowWrite[]): RowWrite[][] {
   const found: RowWrite[][] = [];
   let keys = new Set<number>();

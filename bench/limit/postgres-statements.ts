@@ -1,19 +1,19 @@
 // The statements of the limit on PostgreSQL: each writes many rows of one kind, given as lists.
 
 import type pg from "pg";
-import { ColumnArrays } from "../../src/postgres/column-arrays.ts";
-import { Statement } from "../../src/postgres/pipeline.ts";
-import { probe } from "../../src/postgres/probing.ts";
+import { ColumnArrays } from "../../src/postgres/sql/column-arrays.ts";
+import { Statement } from "../../src/postgres/connection/pipeline.ts";
+import { indexEquals } from "../../src/sql/index-lookup.ts";
 import { prepareInsert } from "./postgres-insert.ts";
 
-/** A constant would be something to walk an index by; a value of the list is only looked up (probing.ts). */
+/** A constant would let the planner walk an index; a value of the list is only looked up (index-lookup.ts). */
 export const ONE = { one: 1 };
 export const TURNS = new ColumnArrays({ key: "bigint", last: "bigint", one: "bigint" });
 export const TASKS = new ColumnArrays({ key: "bigint", sequence: "bigint", one: "bigint" });
 
 export type Statements = Awaited<ReturnType<typeof prepareStatements>>;
 
-/** Tables are those of the connection's search path. */
+/** Tables are found through the connection's search path. */
 export async function prepareStatements(client: pg.Client) {
   const insertInstances = await prepareInsert(client, "instances", {
     rows: { key: "bigint", now: "bigint", id: "text", run: "text" },
@@ -50,15 +50,15 @@ export async function prepareStatements(client: pg.Client) {
   const commit = new Statement("COMMIT");
   const advance = new Statement(`
     UPDATE instances AS i SET last_event = t.last, updated_at = $${TURNS.width + 1}
-    FROM ${TURNS.from("t")} WHERE ${probe("i.key", "t.key")} AND i.lease_token = t.one`);
+    FROM ${TURNS.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.one`);
   const end = new Statement(`
     UPDATE instances AS i SET last_event = t.last, updated_at = $${TURNS.width + 1},
       completed_at = $${TURNS.width + 1}, status = 'completed', output = '1',
       lease_owner = NULL, lease_token = NULL
-    FROM ${TURNS.from("t")} WHERE ${probe("i.key", "t.key")} AND i.lease_token = t.one`);
+    FROM ${TURNS.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.one`);
   const deleteTasks = new Statement(`
     DELETE FROM tasks AS k USING ${TASKS.from("t")}
-    WHERE ${probe("k.instance", "t.key")} AND k.execution = t.one AND k.sequence = t.sequence AND k.lease_token = t.one`);
+    WHERE ${indexEquals("k.instance", "t.key")} AND k.execution = t.one AND k.sequence = t.sequence AND k.lease_token = t.one`);
   const deleteMessages = new Statement("DELETE FROM inbox WHERE id = ANY($1::bigint[])");
   return {
     ...{ begin, commit, insertInstances, advance, end, insertHistory },

@@ -1,8 +1,8 @@
 // The row writes that no engine on this schema can avoid, without an engine.
-//   L1. Every write here is one that the contract asks for: an instance is a row; a turn is its instance's row, a
-//       history row, the tasks it ends and those it begins, the message it consumed, the timer it sets.
-//   L2. A group is one transaction; what an engine must wait for is a group of its own.
-//   A store's own program is `<store>-rows.ts`.
+//   - Every write here is required by the contract: an instance is a row; a turn is its instance's row, a history row,
+//       the tasks it ends and begins, the message it consumed, the timer it sets.
+//   - A group is one transaction; a write that an engine must wait for is a separate group.
+//   The program for a store is `<store>-rows.ts`.
 
 import type { Setting } from "../subject.ts";
 import { openPostgresRows } from "./postgres-rows.ts";
@@ -29,14 +29,16 @@ export interface TurnRows {
   /** A message that is due later. */
   readonly timer?: { readonly message: number; readonly dueAt: number };
   readonly ended?: boolean;
+  /** The result that the turn records, in place of a small one. */
+  readonly payload?: string;
 }
 export type RowWrite = StartRows | SendRows | TurnRows;
 
 export interface Rows {
   commit(group: readonly RowWrite[]): Promise<void>;
-  /** The texts of an instance's history. */
+  /** The texts of one instance's history. */
   history(key: number): Promise<readonly string[]>;
-  /** How many instances have ended, to see that all was written. */
+  /** The number of ended instances, to check that everything was written. */
   ended(): Promise<number>;
   close(): Promise<void>;
 }
@@ -53,18 +55,19 @@ export async function withRows<T>(setting: Setting, work: (rows: Rows) => Promis
   }
 }
 
-/** All writes, in groups. */
+/** Writes everything, in groups. */
 export async function commitAll(rows: Rows, writes: readonly RowWrite[]): Promise<void> {
   for (let i = 0; i < writes.length; i += GROUP_MAX) {
     await rows.commit(writes.slice(i, i + GROUP_MAX));
   }
 }
 
-/** Step `index` of an instance whose turns append two events each: ends a task, begins the next or ends. */
-export function stepOf(key: number, index: number, isLast: boolean): TurnRows {
+/** Step `index` of an instance with two events per turn: ends a task, then begins the next one or ends the instance. */
+export function stepOf(key: number, index: number, isLast: boolean, payload?: string): TurnRows {
   const first = 1 + 2 * index;
   const finished = index === 0 ? [] : [first - 1];
+  const result = index === 0 || payload === undefined ? {} : { payload };
   return isLast
-    ? { kind: "turn", key, first, finished, ended: true }
-    : { kind: "turn", key, first, finished, begun: [first + 1] };
+    ? { kind: "turn", key, first, finished, ended: true, ...result }
+    : { kind: "turn", key, first, finished, begun: [first + 1], ...result };
 }

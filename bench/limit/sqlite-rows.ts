@@ -1,24 +1,20 @@
 // The limit's rows on SQLite: the provider's own schema and settings, and the bare statements.
 
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { applySettings } from "../../src/sqlite/settings.ts";
+import { applySettings } from "../../src/sqlite/connection/settings.ts";
+import { migrate } from "../../src/sqlite/migrations.ts";
 import type { Setting } from "../subject.ts";
 import { pairOf } from "./event-pair.ts";
 import { prepareInsert } from "./insert.ts";
 import type { Rows, RowWrite, TurnRows } from "./rows.ts";
 
-const MIGRATIONS = join(import.meta.dirname, "../../src/sqlite/migrations");
-
 export function openSqliteRows({ directory }: Setting): Rows {
   const path = join(directory, "limit.db");
   const database = new DatabaseSync(path);
   applySettings(database, { path, inMemory: false, durability: "full" });
-  for (const file of readdirSync(MIGRATIONS).toSorted()) {
-    database.exec(readFileSync(join(MIGRATIONS, file), "utf8"));
-  }
+  migrate(database, path, Date.now());
   const insertInstance = prepareInsert(database, "instances", {
     ...{ key: "?1", id: "?2", run_id: "?3", name: "'limit'", version: "'1.0.0'" },
     ...{ created_at: "?4", updated_at: "?4", status: "'running'", execution: "1", priority: "3" },
@@ -67,7 +63,7 @@ export function openSqliteRows({ directory }: Setting): Rows {
     const last = first + 1;
     const { changes } = (write.ended === true ? end : advance).run(last, now, key);
     if (changes !== 1) throw new Error(`Instance ${key} has no row to advance.`);
-    insertHistory.run(key, first, last, pairOf(now, first));
+    insertHistory.run(key, first, last, pairOf(now, first, write.payload));
     if (write.consumed !== undefined) deleteMessage.run(write.consumed);
     for (const sequence of write.finished ?? []) finish(key, sequence);
     for (const sequence of write.begun ?? []) insertTask.run(key, sequence, now);

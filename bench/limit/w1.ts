@@ -1,4 +1,4 @@
-// W1's limit: one instance, a commit a step, each waiting for the one before.
+// W1's limit: one instance, one commit per step, each waiting for the previous commit.
 
 import { strict as assert } from "node:assert";
 import { cpuOf, timeMs } from "../measure.ts";
@@ -9,7 +9,7 @@ import { stepOf, withRows, type RowWrite } from "./rows.ts";
 
 export const run: Run = (setting) => measureInARow(setting, stepOf);
 
-/** `step` is what the turn before step `index`, or after the last, writes. */
+/** `step` returns the writes of the turn before step `index`, or after the last step. */
 export function measureInARow(
   setting: Parameters<Run>[0],
   step: (key: number, index: number, isLast: boolean) => RowWrite,

@@ -1,4 +1,4 @@
-// W1s's limit: as W1's, without task rows: an inline step lives in its instance's process.
+// W1s's limit: like W1's, without task rows: an inline step runs in its instance's process.
 
 import type { Run } from "../subject.ts";
 import { measureInARow } from "./w1.ts";

@@ -23,7 +23,7 @@ export const run: Run = (setting) =>
     ];
   });
 
-/** Steps a second of 500 instances, the `index`-th such round on this store. */
+/** Steps per second of 500 instances in the `index`-th round on this store. */
 export async function round(rows: Rows, index: number): Promise<number> {
   const keys = Array.from({ length: AT_ONCE }, (_, i) => index * AT_ONCE + i + 1);
   const ms = await timeMs(async () => {

@@ -1,4 +1,4 @@
-// Who is measured beside Perdure, on what, with which workloads.
+// The engines that are measured alongside Perdure, with their stores and workloads.
 //   A peer `x` is `adapters/x.ts`, which exports an `Adapter` as `adapter`; a workload `Wx` for all of them is
 //   `workloads/wx.ts`. A subject is a peer with one of its two settings.
 
@@ -9,28 +9,30 @@ import type { PeerRun } from "./run.ts";
 
 export interface Peer {
   readonly name: string;
-  /** The package whose version is told. */
+  /** The package whose version is reported. */
   readonly package: string;
   readonly stores: readonly Store[];
-  /** Said in the subject's name where the store is not the one in whose turn it runs. */
+  /** Shown in the subject's name if it does not use the store that it is listed with. */
   readonly note?: string;
-  /** A variable without which it cannot run; its adapter says what it names. */
+  /** An environment variable that the peer requires; its adapter describes the value. */
   readonly variable?: string;
+  /** Whether its adapter has `startBulk`, for W10n. */
+  readonly bulk?: true;
 }
 
 const POSTGRES: readonly Store[] = ["postgres"];
 
 export const PEERS: readonly Peer[] = [
   { name: "openworkflow", package: "openworkflow", stores: ["sqlite", "postgres"] },
-  { name: "dbos", package: "@dbos-inc/dbos-sdk", stores: POSTGRES },
+  { name: "dbos", package: "@dbos-inc/dbos-sdk", stores: POSTGRES, bulk: true },
   { name: "absurd", package: "absurd-sdk", stores: POSTGRES, variable: "ABSURD_SQL" },
   { name: "restate", package: "@restatedev/restate-server", stores: POSTGRES, note: "own store" },
   { name: "effect", package: "@effect/workflow", stores: POSTGRES },
   { name: "vercel", package: "workflow", stores: POSTGRES },
 ];
 
-const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W9"];
-/** Half a minute and more with the recommended settings of some: the tuned ones tell what there is to tell. */
+const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W9", "W10n"];
+/** Takes half a minute and more with the recommended settings of some peers, so only the tuned settings run. */
 const TUNED_ONLY = ["W9"];
 
 /** "dbos" and "dbos (tuned)". */
@@ -48,18 +50,19 @@ export function peerOf(subject: Subject): Peer | undefined {
 
 export function peerHas(peer: Peer, subject: Subject, workload: string, store: Store): boolean {
   if (!WORKLOADS.includes(workload) || !peer.stores.includes(store)) return false;
+  if (workload === "W10n" && peer.bulk !== true) return false;
   return isTuned(subject) || !TUNED_ONLY.includes(workload);
 }
 
 export async function peerProgram(peer: Peer, { workload, subject }: Order): Promise<Run> {
   const file = join(import.meta.dirname, "workloads", `${workload.toLowerCase()}.ts`);
-  const { run } = (await import(file)) as { run: PeerRun }; // by the rule above
+  const { run } = (await import(file)) as { run: PeerRun }; // see the header
   return (setting) => run({ peer: peer.name, tuned: isTuned(subject), setting });
 }
 
 export async function adapterOf(name: string): Promise<Adapter> {
   const file = join(import.meta.dirname, "adapters", `${name}.ts`);
-  const { adapter } = (await import(file)) as { adapter: Adapter }; // by the rule above
+  const { adapter } = (await import(file)) as { adapter: Adapter }; // see the header
   return adapter;
 }
 

@@ -1,6 +1,6 @@
-// Installing the peers, and telling which of them are there.
-//   I1. They are installed as their lock file says, into this folder alone: nothing of the package depends on them.
-//   I2. One that cannot be installed or loaded is named with the reason; the others run.
+// Installs the peers, and reports which of them are available.
+//   - They are installed from their lock file, into this folder only: the package does not depend on them.
+//   - A peer that cannot be installed or loaded is reported with the reason; the others run.
 
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,13 +11,13 @@ import type { Subject } from "../subject.ts";
 import { subjectsOf, type Peer } from "./catalogue.ts";
 
 const FOLDER = import.meta.dirname;
-/** Says which lock file was installed from; inside, so that it is gone with what it tells of. */
+/** Records the installed lock file; it is inside node_modules, so that it is deleted together with the packages. */
 const STAMP = join(FOLDER, "node_modules", ".installed");
 
-/** No package needs its install script here, and one would tell its maker about the machine. */
+/** No package needs its install script here, and some scripts send data about the machine. */
 const WORDS = ["ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fund"];
 
-/** The subjects that can be run, and a sentence for each peer that cannot. */
+/** The subjects that can run, and a sentence for each peer that cannot. */
 export async function preparePeers(
   peers: readonly Peer[],
 ): Promise<{ readonly subjects: readonly Subject[]; readonly absent: readonly string[] }> {
@@ -35,7 +35,7 @@ export async function preparePeers(
   return { subjects, absent };
 }
 
-/** What went wrong, or null. */
+/** The error, or null. */
 async function install(): Promise<string | null> {
   const lock = readFileSync(join(FOLDER, "package-lock.json"));
   const wanted = createHash("sha256").update(lock).digest("hex");
@@ -52,7 +52,7 @@ async function install(): Promise<string | null> {
   }
 }
 
-/** What it needs besides its packages and has not got. */
+/** A missing requirement other than packages. */
 function lacking({ name, variable }: Peer): string | null {
   if (variable === undefined || (process.env[variable] ?? "") !== "") return null;
   return `${variable} is not set; bench/peers/adapters/${name}.ts says to what`;

@@ -1,9 +1,9 @@
-// Waiting for results that can only be asked for: the oldest is asked for until it is there, then the next.
-//   For peers that would otherwise have hundreds of waiters ask at once and slow down what they wait for.
+// Waiting for results that must be polled: polls the oldest until it is there, then the next.
+//   For peers that would otherwise have hundreds of pollers at once, which would slow down the work itself.
 
 import { setTimeout as pause } from "node:timers/promises";
 
-/** `look` answers undefined while there is no result. */
+/** `look` returns undefined while there is no result. */
 export function oldestFirst<T>(
   look: (key: string) => Promise<T | undefined>,
   everyMs: number,
@@ -17,7 +17,7 @@ export function oldestFirst<T>(
         await pause(everyMs);
       }
     });
-    last = found.catch(() => undefined); // whoever asked is told; the next is asked for all the same
+    last = found.catch(() => undefined); // the caller gets the error; the next result is polled anyway
     return found;
   };
 }

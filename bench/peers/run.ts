@@ -13,7 +13,9 @@ export interface PeerOrder {
   readonly setting: Setting;
 }
 
-/** Opens, works, closes; what is left open keeps the process alive and is found out. */
+const PLAIN_WORK: Work = { step: increment, waits: () => {}, payload: () => "" };
+
+/** Opens, works, closes; anything left open keeps the process alive, and repetition.1 detects it. */
 export async function withEngine<T>(
   order: PeerOrder,
   load: Place["load"],
@@ -22,7 +24,7 @@ export async function withEngine<T>(
 ): Promise<T> {
   return withServer(order, load, async (place) => {
     const { open } = await adapterOf(order.peer);
-    const engine = await open(place, { step: increment, waits: () => {}, ...own });
+    const engine = await open(place, { ...PLAIN_WORK, ...own });
     try {
       return await work(engine);
     } finally {

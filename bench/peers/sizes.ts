@@ -1,9 +1,9 @@
-// How large the workloads are for peers: the same instances as ours, fewer repetitions of them where one takes
+// The sizes of the workloads for peers: the same instances as for Perdure, but fewer repetitions where one takes
 // seconds instead of milliseconds.
 
 import type { Setting } from "../subject.ts";
 
-/** W1. One peer stops at 1,000 steps. */
+/** W1. One peer allows at most 1,000 steps. */
 export const ROW_LENGTHS = [
   { n: 100, times: 5 },
   { n: 1_000, times: 1 },

@@ -1,5 +1,5 @@
-// How far a deployment goes: the model of model.ts over fleets of several sizes, and how evenly ids spread.
-// `npm run bench:scale`; the costs are those of docs/benchmarks.md and can be given: --runtime-us 42 --step-us 25 …
+// How far a deployment scales: the model of model.ts over fleets of several sizes, and how evenly ids spread.
+// `npm run bench:scale`; the default costs are those of docs/benchmarks.md: --runtime-us 42 --step-us 25 …
 
 import { parseArgs } from "node:util";
 import { databaseOf } from "./spread.ts";

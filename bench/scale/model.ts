@@ -1,29 +1,29 @@
-// A model of many processes on many databases: who waits for whom, without any of them.
-//   M1. A closed system: every instance is always at its next step. What a step costs is measured, not modelled: the
-//       processor time of a runtime a step, and of a database a group and a step in it.
-//   M2. A runtime works on one thing at a time, and has one group under way in its database; the rest of its steps
-//       gather for the next group (architecture §4).
-//   M3. A database works on as many groups at once as it has cores; then a group's log goes to the disk, one behind the
-//       other, and is waited for, all together.
-//   M4. Time is the model's own: the same setting gives the same figure, anywhere.
+// A model of many processes on many databases: it computes the waits without running any of them.
+//   - A closed system: every instance is always at its next step. The costs are measured, not modelled: processor time
+//       per step in a runtime, and per group and per step in a database.
+//   - A runtime does one thing at a time, and has one group in flight to its database; its other steps gather for the
+//       next group (architecture §4).
+//   - A database works on as many groups at once as it has cores. Then the log of each group is written to the disk,
+//       one after the other, and all groups wait for the sync together.
+//   - Time is virtual: the same setting gives the same figure on every machine.
 
 export interface Costs {
-  /** Of a runtime, a step. */
+  /** Of a runtime, per step. */
   readonly runtimeUsPerStep: number;
-  /** Of a database, a group, whatever is in it. */
+  /** Of a database, per group, regardless of its contents. */
   readonly groupUs: number;
-  /** Of a database, a step in a group. */
+  /** Of a database, per step in a group. */
   readonly databaseUsPerStep: number;
-  /** Until the disk has it, the way there and back included. */
+  /** Until the group is on disk, including the round trip. */
   readonly commitUs: number;
   readonly groupMax: number;
-  /** What a step adds to the log. */
+  /** The bytes that a step adds to the log. */
   readonly logBytesPerStep: number;
   readonly diskBytesPerUs: number;
 }
 
 export interface Fleet {
-  /** Instances in flight, database by database. */
+  /** Instances in flight, per database. */
   readonly inFlight: readonly number[];
   readonly runtimesPerDatabase: number;
   readonly coresPerDatabase: number;
@@ -31,7 +31,7 @@ export interface Fleet {
 
 export interface Outcome {
   readonly stepsPerS: number;
-  /** Of the time of the busiest database's cores, of its disk, and of the busiest runtime. */
+  /** Utilization of the busiest database's cores, of its disk, and of the busiest runtime. */
   readonly databaseBusy: number;
   readonly diskBusy: number;
   readonly runtimeBusy: number;
@@ -45,7 +45,7 @@ interface Event {
 const WARM_UP_US = 200_000;
 const MEASURED_US = 500_000;
 
-/** All databases; they share nothing, so each is a run of its own. */
+/** Runs all databases; they share nothing, so each is a separate run. */
 export function run(fleet: Fleet, costs: Costs): Outcome {
   const each = fleet.inFlight.map((instances) => runOne(instances, fleet, costs));
   return {
@@ -93,7 +93,7 @@ class Runtime {
   readonly #database: Database;
   readonly #costs: Costs;
   #waiting: number;
-  #underWay = false;
+  #isInFlight = false;
 
   constructor(time: Timeline, database: Database, costs: Costs, instances: number) {
     this.#time = time;
@@ -108,14 +108,14 @@ class Runtime {
   }
 
   #send(): void {
-    if (this.#underWay || this.#waiting === 0) return;
+    if (this.#isInFlight || this.#waiting === 0) return;
     const { groupMax, groupUs, databaseUsPerStep, commitUs, runtimeUsPerStep } = this.#costs;
     const group = Math.min(this.#waiting, groupMax);
     this.#waiting -= group;
-    this.#underWay = true;
+    this.#isInFlight = true;
     const answered = (): void => {
-      this.#underWay = false;
-      this.#send(); // the next group leaves before this one's answers are worked on
+      this.#isInFlight = false;
+      this.#send(); // the next group is sent before the answers of this one are processed
       this.thread.work(group * runtimeUsPerStep, () => {
         this.steps += group;
         this.#waiting += group;
@@ -130,7 +130,7 @@ class Runtime {
   }
 }
 
-/** So many of a kind, and a queue before them. */
+/** A number of equal servers with a common queue. */
 class Servers {
   busyUs = 0;
   readonly #time: Timeline;

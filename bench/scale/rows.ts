@@ -1,7 +1,7 @@
-// What a store with many instances answers, and how fast retention deletes: `npm run bench:rows`.
-//   Rows are written by SQL, because to run a million instances first would take minutes. One instance in a hundred
-//   runs, three have failed, the others are completed; each has one row of history.
-//   --rows 1100000   how many instances
+// How fast a store with many instances answers, and how fast retention deletes: `npm run bench:rows`.
+//   Rows are written with SQL, because running a million instances first would take minutes. Of a hundred instances one
+//   is running, three have failed, the others are completed; each has one row of history.
+//   --rows 1100000   the number of instances
 //   --sweep 10       for how many seconds retention deletes; 0: not at all
 //   --store sqlite   sqlite, postgres or all (default: all)
 
@@ -12,11 +12,11 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { systemEnvironment } from "../../src/core/system-environment.ts";
+import { systemEnvironment } from "../../src/core/time/system-environment.ts";
 import type { InstanceFilter } from "../../src/core/provider/admin.ts";
 import type { Provider } from "../../src/core/provider/provider.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
-import { RetentionSweeper } from "../../src/runtime/retention.ts";
+import { RetentionSweeper } from "../../src/runtime/upkeep/retention.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { startServer } from "../../test/support/postgres.ts";
 
@@ -34,7 +34,7 @@ const REPEATS = 5;
 
 const COLUMNS = `key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at, completed_at,
   suspicion, execution, last_event, steps_open, status, status_version, copied_until, past_executions, past_events`;
-/** One instance of number n. */
+/** The row of instance number n. */
 const VALUES = `n,
   CASE WHEN n <= 20000 THEN 'first-' WHEN n % 10000 = 0 THEN 'rare-' WHEN n % 11 = 0 THEN 'tenth-' ELSE 'order-' END
     || substr('00000000' || n, -8),
@@ -111,14 +111,15 @@ async function ask(provider: Provider): Promise<void> {
 
 async function sweep(provider: Provider): Promise<void> {
   const count = async (): Promise<number> => (await provider.readMetrics()).instances.completed;
-  const sweeper = new RetentionSweeper({
+  const context = {
     provider,
     environment: systemEnvironment,
-    rule: { keepMs: { completed: 1 }, keepExecutions: undefined },
-    trouble(error) {
+    onStoreError(error: unknown) {
       throw error;
     },
-  });
+  };
+  const rule = { keepMs: { completed: 1 }, keepExecutions: undefined };
+  const sweeper = new RetentionSweeper(context, rule);
   const before = await count();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
@@ -133,7 +134,7 @@ async function sweep(provider: Provider): Promise<void> {
   const deleted = before - (await count());
   console.log(
     `retention: ${Math.round(deleted / seconds)} deletions/s, loop p99 ${(delay.percentile(99) / 1e6).toFixed(1)} ms,` +
-      ` our processor time ${((user + system) / deleted).toFixed(0)} µs per deletion`,
+      ` own processor time ${((user + system) / deleted).toFixed(0)} µs per deletion`,
   );
 }
 

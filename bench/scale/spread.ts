@@ -1,6 +1,6 @@
 // Which database an instance lives on, by its id alone.
-//   SP1. Rendezvous hashing: every database bids for the id, the highest bid wins. No table, no coordinator.
-//   SP2. A database that is added takes its share from all others, and nothing moves between those.
+//   - Rendezvous hashing: every database bids for the id, the highest bid wins. No table, no coordinator.
+//   - A new database takes its share from all others; nothing moves between the existing ones.
 
 import { createHash } from "node:crypto";
 

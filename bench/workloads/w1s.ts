@@ -1,9 +1,9 @@
-// W1s: as W1, with inline steps.
+// W1s: like W1, with inline steps.
 
 import { performance } from "node:perf_hooks";
 import { orchestration } from "../../src/index.ts";
 import type { Run } from "../subject.ts";
-import { measureInARow } from "./in-a-row.ts";
+import { measureInARow } from "./support/in-a-row.ts";
 
 const stamps: number[] = [];
 

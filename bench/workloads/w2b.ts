@@ -1,16 +1,16 @@
-// W2b: as many instances as W2L, all started at once: a backlog far beyond what may be in flight.
+// W2b: as many instances as W2L, all started at once: a backlog far beyond the limit of instances in flight.
 
 import { strict as assert } from "node:assert";
 import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
 import { flowSize, STEPS } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { five, increment, rounds, startAtOnce } from "./five-steps.ts";
-import { assertUntroubled, withPerdure } from "./open.ts";
+import { five, increment, rounds, startAtOnce } from "./support/five-steps.ts";
+import { assertUntroubled, withPerdure } from "./support/open.ts";
 
 export const run: Run = (setting) => {
   const n = flowSize(setting);
   return withPerdure(setting, { register: [five, increment] }, async (perdure) => {
-    const w2 = await rounds(perdure, five);
+    const w2 = await rounds(setting, perdure, five);
     let ms = 0;
     const work = async (): Promise<void> => {
       ms = await timeMs(() => startAtOnce(perdure, five, n));

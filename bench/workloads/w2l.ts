@@ -1,13 +1,13 @@
 // W2L: five sequential activities in 20,000 instances, 500 in flight all the time.
-//   Its share of W2 is taken from rounds of W2 in the same process, before.
-//   Memory is what it grows by from a quarter of the way to the end, without garbage.
+//   Its share of W2 is computed from rounds of W2 in the same process, run before.
+//   Memory: the growth from a quarter of the way to the end, after garbage collection.
 
 import { strict as assert } from "node:assert";
 import type { Run } from "../subject.ts";
 import { forEachOf, settledMemory, timeMs, withLoopDelay } from "../measure.ts";
 import { AT_ONCE, flowSize, STEPS } from "../sizes.ts";
-import { five, increment, rounds } from "./five-steps.ts";
-import { assertUntroubled, withPerdure } from "./open.ts";
+import { five, increment, rounds } from "./support/five-steps.ts";
+import { assertUntroubled, withPerdure } from "./support/open.ts";
 
 export const run: Run = (setting) => {
   const n = flowSize(setting);
@@ -19,7 +19,7 @@ export const run: Run = (setting) => {
           assert.equal(await handle.result(), i + STEPS);
         }),
       );
-    const w2 = await rounds(perdure, five);
+    const w2 = await rounds(setting, perdure, five);
     const first = await withLoopDelay(() => flow(n / 4));
     const before = await settledMemory();
     const rest = await withLoopDelay(() => flow((n * 3) / 4));

@@ -1,6 +1,6 @@
-// W2x2: the load of W2, started by a process that runs nothing, shared by two runtimes in two others.
-//   Right is: every turn and every step once, in one process; the turns of an instance one after another, whoever
-//   has it; no write refused; and that either worker did a fifth of the steps at least.
+// W2x2: the load of W2, started by a process that runs no work, shared by two runtimes in two other processes.
+//   Correct means: every turn and every step runs once, in one process; the turns of an instance run one after another,
+//   in whichever process; no write is refused; and each worker runs at least a fifth of the steps.
 
 import { strict as assert } from "node:assert";
 import { once } from "node:events";
@@ -9,8 +9,8 @@ import { timeMs } from "../measure.ts";
 import { AT_ONCE, ROUNDS, STEPS, WARM_UP_ROUNDS } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Run } from "../subject.ts";
-import { withPerdure } from "./open.ts";
-import { FIVE, startWorker, type Note, type Report, type Worker } from "./w2x2-worker.ts";
+import { withPerdure } from "./support/open.ts";
+import { FIVE, startWorker, type Note, type Report, type Worker } from "./support/w2x2-worker.ts";
 
 const LEAST_SHARE = 0.2;
 const INSTANCES = (WARM_UP_ROUNDS + ROUNDS) * AT_ONCE;
@@ -35,7 +35,7 @@ export const run: Run = (setting) =>
         { metric: "leastSharePercent", value: share * 100, n: AT_ONCE },
       ];
     } finally {
-      await Promise.all(workers.map(letGo));
+      await Promise.all(workers.map(stop));
     }
   });
 
@@ -52,7 +52,11 @@ function leastShare(reports: readonly Report[]): number {
 
 function assertShared(reports: readonly Report[], share: number): void {
   for (const { refusedTurns, providerErrors } of reports) {
-    assert.equal(refusedTurns, 0, "no turn was refused: nobody wrote to what another had");
+    assert.equal(
+      refusedTurns,
+      0,
+      "no turn was refused: no worker wrote to an instance of the other",
+    );
     assert.equal(providerErrors, 0, "the store had no trouble");
   }
   const steps = byInstance(reports.flatMap((report) => report.steps));
@@ -63,21 +67,21 @@ function assertShared(reports: readonly Report[], share: number): void {
     const expected = Array.from({ length: STEPS + 1 }, (_, i) => i);
     assert.deepEqual(indexes, expected, "every turn ran once, in one process");
     const inOrder = noted.every(({ at }, i) => at >= (noted[i - 1]?.at ?? 0));
-    assert(inOrder, "a turn ran after the one before it, whoever had the instance");
+    assert(inOrder, "a turn ran after the previous one, in whichever process");
     const entered = steps.get(instance) ?? [];
     assert.equal(entered.length, STEPS, "every step was entered once");
     assert.equal(new Set(entered.map(({ index }) => index)).size, STEPS, "no step twice");
   }
-  assert(share >= LEAST_SHARE, `either worker did a fifth of the steps; one did ${share}`);
+  assert(share >= LEAST_SHARE, `each worker must run a fifth of the steps; one ran ${share}`);
 }
 
-/** In the order of their indexes. */
+/** Sorted by index. */
 function byInstance(notes: readonly Note[]): ReadonlyMap<string, readonly Note[]> {
   const sorted = notes.toSorted((a, b) => a.index - b.index);
   return Map.groupBy(sorted, ({ instance }) => instance);
 }
 
-async function letGo({ process }: Worker): Promise<void> {
+async function stop({ process }: Worker): Promise<void> {
   if (!process.connected) return;
   const ended = once(process, "exit");
   process.disconnect();

@@ -5,11 +5,11 @@ import { event, orchestration } from "../../src/index.ts";
 import { timeMs, until } from "../measure.ts";
 import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureLatency } from "./latency.ts";
-import { assertUntroubled, withPerdure } from "./open.ts";
+import { measureLatency } from "./support/latency.ts";
+import { assertUntroubled, withPerdure } from "./support/open.ts";
 
 const go = event<number>("go");
-const waiter = orchestration("waiter", (ctx, _: undefined) => ctx.event(go));
+const waiter = orchestration("waiter", (ctx, _: undefined) => ctx.waitFor(go));
 
 export const run: Run = (setting) =>
   withPerdure(setting, { register: [waiter] }, async (perdure) => {

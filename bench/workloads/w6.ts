@@ -1,7 +1,7 @@
-// W6: many instances in a long sleep, what they cost, and 10,000 that are due at one moment beside them.
-//   Memory: what the process grows by from an opened, warm runtime to one with all sleepers asleep, without garbage;
-//   the heap beside it tells what sleepers hold from what V8 keeps of its pages.
-//   Queries: calls that reach the store while nothing happens, and the heart's beats.
+// W6: many instances in a long sleep and their cost, and 10,000 more instances that are due at one moment.
+//   Memory: the growth of the process from an opened, warm runtime to one with all sleepers asleep, after garbage
+//   collection. The heap is reported too: it separates what sleepers hold from pages that V8 keeps.
+//   Queries: calls that reach the store while nothing happens, plus the heartbeats of the liveness thread.
 //   Due: from that moment until the last of the 10,000 is done, counted in the runtime that runs them.
 
 import { strict as assert } from "node:assert";
@@ -10,20 +10,20 @@ import { orchestration, type Handle, type Perdure } from "../../src/index.ts";
 import { forEachOf, settledMemory, timeMs, until, withLoopDelay } from "../measure.ts";
 import { DUE_TOGETHER, sleepers } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { CallCount } from "./counting-provider.ts";
-import { withPerdure } from "./open.ts";
+import { CallCount } from "./support/counting-provider.ts";
+import { withPerdure } from "./support/open.ts";
 
 const WARM_UP = 2_000;
 const STARTS_AT_ONCE = 500;
 const LOOKED_AT = 100;
 const IDLE_MS = 5_000;
 const IDLE_MS_QUICK = 3_000;
-/** How much longer than the starts before them the 10,000 may take to start. */
+/** How much longer the starts of the 10,000 may take than the starts before them. */
 const MARGIN = 2;
 const MARGIN_MS = 1_000;
 
 const sleeper = orchestration("sleeper", async (ctx, _: undefined) => ctx.sleep("30d"));
-/** Returns when it was woken. */
+/** Returns the time at which it woke. */
 const napper = orchestration("napper", async (ctx, until: Date) => {
   await ctx.sleep(until);
   return ctx.now().getTime();
@@ -55,7 +55,7 @@ export const run: Run = (setting) => {
   return withPerdure(setting, { register }, work, (provider) => count.around(provider));
 };
 
-/** Starts that many and waits until each has committed its first turn. */
+/** Starts that many sleepers and waits until each has committed its first turn. */
 async function fallAsleep(perdure: Perdure, n: number): Promise<void> {
   const { orchestrationsStarted } = perdure.runtime.stats();
   const some: Handle[] = [];
@@ -84,7 +84,7 @@ async function wakeTogether(perdure: Perdure, inMs: number): Promise<number> {
   await forEachOf(DUE_TOGETHER, STARTS_AT_ONCE, async () => {
     handles.push(await perdure.client.start(napper, due));
   });
-  assert(Date.now() < due.getTime(), "all were started before they were due");
+  assert(Date.now() < due.getTime(), "all instances were started before they were due");
   assert.equal(perdure.runtime.stats().orchestrationsCompleted, 0, "none was woken early");
   const allDone = (): boolean => perdure.runtime.stats().orchestrationsCompleted === DUE_TOGETHER;
   await until("all that were due are done", allDone);

@@ -1,7 +1,7 @@
 // W7: an evicted instance with n events gets one more and completes: from raising the event to the result.
-//   They are written by one runtime and woken by the next, whose cache is empty. A figure is the median of the
-//   instances of its length; R² is that of the line through these. The busy figure is the same while 500 instances of
-//   W2 are in flight all the time.
+//   One runtime writes the instances, and the next one, with an empty cache, wakes them. A figure is the median of the
+//   instances of its length; R² is that of the line through these figures. The busy figure is the same while 500
+//   instances of W2 are in flight all the time.
 
 import { strict as assert } from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,19 +10,19 @@ import { forEachOf, timeMs, until, withLoopDelay } from "../measure.ts";
 import { AT_ONCE, historiesEach, historyLengths, STEPS } from "../sizes.ts";
 import { fitLine, median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
-import { five, increment } from "./five-steps.ts";
-import { withPerdure } from "./open.ts";
+import { five, increment } from "./support/five-steps.ts";
+import { withPerdure } from "./support/open.ts";
 
 const WARM_UPS = 5;
 const WARM_UP_EVENTS = 2_000;
-/** The start, and the wait for the event. */
+/** OrchestrationStarted, and the subscription to the event. */
 const OTHER_EVENTS = 2;
 
 const go = event<number>("go");
 const long = orchestration("long", async (ctx, steps: number) => {
   let value = 0;
   for (let i = 0; i < steps; i++) value = await ctx.run(increment, value);
-  return value + (await ctx.event(go));
+  return value + (await ctx.waitFor(go));
 });
 
 interface Sample {
@@ -46,7 +46,7 @@ export const run: Run = async (setting) => {
     const points: [events: number, ms: number][] = [];
     for (const sample of quiet) points.push([sample.events, await wake(perdure, sample)]);
     const { value: busyMs, loopP99Ms } = await withLoopDelay(() =>
-      besideW2(perdure, async () => {
+      alongsideW2(perdure, async () => {
         const times: number[] = [];
         for (const sample of busy) {
           await pause(100);
@@ -77,7 +77,7 @@ function samples(kind: string, events: number, count: number): Sample[] {
   return Array.from({ length: count }, (_, i) => ({ id: `${kind}-${events}-${i}`, events }));
 }
 
-/** Brings all of them to the wait for their event. */
+/** Runs all instances up to the wait for their event. */
 async function write(perdure: Perdure, all: readonly Sample[]): Promise<void> {
   const started = all.map(({ id, events }) => perdure.client.start(long, stepsOf(events), { id }));
   for (const handle of await Promise.all(started)) {
@@ -95,11 +95,15 @@ async function wake(perdure: Perdure, { id, events }: Sample): Promise<number> {
     await handle.raise(go, 7);
     assert.equal(await handle.result(), stepsOf(events) + 7);
   });
-  assert.equal(perdure.runtime.stats().replays, replays + 1, "it was replayed, once");
+  assert.equal(
+    perdure.runtime.stats().replays,
+    replays + 1,
+    "the instance was replayed exactly once",
+  );
   return ms;
 }
 
-async function besideW2<T>(perdure: Perdure, work: () => Promise<T>): Promise<T> {
+async function alongsideW2<T>(perdure: Perdure, work: () => Promise<T>): Promise<T> {
   let over = false;
   const flow = forEachOf(AT_ONCE, AT_ONCE, async (i) => {
     while (!over) {

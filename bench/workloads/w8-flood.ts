@@ -1,4 +1,4 @@
-// W8, `linear` submitted faster than it is done: thousands are under way at a time.
+// W8, `linear` submitted faster than it is done: thousands are in flight at a time.
 
 import { linearAs } from "./w8-linear.ts";
 

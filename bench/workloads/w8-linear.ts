@@ -1,9 +1,9 @@
 // W8, `linear`: pickup → no-op → no-op → final; four steps in a row.
 
-import { flow } from "../../src/index.ts";
+import { flow } from "../../src/flow/index.ts";
 import type { Shape } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureShape, newWatch, next, type Payload } from "./shapes.ts";
+import { measureShape, newWatch, next, type Payload } from "./support/shapes.ts";
 
 const watch = newWatch();
 
@@ -17,7 +17,7 @@ const linear = flow<Payload>("linear")
   .then("final", next)
   .build();
 
-/** In the sizes of that shape. */
+/** The linear program, with the sizes of the given shape. */
 export function linearAs(shape: Shape): Run {
   return (setting) =>
     measureShape(setting, {

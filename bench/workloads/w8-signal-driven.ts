@@ -1,11 +1,19 @@
 // W8, `signal-driven`: pickup → wait for "kick" → final; the signal is sent when the flow has been picked up.
 
-import { event, flow } from "../../src/index.ts";
+import { event } from "../../src/index.ts";
+import { flow } from "../../src/flow/index.ts";
 import { quantile } from "../statistics.ts";
 import type { Run } from "../subject.ts";
-import { latenciesOf, measureShape, newWatch, next, Times, type Payload } from "./shapes.ts";
+import {
+  latenciesOf,
+  measureShape,
+  newWatch,
+  next,
+  Times,
+  type Payload,
+} from "./support/shapes.ts";
 
-/** What the signal brings, so that a flow that went on without it is found out. */
+/** The signal's value, so that the result shows a flow that continued without it. */
 const KICKED = 100;
 
 const watch = { ...newWatch(), kicked: new Times(), resumed: new Times() };

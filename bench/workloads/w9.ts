@@ -1,15 +1,15 @@
 // W9: 200 instances of ten steps are in flight and half-way when their process is killed: until all are done.
-//   Restart: from starting a new process, its own start included. Take-over: from the kill, by a process that was
-//   running before. Each on a store of its own.
+//   Restart: from the start of a new process, including its startup. Takeover: from the kill, by a process that was
+//   already running. Each has its own store.
 
 import { strict as assert } from "node:assert";
 import { once } from "node:events";
 import { performance } from "node:perf_hooks";
 import { until } from "../measure.ts";
 import type { Run, Setting } from "../subject.ts";
-import { within } from "./open.ts";
-import { account, entered, recorded, snapshot, type Account } from "./w9-ledger.ts";
-import { INSTANCES, startWorker, STEPS, type Worker } from "./w9-worker.ts";
+import { within } from "./support/open.ts";
+import { account, entered, recorded, snapshot, type Account } from "./support/w9-ledger.ts";
+import { INSTANCES, startWorker, STEPS, type Worker } from "./support/w9-worker.ts";
 
 const KILL_AFTER = (INSTANCES * STEPS) / 2;
 
@@ -18,8 +18,8 @@ export const run: Run = async (setting) => {
   const takenOver = await takeOver(within(setting, "take-over"));
   const n = INSTANCES;
   assert.equal(restarted.lost + takenOver.lost, 0, "no step is lost");
-  assert.equal(restarted.rerunRecorded, 0, "what was recorded is not run again");
-  assert(takenOver.rerun <= INSTANCES, "only what was running is run again");
+  assert.equal(restarted.rerunRecorded, 0, "recorded steps do not run again");
+  assert(takenOver.rerun <= INSTANCES, "only running steps run again");
   return [
     { metric: "restartMs", value: restarted.ms, n },
     { metric: "takeOverMs", value: takenOver.ms, n },
@@ -33,32 +33,32 @@ async function restart(setting: Setting): Promise<Account & { readonly ms: numbe
   const killedPid = await killHalfWay(setting);
   const before = await recorded(snapshot(setting));
   const begun = performance.now();
-  const heir = startWorker("finish", setting);
-  await checkResults(heir);
+  const successor = startWorker("finish", setting);
+  await checkResults(successor);
   const ms = performance.now() - begun;
-  await letGo(heir);
+  await stop(successor);
   return { ms, ...(await account(setting, { killedPid, before })) };
 }
 
 async function takeOver(setting: Setting): Promise<Account & { readonly ms: number }> {
-  const heir = startWorker("stand by", setting);
-  await heir.ready;
+  const successor = startWorker("stand by", setting);
+  await successor.ready;
   const killedPid = await killHalfWay(setting);
   const begun = performance.now();
-  heir.process.send("finish");
-  await checkResults(heir);
+  successor.process.send("finish");
+  await checkResults(successor);
   const ms = performance.now() - begun;
-  await letGo(heir);
-  // Nobody can tell what was recorded at the kill: the heir writes on at once.
+  await stop(successor);
+  // The steps recorded at the moment of the kill are unknown: the successor writes more at once.
   return { ms, ...(await account(setting, { killedPid, before: [] })) };
 }
 
-/** Starts a worker and kills it when half of the steps have been entered. */
+/** Starts a worker and kills it when half of the steps have run. */
 async function killHalfWay(setting: Setting): Promise<number> {
   const victim = startWorker("start", setting);
   await victim.ready;
   const halfWay = (): boolean => entered(setting).length >= KILL_AFTER;
-  await until("half of the steps have been entered", halfWay, { everyMs: 1 });
+  await until("half of the steps have run", halfWay, { everyMs: 1 });
   const gone = once(victim.process, "exit");
   victim.process.kill("SIGKILL");
   await gone;
@@ -67,13 +67,13 @@ async function killHalfWay(setting: Setting): Promise<number> {
   return pid;
 }
 
-async function checkResults(heir: Worker): Promise<void> {
-  const results = await heir.done;
+async function checkResults(successor: Worker): Promise<void> {
+  const results = await successor.done;
   for (const [i, result] of results.entries()) assert.equal(result, i + STEPS);
   assert.equal(results.length, INSTANCES);
 }
 
-async function letGo({ process }: Worker): Promise<void> {
+async function stop({ process }: Worker): Promise<void> {
   const ended = once(process, "exit");
   process.disconnect();
   await ended;

@@ -1,7 +1,7 @@
-// The agent: an endless loop of message, thoughts, tools, answer. It says nothing about crashes.
-//   AG1. A message is taken when the one before it is answered; more of them wait in the mailbox.
-//   AG2. What a replay needs is in variables, what others read is in status and key-values, what lasts beyond an
-//        execution is in the next one's input.
+// The agent: an endless loop of message, thoughts, tools, answer. It contains no code for crashes.
+//   - The agent takes a message when the previous one is answered; further messages wait in the mailbox.
+//   - Variables hold what a replay rebuilds, status and key-values hold what others read, and the next execution's
+//        input holds what lasts beyond an execution.
 
 import {
   ActivityError,
@@ -26,20 +26,20 @@ import { defineThinking } from "./thinking.ts";
 import { defineTools } from "./tools.ts";
 import { Workspace } from "./workspace.ts";
 
-/** Tool calls for one message, so that a model that goes round in circles comes to an end. */
+/** The limit of tool calls for one message, so that a looping model comes to an end. */
 const CALLS_MAX = 8;
-/** Replies that stay among the key-values. */
+/** How many replies stay in the key-values. */
 const REPLIES_KEPT = 50;
 
 type Context = OrchestrationContext<AgentInput>;
 type Outcome = { readonly outcome: string; readonly failed: boolean };
 
-/** One execution's state; a replay rebuilds it. */
+/** The state of one execution; a replay rebuilds it. */
 interface Talk {
   readonly messages: Message[];
   readonly summary: string;
-  /** How many of the messages the session's worker was told. */
-  told: number;
+  /** How many of the messages were sent to the session's worker. */
+  sent: number;
   budget: number;
   spent: number;
   answered: number;
@@ -49,7 +49,7 @@ interface Talk {
 export function defineAgent(equipment: {
   readonly workspace: string;
   readonly docs: string;
-  /** The time a word of the model takes; a tool takes five times as long. */
+  /** The time per word of the model; a tool takes five times as long. */
   readonly paceMs: number;
 }) {
   const { docs, paceMs } = equipment;
@@ -104,22 +104,22 @@ export function defineAgent(equipment: {
     reply(ctx, talk, id, said);
   }
 
-  /** Thinks on the session, where the conversation is in memory, or may be. */
+  /** Calls the model on the session, where a worker may have the conversation in memory. */
   async function nextThought(
     ctx: Context,
     talk: Talk,
   ): Promise<Exclude<Thought, { kind: "forgotten" }>> {
-    const options = { session: ctx.info.instanceId, retry: 3, timeout: "2m" } as const;
+    const options = { session: ctx.info.instanceId, attempts: 3, timeout: "2m" } as const;
     for (;;) {
-      const { told: from, messages, summary } = talk;
+      const { sent: from, messages, summary } = talk;
       const news = { from, messages: messages.slice(from), summary };
       const thought = await ctx.run(think, news, options);
-      talk.told = thought.kind === "forgotten" ? 0 : messages.length;
+      talk.sent = thought.kind === "forgotten" ? 0 : messages.length;
       if (thought.kind !== "forgotten") return thought;
     }
   }
 
-  /** Runs a tool; a dangerous one after somebody has agreed in time. */
+  /** Runs a tool; a dangerous one only after a person has approved it in time. */
   async function permitted(
     ctx: Context,
     input: AgentInput,
@@ -146,7 +146,7 @@ export function defineAgent(equipment: {
     try {
       return { outcome: await outcomeOf(ctx, call), failed: false };
     } catch (error) {
-      if (!(error instanceof ActivityError)) throw error; // a cancel, for one
+      if (!(error instanceof ActivityError)) throw error; // for example a cancellation
       return { outcome: error.message, failed: true };
     }
   }
@@ -177,7 +177,7 @@ export function defineAgent(equipment: {
     show(ctx, talk, { state: "summing up" });
     const session = ctx.info.instanceId;
     const whole = { from: 0, messages: talk.messages, summary: talk.summary };
-    const summary = await ctx.run(summarise, whole, { session, retry: 3 });
+    const summary = await ctx.run(summarise, whole, { session, attempts: 3 });
     const { spent, answered, replies } = talk;
     return { summary, spent, answered, replies };
   }
@@ -187,13 +187,13 @@ export function defineAgent(equipment: {
 
 function begin({ budget, past }: AgentInput): Talk {
   const { summary = "", spent = 0, answered = 0, replies = [] } = past ?? {};
-  return { messages: [], summary, told: 0, budget, spent, answered, replies: [...replies] };
+  return { messages: [], summary, sent: 0, budget, spent, answered, replies: [...replies] };
 }
 
-/** Decisions on other requests came too late for them, and are passed over. */
+/** Decisions on earlier requests came too late and are skipped. */
 async function decisionOn(ctx: Context, request: string, call: ToolCall): Promise<Decision> {
   for (;;) {
-    const decided = await ctx.event(decision, { details: { request, call } });
+    const decided = await ctx.waitFor(decision, { details: { request, call } });
     if (decided.request === request) return decided;
   }
 }

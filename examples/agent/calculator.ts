@@ -1,6 +1,6 @@
-// A calculator for + - * / and brackets. No `eval`: what the model writes is not code.
+// A calculator for + - * / and brackets. No `eval`: the model's text is not executed as code.
 
-/** Throws with the place of what it does not understand. */
+/** Throws an error that names the position of the mistake. */
 export function calculate(expression: string): number {
   const tokens = [...expression.matchAll(/\d+(?:\.\d+)?|\S/g)].map(([token]) => token);
   let place = 0;

@@ -1,4 +1,4 @@
-// Interactive mode: lines are messages, and the agent's words appear as they come.
+// Interactive mode: each line is a message, and the agent's words appear as they arrive.
 
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
@@ -16,7 +16,7 @@ export async function chat(handle: Handle<AgentResult>): Promise<void> {
   let asked: string | null = null;
   let printing = Promise.resolve();
 
-  /** True: go on reading. */
+  /** Returns true to keep reading. */
   async function take(line: string): Promise<boolean> {
     const [command, value] = line.split(" ");
     if (command === "/quit") return false;
@@ -46,7 +46,7 @@ export async function chat(handle: Handle<AgentResult>): Promise<void> {
   async function follow(): Promise<void> {
     for await (const info of handle.watch()) {
       if (left.signal.aborted) return;
-      const status = info.customStatus as AgentStatus | undefined; // set by agent.ts alone
+      const status = info.customStatus as AgentStatus | undefined; // only agent.ts sets it
       const waiting = status?.state === "waiting for approval" ? status : null;
       if (waiting !== null && waiting.request !== asked) {
         screen.line(`agent: may I ${Object.values(waiting.call).join(" ")}? /yes or /no`);
@@ -56,14 +56,14 @@ export async function chat(handle: Handle<AgentResult>): Promise<void> {
         (wait) => wait.kind === "activity" && wait.name === "think",
       );
       if (word?.kind !== "activity") continue;
-      const { text = "…" } = (word.progress ?? {}) as { text?: string }; // told by thinking.ts alone
+      const { text = "…" } = (word.progress ?? {}) as { text?: string }; // only thinking.ts reports it
       screen.sketch(`agent: ${text}`);
     }
   }
 
   screen.line(`You talk to ${handle.id}. /help says what else you can type.`);
   follow().catch((error: unknown) => {
-    if (!left.signal.aborted) throw error; // else the store was closed under it
+    if (!left.signal.aborted) throw error; // otherwise the chat has ended and the store was closed
   });
   const reader = createInterface({ input: process.stdin });
   for await (const line of reader) if (!(await take(line))) break;
@@ -78,7 +78,7 @@ class Screen {
   line(text: string): void {
     process.stdout.write(this.#isTerminal ? `\r\u001B[K${text}\n` : `${text}\n`);
   }
-  /** A line that the next one replaces. */
+  /** Prints a line that the next line replaces. */
   sketch(text: string): void {
     if (this.#isTerminal) process.stdout.write(`\r\u001B[K${text.slice(-process.stdout.columns)}`);
   }

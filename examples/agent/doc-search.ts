@@ -1,4 +1,4 @@
-// A search over local Markdown files: the line of prose that has most of the words wins.
+// A search over local Markdown files: returns the line of prose that contains most of the words.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ export interface Found {
   readonly text: string;
 }
 
-/** Null: no line has any of the words. The same files and words always find the same line. */
+/** Null if no line contains any of the words. The same files and words always find the same line. */
 export function searchDocs(folder: string, words: string): Found | null {
   const wanted = words.toLowerCase().split(/\W+/).filter(Boolean);
   let best: (Found & { readonly score: number }) | null = null;

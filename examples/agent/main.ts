@@ -1,5 +1,5 @@
-// node examples/agent/main.ts [chat | script | worker]: talk to the agent, run the scripted conversation, or lend a
-// worker to both. All state is in the folder: kill it at any moment, start it again, and it goes on.
+// node examples/agent/main.ts [chat | script | worker]: talk to the agent, run the scripted conversation, or run an
+// extra worker. All state is in the folder: kill the program at any moment, start it again, and it continues.
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const perdure = await Perdure.open(`sqlite:${join(values.folder, "agent.db")}`, 
   register,
   autoStart: values.worker || mode === "worker",
   runtime: {
-    // Where the system cannot tell for certain that a process is gone (no /proc), a second of silence has to do.
+    // If the system cannot prove that a process is gone (no /proc), a second without heartbeats is enough.
     beatMs: 250,
     staleMs: 1_000,
     log: (level, message) => {
@@ -63,7 +63,7 @@ if (mode === "worker") {
     { budget: 2_000, turnsPerExecution: 20, ...limits },
     { id: values.id ?? "agent", onConflict: "useExisting" },
   );
-  if ((await handle.describe()).completedAt !== undefined) await handle.restart(); // said goodbye once
+  if ((await handle.describe()).completedAt !== undefined) await handle.restart(); // the conversation was ended with "bye" before
   await chat(handle);
 }
 await perdure.close();

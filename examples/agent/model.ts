@@ -1,6 +1,6 @@
-// The stand-in for a language model: reads the conversation, and either calls a tool or answers.
-//   It needs no network and is deterministic, so that two runs can be compared. A real model is called at the same
-//   place and need not be deterministic: its answer is recorded once, and replays are handed the recorded one.
+// The stand-in for a language model: it reads the conversation, and either calls a tool or answers.
+//   It needs no network and is deterministic, so that two runs can be compared. A real model would be called at the
+//   same place and need not be deterministic: its answer is recorded once, and a replay gets the recorded answer.
 
 import type { Message, Thought, ToolCall } from "./protocol.ts";
 
@@ -21,17 +21,18 @@ export function nextThought(summary: string, messages: readonly Message[]): Thou
   if (call !== null && !isStuck) {
     return { kind: "tool", call, tokens: count(text) + CALL_TOKENS };
   }
-  const said = done.length === 0 ? withoutTools(text, summary, messages) : done.map(told).join(" ");
+  const said =
+    done.length === 0 ? withoutTools(text, summary, messages) : done.map(describeOutcome).join(" ");
   return { kind: "answer", text: said, tokens: count(text) + count(said) };
 }
 
-/** What has been talked about, in a few words. */
+/** A summary of the conversation in a few words. */
 export function summaryOf(before: string, messages: readonly Message[]): string {
   const topics = messages.flatMap((message) => (message.role === "user" ? [message.text] : []));
   return [before, ...topics].filter(Boolean).join("; ").slice(-600);
 }
 
-/** `it` is what the tool before has answered. */
+/** `it` is the answer of the previous tool. */
 function callFor(clause: string, it: string): ToolCall | null {
   const words = (text = ""): string => (text === "it" ? it : text);
   const match = (pattern: RegExp): RegExpExecArray | null => pattern.exec(clause.trim());
@@ -56,7 +57,7 @@ function callFor(clause: string, it: string): ToolCall | null {
   return null;
 }
 
-function told({ call, outcome, failed }: Extract<Message, { role: "tool" }>): string {
+function describeOutcome({ call, outcome, failed }: Extract<Message, { role: "tool" }>): string {
   if (failed) return `I could not ${call.tool}: ${outcome}.`;
   switch (call.tool) {
     case "calculate":

@@ -1,15 +1,15 @@
-// What people, the agent and the model say to each other: every shape that is stored or sent.
+// The messages between people, the agent and the model: every shape that is stored or sent.
 
 import { event, type Duration } from "../../src/index.ts";
 
-/** One mailbox for everything people send, so that it is taken in the order in which it was sent. */
+/** One mailbox for everything that people send, so that it is received in the order of sending. */
 export type Sent =
   | { readonly kind: "say"; readonly id: string; readonly text: string }
   | { readonly kind: "budget"; readonly tokens: number }
   | { readonly kind: "bye" };
 export const inbox = event<Sent>("inbox");
 
-/** A person's word on a dangerous tool call. */
+/** A person's decision on a dangerous tool call. */
 export interface Decision {
   readonly request: string;
   readonly allow: boolean;
@@ -27,10 +27,10 @@ export type ToolCall =
   | { readonly tool: "remember"; readonly what: string; readonly value: string }
   | { readonly tool: "recall"; readonly what: string };
 
-/** Tools that run only after a person has said so. */
+/** Tools that run only after a person has approved them. */
 export const DANGEROUS: ReadonlySet<ToolCall["tool"]> = new Set(["delete"]);
 
-/** What the model is shown. */
+/** The messages that the model reads. */
 export type Message =
   | { readonly role: "user"; readonly text: string }
   | { readonly role: "assistant"; readonly text: string }
@@ -44,10 +44,10 @@ export type Message =
 export type Thought =
   | { readonly kind: "answer"; readonly text: string; readonly tokens: number }
   | { readonly kind: "tool"; readonly call: ToolCall; readonly tokens: number }
-  /** The worker does not have the conversation in memory: it must be told from the start. */
+  /** The worker does not have the conversation in memory: it must be sent from the start. */
   | { readonly kind: "forgotten" };
 
-/** Custom status: what a watcher sees the agent doing. */
+/** Custom status: the agent's current activity, for watchers. */
 export type AgentStatus = { readonly spent: number; readonly budget: number } & (
   | { readonly state: "waiting for input"; readonly answered: number }
   | { readonly state: "thinking"; readonly message: string }
@@ -61,7 +61,7 @@ export type AgentStatus = { readonly spent: number; readonly budget: number } & 
   | { readonly state: "summing up" }
 );
 
-/** What one execution of the agent is given; all but the limits is carried from one to the next. */
+/** The input of one execution; everything except the limits is carried over to the next. */
 export interface AgentInput {
   readonly budget: number;
   readonly turnsPerExecution: number;
@@ -70,7 +70,7 @@ export interface AgentInput {
     readonly summary: string;
     readonly spent: number;
     readonly answered: number;
-    /** Messages whose replies are still among the key-values, oldest first. */
+    /** Messages whose replies are still in the key-values, oldest first. */
     readonly replies: readonly string[];
   };
 }
@@ -81,5 +81,5 @@ export interface AgentResult {
   readonly executions: number;
 }
 
-/** Where the answer to a message is put for whoever waits for it. */
+/** The key of a message's answer; callers wait for it. */
 export const replyKey = (message: string): string => `reply:${message}`;

@@ -1,6 +1,6 @@
-// Scripted mode: a conversation that uses everything, sent at once and followed to its end.
-//   SP1. It can be repeated: messages and decisions have request ids, so that whoever runs it again after a crash
-//        sends nothing twice and goes on waiting.
+// Scripted mode: a conversation that uses every feature, sent at once and followed to its end.
+//   - It can be repeated: messages and decisions have request ids, so that a second run after a crash sends nothing
+//        twice and continues to wait.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { isPerdureError, type Handle } from "../../src/index.ts";
@@ -37,7 +37,7 @@ export const SCRIPT: readonly Sent[] = [
   say("m12", "what did we talk about?"),
 ];
 
-/** The person at the other end lets drafts go, keeps treasures, and needs a moment to decide. */
+/** The simulated person approves the deletion of drafts, keeps treasures, and needs a moment to decide. */
 const isAllowed = (path: string): boolean => path !== "keep.txt";
 
 export async function runScript(
@@ -54,7 +54,7 @@ async function talk(handle: Handle<AgentResult>): Promise<void> {
   await send(handle, { kind: "bye" }, "script-bye");
 }
 
-/** An agent that has said goodbye has had the message already. */
+/** If the conversation has already ended, the agent has received the message before. */
 async function send(handle: Handle<AgentResult>, sent: Sent, requestId: string): Promise<void> {
   await handle.raise(inbox, sent, { requestId }).catch((error: unknown) => {
     if (!isPerdureError(error, "INSTANCE_FINISHED")) throw error;
@@ -63,7 +63,7 @@ async function send(handle: Handle<AgentResult>, sent: Sent, requestId: string):
 
 async function decideAll(handle: Handle<AgentResult>, decideMs: number): Promise<void> {
   for await (const { customStatus } of handle.watch()) {
-    const status = customStatus as AgentStatus | undefined; // set by agent.ts alone
+    const status = customStatus as AgentStatus | undefined; // only agent.ts sets it
     if (status?.state !== "waiting for approval" || !("path" in status.call)) continue;
     const { request, call } = status;
     const allow = isAllowed(call.path);

@@ -1,15 +1,15 @@
 // Thinking: the activities that call the model, on a session, with the conversation in the worker's memory.
-//   TH1. A worker remembers a conversation between calls, so that only what is new is sent to it.
-//   TH2. That memory may be gone (a crash, a move to another worker): then the answer is "forgotten", and the agent
-//        tells everything again. Nothing depends on it but the size of the calls.
+//   - A worker remembers a conversation between calls, so that only new messages are sent to it.
+//   - That memory may be lost (a crash, a move to another worker): then the answer is "forgotten", and the agent sends
+//        everything again. Only the size of the calls depends on this memory.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { activity, type ActivityContext } from "../../src/index.ts";
 import { nextThought, summaryOf } from "./model.ts";
 import type { Message, Thought } from "./protocol.ts";
 
-/** The messages from place `from` on; 0 is the whole conversation, with what was before it. */
-export interface Told {
+/** The messages from position `from` on; 0 means the whole conversation, including the earlier summary. */
+export interface Excerpt {
   readonly from: number;
   readonly messages: readonly Message[];
   readonly summary: string;
@@ -19,21 +19,22 @@ interface Remembered {
   readonly messages: readonly Message[];
 }
 
-/** Beyond this many the one that was heard of least lately is forgotten; it can be told again. */
+/** The limit of remembered conversations; the least recently used one is forgotten, and can be sent again. */
 const CONVERSATIONS_MAX = 100;
 
 export function defineThinking(options: {
-  /** The time a word takes. */
+  /** The time per word. */
   readonly paceMs: number;
   readonly entered: (ctx: ActivityContext) => void;
 }) {
   const conversations = new Map<string, Remembered>();
 
-  function hear(conversation: string, told: Told): Remembered | null {
+  function remember(conversation: string, excerpt: Excerpt): Remembered | null {
     const known = conversations.get(conversation);
-    if (told.from > 0 && (known === undefined || known.messages.length < told.from)) return null;
-    const before = told.from === 0 ? [] : (known?.messages.slice(0, told.from) ?? []);
-    const heard = { summary: told.summary, messages: [...before, ...told.messages] };
+    if (excerpt.from > 0 && (known === undefined || known.messages.length < excerpt.from))
+      return null;
+    const before = excerpt.from === 0 ? [] : (known?.messages.slice(0, excerpt.from) ?? []);
+    const heard = { summary: excerpt.summary, messages: [...before, ...excerpt.messages] };
     conversations.delete(conversation);
     conversations.set(conversation, heard);
     const [oldest] = conversations.keys();
@@ -42,9 +43,9 @@ export function defineThinking(options: {
     return heard;
   }
 
-  const think = activity("think", async (told: Told, ctx): Promise<Thought> => {
+  const think = activity("think", async (excerpt: Excerpt, ctx): Promise<Thought> => {
     options.entered(ctx);
-    const heard = hear(ctx.info.session ?? "", told);
+    const heard = remember(ctx.info.session ?? "", excerpt);
     if (heard === null) return { kind: "forgotten" };
     const thought = nextThought(heard.summary, heard.messages);
     const text = thought.kind === "answer" ? thought.text : "…";
@@ -56,8 +57,8 @@ export function defineThinking(options: {
     return thought;
   });
 
-  /** Once an execution: it is told the whole, and the worker may forget it. */
-  const summarise = activity("summarise", async ({ summary, messages }: Told, ctx) => {
+  /** Runs once per execution, with the whole conversation; the worker may forget it afterwards. */
+  const summarise = activity("summarise", async ({ summary, messages }: Excerpt, ctx) => {
     options.entered(ctx);
     conversations.delete(ctx.info.session ?? "");
     await pause(options.paceMs * 5, undefined, { signal: ctx.signal });

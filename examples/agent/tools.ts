@@ -1,5 +1,5 @@
-// The tools: activities that do something real. Those that change anything do it once per idempotency key, so that
-// a second run after a crash finds the work done.
+// The tools: activities with real effects. A tool that changes something does it once per idempotency key, so that a
+// second run after a crash finds the work done.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { activity, NonRetryableError, type ActivityContext } from "../../src/index.ts";
@@ -16,23 +16,23 @@ export function defineTools(options: {
   readonly workspace: Workspace;
   /** A folder of Markdown files. */
   readonly docs: string;
-  /** The time an answer takes to travel back: a crash in between is the hard case. */
+  /** The delay of a tool's answer: a crash between the effect and the answer is the hard case. */
   readonly answerMs: number;
   readonly entered: (ctx: ActivityContext) => void;
 }) {
   const { workspace } = options;
 
-  /** A mistake of the model's is told to it at once; anything else may be tried again. */
+  /** A mistake of the model is returned to it at once; any other error may be retried. */
   function tool<I>(name: string, run: (input: I, key: string) => string) {
     return activity(
       name,
       async (input: I, ctx) => {
         options.entered(ctx);
-        const outcome = told(() => run(input, ctx.idempotencyKey));
+        const outcome = outcomeOf(() => run(input, ctx.idempotencyKey));
         await pause(options.answerMs, undefined, { signal: ctx.signal });
         return outcome;
       },
-      { retry: 3, timeout: "30s" },
+      { attempts: 3, timeout: "30s" },
     );
   }
 
@@ -66,7 +66,7 @@ export function defineTools(options: {
         return { content: null, outcome: `Deleted ${path}` };
       }),
     ),
-    /** Not the model's: hands the answer to the people, once. */
+    /** Not for the model: delivers the answer to the people, once. */
     post: tool("post", ({ question, answer }: { question: string; answer: string }, key) =>
       workspace.changeOnce(key, "chat.md", (before) => ({
         content: `${before ?? ""}**you**: ${question}\n**agent**: ${answer}\n\n`,
@@ -76,11 +76,11 @@ export function defineTools(options: {
   };
 }
 
-function told(run: () => string): string {
+function outcomeOf(run: () => string): string {
   try {
     return run();
   } catch (error) {
-    if (!(error instanceof Error) || "code" in error) throw error; // the system's: perhaps it passes
+    if (!(error instanceof Error) || "code" in error) throw error; // a system error, which may pass
     throw new NonRetryableError(error.message);
   }
 }

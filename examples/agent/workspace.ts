@@ -1,7 +1,7 @@
 // The agent's workspace: a folder of files, and the rule that a change happens once per key.
-//   WS1. A change is written down whole before it is made (intent), made by replacing the file, and then marked
-//        (done). Whoever repeats it finds the mark, or the intent, and never makes it a second time.
-//   WS2. Only plain names: no path leads out of the folder, and nothing that begins with a dot is the agent's.
+//   - A change is first recorded completely (intent), then made by replacing the file, then marked (done). A repeated
+//        call finds the mark or the intent, and never makes the change a second time.
+//   - Only plain names: no path leads out of the folder, and the agent has no access to names that begin with a dot.
 
 import {
   appendFileSync,
@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** What a change comes to: the file's new content (null: no file) and what is said about it. */
+/** The effect of a change: the file's new content (null: no file) and the message about it. */
 export interface Change {
   readonly content: string | null;
   readonly outcome: string;
@@ -35,13 +35,13 @@ export class Workspace {
     mkdirSync(this.#effects, { recursive: true });
   }
 
-  /** Null: there is no such file. */
+  /** Null if the file does not exist. */
   read(name: string): string | null {
     const path = this.#path(name);
     return existsSync(path) ? readFileSync(path, "utf8") : null;
   }
 
-  /** Changes a file once per key; a repeated call says what the first one said. */
+  /** Changes a file once per key; a repeated call returns the first outcome. */
   changeOnce(key: string, name: string, change: (before: string | null) => Change): string {
     const path = this.#path(name);
     const mark = join(this.#effects, key.replaceAll(":", "-"));
@@ -55,7 +55,7 @@ export class Workspace {
     return outcome;
   }
 
-  /** Notes that an activity was entered, so that one can see afterwards what ran twice. */
+  /** Records that an activity ran, to show afterwards what ran twice. */
   noteRun(activity: string, key: string, attempt: number): void {
     appendFileSync(this.#runs, `${activity} ${key} ${attempt} ${process.pid}\n`);
   }
@@ -70,7 +70,7 @@ function changeIn(file: string): Change {
   return JSON.parse(readFileSync(file, "utf8")) as Change; // written by changeOnce
 }
 
-/** The file has its old content or all of the new one, whenever the process dies. */
+/** Whenever the process dies, the file has either its old content or all of the new one. */
 function replace(path: string, content: string): void {
   const half = `${path}.half`;
   const file = openSync(half, "w");

@@ -1,4 +1,4 @@
-// node examples/eternal/main.ts [FILE]: a thousand readings, and what is left of them in the store.
+// node examples/eternal/main.ts [FILE]: a thousand readings, and what remains of them in the store.
 
 import { Perdure } from "../../src/index.ts";
 import { meter, reading, type Meter } from "./meter.ts";
@@ -19,7 +19,7 @@ for await (const { customStatus, execution } of handle.watch()) {
   break;
 }
 
-// Retention prunes a little later; asking for it makes it happen now.
+// Retention prunes a little later; this call prunes now.
 await perdure.client.prune(handle.id, { keepLast: 2 });
 for (const { execution, status } of await handle.executions()) {
   console.log(`execution ${execution}: ${status}`);

@@ -1,4 +1,4 @@
-// An eternal orchestration: a meter that takes readings for ever, with a history that does not grow.
+// An eternal orchestration: a meter that takes readings forever, with a history that does not grow.
 
 import { event, orchestration } from "../../src/index.ts";
 
@@ -9,13 +9,13 @@ export interface Meter {
 
 export const reading = event<number>("reading");
 
-/** So many readings an execution; then a fresh history begins under the same id. */
+/** Readings per execution; then a new history begins under the same id. */
 export const READINGS_AN_EXECUTION = 100;
 
 export const meter = orchestration("meter", async (ctx, start: Meter): Promise<never> => {
   let { total, readings } = start;
   for (let taken = 0; taken < READINGS_AN_EXECUTION; taken++) {
-    total += await ctx.event(reading);
+    total += await ctx.waitFor(reading);
     readings += 1;
     ctx.setStatus({ total, readings });
   }

@@ -1,4 +1,4 @@
-// Fan out, fan in: many pages are counted at once, a few at a time, and one sum comes back.
+// Fan out, fan in: many pages are counted at once or a few at a time, and one sum comes back.
 
 import { activity, NonRetryableError, orchestration } from "../../src/index.ts";
 
@@ -9,7 +9,7 @@ export interface Page {
 export interface Count {
   readonly words: number;
   readonly pages: number;
-  /** Pages that could not be counted, and why. */
+  /** Pages that could not be counted, with the reason. */
   readonly skipped: readonly string[];
 }
 
@@ -19,10 +19,10 @@ export const countWords = activity(
     if (page.text === "") throw new NonRetryableError(`"${page.title}" is empty`);
     return page.text.split(/\s+/).length;
   },
-  { retry: 3 },
+  { attempts: 3 },
 );
 
-/** Every page at once; the first failure would cancel the others and fail the whole. */
+/** Counts every page at once; the first failure cancels the others and fails the whole. */
 export const countAll = orchestration("countAll", async (ctx, pages: readonly Page[]) => {
   const counts = await ctx.all(pages.map((page) => ctx.run(countWords, page)));
   return counts.reduce((sum, words) => sum + words, 0);
@@ -30,7 +30,7 @@ export const countAll = orchestration("countAll", async (ctx, pages: readonly Pa
 
 const LANES = 3;
 
-/** At most three at once, and a page that fails is left out. */
+/** Counts at most three pages at once, and leaves out a page that fails. */
 export const countMany = orchestration(
   "countMany",
   async (ctx, pages: readonly Page[]): Promise<Count> => {

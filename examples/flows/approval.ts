@@ -1,6 +1,7 @@
-// Approval with a time-out: a person has two days, then the flow goes on without.
+// Approval with a timeout: a person has two days, then the flow continues without an answer.
 
-import { event, flow } from "../../src/index.ts";
+import { event } from "../../src/index.ts";
+import { flow } from "../../src/flow/index.ts";
 
 export const approval = event<{ readonly by: string }>("approval");
 

@@ -1,7 +1,7 @@
-// A document pipeline: many documents, two at a time; each is rewritten until it is short enough; one that fails does
-// not stop the others.
+// A document pipeline: many documents, two at a time. Each is rewritten until it is short enough. A document that fails
+// does not stop the others.
 
-import { again, done, flow } from "../../src/index.ts";
+import { again, done, flow } from "../../src/flow/index.ts";
 
 interface Draft {
   readonly name: string;

@@ -1,4 +1,4 @@
-// node examples/flows/main.ts [FILE]: an order that goes through and one that is undone, an approval, four documents.
+// node examples/flows/main.ts [FILE]: an order that succeeds and one that is undone, an approval, four documents.
 
 import { Perdure } from "../../src/index.ts";
 import { approval, approved } from "./approval.ts";

@@ -1,7 +1,8 @@
-// Order processing: stock is reserved, money taken, and then the invoice and the parcel are made side by side. If
-// anything fails behind the reservation, the reservation is undone.
+// Order processing: stock is reserved, the card is charged, and then the invoice and the parcel are made in parallel.
+// If a step after the reservation fails, the reservation is undone.
 
-import { activity, flow, NonRetryableError } from "../../src/index.ts";
+import { activity, NonRetryableError } from "../../src/index.ts";
+import { flow } from "../../src/flow/index.ts";
 
 export interface Order {
   readonly id: string;
@@ -11,7 +12,7 @@ export interface Order {
 
 const CARD_LIMIT = 100_000;
 
-/** The warehouse's book: what is reserved at the moment. A real one is a service. */
+/** The current reservations of the warehouse. A real warehouse is a service. */
 export const reserved = new Set<string>();
 
 export const charge = activity(
@@ -20,7 +21,7 @@ export const charge = activity(
     if (order.cents > CARD_LIMIT) throw new NonRetryableError(`${order.id}: the card is declined`);
     return { order, receipt: `r-${order.id}` };
   },
-  { retry: 5, timeout: "30s" },
+  { attempts: 5, timeout: "30s" },
 );
 
 export const processing = flow<Order>("processing")
@@ -28,7 +29,7 @@ export const processing = flow<Order>("processing")
     reserved.add(order.id);
     return order;
   })
-  .defer(({ input }) => {
+  .compensate(({ input }) => {
     reserved.delete(input.id);
   })
   .then(charge)
@@ -38,7 +39,7 @@ export const processing = flow<Order>("processing")
       f.map(
         "lines",
         ({ order }) => order.lines,
-        (g) => g.then("pack", (line) => line.toUpperCase(), { retry: 3 }),
+        (g) => g.then("pack", (line) => line.toUpperCase(), { attempts: 3 }),
       ),
   })
   .then("done", ({ invoice, parcel }) => ({ invoice, parcel }))

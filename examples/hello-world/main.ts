@@ -1,5 +1,5 @@
 // node examples/hello-world/main.ts [FILE]: one orchestration, one activity, one answer.
-// With a file it remembers: kill it and run it again, and nobody is greeted twice.
+// With a file it remembers: kill it and run it again, and each person is greeted only once.
 
 import { activity, orchestration, Perdure } from "../../src/index.ts";
 

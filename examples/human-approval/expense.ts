@@ -1,4 +1,4 @@
-// Timers and events: an expense waits for a person, who is reminded, and then for that person's manager.
+// Timers and events: an expense waits for a person, sends a reminder, and then asks that person's manager.
 
 import { activity, event, orchestration } from "../../src/index.ts";
 
@@ -31,13 +31,11 @@ export const expense = orchestration("expense", async (ctx, expense: Expense): P
       const text = reminder === 0 ? `please approve ${expense.what}` : `reminder ${reminder}`;
       await ctx.run(notify, { to: approver, text });
 
-      const first = await ctx.race({
-        decision: ctx.event(decision, { details: { approver, what: expense.what } }),
-        silence: ctx.sleep("1d"),
-      });
-      if (first.key === "silence") continue;
+      const details = { approver, what: expense.what };
+      const answer = await ctx.waitFor(decision, { timeout: "1d", details });
+      if (answer === null) continue;
 
-      const { by, approved } = first.value;
+      const { by, approved } = answer;
       if (!approved) return { status: "rejected", by };
       return { status: "paid", by, receipt: await ctx.run(pay, expense) };
     }

@@ -8,7 +8,7 @@ import { decision, expense, notify, pay } from "./expense.ts";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-// Virtual time, so that nobody has to wait. A real program opens "sqlite:./expenses.db" and is done.
+// Virtual time, so that the program does not wait for days. A real program opens "sqlite:./expenses.db" instead.
 const environment = new VirtualEnvironment();
 const provider = await SqliteProvider.open(":memory:", { environment });
 const perdure = await Perdure.open(provider, {

@@ -4,12 +4,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { FetchHandler } from "./handler.ts";
 
-/** What is used of an Express application; `express()` is one. */
+/** The used part of an Express application; `express()` returns one. */
 export interface ExpressLike {
   use(middleware: (req: IncomingMessage, res: ServerResponse, next: () => void) => void): unknown;
 }
 
-/** Before `express.json()`: the handler reads the body itself. */
+/** Mount it before `express.json()`: the handler reads the body itself. */
 export function mountExpress(app: ExpressLike, handler: FetchHandler): void {
   const listener = getRequestListener(handler);
   app.use((req, res, next) => {

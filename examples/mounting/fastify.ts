@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { FetchHandler } from "./handler.ts";
 
-/** What is used of a Fastify instance. */
+/** The used part of a Fastify instance. */
 export interface FastifyLike {
   removeAllContentTypeParsers(): void;
   addContentTypeParser(
@@ -20,7 +20,7 @@ export interface FastifyLike {
   ): unknown;
 }
 
-/** In a scope of its own, because bodies are left to the handler there, unparsed. */
+/** Needs a separate scope, in which bodies reach the handler unparsed. */
 export async function mountFastify(scope: FastifyLike, handler: FetchHandler): Promise<void> {
   const listener = getRequestListener(handler);
   scope.removeAllContentTypeParsers();

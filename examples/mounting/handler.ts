@@ -1,6 +1,6 @@
 // The one handler that every framework mounts: a Request comes in, a Response goes out.
-//   PUT  /orders/:id           starts an order; a repeated call finds the first one's
-//   GET  /orders/:id           how it is
+//   PUT  /orders/:id           starts an order; a repeated call finds the first order
+//   GET  /orders/:id           returns its state
 //   POST /orders/:id/approval  approves it
 
 import { type Client, isPerdureError } from "../../src/index.ts";
@@ -36,7 +36,7 @@ export function ordersHandler(client: Client): FetchHandler {
   };
 }
 
-/** Codes are API: they can be told apart. What has none is a bug, and the framework's to show. */
+/** Error codes are part of the API and map to statuses. An error without a code is a bug; the framework reports it. */
 function refusal(error: unknown): Response {
   if (!isPerdureError(error)) throw error;
   const status = {

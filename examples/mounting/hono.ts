@@ -1,4 +1,4 @@
-// Hono speaks Request and Response itself. The same line serves Bun, Deno and SvelteKit in their own words.
+// Hono uses Request and Response directly. The same handler works in Bun, Deno and SvelteKit.
 
 import { Hono } from "hono";
 import type { FetchHandler } from "./handler.ts";

@@ -1,4 +1,4 @@
-// node examples/mounting/main.ts [FILE]: serves orders on a free port, and orders something.
+// node examples/mounting/main.ts [FILE]: serves orders on a free port, and places an order.
 
 import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
@@ -16,17 +16,17 @@ const { promise: listening, resolve } = Promise.withResolvers<AddressInfo>();
 const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, resolve);
 const { port } = await listening;
 
-await tell("PUT", "/orders/7", { item: "a chair" });
+await request("PUT", "/orders/7", { item: "a chair" });
 for await (const { status } of perdure.client.get("7").watch()) if (status === "running") break;
-await tell("GET", "/orders/7");
-await tell("POST", "/orders/7/approval", { by: "ada" });
+await request("GET", "/orders/7");
+await request("POST", "/orders/7/approval", { by: "ada" });
 await perdure.client.get("7").result();
-await tell("GET", "/orders/7");
-await tell("POST", "/orders/7/approval", { by: "grace" });
-await tell("GET", "/orders/8");
+await request("GET", "/orders/7");
+await request("POST", "/orders/7/approval", { by: "grace" });
+await request("GET", "/orders/8");
 server.close();
 
-async function tell(method: string, path: string, body?: unknown): Promise<void> {
+async function request(method: string, path: string, body?: unknown): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -1,8 +1,8 @@
 // Next.js (App Router): this file is app/orders/[...path]/route.ts, with "perdure" in place of the relative paths.
 // next.config: serverExternalPackages: ["perdure"], so that Next does not bundle it.
-//   One process runs one runtime, though Next loads this module more than once while developing: it is kept on
-//   globalThis. Where functions are frozen between requests (serverless), keep only a client here and run the runtime
-//   elsewhere: nothing advances while a process is frozen.
+//   One process runs one runtime, although Next loads this module more than once during development: the runtime is
+//   stored on globalThis. Where functions are frozen between requests (serverless), use only a client here and run the
+//   runtime elsewhere: nothing advances while a process is frozen.
 
 import { Perdure } from "../../src/index.ts";
 import { ordersHandler } from "./handler.ts";

@@ -1,4 +1,4 @@
-// What is served: an order that waits for its approval.
+// The served orchestration: an order that waits for its approval.
 
 import { activity, event, orchestration } from "../../src/index.ts";
 
@@ -10,6 +10,6 @@ export const approval = event<{ readonly by: string }>("approval");
 export const ship = activity("ship", async (order: Order) => `shipped ${order.item}`);
 
 export const fulfil = orchestration("fulfil", async (ctx, order: Order) => {
-  const { by } = await ctx.event(approval);
+  const { by } = await ctx.waitFor(approval);
   return `${await ctx.run(ship, order)}, approved by ${by}`;
 });

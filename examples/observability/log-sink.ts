@@ -1,10 +1,10 @@
-// Log lines as JSON, one a line, as log collectors read them.
+// Log lines as JSON, one object per line, as log collectors read them.
 
 import type { LogLevel, LogSink } from "../../src/index.ts";
 
 const ORDER: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error"];
 
-/** Fields that a collector may want and this example does not show. */
+/** Fields that are useful to a collector, but not shown in this example. */
 const LEFT_OUT = new Set([
   "execution",
   "orchestration",
@@ -15,7 +15,7 @@ const LEFT_OUT = new Set([
   "alive",
 ]);
 
-/** Lines from a level on. `write` gets one line at a time, without its end. */
+/** Lines of this level and above. `write` gets one line at a time, without a line break. */
 export function jsonLines(write: (line: string) => void, from: LogLevel = "info"): LogSink {
   return (level, message, fields) => {
     if (ORDER.indexOf(level) < ORDER.indexOf(from)) return;
@@ -24,7 +24,7 @@ export function jsonLines(write: (line: string) => void, from: LogLevel = "info"
   };
 }
 
-/** An error has no enumerable properties; JSON would make `{}` of it. */
+/** An error has no enumerable properties, so JSON.stringify would write `{}`. */
 function readable(_key: string, value: unknown): unknown {
   if (value instanceof Error) return { name: value.name, message: value.message };
   return typeof value === "bigint" ? String(value) : value;

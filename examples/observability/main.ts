@@ -1,4 +1,4 @@
-// node examples/observability/main.ts [FILE]: logs, a watched status, spans, figures and a health check.
+// node examples/observability/main.ts [FILE]: logs, a watched status, spans, metrics and a health check.
 
 import { Perdure } from "../../src/index.ts";
 import { importRows, nightly } from "./nightly.ts";
@@ -21,7 +21,7 @@ for await (const { status, customStatus } of handle.watch()) {
 
 console.log("spans:", traces.summary());
 
-// An orchestration that nobody registers: what goes wrong most often, and how it shows.
+// An orchestration that no worker registers: the most common mistake, and how it shows.
 await client.start("forgotten", null, { id: "forgotten-1" });
 
 const page = await metricsPage(perdure);

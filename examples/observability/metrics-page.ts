@@ -1,4 +1,4 @@
-// Figures as Prometheus reads them, and a health check, from what a client and a runtime can tell.
+// Metrics in the format of Prometheus, and a health check, from a client and a runtime.
 
 import type { Metrics, Perdure } from "../../src/index.ts";
 
@@ -8,14 +8,14 @@ export async function metricsPage({ client, runtime }: Perdure): Promise<string>
   const lines = Object.entries(metrics.instances).map(
     ([status, count]) => `perdure_instances{status="${status}"} ${count}`,
   );
-  // Of the store: the same in every process.
+  // Metrics of the store: the same in every process.
   lines.push(
     `perdure_instances_blocked ${metrics.blocked}`,
     `perdure_tasks_waiting ${metrics.waitingTasks}`,
     `perdure_tasks_running ${metrics.runningTasks}`,
     `perdure_work_unclaimed ${metrics.unclaimed.length}`,
   );
-  // Of this process, since it started.
+  // Metrics of this process, since it started.
   lines.push(
     `perdure_turns_total ${turns}`,
     `perdure_replays_total ${replays}`,
@@ -27,7 +27,7 @@ export async function metricsPage({ client, runtime }: Perdure): Promise<string>
   return `${lines.join("\n")}\n`;
 }
 
-/** What a person should look at; empty: all is well. */
+/** What an operator should look at; empty if everything is fine. */
 export function complaints(metrics: Metrics): readonly string[] {
   const found = metrics.unclaimed.map(({ reason }) => reason);
   if (metrics.blocked > 0) found.push(`${metrics.blocked} blocked instances`);

@@ -1,4 +1,4 @@
-// Work worth watching: it logs, says how far it is, and sets a status.
+// Work worth watching: it logs, reports its progress, and sets a status.
 
 import { setImmediate as nextLoop } from "node:timers/promises";
 import { activity, orchestration } from "../../src/index.ts";
@@ -16,7 +16,7 @@ export const nightly = orchestration("nightly", async (ctx, tables: readonly str
   let rows = 0;
   for (const [index, table] of tables.entries()) {
     ctx.setStatus({ table, done: index, of: tables.length });
-    ctx.log.info("next table", { table }); // written when its turn is committed, never by a replay
+    ctx.log.info("next table", { table }); // written when its turn is committed, never during a replay
     rows += await ctx.run(importRows, 10);
   }
   ctx.setStatus({ done: tables.length, of: tables.length });

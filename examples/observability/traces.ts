@@ -1,4 +1,5 @@
-// Spans, kept in memory here. A real program exports them: it sets up an SDK and calls openTelemetry() without options.
+// Spans, kept in memory here. A real program sets up an SDK that exports them, and calls openTelemetry() without
+// options.
 
 import {
   BasicTracerProvider,
@@ -10,7 +11,7 @@ import { openTelemetry } from "../../src/telemetry/index.ts";
 
 export interface Traces {
   readonly telemetry: Telemetry;
-  /** Names of the spans so far, and whether all are of one trace. */
+  /** Names of the spans so far, and whether all belong to one trace. */
   summary(): string;
 }
 

@@ -1,4 +1,4 @@
-// node examples/outbox/main.ts postgres://…: orders whose rows and whose orchestrations are written together.
+// node examples/outbox/main.ts postgres://…: writes an order's row and its orchestration together.
 
 import pg from "pg";
 import { Perdure } from "../../src/index.ts";
@@ -6,7 +6,7 @@ import { PostgresProvider } from "../../src/postgres/index.ts";
 import { fulfil, paid, TABLES } from "./shop.ts";
 
 const url = process.argv[2];
-if (url === undefined) throw new Error("Which database? node examples/outbox/main.ts postgres://…");
+if (url === undefined) throw new Error("Usage: node examples/outbox/main.ts postgres://…");
 const pool = new pg.Pool({ connectionString: url });
 await pool.query(TABLES);
 const provider = await PostgresProvider.open(url, { schema: "outbox_example_perdure" });
@@ -37,12 +37,12 @@ await perdure.close();
 await provider.close();
 await pool.end();
 
-/** The row and the start of the instance: both or neither. */
+/** Writes the row and starts the instance: both or neither. */
 async function placeOrder(id: string, cents: number): Promise<void> {
   await inTransaction(async (tx) => {
     await tx.query("INSERT INTO outbox_example.orders VALUES ($1, $2, 'placed')", [id, cents]);
     await client.start(fulfil, id, { id: `order-${id}`, tx });
-    if (cents < 0) throw new Error("nobody sells for less than nothing");
+    if (cents < 0) throw new Error("the price must not be negative");
   });
 }
 

@@ -1,4 +1,4 @@
-// A shop's own tables, and the orchestration that an order sets off. Both live in one PostgreSQL database.
+// A shop's own tables, and the orchestration of an order. Both are in one PostgreSQL database.
 
 import type { PoolClient } from "pg";
 import { event, orchestration } from "../../src/index.ts";
@@ -12,8 +12,8 @@ export const TABLES = `
 export const paid = event<{ cents: number }>("paid");
 
 export const fulfil = orchestration("fulfil", async (ctx, orderId: string) => {
-  const payment = await ctx.event(paid);
-  // The rows and the fact that the step is done are one transaction: a crash repeats both or neither.
+  const payment = await ctx.waitFor(paid);
+  // The rows and the completion of the step are one transaction: a crash keeps or loses both.
   await ctx.tx("book", async (tx: PoolClient) => {
     await tx.query("INSERT INTO outbox_example.ledger VALUES ($1, $2)", [orderId, payment.cents]);
     await tx.query("UPDATE outbox_example.orders SET status = 'booked' WHERE id = $1", [orderId]);

@@ -7,11 +7,11 @@ await using perdure = await Perdure.open(`sqlite:${process.argv[2] ?? ":memory:"
   register: [trip, book, cancelBooking],
 });
 
-await tell("everything works", { to: "Rome" });
-await tell("no car", { to: "Oslo", soldOut: "car" });
-await tell("the traveller changes her mind", { to: "Bern", waits: true }, true);
+await runTrip("everything works", { to: "Rome" });
+await runTrip("no car", { to: "Oslo", soldOut: "car" });
+await runTrip("the traveller changes her mind", { to: "Bern", waits: true }, true);
 
-async function tell(title: string, wish: Trip, isCancelled = false): Promise<void> {
+async function runTrip(title: string, wish: Trip, isCancelled = false): Promise<void> {
   console.log(title);
   const handle = await perdure.client.start(trip, wish);
   if (isCancelled) {

@@ -17,6 +17,6 @@ const [first, second, third] = await Promise.all([
   client.start(strict, never),
   client.start(bounded, [fast, never, slowAtFirst]),
 ]);
-console.log("a time-out an attempt:", await first.result());
-console.log("a time-out of the call:", await second.result());
-console.log("a deadline for all:", await third.result());
+console.log("a timeout per attempt:", await first.result());
+console.log("a timeout for the call:", await second.result());
+console.log("a deadline for all calls:", await third.result());

@@ -1,4 +1,4 @@
-// From the first question ("who am I?") to a page, or to the login.
+// The application: reads the session, then shows a page or the login.
 
 import { useCallback, useEffect, useRef, useState, type ReactElement } from "react";
 import { closeChanges, openChanges } from "./api/changes.ts";
@@ -44,7 +44,7 @@ export function App(): ReactElement {
 
   const isAsked = useRef(false);
   useEffect(() => {
-    if (isAsked.current) return; // effects run twice in development, and a token is taken once
+    if (isAsked.current) return; // React runs effects twice in development; a token can be used only once
     isAsked.current = true;
     onUnknownCaller(() => {
       closeChanges();

@@ -1,4 +1,4 @@
-// Where the dashboard begins.
+// The entry point of the dashboard.
 
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -16,7 +16,7 @@ import "./styles/flow.css";
 
 applyTheme();
 const root = document.getElementById("root");
-if (root === null) throw new Error("The page has no root.");
+if (root === null) throw new Error('The page has no element with the id "root".');
 createRoot(root).render(
   <StrictMode>
     <App />

@@ -3,8 +3,8 @@
 //   `absurdctl init` would load. `ABSURD_SQL` names that file.
 //   Recommended: a worker with the concurrency of its documentation's examples, 4; polling every 250 ms, a lease of
 //   120 s and `awaitTaskResult`, which backs off from 50 ms to 1 s: its defaults. A pool of 10.
-//   Tuned: 100 tasks at once, claimed 100 at a time, polling every 10 ms, a lease of 10 s (what a killed worker held
-//   is free only when it ends; a step extends it), a pool of 20; results asked for every 5 ms, the oldest first.
+//   Tuned: 100 tasks at once, claimed 100 at a time, polling every 10 ms, a lease of 10 s (the work of a killed worker
+//   is free only when its lease ends; a step extends it), a pool of 20; results polled every 5 ms, the oldest first.
 
 import { readFileSync } from "node:fs";
 import { Absurd, type TaskResultSnapshot } from "absurd-sdk";
@@ -73,7 +73,7 @@ function valueOf(found: TaskResultSnapshot): number | undefined {
   return found.state === "completed" ? Number(found.result) : undefined;
 }
 
-/** Once a database. */
+/** Runs once per database. */
 async function initialize(pool: pg.Pool): Promise<void> {
   const file = process.env["ABSURD_SQL"] ?? "";
   if (file === "") throw new Error("ABSURD_SQL must name sql/absurd.sql of Absurd's release.");

@@ -1,9 +1,9 @@
 // Effect's workflows (@effect/workflow on @effect/cluster) on PostgreSQL.
 //   Recommended: a cluster of one runner in this process, `SingleRunner` with its state in SQL, the defaults of its
-//   sharding (it polls its message table every 10 s and is told of what it sends itself), @effect/sql-pg's pool of 10.
-//   Tuned: messages and replies polled for every 100 ms, mailboxes without a bound, a pool of 20.
-//   `execute` both starts and waits; asked again with the same id it waits for the same execution. `start` here
-//   answers before the instance is durable, which is to Effect's advantage.
+//   sharding (it polls its message table every 10 s and is notified of its own messages), @effect/sql-pg's pool of 10.
+//   Tuned: messages and replies polled every 100 ms, mailboxes without a bound, a pool of 20.
+//   `execute` both starts and waits; called again with the same id it waits for the same execution. `start` here
+//   returns before the instance is durable, which is to Effect's advantage.
 
 import { ClusterWorkflowEngine, SingleRunner } from "@effect/cluster";
 import { PgClient } from "@effect/sql-pg";
@@ -54,7 +54,7 @@ export const adapter: Adapter = {
       start(program, input) {
         const key = JSON.stringify({ program, input });
         const result = execute(key);
-        result.catch(() => {}); // whoever asks for it is told
+        result.catch(() => {}); // the caller of `result` gets the error
         running.set(key, result);
         return Promise.resolve(key);
       },

@@ -1,15 +1,15 @@
 // OpenWorkflow on SQLite and on PostgreSQL.
-//   Recommended: a worker with the concurrency that its documentation says to start with, 10, which polls by itself (100 ms,
-//   doubled up to 1 s while it finds nothing), and `handle.result()`, which looks once a second. Neither interval
-//   can be set.
+//   Recommended: a worker with the concurrency that its documentation suggests as a start, 10, which polls by itself
+//   (100 ms, doubled up to 1 s while it finds nothing), and `handle.result()`, which polls once per second. Neither
+//   interval can be set.
 //   Tuned: `worker.tick()`, which is public, called again at once while it finds work and every 5 ms while it finds
-//   none; results asked of the backend every 5 ms, the oldest first. A tick asks the store once for every free slot,
-//   so that many slots are good for many runs and bad for one: 100 or 2.
-//   SQLite: the file is its own choice of WAL; `synchronous` stays at SQLite's default, FULL, as ours.
-//   PostgreSQL: postgres.js' pool of 10, which `connect` does not let one choose.
-//   A run may have 1,000 steps. A signal for which nobody waits is lost, and `sendSignal` says so; one that comes
-//   between the recording of the wait and the parking of its run wakes nobody until the wait's time-out, so that an
-//   instance of `wait` is said to wait when it has been parked.
+//   none; results polled from the backend every 5 ms, the oldest first. A tick queries the store once per free slot, so
+//   many slots are good for many runs and bad for one: 100 or 2.
+//   SQLite: OpenWorkflow sets WAL itself; `synchronous` stays at SQLite's default, FULL, as in Perdure.
+//   PostgreSQL: postgres.js' pool of 10; `connect` has no option for it.
+//   A run may have 1,000 steps. A signal that no run waits for is lost, and `sendSignal` reports it. A signal that
+//   arrives between the recording of the wait and the parking of its run does not wake the run before the wait's
+//   timeout. Therefore an instance of `wait` reports that it waits only when it has been parked.
 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -89,7 +89,7 @@ async function connect({ database, directory }: Place): Promise<Backend> {
   return BackendPostgres.connect(database.url);
 }
 
-/** Resolves when the run has been put away until its signal comes. */
+/** Resolves when the run has been parked until its signal arrives. */
 async function parked(backend: Backend, workflowRunId: string): Promise<void> {
   for (;;) {
     const run = await backend.getWorkflowRun({ workflowRunId });
@@ -99,7 +99,7 @@ async function parked(backend: Backend, workflowRunId: string): Promise<void> {
   }
 }
 
-/** Answers with its end. */
+/** Returns the function that stops the worker. */
 async function run(worker: Worker, { tuned }: Place): Promise<() => Promise<void>> {
   if (!tuned) {
     await worker.start();
@@ -112,6 +112,6 @@ async function run(worker: Worker, { tuned }: Place): Promise<() => Promise<void
   return async () => {
     running = false;
     await loop;
-    await worker.stop(); // waits for what is still running
+    await worker.stop(); // waits for running steps
   };
 }

@@ -1,10 +1,10 @@
-// Restate: its own server, from npm, beside a service in this process. What it keeps is not in PostgreSQL: it runs in
-// PostgreSQL's turn because it, too, is a server on the same machine.
-//   Durable alike: its log is written with fsync (`rocksdb-disable-wal-fsync = false`, the default).
+// Restate: its own server, from npm, alongside a service in this process. Its data is not in PostgreSQL; it is listed
+// with the PostgreSQL subjects because it, too, is a server on the same machine.
+//   Equally durable: its log is written with fsync (`rocksdb-disable-wal-fsync = false`, the default).
 //   Recommended: the server's defaults; workflows with `workflowSubmit` and `workflowAttach`, a durable promise as
 //   the event; the service answers over HTTP/2, as `restate.serve` would.
-//   Tuned: 4 partitions instead of 24, for a machine of few cores; concurrency is 1,000 by default and is no bound.
-//   Nobody is told about the run: telemetry is off in both.
+//   Tuned: 4 partitions instead of 24, for a machine of few cores; concurrency is 1,000 by default and does not limit.
+//   Telemetry is off on both sides.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -36,7 +36,7 @@ export const adapter: Adapter = {
     };
     const words = ["--base-dir", join(directory, "restate"), "--node-name", "bench"];
     if (tuned) words.push("--default-num-partitions", String(TUNED_PARTITIONS));
-    // Its life hangs on a pipe: when this process ends, however it ends, so does the server.
+    // The server is tied to a pipe: when this process ends, however it ends, the server ends too.
     const guard = '"$0" "$@" & pid=$!; cat >/dev/null; kill -INT $pid; wait $pid';
     const child = spawn("sh", ["-c", guard, binary(), ...words], {
       stdio: ["pipe", "ignore", "ignore"],
@@ -149,7 +149,7 @@ function programs(work: Work) {
   return { row, fan, wait };
 }
 
-/** Tells the server where the service is; the same again is no change. */
+/** Registers the service with the server; repeating it changes nothing. */
 async function register({ admin, service }: Ports): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${admin}/deployments`, {
     method: "POST",

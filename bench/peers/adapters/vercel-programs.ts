@@ -1,5 +1,5 @@
-// The programs as Vercel's compiler wants them: functions with directives, in a file of their own (vercel.ts).
-//   A workflow runs in a sandbox that holds nothing of this process; a step runs outside of it.
+// The programs in the form that Vercel's compiler needs: functions with directives, in a separate file (vercel.ts).
+//   A workflow runs in a sandbox without access to this process; a step runs outside of it.
 
 import { createHook } from "workflow";
 import type { Input, Work } from "../peer.ts";

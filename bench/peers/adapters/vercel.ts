@@ -1,11 +1,12 @@
 // Vercel Workflow with its PostgreSQL world.
 //   Its compiler (SWC and esbuild) makes two bundles of `vercel-programs.ts`, one for workflows and one for steps;
 //   the world keeps events in PostgreSQL, queues through Graphile Worker, and calls the bundles over HTTP in this
-//   process: a step is a job and a request, and so is going on with the workflow, which replays its events.
-//   Recommended: the world's defaults, 10 jobs at a time and a pool of 10; `run.returnValue`, which polls once a second.
-//   Tuned: 50 jobs at a time and a pool of 52, as Graphile's documentation has it (concurrency + 2); the run's state
-//   asked for every 5 ms, the oldest first.
-//   An instance's name is the peer's own. A hook that nobody has made yet cannot be resumed, and says so.
+//   process: a step is a job and a request, and so is each continuation of the workflow, which replays its events.
+//   Recommended: the world's defaults, 10 jobs at a time and a pool of 10; `run.returnValue`, which polls once per
+//   second.
+//   Tuned: 50 jobs at a time and a pool of 52, as Graphile's documentation recommends (concurrency + 2); the run's
+//   state polled every 5 ms, the oldest first.
+//   Vercel chooses an instance's name. Resuming a hook that does not exist yet fails with an error.
 
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +20,7 @@ import type { Adapter, Input, Place, Program } from "../peer.ts";
 
 const TUNED = { concurrency: "50", pool: "52" };
 const POLL_MS = 5;
-/** Longer than the 30 s for which the world keeps a connection that it does not use. */
+/** Longer than the 30 s for which the world keeps an idle connection. */
 const KEEP_ALIVE_MS = 60_000;
 const HOME = join(import.meta.dirname, "..", "node_modules");
 const ROUTES = ".well-known/workflow/v1";
@@ -31,7 +32,7 @@ interface Served {
 type Handler = (request: Request) => Promise<Response>;
 
 export const adapter: Adapter = {
-  /** No server: the bundles, the tables and the port, once for all engines of a repetition. */
+  /** Not a server: the bundles, the tables and the port, shared by all engines of a repetition. */
   async serve({ directory, database }) {
     if (database === null) throw new Error("Vercel Workflow runs on PostgreSQL here.");
     const folder = join(directory, "vercel");
@@ -47,7 +48,7 @@ export const adapter: Adapter = {
     const { port, folder } = place.server as Served; // from `serve`
     Object.assign(globalThis, { benchWork: work });
     setEnvironment(place, port);
-    process.chdir(folder); // from where the world's package is looked for
+    process.chdir(folder); // the world's package is resolved from here
     const server = await listen(folder, port);
     const { start, getRun, resumeHook, HookNotFoundError } = await load();
     const { getWorld } = await import("workflow/runtime");
@@ -65,7 +66,7 @@ export const adapter: Adapter = {
     return {
       async start(program, input) {
         const { runId } = await start({ workflowId: ids[program] }, [input]);
-        if (program === "wait") work.waits(input.id); // `signal` tells whether it does
+        if (program === "wait") work.waits(input.id); // `signal` reports whether it really waits
         return runId;
       },
       result: (key) => (place.tuned ? soon(key) : getRun<number>(key).returnValue),
@@ -88,7 +89,7 @@ export const adapter: Adapter = {
   },
 };
 
-/** The bundles open another world for the routes, which nobody closes and which keeps a connection. */
+/** The bundles open another world for the routes. Vercel does not close it, and it keeps a connection open. */
 function secondWorld(): { close?(): Promise<void> } | undefined {
   const held = globalThis as { [key: symbol]: { close?(): Promise<void> } | undefined };
   return held[Symbol.for("@workflow/world//stubbedCache")];
@@ -100,7 +101,7 @@ async function load() {
   return { start, getRun, resumeHook, HookNotFoundError };
 }
 
-/** Read by the packages when they are loaded. */
+/** The packages read these variables when they are loaded. */
 function setEnvironment({ database, tuned }: Place, port: number): void {
   process.env["WORKFLOW_TARGET_WORLD"] = "@workflow/world-postgres";
   process.env["WORKFLOW_POSTGRES_URL"] = database?.url;

@@ -1,5 +1,5 @@
-// Latency on an idle system: some samples that warm up, then those that count.
-//   The pause between two is of no fixed length, so that no sample keeps step with a peer's polling.
+// Latency on an idle system: warm-up samples, then the samples that count.
+//   The pause between two samples varies, so that no sample is synchronized with a peer's polling.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { quantile } from "../../statistics.ts";
@@ -8,7 +8,7 @@ import { samples, WARM_UP_SAMPLES } from "../sizes.ts";
 
 const PAUSE_MS_MAX = 20;
 
-/** `sample` answers how long it took, in milliseconds. Its index is never the same twice. */
+/** `sample` returns its duration in milliseconds. Each index is used once. */
 export async function measureLatency(
   setting: Setting,
   sample: (index: number) => Promise<number>,

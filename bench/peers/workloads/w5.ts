@@ -1,6 +1,6 @@
 // W5 for peers: from sending a number, for which an instance waits, to the instance's result, on an idle system.
-//   An instance says that it is about to wait; a moment later it does. One peer loses what nobody waits for, and
-//   says so: it is then sent again, and the time is that of the one that arrived.
+//   An instance reports that it is about to wait; a moment later it waits. One peer loses a signal that no instance
+//   waits for, and reports it: the signal is then sent again, and the time is that of the signal that arrived.
 
 import { strict as assert } from "node:assert";
 import { performance } from "node:perf_hooks";

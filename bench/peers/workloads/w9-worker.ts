@@ -1,5 +1,5 @@
-// A worker process of W9, on both sides: it starts the instances and is killed, or is given their keys and waits
-// for them. It ends by itself when whoever started it lets go of it or is gone.
+// A worker process of W9, with its parent's side: it starts the instances and is killed, or gets their keys and waits
+// for them. It exits when its parent disconnects or is gone.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const WORK_MS = 20;
 interface Task {
   readonly peer: string;
   readonly place: Place;
-  /** Null: they are to be started. */
+  /** Null if the instances must be started. */
   readonly keys: readonly string[] | null;
 }
 type News =
@@ -30,7 +30,7 @@ export interface Worker {
   readonly done: Promise<readonly number[]>;
 }
 
-/** Gets a line every time that a step is entered: instance and place. */
+/** The file with one line per step run: instance and position. */
 export function logOf({ directory }: Place): string {
   return join(directory, "steps.log");
 }
@@ -49,7 +49,7 @@ export function startWorker(task: Task): Worker {
     else fail(news.message);
   });
   child.on("exit", () => fail("The worker ended early."));
-  for (const { promise } of [started, done]) promise.catch(() => {}); // not both are waited for
+  for (const { promise } of [started, done]) promise.catch(() => {}); // the parent may wait for only one of them
   return { process: child, started: started.promise, done: done.promise };
 }
 
@@ -60,6 +60,7 @@ async function work({ peer, place, keys }: Task): Promise<void> {
   const { open } = await adapterOf(peer);
   const engine = await open(place, {
     waits: () => {},
+    payload: () => "",
     step: async (value, { id, index }) => {
       appendFileSync(logOf(place), `${id} ${index}\n`);
       await pause(WORK_MS);

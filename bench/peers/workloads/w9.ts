@@ -1,5 +1,5 @@
-// W9 for peers: 200 instances of ten steps are in flight and half-way when their process is killed: until all are
-// done in a new one, its own start included. A peer's own server stays, as a database server would.
+// W9 for peers: 200 instances of ten steps are in flight and half-way when their process is killed. Measured until all
+// are done in a new process, including its startup. A peer's own server keeps running, as a database server would.
 
 import { strict as assert } from "node:assert";
 import { once } from "node:events";
@@ -17,13 +17,13 @@ export const run: PeerRun = (order) =>
     const { peer } = order;
     const keys = await killHalfWay(startWorker({ peer, place, keys: null }), place);
     const begun = performance.now();
-    const heir = startWorker({ peer, place, keys });
-    const results = await heir.done;
+    const successor = startWorker({ peer, place, keys });
+    const results = await successor.done;
     const ms = performance.now() - begun;
     for (const [i, result] of results.entries()) assert.equal(result, i + STEPS);
     assert.equal(results.length, INSTANCES, "no instance is lost");
-    const ended = once(heir.process, "exit");
-    heir.process.disconnect();
+    const ended = once(successor.process, "exit");
+    successor.process.disconnect();
     await ended;
     const runs = entered(place);
     const n = INSTANCES;
@@ -35,10 +35,10 @@ export const run: PeerRun = (order) =>
     ];
   });
 
-/** Answers with the keys of the instances. */
+/** Returns the keys of the instances. */
 async function killHalfWay(victim: Worker, place: Place): Promise<readonly string[]> {
   const keys = await victim.started;
-  await until("half of the steps have been entered", () => entered(place).length >= KILL_AFTER, {
+  await until("half of the steps have been started", () => entered(place).length >= KILL_AFTER, {
     timeoutMs: 120_000,
   });
   const gone = once(victim.process, "exit");
@@ -47,7 +47,7 @@ async function killHalfWay(victim: Worker, place: Place): Promise<readonly strin
   return keys;
 }
 
-/** Every time that a step was entered, in order. */
+/** Every step run, in order. */
 function entered(place: Place): readonly string[] {
   const log = logOf(place);
   return existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1) : [];

@@ -1,13 +1,13 @@
-// What changes in the store, heard by one stream for the whole page.
-//   CH1. One connection, however many listen: browsers allow six to a server.
-//   CH2. After a gap every listener reloads everything, so that no change is missed.
-//   CH3. A stream that the server refused is tried again, more and more rarely.
+// One stream of changes for the whole page.
+//   - All listeners share one connection, because browsers allow only six connections per server.
+//   - After a reconnect every listener reloads everything, so that no change is missed.
+//   - If the server refuses the stream, the page retries with exponential backoff.
 
 import { addressOf } from "./request.ts";
 
 export interface Change {
   readonly ids: readonly string[];
-  /** Look at everything: there was too much to name, or it is unknown. */
+  /** Any instance may have changed: there were too many changes to list, or the list is unknown. */
   readonly all: boolean;
 }
 export type LiveState = "connecting" | "live" | "lost";
@@ -24,7 +24,7 @@ let source: EventSource | null = null;
 let retryTimer: ReturnType<typeof setTimeout> | undefined;
 let failures = 0;
 
-/** Begins to listen; call it after the login. */
+/** Opens the stream. Call it after the login. */
 export function openChanges(): void {
   closeChanges();
   const opened = new EventSource(addressOf("changes"));
@@ -33,15 +33,16 @@ export function openChanges(): void {
   opened.addEventListener("open", () => {
     failures = 0;
     setState("live");
-    if (!isFirst) tell(EVERYTHING);
+    if (!isFirst) notify(EVERYTHING);
     isFirst = false;
   });
   opened.addEventListener("change", ({ data }: MessageEvent<string>) => {
-    tell(JSON.parse(data) as Change); // the route's own schema
+    notify(JSON.parse(data) as Change); // the route's schema defines the type
   });
   opened.addEventListener("error", () => {
     setState("lost");
-    if (opened.readyState !== EventSource.CLOSED || source !== opened) return; // it tries again itself
+    // Unless it is closed, the EventSource reconnects by itself.
+    if (opened.readyState !== EventSource.CLOSED || source !== opened) return;
     failures += 1;
     retryTimer = setTimeout(openChanges, Math.min(RETRY_MS * 2 ** (failures - 1), RETRY_MAX_MS));
   });
@@ -68,7 +69,7 @@ export function liveState(): LiveState {
   return state;
 }
 
-function tell(change: Change): void {
+function notify(change: Change): void {
   for (const listener of listeners) listener(change);
 }
 

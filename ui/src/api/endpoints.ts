@@ -1,6 +1,6 @@
-// Every call that the dashboard makes, by the server's route table (src/server/routes).
+// All API calls of the dashboard. The routes are defined in src/server/routes.
 
-import type { FlowDefinition } from "../../../src/flow/definition.ts";
+import type { FlowDefinition } from "../../../src/flow/data/definition.ts";
 import type {
   BulkAnswer,
   CompletedWork,
@@ -69,15 +69,15 @@ export const inspect = {
     get<Timeline>(`${of(id)}/timeline`, query, signal),
   executions: async (id: string, signal: AbortSignal) =>
     (await get<Items<Execution>>(`${of(id)}/executions`, {}, signal)).items,
-  /** What a run from the start would run again. */
+  /** The completed work that a restart would run again. */
   completed: async (id: string, signal: AbortSignal) =>
     (await get<Items<CompletedWork>>(`${of(id)}/completed`, {}, signal)).items,
-  /** The first page; a cursor says that there are more. */
+  /** The first page. A cursor in the answer means that there are more. */
   unread: (id: string, signal: AbortSignal) => get<UnreadPage>(`${of(id)}/unread`, {}, signal),
   keyValues: async (id: string, signal: AbortSignal) =>
     (await get<Items<KeyValue>>(`${of(id)}/kv`, {}, signal)).items,
   tree: (id: string, signal: AbortSignal) => get<TreeShape>(`${of(id)}/tree`, {}, signal),
-  /** Without a definition: no running worker registers this version. */
+  /** The definition is absent if no running worker registers this version. */
   flow: (id: string, signal: AbortSignal) =>
     get<{ readonly definition?: FlowDefinition }>(`${of(id)}/flow`, {}, signal),
   statistics: (id: string, signal: AbortSignal) => get<Statistics>(`${of(id)}/stats`, {}, signal),

@@ -1,6 +1,6 @@
-// Work that is asked for again and again: done one at a time, once more if it was asked for meanwhile.
-//   OA1. Asking often never keeps it from ending: what is under way is not broken off for a newer wish.
-//   OA2. Between two of them there is a rest, as a multiple of what the last one took.
+// Runs repeated work one run at a time. A request during a run causes one more run after it.
+//   - Requests never cancel a run in flight, so frequent requests cannot prevent a run from finishing.
+//   - After a run there is a pause of `restTimes` times its duration.
 
 export class OneAtATime {
   readonly #work: (signal: AbortSignal) => Promise<void>;
@@ -9,7 +9,7 @@ export class OneAtATime {
   #isBusy = false;
   #isWanted = false;
 
-  /** The work tells its own troubles; it does not reject. */
+  /** `work` must handle its own errors: its promise must not reject. */
   constructor(work: (signal: AbortSignal) => Promise<void>, restTimes = 0) {
     this.#work = work;
     this.#restTimes = restTimes;

@@ -1,6 +1,6 @@
-// What went wrong with a request, in words for people.
+// Errors of API requests.
 
-/** `code` is the server's, or OFFLINE when no answer came. */
+/** `code`: the server's error code, or OFFLINE if the server did not answer. */
 export class ApiProblem extends Error {
   readonly code: string;
   readonly status: number;
@@ -17,17 +17,25 @@ export function offline(): ApiProblem {
   return new ApiProblem("OFFLINE", 0, "The server does not answer. Is it still running?");
 }
 
-/** From an `application/problem+json` answer, or from whatever came instead of one. */
+/**
+ * Reads the problem from an `application/problem+json` answer, or makes one from the status of any other
+ * answer.
+ */
 export async function problemOf(response: Response): Promise<ApiProblem> {
   const { status } = response;
-  const told: unknown = await response.json().catch(() => null);
-  if (typeof told === "object" && told !== null && "code" in told && "detail" in told) {
-    return new ApiProblem(String(told.code), status, String(told.detail));
+  const body: unknown = await response.json().catch(() => null);
+  if (typeof body === "object" && body !== null && "code" in body && "detail" in body) {
+    return new ApiProblem(String(body.code), status, String(body.detail));
   }
   return new ApiProblem("INTERNAL", status, `The server answered with status ${status}.`);
 }
 
+/** The message of a thrown value. The engine's own errorMessage would add its error classes to the bundle. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
-  return new ApiProblem("INTERNAL", 0, error instanceof Error ? error.message : String(error));
+  return new ApiProblem("INTERNAL", 0, messageOf(error));
 }

@@ -1,20 +1,21 @@
-// Requests to the server that served this page.
-//   RQ1. Nothing is asked of any other host, and no token is kept: a cookie that scripts cannot read carries it.
-//   RQ2. A change has a key of its own, so that a repetition by the network is carried out once.
-//   RQ3. Whoever is not known is told once, here; the page then shows the login.
+// Sends requests to the server of this page.
+//   - The page contacts no other host and stores no token: an HttpOnly cookie authenticates the requests.
+//   - Every change has a separate Idempotency-Key, so that the server executes a repeated request only once.
+//   - On a 401 answer this module calls the listener of `onUnknownCaller`, and the page shows the login.
 
-import { makeUpRequestId } from "../../../src/core/request-ids.ts";
+import { generateRequestId } from "../../../src/core/ids/request-ids.ts";
+import { defined } from "../../../src/core/values/defined.ts";
 import { ApiProblem, offline, problemOf } from "./problem.ts";
 
 export type Query = Readonly<Record<string, QueryValue>>;
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
 const base = new URL("api/v1/", document.baseURI);
-let tellUnknown: () => void = () => undefined;
+let unknownCallerListener: () => void = () => undefined;
 
-/** Who is called when the server no longer knows the caller. */
+/** Sets the listener for 401 answers: the caller has no valid session. */
 export function onUnknownCaller(listener: () => void): void {
-  tellUnknown = listener;
+  unknownCallerListener = listener;
 }
 
 export function addressOf(path: string, query: Query = {}): string {
@@ -28,7 +29,7 @@ export function addressOf(path: string, query: Query = {}): string {
 }
 
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-  const response = await send(addressOf(path, query), signal === undefined ? {} : { signal });
+  const response = await send(addressOf(path, query), defined({ signal }));
   return (await response.json()) as T; // shaped by the route's own schema
 }
 
@@ -39,7 +40,7 @@ export async function change<T = void>(
 ): Promise<T> {
   const { body, query, token } = options;
   const headers: Record<string, string> = {
-    "Idempotency-Key": makeUpRequestId({ now: Date.now, randomHex }),
+    "Idempotency-Key": generateRequestId({ now: Date.now, randomHex }),
   };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
@@ -48,7 +49,7 @@ export async function change<T = void>(
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  if (response.status === 204) return undefined as T; // the caller asked for nothing
+  if (response.status === 204) return undefined as T; // T is void for these routes
   return (await response.json()) as T; // shaped by the route's own schema
 }
 
@@ -62,7 +63,7 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   }
   if (response.ok) return response;
   const problem = await problemOf(response);
-  if (problem.status === 401) tellUnknown();
+  if (problem.status === 401) unknownCallerListener();
   throw problem;
 }
 
@@ -70,7 +71,9 @@ export function isUnknownCaller(error: unknown): boolean {
   return error instanceof ApiProblem && error.status === 401;
 }
 
-/** `crypto.randomUUID` exists on safe origins alone; a dashboard may be on plain HTTP in a private network. */
+/**
+ * `crypto.randomUUID` exists only in secure contexts. A dashboard can be on plain HTTP in a private network.
+ */
 function randomHex(bytes: number): string {
   return [...crypto.getRandomValues(new Uint8Array(bytes))]
     .map((byte) => byte.toString(16).padStart(2, "0"))

@@ -1,5 +1,5 @@
-// Who is logged in, and what they may do.
-//   SE1. What the server allows is decided there; here it is only shown, so that no control leads to a refusal.
+// The session: the name and the role of the user.
+//   - The server enforces the role. The page only disables controls that the server would refuse.
 
 import { createContext, useContext } from "react";
 import type { Role, Session } from "./types.ts";
@@ -14,7 +14,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** Why the caller may not do what needs this role; null: it may. `what` names the action. */
+/** Why the user may not do an action that needs this role. Null: the user may. `what` names the action. */
 export function whyNot(session: Session, needed: Role, what = "This"): string | null {
   if (session.readOnly) return "The server is read-only.";
   if (RANKS[session.role] >= RANKS[needed]) return null;

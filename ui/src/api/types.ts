@@ -1,8 +1,9 @@
-// What the server sends, by the server's own schemas: types alone, so that nothing of it is in the bundle.
+// Types of the server's answers, derived from the server's schemas. Only types are imported, so the bundle
+// contains no schema code.
 
 import type * as v from "valibot";
 import type { bulkAnswer } from "../../../src/server/schemas/bulk.ts";
-import type { Role } from "../../../src/server/roles.ts";
+import type { Role } from "../../../src/server/security/roles.ts";
 import type { ending } from "../../../src/server/schemas/failure.ts";
 import type {
   historyEvent,
@@ -33,7 +34,7 @@ import type {
 export type { CauseShape, FailureShape, TreeShape } from "../../../src/server/schemas/shapes.ts";
 export type { Role };
 
-/** The schema of attributes takes anything in and judges it; what comes out is texts by name. */
+/** The input type of the attributes schema is unknown. The server's answers contain strings by name. */
 type WithAttributes<Shape> = Omit<Shape, "attributes"> & {
   readonly attributes: Readonly<Record<string, string>>;
 };

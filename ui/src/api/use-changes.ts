@@ -1,5 +1,5 @@
-// Calls back when something of interest has changed, not more often than asked for.
-//   UC1. The last change is never lost: what comes too early is called for later.
+// A hook that calls back after a relevant change, at most once per `everyMs`.
+//   - The last change is never lost: a change that comes too early causes a later call.
 
 import { useEffect, useRef } from "react";
 import { onChange, type Change } from "./changes.ts";
@@ -32,7 +32,7 @@ export function useChanges(
   }, [everyMs]);
 }
 
-/** Whatever changes, everywhere. */
+/** Matches every change. */
 export function anything(): boolean {
   return true;
 }

@@ -1,6 +1,6 @@
-// Something from the server, kept as long as a component shows it.
-//   LD1. What was there stays while something newer is on its way, also when a page is opened again.
-//   LD2. An answer that is no longer wanted changes nothing: its request is aborted.
+// A hook that loads data from the server.
+//   - The previous data stays visible while newer data is loading, even when a page is opened again.
+//   - When the component no longer needs an answer, the hook aborts the request and ignores the answer.
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { OneAtATime } from "./one-at-a-time.ts";
@@ -9,14 +9,14 @@ import { asProblem, type ApiProblem } from "./problem.ts";
 export interface Loaded<T> {
   readonly data: T | undefined;
   readonly problem: ApiProblem | undefined;
-  /** Until the first answer, good or bad. */
+  /** True until the first answer or error. */
   readonly isLoading: boolean;
-  /** Asks again. */
+  /** Loads the data again. */
   readonly refresh: () => void;
 }
 
-const KEPT_MAX = 50;
-const kept = new Map<string, unknown>();
+const CACHED_MAX = 50;
+const cache = new Map<string, unknown>();
 
 interface State<T> {
   readonly key: string | null;
@@ -25,7 +25,7 @@ interface State<T> {
   readonly isLoading: boolean;
 }
 
-/** `key` names what is loaded; null loads nothing. `load` is asked when the key changes. */
+/** `key` identifies the data; null loads nothing. The hook calls `load` when the key changes. */
 export function useLoaded<T>(
   key: string | null,
   load: (signal: AbortSignal) => Promise<T>,
@@ -44,7 +44,7 @@ export function useLoaded<T>(
       try {
         const data = await latest.current(signal);
         if (signal.aborted) return;
-        keep(key, data);
+        remember(key, data);
         setState({ key, data, problem: undefined, isLoading: false });
       } catch (error) {
         if (signal.aborted) return;
@@ -74,20 +74,20 @@ export function useLoaded<T>(
   return { data, problem, isLoading, refresh };
 }
 
-/** Forgets everything: another caller may see other things. */
+/** Clears the cache: another user may see other data. */
 export function forgetLoaded(): void {
-  kept.clear();
+  cache.clear();
 }
 
 function initial<T>(key: string | null): State<T> {
-  const data = key === null ? undefined : (kept.get(key) as T | undefined); // kept under this very key
+  const data = key === null ? undefined : (cache.get(key) as T | undefined); // the key determines the type
   return { key, data, problem: undefined, isLoading: key !== null };
 }
 
-function keep(key: string, data: unknown): void {
-  kept.delete(key);
-  kept.set(key, data);
-  if (kept.size <= KEPT_MAX) return;
-  const oldest = kept.keys().next().value;
-  if (oldest !== undefined) kept.delete(oldest);
+function remember(key: string, data: unknown): void {
+  cache.delete(key);
+  cache.set(key, data);
+  if (cache.size <= CACHED_MAX) return;
+  const oldest = cache.keys().next().value;
+  if (oldest !== undefined) cache.delete(oldest);
 }

@@ -1,4 +1,4 @@
-// The buttons for what can be done now.
+// Buttons for the actions that the state of the instance allows.
 
 import { useState, type ReactElement } from "react";
 import { useSession, whyNot } from "../api/session.ts";

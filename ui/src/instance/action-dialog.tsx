@@ -1,4 +1,4 @@
-// Asks before an action, and for its reason if it takes one.
+// Asks for confirmation of an action, and for a reason if the action has one.
 
 import { useState, type ReactElement } from "react";
 import type { Instance } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// What can be done to an instance, and when.
+// The actions on an instance, and the states that allow them.
 
 import { instances } from "../api/endpoints.ts";
 import type { Instance, Role } from "../api/types.ts";
@@ -7,17 +7,17 @@ export interface Action {
   readonly id: string;
   readonly title: string;
   readonly does: string;
-  /** The question of its dialog, if it is not "<title> <id>?". */
+  /** The title of its dialog. Default: "<title> <id>?". */
   readonly question?: (id: string) => string;
-  /** Its dialog names the work that already completed: it runs again. */
+  /** Whether completed work runs again. The dialog then lists that work. */
   readonly repeatsWork?: true;
   readonly role: Role;
   readonly isDangerous?: true;
   readonly hasReason?: true;
-  /** Whether the state of the instance allows it; other actions are not shown. */
+  /** Whether the state of the instance allows the action. Other actions are hidden. */
   readonly isOpen: (instance: Instance) => boolean;
   readonly run: (instance: Instance, reason: { readonly reason?: string }) => Promise<unknown>;
-  /** The message after it succeeded. */
+  /** The message after success. */
   readonly done: string;
 }
 
@@ -44,7 +44,7 @@ export const ACTIONS: readonly Action[] = [
     id: "restart",
     title: "Run again from the start",
     question: (id) => `Run ${id} again from the start?`,
-    does: "Runs the code again from the start, with the same input, as the next execution.",
+    does: "Runs the code again from the start with the same input, as a new execution.",
     repeatsWork: true,
     role: "operator",
     isOpen: isEnded,
@@ -63,7 +63,7 @@ export const ACTIONS: readonly Action[] = [
   {
     id: "pause",
     title: "Pause",
-    does: "No further turn runs until you resume the instance. Running work finishes, and its results wait.",
+    does: "Stops the code until you resume the instance. Running activities and steps finish.",
     role: "operator",
     hasReason: true,
     isOpen: (instance) => isLive(instance) && instance.paused === undefined,
@@ -84,7 +84,7 @@ export const ACTIONS: readonly Action[] = [
   {
     id: "terminate",
     title: "Terminate",
-    does: "Ends the instance at once. Its code does not run again, so nothing is cleaned up.",
+    does: "Ends the instance immediately, without running its code: no compensation, no cleanup.",
     role: "operator",
     isDangerous: true,
     hasReason: true,

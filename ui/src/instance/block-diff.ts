@@ -1,4 +1,4 @@
-// A divergence, member by member.
+// Compares the two sides of a nondeterminism error member by member.
 
 import type { Block, Sketch } from "../api/types.ts";
 
@@ -21,7 +21,7 @@ const MEMBERS = [
   "tags",
 ] as const;
 
-/** Null for a block that is no divergence. */
+/** Null if the block has another cause. */
 export function diffOf({ recorded, requested }: Block): readonly DiffLine[] | null {
   if (recorded === undefined && requested === undefined) return null;
   const old = recorded ?? null;
@@ -35,7 +35,7 @@ export function diffOf({ recorded, requested }: Block): readonly DiffLine[] | nu
 }
 
 function textOf(sketch: Sketch | null, name: (typeof MEMBERS)[number]): string | null {
-  // An older server leaves out what this one knows, and the other way round.
+  // The server can be older than this page, so any member can be missing.
   const value: unknown = sketch === null ? undefined : Reflect.get(sketch, name);
   if (value === undefined) return null;
   return Array.isArray(value) ? value.join(", ") : String(value);

@@ -1,16 +1,17 @@
-// Why an instance cannot go on. A divergence is shown side by side: what history holds, what the code asked for.
+// Shows why an instance is blocked. For a nondeterminism error it compares the recorded event with the code's
+// request.
 
 import type { ReactElement } from "react";
 import type { Block } from "../api/types.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
-import { addressTo, usePlace } from "../router/hash-location.ts";
+import { addressTo, useHashLocation } from "../router/hash-location.ts";
 import { diffOf } from "./block-diff.ts";
 
 export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
   const { code, message, since, by, sequence, source } = block;
-  const { path } = usePlace();
+  const { path } = useHashLocation();
   const lines = diffOf(block);
   return (
     <Panel
@@ -32,7 +33,7 @@ export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
           <div className="table-scroll">
             <table className="table diff">
               <caption className="visually-hidden">
-                What history holds and what the code requested
+                What the history recorded and what the code requested
               </caption>
               <thead>
                 <tr>

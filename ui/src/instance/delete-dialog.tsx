@@ -1,4 +1,4 @@
-// Deletes an instance for good. For a live one the user must type its id.
+// Deletes an instance permanently. For a live instance the user must type its id.
 
 import { useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";

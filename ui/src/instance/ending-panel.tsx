@@ -1,4 +1,4 @@
-// How an instance ended, when that was not by completing.
+// Shows how an instance failed, or was cancelled or terminated.
 
 import type { ReactElement } from "react";
 import type { Ending } from "../api/types.ts";

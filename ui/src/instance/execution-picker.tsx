@@ -1,4 +1,4 @@
-// Which execution is looked at, where there are several.
+// Selects the execution to show, if there are several.
 
 import type { ReactElement } from "react";
 import type { Execution } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// The parent, the children and the executions of an instance.
+// The tab with the parent, the children and the executions of an instance.
 
 import type { ReactElement } from "react";
 import { inspect } from "../api/endpoints.ts";

@@ -1,4 +1,4 @@
-// Makes a new instance with the past of this one, up to an event.
+// Starts a new instance with a copy of this one's history up to an event.
 
 import { useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";

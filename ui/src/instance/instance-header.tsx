@@ -1,4 +1,4 @@
-// Which instance it is, and how it stands.
+// The header of an instance: id, name, status, times.
 
 import type { ReactElement } from "react";
 import type { Instance } from "../api/types.ts";
@@ -14,7 +14,7 @@ import { TimeAgo } from "../parts/time-ago.tsx";
 import { addressTo } from "../router/hash-location.ts";
 import { ValueBrief } from "../values/value-view.tsx";
 
-/** The tab "State" has all of it. */
+/** The tab "State" shows the complete custom status. */
 const STATUS_CHARS_MAX = 200;
 
 export function InstanceHeader({ instance }: { readonly instance: Instance }): ReactElement {
@@ -93,7 +93,7 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
         <p className="note" data-tone="warn">
           <Icon name="lock" />
           <span className="grow wrap">
-            The result or the custom status cannot be read here: {instance.unreadable}
+            The result or the custom status cannot be read: {instance.unreadable}
           </span>
         </p>
       )}

@@ -1,4 +1,4 @@
-// One instance: what it is, what it waits for, what happened, and what can be done.
+// The page of one instance: its facts, waits, history and actions.
 
 import { useCallback, type ReactElement } from "react";
 import { inspect, instances } from "../api/endpoints.ts";

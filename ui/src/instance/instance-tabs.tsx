@@ -1,11 +1,11 @@
-// The parts of an instance that are looked at one at a time; which one is in the address.
+// The tabs of an instance. The address contains the selected tab.
 
 import { lazy, Suspense, type ReactElement } from "react";
 import type { Execution, Instance } from "../api/types.ts";
 import { formatCount } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
 import { TabPanel, Tabs } from "../parts/tabs.tsx";
-import { setQuery, usePlace } from "../router/hash-location.ts";
+import { setQuery, useHashLocation } from "../router/hash-location.ts";
 import { ExecutionPicker } from "./execution-picker.tsx";
 import { FamilyTab } from "./family-tab.tsx";
 import { HistoryTab } from "./history/history-tab.tsx";
@@ -32,11 +32,11 @@ export function InstanceTabs({
   readonly instance: Instance;
   readonly executions: readonly Execution[] | undefined;
 }): ReactElement {
-  const place = usePlace();
+  const location = useHashLocation();
   const isFlow = isFlowVersion(instance.version);
   const ids = (Object.keys(TITLES) as TabId[]).filter((id) => id !== "flow" || isFlow);
-  const selected = ids.find((id) => id === place.query.get("tab")) ?? "timeline";
-  const number = Number(place.query.get("execution") ?? instance.execution);
+  const selected = ids.find((id) => id === location.query.get("tab")) ?? "timeline";
+  const number = Number(location.query.get("execution") ?? instance.execution);
   const execution = executions?.find((each) => each.execution === number);
   const events = execution?.events;
   return (
@@ -83,7 +83,7 @@ export function InstanceTabs({
   );
 }
 
-/** A flow's version ends in the hash of its structure. */
+/** The version of a flow ends with the hash of its structure. */
 function isFlowVersion(version: string | undefined): boolean {
   return /\+[0-9a-f]{64}$/.test(version ?? "");
 }

@@ -1,4 +1,4 @@
-// What went in and what came out.
+// The tab with the input and the output.
 
 import type { ReactElement } from "react";
 import { inspect } from "../api/endpoints.ts";

@@ -1,7 +1,7 @@
-// Raises an event: one that the instance waits for, or another one, which stays unread until the code waits for it.
+// Raises an event. An event that the instance does not wait for stays unread until the code waits for it.
 
 import { useId, useState, type ReactElement } from "react";
-import { whyNotAwaited } from "../../../src/core/awaited-event.ts";
+import { whyNotAwaited } from "../../../src/core/history/awaited-event.ts";
 import { instances } from "../api/endpoints.ts";
 import type { Instance } from "../api/types.ts";
 import { Dialog } from "../parts/dialog.tsx";

@@ -1,4 +1,4 @@
-// The work that already completed and that a run from the start runs again, such as a payment.
+// Lists completed work that a restart runs again, such as a payment.
 
 import type { ReactElement } from "react";
 import { inspect } from "../api/endpoints.ts";
@@ -20,7 +20,7 @@ export function RepeatedWork({ id }: { readonly id: string }): ReactElement {
     <div className="note" data-tone="warn">
       <Icon name="warning" />
       <div className="grow">
-        <p>This work already completed and will run again, under new idempotency keys:</p>
+        <p>This work already completed and will run again, with new idempotency keys:</p>
         <ul className="repeated" aria-label="Completed work that will run again">
           {data.slice(0, SHOWN).map(({ kind, name, count }) => (
             <li key={`${kind} ${name}`}>

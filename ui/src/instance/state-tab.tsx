@@ -1,4 +1,4 @@
-// What the instance says and keeps: custom status, key-values, attributes, unread events.
+// The tab with the custom status, key-values, attributes and unread events.
 
 import type { ReactElement } from "react";
 import { inspect } from "../api/endpoints.ts";

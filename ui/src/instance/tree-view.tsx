@@ -1,4 +1,4 @@
-// An instance and its children, and theirs. Large families open step by step.
+// A tree of an instance and its descendants. Large trees open level by level.
 
 import { useState, type ReactElement } from "react";
 import type { TreeShape } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// What the instance waits for. An event can be raised right here.
+// Shows what the instance waits for, with a button to raise an awaited event.
 
 import { useState, type ReactElement } from "react";
 import { useSession, whyNot } from "../api/session.ts";

@@ -1,4 +1,4 @@
-// What can be done to many instances at once.
+// The bulk actions.
 
 import type { Role } from "../api/types.ts";
 
@@ -8,7 +8,7 @@ export interface BulkAction {
   readonly role: Role;
   readonly isDangerous: boolean;
   readonly hasReason: boolean;
-  /** What it does to each of them. */
+  /** What the action does. */
   readonly does: string;
 }
 
@@ -19,7 +19,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: false,
     hasReason: true,
-    does: "No further turn runs until you resume them.",
+    does: "Stops their code until you resume them.",
   },
   {
     id: "resume",
@@ -43,7 +43,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: false,
     hasReason: false,
-    does: "Runs the code of ended instances again from the start, with the same input and under new idempotency keys. Work that already completed runs again.",
+    does: "Runs the code of ended instances again from the start, with the same input and new idempotency keys. Work that already completed runs again.",
   },
   {
     id: "cancel",
@@ -59,7 +59,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     role: "operator",
     isDangerous: true,
     hasReason: true,
-    does: "Ends them at once. Their code does not run again, so nothing is cleaned up.",
+    does: "Ends them immediately, without running their code: no compensation, no cleanup.",
   },
   {
     id: "delete",

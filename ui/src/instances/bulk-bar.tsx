@@ -1,4 +1,4 @@
-// What to do with what is selected.
+// The bar with the bulk actions for the selected instances.
 
 import { useState, type ReactElement } from "react";
 import { useSession, whyNot } from "../api/session.ts";

@@ -1,4 +1,4 @@
-// Asks before something is done to many instances: first it counts what it would be done to.
+// Asks for confirmation of a bulk action, after counting the instances that it would change.
 
 import { useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";
@@ -11,8 +11,8 @@ import { toast } from "../parts/toasts.tsx";
 import type { BulkAction } from "./bulk-actions.ts";
 import type { Filter } from "./filter.ts";
 
-/** As many as the server takes at once by default. */
-const AT_ONCE = 10_000;
+/** The server's default limit for one bulk operation. */
+const BULK_MAX = 10_000;
 
 export function BulkDialog({
   action,
@@ -32,8 +32,8 @@ export function BulkDialog({
   const matched = dry.isLoading ? undefined : dry.data?.matched;
   const run = async (): Promise<void> => {
     const why = action.hasReason && reason.trim() !== "" ? { reason: reason.trim() } : {};
-    const answer = await instances.bulk(action.id, { filter, limit: AT_ONCE, ...why });
-    toast(said(action, answer), answer.refusedCount > 0 ? "danger" : "good");
+    const answer = await instances.bulk(action.id, { filter, limit: BULK_MAX, ...why });
+    toast(resultText(action, answer), answer.refusedCount > 0 ? "danger" : "good");
     onDone();
   };
   return (
@@ -55,8 +55,8 @@ export function BulkDialog({
           {matched === 0
             ? "None of the selected instances is in a state that allows this."
             : `Applies to ${formatCount(matched)} of the selected instances.`}
-          {matched > AT_ONCE
-            ? ` The oldest ${formatCount(AT_ONCE)} come first; repeat the action for the rest.`
+          {matched > BULK_MAX
+            ? ` The oldest ${formatCount(BULK_MAX)} come first; repeat the action for the rest.`
             : ""}
         </p>
       )}
@@ -76,7 +76,7 @@ export function BulkDialog({
   );
 }
 
-function said(action: BulkAction, { applied, refusedCount, refused }: BulkAnswer): string {
+function resultText(action: BulkAction, { applied, refusedCount, refused }: BulkAnswer): string {
   const done = `${action.title}: ${plural(applied, "instance")} done.`;
   if (refusedCount === 0) return done;
   const [first] = refused;

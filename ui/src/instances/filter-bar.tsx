@@ -1,9 +1,9 @@
-// The filter, as fields. Each change goes into the address; texts after a moment of rest.
+// The fields of the filter. Each change goes to the address; text changes go there after a short delay.
 
 import type { ReactElement } from "react";
 import { Icon } from "../parts/icon.tsx";
 import { STATUSES } from "../parts/status-badge.tsx";
-import { addressTo, go, setQuery, usePlace } from "../router/hash-location.ts";
+import { addressTo, go, setQuery, useHashLocation } from "../router/hash-location.ts";
 import { attributeOf, isEmptyFilter, type Filter } from "./filter.ts";
 import { FilterText } from "./filter-text.tsx";
 
@@ -14,21 +14,21 @@ export function FilterBar({
   readonly filter: Filter;
   readonly order: "newest" | "oldest";
 }): ReactElement {
-  const place = usePlace();
+  const location = useHashLocation();
   const chosen = filter.status ?? [];
   return (
     <search className="filter-bar">
       <div className="filter-texts">
         <FilterText
           label="Id starts with"
-          value={place.query.get("id") ?? ""}
+          value={location.query.get("id") ?? ""}
           onValue={(id) => setQuery({ id })}
           type="search"
         />
         <FilterText
           label="Attributes"
           placeholder="customer=42"
-          value={place.query.getAll("attribute").join(", ")}
+          value={location.query.getAll("attribute").join(", ")}
           onValue={(text) => setQuery({ attribute: text.split(",").map((each) => each.trim()) })}
           isWrong={(text) =>
             text.trim() !== "" && text.split(",").some((each) => attributeOf(each).length === 0)
@@ -37,7 +37,7 @@ export function FilterBar({
         />
         <FilterText
           label="Name"
-          value={place.query.get("name") ?? ""}
+          value={location.query.get("name") ?? ""}
           onValue={(name) => setQuery({ name })}
         />
         <label className="field">
@@ -148,7 +148,7 @@ export function FilterBar({
   );
 }
 
-/** As the field wants it: the local time, to the minute. */
+/** The format of a datetime-local field: local time, to the minute. */
 function localTime(iso: string | undefined): string {
   if (iso === undefined) return "";
   const date = new Date(iso);

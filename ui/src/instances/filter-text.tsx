@@ -1,4 +1,4 @@
-// A text of the filter. It follows the address, and the address follows it after a moment of rest.
+// A text field of the filter. It follows the address, and the address follows it after a short delay.
 
 import { useEffect, useId, useRef, useState, type ReactElement } from "react";
 
@@ -22,19 +22,20 @@ export function FilterText({
   readonly isWrong?: (text: string) => boolean;
 }): ReactElement {
   const [text, setText] = useState(value);
-  const told = useRef(value);
+  const sent = useRef(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const hintId = useId();
   useEffect(() => {
-    // Only what others put into the address: one's own words come back changed, as trimmed.
-    if (value !== told.current) setText(value);
-    told.current = value;
+    // Ignores changes of the address that come from this field: they are trimmed and would overwrite the
+    // input.
+    if (value !== sent.current) setText(value);
+    sent.current = value;
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const tell = (next: string): void => {
+  const send = (next: string): void => {
     clearTimeout(timer.current);
     if (isWrong?.(next) === true) return;
-    told.current = next.trim();
+    sent.current = next.trim();
     onValue(next.trim());
   };
   const wrong = isWrong?.(text) === true;
@@ -54,10 +55,10 @@ export function FilterText({
           const next = event.target.value;
           setText(next);
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => tell(next), REST_MS);
+          timer.current = setTimeout(() => send(next), REST_MS);
         }}
         onKeyDown={(event) => {
-          if (event.key === "Enter") tell(text);
+          if (event.key === "Enter") send(text);
         }}
       />
       {hint === undefined ? null : (

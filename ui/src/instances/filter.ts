@@ -1,18 +1,19 @@
-// Which instances: the filter as it stands in the address, as the server's queries take it, and as its bodies do.
-//   FI1. The address is the truth. Unknown members are left out of requests.
+// Converts the filter in the address to a query and to a body of the server's API.
+//   - The address is the only source of the filter. Unknown parameters are not sent.
 
+import { defined } from "../../../src/core/values/defined.ts";
 import type { Query } from "../api/request.ts";
 import type { Status } from "../api/types.ts";
 import { isStatus } from "../parts/status-badge.tsx";
 
-/** As a body carries it (src/server/schemas/filter.ts). */
+/** The filter of a body (src/server/schemas/filter.ts). */
 export interface Filter {
   readonly status?: readonly Status[];
   readonly idPrefix?: string;
   readonly attributes?: Readonly<Record<string, string>>;
   readonly name?: string;
   readonly version?: string;
-  /** Null: those without one. */
+  /** Null: instances without a parent. */
   readonly parent?: string | null;
   readonly blocked?: boolean;
   readonly createdAfter?: string;
@@ -49,7 +50,7 @@ export function queryOf(filter: Filter): Query {
   return {
     ...rest,
     ...(parent === undefined ? {} : parent === null ? { root: true } : { parent }),
-    ...(ids === undefined ? {} : { id: ids }),
+    ...defined({ id: ids }),
     ...(Object.fromEntries(pairs) as Record<string, string>),
   };
 }
@@ -59,13 +60,13 @@ function text(query: URLSearchParams, from: string, to: string): Record<string, 
   return value === null || value === "" ? {} : { [to]: value };
 }
 
-/** A name and a value from `name=value`; none from what is not that. */
+/** A name and a value from `name=value`. Empty if the text has another form. */
 export function attributeOf(given: string): [string, string][] {
   const at = given.indexOf("=");
   return at < 1 ? [] : [[given.slice(0, at).trim(), given.slice(at + 1).trim()]];
 }
 
-/** A moment as ISO text; what is none is left out. */
+/** A time as ISO text. Null if the text is not a valid time. */
 function timeOf(given: string | null): string | null {
   const time = Date.parse(given ?? "");
   return Number.isNaN(time) ? null : new Date(time).toISOString();

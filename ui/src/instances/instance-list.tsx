@@ -1,5 +1,6 @@
-// The list itself: only the rows on the screen are in the document, however many there are.
-//   IL1. One row can be reached with Tab; arrows, j and k go from there, Enter opens, x and Space select.
+// The list of instances. Only rows on the screen are in the document.
+//   - One row is in the tab order. Arrow keys, j and k move from there, Enter opens a row, x and Space
+//        select it.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
@@ -23,7 +24,7 @@ import { useRowHeight } from "./use-row-height.ts";
 import { useRows } from "./use-rows.ts";
 
 const OVERSCAN = 12;
-/** What the columns hold; readers hear it in each row's own name. */
+/** The column titles. Screen readers get the same information from the label of each row. */
 const HEADS = {
   check: "",
   status: "Status",
@@ -33,7 +34,7 @@ const HEADS = {
   time: "Created",
   elapsed: "Duration",
 } as const;
-/** Rows from the end at which more are asked for. */
+/** The list loads more rows when this many rows are left below the screen. */
 const AHEAD = 40;
 
 export function InstanceList({

@@ -1,4 +1,4 @@
-// One instance of the list.
+// One row of the list of instances.
 
 import { memo, type ReactElement } from "react";
 import type { InstanceSummary } from "../api/types.ts";
@@ -72,7 +72,7 @@ function InstanceRowView(props: RowProps): ReactElement {
   );
 }
 
-/** What is most worth knowing besides. */
+/** The most important further fact: a block, an error, or attributes and the custom status. */
 function More({ item }: { readonly item: InstanceSummary }): ReactElement | null {
   const { blocked, error, customStatus, attributes, unreadable } = item;
   if (blocked !== undefined) return <span className="list-trouble">{blocked.code}</span>;
@@ -86,7 +86,7 @@ function More({ item }: { readonly item: InstanceSummary }): ReactElement | null
   if (unreadable !== undefined) {
     return (
       <span className="faint" title={unreadable}>
-        cannot be read here: {unreadable}
+        cannot be read: {unreadable}
       </span>
     );
   }

@@ -1,11 +1,11 @@
-// All instances, by a filter that is in the address.
+// The instances page. The address contains its filter.
 
 import { useCallback, useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";
 import { anything, useChanges } from "../api/use-changes.ts";
 import { useLoaded } from "../api/use-loaded.ts";
 import { formatCount } from "../parts/format.ts";
-import { usePlace } from "../router/hash-location.ts";
+import { useHashLocation } from "../router/hash-location.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { filterOf, isEmptyFilter, queryOf } from "./filter.ts";
@@ -16,7 +16,7 @@ import { StartButton } from "./start-button.tsx";
 const COUNT_MS = 3_000;
 
 export function InstancesPage(): ReactElement {
-  const { query } = usePlace();
+  const { query } = useHashLocation();
   const filter = filterOf(query);
   const order = query.get("order") === "oldest" ? "oldest" : "newest";
   const asked = queryOf(filter);

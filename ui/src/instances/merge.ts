@@ -1,6 +1,6 @@
-// A list that grows at its end by pages and is kept up to date at its head.
-//   MG1. A new first page replaces the rows that it covers; older rows stay, none is there twice.
-//   MG2. When the new page does not reach the rows that were there, they are dropped: there would be a gap.
+// Merges pages into a list: older pages are appended, and a new first page updates the head.
+//   - A new first page replaces the rows that it covers. Older rows stay, and no row occurs twice.
+//   - If the new page does not reach the existing rows, they are dropped, because there would be a gap.
 
 import type { InstancePage, InstanceSummary } from "../api/types.ts";
 
@@ -27,7 +27,7 @@ export function withFirstPage(rows: Rows, page: InstancePage): Rows {
   };
 }
 
-/** Rows that were looked at again by their ids; those that are gone were deleted. */
+/** Updates rows that were loaded again by id. Rows that were not found have been deleted. */
 export function withLookedAt(
   rows: Rows,
   asked: readonly string[],

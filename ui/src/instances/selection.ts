@@ -1,6 +1,6 @@
-// What is selected for a bulk action: some ids, or everything that the filter finds.
+// The selection for a bulk action: some ids, or all instances that match the filter.
 
-/** As many as one request may name. */
+/** The most ids in one request. */
 export const SELECTED_MAX = 1_000;
 
 export type Selection =
@@ -12,7 +12,7 @@ export function isSelected(selection: Selection, id: string): boolean {
   return selection.kind === "all" || selection.ids.has(id);
 }
 
-/** With the id or without it; "everything" has no single ids, so it becomes this id alone. */
+/** Adds or removes the id. If everything was selected, the new selection is this id only. */
 export function toggled(selection: Selection, id: string): Selection {
   if (selection.kind === "all") return { kind: "ids", ids: new Set([id]) };
   const ids = new Set(selection.ids);

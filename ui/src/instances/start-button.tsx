@@ -1,4 +1,4 @@
-// Starts an instance from the dashboard.
+// The button that opens the start dialog.
 
 import { useState, type ReactElement } from "react";
 import { useSession, whyNot } from "../api/session.ts";

@@ -1,4 +1,4 @@
-// What to start: a name that a worker registers, an input, an id.
+// The dialog that starts an instance: a registered name, an input, an id.
 
 import { useId, useState, type ReactElement } from "react";
 import { instances, store } from "../api/endpoints.ts";

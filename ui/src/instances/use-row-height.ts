@@ -1,4 +1,4 @@
-// Rows take one line on a wide screen and three on a narrow one.
+// The height of a row: one line on a wide screen, three lines on a narrow one.
 
 import { useSyncExternalStore } from "react";
 

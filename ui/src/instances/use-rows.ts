@@ -1,5 +1,5 @@
-// The rows of the list: a page first, more when they are scrolled to, and what changes as it changes.
-//   UR1. One request at a time for more rows; a new filter drops what was under way.
+// Loads the rows of the list: a first page, more on scrolling, and updates of changed rows.
+//   - One request at a time loads more rows. A new filter cancels the request in flight.
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { instances } from "../api/endpoints.ts";
@@ -8,11 +8,14 @@ import { useChanges, anything } from "../api/use-changes.ts";
 import type { Query } from "../api/request.ts";
 import { withFirstPage, withLookedAt, withNextPage, type Rows } from "./merge.ts";
 
-/** The first page is small, so that it is there at once. */
+/** The first page is small, so that it appears quickly. */
 const PAGE = 200;
 const NEXT_PAGE = 500;
 const REFRESH_MS = 1_000;
-/** Rows further down than this are looked at by id: the first page no longer shows them. */
+/**
+ * If the first visible row is further down than this, an update loads the visible rows by id, not the first
+ * page.
+ */
 const HEAD_ROWS = PAGE / 2;
 
 export interface InstanceRows {
@@ -23,7 +26,7 @@ export interface InstanceRows {
   readonly refresh: () => void;
 }
 
-/** `key` names the filter and order that `query` holds; `visible` tells which rows are on the screen. */
+/** `key` identifies the filter and order of `query`. `visible` returns the rows on the screen. */
 export function useRows(
   key: string,
   query: Query,

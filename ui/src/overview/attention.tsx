@@ -1,5 +1,5 @@
-// What needs an operator: blocked and failed instances by cause, work that no worker can run, workers that stopped
-// responding.
+// The problems that need an operator: blocked and failed instances by cause, work that no worker can run, and
+// workers that stopped responding.
 
 import type { ReactElement } from "react";
 import type { Overview } from "../api/types.ts";

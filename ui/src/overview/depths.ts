@@ -1,4 +1,4 @@
-// Queues summed up by tags and priority.
+// Sums the queues by tags and priority.
 
 import type { Queue } from "../api/types.ts";
 

@@ -1,4 +1,4 @@
-// Recent activity, as charts.
+// Charts of recent activity.
 
 import { useMemo, type ReactElement } from "react";
 import type { Sample } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// The store at a glance: counts, what needs attention, and recent activity.
+// The overview page: counts, problems and recent activity.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";
@@ -14,7 +14,7 @@ import { QueueDepths } from "./queue-depths.tsx";
 import { RuntimesAlive } from "./runtimes-alive.tsx";
 import { StatusTiles } from "./status-tiles.tsx";
 
-/** The server's own figures are at most a second old. */
+/** The server's metrics are at most one second old. */
 const FRESH_MS = 1_000;
 const EVERY_MS = 10_000;
 
@@ -22,7 +22,7 @@ export function OverviewPage(): ReactElement {
   const { data, problem, refresh } = useLoaded("overview", store.overview, { everyMs: EVERY_MS });
   const followChange = (): void => {
     refresh();
-    setTimeout(refresh, FRESH_MS); // the first answer may be older than the change
+    setTimeout(refresh, FRESH_MS); // the first answer can be older than the change
   };
   useChanges(anything, followChange, FRESH_MS);
   return (

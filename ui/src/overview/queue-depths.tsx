@@ -1,4 +1,4 @@
-// How deep the queues are, by tags and priority.
+// The depth of the queues, by tags and priority.
 
 import type { ReactElement } from "react";
 import type { Queue } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// The running workers, and how much each holds.
+// The running workers and their load.
 
 import type { ReactElement } from "react";
 import type { Runtime } from "../api/types.ts";

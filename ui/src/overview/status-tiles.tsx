@@ -1,4 +1,4 @@
-// How many instances there are of each status; each leads to the list of them.
+// The number of instances per status. Each tile links to the list of these instances.
 
 import type { ReactElement } from "react";
 import type { Metrics } from "../api/types.ts";

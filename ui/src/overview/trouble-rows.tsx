@@ -1,6 +1,7 @@
 // Blocked and failed instances: one row per name, version and cause, with the count and the newest of them.
 
 import { useState, type ReactElement } from "react";
+import { defined } from "../../../src/core/values/defined.ts";
 import type { Metrics, Overview, TroubleGroup } from "../api/types.ts";
 import { formatCount, plural, shortVersion } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -57,7 +58,7 @@ function TroubleRow({ group }: { readonly group: TroubleGroup }): ReactElement {
   const query = new URLSearchParams({
     ...state,
     name,
-    ...(version === undefined ? {} : { version }),
+    ...defined({ version }),
   });
   return (
     <li data-status={kind}>

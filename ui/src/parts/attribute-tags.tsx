@@ -1,4 +1,4 @@
-// Attributes as small labels.
+// Shows attributes as labels.
 
 import type { ReactElement } from "react";
 

@@ -1,4 +1,4 @@
-// The drawing of a chart, by uPlot. Colours are read from the style sheet when it is made.
+// Draws a chart with uPlot. The colours are read from the style sheet when the chart is created.
 
 import { useEffect, useRef, type ReactElement } from "react";
 import uPlot from "uplot";
@@ -8,7 +8,7 @@ import { resolvedColor } from "./resolved-color.ts";
 
 export interface Series {
   readonly label: string;
-  /** The name of a custom property, without its dashes. */
+  /** The name of a CSS custom property without its dashes. */
   readonly color: string;
   readonly values: readonly (number | null)[];
 }

@@ -1,4 +1,4 @@
-// A chart over time: the drawing is a canvas, what it says stands beside it as text.
+// A chart over time: a canvas, and the latest or selected values as text.
 
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { useIsDark } from "../shell/theme.ts";
@@ -29,7 +29,7 @@ export function Chart({
     return value === null || value === undefined ? "–" : format(value);
   };
   const hasNoValue = series.every(({ values }) => values.every((value) => value === null));
-  const said = series.map(({ label, values }) => `${label} ${textOf(values)}`);
+  const texts = series.map(({ label, values }) => `${label} ${textOf(values)}`);
   return (
     <figure className="panel chart">
       <figcaption className="chart-head">
@@ -44,7 +44,7 @@ export function Chart({
           </li>
         ))}
       </ul>
-      <div className="chart-box" role="img" aria-label={`${title}: ${said.join(", ")}`}>
+      <div className="chart-box" role="img" aria-label={`${title}: ${texts.join(", ")}`}>
         {times.length < 2 ? (
           <p className="chart-none">Waiting for the first two samples.</p>
         ) : hasNoValue ? (

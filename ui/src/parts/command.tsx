@@ -1,4 +1,4 @@
-// A command to type into a terminal, with a button that copies it.
+// A shell command with a copy button.
 
 import type { ReactElement } from "react";
 import { CopyButton } from "./copy-button.tsx";

@@ -1,4 +1,4 @@
-// Copies a text, and says that it did.
+// A button that copies a text and confirms it.
 
 import { useEffect, useState, type ReactElement } from "react";
 import { copyText } from "./copy-text.ts";

@@ -1,4 +1,5 @@
-// The clipboard. On plain HTTP in a private network browsers have no clipboard API; the older way still works.
+// Copies text to the clipboard. On plain HTTP browsers have no clipboard API, so it falls back to
+// execCommand.
 
 export async function copyText(text: string): Promise<boolean> {
   try {

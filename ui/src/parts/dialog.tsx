@@ -1,5 +1,5 @@
-// A question that must be answered before going on: the browser's own modal dialog, so that focus stays in it, Escape
-// closes it, and focus goes back to where it was.
+// A modal dialog with a confirm button. It uses the browser's <dialog>: the focus stays inside, Escape closes
+// it, and the focus returns to its previous element.
 
 import { useEffect, useId, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { asProblem, type ApiProblem } from "../api/problem.ts";
@@ -15,11 +15,11 @@ export function Dialog({
   children,
 }: {
   readonly title: string;
-  /** What the button says that does it. */
+  /** The label of the confirm button. */
   readonly confirm: string;
   readonly tone?: "primary" | "danger-fill";
   readonly isReady?: boolean;
-  /** When it rejects, the dialog stays and says why. */
+  /** If it rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -1,4 +1,4 @@
-// How long something took, or has taken so far.
+// Shows a duration that may still be growing.
 
 import type { ReactElement } from "react";
 import { formatDuration } from "./format.ts";

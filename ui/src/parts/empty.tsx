@@ -1,4 +1,4 @@
-// Nothing to show, and why, and what to do about it.
+// The placeholder for an empty list: a title, and what to do.
 
 import type { ReactElement, ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";

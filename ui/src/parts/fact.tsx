@@ -1,4 +1,4 @@
-// One fact of a list of facts.
+// A name and a value in a list of facts.
 
 import type { ReactElement, ReactNode } from "react";
 

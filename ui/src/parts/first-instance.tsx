@@ -1,4 +1,4 @@
-// An empty store: how to start the first instance.
+// Shown for an empty store: how to start the first instance.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";

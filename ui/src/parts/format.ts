@@ -1,4 +1,4 @@
-// Numbers, times and durations, as people read them.
+// Formats numbers, times and durations.
 
 const COUNT = new Intl.NumberFormat("en");
 const DATE_TIME = new Intl.DateTimeFormat("en-GB", {
@@ -38,12 +38,12 @@ export function formatClock(ms: number): string {
   return TIME.format(ms);
 }
 
-/** With milliseconds. */
+/** The time of day with milliseconds. */
 export function formatExactClock(iso: string): string {
   return TIME_MS.format(new Date(iso));
 }
 
-/** Two units at most: "1.2 s", "3 min 4 s", "2 d 5 h". */
+/** At most two units: "1.2 s", "3 min 4 s", "2 d 5 h". */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`;
   if (ms < 1) return ms === 0 ? "0 ms" : "<1 ms";
@@ -55,7 +55,7 @@ export function formatDuration(ms: number): string {
     ["min", 60_000],
     ["s", 1_000],
   ];
-  // Rounded to the smaller of the two units first, so that no "1 min 60 s" comes out.
+  // Rounds to the smaller unit first, to avoid "1 min 60 s".
   const first = units.findIndex(([, size]) => ms >= size);
   const [bigName, bigSize] = units[first] ?? ["s", 1_000];
   const [smallName, smallSize] = units[first + 1] ?? ["s", 1_000];
@@ -75,7 +75,7 @@ export function formatBytes(bytes: number): string {
   return `${trimmed(bytes / 1_048_576)} MiB`;
 }
 
-/** A rate a second. */
+/** A rate per second. */
 export function formatRate(rate: number): string {
   if (rate === 0) return "0/s";
   if (rate < 0.1) return "<0.1/s";
@@ -88,7 +88,7 @@ function trimmed(value: number): string {
     : String(Number(value.toFixed(value < 10 ? 2 : 1)));
 }
 
-/** A flow's version ends in a hash of 64 digits. */
+/** Shortens the version of a flow, which ends with a hash of 64 digits. */
 export function shortVersion(version: string | undefined): string {
   return (version ?? "").replace(/\+([0-9a-f]{8})[0-9a-f]{56}$/, "+$1");
 }

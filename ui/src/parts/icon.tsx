@@ -1,4 +1,4 @@
-// Line icons of 16 by 16. They only accompany words; screen readers do not hear them.
+// Line icons of 16 by 16 pixels. Each accompanies a text, and screen readers ignore them.
 
 import type { ReactElement } from "react";
 

@@ -1,4 +1,4 @@
-// A link to an instance's page, by its id.
+// A link to the page of an instance.
 
 import type { ReactElement } from "react";
 import { addressTo } from "../router/hash-location.ts";

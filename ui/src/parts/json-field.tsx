@@ -1,6 +1,7 @@
-// A field for a value, written as JSON. Empty means: no value.
+// A field for a JSON value. Empty means no value.
 
 import { useId, type ReactElement } from "react";
+import { messageOf } from "../api/problem.ts";
 
 export type ParsedJson =
   | { readonly kind: "none" }
@@ -12,7 +13,7 @@ export function parseJson(text: string): ParsedJson {
   try {
     return { kind: "value", value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { kind: "wrong", why: error instanceof Error ? error.message : String(error) };
+    return { kind: "wrong", why: messageOf(error) };
   }
 }
 

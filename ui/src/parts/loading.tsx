@@ -1,4 +1,5 @@
-// The shape of what is on its way. It appears after a moment only, so that fast answers do not flicker.
+// A placeholder for content that is loading. It appears after a short delay, so that fast answers do not
+// flicker.
 
 import type { ReactElement } from "react";
 

@@ -1,4 +1,4 @@
-// A framed part of a page with a heading.
+// A framed section of a page with a heading.
 
 import { useId, type ReactElement, type ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-// A problem, said clearly, with a way to try again.
+// Shows a problem, with a button to try again.
 
 import type { ReactElement } from "react";
 import type { ApiProblem } from "../api/problem.ts";

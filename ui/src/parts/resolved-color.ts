@@ -1,6 +1,7 @@
-// A colour of the style sheet as a canvas needs it: `light-dark()` and `var()` are resolved only where they are used.
+// Resolves a colour of the style sheet for a canvas: `light-dark()` and `var()` need an element to be
+// resolved.
 
-/** `name` is the name of a custom property, without its dashes. */
+/** `name`: the name of a CSS custom property without its dashes. */
 export function resolvedColor(element: HTMLElement, name: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(--${name})`;

@@ -1,4 +1,5 @@
-// An instance's status: a word, a shape and a colour, so that none of them is needed alone.
+// Shows the status of an instance by word, icon and colour, so that the status does not depend on colour
+// alone.
 
 import type { ReactElement } from "react";
 import type { Status } from "../api/types.ts";
@@ -38,7 +39,7 @@ export function StatusBadge({ status }: { readonly status: Status | "blocked" })
   );
 }
 
-/** A status that came as a text; one that this dashboard does not know is shown as it is. */
+/** A status as text. An unknown status is shown unchanged. */
 export function AnyStatusBadge({ status }: { readonly status: string }): ReactElement {
   return isStatus(status) ? (
     <StatusBadge status={status} />

@@ -1,4 +1,4 @@
-// Tabs: one is shown, arrows go from one to the next.
+// Tabs. The arrow keys move from tab to tab.
 
 import { useRef, type KeyboardEvent, type ReactElement, type ReactNode } from "react";
 

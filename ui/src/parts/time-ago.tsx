@@ -1,4 +1,4 @@
-// A moment: how long ago, or how soon; the exact time is its title.
+// Shows a time relative to now: "5 min ago", "in 2 h". The tooltip shows the exact time.
 
 import type { ReactElement } from "react";
 import { formatDateTime, formatDuration } from "./format.ts";
@@ -19,7 +19,7 @@ function words(distance: number): string {
   return distance > 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** One unit is enough here. */
+/** A duration in one unit. */
 function coarse(ms: number): string {
   if (ms < 60_000) return `${Math.floor(ms / 1_000)} s`;
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;

@@ -1,4 +1,4 @@
-// Short messages about what was just done. Any part of the page may say one.
+// Short messages about completed actions. Any part of the page can show one with `toast`.
 
 import { useEffect, useSyncExternalStore, type ReactElement } from "react";
 import { Icon } from "./icon.tsx";
@@ -17,7 +17,7 @@ let count = 0;
 
 export function toast(text: string, tone: Toast["tone"] = "good"): void {
   toasts = [...toasts, { id: ++count, tone, text }].slice(-TOASTS_MAX);
-  tell();
+  notify();
 }
 
 export function Toasts(): ReactElement {
@@ -55,7 +55,7 @@ function ToastView({ toast: { id, tone, text } }: { readonly toast: Toast }): Re
 
 function dismiss(id: number): void {
   toasts = toasts.filter((each) => each.id !== id);
-  tell();
+  notify();
 }
 
 function subscribe(listener: () => void): () => void {
@@ -63,6 +63,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }

@@ -1,4 +1,4 @@
-// The time, ticking once a second for everything that shows how long ago something was.
+// The current time, updated once per second for all relative times.
 
 import { useSyncExternalStore } from "react";
 

@@ -1,34 +1,35 @@
-// Where the user is, as the address says: `#/instances/order-1?tab=history`.
-//   HL1. The address is the truth: every page, filter, tab and selection is in it, and nothing else decides them.
-//   HL2. Behind the `#`, so that the server needs to know one page only and may be mounted anywhere.
+// The location of the user, from the fragment of the address: `#/instances/order-1?tab=history`.
+//   - The address is the only source of page, filter, tab and selection.
+//   - The location is in the fragment, so that the server has to serve only one page and can be mounted on
+//        any path.
 
 import { useSyncExternalStore } from "react";
 
-export interface Place {
-  /** Decoded parts of the path. */
+export interface HashLocation {
+  /** The decoded segments of the path. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
 let hash = "";
-let place: Place = { path: [], query: new URLSearchParams() };
+let location: HashLocation = { path: [], query: new URLSearchParams() };
 const listeners = new Set<() => void>();
 
-window.addEventListener("hashchange", tell);
+window.addEventListener("hashchange", notify);
 
-export function usePlace(): Place {
-  return useSyncExternalStore(subscribe, currentPlace);
+export function useHashLocation(): HashLocation {
+  return useSyncExternalStore(subscribe, currentLocation);
 }
 
-export function currentPlace(): Place {
+export function currentLocation(): HashLocation {
   if (window.location.hash !== hash) {
     hash = window.location.hash;
-    place = parse(hash);
+    location = parse(hash);
   }
-  return place;
+  return location;
 }
 
-/** The address of a place, for links. */
+/** The address of a location, for links. */
 export function addressTo(path: readonly string[], query: URLSearchParams | null = null): string {
   const text = query === null ? "" : query.toString();
   return `#/${path.map(encodeURIComponent).join("/")}${text === "" ? "" : `?${text}`}`;
@@ -37,16 +38,16 @@ export function addressTo(path: readonly string[], query: URLSearchParams | null
 export function go(address: string, options: { readonly replace?: boolean } = {}): void {
   if (options.replace === true) window.history.replaceState(null, "", address);
   else window.history.pushState(null, "", address);
-  tell();
+  notify();
 }
 
-/** Stays at this place and changes some of its query; null takes a member away. */
+/** Changes parts of the query and keeps the path. Null removes a parameter. */
 export function setQuery(
   changes: Readonly<Record<string, string | readonly string[] | null>>,
   options: { readonly replace?: boolean } = { replace: true },
 ): void {
-  // Of where the user is now: the component that asks may know an earlier place.
-  const { path, query } = currentPlace();
+  // Uses the current location: the calling component may have rendered with an earlier one.
+  const { path, query } = currentLocation();
   const next = new URLSearchParams(query);
   for (const [name, value] of Object.entries(changes)) {
     next.delete(name);
@@ -56,7 +57,7 @@ export function setQuery(
   go(addressTo(path, next), options);
 }
 
-function parse(text: string): Place {
+function parse(text: string): HashLocation {
   const [path = "", query = ""] = splitOnce(text.replace(/^#\/?/, ""), "?");
   const parts = path.split("/").filter((part) => part !== "");
   return { path: parts.map(decode), query: new URLSearchParams(query) };
@@ -66,7 +67,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // typed by hand
+    return part; // an invalid escape, typed by the user
   }
 }
 
@@ -80,6 +81,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }

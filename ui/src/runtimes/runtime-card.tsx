@@ -1,4 +1,4 @@
-// One worker.
+// A panel about one worker.
 
 import type { ReactElement } from "react";
 import type { Runtime } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// The workers: which are running, what each registers, what it holds.
+// The workers page: the workers, what each registers, and its load.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";

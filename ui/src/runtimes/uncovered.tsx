@@ -1,4 +1,4 @@
-// Work that waits and that no running worker can run.
+// Waiting work that no running worker can run.
 
 import type { ReactElement } from "react";
 import type { Unclaimed } from "../api/types.ts";

@@ -1,4 +1,4 @@
-// A part of the page that could not be drawn says so; the rest stays usable.
+// Catches rendering errors of a part of the page. The rest of the page stays usable.
 
 import { Component, type ReactNode } from "react";
 import { asProblem } from "../api/problem.ts";

@@ -1,4 +1,4 @@
-// Whether changes arrive by themselves.
+// Shows whether the page receives changes from the server.
 
 import { useSyncExternalStore, type ReactElement } from "react";
 import { liveState, onLiveState, type LiveState } from "../api/changes.ts";

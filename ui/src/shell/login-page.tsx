@@ -1,4 +1,4 @@
-// The way in: a token is exchanged for a cookie that no script can read.
+// The login: exchanges a token for an HttpOnly cookie.
 
 import { useState, type ReactElement } from "react";
 import { asProblem, type ApiProblem } from "../api/problem.ts";

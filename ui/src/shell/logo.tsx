@@ -1,4 +1,4 @@
-// The mark, as in public/icon.svg.
+// The logo, as in public/icon.svg.
 
 import type { ReactElement } from "react";
 

@@ -1,9 +1,9 @@
-// The pages, the caller, and whether the page is live.
+// The navigation: links to the pages, the user, the connection state.
 
 import type { ReactElement } from "react";
 import { useSession } from "../api/session.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { addressTo, usePlace } from "../router/hash-location.ts";
+import { addressTo, useHashLocation } from "../router/hash-location.ts";
 import { LiveLight } from "./live-light.tsx";
 import { Logo } from "./logo.tsx";
 import { ThemeButton } from "./theme-button.tsx";
@@ -24,7 +24,7 @@ export function Navigation({
   readonly onLogout: () => void;
 }): ReactElement {
   const { name, role, readOnly } = useSession();
-  const [first = ""] = usePlace().path;
+  const [first = ""] = useHashLocation().path;
   return (
     <nav className="navigation" aria-label="Pages">
       <a className="brand" href={addressTo([])}>

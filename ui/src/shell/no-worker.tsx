@@ -1,4 +1,4 @@
-// The banner on every page while no worker is running: nothing advances until one starts.
+// The banner on every page while no worker is running. Instances do not advance until one starts.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";

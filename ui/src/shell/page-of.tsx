@@ -1,4 +1,4 @@
-// Which page an address means. Pages other than the first are fetched when they are first opened.
+// Maps an address to a page. All pages but the overview are loaded when they are first opened.
 
 import { lazy, Suspense, type ReactElement } from "react";
 import { Empty } from "../parts/empty.tsx";
@@ -49,7 +49,7 @@ function pageOf([first = "", second, ...more]: readonly string[]): ReactElement 
 
 function NoPage(): ReactElement {
   return (
-    <Empty icon="search" title="There is no such page">
+    <Empty icon="search" title="Page not found">
       <a href={addressTo([])}>Go to the overview</a>
     </Empty>
   );

@@ -1,9 +1,9 @@
-// The frame around every page: navigation, keys, messages. A new page gets the focus, so that readers and keyboards
-// begin where the news is.
+// The frame around every page: navigation, keyboard shortcuts, messages. A new page gets the focus, so that
+// screen readers and keyboard users continue there.
 
 import { useEffect, useRef, useState, useCallback, type ReactElement } from "react";
 import { Toasts } from "../parts/toasts.tsx";
-import { usePlace } from "../router/hash-location.ts";
+import { useHashLocation } from "../router/hash-location.ts";
 import { Navigation } from "./navigation.tsx";
 import { NoWorker } from "./no-worker.tsx";
 import { PageOf } from "./page-of.tsx";
@@ -11,7 +11,7 @@ import { ShortcutHelp } from "./shortcut-help.tsx";
 import { useShortcuts } from "./shortcuts.ts";
 
 export function Shell({ onLogout }: { readonly onLogout: () => void }): ReactElement {
-  const { path } = usePlace();
+  const { path } = useHashLocation();
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const showHelp = useCallback(() => setIsHelpOpen(true), []);
   useShortcuts(showHelp);

@@ -1,4 +1,4 @@
-// The keys, listed.
+// The list of keyboard shortcuts.
 
 import { useEffect, useRef, type ReactElement } from "react";
 import { SHORTCUTS } from "./shortcuts.ts";

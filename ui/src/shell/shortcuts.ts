@@ -1,4 +1,4 @@
-// Keys that work on every page. None of them acts while the user types.
+// Keyboard shortcuts of every page. They are off while the user types.
 
 import { useEffect } from "react";
 import { addressTo, go } from "../router/hash-location.ts";
@@ -9,11 +9,11 @@ export const SHORTCUTS: readonly { readonly keys: string; readonly does: string 
   { keys: "g q", does: "Queues" },
   { keys: "g w", does: "Workers" },
   { keys: "/", does: "Search on this page" },
-  { keys: "j k", does: "Next and previous row of a list; arrows too" },
+  { keys: "j k", does: "Next and previous row of a list; also the arrow keys" },
   { keys: "Enter", does: "Open the row" },
   { keys: "x", does: "Select the row" },
-  { keys: "+ − 0", does: "Zoom a timeline; arrows move it" },
-  { keys: "?", does: "This list" },
+  { keys: "+ − 0", does: "Zoom a timeline; the arrow keys move it" },
+  { keys: "?", does: "Show this list" },
 ];
 
 const GOALS: Readonly<Record<string, readonly string[]>> = {
@@ -45,7 +45,7 @@ export function useShortcuts(onHelp: () => void): void {
   }, [onHelp]);
 }
 
-/** Dialogs too have their own keys. */
+/** Whether keys belong to an input or a dialog. Dialogs have their own keys. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.closest("input:not([type=checkbox]), textarea, select, dialog") !== null;

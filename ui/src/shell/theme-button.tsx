@@ -1,4 +1,4 @@
-// Goes from one theme to the next.
+// A button that switches to the next theme.
 
 import type { ReactElement } from "react";
 import { Icon, type IconName } from "../parts/icon.tsx";

@@ -1,4 +1,4 @@
-// Light, dark, or as the system is; kept in this browser.
+// The theme: light, dark, or that of the system. The browser stores the choice.
 
 import { useSyncExternalStore } from "react";
 
@@ -10,7 +10,7 @@ const listeners = new Set<() => void>();
 const systemIsDark = window.matchMedia("(prefers-color-scheme: dark)");
 let theme: Theme = read();
 
-systemIsDark.addEventListener("change", tell);
+systemIsDark.addEventListener("change", notify);
 
 export function applyTheme(): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
@@ -22,17 +22,17 @@ export function setTheme(next: Theme): void {
   try {
     localStorage.setItem(KEY, next);
   } catch {
-    // A browser that keeps nothing forgets it with the page.
+    // Without local storage the choice lasts only as long as the page.
   }
   applyTheme();
-  tell();
+  notify();
 }
 
 export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, () => theme);
 }
 
-/** What is shown in the end; drawings that take colours from the style sheet are made anew when it changes. */
+/** The effective theme. Drawings that read colours from the style sheet are redrawn when it changes. */
 export function useIsDark(): boolean {
   return useSyncExternalStore(subscribe, () =>
     theme === "system" ? systemIsDark.matches : theme === "dark",
@@ -41,8 +41,8 @@ export function useIsDark(): boolean {
 
 function read(): Theme {
   try {
-    const kept = localStorage.getItem(KEY);
-    return THEMES.find((each) => each === kept) ?? "system";
+    const stored = localStorage.getItem(KEY);
+    return THEMES.find((each) => each === stored) ?? "system";
   } catch {
     return "system";
   }
@@ -53,6 +53,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }

@@ -1,4 +1,4 @@
-// An error for people: what it says, what kind it is, where it came from, and what caused it, down to the first cause.
+// Shows an error: its message, kind, stack and the chain of its causes.
 
 import type { ReactElement } from "react";
 import type { CauseShape, FailureShape } from "../api/types.ts";

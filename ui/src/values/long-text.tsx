@@ -1,4 +1,4 @@
-// A text of a user's, cut when it is long; a web address is a link.
+// Shows a user's text. A long text is cut; a web address is a link.
 
 import { useState, type ReactElement } from "react";
 import { formatCount } from "../parts/format.ts";

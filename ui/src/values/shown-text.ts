@@ -1,8 +1,8 @@
-// A value as text: on one line, as long as there is room, or whole and indented, for the clipboard.
+// Formats a value as text: shortened on one line, or complete and indented for the clipboard.
 
 import type { Shown } from "./shown-value.ts";
 
-/** One line of about so many characters. */
+/** One line of at most `charsMax` characters. */
 export function briefText(shown: Shown, charsMax: number): string {
   const text = brief(shown, charsMax);
   return text.length > charsMax ? `${text.slice(0, charsMax - 1)}…` : text;
@@ -23,7 +23,7 @@ function brief(shown: Shown, room: number): string {
   return `${text}${close}`;
 }
 
-/** What "copy" puts on the clipboard: a text as itself, all else as JSON. */
+/** The text that "copy" puts on the clipboard: a string unchanged, any other value as JSON. */
 export function copyTextOf(json: unknown): string {
   if (typeof json === "string") return json;
   return JSON.stringify(json, null, 2) ?? "undefined";

@@ -1,12 +1,14 @@
-// Values of users, ready to be shown: the server's HTTP form (src/server/values.ts) as a tree that can be drawn.
-//   SV1. Whatever comes is text in the end: nothing of it is run, parsed as markup or used as an address unchecked.
-//   SV2. A node's parts are made when they are looked at, so that a large value costs what is shown of it.
+// Converts users' values from their HTTP form (src/server/views/values.ts) to a tree for display.
+//   - All content is shown as text. It is never executed, parsed as markup or used as an address without a
+//        check.
+//   - The parts of a node are created when the node is opened, so that a large value costs only what is
+//        shown.
 
 export type Shown =
   | { readonly kind: "leaf"; readonly type: LeafType; readonly text: string }
   | {
       readonly kind: "branch";
-      /** What stands before it: "Map", "Set", an error's name; empty for plain objects and arrays. */
+      /** The label: "Map", "Set" or the name of an error. Empty for plain objects and arrays. */
       readonly title: string;
       readonly brackets: "{}" | "[]";
       readonly size: number;
@@ -18,7 +20,7 @@ export interface Part {
   readonly value: Shown;
 }
 
-/** A value as it came from the server; undefined: there is none. */
+/** Converts a value from the server. Undefined: there is no value. */
 export function shownOf(json: unknown): Shown {
   const mark = markOf(json);
   if (mark === undefined) return plain(json, shownOf);
@@ -57,7 +59,7 @@ function plain(json: unknown, inner: (part: unknown) => Shown): Shown {
   return members("", json, inner);
 }
 
-/** The codec's tagged form; src/core/codec-tags.ts lists the tags. */
+/** The codec's tagged form; src/core/values/class-tags.ts lists the tags. */
 function tagged(json: unknown): Shown {
   if (!Array.isArray(json)) return plain(json, tagged);
   const [head, ...parts] = json as unknown[];
@@ -90,7 +92,7 @@ function tagged(json: unknown): Shown {
     case "~0":
       return members("", asObject(parts[0]), tagged);
     default:
-      return note(`a value of a newer version, tag ${head}`);
+      return note(`a value from a newer version (tag ${head})`);
   }
 }
 
@@ -128,7 +130,7 @@ function mapOf(parts: readonly unknown[]): Shown {
   };
 }
 
-/** A long BigInt. */
+/** The text of a long BigInt. */
 function hexText(digits: string): string {
   return digits.startsWith("-") ? `-0x${digits.slice(1)}n` : `0x${digits}n`;
 }

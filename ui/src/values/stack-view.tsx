@@ -1,4 +1,4 @@
-// A stack trace: the application's own lines stand out, the others can be shown.
+// Shows a stack trace: the application's own frames first; a button shows the others.
 
 import { useState, type ReactElement } from "react";
 import { plural } from "../parts/format.ts";

@@ -1,15 +1,16 @@
-// A stack trace, frame by frame.
+// Parses a stack trace into frames.
 
 export interface Frame {
   readonly text: string;
-  /** Where it was called, as `file:line:column`; absent when the line names none. */
+  /** The name of the function. Absent for an anonymous function. */
   readonly call?: string;
+  /** The position as `file:line:column`. */
   readonly source?: string;
-  /** Whether it is code of the application, and not of Node, the library or a package. */
+  /** Whether the frame is application code, not code of Node, the library or a package. */
   readonly isOwn: boolean;
 }
 
-/** The lines that begin with "at"; what stands before them is the message, which is shown elsewhere. */
+/** The lines that begin with "at". The lines before them are the message, which is shown elsewhere. */
 export function framesOf(stack: string): readonly Frame[] {
   return stack
     .split("\n")

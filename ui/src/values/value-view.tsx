@@ -1,6 +1,6 @@
-// A value of a user as a tree that opens where one looks.
-//   VV1. What is long is cut, and can be shown: many parts by a button, a long text by another.
-//   VV2. A text that is a web address of http or https is a link, which tells its target nothing (S16).
+// Shows a user's value as a tree whose branches open on a click.
+//   - Long lists and long texts are cut; a button shows the rest.
+//   - An http or https address is a link. The link sends no referrer (S16).
 
 import { useState, type ReactElement } from "react";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -30,7 +30,7 @@ export function ValueView({
   );
 }
 
-/** One line of it. */
+/** The value on one line. */
 export function ValueBrief({
   value,
   charsMax = 120,

@@ -1,4 +1,4 @@
-// The drawing: arrows as lines, nodes as buttons above them.
+// Draws the graph of a flow: arrows as lines, nodes as buttons on top.
 
 import { useId, useState, type ReactElement } from "react";
 import { Icon, type IconName } from "../../parts/icon.tsx";
@@ -177,14 +177,14 @@ export function FlowGraph({
   );
 }
 
-/** How often it ran, where that is not once. */
+/** How often the node ran. Empty for one run. */
 function countText(node: NodeRuns | undefined): string {
   if (node === undefined) return "";
   if (node.runs > 1) return `${node.completed}/${node.runs}`;
   return node.attempts > 1 ? `×${node.attempts}` : "";
 }
 
-/** A line through dagre's points, rounded at each. */
+/** A line through dagre's points with rounded corners. */
 function pathOf(points: readonly { readonly x: number; readonly y: number }[]): string {
   const [first, ...rest] = points;
   if (first === undefined) return "";

@@ -1,4 +1,4 @@
-// A flow as a picture: its definition, with the state of each node on it.
+// The tab with the graph of a flow and the state of each node.
 
 import { useMemo, type ReactElement } from "react";
 import { inspect } from "../../api/endpoints.ts";
@@ -6,7 +6,7 @@ import type { Instance } from "../../api/types.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { ProblemNote } from "../../parts/problem-note.tsx";
-import { setQuery, usePlace } from "../../router/hash-location.ts";
+import { setQuery, useHashLocation } from "../../router/hash-location.ts";
 import { isEnded } from "../actions.ts";
 import { FlowGraph } from "./flow-graph.tsx";
 import { graphOf } from "./graph.ts";
@@ -24,7 +24,7 @@ export function FlowTab({
   readonly execution: number;
 }): ReactElement {
   const { id, name, version, updatedAt } = instance;
-  const place = usePlace();
+  const location = useHashLocation();
   const { spans, problem } = useFlowSpans(id, execution, updatedAt);
   const flow = useLoaded(`flow ${name} ${version ?? ""}`, (signal) => inspect.flow(id, signal));
   const isOver = isEnded(instance) || execution !== instance.execution;
@@ -37,7 +37,7 @@ export function FlowTab({
     const paths = (laid?.nodes ?? []).flatMap(({ path }) => (path === null ? [] : [path]));
     return nodeStates([...paths, ...(laid?.frames ?? []).map(({ path }) => path)], spans, isOver);
   }, [laid, spans, isOver]);
-  const selected = place.query.get("node");
+  const selected = location.query.get("node");
   const select = (path: string): void => setQuery({ node: path === selected ? null : path });
   return (
     <div className="stack">

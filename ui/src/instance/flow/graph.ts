@@ -1,14 +1,15 @@
-// A flow's definition as a graph to draw: boxes, arrows between them, and frames around what belongs together.
+// Converts a flow's definition to a graph for drawing: boxes, arrows between them, and frames around nested
+// parts.
 
 import type {
   FlowDefinition,
   FlowNode,
-  Keyed,
+  KeyedNodes,
   LoopNode,
   MapNode,
   NodeKind,
-} from "../../../../src/flow/definition.ts";
-import { branchPrefix, OTHERWISE } from "../../../../src/flow/paths.ts";
+} from "../../../../src/flow/data/definition.ts";
+import { branchPrefix, OTHERWISE } from "../../../../src/flow/data/paths.ts";
 import { formatDuration } from "../../parts/format.ts";
 
 export interface GraphNode {
@@ -16,7 +17,7 @@ export interface GraphNode {
   readonly kind: NodeKind | "start" | "end" | "join";
   readonly title: string;
   readonly hint: string;
-  /** In the definition; null for what only belongs to the drawing. */
+  /** The path in the definition. Null for a box that exists only in the drawing. */
   readonly path: string | null;
   readonly frame: string | null;
 }
@@ -38,7 +39,7 @@ export interface Graph {
   readonly frames: readonly GraphFrame[];
 }
 
-/** What leads on from a node, and what is written on the way. */
+/** An arrow that leaves a node, with its label. */
 interface Exit {
   readonly from: string;
   readonly label: string;
@@ -131,7 +132,12 @@ class Drawing implements Graph {
     }
   }
 
-  #branches(branches: readonly Keyed[], path: string, spot: Spot, from: string): readonly Exit[] {
+  #branches(
+    branches: readonly KeyedNodes[],
+    path: string,
+    spot: Spot,
+    from: string,
+  ): readonly Exit[] {
     return branches.flatMap(({ key, nodes }) =>
       this.level(nodes, { prefix: branchPrefix(path, key), frame: spot.frame }, [
         { from, label: key },

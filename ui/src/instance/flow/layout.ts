@@ -1,4 +1,4 @@
-// Where everything of a graph stands, by dagre.
+// Computes the positions of a graph's parts with dagre.
 
 import dagre from "@dagrejs/dagre";
 import type { Graph, GraphEdge, GraphFrame, GraphNode } from "./graph.ts";
@@ -73,7 +73,7 @@ function sizeOf({ kind, title, hint }: GraphNode): { width: number; height: numb
   return { width: Math.min(Math.max(chars * CHAR + 74, 136), 280), height: HEIGHT };
 }
 
-/** Dagre gives the middle; boxes are drawn from their corner. */
+/** Dagre returns the center of a box; boxes are drawn from their corner. */
 function boxOf(laid: { x?: number; y?: number; width?: number; height?: number }): Box {
   const { x = 0, y = 0, width = 0, height = 0 } = laid;
   return { x: x - width / 2, y: y - height / 2, width, height };

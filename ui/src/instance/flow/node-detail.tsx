@@ -1,11 +1,11 @@
-// One node: every time it ran, each with what it was asked and what it answered.
+// The details of one node: its runs, each with input and output.
 
 import { useState, type ReactElement } from "react";
-import { definitionPath } from "../../../../src/flow/paths.ts";
+import { definitionPath } from "../../../../src/flow/data/paths.ts";
 import type { Span } from "../../api/types.ts";
 import { plural } from "../../parts/format.ts";
 import { Panel } from "../../parts/panel.tsx";
-import { addressTo, usePlace } from "../../router/hash-location.ts";
+import { addressTo, useHashLocation } from "../../router/hash-location.ts";
 import { NodeTable } from "./node-table.tsx";
 
 const SHOWN = 50;
@@ -23,7 +23,7 @@ export function NodeDetail({
   readonly spans: readonly Span[];
   readonly onClose: () => void;
 }): ReactElement {
-  const { query } = usePlace();
+  const { query } = useHashLocation();
   const [limit, setLimit] = useState(SHOWN);
   const own = spans.filter(({ node }) => {
     if (node === undefined) return false;

@@ -1,9 +1,9 @@
-// How each node of a flow stands, from the spans that it asked for.
-//   NS1. Rounds of a loop and items of a map are summed up under their node's path in the definition.
-//   NS2. A node that holds others stands as they stand; what is counted on it is its own.
-//   NS3. The time-out of a wait is a timer of the same node, and says nothing about how the node went.
+// Computes the state of each node of a flow from the spans that the node requested.
+//   - Iterations of a loop and items of a map are summed under their node's path in the definition.
+//   - The state of a node that contains others is the combined state of these nodes. Its counts are its own.
+//   - The timeout of a wait is a timer of the same node. It does not affect the state of the node.
 
-import { definitionPath } from "../../../../src/flow/paths.ts";
+import { definitionPath } from "../../../../src/flow/data/paths.ts";
 import type { Span } from "../../api/types.ts";
 
 export type NodeState =
@@ -11,14 +11,14 @@ export type NodeState =
 
 export interface NodeRuns {
   readonly state: NodeState;
-  /** How often it was asked for, and how often it completed. */
+  /** The number of requested runs and of completed runs. */
   readonly runs: number;
   readonly completed: number;
-  /** The most that one run took. */
+  /** The highest number of attempts of one run. */
   readonly attempts: number;
 }
 
-/** By path in the definition. `isOver`: nothing more will happen. */
+/** The states by path in the definition. `isOver`: the execution has ended. */
 export function nodeStates(
   paths: readonly string[],
   spans: readonly Span[],
@@ -70,14 +70,17 @@ function withoutTimeouts(spans: readonly Span[]): readonly Span[] {
   );
 }
 
-/** The node that asked for it: a route's key, a map's items and a compensation have paths of their own. */
+/** The node that requested a span. A route's key, a map's items and a compensation have separate paths. */
 export function ownerOf(path: string, known: ReadonlySet<string>): string | null {
   if (known.has(path)) return path;
   const owner = path.replace(/\.(key|items|defer)$/, "");
   return known.has(owner) ? owner : null;
 }
 
-/** Paths of the nodes that a path lies in: `fork.mail/send` lies in `fork`, `refine/step` in `refine`. */
+/**
+ * The paths of the nodes that contain a path: `fork` contains `fork.mail/send`, `refine` contains
+ * `refine/step`.
+ */
 function holdersOf(path: string, known: ReadonlySet<string>): readonly string[] {
   const holders: string[] = [];
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {

@@ -1,4 +1,4 @@
-// Nodes that have run, as a table.
+// A table of the nodes that have run.
 
 import type { ReactElement } from "react";
 import type { Span } from "../../api/types.ts";

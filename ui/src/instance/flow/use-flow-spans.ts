@@ -1,5 +1,6 @@
-// The spans of a flow: those of the execution, and of the ones before it that it carries on from.
-//   FS1. A long flow goes on as a new execution with what it knows (semantics 26); its nodes' work lies in both.
+// Loads the spans of a flow from its execution and from the previous executions that it continues.
+//   - A long flow continues as a new execution with its state (semantics 26). The work of its nodes is in
+//        both.
 
 import { useEffect, useState } from "react";
 import { inspect } from "../../api/endpoints.ts";
@@ -7,7 +8,7 @@ import { asProblem, type ApiProblem } from "../../api/problem.ts";
 import type { Span } from "../../api/types.ts";
 import { useTimeline } from "../timeline/use-timeline.ts";
 
-/** Executions looked back at. */
+/** The most previous executions that are read. */
 const BACK_MAX = 20;
 
 export function useFlowSpans(
@@ -25,7 +26,7 @@ export function useFlowSpans(
       const spans: Span[] = [];
       for (let number = execution; number > 1 && execution - number < BACK_MAX; number--) {
         const start = await inspect.event(id, 1, number, signal);
-        if (start.state === undefined) break; // a restart: what was before is another run
+        if (start.state === undefined) break; // a restart: earlier executions belong to another run
         const page = await inspect.timeline(id, { execution: number - 1 }, signal);
         spans.unshift(...page.spans.filter(({ outcome }) => outcome !== "cancelled"));
       }

@@ -1,4 +1,4 @@
-// One event in full: its members, its payloads, its error.
+// The complete event: its members, payloads and error.
 
 import type { ReactElement } from "react";
 import { inspect } from "../../api/endpoints.ts";

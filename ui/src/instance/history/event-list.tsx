@@ -1,4 +1,4 @@
-// The events as rows that open. Only those on the screen are in the document.
+// The list of events. Rows open on a click. Only rows on the screen are in the document.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, type ReactElement } from "react";
@@ -21,14 +21,14 @@ export function EventList({
   readonly id: string;
   readonly execution: number;
   readonly count: number;
-  /** Undefined: it is on its way. */
+  /** Undefined: the event is loading. */
   readonly eventAt: (index: number) => HistoryEvent | undefined;
   readonly bySequence: (sequence: number) => HistoryEvent | undefined;
-  /** The sequence number of the open one. */
+  /** The sequence number of the open event. */
   readonly opened: number;
   readonly onOpen: (sequence: number | null) => void;
   readonly onFork: (sequence: number) => void;
-  /** Told which sequence numbers are on the screen. */
+  /** Called with the range of sequence numbers on the screen. */
   readonly onRange?: (range: { first: number; last: number }) => void;
 }): ReactElement {
   const scroller = useRef<HTMLDivElement>(null);
@@ -41,12 +41,12 @@ export function EventList({
   const items = virtual.getVirtualItems();
   const first = (items[0]?.index ?? 0) + 1;
   const last = (items.at(-1)?.index ?? 0) + 1;
-  const tellRange = useRef(onRange);
+  const reportRange = useRef(onRange);
   useEffect(() => {
-    tellRange.current = onRange;
+    reportRange.current = onRange;
   });
-  useEffect(() => tellRange.current?.({ first, last }), [first, last, count]);
-  // An address that names an event leads to it, once.
+  useEffect(() => reportRange.current?.({ first, last }), [first, last, count]);
+  // If the address names an event, scrolls to it once.
   const shownFirst = useRef(false);
   useEffect(() => {
     if (shownFirst.current) return;

@@ -1,4 +1,4 @@
-// One event: a line, and everything about it when it is opened.
+// One event: a line, and its details when it is open.
 
 import type { ReactElement } from "react";
 import { useSession, whyNot } from "../../api/session.ts";
@@ -20,7 +20,7 @@ export function EventRow({
   readonly id: string;
   readonly execution: number;
   readonly event: HistoryEvent;
-  /** The event that asked for what this is the outcome of, if it is here. */
+  /** The event that requested the work whose outcome this is, if it is loaded. */
   readonly asked: HistoryEvent | undefined;
   readonly isOpen: boolean;
   readonly onOpen: (sequence: number | null) => void;

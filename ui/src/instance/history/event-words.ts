@@ -1,14 +1,17 @@
-// History events in words.
+// Texts about history events.
 
 import type { HistoryEvent } from "../../api/types.ts";
 
-/** "ActivityScheduled" as "Activity scheduled". */
+/** Turns "ActivityScheduled" into "Activity scheduled". */
 export function kindWords(kind: string): string {
   const words = kind.replace(/([a-z])([A-Z])/g, "$1 $2").split(" ");
   return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
 }
 
-/** What it is about: a name, a key, whose outcome it is. `asked` is the event that asked for it, if it is known. */
+/**
+ * The subject of an event: a name, a key, the request whose outcome it is. `asked`: the requesting event, if
+ * known.
+ */
 export function aboutOf(event: HistoryEvent, asked: HistoryEvent | undefined): string {
   const { kind, name, node, key, change, scheduled, reason, id, attempts, attempt, outcome } =
     event;
@@ -16,7 +19,7 @@ export function aboutOf(event: HistoryEvent, asked: HistoryEvent | undefined): s
   const parts = [
     node ?? name,
     node !== undefined && name !== undefined && name !== node ? `(${name})` : undefined,
-    kind === "EventReceived" ? undefined : key, // there it is the sender's own
+    kind === "EventReceived" ? undefined : key, // here the key is the sender's idempotency key
     change,
     id,
     of,
@@ -39,7 +42,7 @@ export function toneOf(kind: string): EventTone {
   return "plain";
 }
 
-/** The payloads that an event may have, in the order in which they are shown. */
+/** The members of an event that are payloads, in the order of display. */
 export const PAYLOADS = ["input", "output", "data", "value", "status", "details", "state"] as const;
 
 export function payloadsOf(

@@ -1,14 +1,14 @@
-// A history that is loaded where one looks.
-//   HP1. Sequence numbers are dense from 1, so that the place of every event is known before it is there.
+// Loads only the visible pages of a history.
+//   - Sequence numbers start at 1 without gaps, so the position of every event is known before it is loaded.
 
 import type { HistoryEvent } from "../../api/types.ts";
 
-/** Events by sequence number, sparse. */
+/** The loaded events by sequence number. */
 export type Events = ReadonlyMap<number, HistoryEvent>;
 
 export const PAGE = 200;
 
-/** The pages, by the number of the event before their first, that the range needs and that are not there. */
+/** The missing pages of a range. A page is identified by the number of the event before its first one. */
 export function missingPages(
   events: Events,
   range: { readonly first: number; readonly last: number },
@@ -33,7 +33,7 @@ export function withEvents(events: Events, added: readonly HistoryEvent[]): Even
   return next;
 }
 
-/** Whether the text stands anywhere in the event. */
+/** Whether the event contains the text. */
 export function matches(event: HistoryEvent, text: string, kinds: RegExp | null): boolean {
   if (kinds !== null && !kinds.test(event.kind)) return false;
   return text === "" || JSON.stringify(event).toLowerCase().includes(text);

@@ -1,11 +1,11 @@
-// The history: every event, readable, searchable, each with its payloads.
+// The tab with all events of a history, with search.
 
 import { useState, type ReactElement } from "react";
 import { Empty } from "../../parts/empty.tsx";
 import { formatCount, plural } from "../../parts/format.ts";
 import { Loading } from "../../parts/loading.tsx";
 import { ProblemNote } from "../../parts/problem-note.tsx";
-import { setQuery, usePlace } from "../../router/hash-location.ts";
+import { setQuery, useHashLocation } from "../../router/hash-location.ts";
 import { FilterText } from "../../instances/filter-text.tsx";
 import { ForkDialog } from "../fork-dialog.tsx";
 import { GROUPS } from "./event-words.ts";
@@ -22,16 +22,16 @@ export function HistoryTab({
   readonly execution: number;
   readonly events: number | undefined;
 }): ReactElement {
-  const place = usePlace();
-  const text = (place.query.get("q") ?? "").toLowerCase();
-  const group = place.query.get("kind") ?? "";
+  const location = useHashLocation();
+  const text = (location.query.get("q") ?? "").toLowerCase();
+  const group = location.query.get("kind") ?? "";
   const kinds = GROUPS[group] ?? null;
   const isSearch = text !== "" || kinds !== null;
   const [range, setRange] = useState<{ first: number; last: number } | null>(null);
   const [forkBefore, setForkBefore] = useState<number | null>(null);
   const history = useHistory(id, execution, isSearch ? null : range);
   const search = useSearch({ id, execution, text, kinds, isOn: isSearch });
-  const opened = Number(place.query.get("event") ?? NaN);
+  const opened = Number(location.query.get("event") ?? NaN);
   const open = (sequence: number | null): void =>
     setQuery({ event: sequence === null ? null : String(sequence) });
   const problem = isSearch ? search.problem : history.problem;
@@ -41,7 +41,7 @@ export function HistoryTab({
         <FilterText
           label="Search in events and payloads"
           type="search"
-          value={place.query.get("q") ?? ""}
+          value={location.query.get("q") ?? ""}
           onValue={(q) => setQuery({ q })}
         />
         <label className="field">
@@ -92,7 +92,7 @@ export function HistoryTab({
         <Loading />
       ) : total === 0 ? (
         <Empty icon="clock" title="Nothing has happened yet">
-          Its first turn has not run.
+          The first turn has not run yet.
         </Empty>
       ) : (
         <EventList

@@ -1,11 +1,11 @@
-// The events of a history around what is on the screen.
+// Loads the events of a history around the visible rows.
 
 import { useEffect, useRef, useState } from "react";
 import { inspect } from "../../api/endpoints.ts";
 import { asProblem, type ApiProblem } from "../../api/problem.ts";
 import { missingPages, PAGE, withEvents, type Events } from "./history-pages.ts";
 
-/** Longer payloads are fetched when an event is opened. */
+/** Longer payloads are loaded when an event is opened. */
 export const PAYLOAD_CHARS = 1_000;
 const NONE: Events = new Map();
 

@@ -1,5 +1,5 @@
-// Looks through a whole history, a page at a time, and gathers what matches.
-//   US1. At most FOUND_MAX are gathered: who has more asks for something narrower.
+// Searches a whole history page by page.
+//   - It collects at most FOUND_MAX matches. With more matches the user must narrow the search.
 
 import { useEffect, useState } from "react";
 import { inspect } from "../../api/endpoints.ts";
@@ -8,7 +8,7 @@ import type { HistoryEvent } from "../../api/types.ts";
 import { matches } from "./history-pages.ts";
 
 const PAGE = 1_000;
-/** Of each payload: what stands further back in a long one is not found. */
+/** How many characters of each payload are searched. Later characters of a longer payload are not found. */
 const PAYLOAD_CHARS = 16_384;
 export const FOUND_MAX = 2_000;
 

@@ -1,10 +1,10 @@
-// The marks of time, counted from the beginning.
+// The time axis, counted from the start of the execution.
 
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { percent, ticksOf, type View } from "./view.ts";
 
 const TICK_PX = 110;
-/** In percent: a label further right would be cut. */
+/** In percent. A label further right would be cut off. */
 const LABEL_MAX = 94;
 
 export function Axis({

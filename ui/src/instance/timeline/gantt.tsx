@@ -1,5 +1,5 @@
-// The rows of the timeline. Only those on the screen are in the document, so that thousands are as quick as ten.
-//   GA1. With the keyboard: + and − zoom, arrows move in time, 0 shows the whole; the names are buttons.
+// The rows of the timeline. Only rows on the screen are in the document, so that thousands of rows stay fast.
+//   - Keyboard: + and − zoom, the arrow keys move in time, 0 shows everything. The names are buttons.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from "react";

@@ -1,11 +1,11 @@
-// What happened at a moment: the start, events received, status set, the end. Those too close together become one.
+// Single events on the timeline: the start, received events, status changes, the end. Close marks are merged.
 
 import { useMemo, type ReactElement } from "react";
 import type { Mark } from "../../api/types.ts";
 import { kindWords } from "../history/event-words.ts";
 import { percent, type View } from "./view.ts";
 
-/** In percent of the lane. */
+/** The smallest distance between two marks, in percent of the lane. */
 const APART = 0.6;
 
 export function MarkLane({

@@ -1,4 +1,4 @@
-// The whole timeline in small. Dragging over it chooses the part that is shown; the buttons beside do the same.
+// The whole timeline in small. Dragging over it selects the visible part; the zoom buttons do the same.
 
 import { useEffect, useRef, useState, type PointerEvent, type ReactElement } from "react";
 import { resolvedColor } from "../../parts/resolved-color.ts";
@@ -7,7 +7,7 @@ import type { TimelineData } from "./timeline-data.ts";
 import { percent, within, type View } from "./view.ts";
 
 const HEIGHT = 44;
-/** A shorter drag is a click. */
+/** A shorter drag counts as a click. */
 const LEAST_PX = 4;
 
 export function Minimap({

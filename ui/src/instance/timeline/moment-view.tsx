@@ -1,4 +1,4 @@
-// The cursor: a moment, and the state of the execution at it.
+// The cursor: a point in time, and the state of the execution at that time.
 
 import type { ReactElement } from "react";
 import { inspect } from "../../api/endpoints.ts";

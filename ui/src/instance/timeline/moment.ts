@@ -1,4 +1,4 @@
-// The state of an execution at one moment, worked out from its timeline.
+// Computes the state of an execution at a point in time from its timeline.
 
 import type { Mark, Span } from "../../api/types.ts";
 import type { TimelineData } from "./timeline-data.ts";
@@ -8,9 +8,9 @@ export interface Moment {
   readonly completed: number;
   readonly failed: number;
   readonly cancelled: number;
-  /** What last happened. */
+  /** The last mark before that time. */
   readonly last: Mark | null;
-  /** The event that set the custom status which held then. */
+  /** The event that set the custom status of that time. */
   readonly status: Mark | null;
 }
 

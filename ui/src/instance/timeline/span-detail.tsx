@@ -1,4 +1,4 @@
-// One span in full: what was asked for, what came of it.
+// The details of a span: its request and its outcome.
 
 import type { ReactElement } from "react";
 import { inspect } from "../../api/endpoints.ts";

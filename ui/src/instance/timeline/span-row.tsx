@@ -1,4 +1,4 @@
-// One span: its name, and its bar from when it was asked for to when it ended.
+// The row of a span: its name, and a bar from its request to its end.
 
 import { memo, type ReactElement } from "react";
 import type { Span, Waiting } from "../../api/types.ts";
@@ -8,7 +8,7 @@ import { KIND_ICONS } from "../waiting-panel.tsx";
 import { retryWords, spanName } from "./span-words.ts";
 import { percent, type View } from "./view.ts";
 
-/** Beside a bar that is further left than this its length is written to its right. */
+/** In percent. If a bar ends left of this, its duration is written to its right. */
 const LABEL_RIGHT = 82;
 
 export const SpanRow = memo(SpanRowView);
@@ -26,7 +26,7 @@ function SpanRowView({
   readonly span: Span;
   readonly waiting: Waiting | undefined;
   readonly view: View;
-  /** Where open ones end for now. */
+  /** The end of the bars of open spans. */
   readonly end: number;
   readonly top: number;
   readonly height: number;
@@ -109,7 +109,7 @@ function SpanRowView({
   );
 }
 
-/** Those that have ended, and the current one. */
+/** The number of attempts, including the current one. */
 function attemptsOf(span: Span, waiting: Waiting | undefined): number {
   if (span.attempts !== undefined) return span.attempts;
   if (waiting !== undefined && "attempt" in waiting) return waiting.attempt;

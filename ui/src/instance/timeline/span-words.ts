@@ -1,8 +1,8 @@
-// What a span is called, and what is said of its attempts.
+// Texts about a span: its name and its attempts.
 
 import type { Span } from "../../api/types.ts";
 
-/** Of work whose previous attempt failed. */
+/** For work whose previous attempt failed. */
 export function retryWords(attempt: number): string {
   return `retrying, attempt ${attempt}`;
 }

@@ -1,19 +1,19 @@
-// The spans and marks of an execution, gathered page by page and kept up to date.
-//   TD1. What is closed never changes: an update asks for what begins at the oldest open span.
+// The spans and marks of an execution, loaded page by page and updated.
+//   - Closed spans never change, so an update loads only what follows the oldest open span.
 
 import type { Mark, Span, Timeline } from "../../api/types.ts";
 
 export interface TimelineData {
-  /** By sequence. */
+  /** Ordered by sequence. */
   readonly spans: readonly Span[];
   readonly marks: readonly Mark[];
-  /** Events that they were worked out from. */
+  /** How many events they were computed from. */
   readonly events: number;
 }
 
 export const NO_TIMELINE: TimelineData = { spans: [], marks: [], events: 0 };
 
-/** What is after `after` is replaced by the page. */
+/** Replaces everything after `after` by the page. */
 export function withPage(data: TimelineData, after: number, page: Timeline): TimelineData {
   const keeps = ({ sequence }: { readonly sequence: number }): boolean => sequence <= after;
   return {
@@ -23,14 +23,14 @@ export function withPage(data: TimelineData, after: number, page: Timeline): Tim
   };
 }
 
-/** From where an update has to begin. */
+/** The sequence after which an update must load. */
 export function changedAfter({ spans, marks }: TimelineData): number {
   const open = spans.find(({ outcome }) => outcome === "open");
   if (open !== undefined) return open.sequence - 1;
   return Math.max(spans.at(-1)?.sequence ?? 0, marks.at(-1)?.sequence ?? 0);
 }
 
-/** When it began and ended; an open end goes on until now. */
+/** The start and the end of the timeline. If it is open, the end is now. */
 export function extentOf(
   { spans, marks }: TimelineData,
   now: number,

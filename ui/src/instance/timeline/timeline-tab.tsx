@@ -1,4 +1,4 @@
-// The timeline: what took how long, from when to when, beside what else.
+// The tab with the timeline of an execution.
 
 import { useMemo, useState, type ReactElement } from "react";
 import type { Instance } from "../../api/types.ts";
@@ -6,7 +6,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { ProblemNote } from "../../parts/problem-note.tsx";
 import { useNow } from "../../parts/use-now.ts";
-import { setQuery, usePlace } from "../../router/hash-location.ts";
+import { setQuery, useHashLocation } from "../../router/hash-location.ts";
 import { isEnded } from "../actions.ts";
 import { Gantt } from "./gantt.tsx";
 import { Minimap } from "./minimap.tsx";
@@ -25,7 +25,7 @@ export function TimelineTab({
   readonly execution: number;
 }): ReactElement {
   const { id, updatedAt } = instance;
-  const place = usePlace();
+  const location = useHashLocation();
   const { data, isLoading, problem } = useTimeline(id, execution, updatedAt);
   const now = useNow();
   const isOver = isEnded(instance) || execution !== instance.execution;
@@ -36,7 +36,7 @@ export function TimelineTab({
     () => new Map(instance.waitingFor.map((wait) => [wait.sequence, wait])),
     [instance],
   );
-  const selected = Number(place.query.get("span") ?? NaN);
+  const selected = Number(location.query.get("span") ?? NaN);
   const select = (sequence: number): void =>
     setQuery({ span: sequence === selected ? null : String(sequence) });
 

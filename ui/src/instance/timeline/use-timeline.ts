@@ -1,5 +1,5 @@
-// Loads the timeline of an execution, and what is new of it when the instance changes.
-//   UT1. Between two updates there is a rest: the server works each out from the whole history.
+// Loads the timeline of an execution, and updates it when the instance changes.
+//   - There is a pause between two updates, because the server computes each one from the whole history.
 
 import { useEffect, useRef, useState } from "react";
 import { inspect } from "../../api/endpoints.ts";
@@ -15,7 +15,7 @@ export interface LoadedTimeline {
 
 const REST_TIMES = 5;
 
-/** `version` changes whenever the instance may have gone on. */
+/** `version` must change whenever the instance may have advanced. */
 export function useTimeline(id: string, execution: number, version: string): LoadedTimeline {
   const [data, setData] = useState<TimelineData>(NO_TIMELINE);
   const [isLoading, setIsLoading] = useState(true);

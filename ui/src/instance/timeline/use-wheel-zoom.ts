@@ -1,4 +1,4 @@
-// Zooming with the wheel while Ctrl or Cmd is held, and by pinching, which browsers tell as the same.
+// Zooms with Ctrl or Cmd and the wheel, and by pinching, which browsers report as the same event.
 
 import { useEffect, useRef, type RefObject } from "react";
 
@@ -18,7 +18,7 @@ export function useWheelZoom(
       event.preventDefault();
       latest.current(event.clientX, Math.exp(event.deltaY / 300));
     };
-    // React's own listeners are passive here and could not keep the page from zooming.
+    // React's wheel listeners are passive and cannot prevent the browser's own zoom.
     target.addEventListener("wheel", turn, { passive: false });
     return () => target.removeEventListener("wheel", turn);
   }, [element]);

@@ -1,4 +1,4 @@
-// The part of time that is shown: zooming, moving, and the marks of its axis.
+// The visible part of the timeline: zooming, moving, and the ticks of its axis.
 
 import { formatDuration } from "../../parts/format.ts";
 
@@ -9,7 +9,7 @@ export interface View {
 
 const LEAST_MS = 2;
 
-/** Smaller or larger by the factor, with the moment staying where it is. */
+/** Zooms by the factor. The time `around` keeps its position. */
 export function zoomed(view: View, whole: View, factor: number, around: number): View {
   const length = Math.min(
     Math.max((view.to - view.from) * factor, LEAST_MS),
@@ -24,14 +24,14 @@ export function moved(view: View, whole: View, share: number): View {
   return within({ from: view.from + by, to: view.to + by }, whole);
 }
 
-/** The same length, no further than the whole. */
+/** Moves a view inside the whole and keeps its length. */
 export function within({ from, to }: View, whole: View): View {
   const length = Math.min(to - from, whole.to - whole.from);
   const start = Math.min(Math.max(from, whole.from), whole.to - length);
   return { from: start, to: start + length };
 }
 
-/** Where a moment is, in percent of the view; may lie outside of it. */
+/** The position of a time in percent of the view. It can be outside of the view. */
 export function percent(at: number, { from, to }: View): number {
   return ((at - from) / (to - from)) * 100;
 }
@@ -47,7 +47,7 @@ const STEPS = [
   86_400_000, 172_800_000, 604_800_000, 1_209_600_000, 2_592_000_000, 7_776_000_000, 31_536_000_000,
 ];
 
-/** About so many marks, at round distances from the beginning. */
+/** About `count` ticks at round distances from the start. */
 export function ticksOf(view: View, start: number, count: number): readonly Tick[] {
   const length = view.to - view.from;
   const step = STEPS.find((each) => length / each <= count) ?? length / count;

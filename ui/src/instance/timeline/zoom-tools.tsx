@@ -1,4 +1,4 @@
-// What the timeline shows, in numbers, and buttons for its zoom.
+// The counts of the timeline's spans, and the zoom buttons.
 
 import type { ReactElement } from "react";
 import { formatDuration, plural } from "../../parts/format.ts";

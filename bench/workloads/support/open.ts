@@ -1,15 +1,15 @@
-// Opening what is measured: the store of a setting, and Perdure on it with default options.
+// Opens what is measured: the store of a setting, and Perdure on it with default options.
 
 import { strict as assert } from "node:assert";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Perdure, type OpenOptions, type Provider } from "../../src/index.ts";
-import { PostgresProvider } from "../../src/postgres/index.ts";
-import { SqliteProvider } from "../../src/sqlite/index.ts";
-import { until } from "../measure.ts";
-import type { Setting } from "../subject.ts";
+import { Perdure, type OpenOptions, type Provider } from "../../../src/index.ts";
+import { PostgresProvider } from "../../../src/postgres/index.ts";
+import { SqliteProvider } from "../../../src/sqlite/index.ts";
+import { until } from "../../measure.ts";
+import type { Setting } from "../../subject.ts";
 
-/** Only what is worth a person's look goes out beside the figures. */
+/** Prints only warnings and errors between the figures. */
 const QUIET: OpenOptions["runtime"] = {
   log: (level, message, fields) => {
     if (level === "error") console.error(message, fields);
@@ -29,7 +29,7 @@ export function within(setting: Setting, name: string): Setting {
   return { ...setting, directory, database: database && { ...database, schema: name } };
 }
 
-/** Opens, works, closes; what is left open keeps the process alive and is found out (R1). */
+/** Opens, works, closes; anything left open keeps the process alive, and repetition.1 detects it. */
 export async function withPerdure<T>(
   setting: Setting,
   options: OpenOptions,
@@ -50,7 +50,7 @@ export async function withPerdure<T>(
   }
 }
 
-/** Nothing failed, nothing was refused, nothing was run twice: what a run without trouble looks like. */
+/** Asserts an undisturbed run: nothing failed, nothing was refused, nothing ran twice. */
 export async function assertUntroubled({ runtime }: Perdure, instances: number): Promise<void> {
   // A result can be read as soon as it is stored, before the runtime that stored it has counted it.
   const counted = (): boolean => runtime.stats().orchestrationsCompleted >= instances;

@@ -1,18 +1,19 @@
 // A provider that counts the calls that reach its store.
-//   The heart beats on a connection of its own, past this; whoever asks is told how often.
+//   The liveness thread sends heartbeats on its own connection, which bypasses this provider; `CallCount` reports its
+//   rate.
 
-import type { Provider } from "../../src/index.ts";
+import type { Provider } from "../../../src/index.ts";
 
-/** Answered from memory. */
-const NOT_CALLS: readonly PropertyKey[] = ["now", "subscribe", "startHeart", "close"];
+/** Calls answered from memory. */
+const NOT_CALLS: readonly PropertyKey[] = ["now", "subscribe", "startLivenessThread", "close"];
 
 export class CallCount {
   calls = 0;
-  /** Beats a second that the heart sends by itself. */
+  /** Heartbeats per second that the liveness thread sends. */
   beatsPerS = 0;
   readonly byMethod = new Map<PropertyKey, number>();
 
-  /** The same provider, counted. */
+  /** The same provider, with its calls counted. */
   around(provider: Provider): Provider {
     const methods = new Map<PropertyKey, unknown>();
     return new Proxy(provider, {
@@ -23,7 +24,10 @@ export class CallCount {
         if (typeof value !== "function") return value;
         const bound: unknown = value.bind(target);
         const method = NOT_CALLS.includes(property) ? bound : this.#counted(property, bound);
-        methods.set(property, property === "startHeart" ? this.#heart(method) : method);
+        methods.set(
+          property,
+          property === "startLivenessThread" ? this.#countHeartbeats(method) : method,
+        );
         return methods.get(property);
       },
     });
@@ -38,7 +42,7 @@ export class CallCount {
     };
   }
 
-  #heart(method: unknown): unknown {
+  #countHeartbeats(method: unknown): unknown {
     if (typeof method !== "function") return method;
     return (options: { readonly beatMs: number }): unknown => {
       this.beatsPerS = 1_000 / options.beatMs;

@@ -1,10 +1,10 @@
-// What became of the steps of W9: the log says which were entered, the histories which are recorded.
-//   A step is named by its instance and its place in the history.
+// The steps of W9: the log contains those that ran, the histories those that are recorded.
+//   A step is identified by its instance and its position in the history.
 
 import { strict as assert } from "node:assert";
 import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Setting } from "../subject.ts";
+import type { Setting } from "../../subject.ts";
 import { withPerdure } from "./open.ts";
 import { idOf, INSTANCES, logOf, STEPS } from "./w9-worker.ts";
 
@@ -13,7 +13,7 @@ export interface Entered {
   readonly step: string;
 }
 
-/** Every time that a step was entered, in order. */
+/** Every step run, in order. */
 export function entered(setting: Setting): readonly Entered[] {
   const log = logOf(setting);
   if (!existsSync(log)) return [];
@@ -24,7 +24,7 @@ export function entered(setting: Setting): readonly Entered[] {
   });
 }
 
-/** The store as the killed process left it: a file that is opened is changed, so a copy of it; tables are not. */
+/** The store as the killed process left it: a copy of the file, because opening a file changes it; tables stay. */
 export function snapshot(setting: Setting): Setting {
   if (setting.store !== "sqlite") return setting;
   const directory = join(setting.directory, "snapshot");
@@ -36,7 +36,7 @@ export function snapshot(setting: Setting): Setting {
   return { ...setting, directory };
 }
 
-/** Every step whose completion is recorded, as often as it is. */
+/** Every recorded step completion, duplicates included. */
 export function recorded(setting: Setting): Promise<readonly string[]> {
   return withPerdure(setting, { autoStart: false }, async ({ client }) => {
     const steps: string[] = [];
@@ -52,13 +52,13 @@ export function recorded(setting: Setting): Promise<readonly string[]> {
 export interface Account {
   /** Steps that are not recorded although all instances are done. */
   readonly lost: number;
-  /** Steps entered more than once, by how often. */
+  /** Steps that ran more than once, with their number of runs. */
   readonly rerun: number;
-  /** Those of them that were recorded before. */
+  /** Those of them that had been recorded before they ran again. */
   readonly rerunRecorded: number;
 }
 
-/** `before`: what was recorded when `killedPid` was killed. */
+/** `before`: the steps recorded when `killedPid` was killed. */
 export async function account(
   setting: Setting,
   { killedPid, before }: { readonly killedPid: number; readonly before: readonly string[] },

@@ -1,14 +1,14 @@
-// A worker process of W9, on both sides: it runs the instances, and is killed or finishes them.
-//   "start" starts the instances; "finish" waits for them at once; "stand by" when it is told to.
-//   It ends by itself when whoever started it lets go of it or is gone.
+// A worker process of W9, with its parent's side: it runs the instances, and is killed or finishes them.
+//   "start" starts the instances; "finish" waits for them at once; "stand by" waits for them after a message.
+//   It exits when its parent disconnects or is gone.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { activity, orchestration } from "../../src/index.ts";
-import type { Setting } from "../subject.ts";
+import { activity, orchestration } from "../../../src/index.ts";
+import type { Setting } from "../../subject.ts";
 import { withPerdure } from "./open.ts";
 
 export const INSTANCES = 200;
@@ -23,7 +23,7 @@ type News =
 
 export interface Worker {
   readonly process: ChildProcess;
-  /** It runs, and has started what it is to start. */
+  /** Resolves when the worker runs and has started its instances. */
   readonly ready: Promise<void>;
   readonly done: Promise<readonly number[]>;
 }
@@ -32,7 +32,7 @@ export function idOf(index: number): string {
   return `w9-${index}`;
 }
 
-/** Gets a line every time that a step is entered: process, instance, the step's place in its history. */
+/** The file with one line per step run: process, instance, the step's position in its history. */
 export function logOf({ directory }: Setting): string {
   return join(directory, "steps.log");
 }
@@ -47,14 +47,14 @@ export function startWorker(role: Role, setting: Setting): Worker {
     else done.reject(new Error(news.message));
   });
   child.on("exit", () => {
-    ready.reject(new Error(`The worker that was to ${role} ended early.`));
-    done.reject(new Error(`The worker that was to ${role} ended early.`));
+    ready.reject(new Error(`The worker with the role "${role}" ended early.`));
+    done.reject(new Error(`The worker with the role "${role}" ended early.`));
   });
-  done.promise.catch(() => {}); // the killed one is not waited for
+  done.promise.catch(() => {}); // the parent does not wait for the killed worker
   return { process: child, ready: ready.promise, done: done.promise };
 }
 
-/** In the worker's process. */
+/** Runs in the worker process. */
 async function work(role: Role, setting: Setting): Promise<void> {
   const log = logOf(setting);
   const slow = activity("slow", async (value: number, { info }) => {

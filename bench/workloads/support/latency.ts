@@ -1,14 +1,14 @@
-// Latency on an idle system: some samples that warm up, then 300 (quick: 150), one after another with a pause between.
+// Latency on an idle system: warm-up samples, then 300 (quick: 150), one after another with a pause between.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { withLoopDelay } from "../measure.ts";
-import { samples } from "../sizes.ts";
-import { quantile } from "../statistics.ts";
-import type { Reading, Setting } from "../subject.ts";
+import { withLoopDelay } from "../../measure.ts";
+import { samples } from "../../sizes.ts";
+import { quantile } from "../../statistics.ts";
+import type { Reading, Setting } from "../../subject.ts";
 
 const PAUSE_MS = 3;
 
-/** `sample` answers how long it took, in milliseconds. */
+/** `sample` returns its duration in milliseconds. */
 export async function measureLatency(
   setting: Setting,
   sample: (index: number) => Promise<number>,

@@ -1,14 +1,14 @@
-// A worker process of W2x2, on both sides: it takes whatever is due, and notes which turns and steps were its own.
-//   It ends by itself when whoever started it lets go of it or is gone.
+// A worker process of W2x2, with its parent's side: it takes whatever is due, and notes its own turns and steps.
+//   It exits when its parent disconnects or is gone.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { activity, orchestration } from "../../src/index.ts";
-import { STEPS } from "../sizes.ts";
-import type { Setting } from "../subject.ts";
+import { activity, orchestration } from "../../../src/index.ts";
+import { STEPS } from "../../sizes.ts";
+import type { Setting } from "../../subject.ts";
 import { withPerdure } from "./open.ts";
 
-/** A turn, or a step that was entered: whose, and when by the machine's clock. */
+/** A turn or a step run: its instance, and the time by the machine's clock. */
 export interface Note {
   readonly instance: string;
   readonly index: number;
@@ -25,11 +25,11 @@ type News = { readonly kind: "ready" } | { readonly kind: "report"; readonly rep
 export interface Worker {
   readonly process: ChildProcess;
   readonly ready: Promise<void>;
-  /** When it is asked for it with a message. */
+  /** Sent when the parent requests it with a message. */
   readonly report: Promise<Report>;
 }
 
-/** The instance of W2; the starter needs its name alone. */
+/** The instance of W2; the starter needs only its name. */
 export const FIVE = "noted-five";
 
 export function startWorker(setting: Setting): Worker {
@@ -47,9 +47,9 @@ export function startWorker(setting: Setting): Worker {
   return { process: child, ready: ready.promise, report: report.promise };
 }
 
-/** In the worker's process. */
+/** Runs in the worker process. */
 async function work(setting: Setting): Promise<void> {
-  const clock = Date.now; // as it is outside of orchestrations
+  const clock = Date.now; // the host's clock, not the guarded one
   const turns: Note[] = [];
   const steps: Note[] = [];
   const increment = activity("increment", (value: number, { info }) => {

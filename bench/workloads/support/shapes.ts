@@ -1,16 +1,16 @@
-// What the four shapes of W8 share: flows are submitted by some submitters as fast as they can, and counted.
-//   S1. A submitter waits until its flow is stored, not until it ends; whatever is not yet done waits in the store.
-//   S2. Flows a second: from the first submission until the last result has been read back. Steps a second: the same,
+// Shared by the four shapes of W8: submitters submit flows as fast as they can, and the flows are counted.
+//   - A submitter waits until its flow is stored, not until it ends; unfinished flows wait in the store.
+//   - Flows per second: from the first submission until the last result has been read. Steps per second: the same,
 //       times the transitions that the shape counts.
-//   S3. A flow is right when its result is: every step changes the value that passes through it.
+//   - The result shows whether a flow was correct: every step changes the value that passes through it.
 
 import { strict as assert } from "node:assert";
 import { performance } from "node:perf_hooks";
-import type { Handle, Orchestration, Perdure } from "../../src/index.ts";
-import { cpuOf, forEachOf, timeMs, withLoopDelay } from "../measure.ts";
-import { shapeSize, type Shape } from "../sizes.ts";
-import { quantile } from "../statistics.ts";
-import type { Reading, Setting } from "../subject.ts";
+import type { Handle, Orchestration, Perdure } from "../../../src/index.ts";
+import { cpuOf, forEachOf, timeMs, withLoopDelay } from "../../measure.ts";
+import { shapeSize, type Shape } from "../../sizes.ts";
+import { quantile } from "../../statistics.ts";
+import type { Reading, Setting } from "../../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
 
 export interface Payload {
@@ -21,7 +21,7 @@ export function next({ id, counter }: Payload): Payload {
   return { id, counter: counter + 1 };
 }
 
-/** When something happened to each flow, in milliseconds of this process. */
+/** The time of an event in each flow, in milliseconds of this process. */
 export class Times {
   readonly #at = new Map<number, number>();
   readonly #awaited = new Map<number, () => void>();
@@ -30,11 +30,11 @@ export class Times {
     this.#at.set(id, performance.now());
     this.#awaited.get(id)?.();
   }
-  /** Resolves when it has happened. */
+  /** Resolves when the event has happened. */
   async seen(id: number): Promise<void> {
     if (!this.#at.has(id)) await new Promise<void>((resolve) => this.#awaited.set(id, resolve));
   }
-  /** From the one to the other, flow by flow. */
+  /** The durations from one event to the other, per flow. */
   since(earlier: Times): number[] {
     return [...this.#at].map(([id, at]) => at - (earlier.#at.get(id) ?? NaN));
   }
@@ -47,10 +47,10 @@ export class Times {
   }
 }
 
-/** What the functions of the flows tell of themselves. */
+/** The times that the functions of the flows record. */
 export interface Watch {
   readonly submitted: Times;
-  /** The first step was entered. */
+  /** The first step has started. */
   readonly pickedUp: Times;
   /** Its result has been read. */
   readonly done: Times;
@@ -63,13 +63,13 @@ export interface ShapeProgram<O> {
   readonly shape: Shape;
   readonly flow: Orchestration<Payload, O>;
   readonly watch: Watch;
-  /** How many transitions of a flow are counted. */
+  /** The number of counted transitions of a flow. */
   readonly transitions: number;
-  /** What comes of the flow of that id. */
+  /** The expected result of the flow with that id. */
   expected(id: number): O;
-  /** What somebody outside does once the flow is stored. */
+  /** An action from outside the flow once the flow is stored. */
   accompany?(handle: Handle<O>, id: number): Promise<void>;
-  /** What is told of the flows' times, where it is not that from submission to result; n is how many flows. */
+  /** The reported latencies, if not those from submission to result; n is the number of flows. */
   latencies?(n: number): readonly Reading[];
 }
 
@@ -100,7 +100,7 @@ export function measureShape<O>(
   });
 }
 
-/** End to end, and until the first step was entered. */
+/** From submission to the end, and from submission to the start of the first step. */
 export function latenciesOf({ submitted, pickedUp, done }: Watch, n: number): readonly Reading[] {
   const endToEnd = done.since(submitted);
   return [

@@ -1,13 +1,15 @@
-// One instance that does n things in a row: what W1 and W1s share.
-//   The slope: the time between each step and the next, over the longest row; the median of every 100 in a row; the
-//   least-squares line through those medians; by how many percent of their mean the line ends above its start.
+// One instance that does n things in a row, shared by W1 and W1s.
+//   The slope: take the time between consecutive steps in the longest row, and the median of every 100 in a row. Fit a
+//   least-squares line through those medians. The slope is the rise of the line from start to end, in percent of the
+//   mean.
 
 import { strict as assert } from "node:assert";
-import type { Activity, Orchestration } from "../../src/index.ts";
-import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
-import { ROW_WARM_UP_STEPS, rowLengths, rowSteps } from "../sizes.ts";
-import { bucketMedians, fitLine, mean, median } from "../statistics.ts";
-import type { Reading, Setting } from "../subject.ts";
+import type { Activity, Orchestration } from "../../../src/index.ts";
+import { cpuOf, timeMs, withLoopDelay } from "../../measure.ts";
+import { ROW_WARM_UP_STEPS, rowLengths, rowSteps } from "../../sizes.ts";
+import { withServerCost } from "../../server-cost.ts";
+import { bucketMedians, fitLine, mean, median } from "../../statistics.ts";
+import type { Reading, Setting } from "../../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
 
 const BUCKET = 100;
@@ -15,10 +17,10 @@ const BUCKET = 100;
 export async function measureInARow(
   setting: Setting,
   subject: {
-    /** Counts from 0 to its input, one step each, and returns where it came to. */
+    /** Counts from 0 to its input, one step each, and returns the final count. */
     readonly counter: Orchestration<number, number>;
     readonly activities: readonly Activity<number, number>[];
-    /** When each step was run; the steps themselves add to it. */
+    /** The time of each step; the steps themselves append to it. */
     readonly stamps: number[];
   },
 ): Promise<readonly Reading[]> {
@@ -45,15 +47,20 @@ export async function measureInARow(
         readings.push({ metric: "msPerStep", value: median(perStep), n });
       }
     };
-    const { value: cpuUs, loopP99Ms } = await withLoopDelay(() => cpuOf(work));
-    const n = stamps.length;
+    let cpuUs = 0;
+    let loopP99Ms = 0;
     const steps = rowSteps(setting);
+    const serverCost = await withServerCost(setting, steps, steps, async () => {
+      ({ value: cpuUs, loopP99Ms } = await withLoopDelay(() => cpuOf(work)));
+    });
+    const n = stamps.length;
     await assertUntroubled(perdure, instances);
     return [
       ...readings,
       { metric: "cpuUsPerStep", value: cpuUs / steps, n: steps },
       { metric: "slopePercent", value: slopePercent(stamps), n },
       { metric: "loopP99Ms", value: loopP99Ms, n },
+      ...serverCost,
     ];
   });
 }
