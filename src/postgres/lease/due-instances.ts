@@ -12,6 +12,9 @@
 //       that other transactions have locked, so many runtimes that find the same queue share it.
 //   - postgres.due-instances.3: Of a partition that the caller holds back, only running instances are read,
 //       through an index without first starts. The cost does not grow with the number of pending instances.
+//   - postgres.due-instances.4: Every statement has its own snapshot and clock. The outbox and the time of the
+//       next message are read before the queue: a message that arrives or becomes due between two statements
+//       is then in the queue that is read last.
 
 import { AGEING_MS, queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
 import { excludingEntry } from "../../core/provider/shared/blame.ts";
@@ -206,6 +209,9 @@ export class DueInstances {
     const heldTargets = texts(heldBack.map(({ target }) => target));
     const priorities = plain(heldBack.map(({ priority }) => priority));
     const pipeline = new Pipeline();
+    // postgres.due-instances.4
+    const arrived = this.#outbox.look(pipeline);
+    const next = pipeline.add(this.#nextAt, wanted);
     const asked = [...wanted, ...caller, ...rest, heldTargets, priorities];
     const heads = pipeline.add(this.#heads, asked);
     const heldEntries = texts(heldBack.map(({ target }) => entries[targets.indexOf(target)] ?? ""));
@@ -220,8 +226,6 @@ export class DueInstances {
             priorities,
           ]);
     const stranded = pipeline.add(this.#stranded, [...wanted, ...caller, limit + 1]);
-    const next = pipeline.add(this.#nextAt, wanted);
-    const arrived = this.#outbox.look(pipeline);
     await this.#connection.readPipeline(pipeline);
     const nextAt = integerOrNull(only(next.rows), "at");
     const due = heads.rows.map((row) => toHead(row, false));

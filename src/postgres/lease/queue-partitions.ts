@@ -131,21 +131,16 @@ export class QueuePartitions {
   plain(pipeline: Pipeline, request: LeaseTasksRequest): Heads {
     const { owner, avoidMs = 0, limit } = request;
     const asked = [...wanted(request), owner, Math.ceil(avoidMs)];
-    return new Heads(
-      request,
-      pipeline.add(this.#plain, [...asked, limit + 1]),
-      pipeline.add(this.#laterPlain, asked),
-    );
+    const later = pipeline.add(this.#laterPlain, asked);
+    return new Heads(request, pipeline.add(this.#plain, [...asked, limit + 1]), later);
   }
 
   /** The first tasks of all sessions that the owner holds or may claim. */
   ofSessions(pipeline: Pipeline, request: LeaseTasksRequest, owner: string): Heads {
     const asked = wanted(request);
-    return new Heads(
-      request,
-      pipeline.add(this.#ofSessions, [...asked, owner, request.limit + 1]),
-      pipeline.add(this.#laterOfSessions, asked),
-    );
+    const later = pipeline.add(this.#laterOfSessions, asked);
+    const found = pipeline.add(this.#ofSessions, [...asked, owner, request.limit + 1]);
+    return new Heads(request, found, later);
   }
 
   /** The first tasks of these sessions, unless another owner holds the session. */
@@ -157,11 +152,9 @@ export class QueuePartitions {
   ): Heads {
     const asked = [...wanted(request), texts(ids), owner];
     const { limit, ageingMs = AGEING_MS } = request;
-    return new Heads(
-      request,
-      pipeline.add(this.#ofSession, [...asked, limit + 1, ageingMs]),
-      pipeline.add(this.#laterOfSession, asked),
-    );
+    const later = pipeline.add(this.#laterOfSession, asked);
+    const found = pipeline.add(this.#ofSession, [...asked, limit + 1, ageingMs]);
+    return new Heads(request, found, later);
   }
 
   /** Tasks with an expired lease. Each counts as a death and is leased like a suspect. */

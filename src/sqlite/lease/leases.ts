@@ -70,16 +70,17 @@ export class InstanceLeases {
     }
     // If there is nothing to lease, no write lock is needed.
     return this.#connection.readThenWrite(
-      () => this.#dueInstances.find(request, this.#connection.now()),
-      ({ free }) => free.length > 0,
-      ({ held, free, more }) => {
-        const instances = this.#leaseAll(request, held, free);
-        return {
-          instances,
-          more,
-          nextAt: this.#dueInstances.nextAt(request.targets, this.#connection.now()),
-        };
+      () => {
+        const now = this.#connection.now();
+        const nextAt = this.#dueInstances.nextAt(request.targets, now); // later than what is found
+        return { ...this.#dueInstances.find(request, now), nextAt };
       },
+      ({ free }) => free.length > 0,
+      ({ held, free, more, nextAt }) => ({
+        instances: this.#leaseAll(request, held, free),
+        more,
+        nextAt,
+      }),
     );
   }
 

@@ -25,19 +25,24 @@ export const openInPostgres: OpenProvider = async ({ environment }) => {
   const schema = takeSchema();
   const open = () => openOnPool(schema, { environment });
   const provider = await open();
-  const clients: pg.Client[] = [];
+  const clients = new Set<pg.Client>(); // with an open transaction
   return {
     provider,
     reopen: open,
     async begin() {
       const client = new pg.Client((await postgres()).url);
       await client.connect();
-      clients.push(client);
+      clients.add(client);
       await client.query("BEGIN");
+      const end = async (how: "COMMIT" | "ROLLBACK"): Promise<void> => {
+        await client.query(how);
+        clients.delete(client);
+        await client.end();
+      };
       return {
         transaction: client,
-        commit: async () => void (await client.query("COMMIT")),
-        rollback: async () => void (await client.query("ROLLBACK")),
+        commit: () => end("COMMIT"),
+        rollback: () => end("ROLLBACK"),
       };
     },
     concurrentWrites: true,
