@@ -170,7 +170,9 @@ class Simulation {
     for (;;) {
       const open = await this.#openInstances();
       const waiting = this.#play.scripts.filter((script) => !this.#done.has(script));
-      if (open.length + waiting.length === 0 && this.#operator?.isActing !== true) return;
+      // A deployment may fix the code of an instance in quarantine, which must then end.
+      const isChanging = this.#operator?.isActing === true || this.#world.isDeploying;
+      if (open.length + waiting.length === 0 && !isChanging) return;
       const overdue = await overdueWork(this.#world, { calmAt, patienceMs });
       for (const what of overdue) this.#world.report("C17", what);
       const isLate = timeline.now > (this.#hasProgress(open, patienceMs) ? lastMs : limitMs);

@@ -201,6 +201,11 @@ export class World {
     });
   }
 
+  /** Whether a worker has not started yet with the code that was deployed to it. */
+  get isDeploying(): boolean {
+    return this.slots.some(({ machine, generation }) => (machine?.generation ?? 1) < generation);
+  }
+
   /** Replaces a worker by one with the next generation's code, after a shutdown. */
   async deploy(slot: Slot, graceMs: number): Promise<void> {
     slot.generation++;
