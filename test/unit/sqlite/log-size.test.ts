@@ -29,30 +29,39 @@ async function open(): Promise<{ readonly provider: SqliteProvider; readonly pat
   return { provider, path };
 }
 
-test.each([
-  { threads: "with a liveness thread", hasThread: true },
-  { threads: "without a liveness thread", hasThread: false },
-])("the log stays bounded under load $threads", async ({ hasThread }) => {
+/** The log as it is now. */
+function readLog(path: string): { readonly salt: string; readonly frames: number } {
+  return readLogLength(`${path}-wal`) ?? { salt: "", frames: 0 };
+}
+
+test("the log stays bounded under load without a liveness thread", async () => {
   const { provider, path } = await open();
-  if (hasThread) provider.startLivenessThread?.({ runtimeId: "r", beatMs: 1_000, stallMs: 60_000 });
   let largest = 0;
   for (let i = 0; i < 60; i += 1) {
     await provider.commit([sendItem({ id: "a", data })]);
     largest = Math.max(largest, statSync(`${path}-wal`).size);
   }
   expect(largest).toBeGreaterThan(data.length);
-  // While the thread checkpoints, the main thread goes on writing. Its next commit restarts the log.
-  expect(largest).toBeLessThanOrEqual(2 * LIMIT);
+  expect(largest).toBeLessThanOrEqual(LIMIT + 2 * data.length);
+});
+
+test("the log restarts again and again under load with a liveness thread", async () => {
+  const { provider, path } = await open();
+  provider.startLivenessThread?.({ runtimeId: "r", beatMs: 1_000, stallMs: 60_000 });
+  // How much is written meanwhile depends on the disk: the main thread goes on while the thread checkpoints.
+  for (let restart = 1; restart <= 3; restart += 1) {
+    const { salt } = readLog(path);
+    while (readLog(path).salt === salt) await provider.commit([sendItem({ id: "a", data })]);
+  }
 });
 
 test("the liveness thread restarts the log while small commits continue, before a commit has to", async () => {
   const { provider, path } = await open();
   provider.startLivenessThread?.({ runtimeId: "r", beatMs: 1_000, stallMs: 60_000 });
-  const log = () => readLogLength(`${path}-wal`) ?? { salt: "", frames: 0 };
-  const { salt } = log();
+  const { salt } = readLog(path);
   let largest = 0;
-  while (log().salt === salt) {
-    largest = Math.max(largest, log().frames);
+  while (readLog(path).salt === salt) {
+    largest = Math.max(largest, readLog(path).frames);
     expect(largest).toBeLessThan(PAGES_MAX);
     await provider.commit([sendItem({ id: "a", data: "x".repeat(10_000) })]);
     await pause(1); // as a program that does not only write
