@@ -2,7 +2,7 @@
 //   - A closed system: every instance is always at its next step. The costs are measured, not modelled: processor time
 //       per step in a runtime, and per group and per step in a database.
 //   - A runtime does one thing at a time, and has one group in flight to its database; its other steps gather for the
-//       next group (architecture §4).
+//       next group.
 //   - A database works on as many groups at once as it has cores. Then the log of each group is written to the disk,
 //       one after the other, and all groups wait for the sync together.
 //   - Time is virtual: the same setting gives the same figure on every machine.

@@ -12,12 +12,15 @@ import { fromFailure, openFailure } from "../errors/failure.ts";
 import type {
   ActivityFailed,
   ChildFailed,
+  CommandBody,
   DeliveryBody,
   EventReceived,
+  HistoryEvent,
   OrchestrationCancelRequested,
   OrchestrationStarted,
   StepFailed,
 } from "../history/events.ts";
+import { sameCommand, sameKindAndName } from "../history/matching.ts";
 import type { OpenTask } from "./open-task.ts";
 import { withoutEngineStack } from "../errors/replayed-error.ts";
 import { cancelInstance } from "./cancel.ts";
@@ -173,4 +176,15 @@ export function blockUnreadable(run: Run, error: unknown): void {
     code: isPerdureError(error, "KEY_MISSING") ? "KEY_MISSING" : "HISTORY_CORRUPT",
     message: `A value in the history cannot be read: ${why}`,
   });
+}
+
+/**
+ * Whether the next recorded event matches the command that the code issued. For events that a fork copied,
+ * less is compared (semantics 21a). A recorded value that cannot be read blocks the run with that reason, not
+ * as a divergence: a deploy of other code would not help.
+ */
+export function isRecordedAs(run: Run, recorded: HistoryEvent, asked: CommandBody): boolean {
+  const { copiedUntil = 0 } = run.options;
+  if (recorded.sequence <= copiedUntil) return sameKindAndName(recorded, asked);
+  return readable(run, () => sameCommand(recorded, asked, run.codec))?.read ?? false;
 }

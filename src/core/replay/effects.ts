@@ -8,12 +8,14 @@ import { deterministicUuid } from "./deterministic.ts";
 import type {
   ActivityScheduled,
   CommandBody,
+  EventBody,
   OrchestrationCancelRequested,
   OrchestrationStarted,
   ParentLink,
 } from "../history/events.ts";
 import type { NewInstance } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
+import type { KeyValueChange, StateChange } from "../provider/state.ts";
 
 export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
   return { kind: "OrchestrationCancelRequested", reason, ...(by === undefined ? {} : { by }) };
@@ -70,7 +72,7 @@ export class TurnEffects {
         return;
       case "StepCancelRequested":
       case "ChildCancelRequested": // cancelChild adds the effect, because its caller has the id of the child
-      case "StatusSet": // state-change.ts derives this effect when the turn is committed
+      case "StatusSet": // stateChangeOf derives this effect when the turn is committed
       case "KeyValueSet":
       case "KeyValueCleared":
       case "AttributesSet":
@@ -149,4 +151,26 @@ function timerKey(timer: TimerReference): string {
 
 function derivedId(from: string, execution: number, sequence: number): string {
   return deterministicUuid(from, execution, sequence).replaceAll("-", "");
+}
+
+/**
+ * The changes of the visible state by the events of a turn. Null if nothing changes. The last status wins.
+ * Changes of key-values keep their order.
+ */
+export function stateChangeOf(
+  events: readonly EventBody[],
+  attributes: Readonly<Record<string, string>>,
+): StateChange | null {
+  let status: { readonly value: string | null } | null = null;
+  let changesAttributes = false;
+  const keyValues: KeyValueChange[] = [];
+  for (const event of events) {
+    if (event.kind === "StatusSet") status = { value: event.status };
+    else if (event.kind === "AttributesSet") changesAttributes = true;
+    else if (event.kind === "KeyValueSet") keyValues.push({ key: event.key, value: event.value });
+    else if (event.kind === "KeyValueCleared")
+      keyValues.push({ key: event.key ?? null, value: null });
+  }
+  if (status === null && !changesAttributes && keyValues.length === 0) return null;
+  return { status, attributes: changesAttributes ? attributes : null, keyValues };
 }

@@ -2,10 +2,15 @@
 //   - A block ends nothing and loses nothing: outcomes that arrive in the meantime wait in the inbox
 //     (semantics 5, P6).
 
+import { nondeterminismFailure } from "../../core/errors/built-in-failures.ts";
 import type { BlockReason } from "../../core/history/block.ts";
+import type { OrchestrationFailed } from "../../core/history/events.ts";
+import type { BlockItem, TurnItem } from "../../core/provider/commit.ts";
+import { TurnEffects } from "../../core/replay/effects.ts";
+import type { Run } from "../../core/replay/run.ts";
+import { turnItem } from "../replay/turn-commit.ts";
 import { isPerdureError, errorMessage } from "../../core/errors/errors.ts";
 import { instanceFields } from "../../core/telemetry/log-fields.ts";
-import { blockItem, failureTurn } from "./block-items.ts";
 import { logFailedInstance } from "../../core/telemetry/failure-lines.ts";
 import { loggedInstance, type HeldInstance, type LocalOutcome } from "./held-instance.ts";
 import type { RuntimeContext } from "../context.ts";
@@ -106,4 +111,52 @@ export class Blocker {
       suspects.leave(slot),
     );
   }
+}
+
+function blockItem(
+  held: HeldInstance,
+  reason: BlockReason,
+  found: { by: string; since: number },
+): BlockItem {
+  return {
+    kind: "block",
+    key: held.key,
+    token: held.token,
+    reason: JSON.stringify({ ...reason, ...found }),
+    by: found.by,
+  };
+}
+
+/** Ends the execution as failed. The failure is appended to the committed history. */
+function failureTurn(
+  held: HeldInstance,
+  run: Run,
+  reason: BlockReason,
+  options: { commitId: number; at: number },
+): TurnItem {
+  const failed: OrchestrationFailed = {
+    kind: "OrchestrationFailed",
+    outcome: "failed",
+    failure: nondeterminismFailure(reason),
+  };
+  run.blocked = null;
+  run.ended = failed;
+  const turn = {
+    held,
+    run,
+    at: options.at,
+    replayed: 0,
+    consumed: [],
+    leftEvents: false,
+    parkedEvents: false,
+    delivered: [],
+    outcomes: [],
+    bug: undefined,
+  };
+  return turnItem(turn, [failed], new TurnEffects(), {
+    commitId: options.commitId,
+    cancelTimeoutMs: 0,
+    leaseFor: () => null,
+    release: true,
+  });
 }

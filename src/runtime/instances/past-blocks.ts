@@ -33,7 +33,7 @@ export class PastBlocks {
 
   leased({ key, execution, lastEvent, blocked }: LeasedInstance): void {
     if (blocked !== null) {
-      const { code } = JSON.parse(blocked) as BlockReason; // written by block-items.ts
+      const { code } = JSON.parse(blocked) as BlockReason; // written by blocker.ts
       return this.#remember(key, { code, execution, lastEvent });
     }
     const past = this.#blocks.get(key);

@@ -4,12 +4,11 @@
 //   - A turn that ends the execution starts none of its own activities or children. Its detached starts
 //     and messages are carried out (semantics 7, 21).
 
+import { isCheckpointDue, type Checkpoint } from "../../core/history/checkpoint.ts";
 import { childOutcome, nextStart } from "../../core/replay/execution-end.ts";
 import { encodeRow, type HistoryRow } from "../../core/history/rows.ts";
 import { leavesEventsInInbox } from "../../core/replay/inbox-delivery.ts";
-import { dueCheckpoint } from "../../core/replay/open-events.ts";
 import { sealRow } from "../../core/history/seal.ts";
-import { stateChangeOf } from "../../core/replay/state-change.ts";
 import type {
   ActivityScheduled,
   EventBody,
@@ -20,7 +19,11 @@ import type { NewTimer, OutgoingMessage } from "../../core/provider/messages.ts"
 import type { NewTask } from "../../core/provider/tasks.ts";
 import type { Run } from "../../core/replay/run.ts";
 import { REPLAY_VERSION } from "../../core/history/replay-version.ts";
-import type { ScheduledActivity, TurnEffects } from "../../core/replay/effects.ts";
+import {
+  stateChangeOf,
+  type ScheduledActivity,
+  type TurnEffects,
+} from "../../core/replay/effects.ts";
 import type { HeldInstance, LocalOutcome } from "../instances/held-instance.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
@@ -205,4 +208,21 @@ function parentMessages(run: Run): readonly OutgoingMessage[] {
       key: `c:${parent.execution}:${parent.sequence}`,
     },
   ];
+}
+
+/**
+ * The checkpoint after the events `first` to `last`; null if none is due. A run that is over gets none: the
+ * tasks of a blocked run may differ from its history.
+ */
+function dueCheckpoint(run: Run, first: number, last: number): Checkpoint | null {
+  const { openTasks, mailbox, stillVisible } = run;
+  const entries = openTasks.size + mailbox.unreadCount + stillVisible.length;
+  if (!isCheckpointDue(first, last, entries)) return null;
+  if (run.isOver || run.lastSequence !== last) return null;
+  const events = [...stillVisible];
+  for (const task of openTasks.values()) {
+    events.push(task.sequence);
+    if (task.kind === "step" && task.failedAt > 0) events.push(task.failedAt);
+  }
+  return { events: events.sort((a, b) => a - b), unread: mailbox.unreadCounts() };
 }

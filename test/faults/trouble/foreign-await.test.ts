@@ -1,5 +1,5 @@
 // Orchestrations that await a promise which is not durable, and contexts used outside their turn: blocked or refused
-// with advice on the fix, never a hang (architecture §7).
+// with advice on the fix, never a hang.
 
 import { stat } from "node:fs/promises";
 import { setTimeout as setTimeoutPromise } from "node:timers/promises";

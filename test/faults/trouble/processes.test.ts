@@ -1,5 +1,5 @@
 // Code that ends its process or blocks it forever: other workers continue, and the culprit is found and blocked
-// (semantics 9a, 13, P9, architecture §4.7).
+// (semantics 9a, 13, P9).
 
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";

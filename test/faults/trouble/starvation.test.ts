@@ -1,4 +1,4 @@
-// Hot instances and a long queue: neither starves the other (architecture §4.4, semantics 16).
+// Hot instances and a long queue: neither starves the other (semantics 16).
 
 import { describe, expect, test } from "vitest";
 import { activity, Client, orchestration } from "../../../src/index.ts";

@@ -1,4 +1,4 @@
-// Leases with an expiry: the runtime renews them while its event loop turns, and loses them otherwise (architecture §4.7).
+// Leases with an expiry: the runtime renews them while its event loop turns, and loses them otherwise.
 
 import { expect } from "vitest";
 import { isPerdureError, orchestration, Perdure, type RuntimeOptions } from "../../../src/index.ts";

@@ -1,4 +1,4 @@
-// Two snapshots: a lease taken during a commit of the old owner includes the writes of that commit (architecture §4.2). A
+// Two snapshots: a lease taken during a commit of the old owner includes the writes of that commit. A
 // message sent during the insert of its receiver is either delivered or refused as INSTANCE_NOT_FOUND.
 
 import { expect, test } from "vitest";

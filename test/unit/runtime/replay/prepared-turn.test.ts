@@ -1,8 +1,8 @@
-// When a turn releases the lease, and when a lease with an expiry time is renewed (architecture §4.6, §4.7).
+// When a turn releases the lease, and when a lease with an expiry time is renewed.
 
 import { expect, test } from "vitest";
 import type { Run } from "../../../../src/core/replay/run.ts";
-import { shouldRelease } from "../../../../src/runtime/instances/release-rule.ts";
+import { shouldRelease } from "../../../../src/runtime/replay/prepared-turn.ts";
 import { LeaseRenewal } from "../../../../src/runtime/instances/lease-renewal.ts";
 
 const ENDED = { kind: "OrchestrationCompleted" };
