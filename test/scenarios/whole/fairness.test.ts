@@ -44,9 +44,10 @@ scenario("a short instance passes a queue of instances of another name", (t) => 
     run: async () => {
       const starts = upTo(BULK).map((n) => t.client.start(bulk, n));
       const last = await t.client.start(short, undefined);
+      const ranAtStart = ran; // how many have run while the starts were written depends on the store
       const handles = await Promise.all(starts);
       await t.result(last);
-      expect(ranBefore).toBeLessThan(BULK / 2);
+      expect(ranBefore - ranAtStart).toBeLessThan(BULK / 2);
       for (const handle of handles) await t.result(handle);
       expect(ran).toBe(BULK * 3);
     },
