@@ -182,7 +182,7 @@ export class Play<I> {
     const cold = await this.cold();
     expect(cold.blocked, "the history replays without a block").toBeNull();
     expect(cold.brief, "a replay appends nothing").toEqual([]);
-    expect(cold.effects, "a replay has no effects").toEqual(NO_EFFECTS);
+    expect(listed(cold.effects), "a replay has no effects").toEqual(NO_EFFECTS);
     expect(cold.logs, "a replay logs nothing").toEqual([]);
     if (this.#hot === null) return;
     expect(summary(cold.run), "a replay ends in the same state as the live run").toEqual(
@@ -414,18 +414,30 @@ function stackless(text: string): unknown {
 
 /** The part of a turn that must be equal for a hot and a cold turn. */
 function picture(turn: Turn): unknown {
-  const { brief: _brief, ...rest } = turn;
-  return withoutStacks("trace" in rest ? { ...rest, run: null } : rest);
+  const { brief: _brief, effects, ...rest } = turn;
+  const compared = { ...rest, effects: listed(effects) };
+  return withoutStacks("trace" in rest ? { ...compared, run: null } : compared);
 }
 
-const NO_EFFECTS = expect.objectContaining({
-  activities: new Map(),
+/** The maps of the effects have private members, which `toEqual` does not compare. */
+function listed(effects: TurnEffects): object {
+  const { activities, timers, starts } = effects;
+  return {
+    ...effects,
+    activities: [...activities.values()],
+    timers: [...timers.values()],
+    starts: [...starts.values()],
+  };
+}
+
+const NO_EFFECTS = {
+  activities: [],
   cancelledTasks: [],
-  timers: new Map(),
+  timers: [],
   cancelledTimers: [],
-  starts: new Map(),
+  starts: [],
   sends: [],
-});
+};
 
 /** A turn over a history with only the start event, without a message. */
 export async function replayStartOnly(handler: Handler<undefined>): Promise<Turn> {

@@ -7,7 +7,7 @@
 
 import { firstOutcome } from "./combinators.ts";
 import { childBody, type AnyOrchestration } from "./call-bodies.ts";
-import { runOf } from "./context-run.ts";
+import { runOf } from "./orchestration-context.ts";
 import type { CallOptions, OrchestrationContext, Task } from "./types.ts";
 import type { ActivityOptions, NodeMetadata } from "../history/events.ts";
 import { callActivity, callChild, callEvent, callTimer } from "../replay/calls.ts";

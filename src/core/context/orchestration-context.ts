@@ -13,10 +13,10 @@ import {
   timerBody,
 } from "./call-bodies.ts";
 import { firstOutcome, firstSuccess, joinAll, joinAllSettled } from "./combinators.ts";
-import { bindRun } from "./context-run.ts";
 import type {
   CallOptions,
   DetachedOptions,
+  KeyValues,
   OrchestrationContext,
   OrchestrationInfo,
   StepOptions,
@@ -35,7 +35,7 @@ import {
   invalidArgument,
   type Members,
 } from "../checks.ts";
-import { makeLogger } from "../telemetry/log.ts";
+import { makeLogger, type Logger } from "../telemetry/log.ts";
 import { checkPayload } from "../values/limits.ts";
 import { CancelledError } from "../errors/outcome-errors.ts";
 import { withoutEngineStack } from "../errors/replayed-error.ts";
@@ -69,67 +69,163 @@ const PATCH_OPTIONS: Members<PatchOptions> = { retired: true };
 
 type AnyEvent = EventDef<unknown, never> | string;
 
+/** The context of a run. */
 export function orchestrationContext(run: Run): OrchestrationContext {
-  const context = {
-    run: (activity: AnyActivity, input?: unknown, options?: ActivityRunOptions) =>
-      callActivity(run, activityBody(run, activity, input, options)),
-    step: (name: string, fn: (s: StepContext) => unknown, options?: StepOptions) =>
-      callStep(run, stepBody(name, fn, options), fn),
-    tx: (name: string, fn: (transaction: unknown) => unknown, options?: StepOptions) =>
-      callTransaction(run, { ...stepBody(name, fn, options), transaction: true }, fn),
-    call: (child: AnyOrchestration, input?: unknown, options: CallOptions = {}) =>
-      callChild(run, childBody(run, child, input, options)),
-    startDetached: (child: AnyOrchestration, input: unknown, options: DetachedOptions) =>
-      startDetached(run, child, input, options),
-    sleep: (until: Duration | Date) => callTimer(run, timerBody(run, until)),
-    waitFor: (event: AnyEvent, options: WaitForOptions = {}) => waitFor(run, event, options),
-    events: (event: AnyEvent) => eventStream(run, event),
-    scope: <T>(fn: () => T | Promise<T>) => runScope(run, fn),
-    all: (branches: readonly unknown[]) => joinAll(run, branches),
-    allSettled: (branches: readonly unknown[]) => joinAllSettled(run, branches),
-    any: (branches: readonly unknown[]) => firstSuccess(run, branches),
-    race: (branches: unknown) => race(run, branches),
-    continueAsNew: (input: unknown, options: ContinueOptions = {}) =>
-      continueAsNew(run, input, options),
-    now: () => {
+  // The signatures of this object accept every overload of the public interface.
+  return new Context(run) as unknown as OrchestrationContext;
+}
+
+/** The run of a context: the interpreter of flows uses it for calls that the public context does not have. */
+export function runOf(context: OrchestrationContext): Run {
+  return Context.runOf(context);
+}
+
+/**
+ * Every member is a getter that returns a function of the run. So `const { run, step } = ctx` works, and a run
+ * costs no memory for members that its code does not use.
+ */
+class Context {
+  readonly #run: Run;
+  #kv: KeyValues | null = null;
+  #log: Logger | null = null;
+  #info: Info | null = null;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  static runOf(context: object): Run {
+    if (#run in context) return context.#run;
+    throw new Error("The engine did not create this context.");
+  }
+
+  get run() {
+    const run = this.#run;
+    return (activity: AnyActivity, input?: unknown, options?: ActivityRunOptions) =>
+      callActivity(run, activityBody(run, activity, input, options));
+  }
+  get step() {
+    const run = this.#run;
+    return (name: string, fn: (s: StepContext) => unknown, options?: StepOptions) =>
+      callStep(run, stepBody(name, fn, options), fn);
+  }
+  get tx() {
+    const run = this.#run;
+    return (name: string, fn: (transaction: unknown) => unknown, options?: StepOptions) =>
+      callTransaction(run, { ...stepBody(name, fn, options), transaction: true }, fn);
+  }
+  get call() {
+    const run = this.#run;
+    return (child: AnyOrchestration, input?: unknown, options: CallOptions = {}) =>
+      callChild(run, childBody(run, child, input, options));
+  }
+  get startDetached() {
+    const run = this.#run;
+    return (child: AnyOrchestration, input: unknown, options: DetachedOptions) =>
+      startDetached(run, child, input, options);
+  }
+  get sleep() {
+    const run = this.#run;
+    return (until: Duration | Date) => callTimer(run, timerBody(run, until));
+  }
+  get waitFor() {
+    const run = this.#run;
+    return (event: AnyEvent, options: WaitForOptions = {}) => waitFor(run, event, options);
+  }
+  get events() {
+    const run = this.#run;
+    return (event: AnyEvent) => eventStream(run, event);
+  }
+  get scope() {
+    const run = this.#run;
+    return <T>(fn: () => T | Promise<T>) => runScope(run, fn);
+  }
+  get all() {
+    const run = this.#run;
+    return (branches: readonly unknown[]) => joinAll(run, branches);
+  }
+  get allSettled() {
+    const run = this.#run;
+    return (branches: readonly unknown[]) => joinAllSettled(run, branches);
+  }
+  get any() {
+    const run = this.#run;
+    return (branches: readonly unknown[]) => firstSuccess(run, branches);
+  }
+  get race() {
+    const run = this.#run;
+    return (branches: unknown) => race(run, branches);
+  }
+  get continueAsNew() {
+    const run = this.#run;
+    return (input: unknown, options: ContinueOptions = {}) => continueAsNew(run, input, options);
+  }
+  get now() {
+    const run = this.#run;
+    return () => {
       run.currentScope();
       return new Date(run.eventTime);
-    },
-    uuid: () => {
+    };
+  }
+  get uuid() {
+    const run = this.#run;
+    return () => {
       run.currentScope();
       return run.uuid();
-    },
-    random: () => {
+    };
+  }
+  get random() {
+    const run = this.#run;
+    return () => {
       run.currentScope();
       return run.random();
-    },
-    patched: (change: string, options: PatchOptions = {}) => {
+    };
+  }
+  get patched() {
+    const run = this.#run;
+    return (change: string, options: PatchOptions = {}) => {
       run.currentScope();
       checkMembers(options, PATCH_OPTIONS, "ctx.patched");
       checkFlag(options.retired, "retired");
       return run.patched(parseName(change, "change id"), options.retired ?? false);
-    },
-    setStatus: (value: unknown) => setStatus(run, value),
-    get status() {
-      return run.state.status === null ? undefined : decodeNow(run, run.state.status);
-    },
-    kv: keyValues(run),
-    setAttributes: (attributes: Readonly<Record<string, string | null>>) =>
-      setAttributes(run, attributes),
-    shield: <T>(fn: () => T | Promise<T>) => runShield(run, fn),
-    compensate: (fn: () => unknown) => {
+    };
+  }
+  get setStatus() {
+    const run = this.#run;
+    return (value: unknown) => setStatus(run, value);
+  }
+  get status() {
+    const run = this.#run;
+    return run.state.status === null ? undefined : decodeNow(run, run.state.status);
+  }
+  get setAttributes() {
+    const run = this.#run;
+    return (attributes: Readonly<Record<string, string | null>>) => setAttributes(run, attributes);
+  }
+  get shield() {
+    const run = this.#run;
+    return <T>(fn: () => T | Promise<T>) => runShield(run, fn);
+  }
+  get compensate() {
+    const run = this.#run;
+    return (fn: () => unknown) => {
       run.currentScope();
       checkFunction(fn, "ctx.compensate");
       addCompensation(run, fn);
-    },
-    log: makeLogger((level, message, fields) => {
+    };
+  }
+  get kv() {
+    return (this.#kv ??= keyValues(this.#run));
+  }
+  get log() {
+    const run = this.#run;
+    return (this.#log ??= makeLogger((level, message, fields) => {
       if (!run.isReplaying) run.logs.push({ level, message, fields });
-    }),
-    info: new Info(run),
-  };
-  bindRun(context, run);
-  // The signatures of this object accept every overload of the public interface.
-  return context as unknown as OrchestrationContext;
+    }));
+  }
+  get info() {
+    return (this.#info ??= new Info(this.#run));
+  }
 }
 
 function startDetached(

@@ -5,6 +5,7 @@
 //   - A task that is scheduled and cancelled in one turn is recorded and never executed (semantics 7).
 
 import { deterministicUuid } from "./deterministic.ts";
+import { LazyMap } from "./lazy-map.ts";
 import type {
   ActivityScheduled,
   CommandBody,
@@ -37,11 +38,11 @@ export interface EffectSource {
 }
 
 export class TurnEffects {
-  readonly activities = new Map<number, ScheduledActivity>();
+  readonly activities = new LazyMap<number, ScheduledActivity>();
   readonly cancelledTasks: number[] = [];
-  readonly timers = new Map<string, NewTimer>();
+  readonly timers = new LazyMap<string, NewTimer>();
   readonly cancelledTimers: TimerReference[] = [];
-  readonly starts = new Map<number, NewInstance>();
+  readonly starts = new LazyMap<number, NewInstance>();
   readonly sends: OutgoingMessage[] = [];
 
   add(sequence: number, body: CommandBody, source: EffectSource): void {

@@ -6,11 +6,12 @@
 //   - A cancelled wait never receives a message: it is removed before the next message is offered.
 
 import type { KeptMessage } from "../provider/messages.ts";
+import { LazyMap } from "./lazy-map.ts";
 
 export class Mailbox<Wait> {
   // `order` is the order of arrival across names: continueAsNew passes unread messages on in that order.
-  readonly #unread = new Map<string, { order: number; message: KeptMessage }[]>();
-  readonly #waits = new Map<string, Wait[]>();
+  readonly #unread = new LazyMap<string, { order: number; message: KeptMessage }[]>();
+  readonly #waits = new LazyMap<string, Wait[]>();
   #arrivals = 0;
   #unreadCount = 0;
 
@@ -63,7 +64,7 @@ export class Mailbox<Wait> {
 
   /** The names of unread messages, each with their number. */
   unreadCounts(): [name: string, count: number][] {
-    return [...this.#unread].map(([name, entries]) => [name, entries.length]);
+    return [...this.#unread.entries()].map(([name, entries]) => [name, entries.length]);
   }
 
   /** All unread messages in order of arrival. */

@@ -8,13 +8,14 @@
 import { PerdureError } from "../errors/errors.ts";
 import { bytesOver, type Limits } from "../values/limits.ts";
 import type { OrchestrationStarted, StoredKeyValue } from "../history/events.ts";
+import { LazyMap } from "./lazy-map.ts";
 
 export type StateLimits = Pick<Limits, "statusBytesMax" | "kvKeysMax" | "kvValueBytesMax">;
 
 export class RunState {
   status: string | null = null;
   attributes: Readonly<Record<string, string>> = {};
-  readonly #keyValues = new Map<string, { value: string; at: number }>();
+  readonly #keyValues = new LazyMap<string, { value: string; at: number }>();
 
   begin(started: OrchestrationStarted): void {
     this.status = started.status ?? null;
@@ -30,7 +31,7 @@ export class RunState {
   }
   /** Sorted by key. */
   entries(): readonly StoredKeyValue[] {
-    return [...this.#keyValues]
+    return [...this.#keyValues.entries()]
       .map(([key, { value, at }]) => [key, value, at] as const)
       .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   }

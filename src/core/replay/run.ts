@@ -27,6 +27,7 @@ import {
   type TerminalBody,
 } from "../history/events.ts";
 import { commandRefusal, DEFAULT_LIMITS, type Limits } from "../values/limits.ts";
+import { LazyMap } from "./lazy-map.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameTerminal } from "../history/matching.ts";
 import type { OpenTask, OpenWait } from "./open-task.ts";
@@ -90,7 +91,7 @@ export class Run {
   #ignoredCancels = 0;
   #lastCall: CallSummary | null = null;
   /** The results of `patched` by change: earlier results of this run, and marks in the history. */
-  readonly #patches = new Map<string, boolean>();
+  readonly #patches = new LazyMap<string, boolean>();
 
   constructor(options: RunOptions) {
     this.options = options;

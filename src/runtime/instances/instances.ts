@@ -132,8 +132,8 @@ export class Instances {
     held.run = run;
     const { stats, pump, storeNow: now, options } = this.#runtime;
     stats.turns++;
-    const finish = (turn: FinishedTurn): void => this.#finish(turn);
-    pump.add(new TurnJob({ held, run, now, finish, poison: options.poison }));
+    const { poison } = options;
+    pump.add(new TurnJob({ held, run, now, finish: this.#onFinished, poison }));
   }
 
   #revive(held: HeldInstance): Run | null {
@@ -167,6 +167,8 @@ export class Instances {
     heldInstances.transition(held, "begin");
     blocker.block(held, run.blocked);
   };
+
+  readonly #onFinished = (turn: FinishedTurn): void => this.#finish(turn);
 
   #finish(turn: FinishedTurn): void {
     const { held, run } = turn;

@@ -8,6 +8,7 @@
 
 import { PerdureError } from "../../core/errors/errors.ts";
 import type { EventBody } from "../../core/history/events.ts";
+import { LazyMap } from "../../core/replay/lazy-map.ts";
 import { inInboxOrder } from "../../core/replay/inbox-delivery.ts";
 import { instanceFields } from "../../core/telemetry/log-fields.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";
@@ -127,7 +128,7 @@ export class TurnResults {
 
   /** Aborts the activities and steps that this turn cancelled, with the reason it gave. */
   #cancelWork(held: HeldInstance, item: TurnItem, events: readonly EventBody[]): void {
-    const reasons = new Map<number, string>();
+    const reasons = new LazyMap<number, string>();
     for (const event of events) {
       if (event.kind === "ActivityCancelRequested") reasons.set(event.scheduled, event.reason);
       else if (event.kind === "StepCancelRequested") {
