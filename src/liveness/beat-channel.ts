@@ -47,7 +47,7 @@ export class BeatChannel {
   }
 
   entering(what: string): void {
-    const { written } = this.#encoder.encodeInto(what, this.#text);
+    const written = what === "" ? 0 : this.#encoder.encodeInto(what, this.#text).written;
     Atomics.store(this.#integers, ENTERING_BYTES, written);
   }
 

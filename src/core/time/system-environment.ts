@@ -1,7 +1,7 @@
 // The host's clock, timers and randomness: the only file in core that uses them (environment.1).
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import { TIMER_MAX_MS, type Environment } from "./environment.ts";
 
 // Bound at import, so that a guard or a test that replaces the globals later does not affect the engine.
@@ -13,9 +13,22 @@ const hostSetInterval = setInterval;
 const hostClearInterval = clearInterval;
 const hostSetImmediate = setImmediate;
 const hostRandom = Math.random.bind(Math);
-const hostRandomBytes = randomBytes; // a copy: the imported binding itself would follow a guard's replacement
+const hostFill = randomFillSync; // a copy: the imported binding itself would follow a guard's replacement
 // The engine's callbacks do not belong to a user's request: they run in the async context of this import.
 const inRoot = AsyncLocalStorage.snapshot();
+
+/** Random bytes in stock: a call of the host for every id would cost more than the id. */
+const stock = Buffer.alloc(4_096);
+let used = stock.length;
+
+function randomHex(bytes: number): string {
+  if (used + bytes > stock.length) {
+    hostFill(stock);
+    used = 0;
+  }
+  used += bytes;
+  return stock.toString("hex", used - bytes, used);
+}
 
 export const systemEnvironment: Environment = {
   now: hostNow,
@@ -41,5 +54,5 @@ export const systemEnvironment: Environment = {
     return { cancel: () => hostClearInterval(timer) };
   },
   random: hostRandom,
-  randomHex: (bytes) => hostRandomBytes(bytes).toString("hex"),
+  randomHex,
 };
