@@ -28,6 +28,7 @@ const FILES = [
   "0009-begun.sql",
   "0010-lease-checks.sql",
   "0011-history-rows.sql",
+  "0012-events-of-turns.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -90,8 +90,10 @@ export class GroupCommit {
   #writeGroup(items: readonly CommitItem[], careful: boolean): Promise<WrittenGroup> {
     const changes = new ChangeDraft();
     return this.#connection.commit(() => {
-      const transaction: GroupTransaction = { now: this.#connection.now(), changes, careful };
+      const now = this.#connection.now();
+      const transaction: GroupTransaction = { now, changes, careful, plainEvents: 0 };
       const results = items.map((item) => this.#write(item, transaction));
+      this.#writers.turns.countEvents(transaction);
       return { results, publish: this.#notifier.prepare(changes) };
     }, items.length === 1);
   }

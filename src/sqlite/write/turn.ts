@@ -7,6 +7,8 @@
 //   - turn.1: If a finished task no longer exists, the whole turn is refused. The first pass notices that
 //     after it has written and throws `TaskGone`; the group is then rolled back and run again, and checks
 //     before it writes.
+//   - turn.2: The events of plain turns are counted here, and added to the tallies once per group. A trigger
+//     for every turn would cost as much as writing its events.
 
 import type { StatementSync } from "node:sqlite";
 import { checksumOf } from "../../core/values/checksum.ts";
@@ -40,8 +42,12 @@ interface TurnParts {
 
 export class TaskGone extends Error {}
 
-/** `careful`: check before writing, see turn.1. */
-export type GroupTransaction = Transaction & { readonly careful: boolean };
+export interface GroupTransaction extends Transaction {
+  /** Check before writing, see turn.1. */
+  readonly careful: boolean;
+  /** The events that plain turns have added (turn.2). */
+  plainEvents: number;
+}
 
 const HELD = "key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4";
 const FENCE = `${HELD} AND paused IS NULL`;
@@ -55,6 +61,7 @@ export class Turns {
   readonly #continue: StatementSync;
   readonly #selectId: StatementSync;
   readonly #selectPaused: StatementSync;
+  readonly #countEvents: StatementSync;
 
   constructor(connection: Connection, parts: TurnParts) {
     this.#parts = parts;
@@ -98,6 +105,9 @@ export class Turns {
     this.#selectPaused = connection.prepare(
       `SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`,
     );
+    this.#countEvents = connection.prepare(
+      "UPDATE tallies SET events = events + ? WHERE status = 'running'",
+    );
   }
 
   commit(item: TurnItem, transaction: GroupTransaction): TurnResult {
@@ -105,7 +115,7 @@ export class Turns {
     if (transaction.careful && !finished.every((claim) => this.#parts.tasks.holds(claim))) {
       return this.#refusal(item);
     }
-    if (!this.#fence(item, transaction.now)) return this.#refusal(item);
+    if (!this.#fence(item, transaction)) return this.#refusal(item);
     for (const claim of finished) {
       if (!this.#parts.tasks.finish(claim) && !transaction.careful) throw new TaskGone();
     }
@@ -125,7 +135,13 @@ export class Turns {
     else if (waitingEvents === "ready" || consumed.length > 0) this.#parts.inbox.ready(key);
   }
 
-  #fence(item: TurnItem, now: number): boolean {
+  /** Must be called at the end of a group (turn.2). */
+  countEvents({ plainEvents }: GroupTransaction): void {
+    if (plainEvents > 0) this.#countEvents.run(plainEvents);
+  }
+
+  #fence(item: TurnItem, transaction: GroupTransaction): boolean {
+    const { now } = transaction;
     const { key, execution, token, lastEvent, commitId, change } = item;
     const last = item.row?.last ?? lastEvent;
     const steps = item.stepsOpen ? 1 : 0;
@@ -143,6 +159,7 @@ export class Turns {
     if (version === null && cancelRequested === null && item.keepsSuspicion !== true) {
       const plain = item.release ? this.#advanceAndRelease : this.#advance;
       if (changed(plain.run(key, execution, token, lastEvent, last, commitId, now, steps))) {
+        transaction.plainEvents += last - lastEvent;
         return true;
       }
     }
