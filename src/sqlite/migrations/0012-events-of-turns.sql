@@ -6,9 +6,9 @@ CREATE TRIGGER tallies_update
 AFTER UPDATE OF status, paused, blocked, past_executions, past_events ON instances
 WHEN OLD.status = NEW.status BEGIN
   UPDATE tallies SET
-    paused = paused + (NEW.paused IS NOT NULL) - (OLD.paused IS NOT NULL),
-    blocked = blocked + (NEW.blocked IS NOT NULL) - (OLD.blocked IS NOT NULL),
+    events = events + NEW.last_event + NEW.past_events - OLD.last_event - OLD.past_events,
     executions = executions + NEW.past_executions - OLD.past_executions,
-    events = events + NEW.last_event + NEW.past_events - OLD.last_event - OLD.past_events
+    blocked = blocked + (NEW.blocked IS NOT NULL) - (OLD.blocked IS NOT NULL),
+    paused = paused + (NEW.paused IS NOT NULL) - (OLD.paused IS NOT NULL)
   WHERE status = NEW.status;
 END;
