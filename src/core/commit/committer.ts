@@ -38,8 +38,9 @@ export interface Lease {
 /** A runtime in this process that leases a new instance before the instance is in the store. */
 export interface StartAdopter {
   /**
-   * Adds a lease to the start, and its first turn if the runtime can run it now. Calls `write` once, now or
-   * later, with the item to write. False: the runtime does not take the instance, and does not call `write`.
+   * Adds a lease to the start, and its first turn if the runtime can run it now. A delayed start stays as it
+   * is. Calls `write` once, now or later, with the item to write. False: the runtime does not take the
+   * instance, and does not call `write`.
    */
   adopt(item: StartItem, write: (adopted: StartItem) => void): boolean;
   /** Called with the item that was written, before the caller of the start gets the result. */

@@ -6,7 +6,7 @@
 //     (begin-window.ts).
 //   - A start whose first turn can run now takes that turn along (first-turns.ts).
 //   - local-starts.3: For a delayed start, a timer wakes the intake when it comes due, so it does not
-//     wait for the next poll.
+//     wait for the next poll. The timer begins when the start is written: a wake before that finds nothing.
 
 import type { Lease, StartAdopter } from "../../core/commit/committer.ts";
 import type { StartItem, StartResult } from "../../core/provider/commit.ts";
@@ -40,22 +40,23 @@ export class LocalStarts implements StartAdopter {
   }
 
   adopt(item: StartItem, write: (adopted: StartItem) => void): boolean {
+    const { registry, firstTurns } = this.#runtime;
+    const definition = registry.orchestration(item.name, item.version);
+    if (isDelayed(item)) {
+      if (definition === undefined) return false;
+      write(item); // local-starts.3
+      return true;
+    }
     const lease = this.#lease(item);
     if (lease === null) return false;
-    const { registry, firstTurns } = this.#runtime;
     const start = { ...item, lease };
-    const definition = registry.orchestration(item.name, item.version);
     if (definition === undefined || !firstTurns.accepts(item, definition)) write(start);
     else firstTurns.run(start, definition, write);
     return true;
   }
 
   #lease(item: StartItem): Lease | null {
-    const { id: owner, registry, options, window, intake, unclaimed } = this.#runtime;
-    if (item.delayMs !== undefined || item.dueAt !== undefined) {
-      intake.wakeInstancesIn(item.delayMs ?? (item.dueAt ?? 0) - this.#runtime.storeNow());
-      return null;
-    }
+    const { id: owner, registry, options, window, unclaimed } = this.#runtime;
     const { name, version } = item;
     if (registry.orchestration(name, version) === undefined) {
       const oldestAt = this.#runtime.storeNow();
@@ -83,8 +84,9 @@ export class LocalStarts implements StartAdopter {
   }
 
   settled(item: StartItem, result: StartResult): void {
-    const { firstTurns, instances } = this.#runtime;
-    const { lease } = item;
+    const { firstTurns, instances, intake, storeNow } = this.#runtime;
+    const { lease, delayMs, dueAt = 0 } = item;
+    if (isDelayed(item)) intake.wakeInstancesIn(delayMs ?? dueAt - storeNow());
     if (lease === null) return;
     const start = { ...item, lease };
     this.#expected.delete(lease.token);
@@ -93,4 +95,8 @@ export class LocalStarts implements StartAdopter {
     const { key, execution, leased } = result;
     instances.take({ ...leasedFrom(start, key), execution, messages: [leased] });
   }
+}
+
+function isDelayed({ delayMs, dueAt }: StartItem): boolean {
+  return delayMs !== undefined || dueAt !== undefined;
 }

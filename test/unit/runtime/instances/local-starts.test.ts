@@ -66,12 +66,20 @@ test("AD3: a start that the begin window holds back is not taken", () => {
   expect(offer(named({ priority: 1 }))).not.toBeNull();
 });
 
-test("AD2: a delayed start is not taken, and the runtime polls when the start is due", () => {
-  const { offer, delays } = setup(9);
-  expect(offer(named({ delayMs: 50 }))).toBeNull();
-  expect(offer(named({ dueAt: 1_250 }))).toBeNull();
-  expect(offer(named({ delayMs: 0 }))).toBeNull();
+test("AD2: a delayed start gets no lease, and after its commit the runtime polls when the start is due", () => {
+  const { localStarts, offer, delays } = setup(9);
+  const starts = [{ delayMs: 50 }, { dueAt: 1_250 }, { delayMs: 0 }].map(named);
+  for (const start of starts) expect(offer(start)).toBeNull();
+  expect(delays).toEqual([]);
+  const written = { kind: "started", key: 1, execution: 1, leased: null } as const;
+  for (const start of starts) localStarts.settled(start, written);
   expect(delays).toEqual([50, 250, 0]);
+});
+
+test("AD2: a delayed start that is not registered here is left to other runtimes", () => {
+  const { localStarts } = setup(9);
+  const isAdopted = localStarts.adopt(named({ name: "other", delayMs: 50 }), () => undefined);
+  expect(isAdopted).toBe(false);
 });
 
 test("the taken instance has the fields of its start; a start that found an existing instance or got no lease is not taken", () => {
