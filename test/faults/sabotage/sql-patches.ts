@@ -561,10 +561,17 @@ const POSTGRES: readonly Change[] = [
   },
   {
     bug: "unread events are deleted when their instance ends",
+    file: "write/turn-completion.ts",
+    from: " AND m.kind <> 'event'",
+    to: "",
+    in: "sends\\W+an event that no turn consumed stays readable after the end",
+  },
+  {
+    bug: "unread events are deleted when their instance is terminated",
     file: "read/inbox.ts",
     from: "`${all} AND m.kind <> 'event'`",
     to: "all",
-    in: "sends\\W+an event that no turn consumed stays readable after the end",
+    in: "terminate|sends",
   },
   {
     bug: "a runtime that is stale by exactly one millisecond counts as alive",
@@ -653,7 +660,7 @@ const LOCKS: readonly Patch[] = [
     from: "LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED",
     to: "LIMIT c.share",
     tests: ["test/stores/linearizability/linearizability.test.ts"],
-    only: "PostgreSQL.*calls that overlap",
+    only: "PostgreSQL.*overlapping calls",
   },
   {
     bug: "an instance's row is read for a decision without locking it",
@@ -661,7 +668,7 @@ const LOCKS: readonly Patch[] = [
     from: "WHERE id = $1 FOR NO KEY UPDATE",
     to: "WHERE id = $1",
     tests: ["test/stores/linearizability/linearizability.test.ts"],
-    only: "PostgreSQL.*(calls that overlap|starts and deletions)",
+    only: "PostgreSQL.*(overlapping calls|starts and deletions)",
   },
   {
     bug: "a lease of instances waits for a transaction that has locked one of them",

@@ -166,8 +166,8 @@ export const requests: ContractSubject = {
         const { key } = await setup.start("a");
         const item = sendItem({ id: "a", data: "1", requestId: "r", requestDigest: "one" });
         const other = { ...item, data: "2", requestDigest: "two" };
-        const results = await setup.provider.commit([item, other, item]);
-        expect(results).toEqual([{ kind: "done" }, REUSED, { kind: "done" }]);
+        const results = await setup.provider.commit([item, item, other]);
+        expect(results).toEqual([{ kind: "done" }, { kind: "done" }, REUSED]);
         expect(await setup.commit(other)).toEqual(REUSED);
         expect(await setup.provider.settle(other)).toEqual(REUSED);
         expect(await setup.provider.settle(item)).toEqual({ kind: "done" });

@@ -101,10 +101,16 @@ export const sends: ContractSubject = {
       title: "an event that no turn consumed stays readable after the end (18a)",
       async run(setup) {
         const held = await setup.hold("a");
-        await setup.commit(sendItem({ id: "a", data: '"unread"' }));
-        await setup.complete(held);
-        const left = await setup.provider.readInbox(held.key);
-        expect(left).toMatchObject([{ kind: "event", data: '"unread"' }]);
+        await setup.commit(sendItem({ id: "a", data: '"parked"' }));
+        await setup.turn(held, { waitingEvents: "park" });
+        const other = await setup.hold("b");
+        await setup.commit(sendItem({ id: "b", data: '"ready"' }));
+        for (const one of [held, other]) await setup.complete(one);
+        const left = [held, other].map(({ key }) => setup.provider.readInbox(key));
+        expect(await Promise.all(left)).toMatchObject([
+          [{ kind: "event", data: '"parked"' }],
+          [{ kind: "event", data: '"ready"' }],
+        ]);
       },
     },
     {
