@@ -1,6 +1,7 @@
 // The context that user code receives in one attempt, and the description that it shows.
 //   - The abort signal is created on first access. An earlier abort is remembered and applied then.
 //   - The members are bound, so that user code can destructure the context.
+//   - Most activities use few members. So each member, and the description, is created on first access.
 
 import type {
   ActivityClient,
@@ -29,41 +30,61 @@ export type AttemptedCall = Pick<
   Pick<LeasedTask, "name" | "sequence" | "priority"> &
   Partial<Pick<LeasedTask, "tags" | "session" | "options">>;
 
-export function describeAttempt(
-  kind: AttemptDescription["kind"],
-  call: AttemptedCall,
-  { attempt, worker }: { readonly attempt: number; readonly worker: string },
-): AttemptDescription {
-  return {
-    kind,
-    attempt,
-    key: `${call.runId}:${call.execution}:${call.sequence}`,
-    info: {
-      instanceId: call.instanceId,
-      executionId: call.execution,
-      orchestration: call.orchestration,
-      orchestrationVersion: call.orchestrationVersion,
-      activity: call.name,
-      sequence: call.sequence,
-      worker,
-      priority: call.priority,
-      tags: call.tags ?? [],
-      session: call.session ?? undefined,
-      ...nodeInfo(call.options ?? null),
-    },
-  };
+/** The description of an attempt in this process. */
+export class DescribedAttempt implements AttemptDescription {
+  readonly kind: AttemptDescription["kind"];
+  readonly attempt: number;
+  readonly #call: AttemptedCall;
+  readonly #worker: string;
+  #info: ActivityInfo | null = null;
+
+  constructor(
+    kind: AttemptDescription["kind"],
+    call: AttemptedCall,
+    { attempt, worker }: { readonly attempt: number; readonly worker: string },
+  ) {
+    this.kind = kind;
+    this.attempt = attempt;
+    this.#call = call;
+    this.#worker = worker;
+  }
+
+  get key(): string {
+    const { runId, execution, sequence } = this.#call;
+    return `${runId}:${execution}:${sequence}`;
+  }
+
+  get info(): ActivityInfo {
+    this.#info ??= infoOf(this.#call, this.#worker);
+    return this.#info;
+  }
+
+  /** The frame in which the user code of the attempt runs. */
+  get frame(): WorkFrame {
+    const { name, instanceId } = this.#call;
+    return { kind: this.kind, name, instanceId };
+  }
 }
 
-/** The frame in which the user code of an attempt runs. */
-export function frameOf({ kind, info }: AttemptDescription): WorkFrame {
-  return { kind, name: info.activity, instanceId: info.instanceId };
+function infoOf(call: AttemptedCall, worker: string): ActivityInfo {
+  return {
+    instanceId: call.instanceId,
+    executionId: call.execution,
+    orchestration: call.orchestration,
+    orchestrationVersion: call.orchestrationVersion,
+    activity: call.name,
+    sequence: call.sequence,
+    worker,
+    priority: call.priority,
+    tags: call.tags ?? [],
+    session: call.session ?? undefined,
+    ...nodeInfo(call.options ?? null),
+  };
 }
 
 /** The context of a step, which is also the common part of an activity's, and the means to abort it. */
 export class Attempt implements StepContext {
   readonly attempt: number;
-  readonly idempotencyKey: string;
-  readonly info: ActivityInfo;
   readonly #description: AttemptDescription;
   readonly #sink: LogSink;
   #controller: AbortController | null = null;
@@ -72,10 +93,16 @@ export class Attempt implements StepContext {
 
   constructor(description: AttemptDescription, sink: LogSink) {
     this.attempt = description.attempt;
-    this.idempotencyKey = description.key;
-    this.info = description.info;
     this.#description = description;
     this.#sink = sink;
+  }
+
+  get idempotencyKey(): string {
+    return this.#description.key;
+  }
+
+  get info(): ActivityInfo {
+    return this.#description.info;
   }
 
   get signal(): AbortSignal {
@@ -111,25 +138,33 @@ export interface ActivityServices {
   readonly client: ActivityClient;
 }
 
+interface OwnOfActivity {
+  /** The encoded details of the last heartbeat of an earlier attempt. */
+  readonly lastHeartbeat: string | null;
+  readonly reports: ActivityReports;
+}
+
 /** The context of an activity. A value that cannot be stored is refused at the call. */
 export class ActivityAttempt extends Attempt implements ActivityContext {
-  readonly heartbeat: (details?: unknown) => void;
-  readonly progress: (value: unknown) => void;
   readonly #services: ActivityServices;
-  readonly #lastHeartbeat: string | null;
+  readonly #own: OwnOfActivity;
 
-  constructor(
-    description: AttemptDescription,
-    services: ActivityServices,
-    own: { readonly lastHeartbeat: string | null; readonly reports: ActivityReports },
-  ) {
+  constructor(description: AttemptDescription, services: ActivityServices, own: OwnOfActivity) {
     super(description, services.log);
-    const { codec } = services;
     this.#services = services;
-    this.#lastHeartbeat = own.lastHeartbeat;
-    this.heartbeat = (details) =>
-      own.reports.heartbeat(details === undefined ? null : codec.encode(details));
-    this.progress = (value) => own.reports.progress(codec.encode(value));
+    this.#own = own;
+  }
+
+  get heartbeat(): (details?: unknown) => void {
+    const { reports } = this.#own;
+    const { codec } = this.#services;
+    return (details) => reports.heartbeat(details === undefined ? null : codec.encode(details));
+  }
+
+  get progress(): (value: unknown) => void {
+    const { reports } = this.#own;
+    const { codec } = this.#services;
+    return (value) => reports.progress(codec.encode(value));
   }
 
   get client(): ActivityClient {
@@ -137,7 +172,7 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
   }
 
   get lastHeartbeat(): unknown {
-    const text = this.#lastHeartbeat;
+    const text = this.#own.lastHeartbeat;
     return text === null ? undefined : this.#services.codec.decode(text);
   }
 }

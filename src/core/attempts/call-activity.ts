@@ -30,24 +30,34 @@ export function callActivity(
   context: ActivityContext,
   executor: ExecutorFunction | null,
 ): unknown {
-  const { name, defaults } = definition;
+  const { input: inputSchema, output: outputSchema } = definition.defaults;
+  if (inputSchema !== undefined || outputSchema !== undefined) {
+    return callChecked(definition, input, context, executor);
+  }
+  return callUnchecked(definition, input, context, executor);
+}
+
+function callUnchecked(
+  definition: Definition,
+  input: unknown,
+  context: ActivityContext,
+  executor: ExecutorFunction | null,
+): unknown {
+  if (executor !== null) return executor({ name: definition.name, input, context });
   // The types of the definition guarantee that the handler accepts the definition's input.
   const handler = definition.handler as (input: unknown, ctx: ActivityContext) => unknown;
-  const call = (value: unknown): unknown =>
-    executor === null ? handler(value, context) : executor({ name, input: value, context });
-  const { input: inputSchema, output: outputSchema } = defaults;
-  if (inputSchema === undefined && outputSchema === undefined) return call(input);
-  return callChecked(definition, input, call);
+  return handler(input, context);
 }
 
 async function callChecked(
-  { name, defaults }: Definition,
+  definition: Definition,
   input: unknown,
-  call: (input: unknown) => unknown,
+  context: ActivityContext,
+  executor: ExecutorFunction | null,
 ): Promise<unknown> {
-  const { input: inputSchema, output: outputSchema } = defaults;
-  const what = `of activity "${name}"`;
+  const { input: inputSchema, output: outputSchema } = definition.defaults;
+  const what = `of activity "${definition.name}"`;
   const checked = inputSchema ? await validate(inputSchema, input, `input ${what}`) : input;
-  const output = await call(checked);
+  const output = await callUnchecked(definition, checked, context, executor);
   return outputSchema ? validate(outputSchema, output, `output ${what}`) : output;
 }

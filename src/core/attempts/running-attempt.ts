@@ -9,7 +9,7 @@ import { PerdureError } from "../errors/errors.ts";
 import type { AttemptOutcome } from "../telemetry/telemetry.ts";
 import type { TimerHandle } from "../time/environment.ts";
 import type { TimerWheel } from "../time/timer-wheel.ts";
-import { frameOf, type AttemptDescription } from "./attempt-context.ts";
+import type { DescribedAttempt } from "./attempt-context.ts";
 import type { FailedResult } from "./run-attempt.ts";
 
 export type AttemptState = "waiting" | "running" | AttemptOutcome;
@@ -33,7 +33,7 @@ export interface AttemptHandle {
 }
 
 export class RunningAttempt {
-  readonly description: AttemptDescription;
+  readonly description: DescribedAttempt;
   readonly frame: WorkFrame;
   handle: AttemptHandle = UNENTERED;
   /** Reports the attempt to telemetry; null if telemetry is off. */
@@ -45,9 +45,9 @@ export class RunningAttempt {
   /** The time of the last heartbeat, or of the start. */
   #beatAt = 0;
 
-  constructor(description: AttemptDescription, clock: AttemptClock) {
+  constructor(description: DescribedAttempt, clock: AttemptClock) {
     this.description = description;
-    this.frame = frameOf(description);
+    this.frame = description.frame;
     this.#clock = clock;
   }
 

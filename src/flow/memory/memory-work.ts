@@ -4,7 +4,7 @@
 
 import {
   ActivityAttempt,
-  describeAttempt,
+  DescribedAttempt,
   type ActivityReports,
   type AttemptedCall,
 } from "../../core/attempts/attempt-context.ts";
@@ -43,7 +43,7 @@ export class MemoryWork {
 
   #attempt(attempt: number): void {
     const { world, kind, call, fn } = this.#options;
-    const description = describeAttempt(kind, call, { attempt, worker: "memory" });
+    const description = new DescribedAttempt(kind, call, { attempt, worker: "memory" });
     const running = new RunningAttempt(description, world);
     const reports: ActivityReports = {
       heartbeat: (details) => {

@@ -9,17 +9,16 @@
 
 import {
   ActivityAttempt,
-  describeAttempt,
+  DescribedAttempt,
   type ActivityServices,
 } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
 import { decide } from "../../core/attempts/decide.ts";
 import type { ActivityResult, Undecodable } from "../../core/attempts/run-attempt.ts";
 import type { AttemptHandle } from "../../core/attempts/running-attempt.ts";
-import type { ActivityContext } from "../../core/context/activity-context.ts";
 import type { WorkFrame } from "../../core/context/async-context.ts";
 import type { Activity } from "../../core/define/definitions.ts";
-import type { Executor, Threads } from "../../core/define/executor.ts";
+import type { Executor, ExecutorFunction, Threads } from "../../core/define/executor.ts";
 import { poisonFailure, threadDiedFailure } from "../../core/errors/built-in-failures.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
@@ -33,7 +32,7 @@ import type { SuspectSlot } from "../instances/suspect-slot.ts";
 import type { ThreadJob } from "../threads/pool-thread.ts";
 import { executorOf } from "../threads/thread-pools.ts";
 import { enterAttempt, observeAttempt, type RunnerOptions } from "./enter-attempt.ts";
-import { RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
+import { addressKey, RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TaskOutcomes } from "./task-outcomes.ts";
 
@@ -135,22 +134,21 @@ export class ActivityRunner {
     if (task.session !== null) this.#options.sessions.enter(task.session);
     // An attempt under an earlier token is still running: the database lost commits, or that lease
     // expired.
-    const earlier = this.#running.get(addressKey(task));
+    const earlier = this.#running.get(running.address);
     if (earlier !== undefined) this.lose(earlier.task);
-    this.#running.set(addressKey(task), running);
+    this.#running.set(running.address, running);
     const executor = executorOf(definition, this.#options.executor);
     if (typeof executor === "object") return this.#runInThread(running, executor);
     const run = executor === "process" ? null : executor;
-    const call = (input: unknown, context: ActivityContext): unknown =>
-      callActivity(definition, input, context, run);
-    this.#options.entries.add(() => void this.#enter(running, call));
+    this.#options.entries.add(() => this.#enter(running, definition, run));
   }
 
   /** Enters the attempt (activity-runner.3). By now the task may be cancelled, or the runtime stopped. */
-  async #enter(
+  #enter(
     running: RunningActivity,
-    call: (input: unknown, context: ActivityContext) => unknown,
-  ): Promise<void> {
+    definition: Activity<never, unknown>,
+    executor: ExecutorFunction | null,
+  ): void {
     if (running.isOver) return this.#freeSlot(running);
     if (this.#isStopped) {
       this.#handBack(running, "cancelled");
@@ -165,17 +163,22 @@ export class ActivityRunner {
     const context = new ActivityAttempt(description, this.#options, own);
     running.handle = context;
     running.isHere = true;
-    const fn = (): unknown => call(input.value, context);
-    this.#ended(running, await enterAttempt(running, fn, this.#options));
+    enterAttempt(
+      running,
+      () => callActivity(definition, input.value, context, executor),
+      this.#options,
+      (result) => this.#ended(running, result),
+    );
   }
 
   #runInThread(running: RunningActivity, threads: Threads): void {
     const { task } = running;
     const { name, input, heartbeat } = task;
+    const { kind, attempt, key, info } = running.description;
     observeAttempt(running, () => activitySpan(task), this.#options);
     const { promise, resolve } = Promise.withResolvers<ActivityResult>();
     running.handle = this.#options.toThread(threads, {
-      order: { ...running.description, name, input, lastHeartbeat: heartbeat },
+      order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat },
       reports: running,
       entered: () => this.#begin(running),
       ended: resolve,
@@ -272,7 +275,8 @@ export class ActivityRunner {
 
   #warn(task: LeasedTask, message: string): void {
     const { log, workerId: worker } = this.#options;
-    const description = describeAttempt("activity", task, { attempt: task.attempt + 1, worker });
+    const attempt = { attempt: task.attempt + 1, worker };
+    const description = new DescribedAttempt("activity", task, attempt);
     log("warn", message, attemptFields(description));
   }
 
@@ -326,7 +330,7 @@ export class ActivityRunner {
 
   #unregister(running: RunningActivity): void {
     running.slotTimer?.cancel();
-    this.#running.delete(addressKey(running.task));
+    this.#running.delete(running.address);
     this.#withheld.delete(running);
     if (running.task.session !== null) this.#options.sessions.leave(running.task.session);
   }
@@ -340,8 +344,4 @@ export class ActivityRunner {
     if (!task.suspect) return;
     this.#options.suspects.leave(addressKey(task));
   }
-}
-
-function addressKey(address: TaskAddress): string {
-  return `${address.key}:${address.execution}:${address.sequence}`;
 }

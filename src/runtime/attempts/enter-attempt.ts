@@ -33,19 +33,20 @@ export function observeAttempt(
   if (telemetry !== null) running.watch = new AttemptWatch(telemetry, span(), monotonic);
 }
 
-/** Calls user code in this process. Never rejects. */
-export async function enterAttempt(
+/** Calls user code in this process, and `ended` with its result, in a later microtask. */
+export function enterAttempt(
   { frame, watch }: RunningAttempt,
   call: () => unknown,
   { codec, entering, loop }: RunnerOptions,
-): Promise<AttemptResult> {
+  ended: (result: AttemptResult) => void,
+): void {
   const fn = watch === null ? call : (): unknown => watch.enter(call);
   entering(`${frame.kind} "${frame.name}" of ${frame.instanceId}`);
   const since = loop.now();
-  const ended = runAttempt({ frame, fn, codec });
+  void runAttempt({ frame, fn, codec }).then((result) => {
+    loop.ended(frame);
+    ended(result);
+  });
   loop.reached(frame, since);
   entering("");
-  const result = await ended;
-  loop.ended(frame);
-  return result;
 }

@@ -1,8 +1,8 @@
 // One activity that runs in this runtime: its task, its last heartbeat, and the deadline of its slot.
 
-import { describeAttempt, type ActivityReports } from "../../core/attempts/attempt-context.ts";
+import { DescribedAttempt, type ActivityReports } from "../../core/attempts/attempt-context.ts";
 import { RunningAttempt, type AttemptClock } from "../../core/attempts/running-attempt.ts";
-import type { LeasedTask } from "../../core/provider/tasks.ts";
+import type { LeasedTask, TaskAddress } from "../../core/provider/tasks.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
 import type { ProgressReports } from "./progress-reports.ts";
 
@@ -13,6 +13,7 @@ export interface RunningActivityOptions extends AttemptClock {
 
 export class RunningActivity extends RunningAttempt implements ActivityReports {
   readonly task: LeasedTask;
+  readonly address: string;
   /** Encoded details of the last heartbeat. A retry stores them for the next attempt. */
   details: string | null = null;
   /** Whether its code was entered in this process. */
@@ -23,8 +24,9 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
 
   constructor(task: LeasedTask, options: RunningActivityOptions) {
     const { workerId: worker } = options;
-    super(describeAttempt("activity", task, { attempt: task.attempt + 1, worker }), options);
+    super(new DescribedAttempt("activity", task, { attempt: task.attempt + 1, worker }), options);
     this.task = task;
+    this.address = addressKey(task);
     this.#progressReports = options.progressReports;
   }
 
@@ -37,4 +39,8 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
   progress(value: string): void {
     if (this.beat()) this.#progressReports.progress(this.task, value);
   }
+}
+
+export function addressKey({ key, execution, sequence }: TaskAddress): string {
+  return `${key}:${execution}:${sequence}`;
 }

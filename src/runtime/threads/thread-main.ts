@@ -10,7 +10,6 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import {
   ActivityAttempt,
   type ActivityServices,
-  frameOf,
 } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
 import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
@@ -115,7 +114,7 @@ class ActivityServer {
     const context = new ActivityAttempt(order, this.#services, { lastHeartbeat, reports });
     this.#current = { id, attempt: context };
     const input = decodeInput(order.input, codec);
-    const frame = frameOf(order);
+    const frame = { kind: order.kind, name, instanceId: order.info.instanceId };
     const result =
       input.kind === "undecodable"
         ? input

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { decide } from "../../../../src/core/attempts/decide.ts";
-import { describeAttempt } from "../../../../src/core/attempts/attempt-context.ts";
+import { DescribedAttempt } from "../../../../src/core/attempts/attempt-context.ts";
 import type { AttemptResult } from "../../../../src/core/attempts/run-attempt.ts";
 import { retryPolicy, type Attempts } from "../../../../src/core/define/retry-policy.ts";
 import { timeoutFailure } from "../../../../src/core/errors/built-in-failures.ts";
@@ -18,7 +18,7 @@ const call = {
   sequence: 2,
   priority: 3,
 };
-const description = describeAttempt("activity", call, { attempt: 4, worker: "worker-1" });
+const description = new DescribedAttempt("activity", call, { attempt: 4, worker: "worker-1" });
 
 function decided(result: AttemptResult, attempts: Attempts, failures: number) {
   const lines: string[] = [];

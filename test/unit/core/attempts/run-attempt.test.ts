@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import {
   ActivityAttempt,
-  describeAttempt,
+  DescribedAttempt,
   Attempt,
 } from "../../../../src/core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../../../src/core/attempts/call-activity.ts";
@@ -37,7 +37,7 @@ function activityContext(lastHeartbeat: string | null = null) {
     progress: (value: string) => void reported.push(`progress ${value}`),
   };
   const services = { log: () => undefined, codec, client: undefined as never };
-  const context = new ActivityAttempt(describeAttempt("activity", call, first), services, {
+  const context = new ActivityAttempt(new DescribedAttempt("activity", call, first), services, {
     lastHeartbeat,
     reports,
   });
@@ -139,7 +139,7 @@ test("a context is bound, and encodes its reports", () => {
 });
 
 test("an abort before the first look at the signal is seen then; the first reason stays", () => {
-  const context = new Attempt(describeAttempt("step", call, first), () => undefined);
+  const context = new Attempt(new DescribedAttempt("step", call, first), () => undefined);
   const reason = new Error("first");
   context.abort(reason);
   context.abort(new Error("second"));
@@ -148,7 +148,10 @@ test("an abort before the first look at the signal is seen then; the first reaso
 });
 
 test("a description names the call, and one key for all its attempts", () => {
-  const { attempt, key, info } = describeAttempt("step", call, { attempt: 2, worker: "worker-1" });
+  const { attempt, key, info } = new DescribedAttempt("step", call, {
+    attempt: 2,
+    worker: "worker-1",
+  });
   expect([attempt, key]).toEqual([2, "r1:3:2"]);
   expect(info).toEqual({
     instanceId: "order-7",

@@ -1,7 +1,7 @@
 // The states and timeouts of one attempt, on virtual time.
 
 import { expect, test } from "vitest";
-import { describeAttempt } from "../../../../src/core/attempts/attempt-context.ts";
+import { DescribedAttempt } from "../../../../src/core/attempts/attempt-context.ts";
 import type { FailedResult } from "../../../../src/core/attempts/run-attempt.ts";
 import {
   RunningAttempt,
@@ -29,7 +29,7 @@ function setup(kind: WorkFrame["kind"] = "activity") {
     now: monotonic,
     setTimer: (delayMs, fn) => environment.setTimer(delayMs, fn),
   });
-  const description = describeAttempt(kind, call, { attempt: 1, worker: "w" });
+  const description = new DescribedAttempt(kind, call, { attempt: 1, worker: "w" });
   const attempt = new RunningAttempt(description, { wheel, monotonic });
   const aborts: unknown[] = [];
   attempt.handle = { abort: (reason) => void aborts.push(reason) };
