@@ -14,7 +14,13 @@ export interface Lease {
  * on_parent_close, priority, attributes, the time, lease_owner, lease_token, lease_until, suspicion,
  * attributes_checksum.
  */
-export function instanceColumns(instance: NewInstance, lease: Lease | null, now: number) {
+export function instanceColumns(
+  instance: NewInstance,
+  lease: Lease | null,
+  now: number,
+  // An instance that begins with a lease has a cold lease: its first turn may crash (provider.instances.4).
+  suspicion = lease === null ? 0 : 1,
+) {
   const { parent } = instance;
   const attributes = JSON.stringify(instance.attributes);
   return [
@@ -33,9 +39,7 @@ export function instanceColumns(instance: NewInstance, lease: Lease | null, now:
     lease?.owner ?? null,
     lease?.token ?? null,
     lease?.until ?? null,
-    // An instance that begins with a lease has a cold lease: its first turn may crash
-    // (provider.instances.4).
-    lease === null ? 0 : 1,
+    suspicion,
     checksumOf(attributes),
   ];
 }

@@ -2,10 +2,10 @@
 //   - A head holds the columns that decide about an item. It is read under the write lock and never cached.
 //   - The statement that ends or restarts an instance also clears its lease (semantics 19a).
 
-import type { StatementSync } from "node:sqlite";
+import type { StatementResultingChanges, StatementSync } from "node:sqlite";
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
-import type { NewInstance } from "../../core/provider/commit.ts";
+import type { NewInstance, TurnItem } from "../../core/provider/commit.ts";
 import type { InstanceRecord, InstanceStatus } from "../../core/provider/instances.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -32,11 +32,11 @@ export class Instances {
         id, run_id, name, version, parent_id, parent_run_id, parent_execution, parent_sequence,
         on_parent_close, priority, attributes, created_at, updated_at,
         lease_owner, lease_token, lease_until, suspicion,
-        execution, last_event, steps_open, status,
-        status_version, copied_until, past_executions, past_events, attributes_checksum
+        execution, status_version, copied_until, past_executions, past_events, attributes_checksum,
+        status, last_event, last_commit, steps_open, replay_version
       ) VALUES (
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
-        1, 0, 0, 'pending', 0, 0, 0, 0, ?17
+        1, 0, 0, 0, 0, ?17, ?18, ?19, ?20, ?21, ?22
       ) ON CONFLICT (id) DO NOTHING`);
     this.#revive = connection.prepare(`
       UPDATE instances SET
@@ -64,7 +64,24 @@ export class Instances {
 
   /** The key of the new instance; null if its id is taken. */
   insert(instance: NewInstance, lease: Lease | null, now: number): number | null {
-    const result = this.#insert.run(...instanceColumns(instance, lease, now));
+    const columns = instanceColumns(instance, lease, now);
+    return this.#inserted(this.#insert.run(...columns, "pending", 0, null, 0, null));
+  }
+
+  /** The same for an instance that begins with its first turn (commit.5). */
+  insertBegun(instance: NewInstance, lease: Lease, turn: TurnItem, now: number): number | null {
+    const version = turn.version ?? instance.version;
+    const kept = turn.release ? null : lease;
+    const columns = instanceColumns({ ...instance, version }, kept, now, 0); // the turn has not crashed
+    const last = turn.row?.last ?? 0;
+    const steps = turn.stepsOpen ? 1 : 0;
+    const replayVersion = turn.version === null ? null : turn.replayVersion;
+    return this.#inserted(
+      this.#insert.run(...columns, "running", last, turn.commitId, steps, replayVersion),
+    );
+  }
+
+  #inserted(result: StatementResultingChanges): number | null {
     return changed(result) ? Number(result.lastInsertRowid) : null;
   }
 

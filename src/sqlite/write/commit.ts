@@ -8,7 +8,7 @@
 //     keeps their order, and both are acknowledged in that order.
 
 import type { PerdureError } from "../../core/errors/errors.ts";
-import type { CommitItem, CommitResult, StartItem, TurnItem } from "../../core/provider/commit.ts";
+import type { CommitItem, CommitResult, StartItem } from "../../core/provider/commit.ts";
 import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
 import type { Committed, Connection } from "../connection/connection.ts";
 import { concernsStore, toPerdureError } from "../connection/errors.ts";
@@ -101,11 +101,14 @@ export class GroupCommit {
   /** A start, and its first turn if it brings one (commit.5). */
   #start(item: StartItem, transaction: GroupTransaction): CommitResult {
     const { starts, turns } = this.#writers;
-    const result = starts.start(item, transaction);
-    if (result.kind !== "started" || result.due === undefined) return result;
-    const turn = turns.commit({ ...firstTurnOf(item), key: result.key }, transaction);
+    const { firstTurn } = item;
+    if (firstTurn === undefined) return starts.start(item, transaction);
+    const start = starts.startWithTurn(item, firstTurn, transaction);
+    if (start.kind !== "begun") return start;
+    const { key } = start;
+    const turn = turns.commitFirst({ ...firstTurn, key }, start, transaction);
     if (turn.kind !== "committed") throw new Error("The first turn of a new instance was refused.");
-    return { ...result, due: turn.due };
+    return { kind: "started", key, execution: 1, leased: null, due: turn.due };
   }
 
   #write(item: CommitItem, transaction: GroupTransaction): CommitResult {
@@ -131,11 +134,6 @@ export class GroupCommit {
         return this.#connection.run(writeRare(item, transaction, this.#writers), transaction.now);
     }
   }
-}
-
-function firstTurnOf({ firstTurn }: StartItem): TurnItem {
-  if (firstTurn === undefined) throw new Error("The start brought no first turn.");
-  return firstTurn;
 }
 
 function failed(error: PerdureError): WrittenGroup {

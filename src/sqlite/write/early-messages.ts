@@ -46,15 +46,15 @@ export class EarlyMessages {
     return DONE;
   }
 
-  /** Moves the messages into the inbox of the instance that now has the id. */
+  /** Moves the messages into the inbox of the instance that now has the id. False: there were none. */
   handOver(
     instance: { readonly id: string; readonly key: number; readonly execution: number },
     visibleAt: number,
     now: number,
-  ): void {
+  ): boolean {
     const { id, key, execution } = instance;
     const rows = this.#select.all(id, now - EARLY_MESSAGE_MS);
-    if (rows.length === 0) return;
+    if (rows.length === 0) return false;
     this.#delete.run(id);
     const messages = rows.map((row) => {
       const message = { name: text(row, "name"), data: text(row, "data"), key: text(row, "key") };
@@ -68,5 +68,6 @@ export class EarlyMessages {
       this.#requests.insert(request, { outcome: "done", execution, digest }, now);
     }
     this.#inbox.insertEvents(key, messages, visibleAt);
+    return true;
   }
 }

@@ -5,7 +5,7 @@
 //     events given with the start.
 //   - A start that gets a lease returns its start message; the row stays until the first turn consumes it.
 
-import type { NewInstance, StartItem, StartResult } from "../../core/provider/commit.ts";
+import type { NewInstance, StartItem, StartResult, TurnItem } from "../../core/provider/commit.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import { childKey } from "../../core/provider/shared/message-keys.ts";
@@ -35,6 +35,16 @@ interface StartParts {
   readonly keyValues: KeyValues;
 }
 
+/** A new instance whose first turn must follow in the same transaction (commit.5). */
+export interface BegunStart {
+  readonly kind: "begun";
+  readonly key: number;
+  /** Whether the row already has the values of the turn. */
+  readonly hasTurnColumns: boolean;
+  /** Whether the inbox has messages. */
+  readonly hasMessages: boolean;
+}
+
 export class Starts {
   readonly #parts: StartParts;
   readonly #connection: Connection;
@@ -44,28 +54,43 @@ export class Starts {
     this.#parts = parts;
   }
 
+  /** Ignores the first turn, if there is one. */
   start(item: StartItem, transaction: Transaction): StartResult {
     const { now } = transaction;
-    const visibleAt = Math.max(dueTime(item, now), now);
-    const lease = visibleAt > now ? null : this.#leaseOf(item, now);
-    const first = { lease, visibleAt };
+    const first = this.#firstLease(item, now);
+    const { lease, visibleAt } = first;
     const key = this.#parts.instances.insert(item, lease, now);
     if (key === null) return this.#meet(item, first, transaction);
-    if (item.firstTurn !== undefined && lease !== null) {
-      return this.#startWithTurn(item, key, transaction);
-    }
     const message = this.#insertStart(key, 1, item.started, visibleAt);
     this.#parts.earlyMessages.handOver({ id: item.id, key, execution: 1 }, visibleAt, now);
     return this.#started(item, message, key, first, transaction);
   }
 
   /** Inserts everything but the start message, which the first turn has consumed (commit.5). */
-  #startWithTurn(item: StartItem, key: number, transaction: Transaction): StartResult {
+  startWithTurn(
+    item: StartItem,
+    turn: TurnItem,
+    transaction: Transaction,
+  ): StartResult | BegunStart {
     const { now } = transaction;
-    this.#parts.earlyMessages.handOver({ id: item.id, key, execution: 1 }, now, now);
-    this.#parts.inbox.insertEvents(key, item.events, now);
+    const first = this.#firstLease(item, now);
+    const { lease } = first;
+    if (lease === null) return this.start(item, transaction);
+    const { instances, earlyMessages, inbox } = this.#parts;
+    const hasTurnColumns = turn.change.kind === "none" && turn.cancelRequested === null;
+    const key = hasTurnColumns
+      ? instances.insertBegun(item, lease, turn, now)
+      : instances.insert(item, lease, now);
+    if (key === null) return this.#meet(item, first, transaction);
+    const handedOver = earlyMessages.handOver({ id: item.id, key, execution: 1 }, now, now);
+    inbox.insertEvents(key, item.events, now);
     this.#record(item, "started", { key, execution: 1 }, transaction);
-    return { kind: "started", key, execution: 1, leased: null, due: [] };
+    return {
+      kind: "begun",
+      key,
+      hasTurnColumns,
+      hasMessages: handedOver || item.events.length > 0,
+    };
   }
 
   /**
@@ -89,6 +114,11 @@ export class Starts {
     const data = childExists(sequence, instance.id);
     const reply = { execution, sequence, data, key: childKey(parent) };
     this.#parts.deliveries.deliver(target, { kind: "child", ...reply }, transaction);
+  }
+
+  #firstLease(item: StartItem, now: number): FirstLease {
+    const visibleAt = Math.max(dueTime(item, now), now);
+    return { lease: visibleAt > now ? null : this.#leaseOf(item, now), visibleAt };
   }
 
   #leaseOf({ lease }: StartItem, now: number): Lease | null {

@@ -25,7 +25,7 @@ import { startMessage } from "../read/messages.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 import type { Requests } from "./requests.ts";
 import type { Sends } from "./send.ts";
-import type { Starts } from "./start.ts";
+import type { BegunStart, Starts } from "./start.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "../lease/tasks.ts";
 
@@ -116,6 +116,7 @@ export class Turns {
       return this.#refusal(item);
     }
     if (!this.#fence(item, transaction)) return this.#refusal(item);
+    if (item.version !== null) this.#parts.inbox.retarget(key);
     for (const claim of finished) {
       if (!this.#parts.tasks.finish(claim) && !transaction.careful) throw new TaskGone();
     }
@@ -128,6 +129,21 @@ export class Turns {
       kind: "committed",
       due: this.#parts.inbox.due(key, transaction.now, item.messagesMax),
     };
+  }
+
+  /**
+   * The first turn of an instance that the same transaction has inserted (commit.5). If the insert has written
+   * the values of the turn, only the rest is left to write.
+   */
+  commitFirst(item: TurnItem, start: BegunStart, transaction: GroupTransaction): TurnResult {
+    if (!start.hasTurnColumns) return this.commit(item, transaction);
+    this.#write(item, transaction);
+    if (start.hasMessages) this.#moveEvents(item);
+    if (item.release) return this.#released(item, transaction);
+    const mayBeDue = start.hasMessages || item.timers.length > 0 || item.sends.length > 0;
+    const { inbox } = this.#parts;
+    const due = mayBeDue ? inbox.due(item.key, transaction.now, item.messagesMax) : [];
+    return { kind: "committed", due };
   }
 
   #moveEvents({ key, waitingEvents, consumed }: TurnItem): void {
@@ -183,7 +199,6 @@ export class Turns {
   #write(item: TurnItem, transaction: GroupTransaction): void {
     const { key, execution } = item;
     const { now } = transaction;
-    if (item.version !== null) this.#parts.inbox.retarget(key);
     if (item.row !== null) this.#parts.history.append(key, execution, item.row);
     for (const id of item.consumed) this.#parts.inbox.consume(key, id);
     for (const task of item.tasks) this.#parts.tasks.insert(key, execution, task, transaction);
