@@ -142,6 +142,6 @@ function call(
     return task;
   }
   opened = begin(scope, settle);
-  if (opened !== null) run.openTasks.set(opened.sequence, opened);
+  if (opened !== null) run.openTasks.add(opened);
   return task;
 }

@@ -2,6 +2,7 @@
 
 import type { StepContext } from "../context/activity-context.ts";
 import type { ActivityScheduled, ChildScheduled, StepScheduled } from "../history/events.ts";
+import { LazyMap } from "./lazy-map.ts";
 import type { Scope } from "./scope.ts";
 
 interface OpenBase {
@@ -45,3 +46,22 @@ export interface OpenStep extends OpenBase {
   isRunning: boolean;
 }
 export type OpenTask = OpenActivity | OpenTimer | OpenWait | OpenChild | OpenStep;
+
+/** The open tasks of a run, by sequence. It counts steps, so that a turn without steps does not search for them. */
+export class OpenTasks extends LazyMap<number, OpenTask> {
+  #steps = 0;
+
+  get hasSteps(): boolean {
+    return this.#steps > 0;
+  }
+
+  add(task: OpenTask): void {
+    if (task.kind === "step") this.#steps++;
+    this.set(task.sequence, task);
+  }
+
+  override delete(sequence: number): boolean {
+    if (this.#steps > 0 && this.get(sequence)?.kind === "step") this.#steps--;
+    return super.delete(sequence);
+  }
+}

@@ -30,7 +30,7 @@ import { commandRefusal, DEFAULT_LIMITS, type Limits } from "../values/limits.ts
 import { LazyMap } from "./lazy-map.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameTerminal } from "../history/matching.ts";
-import type { OpenTask, OpenWait } from "./open-task.ts";
+import { OpenTasks, type OpenTask, type OpenWait } from "./open-task.ts";
 import { cancelOpenTasks, dropCompensations, terminateIgnoredCancel } from "./cancel.ts";
 import { DeadlineAlarm } from "./deadline-alarm.ts";
 import { applyDelivery, isRecordedAs, type PendingCancel } from "./delivery.ts";
@@ -51,7 +51,7 @@ export class Run {
   readonly codec: Codec;
   readonly limits: Limits;
   readonly root: Scope;
-  readonly openTasks = new Map<number, OpenTask>();
+  readonly openTasks = new OpenTasks();
   readonly mailbox = new Mailbox<OpenWait>();
   /** Set by the start event. */
   started!: OrchestrationStarted;

@@ -8,7 +8,7 @@
 //   - step-runner.2: Steps are entered one after the other, and the event loop turns in between
 //     (entries.ts).
 
-import { describeAttempt, Attempt } from "../../core/attempts/attempt-context.ts";
+import { Attempt, DescribedAttempt } from "../../core/attempts/attempt-context.ts";
 import { decide } from "../../core/attempts/decide.ts";
 import type { AttemptResult } from "../../core/attempts/run-attempt.ts";
 import { RunningAttempt } from "../../core/attempts/running-attempt.ts";
@@ -50,7 +50,7 @@ class RunningStep extends RunningAttempt {
     };
     const { workerId: worker, log } = options;
     const attempt = { attempt: failures + 1, worker };
-    super(describeAttempt("step", { ...instance, name, sequence }, attempt), options);
+    super(new DescribedAttempt("step", { ...instance, name, sequence }, attempt), options);
     this.held = held;
     this.step = step;
     this.execution = execution;
@@ -84,8 +84,10 @@ export class StepRunner {
    */
   enterDue(held: HeldInstance): boolean {
     this.#early.delete(held);
+    const { run } = held;
+    if (run === null || !run.openTasks.hasSteps) return false;
     let isAdded = false;
-    for (const task of held.run?.openTasks.values() ?? []) {
+    for (const task of run.openTasks.values()) {
       if (task.kind !== "step" || task.isRunning) continue;
       if (task.dueAt > this.#options.storeNow()) {
         this.#early.add(held);
@@ -120,25 +122,31 @@ export class StepRunner {
       if (running === undefined) return;
       if (running.isOver) continue;
       this.#running.add(running);
-      this.#options.entries.add(() => void this.#enter(running));
+      this.#options.entries.add(() => this.#enter(running));
     }
   }
 
   /** Enters the step (step-runner.2). By now the step may be dropped, or the runtime stopped. */
-  async #enter(running: RunningStep): Promise<void> {
+  #enter(running: RunningStep): void {
     if (this.#stopped) running.end("cancelled");
     if (running.isOver) return this.#ended(running, null);
     const { held, step, context } = running;
     running.begin(step.body, (result) => this.#ended(running, result));
-    if (step.inTransaction !== undefined)
-      return this.#enterTransaction(running, step.inTransaction);
+    if (step.inTransaction !== undefined) {
+      void this.#enterTransaction(running, step.inTransaction);
+      return;
+    }
     const { name, sequence } = step;
     const { attempt } = context;
     const span = (): AttemptSpan => stepSpan(held, held.run, { name, sequence, attempt });
     observeAttempt(running, span, this.#options);
     const { fn: userFunction } = step; // `step.fn(…)` would appear as "Object.fn" in stack traces
-    const result = await enterAttempt(running, () => userFunction(context), this.#options);
-    this.#ended(running, running.end(result.kind) ? result : null);
+    enterAttempt(
+      running,
+      () => userFunction(context),
+      this.#options,
+      (result) => this.#ended(running, running.end(result.kind) ? result : null),
+    );
   }
 
   async #enterTransaction(

@@ -4,7 +4,6 @@
 //   - Eviction affects only speed: an evicted instance replays when it is needed again (I5, I12).
 
 import { isIdle, type HeldInstance } from "./held-instance.ts";
-import { hasOpenSteps } from "../replay/turn-commit.ts";
 
 export class InstanceCache {
   readonly #byKey = new Map<number, HeldInstance>();
@@ -77,5 +76,5 @@ export class InstanceCache {
 
 export function isEvictable(held: HeldInstance): boolean {
   if (!isIdle(held) || held.messages.length > 0 || held.outcomes.length > 0) return false;
-  return held.run === null || !hasOpenSteps(held.run);
+  return held.run === null || !held.run.openTasks.hasSteps;
 }

@@ -9,7 +9,7 @@ import type { TurnItem } from "../../core/provider/commit.ts";
 import type { BufferedLog, Run } from "../../core/replay/run.ts";
 import { PreLeases } from "../attempts/pre-leased-tasks.ts";
 import type { RuntimeContext } from "../context.ts";
-import { hasOpenSteps, turnItem } from "./turn-commit.ts";
+import { turnItem } from "./turn-commit.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
 export interface PreparedTurn {
@@ -51,7 +51,7 @@ export interface ReleaseRule {
  */
 export function shouldRelease(run: Run, rule: ReleaseRule): boolean {
   if (run.ended !== null && run.ended.kind !== "OrchestrationContinuedAsNew") return true;
-  if (run.ended === null && hasOpenSteps(run)) return false;
+  if (run.ended === null && run.openTasks.hasSteps) return false;
   if (rule.stickyCacheMax === 0 || rule.stopping) return true;
   if (run.ended !== null) return false;
   for (const task of run.openTasks.values()) {

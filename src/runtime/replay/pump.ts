@@ -4,7 +4,8 @@
 //     drain, and a drain that never ends can be attributed to its instance.
 //   - pump.1: Callbacks are requested in groups: at most AHEAD_MAX that deliver, and one that only ends
 //     the last drain. Host macrotasks requested together run without a turn of the event loop in between.
-//     So no timer, no I/O callback and no other code runs while a drain is open.
+//     So no timer, no I/O callback and no other code runs while a drain is open. A job that is added
+//     while a group is pending waits for the next group, unless the group has a delivery left for it.
 //   - pump.2: A run that replays continues before other runs begin, because its next event is already
 //     available.
 //   - pump.3: The pump keeps no reference to a job that it has handed out, because a job holds the
@@ -44,8 +45,8 @@ export class Pump {
   #draining: DrainJob | null = null;
   /** A job that replays. It continues before any waiting job (pump.2). */
   #replaying: DrainJob | null = null;
-  /** Deliveries requested and not made yet. */
-  #requested = 0;
+  /** Whether the callbacks of a group are requested and the last one has not run. */
+  #isPending = false;
 
   constructor(options: {
     environment: Environment;
@@ -73,37 +74,37 @@ export class Pump {
     return this.#waiting.length - this.#head + (this.#replaying === null ? 0 : 1);
   }
 
+  /** Requests the next group, unless one is pending. */
   #request(): void {
-    const certain = (this.#draining ?? this.#replaying)?.certain ?? 0;
-    const wanted = Math.min(this.#left + certain, AHEAD_MAX);
-    if (this.#requested >= wanted) return;
-    for (; this.#requested < wanted; this.#requested++) this.#environment.immediate(this.#deliver);
+    if (this.#isPending) return;
+    this.#isPending = true;
+    const certain = this.#replaying?.certain ?? 0;
+    const deliveries = Math.min(this.#left + certain, AHEAD_MAX);
+    for (let i = 0; i < deliveries; i++) this.#environment.immediate(this.#deliver);
     this.#environment.immediate(this.#close);
   }
 
   readonly #deliver = (): void => {
-    this.#requested--;
-    if (this.#slice.mayBegin()) this.#tick(true);
-    else this.#endDrain(); // pump.4
+    this.#endDrain();
+    if (!this.#slice.mayBegin()) return; // pump.4
+    const next = this.#take();
+    if (next === null) return;
+    this.#draining = next;
+    this.#entering(next.label);
+    drain.run = next.run;
+    next.step();
   };
+
   /**
    * The last callback of a group begins nothing, because no callback of the group would end its drain.
    */
-  readonly #close = (): void => this.#tick(false);
-
-  #tick(mayBegin: boolean): void {
+  readonly #close = (): void => {
     this.#endDrain();
-    const next = mayBegin ? this.#take() : null;
-    if (next !== null) {
-      this.#draining = next;
-      this.#entering(next.label);
-      drain.run = next.run;
-      next.step();
-    }
+    this.#isPending = false;
     if (!this.isIdle) return this.#request();
     this.#entering("");
     this.#onIdle();
-  }
+  };
 
   /** Ends the drain of the previous callback. */
   #endDrain(): void {

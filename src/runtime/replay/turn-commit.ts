@@ -16,7 +16,7 @@ import type {
 } from "../../core/history/events.ts";
 import type { InstanceChange, StepOutcomeItem, TurnItem } from "../../core/provider/commit.ts";
 import type { NewTimer, OutgoingMessage } from "../../core/provider/messages.ts";
-import type { NewTask } from "../../core/provider/tasks.ts";
+import type { NewTask, TaskClaim } from "../../core/provider/tasks.ts";
 import type { Run } from "../../core/replay/run.ts";
 import { REPLAY_VERSION } from "../../core/history/replay-version.ts";
 import {
@@ -45,9 +45,8 @@ export function turnItem(
   options: TurnCommitOptions,
 ): TurnItem {
   const { held, run } = turn;
-  const first = held.lastEvent + 1;
-  const cancelled = events.find((event) => event.kind === "OrchestrationCancelRequested");
-  return {
+  const cancelled = cancelRequestOf(held, events);
+  const item: Writable<TurnItem> = {
     kind: "turn",
     commitId: options.commitId,
     key: held.key,
@@ -58,37 +57,60 @@ export function turnItem(
     replayVersion: REPLAY_VERSION,
     row: events.length === 0 ? null : rowOf(turn, events),
     consumed: turn.consumed,
-    ...eventsOf(turn),
-    finished: turn.delivered.flatMap((outcome) => (outcome.task === null ? [] : [outcome.task])),
-    tasks: [...effects.activities.values()].map((task) => newTask(task, run, options)),
+    finished: finishedTasks(turn),
+    tasks: newTasks(run, effects, options),
     cancelledTasks: effects.cancelledTasks,
-    timers: timersOf(run, effects, cancelled, first + events.indexOf(cancelled ?? EMPTY), options),
+    timers: timersOf(run, effects, cancelled, options),
     cancelledTimers: effects.cancelledTimers,
     starts: [...effects.starts.values()],
     sends: [...effects.sends, ...parentMessages(run)],
     change: changeOf(run),
     state: stateChangeOf(events, run.state.attributes),
-    cancelRequested: cancelled === undefined ? null : JSON.stringify(cancelled),
-    ...(keepsSuspicion(held, run) ? { keepsSuspicion: true } : {}),
-    stepsOpen: !run.isOver && hasOpenSteps(run),
+    cancelRequested: cancelled === null ? null : JSON.stringify(cancelled.event),
+    stepsOpen: !run.isOver && run.openTasks.hasSteps,
     release: options.release,
     // Twice what this turn consumed. So an instance that consumes one message per execution does not read
     // its whole backlog each time.
     messagesMax: Math.min(Math.max(2 * turn.consumed.length, MESSAGES_MIN), MESSAGES_MAX),
   };
+  const waitingEvents = waitingEventsOf(turn);
+  if (waitingEvents !== undefined) item.waitingEvents = waitingEvents;
+  if (keepsSuspicion(held, run)) item.keepsSuspicion = true;
+  return item;
+}
+
+type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
+
+interface CancelRequest {
+  readonly sequence: number;
+  readonly event: OrchestrationCancelRequested;
+}
+
+function cancelRequestOf(
+  { lastEvent }: HeldInstance,
+  events: readonly EventBody[],
+): CancelRequest | null {
+  for (const [index, event] of events.entries()) {
+    if (event.kind !== "OrchestrationCancelRequested") continue;
+    return { sequence: lastEvent + 1 + index, event };
+  }
+  return null;
+}
+
+/** The tasks whose rows the turn deletes. */
+function finishedTasks({ delivered }: FinishedTurn): readonly TaskClaim[] {
+  const finished: TaskClaim[] = [];
+  for (const { task } of delivered) if (task !== null) finished.push(task);
+  return finished;
 }
 
 /**
  * While the code leaves events in the inbox, they are parked there. They make the instance due again when
  * the code takes events again.
  */
-function eventsOf({
-  run,
-  leftEvents,
-  parkedEvents,
-}: FinishedTurn): Pick<TurnItem, "waitingEvents"> {
-  if (leavesEventsInInbox(run)) return { waitingEvents: "park" };
-  return leftEvents || parkedEvents ? { waitingEvents: "ready" } : {};
+function waitingEventsOf({ run, leftEvents, parkedEvents }: FinishedTurn) {
+  if (leavesEventsInInbox(run)) return "park";
+  return leftEvents || parkedEvents ? "ready" : undefined;
 }
 
 function rowOf({ held, run, at }: FinishedTurn, events: readonly EventBody[]): HistoryRow {
@@ -99,23 +121,22 @@ function rowOf({ held, run, at }: FinishedTurn, events: readonly EventBody[]): H
   return sealRow(row, held, run.options.codec.rowSeal);
 }
 
-const EMPTY: EventBody = { kind: "OrchestrationCompleted", output: "" };
-
 /**
  * A step that was open when the instance was leased runs again. Until it ends, it may be the cause of the
  * crashes (provider.instances.4).
  */
 export function keepsSuspicion({ leasedAt }: HeldInstance, run: Run): boolean {
-  if (run.isOver) return false;
+  if (run.isOver || !run.openTasks.hasSteps) return false;
   for (const task of run.openTasks.values()) {
     if (task.kind === "step" && task.sequence <= leasedAt) return true;
   }
   return false;
 }
 
-export function hasOpenSteps(run: Run): boolean {
-  for (const task of run.openTasks.values()) if (task.kind === "step") return true;
-  return false;
+function newTasks(run: Run, effects: TurnEffects, options: TurnCommitOptions): readonly NewTask[] {
+  const tasks: NewTask[] = [];
+  for (const task of effects.activities.values()) tasks.push(newTask(task, run, options));
+  return tasks;
 }
 
 function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions): NewTask {
@@ -151,12 +172,12 @@ function taskOptions(body: ActivityScheduled, traceParent: string | undefined): 
 function timersOf(
   run: Run,
   effects: TurnEffects,
-  cancelled: OrchestrationCancelRequested | undefined,
-  sequence: number,
+  cancelled: CancelRequest | null,
   options: TurnCommitOptions,
 ): readonly NewTimer[] {
   const timers = [...effects.timers.values()];
-  if (cancelled !== undefined && !run.isOver) {
+  if (cancelled !== null && !run.isOver) {
+    const { sequence } = cancelled;
     timers.push({ kind: "cancelTimeout", sequence, delayMs: options.cancelTimeoutMs });
   }
   return timers;

@@ -1,6 +1,7 @@
 // When a turn releases the lease, and when a lease with an expiry time is renewed.
 
 import { expect, test } from "vitest";
+import { OpenTasks, type OpenTask } from "../../../../src/core/replay/open-task.ts";
 import type { Run } from "../../../../src/core/replay/run.ts";
 import { shouldRelease } from "../../../../src/runtime/replay/prepared-turn.ts";
 import { LeaseRenewal } from "../../../../src/runtime/instances/lease-renewal.ts";
@@ -34,7 +35,9 @@ test("a turn releases the lease when the instance has nothing to wait for in thi
     [null, [], usual, true],
   ];
   for (const [ended, open, rule, expected] of table) {
-    const run = { ended, openTasks: new Map(open.entries()) } as unknown as Run;
+    const openTasks = new OpenTasks();
+    for (const [sequence, task] of open.entries()) openTasks.add({ ...task, sequence } as OpenTask);
+    const run = { ended, openTasks } as unknown as Run;
     expect([ended, open, rule, shouldRelease(run, rule)]).toEqual([ended, open, rule, expected]);
   }
 });
