@@ -7,6 +7,7 @@
 //   - changes.2: Instances that this process has just started are remembered as unchanged until the first
 //        notification about them, at most UNCHANGED_MAX. They need no timer.
 
+import { ChurningMap, ChurningSet } from "../core/collections/churning-map.ts";
 import type { Environment, TimerHandle } from "../core/time/environment.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
@@ -32,9 +33,9 @@ export class Changes {
   readonly #provider: Notifier;
   readonly #environment: Environment;
   /** By instance id. The first was not woken by the timer for the longest time (changes.1). */
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new ChurningMap<string, Set<() => void>>();
   /** Ids, in the order in which they were added (changes.2). */
-  readonly #unchanged = new Set<string>();
+  readonly #unchanged = new ChurningSet<string>();
   #unsubscribe: (() => void) | null = null;
   #timer: TimerHandle | null = null;
 

@@ -49,7 +49,7 @@ function entered(frame: WorkFrame, fn: () => unknown): Promise<unknown> {
     return Promise.resolve(asyncContext.run(frame, fn));
   } catch (error) {
     // The error is whatever the user code threw; `runAttempt` turns it into a failure.
-     
+
     return Promise.reject(error);
   }
 }

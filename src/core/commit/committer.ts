@@ -14,6 +14,7 @@
 //        previous group, so that the store and the process work concurrently. Results are handled in the
 //        order of the groups.
 
+import { ChurningSet } from "../collections/churning-map.ts";
 import { invalidArgument } from "../checks.ts";
 import { backOff } from "./back-off.ts";
 import { LocalEnds, type InstanceEnd, type Pending } from "./local-ends.ts";
@@ -89,7 +90,7 @@ export class Committer {
   /** The number of items that are retried alone (committer.4). */
   #alone = 0;
   /** One promise for each group and each item retried alone that has no result yet. */
-  readonly #unanswered = new Set<Promise<void>>();
+  readonly #unanswered = new ChurningSet<Promise<void>>();
   #closed = false;
 
   private constructor(provider: Provider) {

@@ -2,6 +2,7 @@
 //   - Only turns of watched instances are observed. Any other item costs nothing.
 //   - A waiter hears of an end only after the commit has returned (I13).
 
+import { ChurningMap, ChurningSet } from "../collections/churning-map.ts";
 import type { CommitItem, CommitResult, InstanceChange } from "../provider/commit.ts";
 
 /** An item that waits for its result. */
@@ -17,8 +18,8 @@ type EndWatcher = (end: InstanceEnd | null) => void;
 
 export class LocalEnds {
   /** By the store's number of the instance. */
-  readonly #watchers = new Map<number, Set<EndWatcher>>();
-  readonly #ending = new Set<number>();
+  readonly #watchers = new ChurningMap<number, Set<EndWatcher>>();
+  readonly #ending = new ChurningSet<number>();
 
   watch(key: number, onEnd: EndWatcher): () => void {
     const watchers = this.#watchers.get(key) ?? new Set();

@@ -3,6 +3,7 @@
 //     is raised right after the start would overtake it, and the store would refuse the event (queue.3).
 //   - An id has one prepared start at a time. A second start of the id waits like any other item.
 
+import { ChurningMap } from "../collections/churning-map.ts";
 import type { CommitItem } from "../provider/commit.ts";
 
 export interface PreparedStart {
@@ -13,7 +14,7 @@ export interface PreparedStart {
 
 export class StartOrder {
   /** What waits for each prepared start, by the id of the instance, in the order of the calls. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new ChurningMap<string, (() => void)[]>();
 
   /** The number of starts that are being prepared. */
   get size(): number {

@@ -5,7 +5,7 @@
 //   - A task that is scheduled and cancelled in one turn is recorded and never executed (semantics 7).
 
 import { deterministicUuid } from "./deterministic.ts";
-import { LazyMap } from "./lazy-map.ts";
+import { LazyMap } from "../collections/lazy-map.ts";
 import type {
   ActivityScheduled,
   CommandBody,

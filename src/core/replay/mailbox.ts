@@ -6,7 +6,7 @@
 //   - A cancelled wait never receives a message: it is removed before the next message is offered.
 
 import type { KeptMessage } from "../provider/messages.ts";
-import { LazyMap } from "./lazy-map.ts";
+import { LazyMap } from "../collections/lazy-map.ts";
 
 export class Mailbox<Wait> {
   // `order` is the order of arrival across names: continueAsNew passes unread messages on in that order.

@@ -2,7 +2,7 @@
 
 import type { StepContext } from "../context/activity-context.ts";
 import type { ActivityScheduled, ChildScheduled, StepScheduled } from "../history/events.ts";
-import { LazyMap } from "./lazy-map.ts";
+import { LazyMap } from "../collections/lazy-map.ts";
 import type { Scope } from "./scope.ts";
 
 interface OpenBase {

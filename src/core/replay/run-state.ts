@@ -8,7 +8,7 @@
 import { PerdureError } from "../errors/errors.ts";
 import { bytesOver, type Limits } from "../values/limits.ts";
 import type { OrchestrationStarted, StoredKeyValue } from "../history/events.ts";
-import { LazyMap } from "./lazy-map.ts";
+import { LazyMap } from "../collections/lazy-map.ts";
 
 export type StateLimits = Pick<Limits, "statusBytesMax" | "kvKeysMax" | "kvValueBytesMax">;
 

@@ -27,7 +27,7 @@ import {
   type TerminalBody,
 } from "../history/events.ts";
 import { commandRefusal, DEFAULT_LIMITS, type Limits } from "../values/limits.ts";
-import { LazyMap } from "./lazy-map.ts";
+import { LazyMap } from "../collections/lazy-map.ts";
 import { Mailbox } from "./mailbox.ts";
 import { sameTerminal } from "../history/matching.ts";
 import { OpenTasks, type OpenTask, type OpenWait } from "./open-task.ts";

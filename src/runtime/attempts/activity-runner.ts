@@ -7,6 +7,7 @@
 //   - activity-runner.3: Tasks that run in this process are entered one after the other, and the event
 //     loop turns in between (entries.ts). A task that waits for its entry holds its slot and its lease.
 
+import { ChurningMap, ChurningSet } from "../../core/collections/churning-map.ts";
 import {
   ActivityAttempt,
   DescribedAttempt,
@@ -58,11 +59,11 @@ export interface ActivityRunnerOptions
 
 export class ActivityRunner {
   readonly #options: ActivityRunnerOptions;
-  readonly #running = new Map<string, RunningActivity>();
+  readonly #running = new ChurningMap<string, RunningActivity>();
   /** Aborted attempts whose code may still run. Each uses a slot until its code or its grace period ends. */
-  readonly #lingering = new Set<RunningActivity>();
+  readonly #lingering = new ChurningSet<RunningActivity>();
   /** The attempts in `#running` that are withheld (activity-runner.2). They use no slot. */
-  readonly #withheld = new Set<RunningActivity>();
+  readonly #withheld = new ChurningSet<RunningActivity>();
   #reserved = 0;
   #isStopped = false;
   readonly stats = {

@@ -8,6 +8,7 @@
 //   - step-runner.2: Steps are entered one after the other, and the event loop turns in between
 //     (entries.ts).
 
+import { ChurningSet } from "../../core/collections/churning-map.ts";
 import { Attempt, DescribedAttempt } from "../../core/attempts/attempt-context.ts";
 import { decide } from "../../core/attempts/decide.ts";
 import type { AttemptResult } from "../../core/attempts/run-attempt.ts";
@@ -61,10 +62,10 @@ class RunningStep extends RunningAttempt {
 
 export class StepRunner {
   readonly #options: StepRunnerOptions;
-  readonly #running = new Set<RunningStep>();
+  readonly #running = new ChurningSet<RunningStep>();
   readonly #waiting: RunningStep[] = [];
   /** Instances with an attempt that is not due yet (step-runner.1). */
-  readonly #early = new Set<HeldInstance>();
+  readonly #early = new ChurningSet<HeldInstance>();
   #stopped = false;
 
   constructor(options: StepRunnerOptions) {

@@ -16,6 +16,7 @@
 //   - begin-window.4: An instance that leaves the cache while its task is queued still counts, because
 //     the task still waits.
 
+import { ChurningMap } from "../../core/collections/churning-map.ts";
 import type { InstanceCut } from "../../core/provider/instances.ts";
 import type { HeldInstance } from "./held-instance.ts";
 import type { RuntimeContext } from "../context.ts";
@@ -41,8 +42,8 @@ interface Kind {
   readonly name: string;
   readonly priority: number;
   /** Instances in their first turn, each with the time of its lease. */
-  readonly beginning: Map<number, number>;
-  readonly waiting: Map<number, Waiting>;
+  readonly beginning: ChurningMap<number, number>;
+  readonly waiting: ChurningMap<number, Waiting>;
   /** Whether instances have stayed pending since the window last opened. */
   holdsBack: boolean;
 }
@@ -52,7 +53,7 @@ export class BeginWindow {
   readonly #runtime: BeginWindowContext;
   readonly #kinds = new Map<string, Kind>();
   /** The kind of each instance that counts. */
-  readonly #kindOf = new Map<number, Kind>();
+  readonly #kindOf = new ChurningMap<number, Kind>();
 
   constructor(runtime: BeginWindowContext) {
     this.#runtime = runtime;
@@ -146,8 +147,8 @@ export class BeginWindow {
     const kind = this.#kinds.get(id) ?? {
       name,
       priority,
-      beginning: new Map<number, number>(),
-      waiting: new Map<number, Waiting>(),
+      beginning: new ChurningMap<number, number>(),
+      waiting: new ChurningMap<number, Waiting>(),
       holdsBack: false,
     };
     this.#kinds.set(id, kind);

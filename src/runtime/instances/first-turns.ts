@@ -12,6 +12,7 @@
 //   - first-turns.2: A start that may meet an existing instance on purpose (`onConflict` other than "fail")
 //     does not run early: the code of an existing instance must not run again.
 
+import { ChurningMap } from "../../core/collections/churning-map.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";
 import type { StartItem, StartResult } from "../../core/provider/commit.ts";
 import type { LeasedInstance } from "../../core/provider/instances.ts";
@@ -32,7 +33,7 @@ export class FirstTurns {
   /** first-turns.1 */
   readonly #proven = new WeakSet<Definition>();
   /** Turns whose start is not answered yet, by the token of the start. */
-  readonly #prepared = new Map<number, PreparedTurn>();
+  readonly #prepared = new ChurningMap<number, PreparedTurn>();
 
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;

@@ -3,11 +3,12 @@
 //     evicted.
 //   - Eviction affects only speed: an evicted instance replays when it is needed again (I5, I12).
 
+import { ChurningMap } from "../../core/collections/churning-map.ts";
 import { isIdle, type HeldInstance } from "./held-instance.ts";
 
 export class InstanceCache {
-  readonly #byKey = new Map<number, HeldInstance>();
-  readonly #byId = new Map<string, HeldInstance>();
+  readonly #byKey = new ChurningMap<number, HeldInstance>();
+  readonly #byId = new ChurningMap<string, HeldInstance>();
   #bytes = 0;
 
   get size(): number {

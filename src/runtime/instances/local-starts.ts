@@ -8,6 +8,7 @@
 //   - local-starts.3: For a delayed start, a timer wakes the intake when it comes due, so it does not
 //     wait for the next poll. The timer begins when the start is written: a wake before that finds nothing.
 
+import { ChurningSet } from "../../core/collections/churning-map.ts";
 import type { Lease, StartAdopter } from "../../core/commit/committer.ts";
 import type { StartItem, StartResult } from "../../core/provider/commit.ts";
 import { startTarget } from "../../core/ids/targets.ts";
@@ -33,7 +34,7 @@ export interface LocalStartsContext extends Pick<
 export class LocalStarts implements StartAdopter {
   readonly #runtime: LocalStartsContext;
   /** Tokens of starts whose replies have not arrived yet. */
-  readonly #expected = new Set<number>();
+  readonly #expected = new ChurningSet<number>();
 
   constructor(runtime: LocalStartsContext) {
     this.#runtime = runtime;

@@ -8,7 +8,7 @@
 
 import { PerdureError } from "../../core/errors/errors.ts";
 import type { EventBody } from "../../core/history/events.ts";
-import { LazyMap } from "../../core/replay/lazy-map.ts";
+import { LazyMap } from "../../core/collections/lazy-map.ts";
 import { inInboxOrder } from "../../core/replay/inbox-delivery.ts";
 import { instanceFields } from "../../core/telemetry/log-fields.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";

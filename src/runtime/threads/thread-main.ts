@@ -7,10 +7,7 @@
 //     unhandled rejection is logged, as in the process (rejections.ts).
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import {
-  ActivityAttempt,
-  type ActivityServices,
-} from "../../core/attempts/attempt-context.ts";
+import { ActivityAttempt, type ActivityServices } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
 import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
 import { type Codec, defaultCodec } from "../../core/values/codec.ts";

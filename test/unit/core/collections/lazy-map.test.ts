@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { LazyMap } from "../../../../src/core/replay/lazy-map.ts";
+import { LazyMap } from "../../../../src/core/collections/lazy-map.ts";
 import { OpenTasks, type OpenTask } from "../../../../src/core/replay/open-task.ts";
 
 const key = fc.integer({ min: 0, max: 3 });
