@@ -31,7 +31,10 @@ const SENDS = new ColumnArrays({
   name: "text",
   data: "text",
 });
-const IS_REQUEST = `${indexEquals("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
+/** SQL of the request of `t` to the instance `i`, as a separate lookup: every send has the kind (index-lookup.2). */
+const REQUEST = `
+  SELECT x.id, x.digest, x.batch FROM @requests AS x
+  WHERE x.instance = i.key AND x.kind = 'send' AND x.id = t.request_id OFFSET 0`;
 
 export class Sends {
   readonly #connection: Connection;
@@ -55,12 +58,13 @@ export class Sends {
         SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
           t.data, t.checksum
         FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-        JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
+        CROSS JOIN LATERAL (${REQUEST}) AS r
+        WHERE r.batch = $1::bigint
         ORDER BY t.n ${ON_SAME_KEY}`),
     );
     this.#select = connection.prepare(`
       SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
-      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
+      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN LATERAL (${REQUEST}) AS r ON true
       ORDER BY t.n`);
   }
 
