@@ -26,6 +26,7 @@ import { GroupCommit, type Writers } from "./write/commit.ts";
 import { Deliveries } from "./write/delivery.ts";
 import { EarlyMessages } from "./write/early-messages.ts";
 import { InstanceInserts } from "./write/instance-inserts.ts";
+import { InstanceKeys } from "./write/instance-keys.ts";
 import { KeyValues } from "./write/key-values.ts";
 import { Requests } from "./write/requests.ts";
 import { Sends } from "./write/send.ts";
@@ -44,7 +45,8 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const scripts = new PostgresScripts(connection, notifier);
   const keyValues = new KeyValues(connection);
   const earlyMessages = new EarlyMessages(connection);
-  const inserts = new InstanceInserts(connection, earlyMessages);
+  const instanceKeys = new InstanceKeys(connection);
+  const inserts = new InstanceInserts(connection, earlyMessages, instanceKeys);
   const deliveries = new Deliveries(connection);
   const stepOutcomes = new StepOutcomes(connection);
   const sessions = new Sessions(connection);
@@ -68,7 +70,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     completion: new TurnCompletion(connection, { inbox, tasks, requests }),
   });
   const batched = { instances, starts, turns, tasks, sends, stepOutcomes, leases, outbox };
-  const writers: Writers = { ...batched, terminations, parts };
+  const writers: Writers = { ...batched, terminations, parts, instanceKeys };
   const startsWithin = new StartsWithin(connection, inserts);
   const steps = new StepTransactions(connection, forSteps, { instances, stepOutcomes, notifier });
   return {
@@ -77,7 +79,6 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     terminations,
     inbox,
     instances,
-    instanceInserts: inserts,
     taskRenewal,
     notifier,
     leases,

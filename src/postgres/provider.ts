@@ -133,10 +133,6 @@ export class PostgresProvider extends SqlProvider<Scope> {
     return super.settle(item);
   }
 
-  reserveKeys(count: number): Promise<readonly number[]> {
-    return this.#parts.instanceInserts.reserveKeys(count);
-  }
-
   override async readInbox(key: number): Promise<readonly Message[]> {
     if (!this.#connection.isReadOnly) await this.#parts.outbox.settle();
     return super.readInbox(key);

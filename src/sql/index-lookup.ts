@@ -8,6 +8,8 @@
 //   - index-lookup.1: PostgreSQL may scan a partial index completely if its condition is in the statement,
 //     and any index that has the requested order. There, the lookup must be a subquery that the planner
 //     does not flatten: LATERAL with LIMIT or OFFSET 0, or `exists`; and an order must be by `key + 0`.
+//   - index-lookup.2: The same holds for a column that is compared with a constant, if many rows have that
+//     value, and for EXISTS: PostgreSQL may read all rows once and look them up in a hash table.
 //   - As a result, rows are also locked in the order of the request.
 
 /** SQL condition: the indexed column equals the value, which is a column of another table. */

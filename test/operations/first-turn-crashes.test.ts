@@ -3,7 +3,6 @@
 
 import { expect, test } from "vitest";
 import { activity, Client, orchestration, PerdureError } from "../../src/index.ts";
-import { onlyOn } from "../support/test-store.ts";
 import { Stage } from "./first-turn-stage.ts";
 
 /** Longer than the backoff of the committer. */
@@ -138,19 +137,6 @@ test("if the process dies after the commit, another process finishes the instanc
   const again = await new Client(stage.store).start(working, 2, { id: "a", requestId: "r" });
   expect(await again.result({ timeout: 0 })).toBe(4);
   expect(worked).toEqual([1, 2]);
-});
-
-onlyOn("postgres", "SQLite chooses the key of an instance in the commit", () => {
-  test("a start whose key cannot be reserved is written without its first turn", async () => {
-    const { stage, working, worked } = await open();
-    stage.line.failNext("reserveKeys", { when: "before" });
-    const handle = await stage.client.start(working, 2, { id: "a" });
-    expect(stage.startsOf("a")[0]?.firstTurn).toBeUndefined();
-    await stage.environment.settle();
-    expect(await handle.result({ timeout: 0 })).toBe(4);
-    expect(worked).toEqual([1, 2]);
-    expect(begun(stage)).toEqual(["begins with 1", "begins with 2"]);
-  });
 });
 
 /** What the promise has settled with so far. */

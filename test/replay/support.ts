@@ -259,6 +259,7 @@ class Driven<I> {
       hasUnseenMessages: false,
       shadowMismatch: null,
       commitCount: 0,
+      lastCommit: null,
       usedAt: 0,
       suspect: false,
       leasedAt: 0,

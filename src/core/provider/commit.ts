@@ -67,11 +67,9 @@ export interface StartItem extends NewInstance {
   /**
    * The first turn, which the leasing runtime has already run (commit.5). Only with a lease. Its token is
    * the token of the lease, its execution 1 and its last event 0; it consumes no message. Its key is
-   * `key`, or 0 if the store chooses the key.
+   * 0, because the store chooses the key.
    */
   readonly firstTurn?: TurnItem;
-  /** A key that the store has reserved for this instance (`reserveKeys`). */
-  readonly key?: number;
 }
 /** The result of a start. */
 export type StartResult =

@@ -3,10 +3,24 @@
 //     (I13).
 //   - notifications.2: It is only a hint: a process that misses it finds the same change by polling.
 
+import type { Message } from "./messages.ts";
+
+/** An event that came due. */
+export interface DueEvent {
+  readonly message: Message;
+  /** The id of the instance's last turn when the event was stored. A later turn may have consumed the event. */
+  readonly lastCommit: number;
+}
+
 /** What a commit changed: a hint for readers. */
 export interface News {
   /** Ids of instances that have new messages due now. */
   readonly due: readonly string[];
+  /**
+   * Events in full, by the id of an instance in `due` that has no other message due. A runtime that holds
+   * the instance and has committed its last turn needs no read. A store may leave this out.
+   */
+  readonly dueEvents?: ReadonlyMap<string, DueEvent>;
   /**
    * Ids of instances that ended, continued as new, were (un)blocked, paused, resumed or deleted, or
    * changed visible state.

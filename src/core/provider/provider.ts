@@ -63,11 +63,6 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
    */
   commit(items: readonly CommitItem[], onWritten?: () => void): Promise<readonly CommitResult[]>;
   /**
-   * Reserves keys for new instances, for starts that bring their first turn (commit.5). Absent: the store
-   * chooses the key while it writes the start.
-   */
-  reserveKeys?(count: number): Promise<readonly number[]>;
-  /**
    * Called after a commit threw: returns the result of an item. Null: it was not written and may be sent
    * again. Reads on a connection that cannot still be inside the transaction in question (I14).
    */

@@ -67,9 +67,13 @@ function isOf(classes: ReadonlySet<string>, error: unknown): boolean {
   return state !== undefined && (classes.has(state) || classes.has(state.slice(0, 2)));
 }
 
-/** Whether a single round trip was refused and the caller must go step by step. */
-export function isRefused(error: unknown): boolean {
-  return sqlState(error) === REFUSED;
+/**
+ * Whether a single round trip was refused and the caller must go step by step; with `why`: whether it was
+ * refused for this reason.
+ */
+export function isRefused(error: unknown, why?: string): boolean {
+  if (sqlState(error) !== REFUSED) return false;
+  return why === undefined || (error instanceof Error && error.message === why);
 }
 
 /** Whether another transaction holds a lock; the same call may succeed in a moment. */

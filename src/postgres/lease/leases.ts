@@ -35,7 +35,7 @@ import type { ChangeNotifier } from "../notify/change-notifier.ts";
 import { Pipeline, type Statement } from "../connection/pipeline.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import type { ReadResults } from "./tasks.ts";
-import { notExists, indexEquals } from "../../sql/index-lookup.ts";
+import { exists, notExists, indexEquals } from "../../sql/index-lookup.ts";
 
 const COLUMNS = `
   i.key, i.id, i.run_id, i.name, i.version, i.execution, i.lease_token, i.last_event, i.priority,
@@ -110,9 +110,9 @@ export class InstanceLeases {
           ${messageChecksum(WAKE)}
         FROM freed AS i WHERE i.steps_open ${ON_SAME_KEY}
       )
-      SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR EXISTS (
-        SELECT 1 FROM @inbox AS m
-        WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())) AS due
+      SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR ${exists(`
+        FROM @inbox AS m
+        WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)} AS due
       FROM freed AS i`);
   }
 

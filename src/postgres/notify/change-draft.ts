@@ -6,7 +6,7 @@
 //     message (interest.ts).
 
 import type { Changes, Due } from "../../sql/script/scope.ts";
-import type { News } from "../../core/provider/notifications.ts";
+import type { DueEvent, News } from "../../core/provider/notifications.ts";
 
 /**
  * The changes in a message to other processes. Names are short because PostgreSQL limits the size of a
@@ -27,6 +27,8 @@ export interface ChangePayload {
 
 export class ChangeDraft implements Changes {
   readonly #due = new Map<string, Due>();
+  /** Only for listeners in this process. */
+  readonly #dueEvents = new Map<string, DueEvent>();
   readonly #arrived = new Map<string, Due>();
   readonly #changed = new Set<string>();
   readonly #progressed = new Set<string>();
@@ -35,6 +37,11 @@ export class ChangeDraft implements Changes {
 
   due(instanceId: string, due: Due): void {
     this.#due.set(instanceId, due);
+  }
+
+  /** The instance is due, and this event is its only due message. */
+  dueEvent(instanceId: string, event: DueEvent): void {
+    this.#dueEvents.set(instanceId, event);
   }
 
   /** An event for the instance waits in the outbox. */
@@ -78,13 +85,14 @@ export class ChangeDraft implements Changes {
   }
 
   toNews(): News {
-    const news = {
+    return {
       due: [...this.#due.keys()],
+      ...(this.#dueEvents.size === 0 ? {} : { dueEvents: this.#dueEvents }),
       changed: [...this.#changed],
+      ...(this.#progressed.size === 0 ? {} : { progressed: [...this.#progressed] }),
       tasks: this.#tasks.size > 0,
       elsewhere: false,
     };
-    return this.#progressed.size === 0 ? news : { ...news, progressed: [...this.#progressed] };
   }
 
   /** `isHere`: whether a runtime of this process has that id. Its instances concern no other process. */

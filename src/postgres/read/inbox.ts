@@ -44,8 +44,8 @@ export const INBOX_COLUMNS = `
 export const OF_INSTANCE = `i.key, i.priority, ${TARGET}, false`;
 /** Like OF_INSTANCE, but an event is parked if another event waits already (postgres.inbox.1). */
 export function ofReceiver(kind: string): string {
-  return `i.key, i.priority, ${TARGET}, ${kind} = 'event' AND EXISTS (
-    SELECT 1 FROM @inbox AS w WHERE w.instance = i.key AND w.kind = 'event')`;
+  return `i.key, i.priority, ${TARGET}, ${kind} = 'event' AND ${exists(`
+    FROM @inbox AS w WHERE w.instance = i.key AND w.kind = 'event'`)}`;
 }
 export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
 

@@ -26,6 +26,7 @@ import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import type { BatchedItem } from "./commit-plan.ts";
 import type { Sends } from "./send.ts";
+import type { StartKeys } from "./instance-keys.ts";
 import { firstTurnOf, type Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
 import type { Tasks } from "../lease/tasks.ts";
@@ -48,6 +49,13 @@ type Kind = BatchedItem["kind"];
 type OfKind<K extends Kind> = Extract<BatchedItem, { readonly kind: K }>;
 type Writer<Item> = (items: readonly Item[]) => () => readonly (CommitResult | null)[];
 
+interface BatchOptions {
+  readonly writers: BatchWriters;
+  readonly stepwise: boolean;
+  /** Keys of the starts whose first turns are written too (batched-writes.2). */
+  readonly keys: StartKeys;
+}
+
 /**
  * Adds the statements to the pipeline. Call the returned function after the pipeline has run, for the
  * results.
@@ -56,7 +64,7 @@ export function writeBatch(
   pipeline: Pipeline,
   items: readonly BatchedItem[],
   changes: ChangeDraft,
-  { writers, stepwise }: { readonly writers: BatchWriters; readonly stepwise: boolean },
+  { writers, stepwise, keys }: BatchOptions,
 ): () => BatchResults {
   const { instances, starts, turns, tasks, sends, stepOutcomes, leases, outbox } = writers;
   const readers: (() => (readonly [BatchedItem, CommitResult | null])[])[] = [];
@@ -72,12 +80,12 @@ export function writeBatch(
   };
   const turnItems = of("turn");
   const startItems = of("start");
-  const firstTurns = stepwise ? [] : startItems.flatMap((item) => firstTurnOf(item) ?? []);
-  const inserted = new Map(stepwise ? [] : startItems.flatMap(insertedWithTurn));
+  const firstTurns = startItems.flatMap((item) => firstTurnOf(item, keys) ?? []);
+  const inserted = new Map([...keys].map(([{ id }, { number }]) => [number, id]));
   const written = [...turnItems, ...firstTurns];
   let dueAfterStarts: ReadonlyMap<number, TurnResult> = new Map();
   write(startItems, (list: readonly StartItem[]) => {
-    const read = starts.start(pipeline, list, changes, { withTurns: !stepwise });
+    const read = starts.start(pipeline, list, changes, keys);
     return () => read().map((result) => withDue(result, dueAfterStarts));
   });
   instances.lock(pipeline, touchedBy(items, written));
@@ -100,12 +108,6 @@ export function writeBatch(
     dueAfterStarts = new Map(firstTurns.flatMap(({ key }, i) => (due[i] ? [[key, due[i]]] : [])));
     return new Map(readers.flatMap((read) => read()));
   };
-}
-
-/** The key and the id of an instance that is inserted with its first turn (batched-writes.2). */
-function insertedWithTurn(item: StartItem): [number, string][] {
-  const turn = firstTurnOf(item);
-  return turn === null ? [] : [[turn.key, item.id]];
 }
 
 function withDue(

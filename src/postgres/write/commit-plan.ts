@@ -55,9 +55,6 @@ class TouchedRows {
   note(item: BatchedItem): void {
     switch (item.kind) {
       case "start":
-        this.#ids.add(item.id);
-        if (item.key !== undefined) this.#keys.add(item.key);
-        break;
       case "send":
         this.#ids.add(item.id);
         break;

@@ -22,9 +22,12 @@ import type { Scope } from "../../sql/script/scope.ts";
 import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
 import { Pipeline } from "../connection/pipeline.ts";
 import { planCommit, type BatchedItem, type CommitPart } from "./commit-plan.ts";
+import { KEY_TAKEN, NO_KEYS, type InstanceKeys } from "./instance-keys.ts";
 import { cancelsOf } from "./turn.ts";
 
-export interface Writers extends BatchWriters, RareWriters<Scope> {}
+export interface Writers extends BatchWriters, RareWriters<Scope> {
+  readonly instanceKeys: InstanceKeys;
+}
 
 /**
  * How long a group waits for a lock; and how long its halves do, once a lock is known to be held elsewhere.
@@ -89,13 +92,19 @@ export class GroupCommit {
     items: readonly BatchedItem[],
     lockMs: number,
   ): Promise<BatchResults | null> {
+    const { instanceKeys } = this.#writers;
+    const starts = items.filter((item) => item.kind === "start");
+    const keys = await instanceKeys.assign(starts);
     const changes = new ChangeDraft();
     const pipeline = new Pipeline();
-    const options = { writers: this.#writers, stepwise: false };
+    const options = { writers: this.#writers, stepwise: false, keys };
     const read = writeBatch(pipeline, items, changes, options);
     try {
       await this.#connection.write(pipeline, { owners: ownersIn(items), lockMs });
     } catch (error) {
+      if (starts.length > 0) instanceKeys.refused(isRefused(error, KEY_TAKEN));
+      // The keys are reserved now (instance-keys.1).
+      if (isRefused(error, KEY_TAKEN)) return this.#writeInOneRoundTrip(items, lockMs);
       if (isRefused(error)) return null;
       throw error;
     }
@@ -160,7 +169,7 @@ export class GroupCommit {
     for (const [item, result] of refused) results.set(item, result);
     const passed = items.filter((item) => item.kind !== "turn" || !refused.has(item));
     const pipeline = new Pipeline();
-    const options = { writers: this.#writers, stepwise: true };
+    const options = { writers: this.#writers, stepwise: true, keys: NO_KEYS };
     const read = writeBatch(pipeline, passed, changes, options);
     await statements.all(pipeline);
     for (const cancel of cancelsOf(turnItems.filter((item) => !refused.has(item)))) {

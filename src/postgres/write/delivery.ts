@@ -17,7 +17,7 @@ import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { messageChecksum } from "../read/messages.ts";
 import { addDue as addDueRows, type Changes } from "../../sql/script/scope.ts";
 import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
+import { exists, indexEquals } from "../../sql/index-lookup.ts";
 
 const POSTS = new ColumnArrays({
   execution: "bigint",
@@ -77,9 +77,9 @@ export class Deliveries {
       SELECT @refuse('a cancel ends its receiver') FROM ${POSTS.from("t")}
       JOIN @instances AS i ON ${indexEquals("i.id", "t.to_id")}
       WHERE t.kind = 'cancel' AND ${IS_LIVE} AND (t.run_id IS NULL OR i.run_id = t.run_id)
-        AND (i.blocked IS NOT NULL OR i.paused IS NOT NULL OR (i.status = 'pending' AND EXISTS (
-          SELECT 1 FROM @inbox AS s
-          WHERE s.instance = i.key AND NOT s.parked AND s.kind = 'start' AND s.visible_at > (SELECT @clock()))))`);
+        AND (i.blocked IS NOT NULL OR i.paused IS NOT NULL OR (i.status = 'pending' AND ${exists(`
+          FROM @inbox AS s
+          WHERE s.instance = i.key AND NOT s.parked AND s.kind = 'start' AND s.visible_at > (SELECT @clock())`)}))`);
   }
 
   /**

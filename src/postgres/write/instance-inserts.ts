@@ -18,6 +18,7 @@ import type { Connection } from "../connection/connection.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "../read/inbox.ts";
 import type { EarlyMessages } from "./early-messages.ts";
 import { dueColumns, dueTime, messageChecksum } from "../read/messages.ts";
+import { KEY_TAKEN, type InstanceKey, type InstanceKeys } from "./instance-keys.ts";
 import { IS_INSERTED, INSERTED, VISIBLE_AT, INSERTED_COLUMNS } from "./inserted-instances.ts";
 import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
 import { NO_TURN, TURN_COLUMNS, turnColumns } from "./turn-columns.ts";
@@ -31,8 +32,8 @@ export interface InstanceInsert {
   readonly events: readonly KeptMessage[];
   readonly requestId: string | null;
   readonly requestDigest?: string;
-  /** The key that was reserved for the instance; absent: the next number of the sequence. */
-  readonly key?: number;
+  /** The key of the instance; absent: the next number of the sequence. */
+  readonly key?: InstanceKey;
   /** The first turn, which has consumed the start message (instance-inserts.1). Only with a key. */
   readonly firstTurn?: TurnItem;
 }
@@ -47,6 +48,7 @@ export interface InsertedInstance {
 
 const INSERTS = new ColumnArrays({
   reserved: "bigint",
+  expected: "bigint",
   delay: "bigint",
   due_at: "bigint",
   lease_token: "bigint",
@@ -79,15 +81,16 @@ const REQUESTS = new ColumnArrays({ ...INSERTED_COLUMNS, request_id: "text", dig
 export class InstanceInserts {
   readonly #connection: Connection;
   readonly #earlyMessages: EarlyMessages;
+  readonly #keys: InstanceKeys;
   readonly #insert: Statement;
   readonly #start: Statement;
   readonly #events: Statement;
   readonly #requests: Statement;
-  readonly #reserve: Statement;
 
-  constructor(connection: Connection, earlyMessages: EarlyMessages) {
+  constructor(connection: Connection, earlyMessages: EarlyMessages, keys: InstanceKeys) {
     this.#connection = connection;
     this.#earlyMessages = earlyMessages;
+    this.#keys = keys;
     const turnCount = `$${INSERTS.width + 2}::bigint`;
     const ifKept = (value: string): string =>
       `CASE WHEN NOT coalesce(t.release, false) THEN ${value} END`;
@@ -120,7 +123,8 @@ export class InstanceInserts {
           FROM ${INSERTS.from("b", 2)}
         ) AS t
         LEFT JOIN @runtimes AS r ON ${indexEquals("r.id", "t.lease_owner")} AND ${dueTime("t", "t.now")} <= t.now
-        WHERE t.commit_id IS NULL OR r.id IS NOT NULL
+        WHERE (t.commit_id IS NULL OR r.id IS NOT NULL)
+          AND CASE WHEN t.key <> t.expected THEN @refuse('${KEY_TAKEN}') IS NULL ELSE true END
         ORDER BY t.id COLLATE "C"
         ON CONFLICT (id) DO NOTHING RETURNING id, run_id, key, lease_token, last_commit <> $1::bigint AS turned
       )
@@ -143,15 +147,6 @@ export class InstanceInserts {
       INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
       SELECT i.key, 1, i.created_at, $1::bigint, 'start', t.request_id, 'started', t.digest
       FROM ${REQUESTS.from("t", 2)} JOIN @instances AS i ON ${IS_INSERTED}`);
-    this.#reserve = connection.prepare(
-      "SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)",
-    );
-  }
-
-  /** Takes numbers from the sequence of keys, for instances that are inserted later. */
-  async reserveKeys(count: number): Promise<readonly number[]> {
-    const rows = await this.#connection.send(this.#reserve, [count]);
-    return rows.map((row) => integer(row, "key"));
   }
 
   /** Call the returned function after the pipeline has run: it returns the inserted instances by id. */
@@ -189,7 +184,10 @@ export class InstanceInserts {
       return request_id === null ? [] : [{ ...row, request_id, digest }];
     });
     if (requests.length > 0) pipeline.add(this.#requests, [number, ...REQUESTS.values(requests)]);
-    return () => insertedOf(inserts, inserted, started);
+    return () => {
+      for (const row of inserted.rows) this.#keys.seen(integer(row, "key"));
+      return insertedOf(inserts, inserted, started);
+    };
   }
 }
 
@@ -235,7 +233,8 @@ function toColumns(insert: InstanceInsert) {
   const attributes = JSON.stringify(instance.attributes);
   return {
     ...identityColumns(insert),
-    reserved: insert.key ?? null,
+    reserved: insert.key?.isReserved === true ? insert.key.number : null,
+    expected: insert.key?.isReserved === false ? insert.key.number : null,
     lease_owner: lease?.owner ?? null,
     lease_token: lease?.token ?? null,
     lease_ms: lease?.leaseMs === undefined ? null : dueColumns({ delayMs: lease.leaseMs }).delay,

@@ -6,22 +6,24 @@
 //   - A send that cannot be delivered is refused.
 
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
+import type { Message } from "../../core/provider/messages.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
-import { flag, textOrNull } from "../../sql/columns.ts";
+import { flag, integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Statements } from "../connection/statements.ts";
-import { IS_LIVE, insertReturningDue, addDue, visibleAt } from "./delivery.ts";
+import { IS_LIVE, visibleAt } from "./delivery.ts";
 import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
-import { toStatus } from "../../sql/rows/instance-rows.ts";
+import { TARGET, toStatus } from "../../sql/rows/instance-rows.ts";
+import { toDue } from "../../sql/script/scope.ts";
 import { findEarlyMessage } from "../../sql/write/early-messages.ts";
 import type { EarlyMessages, ChecksummedSend } from "./early-messages.ts";
 import { messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline, Statement } from "../connection/pipeline.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
+import { indexEquals, notExists } from "../../sql/index-lookup.ts";
 
 const SENDS = new ColumnArrays({
   checksum: "bigint",
@@ -31,7 +33,10 @@ const SENDS = new ColumnArrays({
   name: "text",
   data: "text",
 });
-const IS_REQUEST = `${indexEquals("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
+/** SQL of the request of `t` to the instance `i`, as a separate lookup: every send has the kind (index-lookup.2). */
+const REQUEST = `
+  SELECT x.id, x.digest, x.batch FROM @requests AS x
+  WHERE x.instance = i.key AND x.kind = 'send' AND x.id = t.request_id OFFSET 0`;
 
 export class Sends {
   readonly #connection: Connection;
@@ -49,18 +54,24 @@ export class Sends {
       FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
       ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
       ON CONFLICT DO NOTHING`);
-    this.#put = connection.prepare(
-      insertReturningDue(`
+    this.#put = connection.prepare(`
+      WITH put AS (
         INSERT INTO @inbox (${INBOX_COLUMNS})
         SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
           t.data, t.checksum
         FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-        JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
-        ORDER BY t.n ${ON_SAME_KEY}`),
-    );
+        CROSS JOIN LATERAL (${REQUEST}) AS r
+        WHERE r.batch = $1::bigint
+        ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
+      )
+      SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,
+        NOT p.parked AND ${notExists(`
+          FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)} AS is_only
+      FROM put AS p JOIN @instances AS i ON ${indexEquals("i.key", "p.instance")}
+      WHERE p.visible_at <= (SELECT @clock())`);
     this.#select = connection.prepare(`
       SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
-      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
+      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN LATERAL (${REQUEST}) AS r ON true
       ORDER BY t.n`);
   }
 
@@ -85,7 +96,7 @@ export class Sends {
     const put = pipeline.add(this.#put, [number, ...values]);
     const selected = pipeline.add(this.#select, values);
     return () => {
-      addDue(put, changes);
+      addDue(put.rows, items, changes);
       return selected.rows.map((row, index) => {
         if (flag(row, "sent")) {
           return repeatedSend(textOrNull(row, "digest"), items[index]?.requestDigest);
@@ -102,6 +113,34 @@ export class Sends {
     if (item.ifMissing === "keep") return this.#earlyMessages.keep(statements, withChecksum(item));
     return (await statements.script(findEarlyMessage(item))) ?? NOT_FOUND;
   }
+}
+
+/**
+ * Adds the receivers that are due, each with its event if that is its only due message. An event from the outbox
+ * is left out: its reader must compare the checksum.
+ */
+function addDue(rows: readonly Row[], items: readonly SendItem[], changes: ChangeDraft): void {
+  const byRequest = new Map(items.toReversed().map((item) => [item.requestId, item]));
+  const counts = new Map<string, number>();
+  for (const row of rows) {
+    const id = text(row, "id");
+    changes.due(id, toDue(row));
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  for (const row of rows) {
+    const id = text(row, "id");
+    const item = byRequest.get(text(row, "key"));
+    const lastCommit = integerOrNull(row, "last_commit");
+    if (!flag(row, "is_only") || counts.get(id) !== 1 || lastCommit === null) continue;
+    if (item?.id !== id || "checksum" in item) continue;
+    changes.dueEvent(id, { message: toMessage(row, item), lastCommit });
+  }
+}
+
+function toMessage(row: Row, { name, data, requestId: key }: SendItem): Message {
+  const id = integer(row, "message_id");
+  const visibleAt = integer(row, "visible_at");
+  return { id, kind: "event", execution: null, sequence: null, name, data, key, visibleAt };
 }
 
 /**

@@ -11,6 +11,7 @@ import { childKey } from "../../core/provider/shared/message-keys.ts";
 import { childExists } from "../../core/provider/shared/outcomes.ts";
 import { byReplacement, conflictRefusal } from "../../core/provider/shared/terminations.ts";
 import type { InstanceInserts, InstanceInsert } from "./instance-inserts.ts";
+import type { StartKeys } from "./instance-keys.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { integer, only } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -98,11 +99,13 @@ export class Starts {
     pipeline: Pipeline,
     items: readonly StartItem[],
     changes: ChangeDraft,
-    { withTurns }: { readonly withTurns: boolean },
+    keys: StartKeys,
   ): () => (StartResult | null)[] {
     const inserts = items.map((item) => {
-      const firstTurn = withTurns ? firstTurnOf(item) : null;
-      return firstTurn === null ? toInsert(item) : { ...toInsert(item), firstTurn };
+      const key = keys.get(item);
+      const firstTurn = firstTurnOf(item, keys);
+      if (key === undefined || firstTurn === null) return toInsert(item);
+      return { ...toInsert(item), key, firstTurn };
     });
     const read = this.#parts.inserts.insert(pipeline, inserts);
     return () => {
@@ -245,13 +248,15 @@ export class Starts {
   }
 }
 
-/** The first turn that the start brings along; null also if no key was reserved for it. */
-export function firstTurnOf({ key, firstTurn }: StartItem): TurnItem | null {
-  return firstTurn !== undefined && firstTurn.key === key ? firstTurn : null;
+/** The first turn that the start brings along; null also if it has no key. */
+export function firstTurnOf(item: StartItem, keys: StartKeys): TurnItem | null {
+  const key = keys.get(item);
+  if (item.firstTurn === undefined || key === undefined) return null;
+  return { ...item.firstTurn, key: key.number };
 }
 
 export function toInsert(item: StartItem): InstanceInsert {
-  const { lease, events, requestId, requestDigest, delayMs, dueAt, key } = item;
+  const { lease, events, requestId, requestDigest, delayMs, dueAt } = item;
   return {
     instance: item,
     lease,
@@ -260,6 +265,5 @@ export function toInsert(item: StartItem): InstanceInsert {
     ...(requestDigest === undefined ? {} : { requestDigest }),
     ...(delayMs === undefined ? {} : { delayMs }),
     ...(dueAt === undefined ? {} : { dueAt }),
-    ...(key === undefined ? {} : { key }),
   };
 }

@@ -1,8 +1,8 @@
 // First turns: runs the first turn of an instance that this process starts, before its start is committed.
 // One commit then writes both (commit.5), so a one-activity instance takes two commits instead of three.
 //
-//   adopt ──▶ run the turn ──┬──▶ write the start with its turn ──▶ due: hold the instance, act on the turn
-//         └─▶ reserve a key ─┘                                 └──▶ else: give the slots back, forget the run
+//   adopt ──▶ run the turn ──▶ write the start with its turn ──┬──▶ due: hold the instance, act on the turn
+//                                                             └──▶ else: give the slots back, forget the run
 //
 //   - Nothing leaves this process before the commit (I13). A start that the store refuses, or writes
 //     without its turn, discards the run; the code runs again if the instance is leased here.
@@ -21,7 +21,6 @@ import { makeRun } from "../replay/make-run.ts";
 import { prepareTurn, type PreparedTurn } from "../replay/prepared-turn.ts";
 import { TurnJob, type FinishedTurn } from "../replay/turn-job.ts";
 import { holdInstance } from "./held-instance.ts";
-import { KeyReservations } from "./key-reservations.ts";
 
 type Definition = Orchestration<never, unknown>;
 /** A start that this runtime leases. */
@@ -29,7 +28,6 @@ export type LeasedStart = StartItem & { readonly lease: NonNullable<StartItem["l
 
 export class FirstTurns {
   readonly #runtime: RuntimeContext;
-  readonly #keys: KeyReservations;
   /** first-turns.1 */
   readonly #proven = new WeakSet<Definition>();
   /** Turns whose start is not answered yet, by the token of the start. */
@@ -37,7 +35,6 @@ export class FirstTurns {
 
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;
-    this.#keys = new KeyReservations(runtime);
   }
 
   /** A turn of this code was committed. */
@@ -56,16 +53,9 @@ export class FirstTurns {
     const held = holdInstance(leasedFrom(start, 0), definition, this.#runtime.monotonic());
     const run = makeRun(held, { ...runOptions, onMisuse: instances.onMisuse });
     stats.turns++;
-    const key = this.#keys.reserve();
     const finish = (turn: FinishedTurn): void => {
       const prepared = this.#prepare(turn);
-      if (prepared === null) return write(start);
-      if (key === null) return write(this.#withTurn(start, prepared));
-      void key.then((reserved) => {
-        if (reserved !== null) return write(this.#withTurn(start, prepared, reserved));
-        prepared.preLeases.takeBack();
-        write(start);
-      });
+      write(prepared === null ? start : this.#withTurn(start, prepared));
     };
     pump.add(new TurnJob({ held, run, now, finish, poison: options.poison }));
   }
@@ -76,12 +66,11 @@ export class FirstTurns {
     return prepareTurn(this.#runtime, turn);
   }
 
-  #withTurn(start: LeasedStart, prepared: PreparedTurn, key?: number): StartItem {
+  #withTurn(start: LeasedStart, prepared: PreparedTurn): StartItem {
     this.#prepared.set(start.lease.token, prepared);
     const { item } = prepared;
     const { waitingEvents = "ready" } = item; // the turn has consumed the start message
-    const firstTurn = { ...item, key: key ?? 0, consumed: [], waitingEvents };
-    return key === undefined ? { ...start, firstTurn } : { ...start, firstTurn, key };
+    return { ...start, firstTurn: { ...item, key: 0, consumed: [], waitingEvents } };
   }
 
   /** The store has answered. Returns true if it has written the turn too, and the instance is held or done. */

@@ -112,6 +112,8 @@ export interface HeldInstance {
    * count is stale.
    */
   commitCount: number;
+  /** The id of the last turn that this runtime has committed for the instance; null: none since the lease. */
+  lastCommit: number | null;
   /** When the instance was last used, by the monotonic clock. */
   usedAt: number;
   /** Whether it was leased as a suspect and has not been cleared since. */
@@ -152,6 +154,7 @@ export function holdInstance(
     hasUnseenMessages: false,
     shadowMismatch: null,
     commitCount: 0,
+    lastCommit: null,
     usedAt: now,
     suspect: leased.suspicion > 0,
     leasedAt: lastEvent,

@@ -3,8 +3,8 @@
 //   - It takes nothing beyond the free capacity. A wake without capacity is remembered until capacity is
 //     free (I12).
 //   - While tasks wait in the queue, no new task is pre-leased ahead of them (ARCHITECTURE.md, "The path of one step").
-//   - On a notification about an idle instance held here, its messages are fetched. A busy one gets them
-//     with the reply to its commit.
+//   - On a notification about an idle instance held here, its messages are fetched, unless the notification
+//     contains them. A busy one gets them with the reply to its commit.
 //   - intake.1: While a suspect instance has a turn in flight, no other instance is leased. If the
 //     process dies, the suspect is known to be the cause.
 //   - New instances of a name and priority whose begin window is full are not leased (begin-window.ts).
@@ -12,10 +12,10 @@
 //     not stranded.
 
 import type { LeasedInstances } from "../../core/provider/instances.ts";
-import type { News } from "../../core/provider/notifications.ts";
+import type { DueEvent, News } from "../../core/provider/notifications.ts";
 import type { LeasedTasks } from "../../core/provider/tasks.ts";
 import type { RuntimeContext } from "../context.ts";
-import { isBusy } from "./held-instance.ts";
+import { isBusy, type HeldInstance } from "./held-instance.ts";
 import { Poller, type PollResult } from "./poller.ts";
 import type { RequestKind } from "./suspect-slot.ts";
 import { MESSAGES_MIN } from "../replay/turn-commit.ts";
@@ -87,7 +87,9 @@ export class Intake {
       const held = this.#runtime.heldInstances.cache.byId(id);
       if (held === undefined) unheld = true;
       else if (isBusy(held)) held.hasUnseenMessages = true;
-      else void this.#takeMessages(held.key);
+      else if (!this.#giveEvent(held, changes.dueEvents?.get(id))) {
+        void this.#takeMessages(held.key);
+      }
     }
     if (unheld) this.#forInstances.wake();
     if (changes.tasks) this.queued();
@@ -97,6 +99,18 @@ export class Intake {
   onUnseenMessages(key: number): void {
     if (this.#runtime.heldInstances.cache.byKey(key) === undefined) this.#forInstances.wake();
     else void this.#takeMessages(key);
+  }
+
+  /**
+   * Delivers an event that the notification contains. Returns false if other messages wait here, or if a turn
+   * was committed after the event was stored, or may have been: that turn may have consumed the event.
+   */
+  #giveEvent(held: HeldInstance, event: DueEvent | undefined): boolean {
+    if (event === undefined || held.messages.length > 0) return false;
+    if (held.lastCommit !== event.lastCommit) return false;
+    const { instances, turnResults } = this.#runtime;
+    instances.giveMessages(held, [event.message], turnResults.commits);
+    return true;
   }
 
   async #takeMessages(key: number): Promise<void> {

@@ -71,6 +71,7 @@ export class TurnResults {
     if (clears) heldInstances.clearSuspect(held);
     if (held.state === "released") return;
     held.commitCount = ++this.#commits;
+    held.lastCommit = item.commitId;
     held.lastEvent += events.length;
     const row = item.row?.data ?? "";
     heldInstances.cache.resize(held, held.bytes + row.length);

@@ -23,7 +23,6 @@ export type StoreMethod = keyof StoreMethods;
  */
 const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "liveness">> = {
   commit: "writes",
-  reserveKeys: "reads",
   settle: "reads",
   leaseInstances: "writes",
   takeMessages: "reads",

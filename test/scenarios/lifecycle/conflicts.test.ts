@@ -74,8 +74,10 @@ scenario("terminateExisting: terminates the running execution and begins the nex
       const options: StartOptions = { id: "i", onConflict: "terminateExisting" };
       const handle = await t.client.start(main, "old", options);
       await t.settle();
-      await handle.raise("unread", "for the old execution");
+      // One group commits both, so no turn takes the event before its execution is terminated.
+      const raised = handle.raise("unread", "for the old execution");
       await t.client.start(main, "new", options);
+      await raised;
       await t.settle();
       expect(work.aborts).toHaveLength(1);
       await work.finishVisit(0, "late result of the old execution");

@@ -136,7 +136,7 @@ export function answerOfModel(store: ModelStore, call: Call): unknown {
 export async function answerOfStore(provider: Provider, call: Call): Promise<unknown> {
   switch (call.method) {
     case "commit":
-      return ofGroup(await provider.commit(await withKeys(provider, call.items)));
+      return ofGroup(await provider.commit(call.items));
     case "settle":
       return provider.settle(call.item);
     case "leaseInstances":
@@ -182,19 +182,6 @@ export async function answerOfStore(provider: Provider, call: Call): Promise<unk
     case "reopen":
       return null;
   }
-}
-
-/** The items with reserved keys for starts that bring their first turn, if the store wants them. */
-async function withKeys(
-  provider: Provider,
-  items: readonly CommitItem[],
-): Promise<readonly CommitItem[]> {
-  const reserve = async (item: CommitItem): Promise<CommitItem> => {
-    if (item.kind !== "start" || item.firstTurn === undefined) return item;
-    const [key] = (await provider.reserveKeys?.(1)) ?? [];
-    return key === undefined ? item : { ...item, key, firstTurn: { ...item.firstTurn, key } };
-  };
-  return Promise.all(items.map(reserve));
 }
 
 /** The due messages after a turn in a group depend on the order of reading, so they are not compared. */

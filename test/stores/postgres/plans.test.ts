@@ -131,6 +131,7 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
     starts: [{ ...item, id: `${id}-child` }],
     sends: [{ to: { id }, kind: "event", execution: null, sequence: null, data: "1", key: null }],
   });
+  await store.commit([sendItem({ id, requestId: `event for ${id}` })]);
   const request = { limit: 5, names: [CHARGE], tags: "any", allowSuspect: true } as const;
   const tasksRequest = { ...request, owner: ALPHA, token: fresh(), sessions: sessionsOf(ALPHA) };
   const { tasks } = await store.leaseTasks(tasksRequest);

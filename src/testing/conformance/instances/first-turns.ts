@@ -29,16 +29,15 @@ import type { Setup } from "../setup.ts";
 type StartFields = Partial<StartItem> & { readonly id: string; readonly owner?: string };
 
 /** A start with a lease that brings its first turn. */
-async function startWithTurn(
-  { provider, environment }: Setup,
+function startWithTurn(
+  { environment }: Setup,
   { owner = ALPHA, ...start }: StartFields,
   fields: TurnFields = {},
-): Promise<StartItem & { readonly firstTurn: TurnItem }> {
-  const [key] = (await provider.reserveKeys?.(1)) ?? [];
+): StartItem & { readonly firstTurn: TurnItem } {
   const lease = { owner, token: fresh() };
-  const item = startItem({ ...start, lease, ...(key === undefined ? {} : { key }) });
+  const item = startItem({ ...start, lease });
   const { id, runId } = item;
-  const held = { id, runId, key: key ?? 0, execution: 1, token: lease.token, lastEvent: 0 };
+  const held = { id, runId, key: 0, execution: 1, token: lease.token, lastEvent: 0 };
   const { events = [], ...rest } = fields;
   const turn = {
     version: VERSION,
@@ -82,7 +81,7 @@ export const firstTurns: ContractSubject = {
       async run(setup) {
         const other = await setup.hold("other");
         const lease = TASK_LEASE;
-        const item = await startWithTurn(
+        const item = startWithTurn(
           setup,
           { id: "a" },
           {
@@ -115,7 +114,7 @@ export const firstTurns: ContractSubject = {
     {
       title: "a first turn can end its instance",
       async run(setup) {
-        const item = await startWithTurn(
+        const item = startWithTurn(
           setup,
           { id: "a" },
           {
@@ -138,7 +137,7 @@ export const firstTurns: ContractSubject = {
     {
       title: "a first turn can release its lease, and a timer makes the instance due later",
       async run(setup) {
-        const item = await startWithTurn(
+        const item = startWithTurn(
           setup,
           { id: "a" },
           {
@@ -159,7 +158,7 @@ export const firstTurns: ContractSubject = {
     {
       title: "a first turn clears the suspicion of its lease",
       async run(setup) {
-        const item = await startWithTurn(setup, { id: "a", owner: BETA });
+        const item = startWithTurn(setup, { id: "a", owner: BETA });
         written(await setup.commit(item));
         await setup.commit(sendItem({ id: "a" }));
         await setup.provider.removeRuntime(BETA);
@@ -171,7 +170,7 @@ export const firstTurns: ContractSubject = {
       title: "a first turn leaves its instance as the same turn would leave it after the start",
       async run(setup) {
         for (const [index, fields] of SHAPES.entries()) {
-          const together = await startWithTurn(setup, { id: `together-${index}` }, fields);
+          const together = startWithTurn(setup, { id: `together-${index}` }, fields);
           written(await setup.commit(together));
           const lease = { owner: ALPHA, token: fresh() };
           const item = startItem({ id: `apart-${index}`, lease });
@@ -209,7 +208,7 @@ export const firstTurns: ContractSubject = {
       async run(setup) {
         const held = await setup.hold("a");
         const before = await setup.read("a");
-        const item = await startWithTurn(
+        const item = startWithTurn(
           setup,
           { id: "a" },
           {
@@ -228,11 +227,11 @@ export const firstTurns: ContractSubject = {
       title: "a conflict policy other than fail ignores the turn",
       async run(setup) {
         await setup.hold("used");
-        const using = await startWithTurn(setup, { id: "used", onConflict: "useExisting" });
+        const using = startWithTurn(setup, { id: "used", onConflict: "useExisting" });
         expect(await setup.commit(using)).toMatchObject({ kind: "existing", execution: 1 });
         const ended = await setup.hold("ended");
         await setup.complete(ended);
-        const restarting = await startWithTurn(setup, { id: "ended", onConflict: "restart" });
+        const restarting = startWithTurn(setup, { id: "ended", onConflict: "restart" });
         const result = await setup.commit(restarting);
         expect(result).toMatchObject({ kind: "started", execution: 2 });
         expect(result).toHaveProperty("leased.kind", "start");
@@ -243,8 +242,8 @@ export const firstTurns: ContractSubject = {
     {
       title: "without a lease the start is written alone",
       async run(setup) {
-        const unknown = await startWithTurn(setup, { id: "a", owner: "runtime-unknown" });
-        const delayed = await startWithTurn(setup, { id: "b", delayMs: 1_000 });
+        const unknown = startWithTurn(setup, { id: "a", owner: "runtime-unknown" });
+        const delayed = startWithTurn(setup, { id: "b", delayMs: 1_000 });
         for (const item of [unknown, delayed]) {
           const result = await setup.commit(item);
           expect(result).toMatchObject({ kind: "started", leased: null });
@@ -262,7 +261,7 @@ export const firstTurns: ContractSubject = {
       async run(setup) {
         await setup.commit(sendItem({ id: "a", name: "early", ifMissing: "keep" }));
         const given = [{ name: "given", data: "1", key: null }];
-        const item = await startWithTurn(setup, { id: "a", events: given });
+        const item = startWithTurn(setup, { id: "a", events: given });
         const { due } = written(await setup.commit(item));
         expect(due?.map(({ name }) => name)).toEqual(["early", "given"]);
       },
@@ -270,7 +269,7 @@ export const firstTurns: ContractSubject = {
     {
       title: "an event that follows its start in a group is due after the first turn",
       async run(setup) {
-        const item = await startWithTurn(setup, { id: "a" });
+        const item = startWithTurn(setup, { id: "a" });
         const send = sendItem({ id: "a", name: "next" });
         const [result, sent] = await setup.provider.commit([item, send]);
         expect(sent).toEqual({ kind: "done" });
@@ -283,13 +282,11 @@ export const firstTurns: ContractSubject = {
       title: "in a group, a start that is refused does not affect the others",
       async run(setup) {
         await setup.hold("taken");
-        const items = await Promise.all(
-          ["a", "taken", "b"].map((id) =>
-            startWithTurn(
-              setup,
-              { id },
-              { events: [scheduledText()], tasks: [newTask({ sequence: 2 })] },
-            ),
+        const items = ["a", "taken", "b"].map((id) =>
+          startWithTurn(
+            setup,
+            { id },
+            { events: [scheduledText()], tasks: [newTask({ sequence: 2 })] },
           ),
         );
         const results = await setup.provider.commit(items);
@@ -313,9 +310,9 @@ export const firstTurns: ContractSubject = {
     {
       title: "a repeated request returns the first start, and no second turn is written",
       async run(setup) {
-        const item = await startWithTurn(setup, { id: "a", requestId: "r" });
+        const item = startWithTurn(setup, { id: "a", requestId: "r" });
         const { key } = written(await setup.commit(item));
-        const again = await startWithTurn(setup, { id: "a", requestId: "r", runId: item.runId });
+        const again = startWithTurn(setup, { id: "a", requestId: "r", runId: item.runId });
         expect(await setup.commit(again)).toMatchObject({ kind: "started", key, execution: 1 });
         expect(await setup.read("a")).toMatchObject({ lastEvent: 1 });
       },
@@ -323,13 +320,13 @@ export const firstTurns: ContractSubject = {
     {
       title: "settle finds a start with its first turn (I14)",
       async run(setup) {
-        const item = await startWithTurn(setup, { id: "a" });
+        const item = startWithTurn(setup, { id: "a" });
         expect(await setup.provider.settle(item)).toBeNull();
         const { key } = written(await setup.commit(item));
         expect(await setup.provider.settle(item)).toEqual({
           ...{ kind: "started", key, execution: 1, leased: null, due: [] },
         });
-        const ended = await startWithTurn(
+        const ended = startWithTurn(
           setup,
           { id: "b" },
           {
@@ -344,7 +341,7 @@ export const firstTurns: ContractSubject = {
     {
       title: "settle does not report the first turn after another runtime has continued",
       async run(setup) {
-        const item = await startWithTurn(setup, { id: "a", owner: BETA }, { stepsOpen: true });
+        const item = startWithTurn(setup, { id: "a", owner: BETA }, { stepsOpen: true });
         written(await setup.commit(item));
         await setup.provider.removeRuntime(BETA);
         const [leased] = (await setup.lease(ALPHA)).instances;

@@ -4,10 +4,10 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { PostgresProvider } from "../../../src/postgres/index.ts";
-import { startItem } from "../../../src/testing/conformance/fixture.ts";
-import { postgres } from "../../support/postgres.ts";
-import { ownSchema } from "./support.ts";
+import { PostgresProvider } from "../../../../src/postgres/index.ts";
+import { startItem } from "../../../../src/testing/conformance/fixture.ts";
+import { postgres } from "../../../support/postgres.ts";
+import { ownSchema } from "../support.ts";
 
 /** Enough single-instance statements to fold the tallies several times. */
 const CHANGES = 2_000;
@@ -85,7 +85,7 @@ test("the migration counts existing instances", async () => {
   const client = await connect();
   await client.query("DROP TABLE tallies; DROP FUNCTION tally CASCADE");
   await client.query("UPDATE instances SET status = 'running', last_event = 4 WHERE id = 'a'");
-  const file = new URL("../../../src/postgres/migrations/0008-tallies.sql", import.meta.url);
+  const file = new URL("../../../../src/postgres/migrations/0008-tallies.sql", import.meta.url);
   await client.query(readFileSync(file, "utf8"));
   expect(await store.readMetrics(), schema).toMatchObject({
     instances: { pending: 1, running: 1 },

@@ -1,0 +1,84 @@
+// Instance keys: the keys of instances that are inserted with their first turn (commit.5).
+//   - The rows of a first turn name the key, so the key must be known before the round trip that inserts the
+//     instance. The sequence of keys decides.
+//   - instance-keys.1: While no other process starts instances, this process expects the numbers after the
+//     last one that it has seen. The insert takes its numbers from the sequence. If they differ, it refuses the
+//     transaction (KEY_TAKEN), and the keys are reserved.
+//   - instance-keys.2: A reservation is a separate round trip. After CALM_MIN reservations in a row that found
+//     no number taken by another process, the next numbers are expected again.
+//   - Keys are not kept in stock: lists are in the order of keys, so a key must not be older than its start.
+
+import type { StartItem } from "../../core/provider/commit.ts";
+import { integer } from "../../sql/columns.ts";
+import type { Connection } from "../connection/connection.ts";
+import type { Statement } from "../connection/pipeline.ts";
+
+export interface InstanceKey {
+  readonly number: number;
+  /** False: the number is expected (instance-keys.1). */
+  readonly isReserved: boolean;
+}
+/** The keys of starts that bring their first turn. A start without a key is written without its turn. */
+export type StartKeys = ReadonlyMap<StartItem, InstanceKey>;
+
+export const NO_KEYS: StartKeys = new Map();
+/** The reason of a refusal: another process has taken an expected number. */
+export const KEY_TAKEN = "another process took the key";
+const CALM_MIN = 8;
+
+export class InstanceKeys {
+  readonly #connection: Connection;
+  readonly #reserve: Statement;
+  /** The number after the last one that this process has seen; null: unknown. */
+  #next: number | null = null;
+  /** How many reservations in a row found no number taken by another process. */
+  #calm = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#reserve = connection.prepare(
+      "SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)",
+    );
+  }
+
+  /** Keys for those of the starts that bring their first turn. One insert must write all starts, in this order. */
+  async assign(starts: readonly StartItem[]): Promise<StartKeys> {
+    const withTurn = starts.filter(({ firstTurn }) => firstTurn !== undefined);
+    if (withTurn.length === 0) return NO_KEYS;
+    const next = this.#next;
+    if (next === null || this.#calm < CALM_MIN) {
+      const numbers = await this.#reserved(withTurn.length);
+      return new Map(
+        withTurn.flatMap((start, i) => {
+          const number = numbers[i];
+          return number === undefined ? [] : [[start, { number, isReserved: true }]];
+        }),
+      );
+    }
+    return new Map(
+      starts.flatMap((start, i) =>
+        start.firstTurn === undefined ? [] : [[start, { number: next + i, isReserved: false }]],
+      ),
+    );
+  }
+
+  /** An instance with this key was inserted. */
+  seen(key: number): void {
+    this.#next = Math.max(this.#next ?? 0, key + 1);
+  }
+
+  /** The insert of starts was refused: it may have taken numbers that this process has not seen. */
+  refused(isTaken: boolean): void {
+    this.#next = null;
+    if (isTaken) this.#calm = 0;
+  }
+
+  async #reserved(count: number): Promise<number[]> {
+    const rows = await this.#connection.send(this.#reserve, [count]);
+    const numbers = rows.map((row) => integer(row, "key"));
+    if (this.#next !== null) this.#calm = numbers[0] === this.#next ? this.#calm + 1 : 0;
+    this.#next = null; // the numbers of the sequence decide, even if it was set back
+    for (const number of numbers) this.seen(number);
+    return numbers;
+  }
+}
