@@ -161,12 +161,8 @@ function pathProblems(definition: FlowDefinition): string[] {
       paths.set(taken, level);
     }
     for (const work of works) {
-      if (work.definition.activity !== undefined) {
-        const { activity } = work.definition;
-        problems.push(...refusal(() => parseName(activity, `the activity of "${work.path}"`)));
-        continue;
-      }
-      const name = ownActivityName(definition.name, "00000000", work.path);
+      const { activity } = work.definition;
+      const name = activity ?? ownActivityName(definition.name, "00000000", work.path);
       problems.push(...refusal(() => parseName(name, `the activity of "${work.path}"`)));
     }
   }
