@@ -95,11 +95,6 @@ export function branchPlans(branches: unknown, start: object): readonly PlannedB
   }));
 }
 
-export function childNode(id: string, target: unknown, options: ChildOptions): PlannedNode {
-  const { version, onParentClose, priority } = options;
-  return { kind: "child", id, target, version, onParentClose, priority };
-}
-
-function mistake(message: string): PlannedNode {
+export function mistake(message: string): PlannedNode {
   return { kind: "mistake", id: "", message };
 }
