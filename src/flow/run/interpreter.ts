@@ -60,30 +60,16 @@ export class FlowRun {
     this.#flow = flow;
     this.ctx = ctx;
     this.calls = calls;
-    const threads = new Threads(ctx, () => this.compaction.onIdle());
-    this.threads = threads;
-    const pending = state?.undos ?? [];
-    this.compensations = new Compensations({
-      ctx,
-      calls,
-      threads,
-      activities: flow.undos,
-      pending,
-    });
+    this.threads = new Threads(ctx, () => this.compaction.onIdle());
+    this.compensations = new Compensations(this, flow.undos, state?.undos ?? []);
     this.waits = new Waits(state?.waits ?? []);
     this.#root = state?.frame ?? null;
-    this.compaction = new Compaction({
-      calls,
-      threads,
-      execution: ctx.info.executionId,
-      after: flow.compactAfter,
-      stateOf: () => ({
-        format: 1,
-        frame: this.#root ?? newFrame(undefined),
-        undos: this.compensations.pending,
-        waits: this.waits.open,
-      }),
-    });
+    this.compaction = new Compaction(this, flow.compactAfter, () => ({
+      format: 1,
+      frame: this.#root ?? newFrame(undefined),
+      undos: this.compensations.pending,
+      waits: this.waits.open,
+    }));
     for (const [path, result] of state?.results ?? []) {
       this.compaction.keep(path, result);
       if ("value" in result) calls.reportNodeEnd(path, result.value);
