@@ -2,8 +2,8 @@
 //   - It accepts what definition.schema.json accepts. An unknown member raises an error instead of being
 //        ignored.
 
+import { invalidArgument } from "../../core/checks.ts";
 import { BACKOFF_KINDS } from "../../core/define/retry-policy.ts";
-import { PerdureError } from "../../core/errors/errors.ts";
 import { DEFINITION_FORMAT, type FlowDefinition } from "./definition.ts";
 import { isJson } from "./json.ts";
 import { LEVELS_MAX, TOO_DEEP } from "./paths.ts";
@@ -190,10 +190,7 @@ export function parseDefinition(value: unknown): FlowDefinition {
   if (isTooDeep(value)) problems.push(TOO_DEEP);
   else definition(value, "definition", problems);
   if (problems.length > 0) {
-    throw new PerdureError(
-      "INVALID_ARGUMENT",
-      `Not a valid flow definition: ${problems.join("; ")}.`,
-    );
+    throw invalidArgument(`Not a valid flow definition: ${problems.join("; ")}.`);
   }
   return structuredClone(value) as FlowDefinition; // Every member was checked above.
 }

@@ -1,6 +1,7 @@
 // The interpreter's code for nodes that run one level at a time: calls, routes, loops and catches; and for
 // children.
 
+import { defined } from "../../core/values/defined.ts";
 import type { ChildNode, LoopNode, RouteNode } from "../data/definition.ts";
 import { failureData, isCancel, nodeError, withNode } from "./flow-errors.ts";
 import {
@@ -23,11 +24,7 @@ export async function runChild(
 ): Promise<unknown> {
   if (run.compaction.isDue) await run.compaction.beforeWork(path);
   const { orchestration, version, onParentClose, priority } = node;
-  const options = {
-    ...(version === undefined ? {} : { version }),
-    ...(onParentClose === undefined ? {} : { onParentClose }),
-    ...(priority === undefined ? {} : { priority }),
-  };
+  const options = defined({ version, onParentClose, priority });
   try {
     const child = run.calls.child(path, target ?? orchestration, frame.value, options);
     return await run.threads.work(child);
