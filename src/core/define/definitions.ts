@@ -110,9 +110,7 @@ export function activity<I, O, Name extends string>(
   const what = `activity "${name}"`;
   checkFunction(fn, what);
   checkMembers<ActivityDefaults>(defaults, ACTIVITY_DEFAULTS, what);
-  if (defaults.executor !== undefined) {
-    checkExecutor(defaults.executor, `executor of ${what}`);
-  }
+  if (defaults.executor !== undefined) checkExecutor(defaults.executor, `executor of ${what}`);
   checkSchema(defaults.input, `input of ${what}`);
   checkSchema(defaults.output, `output of ${what}`);
   const options = activityOptions(defaults, what);
@@ -268,9 +266,8 @@ const SESSION_BYTES_MAX = 256;
 function parseSession(session: unknown, what: string): string {
   if (typeof session !== "string" || session === "") {
     const got = showValue(session);
-    throw invalidArgument(
-      `session of ${what} must be a text of at least one character; got ${got}.`,
-    );
+    const rule = "must be a text of at least one character";
+    throw invalidArgument(`session of ${what} ${rule}; got ${got}.`);
   }
   checkStorable(session, `session of ${what}`);
   const bytes = Buffer.byteLength(session);
