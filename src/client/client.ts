@@ -64,7 +64,7 @@ import { terminated } from "../core/errors/built-in-failures.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";
-import { LocalStart } from "./waiting.ts";
+import { localStart } from "./waiting.ts";
 import { incompleteHistory } from "./inspect/history-part.ts";
 import { covers, WHOLE } from "./inspect/history-reader.ts";
 import { requestDigestOf } from "./request-digest.ts";
@@ -188,7 +188,7 @@ export class Client {
           : "already exists; choose another id or an onConflict policy";
       throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
     }
-    const local = options.tx === undefined ? LocalStart.of(this.#store, item, result) : null;
+    const local = options.tx === undefined ? localStart(this.#store, item, result) : null;
     return new Handle(this.#store, item.id, expected, local);
   }
 
