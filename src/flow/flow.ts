@@ -48,9 +48,8 @@ const FLOW_OPTIONS: Members<FlowOptions> = {
 export interface FlowSettings extends FlowOptions {
   readonly name: string;
 }
-interface FlowParts {
+interface FlowParts extends FlowCode {
   readonly definition: FlowDefinition;
-  readonly code: FlowCode;
   readonly input?: StandardSchema | undefined;
   readonly output?: StandardSchema | undefined;
 }
@@ -80,7 +79,8 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
   };
   readonly #code: FlowCode;
 
-  constructor({ definition, code, input, output }: FlowParts) {
+  constructor(parts: FlowParts) {
+    const { definition, input, output, ...code } = parts;
     this.definition = deepFreeze(definition);
     this.hash = hashOf(definition);
     this.name = definition.name;
@@ -118,7 +118,7 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
     const problems = structureProblems(definition);
     const code = findOwn(definition, activities, problems);
     throwProblems(definition.name, problems);
-    return new Flow({ definition, code, ...schemas });
+    return new Flow({ definition, ...code, ...schemas });
   }
 
   /** The parts of a flow that another flow calls inline. Null: the value is not a flow. */
@@ -176,7 +176,7 @@ export function makeFlow<I, O, Signals, Nodes>(
   const { functions, targets } = compilation;
   const code = { functions, targets, activities: [...compilation.activities.values()] };
   // The flow keeps a copy: later changes to the author's tags or metadata objects do not affect it.
-  return new Flow({ definition: structuredClone(definition), code, input, output });
+  return new Flow({ definition: structuredClone(definition), ...code, input, output });
 }
 
 function throwProblems(name: unknown, problems: readonly string[]): void {
