@@ -118,6 +118,13 @@ export function activity<I, O, Name extends string>(
   return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
 }
 
+/** Whether the value is an activity, also one of another installed copy of the package. */
+export function isActivity(value: unknown): value is Activity<never, unknown> {
+  return (
+    typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"
+  );
+}
+
 /**
  * Without a name, V8 infers one from the code around the function, such as "charge.retry", and shows it in
  * stacks.

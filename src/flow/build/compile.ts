@@ -7,6 +7,7 @@ import type { ActivityContext } from "../../core/context/activity-context.ts";
 import {
   activityOptions,
   checkPriority,
+  isActivity,
   RUN_OPTIONS,
   type Activity,
   type Orchestration,
@@ -29,13 +30,7 @@ import {
   OTHERWISE,
   TOO_DEEP,
 } from "../data/paths.ts";
-import {
-  isActivity,
-  type Plan,
-  type PlannedBranch,
-  type PlannedNode,
-  type PlannedWork,
-} from "./plan.ts";
+import type { Plan, PlannedBranch, PlannedNode, PlannedWork } from "./plan.ts";
 import type { Targets } from "../run/prepared.ts";
 import { refusal } from "./structure.ts";
 

@@ -2,7 +2,6 @@
 //   - plan.1: Builder methods do not throw for an author's mistake. `build()` lists all mistakes in one error
 //        (semantics 24).
 
-import type { Activity } from "../../core/define/definitions.ts";
 import type { TaskOptions } from "./builder-types.ts";
 
 export interface PlannedWork {
@@ -64,9 +63,3 @@ export type PlannedNode = { readonly id: string } & (
 );
 
 export type Plan = readonly PlannedNode[];
-
-export function isActivity(value: unknown): value is Activity<never, unknown> {
-  return (
-    typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"
-  );
-}
