@@ -215,10 +215,8 @@ function processKey({ id, process }: RuntimeRecord): string {
 /** How long that runtime may be silent, as it registered it. */
 export function staleMsOf(other: RuntimeRecord): number {
   try {
-    const registered: unknown = JSON.parse(other.registered);
-    if (typeof registered === "object" && registered !== null && "staleMs" in registered) {
-      if (typeof registered.staleMs === "number") return registered.staleMs;
-    }
+    const { staleMs } = JSON.parse(other.registered) as { readonly staleMs?: unknown };
+    if (typeof staleMs === "number") return staleMs;
   } catch {
     // a registration that cannot be parsed counts as none
   }
