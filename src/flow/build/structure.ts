@@ -18,9 +18,7 @@ export function structureProblems(definition: FlowDefinition): string[] {
     );
   }
   const { compactAfter } = definition;
-  if (compactAfter !== undefined) {
-    problems.push(...wholeNumber(compactAfter, "compactAfter", 10));
-  }
+  if (compactAfter !== undefined) problems.push(...wholeNumber(compactAfter, "compactAfter", 10));
   if (definition.nodes.length === 0) problems.push("the flow has no steps");
   problems.push(...levelProblems(definition.nodes, "", true));
   problems.push(...pathProblems(definition));
