@@ -101,9 +101,8 @@ export async function pruneInstance(
   id: string,
   options: PruneOptions,
 ): Promise<Removed> {
-  const removed = await store.read((provider) =>
-    provider.pruneExecutions({ id, ...storePrune(store, options) }),
-  );
+  const request = { id, ...storePrune(store, options) };
+  const removed = await store.read((provider) => provider.pruneExecutions(request));
   if (removed === null) throw notFound(id);
   return removed;
 }
