@@ -14,10 +14,7 @@ export interface Tally {
   readonly executions: number;
   readonly events: number;
 }
-export type InstanceFigures = Pick<
-  StoreMetrics,
-  "instances" | "paused" | "blocked" | "executions" | "events"
->;
+export type InstanceFigures = Pick<StoreMetrics, Exclude<keyof Tally, "status">>;
 
 export function sumTallies(tallies: readonly Tally[]): InstanceFigures {
   const none = INSTANCE_STATUSES.map((status) => [status, 0]);
