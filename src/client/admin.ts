@@ -9,6 +9,7 @@ import {
   isTerminalStatus,
   type FoundInstance,
   type FoundPage,
+  type PruneRequest,
   type Removed,
 } from "../core/provider/index.ts";
 import { defined } from "../core/values/defined.ts";
@@ -100,9 +101,8 @@ export async function pruneInstance(
   id: string,
   options: PruneOptions,
 ): Promise<Removed> {
-  const removed = await store.read((provider) =>
-    provider.pruneExecutions({ id, ...storePrune(store, options) }),
-  );
+  const request = { id, ...storePrune(store, options) };
+  const removed = await store.read((provider) => provider.pruneExecutions(request));
   if (removed === null) throw notFound(id);
   return removed;
 }
@@ -142,20 +142,21 @@ export interface RuntimeInfo {
 export async function listRuntimes(store: Store): Promise<readonly RuntimeInfo[]> {
   const records = await store.read((provider) => provider.listRuntimes());
   const loads = await store.read((provider) => provider.readLoads());
-  return records.map((record) => ({
-    id: record.id,
-    nodeId: record.nodeId,
-    hostname: record.hostname,
-    pid: record.process?.pid,
-    registered: registeredWork(record),
-    load: {
-      instances: loads.find(({ owner }) => owner === record.id)?.instances ?? 0,
-      tasks: loads.find(({ owner }) => owner === record.id)?.tasks ?? 0,
-    },
-    startedAt: new Date(record.startedAt),
-    lastBeatAt: new Date(record.beatAt),
-    note: record.note ?? undefined,
-  }));
+  return records.map((record) => {
+    const { id, nodeId, hostname } = record;
+    const { instances = 0, tasks = 0 } = loads.find(({ owner }) => owner === id) ?? {};
+    return {
+      id,
+      nodeId,
+      hostname,
+      pid: record.process?.pid,
+      registered: registeredWork(record),
+      load: { instances, tasks },
+      startedAt: new Date(record.startedAt),
+      lastBeatAt: new Date(record.beatAt),
+      note: record.note ?? undefined,
+    };
+  });
 }
 
 const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
@@ -188,22 +189,14 @@ export async function* findInstances(
   } while (cursor !== null && left > 0);
 }
 
-function storePrune(
-  store: Store,
-  options: PruneOptions,
-): { keepLast?: number; completedBefore?: number } {
+function storePrune(store: Store, options: PruneOptions): Omit<PruneRequest, "id"> {
   checkMembers(options, PRUNE_OPTIONS, "client.prune");
   const { keepLast, completedBefore } = options;
   checkInteger(keepLast, 1, "keepLast");
-  return {
-    ...defined({ keepLast }),
-    ...(completedBefore === undefined
-      ? {}
-      : {
-          completedBefore:
-            completedBefore instanceof Date
-              ? completedBefore.getTime()
-              : store.provider.now() - parseDuration(completedBefore, "completedBefore"),
-        }),
-  };
+  if (completedBefore === undefined) return defined({ keepLast });
+  const before =
+    completedBefore instanceof Date
+      ? completedBefore.getTime()
+      : store.provider.now() - parseDuration(completedBefore, "completedBefore");
+  return defined({ keepLast, completedBefore: before });
 }

@@ -63,10 +63,8 @@ export class Changes {
     this.#subscribe();
     this.#unchanged.add(id);
     if (this.#unchanged.size <= UNCHANGED_MAX) return;
-    for (const oldest of this.#unchanged) {
-      this.#unchanged.delete(oldest);
-      break;
-    }
+    const [oldest] = this.#unchanged;
+    if (oldest !== undefined) this.#unchanged.delete(oldest);
   }
 
   /** Whether the instance is still remembered as unchanged. It is forgotten with this call. */

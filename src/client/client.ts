@@ -29,6 +29,8 @@ import {
   checkFlag,
   checkMembers,
   checkInteger,
+  invalidArgument,
+  momentOf,
   type Members,
 } from "../core/checks.ts";
 import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
@@ -62,7 +64,7 @@ import { terminated } from "../core/errors/built-in-failures.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";
-import { LocalStart } from "./waiting.ts";
+import { localStart } from "./waiting.ts";
 import { incompleteHistory } from "./inspect/history-part.ts";
 import { covers, WHOLE } from "./inspect/history-reader.ts";
 import { requestDigestOf } from "./request-digest.ts";
@@ -130,10 +132,8 @@ const START_OPTIONS: Members<StartOptions> = {
   requestDigest: true,
   tx: true,
 };
-const START_EVENT: Members<NonNullable<StartOptions["events"]>[number]> = {
-  name: true,
-  data: true,
-};
+type StartEvent = NonNullable<StartOptions["events"]>[number];
+const START_EVENT: Members<StartEvent> = { name: true, data: true };
 const FORK_OPTIONS: Members<ForkOptions> = { beforeSequence: true, execution: true, id: true };
 const CLIENT_OPTIONS: Members<ClientOptions> = { codec: true, telemetry: true, limits: true };
 const DELETE_OPTIONS = { force: true } as const;
@@ -188,7 +188,7 @@ export class Client {
           : "already exists; choose another id or an onConflict policy";
       throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
     }
-    const local = options.tx === undefined ? LocalStart.of(this.#store, item, result) : null;
+    const local = options.tx === undefined ? localStart(this.#store, item, result) : null;
     return new Handle(this.#store, item.id, expected, local);
   }
 
@@ -285,10 +285,8 @@ export class Client {
     };
     const result = await this.#store.committer.submit(forkItem(source, rows, target));
     if (result.kind === "refused") {
-      throw new PerdureError(
-        result.code,
-        `Instance "${target.id}" already exists; choose another id.`,
-      );
+      const message = `Instance "${target.id}" already exists; choose another id.`;
+      throw new PerdureError(result.code, message);
     }
     return new Handle(this.#store, target.id);
   }
@@ -312,8 +310,8 @@ export class Client {
     options: StartOptions,
   ): Promise<StartItem> {
     if (typeof target !== "string" && target?.kind !== "orchestration") {
-      const message = `client.start requires an orchestration or its name; got ${showValue(target)}.`;
-      throw new PerdureError("INVALID_ARGUMENT", message);
+      const got = showValue(target);
+      throw invalidArgument(`client.start requires an orchestration or its name; got ${got}.`);
     }
     checkMembers(options, START_OPTIONS, "client.start");
     const { environment } = this.#store.provider;
@@ -372,15 +370,11 @@ function generatedId(environment: Environment, name: string, requestId: string |
   return hash("sha256", JSON.stringify([name, requestId]), "hex").slice(0, 32);
 }
 
-function startEvents(
-  events: readonly { readonly name: string; readonly data?: unknown }[],
-  codec: Codec,
-): readonly KeptMessage[] {
+function startEvents(events: readonly StartEvent[], codec: Codec): readonly KeptMessage[] {
   if (!Array.isArray(events)) {
-    const message = `events must be an array of { name, data }; got ${showValue(events)}.`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
+    throw invalidArgument(`events must be an array of { name, data }; got ${showValue(events)}.`);
   }
-  return events.map((event: (typeof events)[number]) => {
+  return events.map((event: StartEvent) => {
     checkMembers(event, START_EVENT, "an event of client.start");
     const { name, data } = event;
     return { name: parseName(name, "event name"), data: codec.encode(data), key: null };
@@ -389,12 +383,8 @@ function startEvents(
 
 function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {
   if (options.delay !== undefined && options.at !== undefined) {
-    throw new PerdureError("INVALID_ARGUMENT", "Give delay or at, not both.");
+    throw invalidArgument("Give delay or at, not both.");
   }
   if (options.delay !== undefined) return { delayMs: parseDuration(options.delay, "delay") };
-  if (options.at === undefined) return {};
-  const dueAt = options.at instanceof Date ? options.at.getTime() : NaN;
-  if (!Number.isNaN(dueAt)) return { dueAt };
-  const given = options.at instanceof Date ? "an invalid Date" : showValue(options.at);
-  throw new PerdureError("INVALID_ARGUMENT", `at must be a valid Date; got ${given}.`);
+  return options.at === undefined ? {} : { dueAt: momentOf(options.at, "at") };
 }

@@ -12,10 +12,8 @@ export type Expected = Orchestration<never, unknown> | null;
 export function checkDefinition(record: InstanceRecord, expected: Expected): void {
   if (expected?.hash === undefined || isOf(record, expected)) return;
   const running = record.version === null ? record.name : `${record.name} ${record.version}`;
-  throw new PerdureError(
-    "DEFINITION_MISMATCH",
-    `Instance "${record.id}" runs ${running}, not ${expected.name} ${expected.version}.`,
-  );
+  const message = `Instance "${record.id}" runs ${running}, not ${expected.name} ${expected.version}.`;
+  throw new PerdureError("DEFINITION_MISMATCH", message);
 }
 
 function isOf(record: InstanceRecord, { name, version }: Orchestration<never, unknown>): boolean {

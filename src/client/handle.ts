@@ -92,8 +92,12 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   /** Waits until the instance ends. Returns its value, or rejects with OrchestrationError. */
   async result(options: ResultOptions = {}): Promise<O> {
     checkWait(options, "handle.result", { execution: true });
-    checkInteger(options.execution, 1, "execution");
-    const outcome = await this.#outcome(options);
+    const { execution } = options;
+    checkInteger(execution, 1, "execution");
+    const look = (until: number): Promise<Outcome | null> => this.#look(execution, until);
+    const local = execution === undefined ? this.#localStart : null;
+    const what = `Instance "${this.id}" did not end`;
+    const outcome = await waitUntil(this.#store, this.id, options, look, { what, local });
     if (outcome.kind === "error") throw outcome.error;
     return outcome.value as O; // The type comes from the definition that the handle was made from.
   }
@@ -278,13 +282,6 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const record = await this.#store.record(this.id);
     const list = await this.#store.read((provider) => provider.readExecutions(record.key));
     return executionsOf(record, list);
-  }
-
-  #outcome(options: ResultOptions): Promise<Outcome> {
-    const look = (until: number): Promise<Outcome | null> => this.#look(options.execution, until);
-    const local = options.execution === undefined ? this.#localStart : null;
-    const what = `Instance "${this.id}" did not end`;
-    return waitUntil(this.#store, this.id, options, look, { what, local });
   }
 
   async #look(execution: number | undefined, until: number): Promise<Outcome | null> {

@@ -4,8 +4,15 @@
 
 import { parseAttributes } from "../core/define/attributes.ts";
 import { checkStorable, showValue } from "../core/ids/ids.ts";
-import { checkFlag, checkMembers, type Members, invalidArgument } from "../core/checks.ts";
+import {
+  checkFlag,
+  checkMembers,
+  invalidArgument,
+  momentOf,
+  type Members,
+} from "../core/checks.ts";
 import type { InstanceFilter } from "../core/provider/index.ts";
+import { defined } from "../core/values/defined.ts";
 import { INSTANCE_STATUSES } from "../core/provider/shared/row-checks.ts";
 
 /** Selects instances. Every member that is given must match. */
@@ -45,12 +52,12 @@ export function storeFilter(filter: ListFilter): InstanceFilter {
   checkFlag(rest.blocked, "blocked");
   return {
     ...rest,
-    ...(status === undefined ? {} : { status: statusesOf(status) }),
-    ...(createdAfter === undefined ? {} : { createdAfter: time(createdAfter, "createdAfter") }),
-    ...(createdBefore === undefined ? {} : { createdBefore: time(createdBefore, "createdBefore") }),
-    ...(completedBefore === undefined
-      ? {}
-      : { completedBefore: time(completedBefore, "completedBefore") }),
+    ...defined({
+      status: status === undefined ? undefined : statusesOf(status),
+      createdAfter: time(createdAfter, "createdAfter"),
+      createdBefore: time(createdBefore, "createdBefore"),
+      completedBefore: time(completedBefore, "completedBefore"),
+    }),
   };
 }
 
@@ -58,9 +65,8 @@ function statusesOf(given: unknown): readonly Status[] {
   return (typeof given === "string" ? [given] : listOf(given, "status")).map((status) => {
     const known = STATUSES.find((each) => each === status);
     if (known !== undefined) return known;
-    throw invalidArgument(
-      `status must be one of ${STATUSES.join(", ")}; got ${showValue(status)}.`,
-    );
+    const list = STATUSES.join(", ");
+    throw invalidArgument(`status must be one of ${list}; got ${showValue(status)}.`);
   });
 }
 
@@ -75,13 +81,6 @@ function checkText(given: unknown, what: string): void {
   throw invalidArgument(`${what} must be a string; got ${showValue(given)}.`);
 }
 
-function time(given: unknown, what: string): number {
-  const at = given instanceof Date ? given.getTime() : NaN;
-  if (Number.isNaN(at))
-    throw invalidArgument(`${what} must be a valid Date; got ${shownDate(given)}.`);
-  return at;
-}
-
-function shownDate(given: unknown): string {
-  return given instanceof Date ? "an invalid Date" : showValue(given);
+function time(given: Date | undefined, what: string): number | undefined {
+  return given === undefined ? undefined : momentOf(given, what);
 }

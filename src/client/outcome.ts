@@ -3,9 +3,9 @@
 
 import type { Codec } from "../core/values/codec.ts";
 import { PerdureError } from "../core/errors/errors.ts";
-import { fromFailure, openFailure } from "../core/errors/failure.ts";
+import { toOrchestrationError } from "../core/errors/failure.ts";
 import type { EventBody, OrchestrationFailed } from "../core/history/events.ts";
-import { OrchestrationError } from "../core/errors/outcome-errors.ts";
+import type { OrchestrationError } from "../core/errors/outcome-errors.ts";
 import {
   isTerminalStatus,
   type InstanceRecord,
@@ -30,7 +30,7 @@ export function outcomeOf(record: Ended, codec: Codec): Outcome | null {
   if (record.status === "completed") {
     return { kind: "value", value: codec.decode(record.output ?? "null") };
   }
-  return { kind: "error", error: orchestrationError(parseFailed(record.error), record, codec) };
+  return { kind: "error", error: toOrchestrationError(parseFailed(record.error), record, codec) };
 }
 
 /**
@@ -39,7 +39,7 @@ export function outcomeOf(record: Ended, codec: Codec): Outcome | null {
 export function listedErrorOf(listed: ListedInstance, codec: Codec): Outcome | null {
   if (listed.damaged?.includes("ending") === true) throw damagedPart(listed, "status or error");
   if (listed.error === null) return null;
-  return { kind: "error", error: orchestrationError(parseFailed(listed.error), listed, codec) };
+  return { kind: "error", error: toOrchestrationError(parseFailed(listed.error), listed, codec) };
 }
 
 /** Null: the event does not end an execution with a value or an error. */
@@ -48,29 +48,9 @@ export function outcomeOfEvent(body: EventBody, instance: Named, codec: Codec): 
     return { kind: "value", value: codec.decode(body.output) };
   }
   if (body.kind === "OrchestrationFailed") {
-    return { kind: "error", error: orchestrationError(body, instance, codec) };
+    return { kind: "error", error: toOrchestrationError(body, instance, codec) };
   }
   return null;
-}
-
-function orchestrationError(
-  failed: OrchestrationFailed,
-  { id, name }: Named,
-  codec: Codec,
-): OrchestrationError {
-  const opened = openFailure(failed.failure, codec);
-  const error = new OrchestrationError({
-    kind: failed.outcome,
-    instanceId: id,
-    orchestration: name,
-    failure: opened,
-    cause: fromFailure(opened, codec),
-  });
-  if (failed.compensationFailures === undefined) return error;
-  const compensationErrors = failed.compensationFailures.map((failure) =>
-    fromFailure(failure, codec),
-  );
-  return Object.assign(error, { compensationErrors });
 }
 
 export function damagedPart({ id }: Pick<InstanceRecord, "id">, what: string): PerdureError {

@@ -13,12 +13,8 @@ export async function restartInstance(
   first: HistoryEvent | undefined,
   requestId: string | null,
 ): Promise<void> {
-  if (first?.kind !== "OrchestrationStarted") {
-    throw new PerdureError(
-      "INSTANCE_RUNNING",
-      `Instance "${record.id}" has not ended; only an ended instance can be restarted.`,
-    );
-  }
+  const message = `Instance "${record.id}" has not ended; only an ended instance can be restarted.`;
+  if (first?.kind !== "OrchestrationStarted") throw new PerdureError("INSTANCE_RUNNING", message);
   const { environment } = store.provider;
   const runId = environment.randomHex(16);
   const started: OrchestrationStarted = {
@@ -47,9 +43,5 @@ export async function restartInstance(
     events: [],
     lease: null,
   });
-  if (result.kind !== "refused") return;
-  throw new PerdureError(
-    "INSTANCE_RUNNING",
-    `Instance "${record.id}" has not ended; only an ended instance can be restarted.`,
-  );
+  if (result.kind === "refused") throw new PerdureError("INSTANCE_RUNNING", message);
 }

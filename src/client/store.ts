@@ -99,29 +99,30 @@ function resultOrThrow(result: CommitResult | undefined): Exclude<CommitResult, 
   return result;
 }
 
+type RefusalCode = Extract<SimpleResult, { readonly kind: "refused" }>["code"];
+
+const REFUSALS: Readonly<Record<RefusalCode, (id: string) => string>> = {
+  INSTANCE_NOT_FOUND: (id) => `There is no instance "${id}".`,
+  INSTANCE_FINISHED: (id) => `Instance "${id}" has already ended.`,
+  LIMIT_EXCEEDED: (id) =>
+    `Too many messages wait for instance "${id}", which does not exist; start it first.`,
+  KEY_REUSED: (id) =>
+    `The request id was already used for a different request to instance "${id}".`,
+  LEASE_LOST: (id) => `Another runtime holds instance "${id}".`,
+};
+
 function throwIfRefused(id: string, result: SimpleResult): void {
-  if (result.kind === "done") return;
-  switch (result.code) {
-    case "INSTANCE_NOT_FOUND":
-      throw notFound(id);
-    case "INSTANCE_FINISHED":
-      throw new PerdureError("INSTANCE_FINISHED", `Instance "${id}" has already ended.`);
-    case "LIMIT_EXCEEDED": {
-      const message = `Too many messages wait for instance "${id}", which does not exist; start it first.`;
-      throw new PerdureError("LIMIT_EXCEEDED", message);
-    }
-    case "KEY_REUSED":
-      throw keyReused(id);
-    case "LEASE_LOST":
-      throw new PerdureError("LEASE_LOST", `Another runtime holds instance "${id}".`);
-  }
+  if (result.kind === "refused") throw refused(result.code, id);
+}
+
+function refused(code: RefusalCode, id: string): PerdureError {
+  return new PerdureError(code, REFUSALS[code](id));
 }
 
 export function keyReused(id: string): PerdureError {
-  const message = `The request id was already used for a different request to instance "${id}".`;
-  return new PerdureError("KEY_REUSED", message);
+  return refused("KEY_REUSED", id);
 }
 
 export function notFound(id: string): PerdureError {
-  return new PerdureError("INSTANCE_NOT_FOUND", `There is no instance "${id}".`);
+  return refused("INSTANCE_NOT_FOUND", id);
 }

@@ -52,7 +52,7 @@ export function checkSignal(signal: AbortSignal | undefined): void {
 interface LocalWait<T> {
   /** The store's number of the instance. */
   readonly key: number;
-  /** True: nothing has happened to the instance since its start. False from the second call on. */
+  /** True: nothing has happened to the instance since its start. False from the second call on (waiting.2). */
   takeUnchanged(): boolean;
   /** The value that the wait returns for an end that this process has committed. */
   outcomeOf(end: InstanceEnd): T | null;
@@ -63,38 +63,22 @@ interface LocalWait<T> {
  * (core/commit/local-ends.ts), whichever runtime held the instance before. A start in a transaction of the user
  * is not covered: it may be rolled back, and its key be used again.
  */
-export class LocalStart implements LocalWait<Outcome> {
-  readonly key: number;
-  readonly #store: Store;
-  readonly #instance: { readonly id: string; readonly name: string };
+export type LocalStart = LocalWait<Outcome>;
 
-  /** Null: the instance existed before. */
-  static of(store: Store, { id, name }: StartItem, result: StartResult): LocalStart | null {
-    if (result.kind !== "started") return null;
-    if (result.leased !== null || result.due !== undefined) {
-      Changes.of(store.provider).addUnchanged(id); // waiting.2
-    }
-    return new LocalStart(store, { id, name }, result.key);
-  }
-
-  private constructor(
-    store: Store,
-    instance: { readonly id: string; readonly name: string },
-    key: number,
-  ) {
-    this.key = key;
-    this.#store = store;
-    this.#instance = instance;
-  }
-
-  /** waiting.2 */
-  takeUnchanged(): boolean {
-    return Changes.of(this.#store.provider).takeUnchanged(this.#instance.id);
-  }
-
-  outcomeOf({ status, output, error }: InstanceEnd): Outcome | null {
-    return outcomeOf({ ...this.#instance, status, output, error }, this.#store.codec);
-  }
+/** Null: the instance existed before. */
+export function localStart(
+  { provider, codec }: Store,
+  { id, name }: StartItem,
+  result: StartResult,
+): LocalStart | null {
+  if (result.kind !== "started") return null;
+  const changes = Changes.of(provider);
+  if (result.leased !== null || result.due !== undefined) changes.addUnchanged(id); // waiting.2
+  return {
+    key: result.key,
+    takeUnchanged: () => changes.takeUnchanged(id),
+    outcomeOf: (end) => outcomeOf({ ...end, id, name }, codec),
+  };
 }
 
 /**

@@ -57,19 +57,11 @@ async function tasksOf(store: Store, record: InstanceRecord): Promise<readonly T
 
 /** The parts of an instance whose change yields a new state, as text to compare. */
 function visibleState(record: InstanceRecord, tasks: readonly TaskRecord[]): string {
-  const { status, execution, customStatusVersion, blocked, paused, cancelRequested } = record;
-  const { lastEvent, attributes } = record;
-  return JSON.stringify([
-    status,
-    execution,
-    lastEvent,
-    customStatusVersion,
-    blocked,
-    paused,
-    cancelRequested,
-    attributes,
-    tasks.flatMap(({ sequence, attempt, progress }) =>
-      attempt === 0 && progress === null ? [] : [sequence, attempt, progress],
-    ),
-  ]);
+  const { status, execution, lastEvent, customStatusVersion, attributes } = record;
+  const { blocked, paused, cancelRequested } = record;
+  const position = [status, execution, lastEvent, customStatusVersion];
+  const attempts = tasks.flatMap(({ sequence, attempt, progress }) =>
+    attempt === 0 && progress === null ? [] : [sequence, attempt, progress],
+  );
+  return JSON.stringify([position, blocked, paused, cancelRequested, attributes, attempts]);
 }

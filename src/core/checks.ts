@@ -62,6 +62,15 @@ export function checkFlag(value: boolean | undefined, what: string): void {
   throw invalidArgument(`${what} must be true or false; got ${showValue(value)}.`);
 }
 
+/** The time of a Date. Throws for an invalid Date or another value. */
+export function momentOf(date: Date, what: string): number {
+  const given: unknown = date;
+  const time = given instanceof Date ? given.getTime() : NaN;
+  if (!Number.isNaN(time)) return time;
+  const shown = given instanceof Date ? "an invalid Date" : showValue(given);
+  throw invalidArgument(`${what} must be a valid Date; got ${shown}.`);
+}
+
 /** Throws unless the value is a function. */
 export function checkFunction(value: unknown, what: string): void {
   if (typeof value === "function") return;

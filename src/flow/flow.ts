@@ -5,11 +5,10 @@
 //   - Registering a flow also registers its inline functions and the activities that it was built with.
 
 import type { Activity, Orchestration, OrchestrationOptions } from "../core/define/definitions.ts";
-import { PerdureError } from "../core/errors/errors.ts";
-import { checkMembers, type Members } from "../core/checks.ts";
+import { checkMembers, invalidArgument, type Members } from "../core/checks.ts";
 import { defined } from "../core/values/defined.ts";
 import { checkSchema, type StandardSchema } from "../core/values/standard-schema.ts";
-import { Compilation, type Inlined, type OwnFunction } from "./build/compile.ts";
+import { Compilation, type FlowCode, type Inlined } from "./build/compile.ts";
 import { DEFINITION_FORMAT, type FlowDefinition, type Json } from "./data/definition.ts";
 import { hashOf } from "./data/hash.ts";
 import { interpreter } from "./run/interpreter.ts";
@@ -17,7 +16,6 @@ import { mermaid } from "./data/mermaid.ts";
 import { nodeList, type FlowNodeInfo } from "./data/node-list.ts";
 import { findOwn, ownActivity, type Functions } from "./run/own-functions.ts";
 import { parseDefinition } from "./data/parse-definition.ts";
-import type { Targets } from "./run/prepared.ts";
 import type { Plan } from "./build/plan.ts";
 import { structureProblems } from "./build/structure.ts";
 import { isJson } from "./data/json.ts";
@@ -50,11 +48,8 @@ const FLOW_OPTIONS: Members<FlowOptions> = {
 export interface FlowSettings extends FlowOptions {
   readonly name: string;
 }
-interface FlowParts {
+interface FlowParts extends FlowCode {
   readonly definition: FlowDefinition;
-  readonly functions: ReadonlyMap<string, OwnFunction>;
-  readonly activities: readonly Activity<never, unknown>[];
-  readonly targets: Targets;
   readonly input?: StandardSchema | undefined;
   readonly output?: StandardSchema | undefined;
 }
@@ -82,26 +77,19 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
     readonly signals: () => Signals;
     readonly nodes: () => Nodes;
   };
-  readonly #functions: ReadonlyMap<string, OwnFunction>;
-  readonly #sharedActivities: readonly Activity<never, unknown>[];
-  readonly #targets: Targets;
+  readonly #code: FlowCode;
 
   constructor(parts: FlowParts) {
-    const { definition, functions, activities, input, output } = parts;
+    const { definition, input, output, ...code } = parts;
     this.definition = deepFreeze(definition);
     this.hash = hashOf(definition);
     this.name = definition.name;
     this.version = `${definition.version}+${this.hash}`;
-    this.options = {
-      version: this.version,
-      ...defined({ input, output }),
-    };
-    this.handler = interpreter(definition, this.hash, parts.targets);
-    this.#targets = parts.targets;
-    this.#functions = functions;
-    this.#sharedActivities = activities;
-    const own = [...functions].map(([path, fn]) => ownActivity(this, path, fn));
-    this.activities = Object.freeze([...own, ...activities]);
+    this.options = { version: this.version, ...defined({ input, output }) };
+    this.handler = interpreter(definition, this.hash, code.targets);
+    this.#code = code;
+    const own = [...code.functions].map(([path, fn]) => ownActivity(this, path, fn));
+    this.activities = Object.freeze([...own, ...code.activities]);
     Object.freeze(this);
   }
 
@@ -128,9 +116,9 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
   ): Flow<unknown, unknown> {
     const definition = parseDefinition(json);
     const problems = structureProblems(definition);
-    const found = findOwn(definition, activities, problems);
+    const code = findOwn(definition, activities, problems);
     throwProblems(definition.name, problems);
-    return new Flow({ definition, ...found, ...schemas });
+    return new Flow({ definition, ...code, ...schemas });
   }
 
   /** The parts of a flow that another flow calls inline. Null: the value is not a flow. */
@@ -140,9 +128,7 @@ export class Flow<I, O, Signals = never, Nodes = Record<never, never>> implement
     return {
       name,
       nodes: definition.nodes,
-      functions: value.#functions,
-      activities: value.#sharedActivities,
-      targets: value.#targets,
+      ...value.#code,
       hasSchemas: options.input !== undefined || options.output !== undefined,
     };
   }
@@ -188,22 +174,14 @@ export function makeFlow<I, O, Signals, Nodes>(
   }
   throwProblems(name, problems);
   const { functions, targets } = compilation;
-  const activities = [...compilation.activities.values()];
+  const code = { functions, targets, activities: [...compilation.activities.values()] };
   // The flow keeps a copy: later changes to the author's tags or metadata objects do not affect it.
-  return new Flow({
-    definition: structuredClone(definition),
-    functions,
-    activities,
-    targets,
-    input,
-    output,
-  });
+  return new Flow({ definition: structuredClone(definition), ...code, input, output });
 }
 
 function throwProblems(name: unknown, problems: readonly string[]): void {
   if (problems.length === 0) return;
-  const message = `Flow "${String(name)}" cannot be built: ${problems.join("; ")}.`;
-  throw new PerdureError("INVALID_ARGUMENT", message);
+  throw invalidArgument(`Flow "${String(name)}" cannot be built: ${problems.join("; ")}.`);
 }
 
 function deepFreeze<T>(value: T): T {

@@ -3,10 +3,10 @@
 //     another is INVALID_ARGUMENT when the runtime is created.
 
 import { defaultCodec, type Codec } from "../core/values/codec.ts";
-import { PerdureError } from "../core/errors/errors.ts";
 import { checkExecutor, type Executor } from "../core/define/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/define/guard-names.ts";
 import { checkStorable, showValue } from "../core/ids/ids.ts";
+import { defined } from "../core/values/defined.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
 import { consoleLog } from "../core/telemetry/console-log.ts";
 import type { LogSink } from "../core/telemetry/log.ts";
@@ -18,6 +18,7 @@ import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import {
   checkPoison,
   checkVersions,
+  invalid,
   resolveRetention,
   resolveUnregistered,
   type ResolvedRetention,
@@ -133,22 +134,11 @@ interface ResolvedRules {
   readonly retention: ResolvedRetention | null;
   readonly telemetry: Telemetry | null;
 }
+/** Options without a default. */
+type Absent = "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId";
 export type ResolvedOptions = ResolvedRules &
-  Required<
-    Omit<
-      RuntimeOptions,
-      | keyof ResolvedRules
-      | "instanceLeaseMs"
-      | "taskLeaseMs"
-      | "renewBufferMs"
-      | "staleMs"
-      | "workerNodeId"
-    >
-  > &
-  Pick<
-    RuntimeOptions,
-    "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId"
-  >;
+  Required<Omit<RuntimeOptions, keyof ResolvedRules | Absent>> &
+  Pick<RuntimeOptions, Absent>;
 
 const DEFAULTS = {
   turnConcurrency: 1_000,
@@ -205,8 +195,10 @@ const OTHERS = [
 export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean): ResolvedOptions {
   for (const [name, value] of Object.entries(options) as [string, unknown][]) {
     const minimum = MINIMUM[name];
-    if (minimum === undefined && !OTHERS.includes(name))
-      throw invalid(`unknown option "${name}"; the options are ${optionNames()}`);
+    if (minimum === undefined && !OTHERS.includes(name)) {
+      const names = [...Object.keys(MINIMUM), ...OTHERS].join(", ");
+      throw invalid(`unknown option "${name}"; the options are ${names}`);
+    }
     if (minimum === undefined || value === undefined) continue;
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < minimum) {
       throw invalid(`${name} must be an integer of at least ${minimum}; got ${String(value)}`);
@@ -222,7 +214,7 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
     executor: "process",
     codec: defaultCodec,
     log: consoleLog(),
-    ...withoutUndefined(options),
+    ...defined(options), // an option set to undefined counts as absent
     limits: resolveLimits(options.limits),
     unregistered: resolveUnregistered(options.unregistered),
     retention: resolveRetention(options.retention),
@@ -231,10 +223,6 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
   checkOthers(resolved);
   checkTogether(resolved);
   return { ...resolved, log: safeSink(resolved.log) };
-}
-
-function optionNames(): string {
-  return [...Object.keys(MINIMUM), ...OTHERS].join(", ");
 }
 
 function checkOthers(options: ResolvedOptions): void {
@@ -297,18 +285,14 @@ function checkTogether(options: ResolvedOptions): void {
   if (options.stallMs < 2 * options.beatMs) {
     throw invalid(`stallMs (${options.stallMs}) must be at least twice beatMs (${options.beatMs})`);
   }
-  if (options.priorityAgeingMs > AGEING_MS_MAX) {
-    throw invalid(
-      `priorityAgeingMs must be at most ${AGEING_MS_MAX}; got ${options.priorityAgeingMs}`,
-    );
+  const { priorityAgeingMs: ageingMs, sessionIdleMs: idleMs, sessionLeaseMs } = options;
+  if (ageingMs > AGEING_MS_MAX) {
+    throw invalid(`priorityAgeingMs must be at most ${AGEING_MS_MAX}; got ${ageingMs}`);
   }
-  const { sessionIdleMs, sessionLeaseMs } = options;
   // The last use of a session is recorded once per renewal. With a shorter limit a session in use would
   // count as idle.
-  if (sessionIdleMs < sessionLeaseMs) {
-    throw invalid(
-      `sessionIdleMs (${sessionIdleMs}) must be at least sessionLeaseMs (${sessionLeaseMs})`,
-    );
+  if (idleMs < sessionLeaseMs) {
+    throw invalid(`sessionIdleMs (${idleMs}) must be at least sessionLeaseMs (${sessionLeaseMs})`);
   }
   const { instanceLeaseMs, taskLeaseMs, renewBufferMs: bufferMs } = options;
   if (bufferMs !== undefined && instanceLeaseMs === undefined && taskLeaseMs === undefined) {
@@ -333,13 +317,4 @@ function safeSink(sink: LogSink): LogSink {
       // the line is lost
     }
   };
-}
-
-/** An option set to undefined counts as absent. */
-function withoutUndefined(options: RuntimeOptions): RuntimeOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
-
-function invalid(why: string): PerdureError {
-  return new PerdureError("INVALID_ARGUMENT", `Runtime options: ${why}.`);
 }

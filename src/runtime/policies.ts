@@ -2,8 +2,9 @@
 //   - A rule that cannot be followed is INVALID_ARGUMENT when the runtime is created (options.1).
 
 import { parseDuration, type Duration } from "../core/time/duration.ts";
-import { PerdureError } from "../core/errors/errors.ts";
-import { checkMembers, type Members } from "../core/checks.ts";
+import type { PerdureError } from "../core/errors/errors.ts";
+import { checkMembers, invalidArgument, type Members } from "../core/checks.ts";
+import { TERMINAL_STATUSES, type TerminalStatus } from "../core/provider/instances.ts";
 import { showValue } from "../core/ids/ids.ts";
 import { parseVersion } from "../core/ids/semver.ts";
 
@@ -37,17 +38,16 @@ const RETENTION: Members<Retention> = {
   keepExecutions: true,
 };
 
-export const RETAINED = ["completed", "failed", "cancelled", "terminated"] as const;
 export interface ResolvedRetention {
-  readonly keepMs: Readonly<Partial<Record<(typeof RETAINED)[number], number>>>;
+  readonly keepMs: Readonly<Partial<Record<TerminalStatus, number>>>;
   readonly keepExecutions: number | undefined;
 }
 
 export function resolveRetention(retention: Retention | undefined): ResolvedRetention | null {
   if (retention === undefined) return null;
   checkMembers(retention, RETENTION, "retention");
-  const keepMs: Partial<Record<(typeof RETAINED)[number], number>> = {};
-  for (const status of RETAINED) {
+  const keepMs: Partial<Record<TerminalStatus, number>> = {};
+  for (const status of TERMINAL_STATUSES) {
     const duration = retention[status];
     if (duration !== undefined) keepMs[status] = parseDuration(duration, `retention.${status}`);
   }
@@ -74,15 +74,13 @@ export function resolveUnregistered(unregistered: Unregistered | undefined): num
 
 export function checkVersions(versions: unknown): void {
   if (typeof versions !== "object" || versions === null || Array.isArray(versions)) {
-    throw invalid(
-      `versions must be an object that maps names to versions; got ${showValue(versions)}`,
-    );
+    const got = showValue(versions);
+    throw invalid(`versions must be an object that maps names to versions; got ${got}`);
   }
   for (const [name, version] of Object.entries(versions as Record<string, unknown>)) {
     if (typeof version !== "string") {
-      throw invalid(
-        `versions: the version of "${name}" must be a string; got ${showValue(version)}`,
-      );
+      const got = showValue(version);
+      throw invalid(`versions: the version of "${name}" must be a string; got ${got}`);
     }
     parseVersion(version);
   }
@@ -98,6 +96,6 @@ function atLeastOne(value: unknown, what: string): void {
   throw invalid(`${what} must be an integer of at least 1; got ${String(value)}`);
 }
 
-function invalid(why: string): PerdureError {
-  return new PerdureError("INVALID_ARGUMENT", `Runtime options: ${why}.`);
+export function invalid(why: string): PerdureError {
+  return invalidArgument(`Runtime options: ${why}.`);
 }

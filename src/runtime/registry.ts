@@ -157,6 +157,5 @@ export class Registry {
  */
 function newestFirst(a: { readonly version: string }, b: { readonly version: string }): number {
   const order = compareVersions(parseVersion(b.version), parseVersion(a.version));
-  if (order !== 0) return order;
-  return a.version < b.version ? 1 : -1;
+  return order || (a.version < b.version ? 1 : -1);
 }

@@ -7,8 +7,7 @@
 
 import type { OpenedStore } from "../core/define/definitions.ts";
 import { makeLogger } from "../core/telemetry/log.ts";
-import { PerdureError } from "../core/errors/errors.ts";
-import { checkMembers, checkInteger } from "../core/checks.ts";
+import { checkMembers, checkInteger, invalidArgument } from "../core/checks.ts";
 import type { News } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { RuntimeFigures } from "../core/telemetry/telemetry.ts";
@@ -53,10 +52,7 @@ export class Runtime {
   async start(): Promise<void> {
     const { provider, options, guards, attempts, instances, upkeep } = this.#context;
     if (this.#context.state !== "new") {
-      throw new PerdureError(
-        "INVALID_ARGUMENT",
-        "A runtime can start only once; create a new one.",
-      );
+      throw invalidArgument("A runtime can start only once; create a new one.");
     }
     this.#context.state = "running";
     await attempts.start();
@@ -92,13 +88,9 @@ export class Runtime {
     const figures = (): RuntimeFigures => {
       const { activities, cachedInstances, ...counts } = this.stats();
       const { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs } = counts;
-      const figures = { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs };
-      return {
-        runtimeId: this.id,
-        activeActivities: activities.active,
-        cachedInstances,
-        ...figures,
-      };
+      const held = { activeActivities: activities.active, cachedInstances };
+      const counted = { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs };
+      return { runtimeId: this.id, ...held, ...counted };
     };
     return observe({ telemetry, committer, provider, figures });
   }

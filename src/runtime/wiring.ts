@@ -2,21 +2,14 @@
 // not import.
 
 import type { ActivityClient } from "../core/context/activity-context.ts";
-import type { Codec } from "../core/values/codec.ts";
-import type { Limits } from "../core/values/limits.ts";
-import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { RuntimeOptions } from "./options.ts";
+import type { ResolvedOptions, RuntimeOptions } from "./options.ts";
 import type { Registrable } from "../core/define/registrable.ts";
 
 /** Creates the client that activities use. */
 export type MakeClient = (
   provider: Provider,
-  options: {
-    readonly codec: Codec;
-    readonly limits: Partial<Limits>;
-    readonly telemetry: Telemetry | null;
-  },
+  options: Pick<ResolvedOptions, "codec" | "limits" | "telemetry">,
 ) => ActivityClient;
 
 export interface RuntimeStart extends RuntimeOptions {

@@ -8,7 +8,7 @@
 
 import { parseDuration, type Duration } from "../core/time/duration.ts";
 import { showValue } from "../core/ids/ids.ts";
-import { checkChoice, invalidArgument } from "../core/checks.ts";
+import { checkChoice, invalidArgument, momentOf } from "../core/checks.ts";
 import { checkCron, checkTimezone } from "./calendar.ts";
 import { errorMessage } from "../core/errors/errors.ts";
 
@@ -170,13 +170,4 @@ function duration(value: Duration | undefined, what: string): number | null {
 
 function moment(value: Date | undefined, what: string): Date | null {
   return value === undefined ? null : new Date(momentOf(value, what));
-}
-
-/** The time of a Date. Throws for an invalid Date or another value. */
-export function momentOf(date: Date, what: string): number {
-  const given: unknown = date;
-  const time = given instanceof Date ? given.getTime() : NaN;
-  if (!Number.isNaN(time)) return time;
-  const shown = given instanceof Date ? "an invalid Date" : showValue(given);
-  throw invalidArgument(`${what} must be a valid Date; got ${shown}.`);
 }

@@ -17,6 +17,7 @@ import { isPerdureError, PerdureError } from "../core/errors/errors.ts";
 import type { OrchestrationStarted } from "../core/history/events.ts";
 import { parseInstanceId, parseName, showValue } from "../core/ids/ids.ts";
 import {
+  momentOf,
   checkFlag,
   checkMembers,
   checkInteger,
@@ -27,14 +28,7 @@ import { isTerminalStatus } from "../core/provider/index.ts";
 import { nextTime } from "./calendar.ts";
 import { fireActivity } from "./fire.ts";
 import { loop, type FireRequest } from "./loop.ts";
-import {
-  isSameRule,
-  momentOf,
-  ruleOf,
-  ruleText,
-  type RuleOptions,
-  type ScheduleRule,
-} from "./rule.ts";
+import { isSameRule, ruleOf, ruleText, type RuleOptions, type ScheduleRule } from "./rule.ts";
 import { CHANGE, STATE, TRIGGER, type Fired, type ScheduleState } from "./state.ts";
 
 /** The input of a run: a value, or a function of the scheduled time. */

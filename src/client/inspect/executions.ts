@@ -18,14 +18,13 @@ export function executionsOf(
   list: readonly ExecutionRecord[],
 ): readonly ExecutionInfo[] {
   const infos = list.map((execution): ExecutionInfo => {
-    const status = statusOf(execution) ?? record.status;
-    const isOver = statusOf(execution) !== null;
+    const ended = statusOf(execution);
     return {
       execution: execution.execution,
-      status,
+      status: ended ?? record.status,
       events: execution.lastEvent,
       startedAt: new Date(execution.startedAt),
-      ...(isOver ? { completedAt: new Date(execution.lastAt) } : {}),
+      ...(ended === null ? {} : { completedAt: new Date(execution.lastAt) }),
     };
   });
   if (infos.some((info) => info.execution === record.execution)) return infos;
@@ -37,16 +36,9 @@ export function executionsOf(
 /** Null: the execution has not ended. */
 function statusOf(execution: ExecutionRecord): ExecutionInfo["status"] | null {
   const body = lastOf(execution);
-  switch (body.kind) {
-    case "OrchestrationCompleted":
-      return "completed";
-    case "OrchestrationFailed":
-      return body.outcome;
-    case "OrchestrationContinuedAsNew":
-      return "continuedAsNew";
-    default:
-      return null;
-  }
+  if (body.kind === "OrchestrationCompleted") return "completed";
+  if (body.kind === "OrchestrationFailed") return body.outcome;
+  return body.kind === "OrchestrationContinuedAsNew" ? "continuedAsNew" : null;
 }
 
 function lastOf({ execution, lastBody, damaged }: ExecutionRecord): EventBody {

@@ -8,7 +8,7 @@
 import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeRow, type HistoryRow } from "../../core/history/rows.ts";
 import { isPartVerifiable, type VerifyOptions } from "../../core/history/seal.ts";
-import type { HistoryRequest, InstanceRecord } from "../../core/provider/index.ts";
+import type { InstanceRecord } from "../../core/provider/index.ts";
 import type { Store } from "../store.ts";
 
 export interface HistoryPart {
@@ -59,19 +59,12 @@ export class HistoryReader {
     const hasStart = rows[0]?.first === 1;
     const [start] = hasStart ? rows : await this.#read({ after: 0, limit: 1 });
     if (start?.first !== 1) return false;
-    const checked = hasStart ? rows : [start, ...rows];
-    const within = rows;
-    if (isPartVerifiable(checked, rowSeal)) {
-      this.#store.verifyRows(this.#record, this.#execution, checked, { ...options, within });
-      return true;
-    }
-    const all = await this.rows(WHOLE); // history-reader.2
-    if (all === null) return false;
+    const part = hasStart ? rows : [start, ...rows];
+    const checked = isPartVerifiable(part, rowSeal) ? part : await this.rows(WHOLE); // history-reader.2
+    if (checked === null) return false;
     const numbers = new Set(rows.map(({ first }) => first));
-    this.#store.verifyRows(this.#record, this.#execution, all, {
-      ...options,
-      within: all.filter(({ first }) => numbers.has(first)),
-    });
+    const within = checked.filter(({ first }) => numbers.has(first));
+    this.#store.verifyRows(this.#record, this.#execution, checked, { ...options, within });
     return true;
   }
 
@@ -86,12 +79,7 @@ export class HistoryReader {
   }
 
   #read({ after, limit }: HistoryPart): Promise<readonly HistoryRow[]> {
-    const request: HistoryRequest = {
-      key: this.#record.key,
-      execution: this.#execution,
-      after,
-      limit,
-    };
+    const request = { key: this.#record.key, execution: this.#execution, after, limit };
     return this.#store.read((provider) => provider.readHistory(request), this.#until);
   }
 }

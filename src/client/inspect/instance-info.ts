@@ -123,11 +123,8 @@ export function instanceInfo(
 
 export function instanceSummary(listed: ListedInstance, codec: Codec): InstanceSummary {
   const { leftOut } = listed;
-  const info = infoOf(
-    listed,
-    tryRead(() => listedErrorOf(listed, codec)),
-    codec,
-  );
+  const ending = tryRead(() => listedErrorOf(listed, codec));
+  const info = infoOf(listed, ending, codec);
   return leftOut === undefined ? info : { ...info, leftOut };
 }
 

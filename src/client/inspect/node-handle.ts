@@ -58,9 +58,7 @@ export class NodeHandle<T = unknown> {
   async result(options: WaitOptions = {}): Promise<T> {
     checkWait(options, "the result of a node");
     const what = `Node "${this.path}" of instance "${this.#id}" did not end`;
-    const found = await waitUntil(this.#store, this.#id, options, () => this.#look(), {
-      what,
-    });
+    const found = await waitUntil(this.#store, this.#id, options, () => this.#look(), { what });
     return found.value as T; // The type comes from the flow that the handle was made from.
   }
 
@@ -97,10 +95,8 @@ export class NodeHandle<T = unknown> {
         throw new CancelledError(`node "${found.run.path}" was cancelled`);
     }
     if (!isTerminalStatus(record.status)) return null;
-    throw new PerdureError(
-      "INSTANCE_FINISHED",
-      `Instance "${this.#id}" has ended (${record.status}) and has no result of node "${this.path}".`,
-    );
+    const message = `Instance "${this.#id}" has ended (${record.status}) and has no result of node "${this.path}".`;
+    throw new PerdureError("INSTANCE_FINISHED", message);
   }
 
   async #record(): Promise<InstanceRecord> {
@@ -122,18 +118,10 @@ export class NodeHandle<T = unknown> {
   async #computed(record: InstanceRecord): Promise<{ value: unknown } | null> {
     const definition = this.#flow;
     if (definition === null) return null;
-    const { environment } = this.#store.provider;
-    const { codec } = this.#store;
+    const store = this.#store;
     for (let execution = record.execution; execution > 0; execution--) {
       const events = await this.#events(record, execution);
-      const values = await nodeValues({
-        definition,
-        record,
-        execution,
-        events,
-        codec,
-        environment,
-      });
+      const values = await nodeValues({ store, definition, record, execution, events });
       const path = [...values.keys()].findLast((each) => matchesNode(each, this.path));
       if (path !== undefined) return { value: values.get(path) };
     }

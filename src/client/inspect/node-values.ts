@@ -2,7 +2,6 @@
 // client. The replay schedules nothing and writes nothing.
 
 import { drain } from "../../core/context/async-context.ts";
-import type { Codec } from "../../core/values/codec.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";
 import type { Environment } from "../../core/time/environment.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
@@ -10,24 +9,25 @@ import type { HistoryEvent } from "../../core/history/events.ts";
 import { orchestrationMain } from "../../core/replay/orchestration-main.ts";
 import type { InstanceRecord } from "../../core/provider/index.ts";
 import { Run } from "../../core/replay/run.ts";
+import type { Store } from "../store.ts";
 
 /** Values by node path, in the order in which the nodes ended. */
 export async function nodeValues(options: {
+  readonly store: Store;
   readonly definition: Orchestration<never, unknown>;
   readonly record: InstanceRecord;
   readonly execution: number;
   readonly events: readonly HistoryEvent[];
-  readonly codec: Codec;
-  readonly environment: Environment;
 }): Promise<ReadonlyMap<string, unknown>> {
-  const { definition, record, execution, environment } = options;
+  const { store, definition, record, execution } = options;
+  const { environment } = store.provider;
   const values = new Map<string, unknown>();
   const run = new Run({
     instanceId: record.id,
     execution,
     version: definition.version,
     priority: record.priority,
-    codec: options.codec,
+    codec: store.codec,
     main: orchestrationMain(definition),
     history: options.events,
     onNodeEnd: (node, value) => {

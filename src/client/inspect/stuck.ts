@@ -58,15 +58,12 @@ export async function reasonNow(
   try {
     const record = await store.record(id, now);
     if (isTerminalStatus(record.status)) return undefined;
-    return brief ? await briefReason(store, record, now) : await fullReason(store, record, now);
+    if (brief) return await briefReason(store, record, now);
+    return whyNotEnded(await describeRecord(store, record, undefined, now));
   } catch (error) {
     if (isPerdureError(error)) return undefined;
     throw error;
   }
-}
-
-async function fullReason(store: Store, record: InstanceRecord, until: number): Promise<string> {
-  return whyNotEnded(await describeRecord(store, record, undefined, until));
 }
 
 /** Does not read the history: for calls with timeout 0, which callers may repeat often. */

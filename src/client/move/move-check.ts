@@ -5,15 +5,13 @@
 
 import { createHash } from "node:crypto";
 import {
-  keyOf,
   TRANSFER_TABLES,
-  type Cell,
   type LastNumbers,
   type TransferName,
   type TransferStore,
   type TransferTable,
 } from "../../core/provider/transfer.ts";
-import { BatchSizes } from "./move-copy.ts";
+import { batchesOf, type CopyOptions } from "./move-copy.ts";
 
 /** Row count and checksum of one table of one store. */
 export interface TableSum {
@@ -26,12 +24,9 @@ export interface TableCheck {
   readonly target: TableSum;
 }
 
-export async function checkTables(options: {
-  readonly from: TransferStore;
-  readonly to: TransferStore;
-  readonly signal: AbortSignal | undefined;
-  readonly onRows: (table: TransferName, rows: number) => void;
-}): Promise<readonly TableCheck[]> {
+export async function checkTables(
+  options: Omit<CopyOptions, "move" | "position">,
+): Promise<readonly TableCheck[]> {
   const { from, to, signal, onRows } = options;
   const checks: TableCheck[] = [];
   for (const table of TRANSFER_TABLES) {
@@ -56,24 +51,14 @@ export async function checkNumbers(
 async function sumOf(
   store: TransferStore,
   table: TransferTable,
-  options: {
-    readonly signal: AbortSignal | undefined;
-    readonly onRows?: (table: TransferName, rows: number) => void;
-  },
+  { signal, onRows }: Pick<CopyOptions, "signal"> & Partial<Pick<CopyOptions, "onRows">>,
 ): Promise<TableSum> {
   const hash = createHash("sha256");
   let count = 0;
-  let after: readonly Cell[] | null = null;
-  for (const batches = new BatchSizes(); ;) {
-    options.signal?.throwIfAborted();
-    const rows = await store.readRows({ table, after, limit: batches.next });
-    const last = rows.at(-1);
-    if (last === undefined) break;
-    batches.record(rows);
+  for await (const { rows } of batchesOf(store, table, { signal })) {
     for (const row of rows) hash.update(`${JSON.stringify(row)}\n`);
-    after = keyOf(table, last);
     count += rows.length;
-    options.onRows?.(table.name, rows.length);
+    onRows?.(table.name, rows.length);
   }
   return { table: table.name, rows: count, sha256: hash.digest("hex") };
 }

@@ -13,6 +13,7 @@ import {
   type TransferName,
   type TransferRow,
   type TransferStore,
+  type TransferTable,
 } from "../../core/provider/transfer.ts";
 
 const ROWS_MAX = 1_000;
@@ -52,15 +53,9 @@ export async function copyTables(options: CopyOptions): Promise<CopyResult> {
   let progress = JSON.stringify(position);
   const first = TRANSFER_TABLES.findIndex(({ name }) => name === position.table);
   for (const table of TRANSFER_TABLES.slice(Math.max(first, 0))) {
-    let after = table.name === position.table ? position.after : null;
-    for (const batches = new BatchSizes(); ;) {
-      signal?.throwIfAborted();
-      const rows = await from.readRows({ table, after, limit: batches.next });
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      batches.record(rows);
-      after = keyOf(table, last);
-      const next = JSON.stringify({ run, table: table.name, after } satisfies CopyPosition);
+    const after = table.name === position.table ? position.after : null;
+    for await (const { rows, last } of batchesOf(from, table, { after, signal })) {
+      const next = JSON.stringify({ run, table: table.name, after: last } satisfies CopyPosition);
       await to.writeRows({ move, table, rows, before: progress, after: next });
       progress = next;
       onRows(table.name, rows.length);
@@ -71,15 +66,28 @@ export async function copyTables(options: CopyOptions): Promise<CopyResult> {
   return { progress, numbers };
 }
 
-/** Computes how many rows to read in the next batch (move-copy.1). */
-export class BatchSizes {
-  next = ROWS_FIRST;
-
-  record(rows: readonly TransferRow[]): void {
-    let bytes = 1;
-    for (const row of rows)
-      for (const cell of row) if (typeof cell === "string") bytes += cell.length;
-    const fitting = Math.floor((rows.length * BYTES_MAX) / bytes);
-    this.next = Math.max(1, Math.min(ROWS_MAX, fitting));
+/** The rows of a table, or those after a key, in batches (move-copy.1). `last`: the key of the last row. */
+export async function* batchesOf(
+  store: TransferStore,
+  table: TransferTable,
+  options: { readonly after?: readonly Cell[] | null; readonly signal: AbortSignal | undefined },
+): AsyncGenerator<{ readonly rows: readonly TransferRow[]; readonly last: readonly Cell[] }> {
+  let { after = null } = options;
+  for (let limit = ROWS_FIRST; ;) {
+    options.signal?.throwIfAborted();
+    const rows = await store.readRows({ table, after, limit });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    limit = nextLimit(rows);
+    after = keyOf(table, last);
+    yield { rows, last: after };
   }
+}
+
+function nextLimit(rows: readonly TransferRow[]): number {
+  let bytes = 1;
+  for (const row of rows)
+    for (const cell of row) if (typeof cell === "string") bytes += cell.length;
+  const fitting = Math.floor((rows.length * BYTES_MAX) / bytes);
+  return Math.max(1, Math.min(ROWS_MAX, fitting));
 }

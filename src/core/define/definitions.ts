@@ -110,14 +110,19 @@ export function activity<I, O, Name extends string>(
   const what = `activity "${name}"`;
   checkFunction(fn, what);
   checkMembers<ActivityDefaults>(defaults, ACTIVITY_DEFAULTS, what);
-  if (defaults.executor !== undefined) {
-    checkExecutor(defaults.executor, `executor of ${what}`);
-  }
+  if (defaults.executor !== undefined) checkExecutor(defaults.executor, `executor of ${what}`);
   checkSchema(defaults.input, `input of ${what}`);
   checkSchema(defaults.output, `output of ${what}`);
   const options = activityOptions(defaults, what);
   nameForStacks(fn, name);
   return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
+}
+
+/** Whether the value is an activity, also one of another installed copy of the package. */
+export function isActivity(value: unknown): value is Activity<never, unknown> {
+  return (
+    typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"
+  );
 }
 
 /**
@@ -268,9 +273,8 @@ const SESSION_BYTES_MAX = 256;
 function parseSession(session: unknown, what: string): string {
   if (typeof session !== "string" || session === "") {
     const got = showValue(session);
-    throw invalidArgument(
-      `session of ${what} must be a text of at least one character; got ${got}.`,
-    );
+    const rule = "must be a text of at least one character";
+    throw invalidArgument(`session of ${what} ${rule}; got ${got}.`);
   }
   checkStorable(session, `session of ${what}`);
   const bytes = Buffer.byteLength(session);

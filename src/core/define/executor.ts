@@ -5,7 +5,7 @@
 
 import type { ActivityContext } from "../context/activity-context.ts";
 import { showValue } from "../ids/ids.ts";
-import { checkMembers, invalidArgument, type Members } from "../checks.ts";
+import { checkInteger, checkMembers, invalidArgument, type Members } from "../checks.ts";
 
 /** One attempt, as a custom executor function receives it. */
 export interface ExecutorTask {
@@ -45,13 +45,11 @@ const OPTIONS: Members<ThreadsOptions> = { module: true, size: true, memoryMb: t
 /** Describes a set of worker threads that load a module and run the activities it exports. */
 export function threads(options: ThreadsOptions): Threads {
   checkMembers(options, OPTIONS, "threads");
-  const { module, size, memoryMb } = options;
-  return Object.freeze({
-    kind: "threads",
-    module: moduleAddress(module),
-    size: wholeNumber(size, "size"),
-    memoryMb: wholeNumber(memoryMb, "memoryMb"),
-  });
+  const { size = null, memoryMb = null } = options;
+  const module = moduleAddress(options.module);
+  checkInteger(options.size, 1, "threads: size");
+  checkInteger(options.memoryMb, 1, "threads: memoryMb");
+  return Object.freeze({ kind: "threads", module, size, memoryMb });
 }
 
 /** Throws unless the value is an executor. */
@@ -74,11 +72,4 @@ function moduleAddress(module: unknown): string {
   const example = `new URL("./activities.ts", import.meta.url)`;
   const got = showValue(module);
   throw invalidArgument(`threads: module must be a URL such as ${example}; got ${got}.`);
-}
-
-function wholeNumber(value: number | undefined, name: string): number | null {
-  if (value === undefined) return null;
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  const got = showValue(value);
-  throw invalidArgument(`threads: ${name} must be a whole number of at least 1; got ${got}.`);
 }

@@ -12,6 +12,7 @@
 import { parseDuration, type Duration } from "../time/duration.ts";
 import { invalidArgument } from "../checks.ts";
 import type { PerdureError } from "../errors/errors.ts";
+import type { Failure } from "../errors/failure-record.ts";
 import { showValue } from "../ids/ids.ts";
 
 export const BACKOFF_KINDS = ["none", "fixed", "linear", "exponential"] as const;
@@ -114,11 +115,7 @@ export function retryDelay(
 export function shouldRetry(attempt: {
   readonly policy: RetryPolicy;
   readonly failures: number;
-  readonly failure: {
-    readonly name: string;
-    readonly retryable: boolean;
-    readonly kind?: string | undefined;
-  };
+  readonly failure: Pick<Failure, "name" | "retryable" | "kind">;
 }): boolean {
   const { policy, failures, failure } = attempt;
   if (failures >= policy.maxAttempts || !failure.retryable) return false;

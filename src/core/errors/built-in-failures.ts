@@ -6,6 +6,7 @@
 import type { BlockReason } from "../history/block.ts";
 import type { OrchestrationFailed } from "../history/events.ts";
 import type { Codec } from "../values/codec.ts";
+import { defined } from "../values/defined.ts";
 import { toFailure } from "./failure-capture.ts";
 import type { Failure } from "./failure-record.ts";
 import { CancelledError } from "./outcome-errors.ts";
@@ -32,15 +33,9 @@ export function cancelledWithoutRun(reason: string): OrchestrationFailed {
  * Ends an instance at once, without running its code. `data`: codec text of properties of the restored error.
  */
 export function terminated(reason: string, data?: string): OrchestrationFailed {
+  const own = { kind: "terminated", name: "TerminatedError", code: "TERMINATED" } as const;
   const message = `terminated: ${reason}`;
-  const failure: Failure = {
-    ...APPLICATION,
-    kind: "terminated",
-    name: "TerminatedError",
-    code: "TERMINATED",
-    message,
-    ...(data === undefined ? {} : { data }),
-  };
+  const failure: Failure = { ...APPLICATION, ...own, message, ...defined({ data }) };
   return { kind: "OrchestrationFailed", outcome: "terminated", failure };
 }
 
@@ -61,12 +56,8 @@ export function scheduleToCloseFailure(): Failure {
  * again.
  */
 export function threadDiedFailure(activity: string, why: string): Failure {
-  return {
-    category: "infrastructure",
-    name: "ThreadDied",
-    message: `the thread of activity ${activity} died: ${why}`,
-    retryable: true,
-  };
+  const message = `the thread of activity ${activity} died: ${why}`;
+  return { category: "infrastructure", name: "ThreadDied", message, retryable: true };
 }
 
 /**
@@ -85,23 +76,15 @@ export function nondeterminismFailure({ code, message }: BlockReason): Failure {
 
 /** No running worker registered the name in time, and the runtime's `unregistered` policy is to fail. */
 export function notRegisteredFailure(why: string): Failure {
-  return {
-    category: "configuration",
-    name: "NotRegisteredError",
-    code: "NOT_REGISTERED",
-    message: `unregistered: ${why}`,
-    retryable: false,
-  };
+  const own = { name: "NotRegisteredError", code: "NOT_REGISTERED" };
+  const message = `unregistered: ${why}`;
+  return { category: "configuration", ...own, message, retryable: false };
 }
 
 /** A child could not start because another instance has its id (semantics 2). */
 export function instanceExistsFailure(id: string): Failure {
-  return {
-    ...APPLICATION,
-    name: "PerdureError",
-    code: "INSTANCE_EXISTS",
-    message: `An instance with id "${id}" already exists.`,
-  };
+  const message = `An instance with id "${id}" already exists.`;
+  return { ...APPLICATION, name: "PerdureError", code: "INSTANCE_EXISTS", message };
 }
 
 const APPLICATION = { category: "application", retryable: false } as const;

@@ -70,20 +70,14 @@ export function bareError(className: string): Error {
 
 /** Defines a property that is not enumerable, as `message`, `stack` and `cause` are. */
 export function defineHidden(error: Error, key: string, value: unknown): void {
-  Object.defineProperty(error, key, {
-    value,
-    writable: true,
-    configurable: true,
-    enumerable: false,
-  });
+  define(error, key, value, false);
 }
 
 /** Defines an ordinary property. A key such as `__proto__` is data. */
 export function defineShown(error: Error, key: string, value: unknown): void {
-  Object.defineProperty(error, key, {
-    value,
-    writable: true,
-    configurable: true,
-    enumerable: true,
-  });
+  define(error, key, value, true);
+}
+
+function define(error: Error, key: string, value: unknown, enumerable: boolean): void {
+  Object.defineProperty(error, key, { value, writable: true, configurable: true, enumerable });
 }

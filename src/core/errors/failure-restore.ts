@@ -3,6 +3,7 @@
 //       TypeError` and `instanceof ActivityError` hold. No constructor of a subclass runs.
 //   - A text that the codec cannot read is HISTORY_CORRUPT, as anywhere in a history.
 
+import type { OrchestrationFailed } from "../history/events.ts";
 import { type Codec, defaultCodec } from "../values/codec.ts";
 import { bareError, defineHidden, defineShown } from "./error-classes.ts";
 import { PerdureError } from "./errors.ts";
@@ -21,6 +22,21 @@ export function fromFailure(stored: Failure, codec: Codec = defaultCodec): Error
   if (failure.data !== undefined) restoreData(error, failure.data, codec);
   restoreCauses(error, failure, codec);
   return error;
+}
+
+/** The error of an instance that ended with this event. */
+export function toOrchestrationError(
+  { outcome, failure: stored, compensationFailures }: OrchestrationFailed,
+  { id, name }: { readonly id: string; readonly name: string },
+  codec: Codec = defaultCodec,
+): OrchestrationError {
+  const failure = openFailure(stored, codec);
+  const cause = fromFailure(failure, codec);
+  const instance = { instanceId: id, orchestration: name };
+  const error = new OrchestrationError({ kind: outcome, ...instance, failure, cause });
+  if (compensationFailures === undefined) return error;
+  const compensationErrors = compensationFailures.map((each) => fromFailure(each, codec));
+  return Object.assign(error, { compensationErrors });
 }
 
 function restoreData(error: Error, data: string, codec: Codec): void {

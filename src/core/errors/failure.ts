@@ -5,5 +5,5 @@
 export type { EncodedValue, Failure, FailureCategory } from "./failure-record.ts";
 export { FAILURE_LIMITS } from "./failure-record.ts";
 export { type FailureOptions, toFailure } from "./failure-capture.ts";
-export { fromFailure } from "./failure-restore.ts";
+export { fromFailure, toOrchestrationError } from "./failure-restore.ts";
 export { openFailure } from "./failure-seal.ts";

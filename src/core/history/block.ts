@@ -136,9 +136,7 @@ export function foreignAwait(
 
 /** The inbox has messages for an execution whose start event is missing. */
 export function startMissing(): BlockReason {
-  return {
-    code: "HISTORY_CORRUPT",
-    message:
-      "The start of this execution is missing: it is neither in the history nor in the inbox.",
-  };
+  const message =
+    "The start of this execution is missing: it is neither in the history nor in the inbox.";
+  return { code: "HISTORY_CORRUPT", message };
 }

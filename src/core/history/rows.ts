@@ -92,14 +92,10 @@ function parseRow(row: HistoryRow): ParsedRow {
     throw corrupt(row, "its text is not a row");
   }
   if (v > REPLAY_VERSION) {
-    throw corrupt(
-      row,
-      `it was written under replay version ${v}; this code supports versions up to ${REPLAY_VERSION}`,
-    );
+    const supported = `this code supports versions up to ${REPLAY_VERSION}`;
+    throw corrupt(row, `it was written under replay version ${v}; ${supported}`);
   }
-  if (e.length !== row.last - row.first + 1) {
-    throw corrupt(row, `it contains ${e.length} events`);
-  }
+  if (e.length !== row.last - row.first + 1) throw corrupt(row, `it contains ${e.length} events`);
   const bodies: EventBody[] = [];
   for (const body of e as readonly unknown[]) {
     if (!isEventBody(body)) throw corrupt(row, `it contains an unknown event ${preview(body)}`);
@@ -122,7 +118,7 @@ function incomplete(found: number, last: number): PerdureError {
   return new PerdureError("HISTORY_CORRUPT", message);
 }
 
-function corrupt(row: HistoryRow, why: string, cause?: unknown): PerdureError {
+export function corrupt(row: HistoryRow, why: string, cause?: unknown): PerdureError {
   const message = `History row ${row.first}–${row.last} cannot be read: ${why}.`;
   return new PerdureError("HISTORY_CORRUPT", message, cause === undefined ? undefined : { cause });
 }

@@ -9,9 +9,9 @@
 //        replays it.
 
 import type { RowSeal } from "../values/codec.ts";
-import { isPerdureError, PerdureError } from "../errors/errors.ts";
+import { isPerdureError } from "../errors/errors.ts";
 import type { HistoryEvent, OrchestrationStarted } from "./events.ts";
-import { decodeRow, type HistoryRow } from "./rows.ts";
+import { corrupt, decodeRow, type HistoryRow } from "./rows.ts";
 
 /** The execution that rows belong to. */
 export interface RowOrigin {
@@ -108,9 +108,4 @@ function isEndFromOutside(row: HistoryRow): boolean {
   if (row.first === 1 && kinds[0] === "OrchestrationStarted") kinds.shift();
   if (kinds[0] === "OrchestrationCancelRequested") kinds.shift();
   return kinds.length === 1 && kinds[0] === ("OrchestrationFailed" satisfies HistoryEvent["kind"]);
-}
-
-function corrupt(row: HistoryRow, why: string): PerdureError {
-  const message = `History row ${row.first}–${row.last} cannot be read: ${why}.`;
-  return new PerdureError("HISTORY_CORRUPT", message);
 }

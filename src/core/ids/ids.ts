@@ -9,11 +9,6 @@
 
 import { PerdureError } from "../errors/errors.ts";
 
-declare const instanceIdBrand: unique symbol;
-
-/** An instance id that passed the checks. Only the functions of this file create one. */
-export type InstanceId = string & { readonly [instanceIdBrand]: true };
-
 const BYTES_MAX = 256;
 const DERIVED_BYTES_MAX = 1_024;
 const SHOWN_CHARACTERS_MAX = 80;
@@ -24,18 +19,18 @@ const OUR_PREFIX = "perdure.";
 const HALF_A_PAIR = "is not well-formed Unicode: it holds half of a surrogate pair";
 
 /** The id of an instance that a user starts. */
-export function parseInstanceId(value: unknown): InstanceId {
+export function parseInstanceId(value: unknown): string {
   return parseGivenId(value, "instance id");
 }
 
 /** An explicit id for a child. The rules are those of an instance id. */
-export function parseChildId(value: unknown): InstanceId {
+export function parseChildId(value: unknown): string {
   return parseGivenId(value, "child id");
 }
 
 /** The id of an instance to look up, not to create: derived child ids are valid too. */
-export function parseInstanceReference(value: unknown): InstanceId {
-  return parseText(value, "instance id", DERIVED_BYTES_MAX) as InstanceId;
+export function parseInstanceReference(value: unknown): string {
+  return parseText(value, "instance id", DERIVED_BYTES_MAX);
 }
 
 /** The id of a child without an explicit id. Histories hold such ids: the derivation must never change. */
@@ -43,31 +38,21 @@ export function childInstanceId(from: {
   readonly parent: string;
   readonly execution: number;
   readonly sequence: number;
-}): InstanceId {
+}): string {
   // The id omits the number of the first execution. The "_" distinguishes (1, 27) from (2, 7).
   const suffix = from.execution === 1 ? `${from.sequence}` : `${from.execution}_${from.sequence}`;
   const id = `${from.parent}::sub::${suffix}`;
-  if (isLongerThan(id, DERIVED_BYTES_MAX)) {
-    throw refusal(
-      "child id",
-      id,
-      `is longer than ${DERIVED_BYTES_MAX} bytes; give this child an explicit id`,
-    );
-  }
-  return id as InstanceId;
+  if (!isLongerThan(id, DERIVED_BYTES_MAX)) return id;
+  const rule = `is longer than ${DERIVED_BYTES_MAX} bytes; give this child an explicit id`;
+  throw refusal("child id", id, rule);
 }
 
 /** The name of an orchestration, activity, event or step. `what` says which, for the message. */
 export function parseName(value: unknown, what: string): string {
   const name = parseText(value, what, BYTES_MAX);
-  if (name.startsWith(OUR_PREFIX)) {
-    throw refusal(
-      what,
-      name,
-      `begins with "${OUR_PREFIX}", which is reserved for Perdure's own names`,
-    );
-  }
-  return name;
+  if (!name.startsWith(OUR_PREFIX)) return name;
+  const rule = `begins with "${OUR_PREFIX}", which is reserved for Perdure's own names`;
+  throw refusal(what, name, rule);
 }
 
 /** The key of a key-value pair: a name, or the empty text. */
@@ -101,16 +86,11 @@ export function showValue(value: unknown): string {
   return cut(escapeControls(JSON.stringify(value.slice(0, 2 * SHOWN_CHARACTERS_MAX + 2))));
 }
 
-function parseGivenId(value: unknown, what: string): InstanceId {
+function parseGivenId(value: unknown, what: string): string {
   const id = parseText(value, what, BYTES_MAX);
-  if (id.includes(CHILD_SEPARATOR)) {
-    throw refusal(
-      what,
-      id,
-      `contains "${CHILD_SEPARATOR}", which is reserved for the ids of children`,
-    );
-  }
-  return id as InstanceId;
+  if (!id.includes(CHILD_SEPARATOR)) return id;
+  const rule = `contains "${CHILD_SEPARATOR}", which is reserved for the ids of children`;
+  throw refusal(what, id, rule);
 }
 
 function parseText(value: unknown, what: string, bytesMax: number): string {
@@ -119,9 +99,7 @@ function parseText(value: unknown, what: string, bytesMax: number): string {
   if (isLongerThan(value, bytesMax)) {
     throw refusal(what, value, `is longer than ${bytesMax} bytes in UTF-8`);
   }
-  if (!value.isWellFormed()) {
-    throw refusal(what, value, HALF_A_PAIR);
-  }
+  if (!value.isWellFormed()) throw refusal(what, value, HALF_A_PAIR);
   if (CONTROL.test(value)) throw refusal(what, value, "contains a control character");
   return value;
 }

@@ -9,14 +9,11 @@ import { invalidArgument } from "../checks.ts";
 import { showValue } from "./ids.ts";
 
 export interface Version {
-  /** The text as the user wrote it. It is stored in this form. */
-  readonly text: string;
   readonly major: number;
   readonly minor: number;
   readonly patch: number;
   /** Empty for a release. */
   readonly prerelease: readonly string[];
-  readonly build: readonly string[];
 }
 
 const LENGTH_MAX = 256;
@@ -33,14 +30,12 @@ export function parseVersion(text: string): Version {
     const form = 'major.minor.patch, such as "1.2.0" or "2.0.0-beta.1"';
     throw invalidArgument(`version must be a semantic version: ${form}; got ${showValue(text)}.`);
   }
-  const [, major, minor, patch, prerelease, build] = match;
+  const [, major, minor, patch, prerelease] = match;
   return {
-    text,
     major: partOf(text, major),
     minor: partOf(text, minor),
     patch: partOf(text, patch),
     prerelease: prerelease?.split(".") ?? [],
-    build: build?.split(".") ?? [],
   };
 }
 
@@ -58,9 +53,8 @@ function partOf(text: string, digits: string | undefined): number {
   const part = Number(digits);
   if (Number.isSafeInteger(part)) return part;
   const max = Number.MAX_SAFE_INTEGER;
-  throw invalidArgument(
-    `Each number of a version must be at most ${max}; got version ${showValue(text)}.`,
-  );
+  const got = `version ${showValue(text)}`;
+  throw invalidArgument(`Each number of a version must be at most ${max}; got ${got}.`);
 }
 
 /**
@@ -85,11 +79,6 @@ function compareIdentifiers(a: string, b: string): number {
   const aIsNumber = NUMERIC.test(a);
   if (aIsNumber !== NUMERIC.test(b)) return aIsNumber ? -1 : 1;
   if (aIsNumber && a.length !== b.length) return a.length - b.length;
-  return compareText(a, b);
-}
-
-/** The texts are ASCII, so that comparing UTF-16 units is comparing bytes. */
-function compareText(a: string, b: string): number {
   if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return a < b ? -1 : 1; // The texts are ASCII, so that comparing UTF-16 units is comparing bytes.
 }

@@ -10,22 +10,4 @@ export type * from "./state.ts";
 export type * from "./tasks.ts";
 export type * from "./transactions.ts";
 export type * from "./transfer.ts";
-export {
-  isTerminalStatus,
-  LISTED_BYTES_MAX,
-  TERMINAL_STATUSES,
-  type DamagedPart,
-  type ExecutionRecord,
-  type HistoryRequest,
-  type FoundInstance,
-  type InstanceCut,
-  type InstanceExecution,
-  type InstanceRecord,
-  type InstanceStatus,
-  type LeasedInstance,
-  type LeasedInstances,
-  type LeaseInstancesRequest,
-  type ListedInstance,
-  type ListedText,
-  type TerminalStatus,
-} from "./instances.ts";
+export * from "./instances.ts";

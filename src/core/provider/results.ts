@@ -3,22 +3,19 @@
 import type { BusyResult, SimpleResult, TurnResult } from "./commit.ts";
 
 export const DONE = { kind: "done" } as const satisfies SimpleResult;
-export const LEASE_LOST = { kind: "refused", code: "LEASE_LOST" } as const satisfies SimpleResult;
-export const PAUSED = { kind: "refused", code: "PAUSED" } as const satisfies TurnResult;
-export const NOT_FOUND = {
-  kind: "refused",
-  code: "INSTANCE_NOT_FOUND",
-} as const satisfies SimpleResult;
-export const FINISHED = {
-  kind: "refused",
-  code: "INSTANCE_FINISHED",
-} as const satisfies SimpleResult;
-export const LIMIT_EXCEEDED = {
-  kind: "refused",
-  code: "LIMIT_EXCEEDED",
-} as const satisfies SimpleResult;
-export const KEY_REUSED = { kind: "refused", code: "KEY_REUSED" } as const satisfies SimpleResult;
+export const LEASE_LOST = refused("LEASE_LOST");
+export const PAUSED = refused("PAUSED");
+export const NOT_FOUND = refused("INSTANCE_NOT_FOUND");
+export const FINISHED = refused("INSTANCE_FINISHED");
+export const LIMIT_EXCEEDED = refused("LIMIT_EXCEEDED");
+export const KEY_REUSED = refused("KEY_REUSED");
 export const BUSY = { kind: "busy" } as const satisfies BusyResult;
+
+type RefusalCode = Extract<SimpleResult | TurnResult, { readonly kind: "refused" }>["code"];
+
+function refused<const Code extends RefusalCode>(code: Code) {
+  return { kind: "refused", code } as const;
+}
 
 /**
  * Whether a repeated request id belongs to a request with different contents. If either of the two has no

@@ -3,6 +3,7 @@
 
 import type { StoreMetrics } from "./admin.ts";
 import type { InstanceStatus } from "./instances.ts";
+import { INSTANCE_STATUSES } from "./shared/row-checks.ts";
 
 /** What one row of tallies adds to the counts of one status. */
 export interface Tally {
@@ -13,20 +14,11 @@ export interface Tally {
   readonly executions: number;
   readonly events: number;
 }
-export type InstanceFigures = Pick<
-  StoreMetrics,
-  "instances" | "paused" | "blocked" | "executions" | "events"
->;
+export type InstanceFigures = Pick<StoreMetrics, Exclude<keyof Tally, "status">>;
 
 export function sumTallies(tallies: readonly Tally[]): InstanceFigures {
-  const instances: Record<InstanceStatus, number> = {
-    pending: 0,
-    running: 0,
-    completed: 0,
-    failed: 0,
-    cancelled: 0,
-    terminated: 0,
-  };
+  const none = INSTANCE_STATUSES.map((status) => [status, 0]);
+  const instances = Object.fromEntries(none) as Record<InstanceStatus, number>; // every status
   const sums = { paused: 0, blocked: 0, executions: 0, events: 0 };
   for (const tally of tallies) {
     instances[tally.status] += tally.instances;

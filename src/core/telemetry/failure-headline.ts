@@ -16,13 +16,9 @@ export function failureHeadline({ name, message }: Failure, error?: unknown): st
 }
 
 function failedWork(error: unknown): string | undefined {
-  const work: unknown =
-    error instanceof ActivityError
-      ? error.activity
-      : error instanceof StepError
-        ? error.step
-        : error instanceof ChildError
-          ? error.child
-          : undefined;
+  let work: unknown;
+  if (error instanceof ActivityError) work = error.activity;
+  else if (error instanceof StepError) work = error.step;
+  else if (error instanceof ChildError) work = error.child;
   return typeof work === "string" ? work : undefined; // the value comes from a store and may have any type
 }

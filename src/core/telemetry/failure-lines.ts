@@ -87,18 +87,10 @@ function readablePart(failure: Failure): Failure {
 }
 
 function nextText(next: NextAttempt): string {
-  switch (next.kind) {
-    case "retry":
-      return `next in ${durationText(next.delayMs)}`;
-    case "rerun":
-      return "the attempt does not count and runs again";
-    case "none":
-      return next.why;
-  }
-}
-
-function durationText(ms: number): string {
-  return ms < 1_000 ? `${ms} ms` : formatDuration(ms);
+  if (next.kind === "none") return next.why;
+  if (next.kind === "rerun") return "the attempt does not count and runs again";
+  const { delayMs } = next;
+  return `next in ${delayMs < 1_000 ? `${delayMs} ms` : formatDuration(delayMs)}`;
 }
 
 function cut(text: string): string {

@@ -43,11 +43,9 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
  * function.
  */
 function once<Args extends readonly unknown[], T>(fn: (...args: Args) => T) {
-  let entered = false;
   let outcome: { value: T } | { error: unknown } | undefined;
   return {
     fn: (...args: Args): T => {
-      entered = true;
       try {
         const value = fn(...args);
         outcome = { value };
@@ -61,7 +59,7 @@ function once<Args extends readonly unknown[], T>(fn: (...args: Args) => T) {
       return outcome !== undefined && "value" in outcome ? outcome.value : undefined;
     },
     rethrow: (again: () => T): T => {
-      if (!entered || outcome === undefined) return again();
+      if (outcome === undefined) return again();
       if ("error" in outcome) throw outcome.error;
       return outcome.value;
     },

@@ -5,7 +5,7 @@
 //   - A size is the number of bytes of the encoded text. A text that is too short to exceed its limit is not
 //       measured.
 
-import { invalidArgument, unknownMember } from "../checks.ts";
+import { checkInteger, invalidArgument, unknownMember } from "../checks.ts";
 import { PerdureError } from "../errors/errors.ts";
 import type { EventBody } from "../history/events.ts";
 import { showValue } from "../ids/ids.ts";
@@ -52,16 +52,12 @@ export function resolveLimits(given: Partial<Limits> | undefined): Limits {
     throw invalidArgument(`limits must be an object of numbers; got ${showValue(value)}.`);
   }
   const limits: Record<string, number> = { ...DEFAULT_LIMITS };
-  for (const [name, max] of Object.entries(value as Record<string, unknown>)) {
+  for (const [name, max] of Object.entries(given)) {
     if (!(name in DEFAULT_LIMITS)) {
       throw invalidArgument(unknownMember(name, DEFAULT_LIMITS, "limits"));
     }
-    if (max === undefined) continue;
-    if (typeof max !== "number" || !Number.isSafeInteger(max) || max < 1) {
-      const got = showValue(max);
-      throw invalidArgument(`limits.${name} must be a whole number of at least 1; got ${got}.`);
-    }
-    limits[name] = max;
+    checkInteger(max, 1, `limits.${name}`);
+    if (max !== undefined) limits[name] = max;
   }
   return { ...DEFAULT_LIMITS, ...limits };
 }

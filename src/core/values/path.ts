@@ -25,11 +25,8 @@ export function formatPath(segments: readonly Segment[]): string {
 export function refusal(segments: readonly Segment[], what: string, cause?: unknown): PerdureError {
   const path = formatPath(segments);
   const options = cause === undefined ? { path } : { path, cause };
-  return new PerdureError(
-    "VALUE_NOT_SERIALIZABLE",
-    `${path} cannot be stored: it is ${what}`,
-    options,
-  );
+  const message = `${path} cannot be stored: it is ${what}`;
+  return new PerdureError("VALUE_NOT_SERIALIZABLE", message, options);
 }
 
 /** Describes an object of a class that the codec cannot restore. */

@@ -28,9 +28,8 @@ export type SchemaOutput<Schema> =
 /** Throws unless the value is absent or a schema. */
 export function checkSchema(schema: unknown, what: string): void {
   if (schema === undefined || isSchema(schema)) return;
-  throw invalidArgument(
-    `The schema of ${what} must implement Standard Schema (Zod, Valibot and ArkType do).`,
-  );
+  const rule = "must implement Standard Schema (Zod, Valibot and ArkType do)";
+  throw invalidArgument(`The schema of ${what} ${rule}.`);
 }
 
 function isSchema(value: unknown): boolean {

@@ -1,15 +1,10 @@
 // Helpers of the builder: turn the arguments of a builder method into planned nodes.
 
 import { unknownMember, type Members } from "../../core/checks.ts";
+import { isActivity } from "../../core/define/definitions.ts";
 import { LEVELS_MAX, TOO_DEEP } from "../data/paths.ts";
 import type { ChildOptions, ForkOptions, LoopOptions, WaitOptions } from "./builder-types.ts";
-import {
-  isActivity,
-  type Plan,
-  type PlannedBranch,
-  type PlannedNode,
-  type PlannedWork,
-} from "./plan.ts";
+import type { Plan, PlannedBranch, PlannedNode, PlannedWork } from "./plan.ts";
 
 export const FORK_OPTIONS: Members<ForkOptions> = { onError: true };
 export const LOOP_OPTIONS: Members<LoopOptions> = { maxIterations: true, onMax: true };
@@ -95,11 +90,6 @@ export function branchPlans(branches: unknown, start: object): readonly PlannedB
   }));
 }
 
-export function childNode(id: string, target: unknown, options: ChildOptions): PlannedNode {
-  const { version, onParentClose, priority } = options;
-  return { kind: "child", id, target, version, onParentClose, priority };
-}
-
-function mistake(message: string): PlannedNode {
+export function mistake(message: string): PlannedNode {
   return { kind: "mistake", id: "", message };
 }

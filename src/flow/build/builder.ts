@@ -58,11 +58,11 @@ import {
   branchPlan,
   branchPlans,
   CHILD_OPTIONS,
-  childNode,
   FORK_OPTIONS,
   idAndRest,
   idOfFunction,
   LOOP_OPTIONS,
+  mistake,
   nameOf,
   unknownOptions,
   WAIT_OPTIONS,
@@ -294,8 +294,11 @@ export class FlowBuilder<In, Out, Signals = never, Nodes = None> implements Piec
   ): StepBuilder<In, unknown, Signals, Nodes & At<Id, unknown>, Out>;
   child(...given: readonly unknown[]): never {
     const { id, rest } = idAndRest(given, nameOf);
-    const mistakes = unknownOptions(rest[1], CHILD_OPTIONS, `child "${id}"`);
-    return this.#step(...mistakes, childNode(id, rest[0], (rest[1] ?? {}) as ChildOptions));
+    const [target, options] = rest;
+    const { version, onParentClose, priority } = (options ?? {}) as ChildOptions;
+    const mistakes = unknownOptions(options, CHILD_OPTIONS, `child "${id}"`);
+    const node = { kind: "child", id, target, version, onParentClose, priority } as const;
+    return this.#step(...mistakes, node);
   }
 
   /** Handles a failure of any node before it on this level. The compensations of those nodes run first. */
@@ -364,13 +367,10 @@ export class StepBuilder<In, Out, Signals, Nodes, StepIn> extends FlowBuilder<
   ): FlowBuilder<In, Out, Signals, Nodes> {
     const before = this["~plan"].slice(0, -1);
     const last = this["~plan"].at(-1);
-    const mistake = {
-      kind: "mistake",
-      id: "compensate",
-      message: "compensate must follow a step",
-    } as const;
     const isStep = last?.kind === "task" || last?.kind === "call" || last?.kind === "child";
-    const node = isStep ? { ...last, defer: workOf(undo, options) } : mistake;
+    const node = isStep
+      ? { ...last, defer: workOf(undo, options) }
+      : mistake("compensate must follow a step");
     return new FlowBuilder(this.#settings, [...before, node]);
   }
 }

@@ -7,9 +7,12 @@ import type { ActivityContext } from "../../core/context/activity-context.ts";
 import {
   activityOptions,
   checkPriority,
+  isActivity,
+  RUN_OPTIONS,
   type Activity,
   type Orchestration,
 } from "../../core/define/definitions.ts";
+import type { Definition } from "../../core/define/registrable.ts";
 import type { Attempts } from "../../core/define/retry-policy.ts";
 import { parseDuration, type Duration } from "../../core/time/duration.ts";
 import type { ActivityOptions } from "../../core/history/events.ts";
@@ -27,13 +30,8 @@ import {
   OTHERWISE,
   TOO_DEEP,
 } from "../data/paths.ts";
-import {
-  isActivity,
-  type Plan,
-  type PlannedBranch,
-  type PlannedNode,
-  type PlannedWork,
-} from "./plan.ts";
+import type { Plan, PlannedBranch, PlannedNode, PlannedWork } from "./plan.ts";
+import type { Targets } from "../run/prepared.ts";
 import { refusal } from "./structure.ts";
 
 /** An inline function of a flow, with its schemas. */
@@ -42,32 +40,24 @@ export interface OwnFunction {
   readonly input?: StandardSchema;
   readonly output?: StandardSchema;
 }
-/** The parts of a flow that another flow calls inline. */
-export interface Inlined {
-  readonly name: string;
-  readonly nodes: readonly FlowNode[];
+/** The code that a flow was built with. */
+export interface FlowCode {
+  /** Inline functions by path. */
   readonly functions: ReadonlyMap<string, OwnFunction>;
   readonly activities: readonly Activity<never, unknown>[];
-  readonly targets: ReadonlyMap<string, Orchestration<never, unknown>>;
+  readonly targets: Targets;
+}
+/** The parts of a flow that another flow calls inline. */
+export interface Inlined extends FlowCode {
+  readonly name: string;
+  readonly nodes: readonly FlowNode[];
   /** Whether the flow has an input or output schema. An inline call would skip schemas. */
   readonly hasSchemas: boolean;
 }
 
 const CONCURRENCY_DEFAULT = 100;
 const ITERATIONS_DEFAULT = 10;
-const OPTION_NAMES: readonly string[] = [
-  "attempts",
-  "retry",
-  "timeout",
-  "scheduleToClose",
-  "priority",
-  "tags",
-  "session",
-  "heartbeatTimeout",
-  "version",
-  "description",
-  "metadata",
-];
+const OPTION_NAMES = [...Object.keys(RUN_OPTIONS), "version", "description", "metadata"];
 
 export class Compilation {
   readonly problems: string[] = [];
@@ -97,71 +87,61 @@ export class Compilation {
     }
   }
 
-  #node(node: PlannedNode, prefix: string, path: string): readonly FlowNode[] {
+  #node(node: PlannedNode, prefix: string, path: string): FlowNode | readonly FlowNode[] {
     const { id } = node;
     switch (node.kind) {
       case "task":
-        return [{ kind: "task", id, ...this.#work(node.work, path), ...this.#defer(node, path) }];
+        return { kind: "task", id, ...this.#work(node.work, path), ...this.#defer(node, path) };
       case "fork":
-        return [
-          {
-            kind: "fork",
-            id,
-            branches: this.#branches(node.branches, path),
-            ...this.#onError(node, path),
-          },
-        ];
+        return {
+          kind: "fork",
+          id,
+          branches: this.#branches(node.branches, path),
+          ...this.#onError(node, path),
+        };
       case "map":
-        return [
-          {
-            kind: "map",
-            id,
-            items: this.#work(node.items, itemsPath(path)),
-            concurrency: numberOr(node.concurrency, CONCURRENCY_DEFAULT),
-            ...this.#onError(node, path),
-            nodes: this.nodes(node.plan, `${path}/`),
-          },
-        ];
+        return {
+          kind: "map",
+          id,
+          items: this.#work(node.items, itemsPath(path)),
+          concurrency: numberOr(node.concurrency, CONCURRENCY_DEFAULT),
+          ...this.#onError(node, path),
+          nodes: this.nodes(node.plan, `${path}/`),
+        };
       case "route":
-        return [
-          {
-            kind: "route",
-            id,
-            key: this.#work(node.key, keyPath(path)),
-            cases: this.#branches(node.cases, path),
-            ...(node.otherwise === undefined
-              ? {}
-              : { otherwise: this.nodes(node.otherwise, branchPrefix(path, OTHERWISE)) }),
-            ...(node.envelope ? { envelope: true as const } : {}),
-          },
-        ];
+        return {
+          kind: "route",
+          id,
+          key: this.#work(node.key, keyPath(path)),
+          cases: this.#branches(node.cases, path),
+          ...(node.otherwise === undefined
+            ? {}
+            : { otherwise: this.nodes(node.otherwise, branchPrefix(path, OTHERWISE)) }),
+          ...(node.envelope ? { envelope: true as const } : {}),
+        };
       case "loop":
-        return [
-          {
-            kind: "loop",
-            id,
-            maxIterations: numberOr(node.maxIterations, ITERATIONS_DEFAULT),
-            onMax: this.#oneOf(node.onMax, ["fail", "exitWithLast"], `onMax of loop "${path}"`),
-            nodes: this.nodes(node.plan, `${path}/`),
-          },
-        ];
+        return {
+          kind: "loop",
+          id,
+          maxIterations: numberOr(node.maxIterations, ITERATIONS_DEFAULT),
+          onMax: this.#oneOf(node.onMax, ["fail", "exitWithLast"], `onMax of loop "${path}"`),
+          nodes: this.nodes(node.plan, `${path}/`),
+        };
       case "delay":
-        return [{ kind: "delay", id, delayMs: this.#duration(node.duration, `delay "${path}"`) }];
+        return { kind: "delay", id, delayMs: this.#duration(node.duration, `delay "${path}"`) };
       case "wait":
-        return [this.#wait(node, path)];
+        return this.#wait(node, path);
       case "call":
         return this.#call(node, path);
       case "child":
-        return [this.#child(node, path)];
+        return this.#child(node, path);
       case "catch":
-        return [
-          {
-            kind: "catch",
-            id,
-            nodes: this.nodes(node.plan, prefix),
-            handler: this.nodes(node.handler, `${path}/`),
-          },
-        ];
+        return {
+          kind: "catch",
+          id,
+          nodes: this.nodes(node.plan, prefix),
+          handler: this.nodes(node.handler, `${path}/`),
+        };
       case "mistake":
         this.problems.push(node.message);
         return [];
@@ -197,23 +177,22 @@ export class Compilation {
     };
   }
 
-  #call(node: PlannedNode & { kind: "call" }, path: string): readonly FlowNode[] {
+  #call(node: PlannedNode & { kind: "call" }, path: string): FlowNode | readonly FlowNode[] {
     const flow = this.#inlined(node.flow);
     if (flow === null) {
       this.problems.push(`call "${path}" requires a flow returned by build()`);
       return [];
     }
     for (const [inner, fn] of flow.functions) this.functions.set(`${path}/${inner}`, fn);
-    for (const activity of flow.activities) this.#note(activity);
-    for (const target of flow.targets.values()) this.#noteTarget(target);
+    for (const activity of flow.activities) this.#note(activity, this.activities);
+    for (const target of flow.targets.values()) this.#note(target, this.targets);
+    const { name, nodes } = flow;
     if (flow.hasSchemas) {
       this.problems.push(
-        `call "${path}" requires a flow without schemas (call "${flow.name}" with child)`,
+        `call "${path}" requires a flow without schemas (call "${name}" with child)`,
       );
     }
-    const { id } = node;
-    const { name, nodes } = flow;
-    return [{ kind: "call", id, flow: name, nodes, ...this.#defer(node, path) }];
+    return { kind: "call", id: node.id, flow: name, nodes, ...this.#defer(node, path) };
   }
 
   #child(node: PlannedNode & { kind: "child" }, path: string): FlowNode {
@@ -226,7 +205,7 @@ export class Compilation {
       definition === null ? typeof target === "string" : definition.kind === "orchestration";
     if (!isKnown) this.problems.push(`child "${path}" requires an orchestration, a flow or a name`);
     if (isKnown && definition !== null) {
-      this.#noteTarget(definition as Orchestration<never, unknown>); // Its kind was checked above.
+      this.#note(definition as Orchestration<never, unknown>, this.targets); // Its kind was checked above.
     }
     const version = node.version ?? definition?.version;
     const policy = this.#oneOf(onParentClose, ["cancel", "abandon"], `onParentClose of "${path}"`);
@@ -254,7 +233,7 @@ export class Compilation {
 
   #work({ run, options, hasNoOptions }: PlannedWork, path: string): WorkDefinition {
     if (hasNoOptions === true) this.problems.push(`the options of "${path}" must be an object`);
-    if (isActivity(run)) this.#note(run);
+    if (isActivity(run)) this.#note(run, this.activities);
     else if (typeof run === "function") {
       this.functions.set(path, { fn: run as OwnFunction["fn"], ...schemasOf(options) });
     } else {
@@ -291,20 +270,13 @@ export class Compilation {
     return Object.assign({}, ...read) as ActivityOptions; // Each part has this type.
   }
 
-  #note(activity: Activity<never, unknown>): void {
-    const known = this.activities.get(activity.name);
-    if (known !== undefined && known !== activity) {
-      this.problems.push(`two different activities are named "${activity.name}"`);
+  #note<D extends Definition>(definition: D, noted: Map<string, D>): void {
+    const { kind, name } = definition;
+    if ((noted.get(name) ?? definition) !== definition) {
+      const what = kind === "activity" ? "activities" : "orchestrations";
+      this.problems.push(`two different ${what} are named "${name}"`);
     }
-    this.activities.set(activity.name, activity);
-  }
-
-  #noteTarget(target: Orchestration<never, unknown>): void {
-    const known = this.targets.get(target.name);
-    if (known !== undefined && known !== target) {
-      this.problems.push(`two different orchestrations are named "${target.name}"`);
-    }
-    this.targets.set(target.name, target);
+    noted.set(name, definition);
   }
 
   #onError(node: { readonly onError: unknown }, path: string): { onError?: "settle" } {

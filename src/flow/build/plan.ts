@@ -2,7 +2,6 @@
 //   - plan.1: Builder methods do not throw for an author's mistake. `build()` lists all mistakes in one error
 //        (semantics 24).
 
-import type { Activity } from "../../core/define/definitions.ts";
 import type { TaskOptions } from "./builder-types.ts";
 
 export interface PlannedWork {
@@ -16,67 +15,51 @@ export interface PlannedBranch {
   readonly key: string;
   readonly plan: Plan;
 }
-interface PlannedBase {
-  readonly id: string;
-}
-export type PlannedNode =
-  | (PlannedBase & {
-      readonly kind: "task";
-      readonly work: PlannedWork;
-      readonly defer?: PlannedWork;
-    })
-  | (PlannedBase & {
+export type PlannedNode = { readonly id: string } & (
+  | { readonly kind: "task"; readonly work: PlannedWork; readonly defer?: PlannedWork }
+  | {
       readonly kind: "fork";
       readonly branches: readonly PlannedBranch[];
       readonly onError: unknown;
-    })
-  | (PlannedBase & {
+    }
+  | {
       readonly kind: "map";
       readonly items: PlannedWork;
       readonly plan: Plan;
       readonly concurrency: unknown;
       readonly onError: unknown;
-    })
-  | (PlannedBase & {
+    }
+  | {
       readonly kind: "route";
       readonly key: PlannedWork;
       readonly cases: readonly PlannedBranch[];
       readonly otherwise: Plan | undefined;
       readonly envelope: boolean;
-    })
-  | (PlannedBase & {
+    }
+  | {
       readonly kind: "loop";
       readonly plan: Plan;
       readonly maxIterations: unknown;
       readonly onMax: unknown;
-    })
-  | (PlannedBase & { readonly kind: "delay"; readonly duration: unknown })
-  | (PlannedBase & {
+    }
+  | { readonly kind: "delay"; readonly duration: unknown }
+  | {
       readonly kind: "wait";
       readonly signal: unknown;
       readonly timeout: unknown;
       readonly onTimeout: unknown;
-    })
-  | (PlannedBase & {
-      readonly kind: "call";
-      readonly flow: unknown;
-      readonly defer?: PlannedWork;
-    })
-  | (PlannedBase & {
+    }
+  | { readonly kind: "call"; readonly flow: unknown; readonly defer?: PlannedWork }
+  | {
       readonly kind: "child";
       readonly target: unknown;
       readonly version: unknown;
       readonly onParentClose: unknown;
       readonly priority: unknown;
       readonly defer?: PlannedWork;
-    })
-  | (PlannedBase & { readonly kind: "catch"; readonly plan: Plan; readonly handler: Plan })
-  | (PlannedBase & { readonly kind: "mistake"; readonly message: string });
+    }
+  | { readonly kind: "catch"; readonly plan: Plan; readonly handler: Plan }
+  | { readonly kind: "mistake"; readonly message: string }
+);
 
 export type Plan = readonly PlannedNode[];
-
-export function isActivity(value: unknown): value is Activity<never, unknown> {
-  return (
-    typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"
-  );
-}

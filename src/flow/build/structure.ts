@@ -18,9 +18,7 @@ export function structureProblems(definition: FlowDefinition): string[] {
     );
   }
   const { compactAfter } = definition;
-  if (compactAfter !== undefined) {
-    problems.push(...wholeNumber(compactAfter, "compactAfter", 10));
-  }
+  if (compactAfter !== undefined) problems.push(...wholeNumber(compactAfter, "compactAfter", 10));
   if (definition.nodes.length === 0) problems.push("the flow has no steps");
   problems.push(...levelProblems(definition.nodes, "", true));
   problems.push(...pathProblems(definition));
@@ -161,12 +159,8 @@ function pathProblems(definition: FlowDefinition): string[] {
       paths.set(taken, level);
     }
     for (const work of works) {
-      if (work.definition.activity !== undefined) {
-        const { activity } = work.definition;
-        problems.push(...refusal(() => parseName(activity, `the activity of "${work.path}"`)));
-        continue;
-      }
-      const name = ownActivityName(definition.name, "00000000", work.path);
+      const { activity } = work.definition;
+      const name = activity ?? ownActivityName(definition.name, "00000000", work.path);
       problems.push(...refusal(() => parseName(name, `the activity of "${work.path}"`)));
     }
   }

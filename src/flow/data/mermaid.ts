@@ -86,24 +86,16 @@ class Drawing {
   }
 
   #repeated(node: LoopNode | MapNode, entries: readonly Exit[]): readonly Exit[] {
-    const title =
-      node.kind === "loop"
-        ? `${node.id}: at most ${node.maxIterations} rounds`
-        : `${node.id}: every item, ${node.concurrency} at a time`;
-    return this.#group(title, () => {
-      const head = this.#step(
-        "[",
-        node.kind === "loop" ? node.id : `${node.id}.items`,
-        "]",
-        entries,
-      );
+    const isLoop = node.kind === "loop";
+    const times = isLoop
+      ? `at most ${node.maxIterations} rounds`
+      : `every item, ${node.concurrency} at a time`;
+    return this.#group(`${node.id}: ${times}`, () => {
+      const head = this.#step("[", isLoop ? node.id : `${node.id}.items`, "]", entries);
       const exits = this.#level(node.nodes, [{ from: head }]);
-      if (node.kind === "loop")
-        this.#lead(
-          exits.map(({ from }) => ({ from, label: "again" })),
-          head,
-        );
-      return exits.map(({ from }) => ({ from, label: node.kind === "loop" ? "done" : "all" }));
+      const labelled = (label: string) => exits.map(({ from }) => ({ from, label }));
+      if (isLoop) this.#lead(labelled("again"), head);
+      return labelled(isLoop ? "done" : "all");
     });
   }
 

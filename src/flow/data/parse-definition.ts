@@ -2,8 +2,8 @@
 //   - It accepts what definition.schema.json accepts. An unknown member raises an error instead of being
 //        ignored.
 
+import { invalidArgument } from "../../core/checks.ts";
 import { BACKOFF_KINDS } from "../../core/define/retry-policy.ts";
-import { PerdureError } from "../../core/errors/errors.ts";
 import { DEFINITION_FORMAT, type FlowDefinition } from "./definition.ts";
 import { isJson } from "./json.ts";
 import { LEVELS_MAX, TOO_DEEP } from "./paths.ts";
@@ -14,38 +14,31 @@ interface Members {
   readonly optional?: Readonly<Record<string, Check>>;
 }
 
-const text: Check = (value, where, problems) => {
-  if (typeof value !== "string") problems.push(`${where} must be a string`);
-};
-const number: Check = (value, where, problems) => {
-  if (typeof value !== "number") problems.push(`${where} must be a number`);
-};
-function within(min: number, max: number, isWhole = false): Check {
+function must(isValid: (value: unknown) => boolean, what: string): Check {
   return (value, where, problems) => {
-    const isNumber = typeof value === "number" && value >= min && value <= max;
-    if (!isNumber || (isWhole && !Number.isSafeInteger(value))) {
-      problems.push(`${where} must be a ${isWhole ? "whole " : ""}number from ${min} to ${max}`);
-    }
+    if (!isValid(value)) problems.push(`${where} must be ${what}`);
   };
 }
-const milliseconds: Check = (value, where, problems) => {
-  if (!(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) {
-    problems.push(`${where} must be a whole number of milliseconds`);
-  }
-};
-const json: Check = (value, where, problems) => {
-  if (!isJson(value)) problems.push(`${where} must be plain JSON`);
-};
-const flag: Check = (value, where, problems) => {
-  if (typeof value !== "boolean") problems.push(`${where} must be true or false`);
-};
 
-function oneOf(...known: readonly (string | number | boolean)[]): Check {
-  return (value, where, problems) => {
-    if ((known as readonly unknown[]).includes(value)) return;
-    const list = known.map((each) => JSON.stringify(each)).join(" or ");
-    problems.push(`${where} must be ${list}`);
-  };
+const text = must((value) => typeof value === "string", "a string");
+const number = must((value) => typeof value === "number", "a number");
+const flag = must((value) => typeof value === "boolean", "true or false");
+const json = must((value) => isJson(value), "plain JSON");
+const milliseconds = must(
+  (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+  "a whole number of milliseconds",
+);
+function within(min: number, max: number, isWhole = false): Check {
+  const isInside = (value: unknown): boolean =>
+    typeof value === "number" && value >= min && value <= max;
+  return must(
+    (value) => isInside(value) && (!isWhole || Number.isSafeInteger(value)),
+    `a ${isWhole ? "whole " : ""}number from ${min} to ${max}`,
+  );
+}
+function oneOf(...known: readonly unknown[]): Check {
+  const list = known.map((each) => JSON.stringify(each)).join(" or ");
+  return must((value) => known.includes(value), list);
 }
 
 function list(check: Check): Check {
@@ -190,10 +183,7 @@ export function parseDefinition(value: unknown): FlowDefinition {
   if (isTooDeep(value)) problems.push(TOO_DEEP);
   else definition(value, "definition", problems);
   if (problems.length > 0) {
-    throw new PerdureError(
-      "INVALID_ARGUMENT",
-      `Not a valid flow definition: ${problems.join("; ")}.`,
-    );
+    throw invalidArgument(`Not a valid flow definition: ${problems.join("; ")}.`);
   }
   return structuredClone(value) as FlowDefinition; // Every member was checked above.
 }

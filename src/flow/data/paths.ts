@@ -60,12 +60,10 @@ export function levelsOf(node: FlowNode, prefix: string): readonly Level[] {
     case "fork":
       return node.branches.map(({ key, nodes }) => ({ prefix: branchPrefix(path, key), nodes }));
     case "route": {
-      const cases = node.cases.map(({ key, nodes }) => ({
-        prefix: branchPrefix(path, key),
-        nodes,
-      }));
-      if (node.otherwise === undefined) return cases;
-      return [...cases, { prefix: branchPrefix(path, OTHERWISE), nodes: node.otherwise }];
+      const { cases, otherwise } = node;
+      const all =
+        otherwise === undefined ? cases : [...cases, { key: OTHERWISE, nodes: otherwise }];
+      return all.map(({ key, nodes }) => ({ prefix: branchPrefix(path, key), nodes }));
     }
     case "map":
     case "loop":

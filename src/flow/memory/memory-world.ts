@@ -96,8 +96,6 @@ export class MemoryWorld implements ActivityServices, AttemptClock {
 }
 
 function missing(what: string): PerdureError {
-  return new PerdureError(
-    "NOT_REGISTERED",
-    `No ${what} is registered; pass it in the register option of runFlow.`,
-  );
+  const message = `No ${what} is registered; pass it in the register option of runFlow.`;
+  return new PerdureError("NOT_REGISTERED", message);
 }

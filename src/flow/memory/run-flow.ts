@@ -3,16 +3,11 @@
 import type { InputArguments } from "../../core/context/types.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";
 import type { Environment } from "../../core/time/environment.ts";
-import { fromFailure } from "../../core/errors/failure.ts";
-import type {
-  OrchestrationFailed,
-  OrchestrationStarted,
-  TerminalBody,
-} from "../../core/history/events.ts";
+import { toOrchestrationError } from "../../core/errors/failure.ts";
+import type { OrchestrationStarted, TerminalBody } from "../../core/history/events.ts";
 import { parseName } from "../../core/ids/ids.ts";
 import { consoleLog } from "../../core/telemetry/console-log.ts";
 import type { LogSink } from "../../core/telemetry/log.ts";
-import { OrchestrationError } from "../../core/errors/outcome-errors.ts";
 import { checkMembers, type Members } from "../../core/checks.ts";
 import { definitionsOf, type Registrable } from "../../core/define/registrable.ts";
 import { validate } from "../../core/values/standard-schema.ts";
@@ -78,13 +73,13 @@ export async function runFlow<I, O>(
     parseName(name, "event name");
     run.enqueue({ kind: "EventReceived", name, data: world.codec.encode(data) });
   }
-  const cancel = (): void => run.cancel(reasonOf(signal));
+  const cancel = (): void => run.cancel(errorMessage(signal?.reason));
   if (signal?.aborted === true) cancel();
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     const ended = await promise;
     if (ended.kind === "OrchestrationFailed")
-      throw failed(ended, { instanceId: id, orchestration: flow.name });
+      throw toOrchestrationError(ended, { id, name: flow.name });
     if (ended.kind !== "OrchestrationCompleted")
       throw new Error("An execution that continued as new has no result.");
     return world.codec.decode(ended.output) as O; // The type comes from the flow.
@@ -92,20 +87,4 @@ export async function runFlow<I, O>(
     world.isOver = true;
     signal?.removeEventListener("abort", cancel);
   }
-}
-
-function reasonOf(signal: AbortSignal | undefined): string {
-  const reason: unknown = signal?.reason;
-  return errorMessage(reason);
-}
-
-function failed(
-  { outcome, failure, compensationFailures = [] }: OrchestrationFailed,
-  instance: { readonly instanceId: string; readonly orchestration: string },
-): OrchestrationError {
-  const cause = fromFailure(failure);
-  const error = new OrchestrationError({ kind: outcome, ...instance, failure, cause });
-  if (compensationFailures.length === 0) return error;
-  const compensationErrors = compensationFailures.map((each) => fromFailure(each));
-  return Object.assign(error, { compensationErrors });
 }

@@ -10,9 +10,8 @@
 //   - All decisions follow from the history alone, so a replay makes the same ones.
 
 import type { Carried } from "../../core/history/carried-results.ts";
-import type { NodeCalls } from "../../core/context/node-calls.ts";
 import type { FlowState } from "./frames.ts";
-import type { Threads } from "./threads.ts";
+import type { FlowRun } from "./interpreter.ts";
 
 const COMPACT_AFTER = 1_000;
 const COMPACT_BYTES = 4 * 1024 * 1024;
@@ -22,11 +21,9 @@ const STATE_CHARACTERS_MAX = 1024 * 1024;
 const RESULTS_CHARACTERS_MAX = 256 * 1024;
 
 export class Compaction {
-  readonly #calls: NodeCalls;
-  readonly #threads: Threads;
+  readonly #run: FlowRun;
   readonly #stateOf: () => Omit<FlowState, "results">;
   readonly #after: number;
-  readonly #execution: number;
   readonly #results = new Map<string, Carried>();
   /** Threads that wait for the others before they begin new work. */
   readonly #held = new Set<() => void>();
@@ -35,18 +32,10 @@ export class Compaction {
   #holdAt: number;
   #hasContinued = false;
 
-  constructor(options: {
-    calls: NodeCalls;
-    threads: Threads;
-    execution: number;
-    after: number | undefined;
-    stateOf: () => Omit<FlowState, "results">;
-  }) {
-    this.#calls = options.calls;
-    this.#threads = options.threads;
-    this.#stateOf = options.stateOf;
-    this.#execution = options.execution;
-    this.#after = options.after ?? COMPACT_AFTER;
+  constructor(run: FlowRun, after: number | undefined, stateOf: () => Omit<FlowState, "results">) {
+    this.#run = run;
+    this.#stateOf = stateOf;
+    this.#after = after ?? COMPACT_AFTER;
     this.#nextAt = this.#after;
     this.#holdAt = this.#after * HOLD_FACTOR;
   }
@@ -57,46 +46,46 @@ export class Compaction {
   }
 
   get isDue(): boolean {
-    return this.#calls.events >= this.#nextAt || this.#calls.bytes >= this.#nextBytes;
+    return this.#run.calls.events >= this.#nextAt || this.#run.calls.bytes >= this.#nextBytes;
   }
 
   /** A thread calls this before it begins work, at a point from which the next execution can resume it. */
   async beforeWork(path: string): Promise<void> {
     if (!this.isDue) return;
-    if (this.#hasContinued || (this.#threads.isAlone && this.#try())) return never();
-    if (this.#calls.events < this.#holdAt) return;
+    if (this.#hasContinued || (this.#run.threads.isAlone && this.#try())) return never();
+    if (this.#run.calls.events < this.#holdAt) return;
     await this.#hold(path);
   }
 
   /** Called when every thread waits. */
   onIdle(): void {
     if (!this.isDue || this.#hasContinued || this.#try()) return;
-    if (this.#threads.hasNoWork) for (const release of this.#held) release();
+    if (this.#run.threads.hasNoWork) for (const release of this.#held) release();
   }
 
   async #hold(path: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = this.#calls.sleep(path, { delayMs: HOLD_MS });
+    const timer = this.#run.calls.sleep(path, { delayMs: HOLD_MS });
     this.#held.add(resolve);
     try {
-      await this.#threads.wait(Promise.race([timer, promise]));
+      await this.#run.threads.wait(Promise.race([timer, promise]));
     } finally {
       this.#held.delete(resolve);
-      this.#holdAt = this.#calls.events + this.#after;
+      this.#holdAt = this.#run.calls.events + this.#after;
       timer.cancel();
     }
   }
 
   #try(): boolean {
-    if (!this.#threads.hasNoWork || this.#calls.isCancelled) return false;
-    const state = this.#calls.encode(this.#state());
+    if (!this.#run.threads.hasNoWork || this.#run.calls.isCancelled) return false;
+    const state = this.#run.calls.encode(this.#state());
     if (state.length > STATE_CHARACTERS_MAX) {
-      this.#nextAt = this.#calls.events + this.#after;
-      this.#nextBytes = this.#calls.bytes + COMPACT_BYTES;
+      this.#nextAt = this.#run.calls.events + this.#after;
+      this.#nextBytes = this.#run.calls.bytes + COMPACT_BYTES;
       return false;
     }
     this.#hasContinued = true;
-    this.#calls.continueWith(state);
+    this.#run.calls.continueWith(state);
     return true;
   }
 
@@ -110,12 +99,12 @@ export class Compaction {
    */
   #carried(): FlowState["results"] {
     const all = [...this.#results];
-    if (this.#calls.encode(all).length <= RESULTS_CHARACTERS_MAX) return all;
+    if (this.#run.calls.encode(all).length <= RESULTS_CHARACTERS_MAX) return all;
     let left = RESULTS_CHARACTERS_MAX;
     return all.map(([path, result]) => {
       if ("execution" in result) return [path, result] as const;
-      const size = this.#calls.encode(result.value).length;
-      if (size > left) return [path, { execution: this.#execution }] as const;
+      const size = this.#run.calls.encode(result.value).length;
+      if (size > left) return [path, { execution: this.#run.ctx.info.executionId }] as const;
       left -= size;
       return [path, result] as const;
     });

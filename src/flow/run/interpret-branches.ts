@@ -9,17 +9,15 @@ import { branchPrefix, itemsPath, roundPrefix } from "../data/paths.ts";
 import type { Prepared } from "./prepared.ts";
 
 export async function runFork(
-  run: FlowRun,
   node: ForkNode,
-  { levels }: Prepared,
-  { frame, path }: RunningNode,
+  { run, step, frame, path }: RunningNode,
 ): Promise<unknown> {
   frame.inner ??= { branches: node.branches.map(() => newFrame(frame.value)) };
   const { branches } = frame.inner as ForkFrame;
   const bodies = node.branches.map(({ key }, index) => () => {
     const prefix = branchPrefix(path, key);
     const level = branches[index] ?? newFrame(frame.value);
-    const nodes = levels[index] ?? [];
+    const nodes = step.levels[index] ?? [];
     if (node.onError === "settle") {
       return settled(run, nodes, level, prefix, (failed) => (branches[index] = failed));
     }
@@ -31,13 +29,11 @@ export async function runFork(
 }
 
 export async function runMap(
-  run: FlowRun,
   node: MapNode,
-  { work, levels }: Prepared,
-  { frame, path }: RunningNode,
+  { run, step, frame, path }: RunningNode,
 ): Promise<unknown> {
   if (frame.inner === undefined) {
-    const items = await run.run(itemsPath(path), work, frame.value);
+    const items = await run.run(itemsPath(path), step.work, frame.value);
     if (!Array.isArray(items)) {
       const message = `The items of map "${path}" must be an array; got ${showValue(items)}.`;
       throw nodeError("INVALID_ARGUMENT", message, path);
@@ -49,7 +45,7 @@ export async function runMap(
   const begun = Object.keys(own.open).map(Number);
   const take = (): number | undefined =>
     begun.shift() ?? (own.next < own.items.length ? own.next++ : undefined);
-  const nodes = levels[0] ?? [];
+  const nodes = step.levels[0] ?? [];
   const lane = async (): Promise<void> => {
     for (let index = take(); index !== undefined; index = take()) {
       const level = (own.open[index] ??= newFrame(own.items[index]));

@@ -4,12 +4,11 @@ import type { Until } from "../../core/context/node-calls.ts";
 import type { DelayNode, WaitNode } from "../data/definition.ts";
 import { nodeError } from "./flow-errors.ts";
 import type { DelayFrame, WaitFrame } from "./frames.ts";
-import type { FlowRun, RunningNode } from "./interpreter.ts";
+import type { RunningNode } from "./interpreter.ts";
 
 export async function runDelay(
-  run: FlowRun,
   { delayMs }: DelayNode,
-  { frame, path }: RunningNode,
+  { run, frame, path }: RunningNode,
 ): Promise<unknown> {
   const until: Until = (frame.inner as DelayFrame | undefined) ?? { delayMs };
   frame.inner ??= { due: run.calls.at + delayMs };
@@ -18,9 +17,8 @@ export async function runDelay(
 }
 
 export async function runWait(
-  run: FlowRun,
   { signal, timeoutMs, onTimeout }: WaitNode,
-  { frame, path }: RunningNode,
+  { run, frame, path }: RunningNode,
 ): Promise<unknown> {
   const known = frame.inner as WaitFrame | undefined;
   const due = timeoutMs === undefined ? {} : { due: run.calls.at + timeoutMs };

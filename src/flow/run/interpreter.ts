@@ -33,8 +33,10 @@ export function interpreter(definition: FlowDefinition, hash: string, targets: T
   };
 }
 
-/** A running node: the frame of its level, its path, and the path prefix of its level. */
+/** A running node: its run, the frame of its level, its path, and the path prefix of its level. */
 export interface RunningNode {
+  readonly run: FlowRun;
+  readonly step: Prepared;
   readonly frame: SequenceFrame;
   readonly path: string;
   readonly prefix: string;
@@ -60,30 +62,16 @@ export class FlowRun {
     this.#flow = flow;
     this.ctx = ctx;
     this.calls = calls;
-    const threads = new Threads(ctx, () => this.compaction.onIdle());
-    this.threads = threads;
-    const pending = state?.undos ?? [];
-    this.compensations = new Compensations({
-      ctx,
-      calls,
-      threads,
-      activities: flow.undos,
-      pending,
-    });
+    this.threads = new Threads(ctx, () => this.compaction.onIdle());
+    this.compensations = new Compensations(this, flow.undos, state?.undos ?? []);
     this.waits = new Waits(state?.waits ?? []);
     this.#root = state?.frame ?? null;
-    this.compaction = new Compaction({
-      calls,
-      threads,
-      execution: ctx.info.executionId,
-      after: flow.compactAfter,
-      stateOf: () => ({
-        format: 1,
-        frame: this.#root ?? newFrame(undefined),
-        undos: this.compensations.pending,
-        waits: this.waits.open,
-      }),
-    });
+    this.compaction = new Compaction(this, flow.compactAfter, () => ({
+      format: 1,
+      frame: this.#root ?? newFrame(undefined),
+      undos: this.compensations.pending,
+      waits: this.waits.open,
+    }));
     for (const [path, result] of state?.results ?? []) {
       this.compaction.keep(path, result);
       if ("value" in result) calls.reportNodeEnd(path, result.value);
@@ -107,7 +95,7 @@ export class FlowRun {
     const isRepeated = prefix.includes("#");
     for (let step = nodes[frame.at]; step !== undefined; step = nodes[frame.at]) {
       const path = prefix + step.node.id;
-      const value = await this.#node(step, { frame, path, prefix });
+      const value = await this.#node({ run: this, step, frame, path, prefix });
       frame.value = value;
       frame.at++;
       delete frame.inner;
@@ -117,42 +105,38 @@ export class FlowRun {
     return frame.value;
   }
 
-  #node(step: Prepared, position: RunningNode): Promise<unknown> {
+  #node(running: RunningNode): Promise<unknown> {
+    const { step, frame, path } = running;
     const { node } = step;
-    const { frame, path } = position;
     switch (node.kind) {
       case "task":
-        return this.#withUndo(step, position, this.run(path, step.work, frame.value));
+        return this.#withUndo(running, this.run(path, step.work, frame.value));
       case "child":
-        return this.#withUndo(step, position, runChild(this, node, step, position));
+        return this.#withUndo(running, runChild(node, running));
       case "call":
-        return this.#withUndo(step, position, runCall(this, step, position));
+        return this.#withUndo(running, runCall(running));
       case "fork":
-        return runFork(this, node, step, position);
+        return runFork(node, running);
       case "map":
-        return runMap(this, node, step, position);
+        return runMap(node, running);
       case "route":
-        return runRoute(this, node, step, position);
+        return runRoute(node, running);
       case "loop":
-        return runLoop(this, node, step, position);
+        return runLoop(node, running);
       case "delay":
-        return runDelay(this, node, position);
+        return runDelay(node, running);
       case "wait":
-        return runWait(this, node, position);
+        return runWait(node, running);
       case "catch":
-        return runCatch(this, step, position);
+        return runCatch(running);
     }
   }
 
   /** Records the step's compensation when the step has completed. */
-  async #withUndo(
-    step: Prepared,
-    position: RunningNode,
-    running: Promise<unknown>,
-  ): Promise<unknown> {
-    if (step.undo === null) return running;
-    const { path, frame } = position;
-    const output = await running;
+  async #withUndo(running: RunningNode, outcome: Promise<unknown>): Promise<unknown> {
+    const { step, path, frame } = running;
+    if (step.undo === null) return outcome;
+    const output = await outcome;
     this.compensations.add(path, frame.value, output);
     return output;
   }

@@ -3,11 +3,10 @@
 
 import { activity, type Activity, type Orchestration } from "../../core/define/definitions.ts";
 import { defined } from "../../core/values/defined.ts";
-import type { OwnFunction } from "../build/compile.ts";
+import type { FlowCode, OwnFunction } from "../build/compile.ts";
 import type { FlowDefinition } from "../data/definition.ts";
 import { hashOf, ownActivityName } from "../data/hash.ts";
 import { walk, nodeWorkOf } from "../data/paths.ts";
-import type { Targets } from "./prepared.ts";
 
 type Given = Activity<never, unknown> | Orchestration<never, unknown> | OwnFunction["fn"];
 /** A list of activities and orchestrations, or an object of these by name and of functions by path. */
@@ -33,11 +32,7 @@ export function findOwn(
   definition: FlowDefinition,
   given: Functions,
   problems: string[],
-): {
-  readonly functions: ReadonlyMap<string, OwnFunction>;
-  readonly activities: readonly Activity<never, unknown>[];
-  readonly targets: Targets;
-} {
+): FlowCode {
   const byName = new Map<string, Given>(
     isList(given) ? given.map((each) => [each.name, each]) : Object.entries(given),
   );
@@ -67,10 +62,7 @@ export function findOwn(
 
 function fromActivity({ handler, defaults }: Activity<never, unknown>): OwnFunction {
   const { input, output } = defaults;
-  return {
-    fn: handler,
-    ...defined({ input, output }),
-  };
+  return { fn: handler, ...defined({ input, output }) };
 }
 
 function isList(given: Functions): given is Extract<Functions, readonly unknown[]> {

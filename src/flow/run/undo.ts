@@ -6,32 +6,21 @@
 //   - Compensations run one after the other, in a shield (not cancelled). A failing compensation does not
 //        stop the others.
 
-import type { OrchestrationContext } from "../../core/context/types.ts";
 import { toFailure, type Failure } from "../../core/errors/failure.ts";
-import type { NodeActivity, NodeCalls } from "../../core/context/node-calls.ts";
 import type { UndoFrame } from "./frames.ts";
+import type { FlowRun } from "./interpreter.ts";
+import type { PreparedFlow } from "./prepared.ts";
 import { definitionPath, deferPath } from "../data/paths.ts";
-import type { Threads } from "./threads.ts";
 
 export class Compensations {
-  readonly #ctx: OrchestrationContext;
-  readonly #calls: NodeCalls;
-  readonly #threads: Threads;
-  readonly #activities: ReadonlyMap<string, NodeActivity>;
+  readonly #run: FlowRun;
+  readonly #activities: PreparedFlow["undos"];
   readonly #pending: UndoFrame[];
 
-  constructor(options: {
-    ctx: OrchestrationContext;
-    calls: NodeCalls;
-    threads: Threads;
-    activities: ReadonlyMap<string, NodeActivity>;
-    pending: readonly UndoFrame[];
-  }) {
-    this.#ctx = options.ctx;
-    this.#calls = options.calls;
-    this.#threads = options.threads;
-    this.#activities = options.activities;
-    this.#pending = [...options.pending];
+  constructor(run: FlowRun, activities: PreparedFlow["undos"], pending: readonly UndoFrame[]) {
+    this.#run = run;
+    this.#activities = activities;
+    this.#pending = [...pending];
   }
 
   /** The compensations of completed steps, oldest first. */
@@ -49,18 +38,18 @@ export class Compensations {
     const isInside = (entry: UndoFrame): boolean => entry.path.startsWith(prefix);
     if (!this.#pending.some(isInside)) return failures;
     // Counts as work: the flow must not compact before the compensations have ended.
-    const undoing = this.#ctx.shield(async () => {
+    const undoing = this.#run.ctx.shield(async () => {
       for (;;) {
         const index = this.#pending.findLastIndex(isInside);
         const [entry] = index < 0 ? [] : this.#pending.splice(index, 1);
         if (entry === undefined) return;
-        await this.#run(entry).catch((error: unknown) => {
+        await this.#undo(entry).catch((error: unknown) => {
           const { stack: _stack, ...failure } = toFailure(error);
           failures.push(failure);
         });
       }
     });
-    await this.#threads.work(undoing);
+    await this.#run.threads.work(undoing);
     return failures;
   }
 
@@ -68,12 +57,12 @@ export class Compensations {
    * Gives the remaining compensations to the engine, which runs them as for every orchestration that fails.
    */
   handToEngine(): void {
-    for (const entry of this.#pending) this.#ctx.compensate(() => this.#run(entry));
+    for (const entry of this.#pending) this.#run.ctx.compensate(() => this.#undo(entry));
   }
 
-  async #run(entry: UndoFrame): Promise<unknown> {
+  async #undo(entry: UndoFrame): Promise<unknown> {
     const activity = this.#activities.get(definitionPath(entry.path));
     if (activity === undefined) throw new Error(`There is no compensation at "${entry.path}".`);
-    return this.#calls.run(entry.path, activity, entry.input);
+    return this.#run.calls.run(entry.path, activity, entry.input);
   }
 }

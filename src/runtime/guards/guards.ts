@@ -64,6 +64,7 @@ function guardClocks(): readonly Restore[] {
 function guardRandom(): readonly Restore[] {
   const web = globalThis.crypto;
   const node = builtin("node:crypto");
+  const instead = "ctx.random() or ctx.uuid(), or a step (ctx.step)";
   const refused = ["getRandomValues", "randomBytes", "randomFill", "randomFillSync", "randomInt"];
   return [
     derive(Math, "random", "random", (run) => run.random()),
@@ -71,10 +72,7 @@ function guardRandom(): readonly Restore[] {
     derive(node, "randomUUID", "random", (run) => run.uuid()),
     ...[web, node].flatMap((module) =>
       [...refused, "randomUUIDv7"].map((name) =>
-        refuse(module, name, "random", {
-          label: `crypto.${name}`,
-          instead: "ctx.random() or ctx.uuid(), or a step (ctx.step)",
-        }),
+        refuse(module, name, "random", { label: `crypto.${name}`, instead }),
       ),
     ),
   ];
@@ -143,20 +141,17 @@ const SQLITE: Readonly<Record<string, readonly string[]>> = {
 };
 
 function guardIo(): readonly Restore[] {
-  const modules = Object.entries(IO).flatMap(([module, names]) =>
+  const refuseIn = (target: object, owner: string, names: readonly string[]): readonly Restore[] =>
     names.map((name) =>
-      refuse(builtin(`node:${module}`), name, "io", {
-        label: `${module}.${name}`,
-        instead: ACTIVITY_OR_STEP,
-      }),
-    ),
+      refuse(target, name, "io", { label: `${owner}.${name}`, instead: ACTIVITY_OR_STEP }),
+    );
+  const modules = Object.entries(IO).flatMap(([module, names]) =>
+    refuseIn(builtin(`node:${module}`), module, names),
   );
   const sqlite = builtin("node:sqlite");
   const methods = Object.entries(SQLITE).flatMap(([type, names]) => {
     const { prototype } = Reflect.get(sqlite, type) as { readonly prototype: object };
-    return names.map((name) =>
-      refuse(prototype, name, "io", { label: `sqlite.${type}.${name}`, instead: ACTIVITY_OR_STEP }),
-    );
+    return refuseIn(prototype, `sqlite.${type}`, names);
   });
   return [...modules, ...methods];
 }

@@ -78,19 +78,12 @@ function replace(
   const original = originalOf.get(found) ?? (found as HostFunction);
   const guard = guardOf.get(original) ?? pair(make(original), original);
   const { enumerable = true } = descriptor;
-  Object.defineProperty(owner, name, {
-    value: guard,
-    writable: true,
-    configurable: true,
-    enumerable,
-  });
+  const guarded = { value: guard, writable: true, configurable: true, enumerable };
+  const restored = "value" in descriptor ? { ...descriptor, value: original } : descriptor;
+  Object.defineProperty(owner, name, guarded);
   return () => {
     if (Reflect.get(owner, name) !== guard) return; // host-functions.1
-    Object.defineProperty(
-      owner,
-      name,
-      "value" in descriptor ? { ...descriptor, value: original } : descriptor,
-    );
+    Object.defineProperty(owner, name, restored);
   };
 }
 
@@ -99,14 +92,9 @@ function replace(
  * that inherits it.
  */
 function ownerOf(target: object, name: string): object | null {
-  for (
-    let at: object | null = target;
-    at !== null;
-    at = Object.getPrototypeOf(at) as object | null
-  ) {
-    if (Object.hasOwn(at, name)) return at;
-  }
-  return null;
+  let at: object | null = target;
+  while (at !== null && !Object.hasOwn(at, name)) at = Object.getPrototypeOf(at) as object | null;
+  return at;
 }
 
 function pair(guard: HostFunction, original: HostFunction): HostFunction {

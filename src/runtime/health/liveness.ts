@@ -20,6 +20,7 @@ import type {
   RuntimeRecord,
 } from "../../core/provider/runtimes.ts";
 import type { RuntimeContext } from "../context.ts";
+import type { ResolvedOptions } from "../options.ts";
 import { isCertainlyGone, ownIdentity } from "./process-identity.ts";
 
 const STALE_WITH_THREAD_MS = 5_000;
@@ -33,19 +34,13 @@ const DECLARED_MAX = 1_000;
 /** A longer time between two of our own heartbeats than this many intervals is a gap. */
 const GAP_BEATS = 2.5;
 
-export interface LivenessContext extends Pick<
-  RuntimeContext,
-  "id" | "provider" | "environment" | "log"
-> {
-  readonly options: Pick<
-    RuntimeContext["options"],
-    "beatMs" | "staleMs" | "stallMs" | "workerNodeId"
-  >;
+export type LivenessContext = Pick<RuntimeContext, "id" | "provider" | "environment" | "log"> & {
+  readonly options: Pick<ResolvedOptions, "beatMs" | "staleMs" | "stallMs" | "workerNodeId">;
   readonly registered: object;
   readonly registry: Pick<RuntimeContext["registry"], "flows">;
   readonly intake: Pick<RuntimeContext["intake"], "wake">;
   readonly upkeep: Pick<RuntimeContext["upkeep"], "dropAllLeases">;
-}
+};
 
 export class Liveness {
   readonly #runtime: LivenessContext;
@@ -215,10 +210,8 @@ function processKey({ id, process }: RuntimeRecord): string {
 /** How long that runtime may be silent, as it registered it. */
 export function staleMsOf(other: RuntimeRecord): number {
   try {
-    const registered: unknown = JSON.parse(other.registered);
-    if (typeof registered === "object" && registered !== null && "staleMs" in registered) {
-      if (typeof registered.staleMs === "number") return registered.staleMs;
-    }
+    const { staleMs } = JSON.parse(other.registered) as { readonly staleMs?: unknown };
+    if (typeof staleMs === "number") return staleMs;
   } catch {
     // a registration that cannot be parsed counts as none
   }

@@ -40,8 +40,7 @@ export class StoreOutage {
     if (now < this.#logAt) return;
     this.#logAt = now + this.#pauseMs;
     this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX);
-    const message = errorMessage(error);
-    this.#runtime.log("warn", `store unavailable, retrying: ${message}`, {});
+    this.#runtime.log("warn", `store unavailable, retrying: ${errorMessage(error)}`, {});
   }
 
   #lost({ message }: StoreLostError): void {

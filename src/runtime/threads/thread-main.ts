@@ -11,7 +11,7 @@ import { ActivityAttempt, type ActivityServices } from "../../core/attempts/atte
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
 import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
 import { type Codec, defaultCodec } from "../../core/values/codec.ts";
-import type { Activity } from "../../core/define/definitions.ts";
+import { isActivity, type Activity } from "../../core/define/definitions.ts";
 import { type Failure, fromFailure } from "../../core/errors/failure.ts";
 import { limitedCodec } from "../../core/values/limited-codec.ts";
 import { systemEnvironment } from "../../core/time/system-environment.ts";
@@ -34,31 +34,22 @@ export async function serveThread(makeClient: MakeClient): Promise<void> {
     port.postMessage({ kind: "unusable", why: loaded } satisfies FromThread);
     return;
   }
-  new ActivityServer({ port, data, loaded, makeClient }).serve();
-}
-
-interface ServerOptions {
-  readonly port: MessagePort;
-  readonly data: ThreadData;
-  readonly loaded: LoadedModule;
-  readonly makeClient: MakeClient;
+  new ActivityServer(port, data, loaded, makeClient).serve();
 }
 
 class ActivityServer {
   readonly #port: MessagePort;
-  readonly #activities: ReadonlyMap<string, Activity<never, unknown>>;
-  readonly #hasCodec: boolean;
+  readonly #loaded: LoadedModule;
   readonly #store: ThreadStore;
   readonly #services: ActivityServices;
   #current: { readonly id: number; readonly attempt: ActivityAttempt } | null = null;
 
-  constructor({ port, data, loaded, makeClient }: ServerOptions) {
+  constructor(port: MessagePort, data: ThreadData, loaded: LoadedModule, makeClient: MakeClient) {
     const { limits, store, logMemory } = data;
     const codec = loaded.codec ?? defaultCodec;
     const post = (message: FromThread): void => port.postMessage(message);
     this.#port = port;
-    this.#activities = loaded.activities;
-    this.#hasCodec = loaded.codec !== undefined;
+    this.#loaded = loaded;
     this.#store = new ThreadStore({ store, environment: systemEnvironment, post });
     this.#services = {
       log: lineSender(logMemory, post),
@@ -70,7 +61,8 @@ class ActivityServer {
   serve(): void {
     watchRejections(this.#services.log);
     this.#port.on("message", (message: ToThread) => this.#receive(message));
-    this.#post({ kind: "ready", names: [...this.#activities.keys()], hasCodec: this.#hasCodec });
+    const { activities, codec } = this.#loaded;
+    this.#post({ kind: "ready", names: [...activities.keys()], hasCodec: codec !== undefined });
   }
 
   #post(message: FromThread): void {
@@ -101,7 +93,7 @@ class ActivityServer {
   async #run(id: number, order: AttemptOrder): Promise<void> {
     const { name, lastHeartbeat } = order;
     const { codec } = this.#services;
-    const definition = this.#activities.get(name);
+    const definition = this.#loaded.activities.get(name);
     if (definition === undefined)
       throw new Error(`Internal error: this thread cannot run "${name}".`);
     const reports = new ThreadReports(systemEnvironment, {
@@ -130,10 +122,8 @@ class ActivityServer {
 //   - Every exported activity counts, also in an exported list. Other exports are ignored.
 //   - If the runtime has a custom codec, the module must export it as `codec`.
 
-type Definition = Activity<never, unknown>;
-
 interface LoadedModule {
-  readonly activities: ReadonlyMap<string, Definition>;
+  readonly activities: ReadonlyMap<string, Activity<never, unknown>>;
   readonly codec: Codec | undefined;
 }
 
@@ -144,10 +134,9 @@ async function loadActivities(module: string): Promise<LoadedModule | string> {
     exported = (await import(module)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     const hint = missingFileHint(error);
-    const why = errorMessage(error);
-    return `it cannot be loaded: ${why}${hint === undefined ? "" : `. ${hint}`}`;
+    return `it cannot be loaded: ${errorMessage(error)}${hint === undefined ? "" : `. ${hint}`}`;
   }
-  const activities = new Map<string, Definition>();
+  const activities = new Map<string, Activity<never, unknown>>();
   for (const definition of Object.values(exported).flat(1).filter(isActivity)) {
     const known = activities.get(definition.name) ?? definition;
     if (known !== definition) return `it exports two activities named "${definition.name}"`;
@@ -157,12 +146,6 @@ async function loadActivities(module: string): Promise<LoadedModule | string> {
   if (codec !== undefined && !isCodec(codec))
     return `its codec must have the methods encode and decode`;
   return { activities, codec };
-}
-
-function isActivity(value: unknown): value is Definition {
-  return (
-    typeof value === "object" && value !== null && "kind" in value && value.kind === "activity"
-  );
 }
 
 function isCodec(value: unknown): value is Codec {

@@ -51,8 +51,7 @@ export class ThreadPools {
         isMissing = true;
         problems.push(`${threads.module} does not export ${missing.join(", ")}`);
       } catch (error) {
-        const why = errorMessage(error);
-        problems.push(`${threads.module}: ${why}`);
+        problems.push(`${threads.module}: ${errorMessage(error)}`);
       }
     };
     await Promise.all([...this.#pools].map(startPool));

@@ -52,11 +52,8 @@ export class ThreadStoreHost {
       try {
         return await (item.kind === "start" ? committer.start(item) : committer.submit(item));
       } catch (error) {
-        const own = isPerdureError(error);
-        return {
-          kind: "error",
-          error: own ? error : new PerdureError("STORE_INVALID", `${error}`),
-        };
+        const own = isPerdureError(error) ? error : new PerdureError("STORE_INVALID", `${error}`);
+        return { kind: "error", error: own };
       }
     });
     return Promise.all(results);

@@ -11,9 +11,17 @@ import type { LogSink } from "../../core/telemetry/log.ts";
 import type { Run } from "../../core/replay/run.ts";
 import type { HeldInstance } from "../instances/held-instance.ts";
 
+/**
+ * The number of subjects to remember. Beyond it the oldest subject is forgotten and may be logged again
+ * (I12).
+ */
+const SUBJECTS_MAX = 1_000;
+
 export class LimitWatch {
   readonly #limits: Limits;
-  readonly #warnings: LimitWarnings;
+  readonly #log: LogSink;
+  /** The subjects that were logged. */
+  readonly #warned = new Set<string>();
   /** A shorter row contains no value that is near a limit. */
   readonly #worthReading: number;
   readonly #eventsNear: number;
@@ -22,7 +30,7 @@ export class LimitWatch {
 
   constructor(limits: Limits, log: LogSink) {
     this.#limits = limits;
-    this.#warnings = new LimitWarnings(log);
+    this.#log = log;
     this.#eventsNear = limits.historyEventsMax * WARNING_SHARE;
     this.#bytesNear = limits.historyBytesMax * WARNING_SHARE;
     this.#keysNear = limits.kvKeysMax * WARNING_SHARE;
@@ -47,11 +55,11 @@ export class LimitWatch {
     const { lastEvent, bytes } = held;
     if (lastEvent >= this.#eventsNear || bytes >= this.#bytesNear) {
       const history = `The history of "${held.id}" (ctx.continueAsNew begins a new one)`;
-      this.#warnings.near(history, lastEvent, historyEventsMax, "events");
-      this.#warnings.near(history, bytes, historyBytesMax, "bytes");
+      this.#near(history, lastEvent, historyEventsMax, "events");
+      this.#near(history, bytes, historyBytesMax, "bytes");
     }
     if (run.state.size >= this.#keysNear) {
-      this.#warnings.near(`"${held.id}"`, run.state.size, kvKeysMax, "keys");
+      this.#near(`"${held.id}"`, run.state.size, kvKeysMax, "keys");
     }
     if (row.length < this.#worthReading) return;
     for (const event of events) this.#look(held, event);
@@ -60,38 +68,22 @@ export class LimitWatch {
   #look(held: HeldInstance, event: EventBody): void {
     const { payloadBytesMax, statusBytesMax, kvValueBytesMax } = this.#limits;
     const of = `of "${held.id}"`;
-    const near = (what: () => string, text: string, max: number): void =>
-      this.#warnings.nearText(what, text, max);
     if (event.kind === "StatusSet")
-      near(() => `The status ${of}`, event.status ?? "", statusBytesMax);
+      this.#nearText(() => `The status ${of}`, event.status ?? "", statusBytesMax);
     else if (event.kind === "KeyValueSet") {
-      near(() => `The value of key "${event.key}" ${of}`, event.value, kvValueBytesMax);
+      this.#nearText(() => `The value of key "${event.key}" ${of}`, event.value, kvValueBytesMax);
     } else {
       const name = "name" in event ? ` "${event.name}"` : "";
-      if ("input" in event) near(() => `The input of${name} ${of}`, event.input, payloadBytesMax);
-      if ("output" in event) near(() => `An output ${of}`, event.output, payloadBytesMax);
+      if ("input" in event)
+        this.#nearText(() => `The input of${name} ${of}`, event.input, payloadBytesMax);
+      if ("output" in event) this.#nearText(() => `An output ${of}`, event.output, payloadBytesMax);
       if (event.kind === "EventReceived")
-        near(() => `Event${name} ${of}`, event.data, payloadBytesMax);
+        this.#nearText(() => `Event${name} ${of}`, event.data, payloadBytesMax);
     }
-  }
-}
-
-/**
- * The number of subjects to remember. Beyond it the oldest subject is forgotten and may be logged again
- * (I12).
- */
-const SUBJECTS_MAX = 1_000;
-
-class LimitWarnings {
-  readonly #log: LogSink;
-  readonly #warned = new Set<string>();
-
-  constructor(log: LogSink) {
-    this.#log = log;
   }
 
   /** Logs once that `what` is near its limit. */
-  near(what: string, size: number, max: number, unit: "bytes" | "events" | "keys"): void {
+  #near(what: string, size: number, max: number, unit: "bytes" | "events" | "keys"): void {
     if (size < max * WARNING_SHARE || this.#warned.has(what)) return;
     if (this.#warned.size >= SUBJECTS_MAX) {
       const [oldest] = this.#warned;
@@ -104,8 +96,8 @@ class LimitWarnings {
   /**
    * The same for the bytes of a text. A text that is clearly short is not measured, and `what` is not called.
    */
-  nearText(what: () => string, text: string, max: number): void {
+  #nearText(what: () => string, text: string, max: number): void {
     if (text.length * 3 < max * WARNING_SHARE) return;
-    this.near(what(), Buffer.byteLength(text), max, "bytes");
+    this.#near(what(), Buffer.byteLength(text), max, "bytes");
   }
 }

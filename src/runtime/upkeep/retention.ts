@@ -9,9 +9,10 @@
 //   - Executions are pruned when one is added: the runtime that continues an instance as new queues it
 //     for pruning.
 
+import { TERMINAL_STATUSES, type TerminalStatus } from "../../core/provider/instances.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
 import type { RuntimeContext } from "../context.ts";
-import { RETAINED, type ResolvedRetention } from "../policies.ts";
+import type { ResolvedRetention } from "../policies.ts";
 
 const SWEEP_MS = 60_000;
 /** Longer than a slice with its pause can take. After this time a crashed sweeper is replaced. */
@@ -80,7 +81,7 @@ export class RetentionSweeper {
   async #run(sweep: boolean): Promise<void> {
     await this.#prune();
     if (!sweep) return;
-    for (const status of RETAINED) {
+    for (const status of TERMINAL_STATUSES) {
       const keepMs = this.#rule.keepMs[status];
       if (keepMs !== undefined && !(await this.#delete(status, keepMs))) return;
     }
@@ -97,7 +98,7 @@ export class RetentionSweeper {
   }
 
   /** Returns false if the sweep was stopped, or if another runtime has the claim. */
-  async #delete(status: (typeof RETAINED)[number], keepMs: number): Promise<boolean> {
+  async #delete(status: TerminalStatus, keepMs: number): Promise<boolean> {
     const { provider, environment } = this.#runtime;
     const completedBefore = provider.now() - keepMs;
     let cursor: string | null = null;

@@ -6,13 +6,11 @@
 
 import { notRegisteredFailure } from "../../core/errors/built-in-failures.ts";
 import type { Failure } from "../../core/errors/failure.ts";
-import type {
-  OrchestrationCancelRequested,
-  OrchestrationFailed,
-} from "../../core/history/events.ts";
+import type { OrchestrationFailed } from "../../core/history/events.ts";
 import type { WaitingRecord } from "../../core/provider/admin.ts";
 import type { ListedInstance } from "../../core/provider/instances.ts";
 import type { LeasedTask } from "../../core/provider/tasks.ts";
+import { cancelRequest } from "../../core/replay/effects.ts";
 import { parseTarget } from "../../core/ids/targets.ts";
 import { logFailedInstance } from "../../core/telemetry/failure-lines.ts";
 import type { RuntimeContext } from "../context.ts";
@@ -83,21 +81,12 @@ async function failInstances(
   const { provider, committer } = runtime;
   const { name, version } = parseTarget(target);
   const { items } = await provider.listInstances({
-    filter: {
-      name,
-      status: ["pending", "running"],
-      ...(version === null ? {} : { version }),
-    },
+    filter: { name, status: ["pending", "running"], ...(version === null ? {} : { version }) },
     order: "oldest",
     limit: BATCH,
     cursor: null,
   });
   const failed: OrchestrationFailed = { kind: "OrchestrationFailed", outcome: "failed", failure };
-  const request: OrchestrationCancelRequested = {
-    kind: "OrchestrationCancelRequested",
-    reason: failure.message,
-    by: "parent",
-  };
   for (const record of items) {
     if (record.version !== version || !(await isDueSince(runtime, record, latest))) continue;
     const ended = await committer.submit({
@@ -105,7 +94,7 @@ async function failInstances(
       id: record.id,
       status: "failed",
       terminated: JSON.stringify(failed),
-      childRequest: JSON.stringify(request),
+      childRequest: JSON.stringify(cancelRequest(failure.message, "parent")),
     });
     if (ended.kind === "done") logFailedInstance(runtime, record, failure);
   }
