@@ -1,6 +1,5 @@
 // Assembly: creates one object per subject, each with its own statements, once per connection.
 
-import { Listing } from "../sql/read/listing.ts";
 import { Terminations } from "../sql/write/termination.ts";
 import type { Connection } from "./connection/connection.ts";
 import { HasWork } from "./lease/has-work.ts";
@@ -84,7 +83,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     groupCommit: new GroupCommit(connection, writers, notifier),
     taskQueue: new TaskQueue(connection, notifier, new TaskLeasing(connection, sessions, scripts)),
     hasWork: new HasWork(connection),
-    listing: new Listing(scripts, LISTING),
+    listing: LISTING,
     inspections: new Inspections(connection),
     outbox,
     transactions: new SharedTransactions(connection, { outbox, startsWithin, notifier, steps }),
