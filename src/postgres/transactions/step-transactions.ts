@@ -14,6 +14,7 @@ import type { StepOutcomeItem } from "../../core/provider/commit.ts";
 import { LEASE_LOST } from "../../core/provider/results.ts";
 import { endedByUser, type Transacted } from "../../core/provider/transactions.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import {
   isLost,
   isRefused,
@@ -51,27 +52,25 @@ export interface StepParts {
   readonly notifier: ChangeNotifier;
 }
 
-export class StepTransactions {
-  readonly #connection: Connection;
+export class StepTransactions extends Subject {
   readonly #connections: StepConnections;
   readonly #parts: StepParts;
   readonly #slots: Semaphore;
-  readonly #stillOpen: Statement;
+  readonly #stillOpen = this.prepare(`
+    SELECT @refuse('${ENDED}') WHERE current_setting('perdure.step', true) IS DISTINCT FROM $1::text`);
 
   constructor(connection: Connection, connections: StepConnections, parts: StepParts) {
-    this.#connection = connection;
+    super(connection);
     this.#connections = connections;
     this.#parts = parts;
     this.#slots = new Semaphore(connections.count);
-    this.#stillOpen = connection.prepare(`
-      SELECT @refuse('${ENDED}') WHERE current_setting('perdure.step', true) IS DISTINCT FROM $1::text`);
   }
 
   async transact(run: StepFunction): Promise<Transacted> {
     const releaseSlot = await this.#slots.acquire();
     try {
-      this.#connection.assertOpen();
-      this.#connection.assertWritable();
+      this.connection.assertOpen();
+      this.connection.assertWritable();
       const client = await withPerdureErrors(this.#connections.connect());
       client.on("error", ignore); // the pending statement gets the error
       const errors = new ServerErrors(client);
@@ -93,7 +92,7 @@ export class StepTransactions {
     run: StepFunction,
   ): Promise<Transacted> {
     // A setting local to the transaction identifies it at the end. Setting it takes no snapshot.
-    const mark = this.#connection.environment.randomHex(8);
+    const mark = this.connection.environment.randomHex(8);
     const begin = new Pipeline();
     begin.add(BEGIN);
     begin.add(new Statement(`SET LOCAL perdure.step = '${mark}'`));
@@ -126,7 +125,7 @@ export class StepTransactions {
     instances.lock(pipeline, { keys: [item.key], ids: [] });
     const read = stepOutcomes.recordOrRefuse(pipeline, item, changes);
     try {
-      await this.#connection.finish(client, pipeline);
+      await this.connection.finish(client, pipeline);
     } catch (error) {
       if (isLost(error)) throw toPerdureError(error);
       await rollBack(client, errors);

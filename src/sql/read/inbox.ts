@@ -11,7 +11,8 @@ import { TARGET } from "../rows/instance-rows.ts";
 import { first, run, type Script } from "../script/script.ts";
 import { call, Statement, type Call } from "../script/statement.ts";
 
-const HAS_DUE = new Statement(`
+/** The instances of a list that have a due message: id, lease_owner, target (`addDue`). */
+export const HAS_DUE = new Statement(`
   SELECT i.id, i.lease_owner, ${TARGET} AS target
   FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
   WHERE ${exists(`
@@ -37,7 +38,7 @@ const SELECT_EVENTS = new Statement(`
   FROM sized AS s JOIN @inbox AS m ON ${indexEquals("m.id", "s.id")}
   WHERE s.n = 1 OR (s.n <= $3::bigint AND s.total <= $4::bigint) ORDER BY s.n`);
 
-/** Its rows name the instances with a due message: id, lease_owner, target (`addDue`). */
+/** Its rows are those of HAS_DUE. */
 export function hasDue(...instances: readonly number[]): Call {
   return call(HAS_DUE, instances);
 }
