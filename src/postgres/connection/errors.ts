@@ -40,14 +40,7 @@ const CAUSED_BY_USER: ReadonlySet<string> = new Set(["22", "23", "42", "44", "54
  * Transient for Perdure's statements, but not for user statements, which caused them: timeouts, plans,
  * names.
  */
-const CAUSED_BY_USER_SETTINGS: ReadonlySet<string> = new Set([
-  "0A000",
-  "25006",
-  "26000",
-  "42P05",
-  "55P03",
-  "57014",
-]);
+const CAUSED_BY_USER_SETTINGS = new Set(["0A000", "25006", "26000", "42P05", "55P03", "57014"]);
 const BUSY: ReadonlySet<string> = new Set(["55P03", "40001", "40P01"]);
 /** After these errors the connection must be closed, although it still answers. */
 const SPOILED: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
@@ -114,22 +107,16 @@ export function isSpoiled(error: unknown): boolean {
 
 export function toPerdureError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
+  const cause = error;
   if (sqlState(error) === MOVED && error instanceof Error) {
-    return new PerdureError("STORE_MOVED", error.message, { cause: error });
+    return new PerdureError("STORE_MOVED", error.message, { cause });
   }
   const reason = messageOf(error);
   if (isOf(TRANSIENT, error) || isRefused(error) || isNetworkError(error)) {
-    return new PerdureError(
-      "STORE_UNAVAILABLE",
-      `PostgreSQL is temporarily unavailable: ${reason}.`,
-      {
-        cause: error,
-      },
-    );
+    const message = `PostgreSQL is temporarily unavailable: ${reason}.`;
+    return new PerdureError("STORE_UNAVAILABLE", message, { cause });
   }
-  return new PerdureError("STORE_INVALID", `PostgreSQL rejected the call: ${reason}.`, {
-    cause: error,
-  });
+  return new PerdureError("STORE_INVALID", `PostgreSQL rejected the call: ${reason}.`, { cause });
 }
 
 /** While a store is opened: a failed login or a missing database is STORE_INVALID, so nothing retries it. */
@@ -137,10 +124,9 @@ export function toOpenError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
   const isTransient =
     isOf(TRANSIENT, error) || (sqlState(error) === undefined && isNetworkError(error));
+  const code = isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID";
   const message = `The PostgreSQL store cannot be opened: ${messageOf(error)}.`;
-  return new PerdureError(isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID", message, {
-    cause: error,
-  });
+  return new PerdureError(code, message, { cause: error });
 }
 
 /** Whether a socket or the driver reports that a connection failed. */

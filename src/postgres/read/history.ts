@@ -61,12 +61,6 @@ export class History extends Subject {
 
 /** The answer to `select`, by instance. */
 export function rowsOf(answer: Answer | null): Map<number, HistoryRow[]> {
-  const rows = new Map<number, HistoryRow[]>();
-  for (const row of answer?.rows ?? []) {
-    const instance = integer(row, "instance");
-    const list = rows.get(instance);
-    if (list === undefined) rows.set(instance, [toHistoryRow(row)]);
-    else list.push(toHistoryRow(row));
-  }
-  return rows;
+  const found = Map.groupBy(answer?.rows ?? [], (row) => integer(row, "instance"));
+  return new Map(found.entries().map(([instance, rows]) => [instance, rows.map(toHistoryRow)]));
 }

@@ -252,14 +252,8 @@ export class Inbox extends Subject {
 
 /** The answer to `due`, by instance. */
 export function messagesOf(answer: Answer | null): Map<number, Message[]> {
-  const messages = new Map<number, Message[]>();
-  for (const row of answer?.rows ?? []) {
-    const instance = integer(row, "instance");
-    const list = messages.get(instance);
-    if (list === undefined) messages.set(instance, [toMessage(row)]);
-    else list.push(toMessage(row));
-  }
-  return messages;
+  const found = Map.groupBy(answer?.rows ?? [], (row) => integer(row, "instance"));
+  return new Map(found.entries().map(([instance, rows]) => [instance, rows.map(toMessage)]));
 }
 
 export function startMessage(instance: number, execution: number, data: string): NewMessage {
