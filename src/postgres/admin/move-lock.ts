@@ -38,14 +38,10 @@ export function moveParts(connection: Connection): MoveParts {
       throw new PerdureError("STORE_IN_USE", `The PostgreSQL store is in use: ${why}.`);
     },
     *freeze(mark) {
-      const pipeline = new Pipeline();
-      for (const statement of triggers(schema, mark)) pipeline.add(statement);
-      yield pipeline;
+      yield new Pipeline(...triggers(schema, mark));
     },
     *unfreeze() {
-      const pipeline = new Pipeline();
-      pipeline.add(new Statement(`DROP FUNCTION ${schema}.frozen() CASCADE`));
-      yield pipeline;
+      yield new Pipeline(new Statement(`DROP FUNCTION ${schema}.frozen() CASCADE`));
     },
     *asCopy({ id }, work) {
       yield* run(PASS, id);

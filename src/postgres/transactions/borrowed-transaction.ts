@@ -13,7 +13,7 @@ import { unusableTransaction } from "../../core/provider/transactions.ts";
 import { only, text, type Row } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { isRefused, sqlState, toPerdureError } from "../connection/errors.ts";
-import { Pipeline, type Statement, type Value } from "../connection/pipeline.ts";
+import { rowsOf, type Pipeline, type Statement, type Value } from "../connection/pipeline.ts";
 import type { WireValue } from "../connection/wire.ts";
 import type { PostgresTransaction } from "./adapters.ts";
 
@@ -106,12 +106,7 @@ function borrow(transaction: PostgresTransaction): BorrowedTransaction {
   };
   return {
     run: runAndTranslate,
-    async ask(statement, values = []) {
-      const pipeline = new Pipeline();
-      const answer = pipeline.add(statement, values);
-      await runAndTranslate(pipeline);
-      return answer.rows;
-    },
+    ask: (statement, values) => rowsOf(runAndTranslate, statement, values),
   };
 }
 

@@ -93,9 +93,7 @@ export class StepTransactions extends Subject {
   ): Promise<Transacted> {
     // A setting local to the transaction identifies it at the end. Setting it takes no snapshot.
     const mark = this.connection.environment.randomHex(8);
-    const begin = new Pipeline();
-    begin.add(BEGIN);
-    begin.add(new Statement(`SET LOCAL perdure.step = '${mark}'`));
+    const begin = new Pipeline(BEGIN, new Statement(`SET LOCAL perdure.step = '${mark}'`));
     await withPerdureErrors(begin.run(client, RUN_OPTIONS));
     errors.clear();
     const borrowed = borrow(client);
@@ -228,9 +226,7 @@ async function transactionEnded(): Promise<never> {
 
 /** Even if this fails, nothing was committed. */
 async function rollBack(client: pg.PoolClient, errors: ServerErrors): Promise<void> {
-  const end = new Pipeline();
-  end.add(ROLLBACK);
-  await withPerdureErrors(end.run(client, RUN_OPTIONS));
+  await withPerdureErrors(new Pipeline(ROLLBACK).run(client, RUN_OPTIONS));
   errors.isIdle = true;
 }
 
