@@ -16,38 +16,20 @@ const COUNT = new Statement(
 
 /** Returns null if the instance does not exist. */
 export function* pruneExecutions(request: PruneRequest): Script<Removed | null> {
-  const found = yield* lockHead(request.id);
+  const { id, keepLast = 1, completedBefore } = request;
+  const found = yield* lockHead(id);
   if (found === null) return null;
   const { key, execution: newest } = found;
-  const choice = choosePruned(yield* readExecutions(key), newest, request);
-  const { gone, left } = choice;
+  const all = yield* readExecutions(key); // oldest first
+  const past = all.filter(({ execution }) => execution < newest);
+  const among = past.slice(0, Math.max(past.length - Math.max(keepLast - 1, 0), 0));
+  const gone = among.filter((execution) => endedBefore(execution, completedBefore));
   if (gone.length > 0) {
     const executions = gone.map(({ execution }) => execution);
-    const count = call(COUNT, left.length, eventsOf(left), key);
+    const eventsLeft = eventsOf(past) - eventsOf(gone);
+    const count = call(COUNT, past.length - gone.length, eventsLeft, key);
     yield* together(call(DELETE, key, executions), count);
   }
-  return prunedResult(choice);
-}
-
-interface PruneChoice {
-  readonly gone: readonly ExecutionRecord[];
-  /** Past executions that stay. */
-  readonly left: readonly ExecutionRecord[];
-}
-
-/** `executions` are all executions of the instance, oldest first. */
-function choosePruned(
-  executions: readonly ExecutionRecord[],
-  newest: number,
-  { keepLast = 1, completedBefore }: PruneRequest,
-): PruneChoice {
-  const past = executions.filter(({ execution }) => execution < newest);
-  const among = past.slice(0, Math.max(past.length - Math.max(keepLast - 1, 0), 0));
-  const gone = new Set(among.filter((execution) => endedBefore(execution, completedBefore)));
-  return { gone: [...gone], left: past.filter((execution) => !gone.has(execution)) };
-}
-
-function prunedResult({ gone }: PruneChoice): Removed {
   return { instances: 0, executions: gone.length, events: eventsOf(gone), messages: 0 };
 }
 

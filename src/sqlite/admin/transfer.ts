@@ -10,12 +10,14 @@ import { realpathSync } from "node:fs";
 import { moveMarkMessage, type TransferTable } from "../../core/provider/transfer.ts";
 import { checksumColumns, type Cells } from "../../sql/admin/checksums.ts";
 import { MOVED_TABLES, type NewMark } from "../../sql/admin/move-lock.ts";
-import { list, type TransferParts } from "../../sql/admin/transfer.ts";
+import { list, OWN_COLUMNS, type TransferParts } from "../../sql/admin/transfer.ts";
 import { Statement } from "../../sql/script/statement.ts";
 import type { Connection } from "../connection/connection.ts";
 import { MOVED } from "../connection/errors.ts";
 import { IN_MEMORY } from "../connection/location.ts";
 import { tagsText } from "../lease/task-rows.ts";
+
+export { OWN_COLUMNS };
 
 /** Tables that are not moved, and why. */
 export const OWN_TABLES: Readonly<Record<string, string>> = {
@@ -24,16 +26,6 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   tallies: "maintained by triggers while instances are copied",
   runtimes: "no runtime is registered during a move",
 };
-/** Columns that are not moved, and their values in the target store. */
-export const OWN_COLUMNS: Readonly<Record<string, string>> = {
-  lease_token: "NULL: leases end with their runtimes",
-  lease_until: "NULL, as above",
-  lease_owner: "NULL, as above",
-  ...Object.fromEntries(
-    MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "computed from the copied row"]),
-  ),
-};
-
 /** The triggers that reject writes: name, operation, table. */
 const TRIGGERS = [...MOVED_TABLES, "runtimes"].flatMap((table) =>
   ["INSERT", "UPDATE", "DELETE"].map(
