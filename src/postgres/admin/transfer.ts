@@ -64,9 +64,8 @@ export function transferParts(connection: Connection, outbox: Outbox): TransferP
       inet_server_port()::text AS port`);
   return {
     ...moveParts(connection),
-    selectNumbers: new Statement(
-      `SELECT ${last("instance_keys")} AS instances, ${last("message_ids")} AS messages`,
-    ),
+    selectNumbers: new Statement(`
+      SELECT ${last("instance_keys")} AS instances, ${last("message_ids")} AS messages`),
     covered: { inbox: MESSAGE, kept: MESSAGE },
     async place() {
       const found = only(await connection.read(selectPlace));

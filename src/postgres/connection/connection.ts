@@ -62,9 +62,8 @@ const SURVEY = new Statement(SURVEY_SETTINGS);
 const WRITE = new Statement(WRITE_SETTINGS);
 const WRITE_LOCKED = new Statement(WRITE_SETTINGS_AND_LOCKS);
 const END = new Statement(END_SETTINGS);
-const SHARE = new Statement(
-  "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name",
-);
+const SHARE = new Statement(`
+  SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`);
 const EXCLUDE = new Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
 const ignore = (): void => {};
 /**

@@ -81,9 +81,8 @@ export class Outbox extends Subject {
       SELECT x.id FROM @arrivals AS x WHERE x.id <> ALL ($1::text[])
       ORDER BY x.number LIMIT ${BATCH_MAX}
     ) AS a`);
-  readonly #receiversOf = this.prepare(
-    "SELECT DISTINCT a.id FROM @arrivals AS a WHERE a.id = ANY ($1::text[])",
-  );
+  readonly #receiversOf = this.prepare(`
+    SELECT DISTINCT a.id FROM @arrivals AS a WHERE a.id = ANY ($1::text[])`);
   readonly #take = this.prepare(`
     DELETE FROM @arrivals AS a USING (
       SELECT x.number FROM @arrivals AS x WHERE x.id = ANY ($1::text[])

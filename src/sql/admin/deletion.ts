@@ -36,9 +36,8 @@ const DELETE = new Statement(`
   DELETE FROM @instances WHERE key = ANY ($1::bigint[])
   RETURNING 1 + past_executions AS executions, last_event + past_events AS events`);
 // Tasks before messages: the message of a task that completes in between is deleted too.
-const DELETE_TASKS = new Statement(
-  "DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance",
-);
+const DELETE_TASKS = new Statement(`
+  DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance`);
 const DELETE_MESSAGES = new Statement("DELETE FROM @inbox WHERE instance = ANY ($1::bigint[])");
 const DELETE_REST = ["history", "kv", "requests"].map(
   (table) => new Statement(`DELETE FROM @${table} WHERE instance = ANY ($1::bigint[])`),

@@ -7,12 +7,10 @@ import { type Script, together } from "../script/script.ts";
 import { call, Statement } from "../script/statement.ts";
 import type { ExecutionRecord } from "../../core/provider/instances.ts";
 
-const DELETE = new Statement(
-  "DELETE FROM @history WHERE instance = $1 AND execution = ANY ($2::bigint[])",
-);
-const COUNT = new Statement(
-  "UPDATE @instances SET past_executions = $1, past_events = $2 WHERE key = $3",
-);
+const DELETE = new Statement(`
+  DELETE FROM @history WHERE instance = $1 AND execution = ANY ($2::bigint[])`);
+const COUNT = new Statement(`
+  UPDATE @instances SET past_executions = $1, past_events = $2 WHERE key = $3`);
 
 /** Returns null if the instance does not exist. */
 export function* pruneExecutions(request: PruneRequest): Script<Removed | null> {

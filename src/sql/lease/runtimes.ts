@@ -41,13 +41,11 @@ const INSERT = new Statement(`
     registered = excluded.registered, started_at = excluded.started_at,
     beat_at = excluded.beat_at, note = NULL, leases_checked_at = NULL, leases_stranded = 0`);
 const BEAT = new Statement("UPDATE @runtimes SET beat_at = @now, note = NULL WHERE id = $1");
-const RECORD_CHECK = new Statement(
-  "UPDATE @runtimes SET leases_checked_at = @now, leases_stranded = $2::bigint WHERE id = $1",
-);
+const RECORD_CHECK = new Statement(`
+  UPDATE @runtimes SET leases_checked_at = @now, leases_stranded = $2::bigint WHERE id = $1`);
 const SELECT_ONE = new Statement("SELECT 1 AS found FROM @runtimes WHERE id = $1");
-const SELECT = new Statement(
-  `SELECT ${RUNTIME_COLUMNS} FROM @runtimes AS r ORDER BY r.started_at, r.id`,
-);
+const SELECT = new Statement(`
+  SELECT ${RUNTIME_COLUMNS} FROM @runtimes AS r ORDER BY r.started_at, r.id`);
 // One statement, so that both tables are read in one snapshot.
 const SELECT_LEASES = new Statement(`
   SELECT i.key, i.execution, NULL::bigint AS sequence, i.lease_token, i.last_event,
@@ -85,9 +83,8 @@ const RELEASE_DEAD_TASKS = new Statement(`
 const FREE_INSTANCES = new Statement(`
   UPDATE @instances SET ${CLEAR_LEASE}, suspicion = greatest(suspicion - 1, 0)
   WHERE lease_owner = $1 ${RETURNING_FREED}`);
-const FREE_TASKS = new Statement(
-  `UPDATE @tasks SET ${CLEAR_LEASE} WHERE lease_owner = $1 RETURNING name`,
-);
+const FREE_TASKS = new Statement(`
+  UPDATE @tasks SET ${CLEAR_LEASE} WHERE lease_owner = $1 RETURNING name`);
 
 /** Whether the runtime is registered and may get leases. */
 export function* isRegistered(id: string): Script<boolean> {

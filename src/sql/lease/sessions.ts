@@ -19,9 +19,8 @@ const CLEAN = new Statement(`
   DELETE FROM @sessions AS s WHERE s.until <= @now AND ${notExists(`
     FROM @tasks AS t
     WHERE t.session = s.id AND t.lease_owner IS NULL AND t.session IS NOT NULL`)}`);
-const SELECT = new Statement(
-  "SELECT id, owner, until, last_activity_at FROM @sessions ORDER BY id",
-);
+const SELECT = new Statement(`
+  SELECT id, owner, until, last_activity_at FROM @sessions ORDER BY id`);
 
 /** Deletes expired sessions that no task waits for. */
 export const SESSION_CLEANUP = call(CLEAN);

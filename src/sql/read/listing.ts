@@ -67,9 +67,8 @@ export function* listChildren(id: string, parts: ListingParts): Script<readonly 
 /** Whether at most FEW_MATCHES ids have the prefix. */
 export function* areFew(idPrefix: string, parts: FilterParts): Script<boolean> {
   const { sql, values } = conditionOf({ idPrefix }, "range", parts);
-  const beyond = new Statement(
-    `SELECT 1 AS found FROM @instances WHERE ${sql} LIMIT 1 OFFSET ${FEW_MATCHES}`,
-  );
+  const beyond = new Statement(`
+    SELECT 1 AS found FROM @instances WHERE ${sql} LIMIT 1 OFFSET ${FEW_MATCHES}`);
   return (yield* run(beyond, ...values)).length === 0;
 }
 

@@ -34,12 +34,10 @@ import { Statement } from "../script/statement.ts";
 import { findEarlyMessage } from "./early-messages.ts";
 import { findRequest, findStartRequest } from "./requests.ts";
 
-const SELECT_COMMIT = new Statement(
-  "SELECT last_commit, lease_token FROM @instances WHERE key = $1",
-);
-const SELECT_TASK = new Statement(
-  "SELECT lease_token FROM @tasks WHERE instance = $1 AND execution = $2 AND sequence = $3",
-);
+const SELECT_COMMIT = new Statement(`
+  SELECT last_commit, lease_token FROM @instances WHERE key = $1`);
+const SELECT_TASK = new Statement(`
+  SELECT lease_token FROM @tasks WHERE instance = $1 AND execution = $2 AND sequence = $3`);
 
 export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult | null> {
   switch (item.kind) {

@@ -55,9 +55,8 @@ export function transferParts(connection: Connection): TransferParts {
   return {
     title: "SQLite",
     findTable: new Statement("SELECT 1 AS found FROM sqlite_schema WHERE name = 'move'"),
-    selectNumbers: new Statement(
-      `SELECT ${LAST("instances")} AS instances, ${LAST("inbox")} AS messages`,
-    ),
+    selectNumbers: new Statement(`
+      SELECT ${LAST("instances")} AS instances, ${LAST("inbox")} AS messages`),
     covered: {
       inbox: ["instance", "visible_at", "execution", "sequence", "kind", "name", "key", "data"],
       kept: ["id", "key", "name", "data"],
@@ -102,9 +101,8 @@ export function transferParts(connection: Connection): TransferParts {
     *insert(table: TransferTable, rows: readonly Cells[]) {
       const columns = [...Object.keys(table.columns), ...checksumColumns(table.name)];
       const marks = columns.map(() => "?").join(", ");
-      const insert = database.prepare(
-        `INSERT INTO ${table.name} (${list(columns)}) VALUES (${marks})`,
-      );
+      const insert = database.prepare(`
+        INSERT INTO ${table.name} (${list(columns)}) VALUES (${marks})`);
       for (const row of rows) insert.run(...columns.map((column) => toBound(row[column] ?? null)));
     },
   };

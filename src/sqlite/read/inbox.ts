@@ -52,41 +52,35 @@ export class Inbox extends Subject {
   readonly #selectCancel = this.prepare(`
     SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
     WHERE instance = ? AND visible_at <= ? AND kind = 'cancel' AND key = 'cancel'`);
-  readonly #hasDue = this.prepare(
-    "SELECT 1 FROM inbox WHERE instance = ? AND parked = 0 AND visible_at <= ? LIMIT 1",
-  );
-  readonly #selectStart = this.prepare(
-    `SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND parked = 0 AND kind = 'start'`,
-  );
+  readonly #hasDue = this.prepare(`
+    SELECT 1 FROM inbox WHERE instance = ? AND parked = 0 AND visible_at <= ? LIMIT 1`);
+  readonly #selectStart = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND parked = 0 AND kind = 'start'`);
   readonly #selectLastEvent = this.prepare(`
     SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event'
     ORDER BY id DESC LIMIT 1`);
   readonly #selectFirstEvent = this.prepare(`
     SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event' ORDER BY id LIMIT 1`);
-  readonly #selectByKey = this.prepare(
-    `SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND kind = ? AND key = ?`,
-  );
+  readonly #selectByKey = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND kind = ? AND key = ?`);
   readonly #delete = this.prepare("DELETE FROM inbox WHERE id = ? AND instance = ?");
   readonly #deleteTimer = this.prepare(`
     DELETE FROM inbox
     WHERE instance = ? AND sequence = ? AND kind = ? AND key IS NULL AND sequence IS NOT NULL`);
   readonly #deleteAll = this.prepare("DELETE FROM inbox WHERE instance = ?");
-  readonly #deleteAllButEvents = this.prepare(
-    "DELETE FROM inbox WHERE instance = ? AND kind <> 'event'",
-  );
+  readonly #deleteAllButEvents = this.prepare(`
+    DELETE FROM inbox WHERE instance = ? AND kind <> 'event'`);
   readonly #retarget = this.prepare(`
     UPDATE inbox SET target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
     WHERE instance = ?1 AND parked = 0`);
-  readonly #park = this.prepare(
-    "UPDATE inbox SET parked = 1 WHERE instance = ? AND parked = 0 AND +kind = 'event'",
-  );
+  readonly #park = this.prepare(`
+    UPDATE inbox SET parked = 1 WHERE instance = ? AND parked = 0 AND +kind = 'event'`);
   readonly #ready = this.prepare(`
     UPDATE inbox SET parked = 0, target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
     WHERE parked = 1 AND id = (
       SELECT id FROM inbox WHERE instance = ?1 AND kind = 'event' ORDER BY id LIMIT 1)`);
-  readonly #deleteAllButLasting = this.prepare(
-    "DELETE FROM inbox WHERE instance = ? AND parked = 0 AND kind NOT IN ('event', 'cancel')",
-  );
+  readonly #deleteAllButLasting = this.prepare(`
+    DELETE FROM inbox WHERE instance = ? AND parked = 0 AND kind NOT IN ('event', 'cancel')`);
   readonly #moveToFront = this.prepare("UPDATE inbox SET id = -id WHERE id = ?");
 
   /** The id of the new message; null if the inbox already holds its key. */
