@@ -20,7 +20,7 @@ import { storeParts } from "./store-parts.ts";
 import { Outbox } from "./transactions/outbox.ts";
 import { StartsWithin } from "./transactions/start-within.ts";
 import { StepTransactions, type StepConnections } from "./transactions/step-transactions.ts";
-import { SharedTransactions } from "./transactions/transactions.ts";
+import { sharedTransactions } from "./transactions/transactions.ts";
 import { GroupCommit, type Writers } from "./write/commit.ts";
 import { Deliveries } from "./write/delivery.ts";
 import { EarlyMessages } from "./write/early-messages.ts";
@@ -86,6 +86,6 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     listing: LISTING,
     inspections: new Inspections(connection),
     outbox,
-    transactions: new SharedTransactions(connection, { outbox, startsWithin, notifier, steps }),
+    transactions: sharedTransactions(connection, { outbox, startsWithin, notifier, steps }),
   };
 }

@@ -86,8 +86,8 @@ export class Instances extends Subject {
     await statements.run(this.#revive, instanceColumns(instance, lease, statements.now));
   }
 
-  end(pipeline: Pipeline, key: number, ending: Ending & { readonly now: number }): void {
-    const { status, error, cancelRequested, row, now } = ending;
+  end(pipeline: Pipeline, key: number, ending: Ending, now: number): void {
+    const { status, error, cancelRequested, row } = ending;
     const checksum = checksumOf(null, error); // such an instance has no output
     pipeline.add(this.#end, [key, status, error, row.last, cancelRequested, now, checksum]);
   }

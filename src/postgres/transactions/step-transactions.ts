@@ -12,7 +12,11 @@ import type pg from "pg";
 import { PerdureError, errorMessage } from "../../core/errors/errors.ts";
 import type { StepOutcomeItem } from "../../core/provider/commit.ts";
 import { LEASE_LOST } from "../../core/provider/results.ts";
-import { endedByUser, type Transacted } from "../../core/provider/transactions.ts";
+import {
+  endedByUser,
+  type Transacted,
+  type TransactionStore,
+} from "../../core/provider/transactions.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import {
@@ -30,9 +34,7 @@ import { Pipeline, Statement } from "../connection/pipeline.ts";
 import { Semaphore } from "../connection/semaphore.ts";
 import { FENCED, type StepOutcomes } from "../write/step-outcomes.ts";
 
-type StepFunction = (
-  transaction: unknown,
-) => StepOutcomeItem | null | Promise<StepOutcomeItem | null>;
+type StepFunction = Parameters<TransactionStore["transact"]>[0];
 
 export interface StepConnections {
   readonly count: number;
@@ -185,10 +187,8 @@ class ServerErrors {
   };
 
   readonly #onEnd = (): void => {
-    this.transient = new PerdureError(
-      "STORE_UNAVAILABLE",
-      "The connection to PostgreSQL was lost.",
-    );
+    const message = "The connection to PostgreSQL was lost.";
+    this.transient = new PerdureError("STORE_UNAVAILABLE", message);
   };
 }
 

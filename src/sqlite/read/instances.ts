@@ -5,7 +5,8 @@
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { NewInstance } from "../../core/provider/commit.ts";
-import type { InstanceRecord, InstanceStatus } from "../../core/provider/instances.ts";
+import type { InstanceRecord } from "../../core/provider/instances.ts";
+import type { Ending } from "../../sql/parts.ts";
 import { changed } from "../sql/changed.ts";
 import { Subject } from "../connection/subject.ts";
 import { HEAD_COLUMNS, toHead, toRecord, type InstanceHead } from "../../sql/rows/instance-rows.ts";
@@ -67,19 +68,10 @@ export class Instances extends Subject {
     return toHead(this.#selectHeadByKey.get(key));
   }
 
-  end(
-    key: number,
-    ending: {
-      readonly status: InstanceStatus;
-      readonly error: string;
-      readonly lastEvent: number;
-      readonly cancelRequested: string | null;
-      readonly now: number;
-    },
-  ): void {
-    const { status, error, lastEvent, cancelRequested, now } = ending;
+  end(key: number, ending: Ending, now: number): void {
+    const { status, error, row, cancelRequested } = ending;
     const checksum = checksumOf(null, error); // such an instance has no output
-    this.#end.run(key, status, error, lastEvent, cancelRequested, now, checksum);
+    this.#end.run(key, status, error, row.last, cancelRequested, now, checksum);
   }
 
   read(id: string): Promise<InstanceRecord | null> {
