@@ -91,11 +91,10 @@ export function placeIn(
   const inOrder = `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(", ")}`;
   if (cursor === null) return { after: "true", inOrder, values };
   const place = format.exec(Buffer.from(cursor, "base64url").toString());
-  if (place === null)
-    throw new PerdureError(
-      "INVALID_ARGUMENT",
-      `cursor must be one that a list returned; got "${cursor}".`,
-    );
+  if (place === null) {
+    const message = `cursor must be one that a list returned; got "${cursor}".`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
   const seen = place.slice(1).map(Number);
   const marks = seen.map((_, index) => `$${values.length + index + 1}::bigint`);
   const after = `(${columns.join(", ")}) ${beyond} (${marks.join(", ")})`;
