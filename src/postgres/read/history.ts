@@ -5,18 +5,14 @@
 import { checksumOfCopy } from "../../core/values/checksum.ts";
 import type { HistoryRow } from "../../core/history/rows.ts";
 import { toHistoryRow } from "../../sql/rows/history-rows.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Answer, Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const ROWS = new ColumnArrays({
-  instance: "bigint",
-  execution: "bigint",
-  first: "bigint",
-  last: "bigint",
-  checksum: "bigint",
+  ...columns("bigint", "instance", "execution", "first", "last", "checksum"),
   data: "text",
 });
 const EXECUTIONS = new ColumnArrays({ instance: "bigint", execution: "bigint" });

@@ -20,7 +20,7 @@ import type {
   NewTimer,
   TimerReference,
 } from "../../core/provider/messages.ts";
-import { ColumnArrays, plain } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain } from "../sql/column-arrays.ts";
 import { integer } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { ReadBatcher } from "../sql/read-batcher.ts";
@@ -51,16 +51,8 @@ export function ofReceiver(kind: string): string {
 export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
 
 const MESSAGES = new ColumnArrays({
-  instance: "bigint",
-  delay: "bigint",
-  due_at: "bigint",
-  execution: "bigint",
-  sequence: "bigint",
-  checksum: "bigint",
-  kind: "text",
-  name: "text",
-  key: "text",
-  data: "text",
+  ...columns("bigint", "instance", "delay", "due_at", "execution", "sequence", "checksum"),
+  ...columns("text", "kind", "name", "key", "data"),
 });
 const CONSUMED = new ColumnArrays({ id: "bigint", instance: "bigint" });
 const TIMERS = new ColumnArrays({ instance: "bigint", sequence: "bigint", kind: "text" });

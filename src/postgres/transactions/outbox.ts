@@ -16,7 +16,7 @@ import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import { DONE, FINISHED, LIMIT_EXCEEDED, NOT_FOUND } from "../../core/provider/results.ts";
-import { ColumnArrays, texts } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, texts } from "../sql/column-arrays.ts";
 import {
   flag,
   integer,
@@ -49,10 +49,7 @@ const LOCK_MS = 100;
 const LOCK_MS_HALVED = 20;
 const PARKED = new ColumnArrays({
   checksum: "bigint",
-  id: "text",
-  request_id: "text",
-  name: "text",
-  data: "text",
+  ...columns("text", "id", "request_id", "name", "data"),
 });
 
 export interface OutboxParts {
