@@ -44,8 +44,6 @@ const CAUSED_BY_USER_SETTINGS = new Set(["0A000", "25006", "26000", "42P05", "55
 const BUSY: ReadonlySet<string> = new Set(["55P03", "40001", "40P01"]);
 /** After these errors the connection must be closed, although it still answers. */
 const SPOILED: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
-/** A prepared statement is missing, or exists unexpectedly: a pooler shares the connection. */
-const MISPLACED: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
@@ -94,10 +92,14 @@ export function isLost(error: unknown): boolean {
   return sqlState(error) === undefined;
 }
 
-/** Whether a prepared statement exists unexpectedly ("there") or is missing ("gone"). */
+/**
+ * Whether a prepared statement exists unexpectedly ("there") or is missing ("gone"): a pooler shares the
+ * connection.
+ */
 export function isMisplaced(error: unknown): "there" | "gone" | null {
-  if (!isOf(MISPLACED, error)) return null;
-  return sqlState(error) === "42P05" ? "there" : "gone";
+  const state = sqlState(error);
+  if (state === "42P05") return "there";
+  return state === "26000" ? "gone" : null;
 }
 
 /** Whether the connection must be closed. */

@@ -169,8 +169,7 @@ export class Outbox extends Subject {
 
   /** Drains if any event waits. Call it before reading an inbox. */
   async settle(): Promise<void> {
-    const [row] = await this.connection.read(this.#any);
-    if (row !== undefined && anyIn([row])) await this.drainAll();
+    if (anyIn(await this.connection.read(this.#any))) await this.drainAll();
   }
 
   async #drainRounds(): Promise<void> {

@@ -104,13 +104,8 @@ export function* readLeases(id: string): Script<HeldLeases> {
   };
 }
 
-export function registration({
-  id,
-  nodeId,
-  hostname,
-  process,
-  registered,
-}: RuntimeRegistration): Call {
+export function registration(runtime: RuntimeRegistration): Call {
+  const { id, nodeId, hostname, process, registered } = runtime;
   const identity = process === null ? null : JSON.stringify(process);
   return call(INSERT, id, nodeId, hostname, identity, registered);
 }
