@@ -1,6 +1,5 @@
 // Assembly: creates one object per subject, each with its own statements, once per connection.
 
-import { Listing } from "../sql/read/listing.ts";
 import { Terminations } from "../sql/write/termination.ts";
 import type { Connection } from "./connection/connection.ts";
 import { HasWork } from "./lease/has-work.ts";
@@ -21,7 +20,7 @@ import { storeParts } from "./store-parts.ts";
 import { Outbox } from "./transactions/outbox.ts";
 import { StartsWithin } from "./transactions/start-within.ts";
 import { StepTransactions, type StepConnections } from "./transactions/step-transactions.ts";
-import { SharedTransactions } from "./transactions/transactions.ts";
+import { sharedTransactions } from "./transactions/transactions.ts";
 import { GroupCommit, type Writers } from "./write/commit.ts";
 import { Deliveries } from "./write/delivery.ts";
 import { EarlyMessages } from "./write/early-messages.ts";
@@ -85,9 +84,9 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     groupCommit: new GroupCommit(connection, writers, notifier),
     taskQueue: new TaskQueue(connection, notifier, new TaskLeasing(connection, sessions, scripts)),
     hasWork: new HasWork(connection),
-    listing: new Listing(scripts, LISTING),
+    listing: LISTING,
     inspections: new Inspections(connection),
     outbox,
-    transactions: new SharedTransactions(connection, { outbox, startsWithin, notifier, steps }),
+    transactions: sharedTransactions(connection, { outbox, startsWithin, notifier, steps }),
   };
 }

@@ -73,7 +73,7 @@ const DEFAULTS = {
  * Checks the options and fills in the defaults. Options win over the address. `schema` is quoted for
  * statements.
  */
-export function settingsOf(options: PostgresOptions, ofAddress: PostgresOptions = {}) {
+export function settingsOf(options: PostgresOptions, ofAddress: PostgresOptions) {
   checkOptions(options, "a PostgreSQL store");
   checkOptions(ofAddress, "a PostgreSQL address");
   const given = { ...present(ofAddress), ...present(options) };

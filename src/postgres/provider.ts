@@ -25,7 +25,7 @@ import { toOpenError } from "./connection/errors.ts";
 import { isPool, locationOf, type PostgresTarget } from "./connection/location.ts";
 import { settingsOf, type PostgresOptions } from "./options.ts";
 import { assemble } from "./assemble.ts";
-import { describeDurability, type Durability } from "./connection/settings.ts";
+import { describeDurability } from "./connection/settings.ts";
 import { Store } from "./connection/store.ts";
 import type { StoreAddress } from "./liveness-thread.ts";
 import { Transfer } from "../sql/admin/transfer.ts";
@@ -33,11 +33,6 @@ import { transferParts } from "./admin/transfer.ts";
 
 // The thread's file is next to this one, with the same extension: .ts in the sources, .js in the package.
 const THREAD = new URL(`./liveness-thread${extname(import.meta.url)}`, import.meta.url);
-
-interface StoreSettings {
-  readonly durability: Durability;
-  readonly readOnly: boolean;
-}
 
 /** A store in PostgreSQL, for many processes on many machines. */
 export class PostgresProvider extends SqlProvider<Scope> {
@@ -88,7 +83,7 @@ export class PostgresProvider extends SqlProvider<Scope> {
   private constructor(
     store: Store,
     connection: Connection,
-    { durability, readOnly }: StoreSettings,
+    { durability, readOnly }: Pick<Required<PostgresOptions>, "durability" | "readOnly">,
   ) {
     const parts = assemble(connection, store.forSteps);
     super(parts);

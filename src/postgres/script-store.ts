@@ -4,7 +4,7 @@
 
 import type { Scope } from "../sql/script/scope.ts";
 import type { Script } from "../sql/script/script.ts";
-import type { Answer, Call } from "../sql/script/statement.ts";
+import type { Call } from "../sql/script/statement.ts";
 import type { ScriptStore, WriteOptions } from "../sql/script/store.ts";
 import { withPerdureErrors, type Connection } from "./connection/connection.ts";
 import { addCalls, runScript } from "./connection/script-driver.ts";
@@ -40,10 +40,10 @@ export class PostgresScripts implements ScriptStore {
     );
   }
 
-  async writeOnce(...calls: readonly Call[]): Promise<readonly Answer[]> {
+  async writeOnce(call: Call): Promise<number> {
     const pipeline = new Pipeline();
-    const answers = addCalls(pipeline, calls, this.#connection.statements);
+    const [answer] = addCalls(pipeline, [call], this.#connection.statements);
     await withPerdureErrors(this.#connection.write(pipeline));
-    return answers;
+    return answer?.count ?? 0;
   }
 }

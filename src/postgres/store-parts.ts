@@ -49,7 +49,7 @@ export function storeParts(owners: {
     },
     *end({ key, execution }, ending, { now }) {
       const pipeline = new Pipeline();
-      instances.end(pipeline, key, { ...ending, now });
+      instances.end(pipeline, key, ending, now);
       history.append(pipeline, [{ ...ending.row, instance: key, execution }]);
       tasks.clear(pipeline, [key]);
       inbox.park(pipeline, [key]);

@@ -15,6 +15,15 @@ export function integer(row: Row, column: string): number {
   return Number.isNaN(number) ? unexpected(column, value) : number;
 }
 
+/** Several integers, by column. */
+export function integers<Column extends string>(
+  row: Row,
+  ...columns: readonly Column[]
+): Readonly<Record<Column, number>> {
+  const entries = columns.map((column) => [column, integer(row, column)] as const);
+  return Object.fromEntries(entries) as Record<Column, number>; // one entry per column
+}
+
 export function integerOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : integer(row, column);
 }

@@ -12,10 +12,8 @@ export function notifyListeners(listeners: Iterable<NewsListener>, news: News): 
       listener(news);
     } catch (error) {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      process.emitWarning(
-        `A listener for store changes threw an error: ${detail}`,
-        "PerdureWarning",
-      );
+      const warning = `A listener for store changes threw an error: ${detail}`;
+      process.emitWarning(warning, "PerdureWarning");
     }
   }
 }

@@ -2,82 +2,54 @@
 //   - A call goes to a script, or to the object of the store that owns its subject (`SqlParts`).
 
 import { Committer } from "../core/commit/committer.ts";
-import type { HistoryRow } from "../core/history/rows.ts";
-import type {
-  DeletedEnded,
-  DeleteEndedRequest,
-  DeleteResult,
-  FoundPage,
-  InstanceFilter,
-  InstancePage,
-  InstanceStatistics,
-  ListRequest,
-  LoadRecord,
-  PruneRequest,
-  QueueRecord,
-  Removed,
-  StoreMetrics,
-  SweepClaim,
-  WaitingRecord,
-} from "../core/provider/admin.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
-import type {
-  ExecutionRecord,
-  HistoryRequest,
-  FoundInstance,
-  InstanceRecord,
-  LeasedInstances,
-  LeaseInstancesRequest,
-} from "../core/provider/instances.ts";
 import type { EventsPage, EventsRequest, Message } from "../core/provider/messages.ts";
-import type { NewsListener } from "../core/provider/notifications.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type {
-  ExpireRequest,
-  ExpireResult,
-  HeldLeases,
-  LeaseCheckRecord,
-  RuntimeRecord,
-  RuntimeRegistration,
-  WorkSummary,
-  WorkSummaryRequest,
-} from "../core/provider/runtimes.ts";
-import type { SessionRecord } from "../core/provider/sessions.ts";
-import type { KeyValueRecord } from "../core/provider/state.ts";
-import type {
-  LeasedTasks,
-  LeaseTasksRequest,
-  TaskAddress,
-  TaskClaim,
-  TaskHeartbeat,
-  TaskRecord,
-} from "../core/provider/tasks.ts";
-import type { Transacted, TransactionStore } from "../core/provider/transactions.ts";
+import type { LeaseCheckRecord, RuntimeRegistration } from "../core/provider/runtimes.ts";
+import type { TransactionStore } from "../core/provider/transactions.ts";
 import type { TransferStore } from "../core/provider/transfer.ts";
 import type { Environment } from "../core/time/environment.ts";
-import { Deletions } from "./admin/deletion.ts";
+import { deleteEnded, deleteInstance } from "./admin/deletion.ts";
 import { pruneExecutions } from "./admin/pruning.ts";
 import { claimSweep } from "./admin/sweep-claim.ts";
-import { Runtimes } from "./lease/runtimes.ts";
-import { SessionLeases } from "./lease/sessions.ts";
+import {
+  expireRuntime,
+  heartbeat,
+  leaseCheck,
+  listRuntimes,
+  readLeases,
+  registration,
+  removeRuntime,
+} from "./lease/runtimes.ts";
+import {
+  listSessions,
+  releaseSessions,
+  SESSION_CLEANUP,
+  sessionRenewal,
+} from "./lease/sessions.ts";
 import type { StoreParts } from "./parts.ts";
 import { readExecutions, readHistory } from "./read/history.ts";
-import { InboxReads } from "./read/inbox.ts";
+import { readEvents, readInbox } from "./read/inbox.ts";
 import { readKeyValue, readKeyValues } from "./read/key-values.ts";
+import {
+  countInstances,
+  findInstances,
+  listChildren,
+  listInstances,
+  type ListingParts,
+} from "./read/listing.ts";
 import { readMetrics } from "./read/metrics.ts";
 import { readStatistics } from "./read/statistics.ts";
 import { readQueues, readTasks } from "./read/tasks.ts";
 import { readLoads, readWaiting } from "./read/waiting.ts";
 import type { Scope } from "./script/scope.ts";
 import type { ScriptStore } from "./script/store.ts";
-import { OutcomeRecovery } from "./write/outcome-recovery.ts";
-import type { Terminations } from "./write/termination.ts";
+import { settle } from "./write/outcome-recovery.ts";
+import type { RareWriters } from "./write/rare-items.ts";
 
 /** The objects of a store that answer the calls which it writes itself. */
-export interface SqlParts<S extends Scope> {
+export interface SqlParts<S extends Scope> extends RareWriters<S> {
   readonly scripts: ScriptStore<S>;
-  readonly parts: StoreParts<S>;
-  readonly terminations: Terminations<S>;
   readonly groupCommit: Pick<Provider, "commit">;
   readonly leases: {
     readonly lease: Provider["leaseInstances"];
@@ -91,12 +63,7 @@ export interface SqlParts<S extends Scope> {
     readonly heartbeat: Provider["heartbeatTasks"];
     readonly lost: Provider["lostTasks"];
   };
-  readonly listing: {
-    readonly list: Provider["listInstances"];
-    readonly find: Provider["findInstances"];
-    readonly count: Provider["countInstances"];
-    readonly children: Provider["listChildren"];
-  };
+  readonly listing: ListingParts;
   readonly hasWork: { readonly read: Provider["peek"] };
   readonly transactions: Pick<TransactionStore, "writeWithin" | "transact">;
   readonly notifier: Pick<Provider, "subscribe"> & { close(): void };
@@ -108,217 +75,145 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
   abstract readonly durability: string;
   abstract readonly environment: Environment;
   abstract readonly transfer: TransferStore;
-  readonly #parts: SqlParts<S>;
+  readonly #store: SqlParts<S>;
   readonly #scripts: ScriptStore<S>;
-  readonly #recovery: OutcomeRecovery;
-  readonly #inboxReads: InboxReads;
-  readonly #runtimes: Runtimes<S>;
-  readonly #sessions: SessionLeases<S>;
-  readonly #deletions: Deletions<S>;
+  readonly #parts: StoreParts<S>;
 
-  constructor(parts: SqlParts<S>) {
-    this.#parts = parts;
-    this.#scripts = parts.scripts;
-    this.#recovery = new OutcomeRecovery(parts.parts);
-    this.#inboxReads = new InboxReads(parts.parts);
-    this.#runtimes = new Runtimes(parts.scripts, parts.parts);
-    this.#sessions = new SessionLeases(parts.scripts);
-    this.#deletions = new Deletions(parts.parts, parts.terminations);
+  constructor(store: SqlParts<S>) {
+    this.#store = store;
+    this.#scripts = store.scripts;
+    this.#parts = store.parts;
   }
 
   abstract now(): number;
 
-  commit(items: readonly CommitItem[], onWritten?: () => void): Promise<readonly CommitResult[]> {
-    return this.#parts.groupCommit.commit(items, onWritten);
-  }
+  commit: Provider["commit"] = (items, onWritten) =>
+    this.#store.groupCommit.commit(items, onWritten);
 
   settle(item: CommitItem): Promise<CommitResult | null> {
-    return this.#scripts.read(() => this.#recovery.settle(item));
+    return this.#scripts.read(() => settle(item, this.#parts));
   }
 
-  leaseInstances(request: LeaseInstancesRequest): Promise<LeasedInstances> {
-    return this.#parts.leases.lease(request);
-  }
+  leaseInstances: Provider["leaseInstances"] = (request) => this.#store.leases.lease(request);
 
-  takeMessages(
-    keys: readonly number[],
-    messagesMax: number,
-  ): Promise<ReadonlyMap<number, readonly Message[]>> {
-    return this.#parts.inbox.take(keys, messagesMax);
-  }
+  takeMessages: Provider["takeMessages"] = (keys, messagesMax) =>
+    this.#store.inbox.take(keys, messagesMax);
 
-  renewInstances(
-    leases: readonly { readonly key: number; readonly token: number }[],
-    leaseMs: number,
-  ): Promise<readonly number[]> {
-    return this.#parts.leases.renew(leases, leaseMs);
-  }
+  renewInstances: Provider["renewInstances"] = (leases, leaseMs) =>
+    this.#store.leases.renew(leases, leaseMs);
 
-  leaseTasks(request: LeaseTasksRequest): Promise<LeasedTasks> {
-    return this.#parts.taskQueue.lease(request);
-  }
+  leaseTasks: Provider["leaseTasks"] = (request) => this.#store.taskQueue.lease(request);
 
-  renewTasks(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]> {
-    return this.#parts.taskRenewal.renew(claims, leaseMs);
-  }
+  renewTasks: Provider["renewTasks"] = (claims, leaseMs) =>
+    this.#store.taskRenewal.renew(claims, leaseMs);
 
-  heartbeatTasks(heartbeats: readonly TaskHeartbeat[]): Promise<readonly TaskClaim[]> {
-    return this.#parts.taskRenewal.heartbeat(heartbeats);
-  }
+  heartbeatTasks: Provider["heartbeatTasks"] = (heartbeats) =>
+    this.#store.taskRenewal.heartbeat(heartbeats);
 
-  lostTasks(claims: readonly TaskClaim[]): Promise<readonly TaskClaim[]> {
-    return this.#parts.taskRenewal.lost(claims);
-  }
+  lostTasks: Provider["lostTasks"] = (claims) => this.#store.taskRenewal.lost(claims);
 
-  renewSessions(request: { owner: string; leaseMs: number; idleMs: number }): Promise<number> {
-    return this.#sessions.renew(request);
-  }
+  renewSessions: Provider["renewSessions"] = (request) =>
+    this.#scripts.writeOnce(sessionRenewal(request));
 
-  releaseSessions(owner: string): Promise<void> {
-    return this.#sessions.release(owner);
-  }
+  releaseSessions: Provider["releaseSessions"] = (owner) =>
+    this.#scripts.write((scope) => releaseSessions(owner, scope));
 
-  cleanSessions(): Promise<number> {
-    return this.#sessions.clean();
-  }
+  cleanSessions: Provider["cleanSessions"] = () => this.#scripts.writeOnce(SESSION_CLEANUP);
 
-  listSessions(): Promise<readonly SessionRecord[]> {
-    return this.#sessions.list();
-  }
+  listSessions: Provider["listSessions"] = () => this.#scripts.read(listSessions);
 
-  readInstance(id: string): Promise<InstanceRecord | null> {
-    return this.#parts.instances.read(id);
-  }
+  readInstance: Provider["readInstance"] = (id) => this.#store.instances.read(id);
 
-  readHistory(request: HistoryRequest): Promise<readonly HistoryRow[]> {
-    return this.#scripts.read(() => readHistory(request));
-  }
+  readHistory: Provider["readHistory"] = (request) =>
+    this.#scripts.read(() => readHistory(request));
 
-  readExecutions(key: number): Promise<readonly ExecutionRecord[]> {
-    return this.#scripts.read(() => readExecutions(key));
-  }
+  readExecutions: Provider["readExecutions"] = (key) =>
+    this.#scripts.read(() => readExecutions(key));
 
-  readTasks(address: Omit<TaskAddress, "sequence">): Promise<readonly TaskRecord[]> {
-    return this.#scripts.read(() => readTasks(address));
-  }
+  readTasks: Provider["readTasks"] = (address) => this.#scripts.read(() => readTasks(address));
 
   readInbox(key: number): Promise<readonly Message[]> {
-    return this.#scripts.read(() => this.#inboxReads.read(key));
+    return this.#scripts.read(() => readInbox(key, this.#parts));
   }
 
   readEvents(request: EventsRequest): Promise<EventsPage> {
-    return this.#scripts.read(() => this.#inboxReads.readEvents(request));
+    return this.#scripts.read(() => readEvents(request, this.#parts));
   }
 
-  readKeyValue(id: string, key: string): Promise<KeyValueRecord | null> {
-    return this.#scripts.read(() => readKeyValue(id, key));
+  readKeyValue: Provider["readKeyValue"] = (id, key) =>
+    this.#scripts.read(() => readKeyValue(id, key));
+
+  readKeyValues: Provider["readKeyValues"] = (id) => this.#scripts.read(() => readKeyValues(id));
+
+  listInstances: Provider["listInstances"] = (request) =>
+    this.#scripts.read(() => listInstances(request, this.#store.listing), "survey");
+
+  findInstances: Provider["findInstances"] = (request) =>
+    this.#scripts.read(() => findInstances(request, this.#store.listing), "survey");
+
+  countInstances: Provider["countInstances"] = (filter) =>
+    this.#scripts.read(() => countInstances(filter, this.#store.listing), "survey");
+
+  listChildren: Provider["listChildren"] = (id) =>
+    this.#scripts.read(() => listChildren(id, this.#store.listing));
+
+  deleteInstance: Provider["deleteInstance"] = (request) =>
+    this.#scripts.write((scope) => deleteInstance(request, scope, this.#store));
+
+  deleteEnded: Provider["deleteEnded"] = (request) =>
+    this.#scripts.write((scope) => deleteEnded(request, scope, this.#parts.statements));
+
+  claimSweep: Provider["claimSweep"] = (claim) =>
+    this.#scripts.write((scope) => claimSweep(claim, scope));
+
+  pruneExecutions: Provider["pruneExecutions"] = (request) =>
+    this.#scripts.write(() => pruneExecutions(request));
+
+  readMetrics: Provider["readMetrics"] = () =>
+    this.#scripts.read(() => readMetrics(this.#parts.statements), "survey");
+
+  readWaiting: Provider["readWaiting"] = () =>
+    this.#scripts.read(() => readWaiting(this.#parts.statements));
+
+  readLoads: Provider["readLoads"] = () => this.#scripts.read(readLoads, "survey");
+
+  readQueues: Provider["readQueues"] = () => this.#scripts.read(readQueues, "survey");
+
+  readStatistics: Provider["readStatistics"] = (key) =>
+    this.#scripts.read(() => readStatistics(key));
+
+  peek: Provider["peek"] = (request) => this.#store.hasWork.read(request);
+
+  async registerRuntime(registered: RuntimeRegistration): Promise<void> {
+    await this.#scripts.writeOnce(registration(registered));
   }
 
-  readKeyValues(id: string): Promise<readonly KeyValueRecord[]> {
-    return this.#scripts.read(() => readKeyValues(id));
+  beat: Provider["beat"] = async (id) => (await this.#scripts.writeOnce(heartbeat(id))) > 0;
+
+  listRuntimes: Provider["listRuntimes"] = () => this.#scripts.read(listRuntimes);
+
+  expireRuntime: Provider["expireRuntime"] = (request) =>
+    this.#scripts.writeWithout(request.id, (scope) => expireRuntime(request, scope, this.#parts));
+
+  readLeases: Provider["readLeases"] = (id) => this.#scripts.read(() => readLeases(id), "survey");
+
+  async recordLeaseCheck(check: LeaseCheckRecord): Promise<void> {
+    await this.#scripts.writeOnce(leaseCheck(check));
   }
 
-  listInstances(request: ListRequest): Promise<InstancePage> {
-    return this.#parts.listing.list(request);
-  }
+  removeRuntime: Provider["removeRuntime"] = (id) =>
+    this.#scripts.writeWithout(id, (scope) => removeRuntime(id, scope, this.#parts));
 
-  findInstances(request: ListRequest): Promise<FoundPage> {
-    return this.#parts.listing.find(request);
-  }
+  writeWithin: TransactionStore["writeWithin"] = (transaction, items) =>
+    this.#store.transactions.writeWithin(transaction, items);
 
-  countInstances(filter: InstanceFilter): Promise<number> {
-    return this.#parts.listing.count(filter);
-  }
+  transact: TransactionStore["transact"] = (work) => this.#store.transactions.transact(work);
 
-  listChildren(id: string): Promise<readonly FoundInstance[]> {
-    return this.#parts.listing.children(id);
-  }
-
-  deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult> {
-    return this.#scripts.write((scope) => this.#deletions.delete(request, scope));
-  }
-
-  deleteEnded(request: DeleteEndedRequest): Promise<DeletedEnded> {
-    return this.#scripts.write((scope) => this.#deletions.deleteEnded(request, scope));
-  }
-
-  claimSweep(claim: SweepClaim): Promise<number | null> {
-    return this.#scripts.write((scope) => claimSweep(claim, scope));
-  }
-
-  pruneExecutions(request: PruneRequest): Promise<Removed | null> {
-    return this.#scripts.write(() => pruneExecutions(request));
-  }
-
-  readMetrics(): Promise<StoreMetrics> {
-    return this.#scripts.read(() => readMetrics(this.#parts.parts.statements), "survey");
-  }
-
-  readWaiting(): Promise<readonly WaitingRecord[]> {
-    return this.#scripts.read(() => readWaiting(this.#parts.parts.statements));
-  }
-
-  readLoads(): Promise<readonly LoadRecord[]> {
-    return this.#scripts.read(readLoads, "survey");
-  }
-
-  readQueues(): Promise<readonly QueueRecord[]> {
-    return this.#scripts.read(readQueues, "survey");
-  }
-
-  readStatistics(key: number): Promise<InstanceStatistics> {
-    return this.#scripts.read(() => readStatistics(key));
-  }
-
-  peek(request: WorkSummaryRequest): Promise<WorkSummary> {
-    return this.#parts.hasWork.read(request);
-  }
-
-  registerRuntime(registration: RuntimeRegistration): Promise<void> {
-    return this.#runtimes.register(registration);
-  }
-
-  beat(runtimeId: string): Promise<boolean> {
-    return this.#runtimes.beat(runtimeId);
-  }
-
-  listRuntimes(): Promise<readonly RuntimeRecord[]> {
-    return this.#runtimes.list();
-  }
-
-  expireRuntime(request: ExpireRequest): Promise<ExpireResult> {
-    return this.#runtimes.expire(request);
-  }
-
-  readLeases(runtimeId: string): Promise<HeldLeases> {
-    return this.#runtimes.leases(runtimeId);
-  }
-
-  recordLeaseCheck(check: LeaseCheckRecord): Promise<void> {
-    return this.#runtimes.recordCheck(check);
-  }
-
-  removeRuntime(runtimeId: string): Promise<void> {
-    return this.#runtimes.remove(runtimeId);
-  }
-
-  writeWithin(
-    ...call: Parameters<TransactionStore["writeWithin"]>
-  ): Promise<readonly CommitResult[]> {
-    return this.#parts.transactions.writeWithin(...call);
-  }
-
-  transact(work: Parameters<TransactionStore["transact"]>[0]): Promise<Transacted> {
-    return this.#parts.transactions.transact(work);
-  }
-
-  subscribe(listener: NewsListener): () => void {
-    return this.#parts.notifier.subscribe(listener);
-  }
+  subscribe: Provider["subscribe"] = (listener) => this.#store.notifier.subscribe(listener);
 
   /** Rejects calls that wait for a commit, and stops notifications. A store then closes the rest. */
   async close(): Promise<void> {
     Committer.of(this).close();
-    this.#parts.notifier.close();
+    this.#store.notifier.close();
   }
 }

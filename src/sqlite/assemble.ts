@@ -1,6 +1,5 @@
 // Assembly: creates one object per subject, each with its own prepared statements, once per connection.
 
-import { Listing } from "../sql/read/listing.ts";
 import { Terminations } from "../sql/write/termination.ts";
 import type { Connection } from "./connection/connection.ts";
 import { HasWork } from "./lease/has-work.ts";
@@ -26,7 +25,7 @@ import { State } from "./write/state.ts";
 import { StepOutcomes } from "./write/step-outcomes.ts";
 import { Turns } from "./write/turn.ts";
 import { type Script, together } from "../sql/script/script.ts";
-import type { Answer, Call } from "../sql/script/statement.ts";
+import type { Call } from "../sql/script/statement.ts";
 import type { ScriptStore } from "../sql/script/store.ts";
 import type { Transaction } from "./notify/change-draft.ts";
 
@@ -71,7 +70,7 @@ export function assemble(connection: Connection) {
     taskQueue: new TaskQueue(connection, sessions),
     taskRenewal: new TaskRenewal(connection, notifier, tasks),
     hasWork: new HasWork(connection),
-    listing: new Listing(scripts, LISTING),
+    listing: LISTING,
   };
 }
 
@@ -104,7 +103,10 @@ class SqliteScripts implements ScriptStore<Transaction> {
     return this.write(script);
   }
 
-  writeOnce(...calls: readonly Call[]): Promise<readonly Answer[]> {
-    return this.write(() => together(...calls));
+  writeOnce(call: Call): Promise<number> {
+    return this.write(function* () {
+      const [{ count }] = yield* together(call);
+      return count;
+    });
   }
 }

@@ -12,6 +12,7 @@ import { BeatChannel, processMs } from "../liveness/beat-channel.ts";
 import type { LivenessThreadData } from "../liveness/liveness-threads.ts";
 import { StallDetector, type Stall } from "../liveness/stall-detector.ts";
 import { CLOCK_STEP_MS, RAISE_CLOCK } from "./connection/clock.ts";
+import { inTransaction } from "./connection/in-transaction.ts";
 import { readLogLength, type LogLength } from "./connection/log-length.ts";
 import { LOG_LIMIT } from "./connection/settings.ts";
 import { integer } from "../sql/columns.ts";
@@ -103,17 +104,11 @@ function beat(now: number): void {
 
 /** Returns whether the runtime is still registered. */
 function writeBeat({ database, beat, raiseClock }: ThreadConnection): boolean {
-  database.exec("BEGIN IMMEDIATE");
-  try {
+  return inTransaction(database, "BEGIN IMMEDIATE", () => {
     const at = Date.now();
     raiseClock.run(at, at + CLOCK_STEP_MS);
-    const isKnown = beat.run(at, runtimeId).changes > 0;
-    database.exec("COMMIT");
-    return isKnown;
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
+    return beat.run(at, runtimeId).changes > 0;
+  });
 }
 
 function note(stall: Stall): void {

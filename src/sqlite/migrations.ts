@@ -11,6 +11,7 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { checksumOf, type ChecksumPart } from "../core/values/checksum.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import { integer, type Row } from "../sql/columns.ts";
+import { inTransaction } from "./connection/in-transaction.ts";
 
 /** "apply" creates missing tables. "verify" raises an error if tables are missing or old. */
 export type Migrate = "apply" | "verify";
@@ -62,10 +63,8 @@ function defineFunctions(database: DatabaseSync): void {
 
 function toCovered(part: SQLInputValue): ChecksumPart {
   if (part === null || typeof part === "string" || typeof part === "number") return part;
-  throw new PerdureError(
-    "STORE_INVALID",
-    `A checksummed column must hold text, a number or NULL; got ${typeof part}.`,
-  );
+  const message = `A checksummed column must hold text, a number or NULL; got ${typeof part}.`;
+  throw new PerdureError("STORE_INVALID", message);
 }
 
 /** Returns the schema version; 0 means that the database is empty. Throws as migrations.1 says. */
@@ -118,16 +117,4 @@ function one(database: DatabaseSync, sql: string): Row {
   if (row === undefined)
     throw new PerdureError("STORE_INVALID", `The statement "${sql}" returned no row.`);
   return row;
-}
-
-function inTransaction<T>(database: DatabaseSync, begin: string, work: () => T): T {
-  database.exec(begin);
-  try {
-    const result = work();
-    database.exec("COMMIT");
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
 }

@@ -1,8 +1,7 @@
 // Store parts of SQLite (sql/parts.ts): each part runs its statements at once, in the open transaction.
 
 import { isTerminalStatus } from "../core/provider/instances.ts";
-import type { Ending, StoreParts, StoreStatements } from "../sql/parts.ts";
-import type { InstanceHead } from "../sql/rows/instance-rows.ts";
+import type { StoreParts, StoreStatements } from "../sql/parts.ts";
 import type { Connection } from "./connection/connection.ts";
 import type { Tasks } from "./lease/tasks.ts";
 import type { Transaction } from "./notify/change-draft.ts";
@@ -43,12 +42,9 @@ export function storeParts(
       if (key !== null) earlyMessages.handOver({ id: instance.id, key, execution: 1 }, now, now);
       return key;
     },
-    *end(target: InstanceHead, ending: Ending, transaction: Transaction) {
-      const { key, execution } = target;
-      const { row, status, error, cancelRequested } = ending;
-      const { now } = transaction;
-      history.append(key, execution, row);
-      instances.end(key, { status, error, lastEvent: row.last, cancelRequested, now });
+    *end({ key, execution }, ending, transaction) {
+      history.append(key, execution, ending.row);
+      instances.end(key, ending, transaction.now);
       tasks.clear(key, transaction);
       inbox.park(key);
     },

@@ -26,6 +26,7 @@ const ALLOWED = new Map([
     [`src/${store}/read/listing.ts: name`, "a parameter that conditionOf has numbered"],
     [`src/${store}/read/listing.ts: value`, "a parameter that conditionOf has numbered"],
   ]),
+  ["src/sql/read/instance-filter.ts: parts.unindexedId", "a constant, as the next two"],
   ["src/sql/read/instance-filter.ts: indexOf(status)", "a constant of a store's read/listing.ts"],
   ["src/sql/read/instance-filter.ts: indexOf(wanted)", "a constant of a store's read/listing.ts"],
   [

@@ -17,9 +17,8 @@ const TABLES = [...MOVED_TABLES, "arrivals", "runtimes"];
 
 const FIND_TABLE = new SharedStatement("SELECT 1 AS found WHERE to_regclass('@move') IS NOT NULL");
 const LOCK_MOVE = new SharedStatement("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
-const LOCK_TABLES = new SharedStatement(
-  `LOCK TABLE ${TABLES.map((table) => `@${table}`).join(", ")} IN SHARE ROW EXCLUSIVE MODE`,
-);
+const LOCK_TABLES = new SharedStatement(`
+  LOCK TABLE ${TABLES.map((table) => `@${table}`).join(", ")} IN SHARE ROW EXCLUSIVE MODE`);
 const FIND_ARRIVAL = new SharedStatement("SELECT 1 AS found FROM @arrivals LIMIT 1");
 const PASS = new SharedStatement("SELECT set_config('perdure.move', $1, true)");
 
@@ -38,14 +37,10 @@ export function moveParts(connection: Connection): MoveParts {
       throw new PerdureError("STORE_IN_USE", `The PostgreSQL store is in use: ${why}.`);
     },
     *freeze(mark) {
-      const pipeline = new Pipeline();
-      for (const statement of triggers(schema, mark)) pipeline.add(statement);
-      yield pipeline;
+      yield new Pipeline(...triggers(schema, mark));
     },
     *unfreeze() {
-      const pipeline = new Pipeline();
-      pipeline.add(new Statement(`DROP FUNCTION ${schema}.frozen() CASCADE`));
-      yield pipeline;
+      yield new Pipeline(new Statement(`DROP FUNCTION ${schema}.frozen() CASCADE`));
     },
     *asCopy({ id }, work) {
       yield* run(PASS, id);

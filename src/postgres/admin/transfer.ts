@@ -5,10 +5,13 @@
 //       schema.
 
 import { isTerminalStatus, type InstanceStatus } from "../../core/provider/instances.ts";
-import type { CellType } from "../../core/provider/transfer.ts";
 import { checksumColumns, type Cells } from "../../sql/admin/checksums.ts";
-import { MOVED_TABLES } from "../../sql/admin/move-lock.ts";
-import { list, type TransferParts } from "../../sql/admin/transfer.ts";
+import {
+  CELL_TYPES,
+  list,
+  OWN_COLUMNS as SHARED_COLUMNS,
+  type TransferParts,
+} from "../../sql/admin/transfer.ts";
 import { only, text, textOrNull } from "../../sql/columns.ts";
 import { run } from "../../sql/script/script.ts";
 import { Statement } from "../../sql/script/statement.ts";
@@ -30,24 +33,12 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
 };
 /** Columns that are not moved, and their values in the target store. */
 export const OWN_COLUMNS: Readonly<Record<string, string>> = {
-  lease_token: "NULL: leases end with their runtimes",
-  lease_until: "NULL, as above",
-  lease_owner: "NULL, as above",
+  ...SHARED_COLUMNS,
   failed: "computed from the status",
   tag_set: "computed from the tags",
   batch: "0: its transaction has ended",
-  ...Object.fromEntries(
-    MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "computed from the copied row"]),
-  ),
 };
 
-const TYPES: Readonly<Record<CellType, ColumnType>> = {
-  integer: "bigint",
-  real: "double precision",
-  text: "text",
-  flag: "boolean",
-  texts: "text",
-};
 /** Columns that are not in the format, by table. */
 const COMPUTED: Readonly<Partial<Record<string, Readonly<Record<string, ColumnType>>>>> = {
   instances: { failed: "boolean" },
@@ -73,9 +64,8 @@ export function transferParts(connection: Connection, outbox: Outbox): TransferP
       inet_server_port()::text AS port`);
   return {
     ...moveParts(connection),
-    selectNumbers: new Statement(
-      `SELECT ${last("instance_keys")} AS instances, ${last("message_ids")} AS messages`,
-    ),
+    selectNumbers: new Statement(`
+      SELECT ${last("instance_keys")} AS instances, ${last("message_ids")} AS messages`),
     covered: { inbox: MESSAGE, kept: MESSAGE },
     async place() {
       const found = only(await connection.read(selectPlace));
@@ -98,7 +88,7 @@ export function transferParts(connection: Connection, outbox: Outbox): TransferP
       if (rows.length === 0) return;
       const types: Record<string, ColumnType> = { ...COMPUTED[table.name] };
       for (const name of checksumColumns(table.name)) types[name] = "bigint";
-      for (const [name, type] of Object.entries(table.columns)) types[name] = TYPES[type];
+      for (const [name, type] of Object.entries(table.columns)) types[name] = CELL_TYPES[type];
       const arrays = new ColumnArrays(types);
       const names = Object.keys(types);
       const shown = names.map((name) =>

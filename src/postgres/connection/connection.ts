@@ -21,7 +21,7 @@ import { StoreClock } from "./clock.ts";
 import { texts } from "../sql/column-arrays.ts";
 import { integer, only, type Row } from "../../sql/columns.ts";
 import { isLost, isMisplaced, isSpoiled, toPerdureError } from "./errors.ts";
-import { Pipeline, Statement, type RunOptions, type Value } from "./pipeline.ts";
+import { Pipeline, rowsOf, Statement, type RunOptions, type Value } from "./pipeline.ts";
 import { SharedStatements } from "./script-driver.ts";
 import { statementsOn, type Statements } from "./statements.ts";
 import {
@@ -62,9 +62,8 @@ const SURVEY = new Statement(SURVEY_SETTINGS);
 const WRITE = new Statement(WRITE_SETTINGS);
 const WRITE_LOCKED = new Statement(WRITE_SETTINGS_AND_LOCKS);
 const END = new Statement(END_SETTINGS);
-const SHARE = new Statement(
-  "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name",
-);
+const SHARE = new Statement(`
+  SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`);
 const EXCLUDE = new Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
 const ignore = (): void => {};
 /**
@@ -130,23 +129,13 @@ export class Connection {
   }
 
   /** Runs one statement that only reads. */
-  async read(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    const pipeline = new Pipeline();
-    const answer = pipeline.add(statement, values);
-    await this.readPipeline(pipeline);
-    return answer.rows;
+  read(statement: Statement, values?: readonly Value[]): Promise<Row[]> {
+    return rowsOf((pipeline) => this.readPipeline(pipeline), statement, values);
   }
 
   /** Runs statements that only read, with the store's clock and with index plans (settings.1). */
-  async readPipeline(pipeline: Pipeline): Promise<void> {
-    await withPerdureErrors(
-      this.#retryMisplaced(pipeline, () => {
-        const whole = new Pipeline();
-        whole.add(LOOK, [this.clock.transactionTime]);
-        whole.join(pipeline);
-        return this.#withClient((client) => whole.run(client, this.#runOptions));
-      }),
-    );
+  readPipeline(pipeline: Pipeline): Promise<void> {
+    return this.#runAfter([LOOK], pipeline);
   }
 
   /**
@@ -163,11 +152,8 @@ export class Connection {
   }
 
   /** Like `survey`, for one statement. */
-  async readOnce(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    const pipeline = new Pipeline();
-    const answer = pipeline.add(statement, values);
-    await this.readPipelineOnce(pipeline);
-    return answer.rows;
+  readOnce(statement: Statement, values?: readonly Value[]): Promise<Row[]> {
+    return rowsOf((pipeline) => this.readPipelineOnce(pipeline), statement, values);
   }
 
   /** Runs a transaction in one round trip. */
@@ -207,9 +193,7 @@ export class Connection {
         const now = integer(only(checked.rows), "now");
         this.clock.addSample(now, askedAt);
         const result = await work(this.#statements(client, now));
-        const end = new Pipeline();
-        end.add(COMMIT);
-        await end.run(client, this.#runOptions);
+        await new Pipeline(COMMIT).run(client, this.#runOptions);
         return result;
       } catch (error) {
         throw await this.#rollBack(client, error);
@@ -251,17 +235,8 @@ export class Connection {
   }
 
   /** Runs one statement that needs no settings and no transaction block, such as NOTIFY. */
-  async send(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    const pipeline = new Pipeline();
-    const answer = pipeline.add(statement, values);
-    await withPerdureErrors(
-      this.#retryMisplaced(pipeline, () => {
-        const whole = new Pipeline();
-        whole.join(pipeline);
-        return this.#withClient((client) => whole.run(client, this.#runOptions));
-      }),
-    );
-    return answer.rows;
+  send(statement: Statement, values: readonly Value[]): Promise<Row[]> {
+    return rowsOf((pipeline) => this.#runAfter([], pipeline), statement, values);
   }
 
   /** Ensures that writes of lost connections can no longer commit. Call it before recovering an outcome. */
@@ -313,15 +288,24 @@ export class Connection {
       this.#fence.markLost();
       return reason;
     }
-    const end = new Pipeline();
-    end.add(ROLLBACK);
     try {
-      await end.run(client, { ...this.#runOptions, prepare: false });
+      await new Pipeline(ROLLBACK).run(client, { ...this.#runOptions, prepare: false });
       return reason;
     } catch (error) {
       this.#unfinished.add(client); // nothing was committed, but the transaction may still be open
       return isLost(error) ? error : reason;
     }
+  }
+
+  /** Runs statements in one round trip, after those that set the store's clock and the plans. */
+  #runAfter(settings: readonly Statement[], pipeline: Pipeline): Promise<void> {
+    const sent = this.#retryMisplaced(pipeline, () => {
+      const whole = new Pipeline();
+      for (const statement of settings) whole.add(statement, [this.clock.transactionTime]);
+      whole.join(pipeline);
+      return this.#withClient((client) => whole.run(client, this.#runOptions));
+    });
+    return withPerdureErrors(sent);
   }
 
   /** postgres.connection.2. Runs a round trip, and repeats it after an error about a prepared statement. */
@@ -348,8 +332,7 @@ export class Connection {
   async #raiseFence(): Promise<void> {
     const raised = this.#fence.raise((steps) =>
       this.#withClient(async (client) => {
-        const pipeline = new Pipeline();
-        pipeline.add(BEGIN);
+        const pipeline = new Pipeline(BEGIN);
         pipeline.add(WRITE, [this.clock.transactionTime, LOCK_MS, this.#options.commit]);
         for (const [statement, values] of steps) pipeline.add(statement, values);
         pipeline.add(COMMIT);

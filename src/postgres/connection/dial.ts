@@ -108,21 +108,10 @@ async function whyUnfit(
 async function isFit(client: pg.Client, wanted: SessionKind): Promise<boolean> {
   if (wanted === "any") return true;
   const { rows } = await client.query<{ read_only: boolean; standby: boolean }>(SHOW_SESSION);
-  const { read_only: isReadOnly, standby: isStandby } = rows[0] ?? {
-    read_only: true,
-    standby: true,
-  };
-  switch (wanted) {
-    case "read-write":
-      return !isReadOnly;
-    case "read-only":
-      return isReadOnly;
-    case "primary":
-      return !isStandby;
-    case "standby":
-    case "prefer-standby":
-      return isStandby;
-  }
+  const { read_only: isReadOnly = true, standby: isStandby = true } = rows[0] ?? {};
+  if (wanted === "read-write") return !isReadOnly;
+  if (wanted === "read-only") return isReadOnly;
+  return wanted === "primary" ? !isStandby : isStandby;
 }
 
 /**

@@ -40,19 +40,10 @@ const CAUSED_BY_USER: ReadonlySet<string> = new Set(["22", "23", "42", "44", "54
  * Transient for Perdure's statements, but not for user statements, which caused them: timeouts, plans,
  * names.
  */
-const CAUSED_BY_USER_SETTINGS: ReadonlySet<string> = new Set([
-  "0A000",
-  "25006",
-  "26000",
-  "42P05",
-  "55P03",
-  "57014",
-]);
+const CAUSED_BY_USER_SETTINGS = new Set(["0A000", "25006", "26000", "42P05", "55P03", "57014"]);
 const BUSY: ReadonlySet<string> = new Set(["55P03", "40001", "40P01"]);
 /** After these errors the connection must be closed, although it still answers. */
 const SPOILED: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
-/** A prepared statement is missing, or exists unexpectedly: a pooler shares the connection. */
-const MISPLACED: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
@@ -105,10 +96,14 @@ export function isLost(error: unknown): boolean {
   return sqlState(error) === undefined;
 }
 
-/** Whether a prepared statement exists unexpectedly ("there") or is missing ("gone"). */
+/**
+ * Whether a prepared statement exists unexpectedly ("there") or is missing ("gone"): a pooler shares the
+ * connection.
+ */
 export function isMisplaced(error: unknown): "there" | "gone" | null {
-  if (!isOf(MISPLACED, error)) return null;
-  return sqlState(error) === "42P05" ? "there" : "gone";
+  const state = sqlState(error);
+  if (state === "42P05") return "there";
+  return state === "26000" ? "gone" : null;
 }
 
 /** Whether the connection must be closed. */
@@ -118,22 +113,16 @@ export function isSpoiled(error: unknown): boolean {
 
 export function toPerdureError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
+  const cause = error;
   if (sqlState(error) === MOVED && error instanceof Error) {
-    return new PerdureError("STORE_MOVED", error.message, { cause: error });
+    return new PerdureError("STORE_MOVED", error.message, { cause });
   }
   const reason = messageOf(error);
   if (isOf(TRANSIENT, error) || isRefused(error) || isNetworkError(error)) {
-    return new PerdureError(
-      "STORE_UNAVAILABLE",
-      `PostgreSQL is temporarily unavailable: ${reason}.`,
-      {
-        cause: error,
-      },
-    );
+    const message = `PostgreSQL is temporarily unavailable: ${reason}.`;
+    return new PerdureError("STORE_UNAVAILABLE", message, { cause });
   }
-  return new PerdureError("STORE_INVALID", `PostgreSQL rejected the call: ${reason}.`, {
-    cause: error,
-  });
+  return new PerdureError("STORE_INVALID", `PostgreSQL rejected the call: ${reason}.`, { cause });
 }
 
 /** While a store is opened: a failed login or a missing database is STORE_INVALID, so nothing retries it. */
@@ -141,10 +130,9 @@ export function toOpenError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
   const isTransient =
     isOf(TRANSIENT, error) || (sqlState(error) === undefined && isNetworkError(error));
+  const code = isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID";
   const message = `The PostgreSQL store cannot be opened: ${messageOf(error)}.`;
-  return new PerdureError(isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID", message, {
-    cause: error,
-  });
+  return new PerdureError(code, message, { cause: error });
 }
 
 /** Whether a socket or the driver reports that a connection failed. */

@@ -60,6 +60,11 @@ export class Pipeline implements pg.Submittable, NativeStep {
   #connection: pg.Connection | null = null;
   #settled = false;
 
+  /** Begins with statements that have no parameters. */
+  constructor(...statements: readonly Statement[]) {
+    for (const statement of statements) this.add(statement);
+  }
+
   add(statement: Statement, values: readonly Value[] = []): Answer {
     const answer = new Answer();
     this.#steps.push({ statement, values: values.map(toWire), answer });
@@ -180,6 +185,18 @@ export interface RunOptions {
   readonly prepare: boolean;
   /** After this many milliseconds without an answer the connection is destroyed. */
   readonly answerMs: number;
+}
+
+/** Runs one statement with `send` and returns its rows. */
+export async function rowsOf(
+  send: (pipeline: Pipeline) => Promise<void>,
+  statement: Statement,
+  values: readonly Value[] = [],
+): Promise<Row[]> {
+  const pipeline = new Pipeline();
+  const answer = pipeline.add(statement, values);
+  await send(pipeline);
+  return answer.rows;
 }
 
 function sessionOf(connection: pg.Connection): Session {

@@ -40,17 +40,13 @@ export function checkWritable(rows: readonly Row[], readOnly: boolean): boolean 
   if (isStandby) {
     const way =
       "Give the address of the primary (or several hosts and target_session_attrs=read-write)";
-    throw new PerdureError(
-      "STORE_READ_ONLY",
-      `The PostgreSQL server is a standby, which does not accept writes. ${way}, ${look}.`,
-    );
+    const message = `The PostgreSQL server is a standby, which does not accept writes. ${way}, ${look}.`;
+    throw new PerdureError("STORE_READ_ONLY", message);
   }
   const role = text(row, "role").replaceAll('"', '""');
   const way = `Run: ALTER ROLE "${role}" SET default_transaction_read_only = off (the setting may also come from the database or the server)`;
-  throw new PerdureError(
-    "STORE_READ_ONLY",
-    `default_transaction_read_only is on for role "${role}", so Perdure cannot write. ${way}; ${look}.`,
-  );
+  const message = `default_transaction_read_only is on for role "${role}", so Perdure cannot write. ${way}; ${look}.`;
+  throw new PerdureError("STORE_READ_ONLY", message);
 }
 
 /** The value of synchronous_commit for every write. Throws if the server cannot provide the durability. */

@@ -2,7 +2,7 @@
 
 import type { Row } from "../../sql/columns.ts";
 import type { Script } from "../../sql/script/script.ts";
-import { Pipeline, type Statement, type Value } from "./pipeline.ts";
+import { rowsOf, type Pipeline, type Statement, type Value } from "./pipeline.ts";
 import { runScript, type SharedStatements } from "./script-driver.ts";
 
 export interface Statements {
@@ -23,12 +23,7 @@ export function statementsOn(
   return {
     now,
     all,
-    run: async (statement, values = []) => {
-      const pipeline = new Pipeline();
-      const answer = pipeline.add(statement, values);
-      await all(pipeline);
-      return answer.rows;
-    },
+    run: (statement, values) => rowsOf(all, statement, values),
     script: (script) => runScript(script, shared, all),
   };
 }

@@ -14,21 +14,15 @@ import { toOpenError } from "./errors.ts";
 import type { Dialing } from "./address.ts";
 import { clientClass, dialMs } from "./dial.ts";
 import type { Location } from "./location.ts";
-import { migrate, type Migrate } from "../migrations.ts";
+import { migrate } from "../migrations.ts";
+import type { PostgresOptions } from "../options.ts";
 import type { StepConnections } from "../transactions/step-transactions.ts";
-import { checkWritable, chooseCommit, SHOW_SETTINGS, type Durability } from "./settings.ts";
+import { checkWritable, chooseCommit, SHOW_SETTINGS } from "./settings.ts";
 
-export interface StoreOptions {
+type Settings = Required<Omit<PostgresOptions, "environment" | "prepare" | "answerMs">>;
+interface StoreOptions extends Settings {
   /** The schema's name, plain; `schema` is the same name quoted for statements. */
   readonly name: string;
-  readonly schema: string;
-  readonly migrate: Migrate;
-  readonly durability: Durability;
-  readonly poolSize: number;
-  /** Connections for `ctx.tx` (step-transactions.ts). */
-  readonly transactionPoolSize: number;
-  readonly notifications: boolean;
-  readonly readOnly: boolean;
 }
 
 /** The configuration of further connections, also of those in other threads. */

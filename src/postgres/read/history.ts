@@ -5,18 +5,14 @@
 import { checksumOfCopy } from "../../core/values/checksum.ts";
 import type { HistoryRow } from "../../core/history/rows.ts";
 import { toHistoryRow } from "../../sql/rows/history-rows.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
-import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
+import { Subject } from "../connection/subject.ts";
+import type { Answer, Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const ROWS = new ColumnArrays({
-  instance: "bigint",
-  execution: "bigint",
-  first: "bigint",
-  last: "bigint",
-  checksum: "bigint",
+  ...columns("bigint", "instance", "execution", "first", "last", "checksum"),
   data: "text",
 });
 const EXECUTIONS = new ColumnArrays({ instance: "bigint", execution: "bigint" });
@@ -29,20 +25,15 @@ export interface NewHistoryRow extends HistoryRow {
   readonly execution: number;
 }
 
-export class History {
-  readonly #insert: Statement;
-  readonly #select: Statement;
-
-  constructor(connection: Connection) {
-    this.#insert = connection.prepare(`
-      INSERT INTO @history (instance, execution, first, last, data, checksum)
-      SELECT h.instance, h.execution, h.first, h.last, h.data, h.checksum FROM ${ROWS.from("h")}`);
-    this.#select = connection.prepare(`
-      SELECT ${COLUMNS}
-      FROM ${EXECUTIONS.from("e")}
-      JOIN @history AS h ON ${indexEquals("h.instance", "e.instance")} AND h.execution = e.execution
-      ORDER BY e.n, h.first`);
-  }
+export class History extends Subject {
+  readonly #insert = this.prepare(`
+    INSERT INTO @history (instance, execution, first, last, data, checksum)
+    SELECT h.instance, h.execution, h.first, h.last, h.data, h.checksum FROM ${ROWS.from("h")}`);
+  readonly #select = this.prepare(`
+    SELECT ${COLUMNS}
+    FROM ${EXECUTIONS.from("e")}
+    JOIN @history AS h ON ${indexEquals("h.instance", "e.instance")} AND h.execution = e.execution
+    ORDER BY e.n, h.first`);
 
   append(pipeline: Pipeline, rows: readonly NewHistoryRow[]): void {
     if (rows.length === 0) return;
@@ -66,12 +57,6 @@ export class History {
 
 /** The answer to `select`, by instance. */
 export function rowsOf(answer: Answer | null): Map<number, HistoryRow[]> {
-  const rows = new Map<number, HistoryRow[]>();
-  for (const row of answer?.rows ?? []) {
-    const instance = integer(row, "instance");
-    const list = rows.get(instance);
-    if (list === undefined) rows.set(instance, [toHistoryRow(row)]);
-    else list.push(toHistoryRow(row));
-  }
-  return rows;
+  const found = Map.groupBy(answer?.rows ?? [], (row) => integer(row, "instance"));
+  return new Map(found.entries().map(([instance, rows]) => [instance, rows.map(toHistoryRow)]));
 }

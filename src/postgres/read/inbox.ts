@@ -20,9 +20,9 @@ import type {
   NewTimer,
   TimerReference,
 } from "../../core/provider/messages.ts";
-import { ColumnArrays, plain } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain } from "../sql/column-arrays.ts";
 import { integer } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { ReadBatcher } from "../sql/read-batcher.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import {
@@ -33,8 +33,9 @@ import {
   toMessage,
   type NewMessage,
 } from "./messages.ts";
+import { HAS_DUE } from "../../sql/read/inbox.ts";
 import { IN_ORDER, MESSAGE_COLUMNS } from "../../sql/rows/messages.ts";
-import { Pipeline, type Answer, type Statement } from "../connection/pipeline.ts";
+import { Pipeline, type Answer } from "../connection/pipeline.ts";
 import { indexEquals, exists } from "../../sql/index-lookup.ts";
 
 /** The columns of an insert; OF_INSTANCE gives the values that a message takes from its instance `i`. */
@@ -50,16 +51,8 @@ export function ofReceiver(kind: string): string {
 export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
 
 const MESSAGES = new ColumnArrays({
-  instance: "bigint",
-  delay: "bigint",
-  due_at: "bigint",
-  execution: "bigint",
-  sequence: "bigint",
-  checksum: "bigint",
-  kind: "text",
-  name: "text",
-  key: "text",
-  data: "text",
+  ...columns("bigint", "instance", "delay", "due_at", "execution", "sequence", "checksum"),
+  ...columns("text", "kind", "name", "key", "data"),
 });
 const CONSUMED = new ColumnArrays({ id: "bigint", instance: "bigint" });
 const TIMERS = new ColumnArrays({ instance: "bigint", sequence: "bigint", kind: "text" });
@@ -75,101 +68,80 @@ export function readyOf(instance: string, which = "true"): string {
       ) AS x`;
 }
 
-export class Inbox {
-  readonly #connection: Connection;
+const DELETE_ALL = `
+  DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key)
+  WHERE ${indexEquals("m.instance", "k.key")}`;
+
+export class Inbox extends Subject {
   /** One batcher per maximum number of messages. */
   readonly #batchers = new Map<number, ReadBatcher<number, Message[]>>();
-  readonly #put: Statement;
-  readonly #consume: Statement;
-  readonly #withdraw: Statement;
-  readonly #retarget: Statement;
-  readonly #clear: Statement;
-  readonly #clearAllButEvents: Statement;
-  readonly #park: Statement;
-  readonly #parkEvents: Statement;
-  readonly #ready: Statement;
-  readonly #readdress: Statement;
-  readonly #clearAllButLasting: Statement;
-  readonly #putBack: Statement;
-  readonly #due: Statement;
-  readonly #hasDue: Statement;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#put = connection.prepare(`
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, ${dueTime("m")}, m.execution, m.sequence, m.kind, m.name, m.key, m.data,
-        m.checksum
+  readonly #put = this.prepare(`
+    INSERT INTO @inbox (${INBOX_COLUMNS})
+    SELECT ${OF_INSTANCE}, ${dueTime("m")}, m.execution, m.sequence, m.kind, m.name, m.key, m.data,
+      m.checksum
+    FROM ${MESSAGES.from("m")} JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
+    ORDER BY m.n ${ON_SAME_KEY} RETURNING id, visible_at`);
+  readonly #consume = this.prepare(`
+    DELETE FROM @inbox AS m USING ${CONSUMED.from("c")}
+    WHERE ${indexEquals("m.id", "c.id")} AND ${indexEquals("m.instance", "c.instance")}`);
+  readonly #withdraw = this.prepare(`
+    DELETE FROM @inbox AS m USING (
+      SELECT x.id FROM ${TIMERS.from("t")} CROSS JOIN LATERAL (
+        SELECT w.id FROM @inbox AS w
+        WHERE w.instance = t.instance AND w.sequence = t.sequence AND w.kind = t.kind
+          AND w.key IS NULL AND w.sequence IS NOT NULL OFFSET 0
+      ) AS x
+    ) AS gone WHERE ${indexEquals("m.id", "gone.id")}`);
+  readonly #retarget = this.prepare(`
+    UPDATE @inbox AS m SET target = ${TARGET}
+    FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
+    ${readyOf("k.key")} WHERE ${indexEquals("m.id", "x.id")}`);
+  readonly #clear = this.prepare(DELETE_ALL);
+  readonly #clearAllButEvents = this.prepare(`${DELETE_ALL} AND m.kind <> 'event'`);
+  readonly #park = this.prepare(`
+    UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
+    ${readyOf("k.key")} WHERE ${indexEquals("m.id", "x.id")}`);
+  readonly #parkEvents = this.prepare(`
+    UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
+    ${readyOf("k.key", "e.kind = 'event'")} WHERE ${indexEquals("m.id", "x.id")}`);
+  readonly #ready = this.prepare(`
+    UPDATE @inbox AS m SET parked = false, target = o.target FROM (
+      SELECT x.id, ${TARGET} AS target FROM unnest($1::bigint[]) AS k (key)
+      JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
+      CROSS JOIN LATERAL (
+        SELECT e.id, e.parked FROM @inbox AS e WHERE e.instance = k.key AND e.kind = 'event'
+        ORDER BY e.id LIMIT 1
+      ) AS x WHERE x.parked
+    ) AS o WHERE ${indexEquals("m.id", "o.id")}`);
+  readonly #readdress = this.prepare(`
+    UPDATE @inbox AS m SET id = nextval('@message_ids'), execution = i.execution,
+      visible_at = greatest(m.visible_at, (SELECT @clock())), target = ${TARGET}
+    FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
+    ${readyOf("k.key", "e.kind = 'cancel'")} WHERE ${indexEquals("m.id", "x.id")}`);
+  readonly #clearAllButLasting = this.prepare(`
+    DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key)
+    ${readyOf("k.key", "e.kind NOT IN ('event', 'cancel')")} WHERE ${indexEquals("m.id", "x.id")}`);
+  readonly #putBack = this.prepare(`
+    INSERT INTO @inbox (id, ${INBOX_COLUMNS})
+    SELECT -nextval('@message_ids'), b.instance, b.priority, b.target, true, b.visible_at, NULL,
+      NULL, 'event', b.name, b.key, b.data, b.checksum
+    FROM (
+      SELECT m.instance, i.priority, ${TARGET} AS target, m.name, m.key, m.data, m.checksum,
+        least((SELECT @clock()), (
+          SELECT e.visible_at FROM @inbox AS e WHERE e.instance = i.key AND e.kind = 'event'
+          ORDER BY e.id LIMIT 1)) AS visible_at
       FROM ${MESSAGES.from("m")} JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
-      ORDER BY m.n ${ON_SAME_KEY} RETURNING id, visible_at`);
-    this.#consume = connection.prepare(`
-      DELETE FROM @inbox AS m USING ${CONSUMED.from("c")}
-      WHERE ${indexEquals("m.id", "c.id")} AND ${indexEquals("m.instance", "c.instance")}`);
-    this.#withdraw = connection.prepare(`
-      DELETE FROM @inbox AS m USING (
-        SELECT x.id FROM ${TIMERS.from("t")} CROSS JOIN LATERAL (
-          SELECT w.id FROM @inbox AS w
-          WHERE w.instance = t.instance AND w.sequence = t.sequence AND w.kind = t.kind
-            AND w.key IS NULL AND w.sequence IS NOT NULL OFFSET 0
-        ) AS x
-      ) AS gone WHERE ${indexEquals("m.id", "gone.id")}`);
-    this.#retarget = connection.prepare(`
-      UPDATE @inbox AS m SET target = ${TARGET}
-      FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
-      ${readyOf("k.key")} WHERE ${indexEquals("m.id", "x.id")}`);
-    const all = `DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("m.instance", "k.key")}`;
-    this.#clear = connection.prepare(all);
-    this.#clearAllButEvents = connection.prepare(`${all} AND m.kind <> 'event'`);
-    this.#park = connection.prepare(`
-      UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
-      ${readyOf("k.key")} WHERE ${indexEquals("m.id", "x.id")}`);
-    this.#ready = connection.prepare(`
-      UPDATE @inbox AS m SET parked = false, target = o.target FROM (
-        SELECT x.id, ${TARGET} AS target FROM unnest($1::bigint[]) AS k (key)
-        JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
-        CROSS JOIN LATERAL (
-          SELECT e.id, e.parked FROM @inbox AS e WHERE e.instance = k.key AND e.kind = 'event'
-          ORDER BY e.id LIMIT 1
-        ) AS x WHERE x.parked
-      ) AS o WHERE ${indexEquals("m.id", "o.id")}`);
-    this.#readdress = connection.prepare(`
-      UPDATE @inbox AS m SET id = nextval('@message_ids'), execution = i.execution,
-        visible_at = greatest(m.visible_at, (SELECT @clock())), target = ${TARGET}
-      FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
-      ${readyOf("k.key", "e.kind = 'cancel'")} WHERE ${indexEquals("m.id", "x.id")}`);
-    this.#parkEvents = connection.prepare(`
-      UPDATE @inbox AS m SET parked = true FROM unnest($1::bigint[]) AS k (key)
-      ${readyOf("k.key", "e.kind = 'event'")} WHERE ${indexEquals("m.id", "x.id")}`);
-    this.#clearAllButLasting = connection.prepare(`
-      DELETE FROM @inbox AS m USING unnest($1::bigint[]) AS k (key)
-      ${readyOf("k.key", "e.kind NOT IN ('event', 'cancel')")} WHERE ${indexEquals("m.id", "x.id")}`);
-    this.#putBack = connection.prepare(`
-      INSERT INTO @inbox (id, ${INBOX_COLUMNS})
-      SELECT -nextval('@message_ids'), b.instance, b.priority, b.target, true, b.visible_at, NULL,
-        NULL, 'event', b.name, b.key, b.data, b.checksum
-      FROM (
-        SELECT m.instance, i.priority, ${TARGET} AS target, m.name, m.key, m.data, m.checksum,
-          least((SELECT @clock()), (
-            SELECT e.visible_at FROM @inbox AS e WHERE e.instance = i.key AND e.kind = 'event'
-            ORDER BY e.id LIMIT 1)) AS visible_at
-        FROM ${MESSAGES.from("m")} JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
-        ORDER BY m.n DESC
-      ) AS b ${ON_SAME_KEY}`);
-    // After most turns no message is due. Then one lookup decides, because no message is due without a ready one.
-    this.#due = connection.prepare(`
-      SELECT ${MESSAGE_COLUMNS} FROM ${ASKED.from("a")}
-      CROSS JOIN LATERAL (${dueMessages("a.key", "a.messages_max")}) AS m
-      WHERE ${exists(`
-        FROM @inbox AS g
-        WHERE g.instance = a.key AND NOT g.parked AND g.visible_at <= (SELECT @clock())`)}
-      ORDER BY a.n, ${IN_ORDER}`);
-    this.#hasDue = connection.prepare(`
-      SELECT i.id, i.lease_owner, ${TARGET} AS target
-      FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
-      WHERE ${exists(`
-        FROM @inbox AS m
-        WHERE m.instance = k.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)}`);
-  }
+      ORDER BY m.n DESC
+    ) AS b ${ON_SAME_KEY}`);
+  // After most turns no message is due. Then one lookup decides, because no message is due without a ready one.
+  readonly #due = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM ${ASKED.from("a")}
+    CROSS JOIN LATERAL (${dueMessages("a.key", "a.messages_max")}) AS m
+    WHERE ${exists(`
+      FROM @inbox AS g
+      WHERE g.instance = a.key AND NOT g.parked AND g.visible_at <= (SELECT @clock())`)}
+    ORDER BY a.n, ${IN_ORDER}`);
+  readonly #hasDue = this.connection.statements.get(HAS_DUE);
 
   /** The answer holds the ids of the inserted messages, not of those whose key was there already. */
   put(pipeline: Pipeline, messages: readonly NewMessage[]): Answer | null {
@@ -265,21 +237,15 @@ export class Inbox {
     const pipeline = new Pipeline();
     const asked = keys.map((key) => ({ key, messages_max: messagesMax }));
     const due = this.due(pipeline, asked);
-    await this.#connection.readPipeline(pipeline);
+    await this.connection.readPipeline(pipeline);
     return messagesOf(due);
   }
 }
 
 /** The answer to `due`, by instance. */
 export function messagesOf(answer: Answer | null): Map<number, Message[]> {
-  const messages = new Map<number, Message[]>();
-  for (const row of answer?.rows ?? []) {
-    const instance = integer(row, "instance");
-    const list = messages.get(instance);
-    if (list === undefined) messages.set(instance, [toMessage(row)]);
-    else list.push(toMessage(row));
-  }
-  return messages;
+  const found = Map.groupBy(answer?.rows ?? [], (row) => integer(row, "instance"));
+  return new Map(found.entries().map(([instance, rows]) => [instance, rows.map(toMessage)]));
 }
 
 export function startMessage(instance: number, execution: number, data: string): NewMessage {

@@ -4,8 +4,7 @@
 import { miscountTexts, selectMiscounts } from "../../core/provider/tallies.ts";
 import { toTally } from "../../sql/rows/tallies.ts";
 import { flag, integer, only, text } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
-import type { Statement } from "../connection/pipeline.ts";
+import { Subject } from "../connection/subject.ts";
 
 /** The result of `PostgresProvider.inspect`. */
 export interface ServerInspection {
@@ -38,31 +37,24 @@ export interface InspectOptions {
   readonly thorough?: boolean;
 }
 
-export class Inspections {
-  readonly #connection: Connection;
-  readonly #select: Statement;
-  readonly #selectMiscounts: Statement;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#select = connection.prepare(`
-      SELECT current_setting('server_version') AS version,
-        current_setting('server_version_num') AS version_number,
-        current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-        current_setting('synchronous_commit') AS synchronous_commit,
-        current_setting('autovacuum') AS autovacuum, pg_is_in_recovery() AS is_standby,
-        current_setting('default_transaction_read_only') AS read_only,
-        current_setting('max_connections')::int
-          - current_setting('superuser_reserved_connections')::int
-          - coalesce(current_setting('reserved_connections', true), '0')::int AS connections_max,
-        (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database) AS connections_used`);
-    this.#selectMiscounts = connection.prepare(selectMiscounts("@"));
-  }
+export class Inspections extends Subject {
+  readonly #select = this.prepare(`
+    SELECT current_setting('server_version') AS version,
+      current_setting('server_version_num') AS version_number,
+      current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+      current_setting('synchronous_commit') AS synchronous_commit,
+      current_setting('autovacuum') AS autovacuum, pg_is_in_recovery() AS is_standby,
+      current_setting('default_transaction_read_only') AS read_only,
+      current_setting('max_connections')::int
+        - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true), '0')::int AS connections_max,
+      (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database) AS connections_used`);
+  readonly #selectMiscounts = this.prepare(selectMiscounts("@"));
 
   async inspect(eachProcess: number, { thorough }: InspectOptions): Promise<ServerInspection> {
-    const row = only(await this.#connection.readOnce(this.#select));
+    const row = only(await this.connection.readOnce(this.#select));
     const miscounts =
-      thorough === true ? await this.#connection.readOnce(this.#selectMiscounts) : undefined;
+      thorough === true ? await this.connection.readOnce(this.#selectMiscounts) : undefined;
     return {
       version: text(row, "version"),
       versionNumber: integer(row, "version_number"),

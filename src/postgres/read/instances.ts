@@ -9,12 +9,12 @@ import type { NewInstance } from "../../core/provider/commit.ts";
 import type { InstanceRecord } from "../../core/provider/instances.ts";
 import { plain, texts } from "../sql/column-arrays.ts";
 import { text } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { ReadBatcher } from "../sql/read-batcher.ts";
 import type { Ending } from "../../sql/parts.ts";
 import { RECORD_COLUMNS, toRecord } from "../../sql/rows/instance-rows.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 /** The SET clause that begins a new execution of an instance `i`. */
@@ -22,58 +22,51 @@ export const NEXT_EXECUTION = `
   execution = i.execution + 1, last_event = 0, copied_until = 0, replay_version = NULL,
   past_executions = i.past_executions + 1, past_events = i.past_events + i.last_event`;
 
-export class Instances {
-  readonly #connection: Connection;
-  readonly #lock: Statement;
-  readonly #lockFamily: Statement;
-  readonly #selectRecords: Statement;
-  readonly #records: ReadBatcher<string, InstanceRecord | null>;
-  readonly #revive: Statement;
-  readonly #end: Statement;
+const lockInOrder = (keys: string): string => `
+  SELECT i.key FROM (SELECT u.key FROM (${keys}) AS u ORDER BY u.key + 0) AS w
+  JOIN @instances AS i ON ${indexEquals("i.key", "w.key")} FOR NO KEY UPDATE OF i`;
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    const lockInOrder = (keys: string): string => `
-      SELECT i.key FROM (SELECT u.key FROM (${keys}) AS u ORDER BY u.key + 0) AS w
-      JOIN @instances AS i ON ${indexEquals("i.key", "w.key")} FOR NO KEY UPDATE OF i`;
-    this.#lock = connection.prepare(
-      lockInOrder(`
-        SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-        UNION ALL SELECT x.key
-        FROM unnest($2::text[]) AS w (id)
-        CROSS JOIN LATERAL (SELECT n.key FROM @instances AS n WHERE n.id = w.id OFFSET 0) AS x`),
-    );
-    this.#lockFamily = connection.prepare(
-      lockInOrder(`
-        SELECT key FROM @instances WHERE id = $1
-        UNION ALL SELECT key FROM @instances WHERE parent_id = $1
-        UNION ALL SELECT p.key FROM @instances AS c
-        JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")} WHERE c.id = $1`),
-    );
-    this.#selectRecords = connection.prepare(`
-      SELECT ${RECORD_COLUMNS}
-      FROM unnest($1::text[]) AS w (wanted) JOIN @instances ON ${indexEquals("id", "w.wanted")}`);
-    this.#records = new ReadBatcher((ids) => this.#readAll(ids), null);
-    this.#revive = connection.prepare(`
-      UPDATE @instances AS i SET
-        run_id = $2, name = $3, version = $4, parent_id = $5, parent_run_id = $6,
-        parent_execution = $7, parent_sequence = $8, on_parent_close = $9, priority = $10,
-        attributes = $11, attributes_checksum = $17, updated_at = $12,
-        lease_owner = $13, lease_token = $14, lease_until = $15, suspicion = $16,
-        ${NEXT_EXECUTION}, steps_open = false, failed = false, status = 'pending',
-        completed_at = NULL, output = NULL, error = NULL, ending_checksum = NULL,
-        custom_status = NULL, custom_status_checksum = NULL,
-        paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
-      WHERE i.id = $1`);
-    this.#end = connection.prepare(`
-      UPDATE @instances SET
-        status = $2, failed = ($2 <> 'completed'), error = $3, last_event = $4,
-        cancel_requested = $5, updated_at = $6::bigint, completed_at = $6::bigint,
-        ending_checksum = $7,
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
-        steps_open = false, paused = NULL, blocked = NULL, blocked_by = NULL
-      WHERE key = $1`);
-  }
+export class Instances extends Subject {
+  readonly #lock = this.prepare(
+    lockInOrder(`
+      SELECT k.key FROM unnest($1::bigint[]) AS k (key)
+      UNION ALL SELECT x.key
+      FROM unnest($2::text[]) AS w (id)
+      CROSS JOIN LATERAL (SELECT n.key FROM @instances AS n WHERE n.id = w.id OFFSET 0) AS x`),
+  );
+  readonly #lockFamily = this.prepare(
+    lockInOrder(`
+      SELECT key FROM @instances WHERE id = $1
+      UNION ALL SELECT key FROM @instances WHERE parent_id = $1
+      UNION ALL SELECT p.key FROM @instances AS c
+      JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")} WHERE c.id = $1`),
+  );
+  readonly #selectRecords = this.prepare(`
+    SELECT ${RECORD_COLUMNS}
+    FROM unnest($1::text[]) AS w (wanted) JOIN @instances ON ${indexEquals("id", "w.wanted")}`);
+  readonly #records = new ReadBatcher<string, InstanceRecord | null>(
+    (ids) => this.#readAll(ids),
+    null,
+  );
+  readonly #revive = this.prepare(`
+    UPDATE @instances AS i SET
+      run_id = $2, name = $3, version = $4, parent_id = $5, parent_run_id = $6,
+      parent_execution = $7, parent_sequence = $8, on_parent_close = $9, priority = $10,
+      attributes = $11, attributes_checksum = $17, updated_at = $12,
+      lease_owner = $13, lease_token = $14, lease_until = $15, suspicion = $16,
+      ${NEXT_EXECUTION}, steps_open = false, failed = false, status = 'pending',
+      completed_at = NULL, output = NULL, error = NULL, ending_checksum = NULL,
+      custom_status = NULL, custom_status_checksum = NULL,
+      paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
+    WHERE i.id = $1`);
+  readonly #end = this.prepare(`
+    UPDATE @instances SET
+      status = $2, failed = ($2 <> 'completed'), error = $3, last_event = $4,
+      cancel_requested = $5, updated_at = $6::bigint, completed_at = $6::bigint,
+      ending_checksum = $7,
+      lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0,
+      steps_open = false, paused = NULL, blocked = NULL, blocked_by = NULL
+    WHERE key = $1`);
 
   /** postgres.instances.1, for all instances that a group writes to, besides those of its turns. */
   lock(
@@ -93,8 +86,8 @@ export class Instances {
     await statements.run(this.#revive, instanceColumns(instance, lease, statements.now));
   }
 
-  end(pipeline: Pipeline, key: number, ending: Ending & { readonly now: number }): void {
-    const { status, error, cancelRequested, row, now } = ending;
+  end(pipeline: Pipeline, key: number, ending: Ending, now: number): void {
+    const { status, error, cancelRequested, row } = ending;
     const checksum = checksumOf(null, error); // such an instance has no output
     pipeline.add(this.#end, [key, status, error, row.last, cancelRequested, now, checksum]);
   }
@@ -104,7 +97,7 @@ export class Instances {
   }
 
   async #readAll(ids: readonly string[]): Promise<Map<string, InstanceRecord>> {
-    const rows = await this.#connection.read(this.#selectRecords, [texts(ids)]);
+    const rows = await this.connection.read(this.#selectRecords, [texts(ids)]);
     return new Map(rows.map((row) => [text(row, "id"), toRecord(row)]));
   }
 }

@@ -29,9 +29,8 @@ const FILTER: FilterParts = {
 
 export const LISTING: ListingParts = {
   ...FILTER,
-  selectChildren: new Statement(
-    `SELECT ${FOUND_COLUMNS} FROM @instances WHERE parent_id = $1 ORDER BY key + 0`,
-  ),
+  selectChildren: new Statement(`
+    SELECT ${FOUND_COLUMNS} FROM @instances WHERE parent_id = $1 ORDER BY key + 0`),
   cursorOf: ({ key }) => `key:${key}`,
   rows,
 };

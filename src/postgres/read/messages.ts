@@ -1,28 +1,19 @@
 // Messages: their mapping between rows and the contract, and the time when they become visible.
 
 import { checksumOf } from "../../core/values/checksum.ts";
-import type { Message, MessageKind } from "../../core/provider/messages.ts";
+import type { Message } from "../../core/provider/messages.ts";
 import type { Row } from "../../sql/columns.ts";
 import { IN_ORDER, toMessage as toSharedMessage } from "../../sql/rows/messages.ts";
 
 /** A message for an instance that is known by its key. It is visible after a delay, at a due time, or now. */
-export interface NewMessage {
+export interface NewMessage extends Omit<Message, "id" | "visibleAt"> {
   readonly instance: number;
-  readonly kind: MessageKind;
-  readonly execution: number | null;
-  readonly sequence: number | null;
-  readonly name: string | null;
-  readonly key: string | null;
-  readonly data: string;
   readonly delay: number | null;
   readonly due_at: number | null;
 }
 
 /** A delay or a due time in whole milliseconds, rounded up so that it never ends early (P5). */
-export function dueColumns(wanted: { readonly delayMs?: number; readonly dueAt?: number }): {
-  readonly delay: number;
-  readonly due_at: number | null;
-} {
+export function dueColumns(wanted: { readonly delayMs?: number; readonly dueAt?: number }) {
   const { delayMs = 0, dueAt } = wanted;
   return { delay: wholeMs(delayMs), due_at: dueAt === undefined ? null : wholeMs(dueAt) };
 }

@@ -43,6 +43,14 @@ export class ColumnArrays<Types extends Readonly<Record<string, ColumnType>>> {
   }
 }
 
+/** Columns of one type, in their order. */
+export function columns<Type extends ColumnType, Name extends string>(
+  type: Type,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Type>> {
+  return Object.fromEntries(names.map((name) => [name, type])) as Record<Name, Type>; // one entry per name
+}
+
 /** An array of numbers or booleans in PostgreSQL's text format. */
 export function plain(values: readonly Cell[]): string {
   let list = "{";

@@ -3,17 +3,12 @@
 //     caller does not wait, and a thousand callers cost a few round trips.
 //   - A read that began before a call never answers it: its data could be older than what the caller knows.
 
-interface Waiter<Value> {
-  readonly resolve: (value: Value) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
 const KEYS_MAX = 500;
 
 export class ReadBatcher<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>;
   readonly #missing: Value;
-  #waiting = new Map<Key, Waiter<Value>[]>();
+  readonly #waiting = new Map<Key, PromiseWithResolvers<Value>>();
   #reading = false;
 
   /** `missing` is the value of a key that was not found. */
@@ -23,14 +18,13 @@ export class ReadBatcher<Key, Value> {
   }
 
   get(key: Key): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      const waiters = this.#waiting.get(key);
-      if (waiters === undefined) this.#waiting.set(key, [{ resolve, reject }]);
-      else waiters.push({ resolve, reject });
-      if (this.#reading) return;
+    const waiting = this.#waiting.get(key) ?? Promise.withResolvers<Value>();
+    this.#waiting.set(key, waiting);
+    if (!this.#reading) {
       this.#reading = true;
       queueMicrotask(() => void this.#readAll()); // together with keys requested in the same tick
-    });
+    }
+    return waiting.promise;
   }
 
   async #readAll(): Promise<void> {
@@ -39,12 +33,9 @@ export class ReadBatcher<Key, Value> {
       for (const [key] of batch) this.#waiting.delete(key);
       try {
         const found = await this.#load(batch.map(([key]) => key));
-        for (const [key, waiters] of batch) {
-          const value = found.get(key) ?? this.#missing;
-          for (const { resolve } of waiters) resolve(value);
-        }
+        for (const [key, { resolve }] of batch) resolve(found.get(key) ?? this.#missing);
       } catch (error) {
-        for (const [, waiters] of batch) for (const { reject } of waiters) reject(error);
+        for (const [, { reject }] of batch) reject(error);
       }
     }
     this.#reading = false;

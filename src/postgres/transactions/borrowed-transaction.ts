@@ -11,9 +11,9 @@
 import type pg from "pg";
 import { unusableTransaction } from "../../core/provider/transactions.ts";
 import { only, text, type Row } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { isRefused, sqlState, toPerdureError } from "../connection/errors.ts";
-import { Pipeline, type Statement, type Value } from "../connection/pipeline.ts";
+import { rowsOf, type Pipeline, type Statement, type Value } from "../connection/pipeline.ts";
 import type { WireValue } from "../connection/wire.ts";
 import type { PostgresTransaction } from "./adapters.ts";
 
@@ -31,23 +31,15 @@ const STORE_IDENTITY = `
 /** The longest timer there is: the settings of the user's connection limit how long a statement may take. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-export class BorrowedTransactions {
-  readonly #connection: Connection;
-  readonly #look: Statement;
-  readonly #enter: Statement;
-  readonly #guard: Statement;
+export class BorrowedTransactions extends Subject {
+  readonly #look = this.prepare(`SELECT ${STORE_IDENTITY}`);
+  readonly #enter = this.prepare(`
+    SELECT set_config('perdure.now', $1, true) AS now, pg_current_xact_id()::text AS number,
+      current_setting('transaction_read_only') AS read_only, ${STORE_IDENTITY}`);
+  readonly #guard = this.prepare(`
+    SELECT @refuse('no transaction') AS refused
+    WHERE pg_current_xact_id_if_assigned()::text IS DISTINCT FROM $1::text`);
   #identity: Promise<string> | null = null;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#look = connection.prepare(`SELECT ${STORE_IDENTITY}`);
-    this.#enter = connection.prepare(`
-      SELECT set_config('perdure.now', $1, true) AS now, pg_current_xact_id()::text AS number,
-        current_setting('transaction_read_only') AS read_only, ${STORE_IDENTITY}`);
-    this.#guard = connection.prepare(`
-      SELECT @refuse('no transaction') AS refused
-      WHERE pg_current_xact_id_if_assigned()::text IS DISTINCT FROM $1::text`);
-  }
 
   /** Throws INVALID_ARGUMENT unless `transaction` is an open transaction that sees this store. */
   async enter(transaction: unknown): Promise<BorrowedTransaction> {
@@ -58,7 +50,7 @@ export class BorrowedTransactions {
     }
     const borrowed = borrow(transaction);
     const identity = await this.#ownIdentity();
-    const { transactionTime } = this.#connection.clock;
+    const { transactionTime } = this.connection.clock;
     const row = await translateEntry(async () =>
       only(await borrowed.ask(this.#enter, [transactionTime])),
     );
@@ -74,7 +66,7 @@ export class BorrowedTransactions {
   }
 
   async #ownIdentity(): Promise<string> {
-    const identity = (this.#identity ??= this.#connection
+    const identity = (this.#identity ??= this.connection
       .read(this.#look)
       .then((rows) => identityIn(only(rows))));
     identity.catch(() => (this.#identity = null));
@@ -114,12 +106,7 @@ function borrow(transaction: PostgresTransaction): BorrowedTransaction {
   };
   return {
     run: runAndTranslate,
-    async ask(statement, values = []) {
-      const pipeline = new Pipeline();
-      const answer = pipeline.add(statement, values);
-      await runAndTranslate(pipeline);
-      return answer.rows;
-    },
+    ask: (statement, values) => rowsOf(runAndTranslate, statement, values),
   };
 }
 

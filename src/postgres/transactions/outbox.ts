@@ -16,7 +16,7 @@ import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import { DONE, FINISHED, LIMIT_EXCEEDED, NOT_FOUND } from "../../core/provider/results.ts";
-import { ColumnArrays, texts } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, texts } from "../sql/column-arrays.ts";
 import {
   flag,
   integer,
@@ -27,6 +27,7 @@ import {
   type Row,
 } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { isBusy } from "../connection/errors.ts";
 import { INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
@@ -36,7 +37,7 @@ import type { ChecksummedSend } from "../write/early-messages.ts";
 import type { BorrowedTransaction } from "./borrowed-transaction.ts";
 import { ChangeDraft } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
-import { Pipeline, type Answer, type Statement } from "../connection/pipeline.ts";
+import { Pipeline, type Answer } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 import { withChecksum, type Sends } from "../write/send.ts";
 import { toDue } from "../../sql/script/scope.ts";
@@ -48,10 +49,7 @@ const LOCK_MS = 100;
 const LOCK_MS_HALVED = 20;
 const PARKED = new ColumnArrays({
   checksum: "bigint",
-  id: "text",
-  request_id: "text",
-  name: "text",
-  data: "text",
+  ...columns("text", "id", "request_id", "name", "data"),
 });
 
 export interface OutboxParts {
@@ -60,57 +58,47 @@ export interface OutboxParts {
   readonly notifier: ChangeNotifier;
 }
 
-export class Outbox {
-  readonly #connection: Connection;
+export class Outbox extends Subject {
   readonly #parts: OutboxParts;
-  readonly #receiver: Statement;
-  readonly #insert: Statement;
-  readonly #refuse: Statement;
-  readonly #any: Statement;
-  readonly #receivers: Statement;
-  readonly #receiversOf: Statement;
-  readonly #take: Statement;
-  readonly #park: Statement;
+  readonly #receiver = this.prepare(`
+    SELECT i.status, i.lease_owner, ${TARGET} AS target, r.id IS NOT NULL AS sent, r.digest,
+      (SELECT count(*) FROM @kept AS k WHERE k.id = t.id) +
+      (SELECT count(*) FROM @arrivals AS a WHERE a.id = t.id) AS waiting
+    FROM (SELECT $1::text AS id, $2::text AS request_id) AS t
+    LEFT JOIN @instances AS i ON i.id = t.id
+    LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'send' AND r.id = t.request_id`);
+  readonly #insert = this.prepare(`
+    INSERT INTO @arrivals (id, request_id, keep, name, data, checksum, digest)
+    VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer, $7::text)`);
+  readonly #refuse = this.prepare(`
+    SELECT @refuse('something has arrived') FROM @arrivals AS a WHERE a.id = ANY ($1::text[]) LIMIT 1`);
+  readonly #any = this.prepare("SELECT EXISTS (SELECT 1 FROM @arrivals) AS any");
+  readonly #receivers = this.prepare(`
+    SELECT DISTINCT a.id FROM (
+      SELECT x.id FROM @arrivals AS x WHERE x.id <> ALL ($1::text[])
+      ORDER BY x.number LIMIT ${BATCH_MAX}
+    ) AS a`);
+  readonly #receiversOf = this.prepare(`
+    SELECT DISTINCT a.id FROM @arrivals AS a WHERE a.id = ANY ($1::text[])`);
+  readonly #take = this.prepare(`
+    DELETE FROM @arrivals AS a USING (
+      SELECT x.number FROM @arrivals AS x WHERE x.id = ANY ($1::text[])
+      ORDER BY x.number + 0 LIMIT ${BATCH_MAX} FOR UPDATE
+    ) AS b WHERE ${indexEquals("a.number", "b.number")}
+    RETURNING a.number, a.id, a.request_id, a.keep, a.name, a.data,
+      a.checksum, a.digest`);
+  readonly #park = this.prepare(`
+    INSERT INTO @inbox (${INBOX_COLUMNS})
+    SELECT i.key, i.priority, ${TARGET}, true, (SELECT @clock()), NULL, NULL, 'event', t.name,
+      t.request_id, t.data, t.checksum
+    FROM ${PARKED.from("t")} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+    ORDER BY t.n ${ON_SAME_KEY}`);
   #draining: Promise<void> | null = null;
   #nextDrain: Promise<void> | null = null;
 
   constructor(connection: Connection, parts: OutboxParts) {
-    this.#connection = connection;
+    super(connection);
     this.#parts = parts;
-    this.#receiver = connection.prepare(`
-      SELECT i.status, i.lease_owner, ${TARGET} AS target, r.id IS NOT NULL AS sent, r.digest,
-        (SELECT count(*) FROM @kept AS k WHERE k.id = t.id) +
-        (SELECT count(*) FROM @arrivals AS a WHERE a.id = t.id) AS waiting
-      FROM (SELECT $1::text AS id, $2::text AS request_id) AS t
-      LEFT JOIN @instances AS i ON i.id = t.id
-      LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'send' AND r.id = t.request_id`);
-    this.#insert = connection.prepare(`
-      INSERT INTO @arrivals (id, request_id, keep, name, data, checksum, digest)
-      VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer, $7::text)`);
-    this.#refuse = connection.prepare(`
-      SELECT @refuse('something has arrived') FROM @arrivals AS a WHERE a.id = ANY ($1::text[]) LIMIT 1`);
-    this.#any = connection.prepare("SELECT EXISTS (SELECT 1 FROM @arrivals) AS any");
-    this.#receivers = connection.prepare(`
-      SELECT DISTINCT a.id FROM (
-        SELECT x.id FROM @arrivals AS x WHERE x.id <> ALL ($1::text[])
-        ORDER BY x.number LIMIT ${BATCH_MAX}
-      ) AS a`);
-    this.#receiversOf = connection.prepare(
-      "SELECT DISTINCT a.id FROM @arrivals AS a WHERE a.id = ANY ($1::text[])",
-    );
-    this.#take = connection.prepare(`
-      DELETE FROM @arrivals AS a USING (
-        SELECT x.number FROM @arrivals AS x WHERE x.id = ANY ($1::text[])
-        ORDER BY x.number + 0 LIMIT ${BATCH_MAX} FOR UPDATE
-      ) AS b WHERE ${indexEquals("a.number", "b.number")}
-      RETURNING a.number, a.id, a.request_id, a.keep, a.name, a.data,
-        a.checksum, a.digest`);
-    this.#park = connection.prepare(`
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT i.key, i.priority, ${TARGET}, true, (SELECT @clock()), NULL, NULL, 'event', t.name,
-        t.request_id, t.data, t.checksum
-      FROM ${PARKED.from("t")} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-      ORDER BY t.n ${ON_SAME_KEY}`);
   }
 
   /**
@@ -181,14 +169,13 @@ export class Outbox {
 
   /** Drains if any event waits. Call it before reading an inbox. */
   async settle(): Promise<void> {
-    const [row] = await this.#connection.read(this.#any);
-    if (row !== undefined && anyIn([row])) await this.drainAll();
+    if (anyIn(await this.connection.read(this.#any))) await this.drainAll();
   }
 
   async #drainRounds(): Promise<void> {
     const blocked: string[] = [];
     for (;;) {
-      const rows = await this.#connection.read(this.#receivers, [texts(blocked)]);
+      const rows = await this.connection.read(this.#receivers, [texts(blocked)]);
       if (rows.length === 0) return;
       const ids = rows.map((row) => text(row, "id"));
       blocked.push(...(await this.#drainOrHalve(ids, LOCK_MS)));
@@ -199,7 +186,7 @@ export class Outbox {
   async #drainOrHalve(ids: readonly string[], lockMs: number): Promise<readonly string[]> {
     const changes = new ChangeDraft();
     try {
-      await this.#connection.transact({ lockMs }, (statements) =>
+      await this.connection.transact({ lockMs }, (statements) =>
         this.drain(statements, ids, changes),
       );
     } catch (error) {

@@ -12,31 +12,31 @@ import { isOtherRequest, KEY_REUSED } from "../../core/provider/results.ts";
 import type { InstanceInserts } from "../write/instance-inserts.ts";
 import { integer, textOrNull, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { BorrowedTransaction } from "./borrowed-transaction.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import { Pipeline, type Statement } from "../connection/pipeline.ts";
+import { Pipeline } from "../connection/pipeline.ts";
 import { targetOf } from "../../sql/write/fork.ts";
 import { toInsert } from "../write/start.ts";
 
 /** How often an existing id may have been deleted again before it can be read. */
 const ROUNDS = 5;
 
-export class StartsWithin {
+export class StartsWithin extends Subject {
   readonly #inserts: InstanceInserts;
-  readonly #select: Statement;
-  readonly #record: Statement;
+  readonly #select = this.prepare(`
+    SELECT i.key, i.execution, r.outcome, r.execution AS earlier, r.digest
+    FROM @instances AS i
+    LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'start' AND r.id = $2::text
+    WHERE i.id = $1::text`);
+  readonly #record = this.prepare(`
+    INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+    VALUES ($1::bigint, $2::bigint, (SELECT @clock()), 0, 'start', $3::text, 'existing', $4::text)
+    ON CONFLICT DO NOTHING`);
 
   constructor(connection: Connection, inserts: InstanceInserts) {
+    super(connection);
     this.#inserts = inserts;
-    this.#select = connection.prepare(`
-      SELECT i.key, i.execution, r.outcome, r.execution AS earlier, r.digest
-      FROM @instances AS i
-      LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'start' AND r.id = $2::text
-      WHERE i.id = $1::text`);
-    this.#record = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-      VALUES ($1::bigint, $2::bigint, (SELECT @clock()), 0, 'start', $3::text, 'existing', $4::text)
-      ON CONFLICT DO NOTHING`);
   }
 
   async start(

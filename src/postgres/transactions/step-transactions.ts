@@ -12,8 +12,13 @@ import type pg from "pg";
 import { PerdureError, errorMessage } from "../../core/errors/errors.ts";
 import type { StepOutcomeItem } from "../../core/provider/commit.ts";
 import { LEASE_LOST } from "../../core/provider/results.ts";
-import { endedByUser, type Transacted } from "../../core/provider/transactions.ts";
+import {
+  endedByUser,
+  type Transacted,
+  type TransactionStore,
+} from "../../core/provider/transactions.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import {
   isLost,
   isRefused,
@@ -29,9 +34,7 @@ import { Pipeline, Statement } from "../connection/pipeline.ts";
 import { Semaphore } from "../connection/semaphore.ts";
 import { FENCED, type StepOutcomes } from "../write/step-outcomes.ts";
 
-type StepFunction = (
-  transaction: unknown,
-) => StepOutcomeItem | null | Promise<StepOutcomeItem | null>;
+type StepFunction = Parameters<TransactionStore["transact"]>[0];
 
 export interface StepConnections {
   readonly count: number;
@@ -51,27 +54,25 @@ export interface StepParts {
   readonly notifier: ChangeNotifier;
 }
 
-export class StepTransactions {
-  readonly #connection: Connection;
+export class StepTransactions extends Subject {
   readonly #connections: StepConnections;
   readonly #parts: StepParts;
   readonly #slots: Semaphore;
-  readonly #stillOpen: Statement;
+  readonly #stillOpen = this.prepare(`
+    SELECT @refuse('${ENDED}') WHERE current_setting('perdure.step', true) IS DISTINCT FROM $1::text`);
 
   constructor(connection: Connection, connections: StepConnections, parts: StepParts) {
-    this.#connection = connection;
+    super(connection);
     this.#connections = connections;
     this.#parts = parts;
     this.#slots = new Semaphore(connections.count);
-    this.#stillOpen = connection.prepare(`
-      SELECT @refuse('${ENDED}') WHERE current_setting('perdure.step', true) IS DISTINCT FROM $1::text`);
   }
 
   async transact(run: StepFunction): Promise<Transacted> {
     const releaseSlot = await this.#slots.acquire();
     try {
-      this.#connection.assertOpen();
-      this.#connection.assertWritable();
+      this.connection.assertOpen();
+      this.connection.assertWritable();
       const client = await withPerdureErrors(this.#connections.connect());
       client.on("error", ignore); // the pending statement gets the error
       const errors = new ServerErrors(client);
@@ -93,10 +94,8 @@ export class StepTransactions {
     run: StepFunction,
   ): Promise<Transacted> {
     // A setting local to the transaction identifies it at the end. Setting it takes no snapshot.
-    const mark = this.#connection.environment.randomHex(8);
-    const begin = new Pipeline();
-    begin.add(BEGIN);
-    begin.add(new Statement(`SET LOCAL perdure.step = '${mark}'`));
+    const mark = this.connection.environment.randomHex(8);
+    const begin = new Pipeline(BEGIN, new Statement(`SET LOCAL perdure.step = '${mark}'`));
     await withPerdureErrors(begin.run(client, RUN_OPTIONS));
     errors.clear();
     const borrowed = borrow(client);
@@ -126,7 +125,7 @@ export class StepTransactions {
     instances.lock(pipeline, { keys: [item.key], ids: [] });
     const read = stepOutcomes.recordOrRefuse(pipeline, item, changes);
     try {
-      await this.#connection.finish(client, pipeline);
+      await this.connection.finish(client, pipeline);
     } catch (error) {
       if (isLost(error)) throw toPerdureError(error);
       await rollBack(client, errors);
@@ -188,10 +187,8 @@ class ServerErrors {
   };
 
   readonly #onEnd = (): void => {
-    this.transient = new PerdureError(
-      "STORE_UNAVAILABLE",
-      "The connection to PostgreSQL was lost.",
-    );
+    const message = "The connection to PostgreSQL was lost.";
+    this.transient = new PerdureError("STORE_UNAVAILABLE", message);
   };
 }
 
@@ -229,9 +226,7 @@ async function transactionEnded(): Promise<never> {
 
 /** Even if this fails, nothing was committed. */
 async function rollBack(client: pg.PoolClient, errors: ServerErrors): Promise<void> {
-  const end = new Pipeline();
-  end.add(ROLLBACK);
-  await withPerdureErrors(end.run(client, RUN_OPTIONS));
+  await withPerdureErrors(new Pipeline(ROLLBACK).run(client, RUN_OPTIONS));
   errors.isIdle = true;
 }
 

@@ -5,13 +5,8 @@
 //   - PostgreSQL sends the notification of a user's transaction at its commit; a process that misses it
 //     finds the change by polling.
 
-import type {
-  CommitResult,
-  SendItem,
-  StartItem,
-  StepOutcomeItem,
-} from "../../core/provider/commit.ts";
-import type { Transacted } from "../../core/provider/transactions.ts";
+import type { CommitResult } from "../../core/provider/commit.ts";
+import type { TransactionStore } from "../../core/provider/transactions.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Connection } from "../connection/connection.ts";
 import { BorrowedTransactions } from "./borrowed-transaction.ts";
@@ -20,47 +15,33 @@ import type { ChangeNotifier } from "../notify/change-notifier.ts";
 import type { StartsWithin } from "./start-within.ts";
 import type { StepTransactions } from "./step-transactions.ts";
 
-export interface SharedParts {
-  readonly outbox: Outbox;
-  readonly startsWithin: StartsWithin;
-  readonly notifier: ChangeNotifier;
-  readonly steps: StepTransactions;
-}
-
-export class SharedTransactions {
-  readonly #connection: Connection;
-  readonly #borrowing: BorrowedTransactions;
-  readonly #parts: SharedParts;
-
-  constructor(connection: Connection, parts: SharedParts) {
-    this.#connection = connection;
-    this.#borrowing = new BorrowedTransactions(connection);
-    this.#parts = parts;
-  }
-
-  async writeWithin(
-    transaction: unknown,
-    items: readonly (StartItem | SendItem)[],
-  ): Promise<readonly CommitResult[]> {
-    this.#connection.assertWritable();
-    const { outbox, startsWithin, notifier } = this.#parts;
-    const borrowed = await this.#borrowing.enter(transaction);
-    const changes = new ChangeDraft();
-    const results: CommitResult[] = [];
-    for (const item of items) {
-      const written =
-        item.kind === "start"
-          ? startsWithin.start(borrowed, item, changes)
-          : outbox.send(borrowed, item, changes);
-      results.push(await written);
-    }
-    await notifier.publishWithin(borrowed, changes);
-    return results;
-  }
-
-  transact(
-    work: (transaction: unknown) => StepOutcomeItem | null | Promise<StepOutcomeItem | null>,
-  ): Promise<Transacted> {
-    return this.#parts.steps.transact(work);
-  }
+export function sharedTransactions(
+  connection: Connection,
+  parts: {
+    readonly outbox: Outbox;
+    readonly startsWithin: StartsWithin;
+    readonly notifier: ChangeNotifier;
+    readonly steps: StepTransactions;
+  },
+): Pick<TransactionStore, "writeWithin" | "transact"> {
+  const { outbox, startsWithin, notifier, steps } = parts;
+  const borrowing = new BorrowedTransactions(connection);
+  return {
+    async writeWithin(transaction, items) {
+      connection.assertWritable();
+      const borrowed = await borrowing.enter(transaction);
+      const changes = new ChangeDraft();
+      const results: CommitResult[] = [];
+      for (const item of items) {
+        const written =
+          item.kind === "start"
+            ? startsWithin.start(borrowed, item, changes)
+            : outbox.send(borrowed, item, changes);
+        results.push(await written);
+      }
+      await notifier.publishWithin(borrowed, changes);
+      return results;
+    },
+    transact: (work) => steps.transact(work),
+  };
 }

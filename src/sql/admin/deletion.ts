@@ -17,97 +17,91 @@ import type {
 import { DELETED } from "../../core/provider/shared/outcomes.ts";
 import { integer, type Row, text } from "../columns.ts";
 import { indexEquals } from "../index-lookup.ts";
-import type { StoreParts } from "../parts.ts";
+import type { StoreStatements } from "../parts.ts";
 import { lockHead } from "../read/heads.ts";
 import type { InstanceHead } from "../rows/instance-rows.ts";
 import type { Scope } from "../script/scope.ts";
 import { run, type Script, together } from "../script/script.ts";
 import { call, Statement } from "../script/statement.ts";
-import type { Terminations } from "../write/termination.ts";
-import { TERMINAL_STATUSES } from "../../core/provider/instances.ts";
+import type { RareWriters } from "../write/rare-items.ts";
+import { isTerminalStatus, TERMINAL_STATUSES } from "../../core/provider/instances.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 
-const LOCK = new Statement(`
+const LOCK_ALL = `
   SELECT i.key FROM unnest($1::bigint[]) AS k (key)
-  JOIN @instances AS i ON ${indexEquals("i.key", "k.key")} FOR NO KEY UPDATE OF i`);
-const LOCK_FREE = new Statement(`
-  SELECT i.key FROM unnest($1::bigint[]) AS k (key)
-  JOIN @instances AS i ON ${indexEquals("i.key", "k.key")} FOR NO KEY UPDATE OF i SKIP LOCKED`);
+  JOIN @instances AS i ON ${indexEquals("i.key", "k.key")} FOR NO KEY UPDATE OF i`;
+const LOCK = new Statement(LOCK_ALL);
+const LOCK_FREE = new Statement(`${LOCK_ALL} SKIP LOCKED`);
 const DELETE = new Statement(`
   DELETE FROM @instances WHERE key = ANY ($1::bigint[])
   RETURNING 1 + past_executions AS executions, last_event + past_events AS events`);
 // Tasks before messages: the message of a task that completes in between is deleted too.
-const DELETE_TASKS = new Statement(
-  "DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance",
-);
+const DELETE_TASKS = new Statement(`
+  DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance`);
 const DELETE_MESSAGES = new Statement("DELETE FROM @inbox WHERE instance = ANY ($1::bigint[])");
-const DELETE_HISTORY = new Statement("DELETE FROM @history WHERE instance = ANY ($1::bigint[])");
-const DELETE_VALUES = new Statement("DELETE FROM @kv WHERE instance = ANY ($1::bigint[])");
-const DELETE_REQUESTS = new Statement("DELETE FROM @requests WHERE instance = ANY ($1::bigint[])");
+const DELETE_REST = ["history", "kv", "requests"].map(
+  (table) => new Statement(`DELETE FROM @${table} WHERE instance = ANY ($1::bigint[])`),
+);
 
 const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
 
-export class Deletions<S extends Scope> {
-  readonly #parts: StoreParts<S>;
-  readonly #terminations: Terminations<S>;
+export function* deleteInstance<S extends Scope>(
+  { id, force }: { readonly id: string; readonly force: boolean },
+  scope: S,
+  { parts, terminations }: RareWriters<S>,
+): Script<DeleteResult> {
+  yield* parts.lockFamily(id); // the parent too (deletion.1)
+  // Read before the tree, so that a child inserted in between is in the tree.
+  const root = yield* lockHead(id);
+  if (root === null) return refused("INSTANCE_NOT_FOUND", `No instance "${id}" exists.`);
+  const tree = yield* lockTree(root.key, parts.statements);
+  const refusal = force ? null : yield* refusalOf(root, tree);
+  if (refusal !== null) return refusal;
+  if (!isTerminalStatus(root.status)) yield* terminations.notifyParent(root, DELETED, scope);
+  return { kind: "deleted", ...(yield* removeAll(tree, scope)) };
+}
 
-  constructor(parts: StoreParts<S>, terminations: Terminations<S>) {
-    this.#parts = parts;
-    this.#terminations = terminations;
-  }
+export function* deleteEnded(
+  { status, completedBefore, limit, cursor }: DeleteEndedRequest,
+  scope: Scope,
+  statements: StoreStatements,
+): Script<DeletedEnded> {
+  const before = Math.ceil(completedBefore);
+  const place = parseEndCursor(cursor);
+  const roots = yield* run(statements.lockEnded, status, before, ...place, limit);
+  const gone = roots.length === 0 ? [] : yield* endedTrees(roots, statements);
+  const last = roots.length < limit ? undefined : roots.at(-1);
+  const next =
+    last === undefined ? null : `${integer(last, "completed_at")}:${integer(last, "key")}`;
+  return { ...(yield* removeAll(gone, scope)), cursor: next };
+}
 
-  *delete(
-    { id, force }: { readonly id: string; readonly force: boolean },
-    scope: S,
-  ): Script<DeleteResult> {
-    yield* this.#parts.lockFamily(id); // the parent too (deletion.1)
-    // Read before the tree, so that a child inserted in between is in the tree.
-    const root = yield* lockHead(id);
-    if (root === null) return refusedAsMissing(id);
-    const tree = yield* this.#lockTree(root.key);
-    const refusal = force ? null : yield* refusalOf(root, tree);
-    if (refusal !== null) return refusal;
-    if (isLive(root)) yield* this.#terminations.notifyParent(root, DELETED, scope);
-    return { kind: "deleted", ...(yield* removeAll(tree, scope)) };
-  }
+/** deletion.3: the members, all locked, of the trees in which every instance has ended. */
+function* endedTrees(
+  roots: readonly Row[],
+  { selectTrees }: StoreStatements,
+): Script<readonly Row[]> {
+  const keys = keysOf(roots);
+  const locked = new Set(keys);
+  const seen = yield* run(selectTrees, keys);
+  const below = keysOf(seen).filter((key) => !locked.has(key));
+  if (below.length === 0) return seen;
+  for (const key of keysOf(yield* run(LOCK_FREE, inOrder(below)))) locked.add(key);
+  const members = yield* run(selectTrees, keys);
+  const isSpared = (row: Row): boolean => isLiveRow(row) || !locked.has(integer(row, "key"));
+  const spared = new Set(members.filter(isSpared).map((row) => integer(row, "root")));
+  return members.filter((row) => !spared.has(integer(row, "root")));
+}
 
-  *deleteEnded(request: DeleteEndedRequest, scope: S): Script<DeletedEnded> {
-    const { status, completedBefore, limit, cursor } = request;
-    const place = parseEndCursor(cursor);
-    const { lockEnded } = this.#parts.statements;
-    const roots = yield* run(lockEnded, status, Math.ceil(completedBefore), ...place, limit);
-    const gone = roots.length === 0 ? [] : yield* this.#endedTrees(roots);
-    const last = roots.length < limit ? undefined : roots.at(-1);
-    const next =
-      last === undefined ? null : endCursor(integer(last, "completed_at"), integer(last, "key"));
-    return { ...(yield* removeAll(gone, scope)), cursor: next };
-  }
-
-  /** deletion.3: the members, all locked, of the trees in which every instance has ended. */
-  *#endedTrees(roots: readonly Row[]): Script<readonly Row[]> {
-    const { selectTrees } = this.#parts.statements;
-    const keys = keysOf(roots);
-    const locked = new Set(keys);
-    const seen = yield* run(selectTrees, keys);
-    const below = keysOf(seen).filter((key) => !locked.has(key));
-    if (below.length === 0) return seen;
-    for (const key of keysOf(yield* run(LOCK_FREE, inOrder(below)))) locked.add(key);
-    const members = yield* run(selectTrees, keys);
-    const isSpared = (row: Row): boolean => isLiveRow(row) || !locked.has(integer(row, "key"));
-    const spared = new Set(members.filter(isSpared).map((row) => integer(row, "root")));
-    return members.filter((row) => !spared.has(integer(row, "root")));
-  }
-
-  /** deletion.2 */
-  *#lockTree(root: number): Script<readonly Row[]> {
-    let locked = new Set<number>();
-    for (;;) {
-      const tree = yield* run(this.#parts.statements.selectTrees, [root]);
-      const keys = keysOf(tree);
-      if (keys.every((key) => locked.has(key))) return tree;
-      yield* run(LOCK, inOrder(keys));
-      locked = new Set(keys);
-    }
+/** deletion.2 */
+function* lockTree(root: number, { selectTrees }: StoreStatements): Script<readonly Row[]> {
+  let locked = new Set<number>();
+  for (;;) {
+    const tree = yield* run(selectTrees, [root]);
+    const keys = keysOf(tree);
+    if (keys.every((key) => locked.has(key))) return tree;
+    yield* run(LOCK, inOrder(keys));
+    locked = new Set(keys);
   }
 }
 
@@ -128,9 +122,7 @@ function* removeAll(tree: readonly Row[], { changes }: Scope): Script<Removed> {
     call(DELETE, keys),
     call(DELETE_TASKS, keys),
     call(DELETE_MESSAGES, keys),
-    call(DELETE_HISTORY, keys),
-    call(DELETE_VALUES, keys),
-    call(DELETE_REQUESTS, keys),
+    ...DELETE_REST.map((statement) => call(statement, keys)),
   );
   const withTasks = new Set(tasks.rows.map((row) => integer(row, "instance")));
   for (const row of tree) {
@@ -157,18 +149,10 @@ function inOrder(keys: readonly number[]): number[] {
 }
 
 function isLiveRow(row: Row): boolean {
-  return isLive({ status: text(row, "status") });
+  return !(TERMINAL_STATUSES as readonly string[]).includes(text(row, "status"));
 }
 
 type Refusal = Extract<DeleteResult, { readonly kind: "refused" }>;
-
-function isLive({ status }: { readonly status: string }): boolean {
-  return !(TERMINAL_STATUSES as readonly string[]).includes(status);
-}
-
-function refusedAsMissing(id: string): Refusal {
-  return refused("INSTANCE_NOT_FOUND", `No instance "${id}" exists.`);
-}
 
 /** `liveId` is the instance `id` itself or a descendant. */
 function refusedAsLive(id: string, liveId: string): Refusal {
@@ -184,10 +168,6 @@ function refusedAsChild(id: string, parentId: string): Refusal {
 
 function refused(code: Refusal["code"], message: string): Refusal {
   return { kind: "refused", code, message };
-}
-
-function endCursor(completedAt: number, key: number): string {
-  return `${completedAt}:${key}`;
 }
 
 /** The position after which the sweep continues; null: before the first instance. */

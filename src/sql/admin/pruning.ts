@@ -7,47 +7,27 @@ import { type Script, together } from "../script/script.ts";
 import { call, Statement } from "../script/statement.ts";
 import type { ExecutionRecord } from "../../core/provider/instances.ts";
 
-const DELETE = new Statement(
-  "DELETE FROM @history WHERE instance = $1 AND execution = ANY ($2::bigint[])",
-);
-const COUNT = new Statement(
-  "UPDATE @instances SET past_executions = $1, past_events = $2 WHERE key = $3",
-);
+const DELETE = new Statement(`
+  DELETE FROM @history WHERE instance = $1 AND execution = ANY ($2::bigint[])`);
+const COUNT = new Statement(`
+  UPDATE @instances SET past_executions = $1, past_events = $2 WHERE key = $3`);
 
 /** Returns null if the instance does not exist. */
 export function* pruneExecutions(request: PruneRequest): Script<Removed | null> {
-  const found = yield* lockHead(request.id);
+  const { id, keepLast = 1, completedBefore } = request;
+  const found = yield* lockHead(id);
   if (found === null) return null;
   const { key, execution: newest } = found;
-  const choice = choosePruned(yield* readExecutions(key), newest, request);
-  const { gone, left } = choice;
+  const all = yield* readExecutions(key); // oldest first
+  const past = all.filter(({ execution }) => execution < newest);
+  const among = past.slice(0, Math.max(past.length - Math.max(keepLast - 1, 0), 0));
+  const gone = among.filter((execution) => endedBefore(execution, completedBefore));
   if (gone.length > 0) {
     const executions = gone.map(({ execution }) => execution);
-    const count = call(COUNT, left.length, eventsOf(left), key);
+    const eventsLeft = eventsOf(past) - eventsOf(gone);
+    const count = call(COUNT, past.length - gone.length, eventsLeft, key);
     yield* together(call(DELETE, key, executions), count);
   }
-  return prunedResult(choice);
-}
-
-interface PruneChoice {
-  readonly gone: readonly ExecutionRecord[];
-  /** Past executions that stay. */
-  readonly left: readonly ExecutionRecord[];
-}
-
-/** `executions` are all executions of the instance, oldest first. */
-function choosePruned(
-  executions: readonly ExecutionRecord[],
-  newest: number,
-  { keepLast = 1, completedBefore }: PruneRequest,
-): PruneChoice {
-  const past = executions.filter(({ execution }) => execution < newest);
-  const among = past.slice(0, Math.max(past.length - Math.max(keepLast - 1, 0), 0));
-  const gone = new Set(among.filter((execution) => endedBefore(execution, completedBefore)));
-  return { gone: [...gone], left: past.filter((execution) => !gone.has(execution)) };
-}
-
-function prunedResult({ gone }: PruneChoice): Removed {
   return { instances: 0, executions: gone.length, events: eventsOf(gone), messages: 0 };
 }
 

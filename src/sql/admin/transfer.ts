@@ -19,7 +19,7 @@ import {
   type TransferTable,
   type WriteRowsRequest,
 } from "../../core/provider/transfer.ts";
-import { flag, integer, integerOrNull, only, text, type Row } from "../columns.ts";
+import { flag, integer, integerOrNull, integers, only, text, type Row } from "../columns.ts";
 import { tagsOf } from "../rows/task-rows.ts";
 import { run, type Script } from "../script/script.ts";
 import { Statement, type Value } from "../script/statement.ts";
@@ -44,13 +44,22 @@ export interface TransferParts extends MoveParts {
   insert(table: TransferTable, rows: readonly Cells[]): Script<void>;
 }
 
-/** SQL types of the cells of a key. */
-const TYPES: Readonly<Record<CellType, string>> = {
+/** SQL types of cells. A list of texts is sent as JSON text. */
+export const CELL_TYPES = {
   integer: "bigint",
   real: "double precision",
   text: "text",
   flag: "boolean",
   texts: "text",
+} as const satisfies Readonly<Record<CellType, string>>;
+/** Columns that no store moves, and their values in the target store. */
+export const OWN_COLUMNS: Readonly<Record<string, string>> = {
+  lease_token: "NULL: leases end with their runtimes",
+  lease_until: "NULL, as above",
+  lease_owner: "NULL, as above",
+  ...Object.fromEntries(
+    MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "computed from the copied row"]),
+  ),
 };
 /** Creating triggers and copying a batch may have to wait for the last writer. */
 const PATIENT = { lockMs: 10_000 };
@@ -109,8 +118,7 @@ export class Transfer implements TransferStore {
   readNumbers(): Promise<LastNumbers> {
     const { selectNumbers } = this.#parts;
     return this.#store.read(function* () {
-      const row = only(yield* run(selectNumbers));
-      return { instances: integer(row, "instances"), messages: integer(row, "messages") };
+      return integers(only(yield* run(selectNumbers)), "instances", "messages");
     });
   }
 
@@ -132,7 +140,7 @@ export class Transfer implements TransferStore {
     const columns = Object.entries(table.columns);
     const key = list(table.key);
     const place = (name: string, index: number): string =>
-      `$${index + 2}::${TYPES[table.columns[name] ?? "text"]}`;
+      `$${index + 2}::${CELL_TYPES[table.columns[name] ?? "text"]}`;
     const from = after === null ? "" : `WHERE (${key}) > (${table.key.map(place).join(", ")})`;
     const shown = columns.map(([name, type]) =>
       type === "texts" ? `array_to_json("${name}")::text AS "${name}"` : `"${name}"`,

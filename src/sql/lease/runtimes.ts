@@ -21,10 +21,9 @@ import { hasDue } from "../read/inbox.ts";
 import { toCompany, toInstanceLease, toRuntime, toTaskLease } from "../rows/runtime-rows.ts";
 import { addDue, type Scope } from "../script/scope.ts";
 import { first, run, together, type Script } from "../script/script.ts";
-import { call, Statement } from "../script/statement.ts";
-import type { ScriptStore } from "../script/store.ts";
+import { call, Statement, type Call } from "../script/statement.ts";
 import { insertWake } from "../write/wake.ts";
-import { releaseSessionsOf } from "./sessions.ts";
+import { releaseSessions } from "./sessions.ts";
 
 /** Columns of a runtime `r`. */
 export const RUNTIME_COLUMNS =
@@ -42,13 +41,11 @@ const INSERT = new Statement(`
     registered = excluded.registered, started_at = excluded.started_at,
     beat_at = excluded.beat_at, note = NULL, leases_checked_at = NULL, leases_stranded = 0`);
 const BEAT = new Statement("UPDATE @runtimes SET beat_at = @now, note = NULL WHERE id = $1");
-const RECORD_CHECK = new Statement(
-  "UPDATE @runtimes SET leases_checked_at = @now, leases_stranded = $2::bigint WHERE id = $1",
-);
+const RECORD_CHECK = new Statement(`
+  UPDATE @runtimes SET leases_checked_at = @now, leases_stranded = $2::bigint WHERE id = $1`);
 const SELECT_ONE = new Statement("SELECT 1 AS found FROM @runtimes WHERE id = $1");
-const SELECT = new Statement(
-  `SELECT ${RUNTIME_COLUMNS} FROM @runtimes AS r ORDER BY r.started_at, r.id`,
-);
+const SELECT = new Statement(`
+  SELECT ${RUNTIME_COLUMNS} FROM @runtimes AS r ORDER BY r.started_at, r.id`);
 // One statement, so that both tables are read in one snapshot.
 const SELECT_LEASES = new Statement(`
   SELECT i.key, i.execution, NULL::bigint AS sequence, i.lease_token, i.last_event,
@@ -86,98 +83,71 @@ const RELEASE_DEAD_TASKS = new Statement(`
 const FREE_INSTANCES = new Statement(`
   UPDATE @instances SET ${CLEAR_LEASE}, suspicion = greatest(suspicion - 1, 0)
   WHERE lease_owner = $1 ${RETURNING_FREED}`);
-const FREE_TASKS = new Statement(
-  `UPDATE @tasks SET ${CLEAR_LEASE} WHERE lease_owner = $1 RETURNING name`,
-);
+const FREE_TASKS = new Statement(`
+  UPDATE @tasks SET ${CLEAR_LEASE} WHERE lease_owner = $1 RETURNING name`);
 
 /** Whether the runtime is registered and may get leases. */
 export function* isRegistered(id: string): Script<boolean> {
   return (yield* first(SELECT_ONE, id)) !== undefined;
 }
 
-export class Runtimes<S extends Scope> {
-  readonly #store: ScriptStore<S>;
-  readonly #parts: ReadParts;
-
-  constructor(store: ScriptStore<S>, parts: ReadParts) {
-    this.#store = store;
-    this.#parts = parts;
-  }
-
-  async register(registration: RuntimeRegistration): Promise<void> {
-    const { id, nodeId, hostname, process, registered } = registration;
-    const identity = process === null ? null : JSON.stringify(process);
-    await this.#store.writeOnce(call(INSERT, id, nodeId, hostname, identity, registered));
-  }
-
-  async beat(id: string): Promise<boolean> {
-    const [beaten] = await this.#store.writeOnce(call(BEAT, id));
-    return beaten !== undefined && beaten.count > 0;
-  }
-
-  list(): Promise<readonly RuntimeRecord[]> {
-    return this.#store.read(listRuntimes);
-  }
-
-  leases(id: string): Promise<HeldLeases> {
-    return this.#store.read(() => readLeases(id), "survey");
-  }
-
-  async recordCheck({ runtimeId, stranded }: LeaseCheckRecord): Promise<void> {
-    await this.#store.writeOnce(call(RECORD_CHECK, runtimeId, stranded));
-  }
-
-  expire(request: ExpireRequest): Promise<ExpireResult> {
-    return this.#store.writeWithout(request.id, (scope) => this.#expire(request, scope));
-  }
-
-  remove(id: string): Promise<void> {
-    return this.#store.writeWithout(id, (scope) => this.#remove(id, scope));
-  }
-
-  *#expire({ id, staleMs, beatAt }: ExpireRequest, scope: S): Script<ExpireResult> {
-    const staleAfterMs = staleMs === null ? null : Math.ceil(staleMs);
-    const gone = yield* first(DELETE_STALE, id, staleAfterMs, beatAt ?? null);
-    if (gone === undefined) return { expired: false, instances: 0, tasks: 0 };
-    yield* run(LOCK, id);
-    const blame = blameFor(toCompany(only(yield* run(SELECT_COMPANY, id))));
-    const instances = yield* run(RELEASE_DEAD_INSTANCES, id, blame.steps, blame.turns);
-    yield* this.#wakeFreed(instances, scope);
-    yield* releaseSessionsOf(id, scope);
-    const tasks = yield* run(RELEASE_DEAD_TASKS, id, blame.tasks);
-    for (const row of tasks) scope.changes.queued(text(row, "name"));
-    return { expired: true, instances: instances.length, tasks: tasks.length };
-  }
-
-  *#remove(id: string, scope: S): Script<void> {
-    yield* run(DELETE, id);
-    yield* run(LOCK, id);
-    yield* this.#wakeFreed(yield* run(FREE_INSTANCES, id), scope);
-    for (const row of yield* run(FREE_TASKS, id)) scope.changes.queued(text(row, "name"));
-    yield* releaseSessionsOf(id, scope);
-  }
-
-  *#wakeFreed(freed: readonly Row[], scope: S): Script<void> {
-    if (freed.length === 0) return;
-    const wakes = freed
-      .filter((row) => flag(row, "steps_open"))
-      .map((row) => ({ key: integer(row, "key"), execution: integer(row, "execution") }))
-      .map((instance) => insertWake(instance, scope, this.#parts));
-    const keys = freed.map((row) => integer(row, "key"));
-    const answers = yield* together(...wakes, hasDue(...keys));
-    addDue(answers.at(-1)?.rows ?? [], scope.changes);
-  }
-}
-
-function* listRuntimes(): Script<readonly RuntimeRecord[]> {
+export function* listRuntimes(): Script<readonly RuntimeRecord[]> {
   return (yield* run(SELECT)).map(toRuntime);
 }
 
-function* readLeases(id: string): Script<HeldLeases> {
+export function* readLeases(id: string): Script<HeldLeases> {
   const rows = yield* run(SELECT_LEASES, id);
   const isTask = (row: Row): boolean => row["sequence"] !== null;
   return {
     instances: rows.filter((row) => !isTask(row)).map(toInstanceLease),
     tasks: rows.filter(isTask).map(toTaskLease),
   };
+}
+
+export function registration(runtime: RuntimeRegistration): Call {
+  const { id, nodeId, hostname, process, registered } = runtime;
+  const identity = process === null ? null : JSON.stringify(process);
+  return call(INSERT, id, nodeId, hostname, identity, registered);
+}
+
+export const heartbeat = (id: string): Call => call(BEAT, id);
+
+export const leaseCheck = ({ runtimeId, stranded }: LeaseCheckRecord): Call =>
+  call(RECORD_CHECK, runtimeId, stranded);
+
+export function* expireRuntime(
+  { id, staleMs, beatAt }: ExpireRequest,
+  scope: Scope,
+  parts: ReadParts,
+): Script<ExpireResult> {
+  const staleAfterMs = staleMs === null ? null : Math.ceil(staleMs);
+  const gone = yield* first(DELETE_STALE, id, staleAfterMs, beatAt ?? null);
+  if (gone === undefined) return { expired: false, instances: 0, tasks: 0 };
+  yield* run(LOCK, id);
+  const blame = blameFor(toCompany(only(yield* run(SELECT_COMPANY, id))));
+  const instances = yield* run(RELEASE_DEAD_INSTANCES, id, blame.steps, blame.turns);
+  yield* wakeFreed(instances, scope, parts);
+  yield* releaseSessions(id, scope);
+  const tasks = yield* run(RELEASE_DEAD_TASKS, id, blame.tasks);
+  for (const row of tasks) scope.changes.queued(text(row, "name"));
+  return { expired: true, instances: instances.length, tasks: tasks.length };
+}
+
+export function* removeRuntime(id: string, scope: Scope, parts: ReadParts): Script<void> {
+  yield* run(DELETE, id);
+  yield* run(LOCK, id);
+  yield* wakeFreed(yield* run(FREE_INSTANCES, id), scope, parts);
+  for (const row of yield* run(FREE_TASKS, id)) scope.changes.queued(text(row, "name"));
+  yield* releaseSessions(id, scope);
+}
+
+function* wakeFreed(freed: readonly Row[], scope: Scope, parts: ReadParts): Script<void> {
+  if (freed.length === 0) return;
+  const wakes = freed
+    .filter((row) => flag(row, "steps_open"))
+    .map((row) => ({ key: integer(row, "key"), execution: integer(row, "execution") }))
+    .map((instance) => insertWake(instance, scope, parts));
+  const keys = freed.map((row) => integer(row, "key"));
+  const answers = yield* together(...wakes, hasDue(...keys));
+  addDue(answers.at(-1)?.rows ?? [], scope.changes);
 }

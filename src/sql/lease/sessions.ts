@@ -3,13 +3,12 @@
 //   - A renewal does not extend a lapsed lease; the session must be claimed again (sessions.2).
 //   - Every release of a session notifies workers that its tasks may be waiting.
 
-import type { SessionRecord } from "../../core/provider/sessions.ts";
+import type { SessionRecord, SessionStore } from "../../core/provider/sessions.ts";
 import { notExists } from "../index-lookup.ts";
 import { toSession } from "../rows/runtime-rows.ts";
 import { ANY_TASK, type Scope } from "../script/scope.ts";
 import { run, type Script } from "../script/script.ts";
-import { call, Statement } from "../script/statement.ts";
-import type { ScriptStore } from "../script/store.ts";
+import { call, Statement, type Call } from "../script/statement.ts";
 
 const RENEW = new Statement(`
   UPDATE @sessions
@@ -20,49 +19,28 @@ const CLEAN = new Statement(`
   DELETE FROM @sessions AS s WHERE s.until <= @now AND ${notExists(`
     FROM @tasks AS t
     WHERE t.session = s.id AND t.lease_owner IS NULL AND t.session IS NOT NULL`)}`);
-const SELECT = new Statement(
-  "SELECT id, owner, until, last_activity_at FROM @sessions ORDER BY id",
-);
+const SELECT = new Statement(`
+  SELECT id, owner, until, last_activity_at FROM @sessions ORDER BY id`);
 
-export class SessionLeases<S extends Scope> {
-  readonly #store: ScriptStore<S>;
+/** Deletes expired sessions that no task waits for. */
+export const SESSION_CLEANUP = call(CLEAN);
 
-  constructor(store: ScriptStore<S>) {
-    this.#store = store;
-  }
+type Renewal = Parameters<SessionStore["renewSessions"]>[0];
 
-  async renew(request: { owner: string; leaseMs: number; idleMs: number }): Promise<number> {
-    const { owner, leaseMs, idleMs } = request;
-    const [renewed] = await this.#store.writeOnce(
-      call(RENEW, owner, wholeMs(leaseMs), wholeMs(idleMs)),
-    );
-    return renewed?.count ?? 0;
-  }
+export function sessionRenewal({ owner, leaseMs, idleMs }: Renewal): Call {
+  return call(RENEW, owner, wholeMs(leaseMs), wholeMs(idleMs));
+}
 
-  release(owner: string): Promise<void> {
-    return this.#store.write((scope) => releaseSessionsOf(owner, scope));
-  }
-
-  async clean(): Promise<number> {
-    const [cleaned] = await this.#store.writeOnce(call(CLEAN));
-    return cleaned?.count ?? 0;
-  }
-
-  list(): Promise<readonly SessionRecord[]> {
-    return this.#store.read(listSessions);
-  }
+export function* listSessions(): Script<readonly SessionRecord[]> {
+  return (yield* run(SELECT)).map(toSession);
 }
 
 /**
  * Releases the sessions of a runtime that left or died. An owner that is a node with several runtimes never
  * matches a runtime id; its sessions lapse instead.
  */
-export function* releaseSessionsOf(owner: string, { changes }: Scope): Script<void> {
+export function* releaseSessions(owner: string, { changes }: Scope): Script<void> {
   if ((yield* run(RELEASE, owner)).length > 0) changes.queued(ANY_TASK);
-}
-
-function* listSessions(): Script<readonly SessionRecord[]> {
-  return (yield* run(SELECT)).map(toSession);
 }
 
 /** Rounded up, so that no time ends early (P5). */

@@ -1,7 +1,9 @@
 // Inbox: reads of the messages of one instance.
 
+import type { StepOutcomeItem } from "../../core/provider/commit.ts";
 import type { EventsPage, EventsRequest, Message } from "../../core/provider/messages.ts";
-import { integer, type Row } from "../columns.ts";
+import { stepKey } from "../../core/provider/shared/message-keys.ts";
+import { integer } from "../columns.ts";
 import { exists, indexEquals } from "../index-lookup.ts";
 import type { ReadParts } from "../parts.ts";
 import { IN_ORDER, MESSAGE_COLUMNS, toMessage } from "../rows/messages.ts";
@@ -9,7 +11,8 @@ import { TARGET } from "../rows/instance-rows.ts";
 import { first, run, type Script } from "../script/script.ts";
 import { call, Statement, type Call } from "../script/statement.ts";
 
-const HAS_DUE = new Statement(`
+/** The instances of a list that have a due message: id, lease_owner, target (`addDue`). */
+export const HAS_DUE = new Statement(`
   SELECT i.id, i.lease_owner, ${TARGET} AS target
   FROM unnest($1::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
   WHERE ${exists(`
@@ -18,9 +21,9 @@ const HAS_DUE = new Statement(`
 const SELECT_START = new Statement(`
   SELECT ${MESSAGE_COLUMNS} FROM @inbox AS m
   WHERE m.instance = $1 AND m.parked = false AND m.kind = 'start'`);
-const SELECT_BY_KEY = new Statement(`
+const SELECT_STEP = new Statement(`
   SELECT ${MESSAGE_COLUMNS} FROM @inbox AS m
-  WHERE m.instance = $1 AND m.kind = $2 AND m.key = $3`);
+  WHERE m.instance = $1 AND m.kind = 'step' AND m.key = $2`);
 const SELECT_ALL = new Statement(`
   SELECT ${MESSAGE_COLUMNS} FROM @inbox AS m WHERE m.instance = $1 ORDER BY ${IN_ORDER}`);
 const SELECT_EVENTS = new Statement(`
@@ -35,38 +38,33 @@ const SELECT_EVENTS = new Statement(`
   FROM sized AS s JOIN @inbox AS m ON ${indexEquals("m.id", "s.id")}
   WHERE s.n = 1 OR (s.n <= $3::bigint AND s.total <= $4::bigint) ORDER BY s.n`);
 
-/** Its rows name the instances with a due message: id, lease_owner, target (`addDue`). */
+/** Its rows are those of HAS_DUE. */
 export function hasDue(...instances: readonly number[]): Call {
   return call(HAS_DUE, instances);
 }
 
-export class InboxReads {
-  readonly #toMessage: (row: Row) => Message;
+export function* readInbox(key: number, { coveredOf }: ReadParts): Script<readonly Message[]> {
+  return (yield* run(SELECT_ALL, key)).map((row) => toMessage(row, coveredOf));
+}
 
-  constructor({ coveredOf }: Pick<ReadParts, "coveredOf">) {
-    this.#toMessage = (row) => toMessage(row, coveredOf);
-  }
+export function* readEvents(
+  { key, after, limit, bytesMax }: EventsRequest,
+  { coveredOf }: ReadParts,
+): Script<EventsPage> {
+  const from = after ?? Number.MIN_SAFE_INTEGER;
+  const rows = yield* run(SELECT_EVENTS, key, from, limit, bytesMax);
+  const more = rows[0] !== undefined && integer(rows[0], "sized") > rows.length;
+  return { messages: rows.map((row) => toMessage(row, coveredOf)), more };
+}
 
-  *read(instance: number): Script<readonly Message[]> {
-    return (yield* run(SELECT_ALL, instance)).map(this.#toMessage);
-  }
+/** The start message, if no turn has consumed it yet. */
+export function* findStart(key: number, { coveredOf }: ReadParts): Script<Message | null> {
+  const row = yield* first(SELECT_START, key);
+  return row === undefined ? null : toMessage(row, coveredOf);
+}
 
-  *readEvents({ key, after, limit, bytesMax }: EventsRequest): Script<EventsPage> {
-    const from = after ?? Number.MIN_SAFE_INTEGER;
-    const rows = yield* run(SELECT_EVENTS, key, from, limit, bytesMax);
-    const more = rows[0] !== undefined && integer(rows[0], "sized") > rows.length;
-    return { messages: rows.map(this.#toMessage), more };
-  }
-
-  /** The start message, if no turn has consumed it yet. */
-  *findStart(instance: number): Script<Message | null> {
-    const row = yield* first(SELECT_START, instance);
-    return row === undefined ? null : this.#toMessage(row);
-  }
-
-  /** The message of that kind with that key, if no turn has consumed it yet. */
-  *find(instance: number, kind: Message["kind"], key: string): Script<Message | null> {
-    const row = yield* first(SELECT_BY_KEY, instance, kind, key);
-    return row === undefined ? null : this.#toMessage(row);
-  }
+/** The outcome of the step, if no turn has consumed it yet. */
+export function* findStep(item: StepOutcomeItem, { coveredOf }: ReadParts): Script<Message | null> {
+  const row = yield* first(SELECT_STEP, item.key, stepKey(item));
+  return row === undefined ? null : toMessage(row, coveredOf);
 }

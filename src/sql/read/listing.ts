@@ -19,7 +19,6 @@ import { integer, only, type Row } from "../columns.ts";
 import { FOUND_COLUMNS, LISTED_COLUMNS, toFound, toListed } from "../rows/instance-rows.ts";
 import { run, type Script } from "../script/script.ts";
 import { Statement, type Value } from "../script/statement.ts";
-import type { ScriptStore } from "../script/store.ts";
 import { conditionOf, type FilterParts } from "./instance-filter.ts";
 
 type Place = Pick<FoundInstance, "key" | "createdAt">;
@@ -33,63 +32,43 @@ export interface ListingParts extends FilterParts {
   cursorOf(last: Place): string;
 }
 
-export class Listing {
-  readonly #store: Pick<ScriptStore, "read">;
-  readonly #parts: ListingParts;
+export const listInstances = (request: ListRequest, parts: ListingParts): Script<InstancePage> =>
+  page(request, parts, LISTED_COLUMNS, toListed);
 
-  constructor(store: Pick<ScriptStore, "read">, parts: ListingParts) {
-    this.#store = store;
-    this.#parts = parts;
-  }
+export const findInstances = (request: ListRequest, parts: ListingParts): Script<FoundPage> =>
+  page(request, parts, FOUND_COLUMNS, toFound);
 
-  list(request: ListRequest): Promise<InstancePage> {
-    return this.#store.read(() => this.#page(request, LISTED_COLUMNS, toListed), "survey");
-  }
-
-  find(request: ListRequest): Promise<FoundPage> {
-    return this.#store.read(() => this.#page(request, FOUND_COLUMNS, toFound), "survey");
-  }
-
-  count(filter: InstanceFilter): Promise<number> {
-    return this.#store.read(() => countInstances(filter, this.#parts), "survey");
-  }
-
-  /** The direct children, of all executions of the parent, oldest first. */
-  children(id: string): Promise<readonly FoundInstance[]> {
-    return this.#store.read(() => listChildren(this.#parts.selectChildren, id));
-  }
-
-  *#page<Item extends Place>(
-    request: ListRequest,
-    columns: string,
-    toItem: (row: Row) => Item,
-  ): Script<{ items: Item[]; cursor: string | null }> {
-    const { limit } = request;
-    const rows = yield* this.#parts.rows(request, columns);
-    const items = rows.slice(0, limit).map(toItem);
-    const last = rows.length > limit ? items.at(-1) : undefined;
-    const cursor =
-      last === undefined ? null : Buffer.from(this.#parts.cursorOf(last)).toString("base64url");
-    return { items, cursor };
-  }
+function* page<Item extends Place>(
+  request: ListRequest,
+  parts: ListingParts,
+  columns: string,
+  toItem: (row: Row) => Item,
+): Script<{ items: Item[]; cursor: string | null }> {
+  const { limit } = request;
+  const rows = yield* parts.rows(request, columns);
+  const items = rows.slice(0, limit).map(toItem);
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  const cursor =
+    last === undefined ? null : Buffer.from(parts.cursorOf(last)).toString("base64url");
+  return { items, cursor };
 }
 
-function* countInstances(filter: InstanceFilter, parts: FilterParts): Script<number> {
+export function* countInstances(filter: InstanceFilter, parts: FilterParts): Script<number> {
   const { sql, values } = conditionOf(filter, "range", parts);
   const count = new Statement(`SELECT count(*) AS instances FROM @instances WHERE ${sql}`);
   return integer(only(yield* run(count, ...values)), "instances");
 }
 
-function* listChildren(select: Statement, id: string): Script<readonly FoundInstance[]> {
-  return (yield* run(select, id)).map(toFound);
+/** The direct children, of all executions of the parent, oldest first. */
+export function* listChildren(id: string, parts: ListingParts): Script<readonly FoundInstance[]> {
+  return (yield* run(parts.selectChildren, id)).map(toFound);
 }
 
 /** Whether at most FEW_MATCHES ids have the prefix. */
 export function* areFew(idPrefix: string, parts: FilterParts): Script<boolean> {
   const { sql, values } = conditionOf({ idPrefix }, "range", parts);
-  const beyond = new Statement(
-    `SELECT 1 AS found FROM @instances WHERE ${sql} LIMIT 1 OFFSET ${FEW_MATCHES}`,
-  );
+  const beyond = new Statement(`
+    SELECT 1 AS found FROM @instances WHERE ${sql} LIMIT 1 OFFSET ${FEW_MATCHES}`);
   return (yield* run(beyond, ...values)).length === 0;
 }
 
@@ -112,11 +91,10 @@ export function placeIn(
   const inOrder = `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(", ")}`;
   if (cursor === null) return { after: "true", inOrder, values };
   const place = format.exec(Buffer.from(cursor, "base64url").toString());
-  if (place === null)
-    throw new PerdureError(
-      "INVALID_ARGUMENT",
-      `cursor must be one that a list returned; got "${cursor}".`,
-    );
+  if (place === null) {
+    const message = `cursor must be one that a list returned; got "${cursor}".`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
   const seen = place.slice(1).map(Number);
   const marks = seen.map((_, index) => `$${values.length + index + 1}::bigint`);
   const after = `(${columns.join(", ")}) ${beyond} (${marks.join(", ")})`;

@@ -20,9 +20,8 @@ const COUNT_TASKS = new Statement(`
   SELECT count(*) FILTER (WHERE lease_owner IS NULL AND available_at <= @now) AS waiting,
     count(*) FILTER (WHERE lease_owner IS NOT NULL) AS running
   FROM @tasks`);
-const COUNT_STRANDED = new Statement(
-  "SELECT coalesce(sum(leases_stranded), 0) AS stranded FROM @runtimes",
-);
+const COUNT_STRANDED = new Statement(`
+  SELECT coalesce(sum(leases_stranded), 0) AS stranded FROM @runtimes`);
 
 export function* readMetrics({ countDue }: StoreStatements): Script<StoreMetrics> {
   const [tallies, due, counted, stranded] = yield* together(

@@ -2,7 +2,7 @@
 //   - Events and bytes count the newest execution, which a replay reads. Keys count the whole instance.
 
 import type { InstanceStatistics } from "../../core/provider/admin.ts";
-import { integer } from "../columns.ts";
+import { integer, integers } from "../columns.ts";
 import { first, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 
@@ -21,11 +21,6 @@ const SELECT = new Statement(`
 export function* readStatistics(key: number): Script<InstanceStatistics> {
   const row = yield* first(SELECT, key);
   if (row === undefined) return NOTHING;
-  return {
-    events: integer(row, "events"),
-    bytes: integer(row, "bytes"),
-    unread: integer(row, "unread"),
-    keys: integer(row, "keys"),
-    keyBytes: integer(row, "key_bytes"),
-  };
+  const counts = integers(row, "events", "bytes", "unread", "keys");
+  return { ...counts, keyBytes: integer(row, "key_bytes") };
 }

@@ -3,7 +3,7 @@
 import type { LoadRecord } from "../../core/provider/admin.ts";
 import type { DeadWorkerLoad } from "../../core/provider/shared/blame.ts";
 import { isProcessIdentity } from "../../core/provider/shared/row-checks.ts";
-import { integer, integerOrNull, text, textOrNull, json, type Row } from "../columns.ts";
+import { integer, integerOrNull, integers, json, text, textOrNull, type Row } from "../columns.ts";
 import type { InstanceLease, RuntimeRecord, TaskLease } from "../../core/provider/runtimes.ts";
 import type { SessionRecord } from "../../core/provider/sessions.ts";
 
@@ -44,20 +44,11 @@ export function toTaskLease(row: Row): TaskLease {
 
 /** What a dead runtime held, counted (blame.ts). */
 export function toCompany(row: Row): DeadWorkerLoad {
-  return {
-    suspects: integer(row, "suspects"),
-    unproven: integer(row, "unproven"),
-    stepping: integer(row, "stepping"),
-    marked: integer(row, "marked"),
-  };
+  return integers(row, "suspects", "unproven", "stepping", "marked");
 }
 
 export function toLoad(row: Row): LoadRecord {
-  return {
-    owner: text(row, "owner"),
-    instances: integer(row, "instances"),
-    tasks: integer(row, "tasks"),
-  };
+  return { owner: text(row, "owner"), ...integers(row, "instances", "tasks") };
 }
 
 export function toSession(row: Row): SessionRecord {

@@ -2,7 +2,7 @@
 
 import type { Scope } from "./scope.ts";
 import type { Script } from "./script.ts";
-import type { Answer, Call } from "./statement.ts";
+import type { Call } from "./statement.ts";
 
 export interface WriteOptions {
   /** How long PostgreSQL waits for a lock, in milliseconds. */
@@ -19,6 +19,6 @@ export interface ScriptStore<S extends Scope = Scope> {
   write<T>(script: (scope: S) => Script<T>, options?: WriteOptions): Promise<T>;
   /** Like `write`; no process gives a lease to the runtime `owner` meanwhile. */
   writeWithout<T>(owner: string, script: (scope: S) => Script<T>): Promise<T>;
-  /** Runs statements as one transaction, in one round trip. */
-  writeOnce(...calls: readonly Call[]): Promise<readonly Answer[]>;
+  /** Runs a statement as one transaction, in one round trip. Returns how many rows it has changed. */
+  writeOnce(call: Call): Promise<number>;
 }

@@ -43,9 +43,7 @@ const UNBLOCK = new Statement(`
     END
   WHERE key = $2`);
 
-type Parts = Pick<ReadParts, "coveredOf">;
-
-export function* block(item: BlockItem, scope: Scope, parts: Parts): Script<SimpleResult> {
+export function* block(item: BlockItem, scope: Scope, parts: ReadParts): Script<SimpleResult> {
   const { key, token, reason, by, code } = item;
   const finder = code === undefined ? JSON.stringify(by) : codeEntry(code);
   const row = yield* first(BLOCK, key, token, reason, finder, scope.now, code !== undefined);
@@ -59,7 +57,11 @@ export function* block(item: BlockItem, scope: Scope, parts: Parts): Script<Simp
   return DONE;
 }
 
-export function* unblock({ id }: UnblockItem, scope: Scope, parts: Parts): Script<SimpleResult> {
+export function* unblock(
+  { id }: UnblockItem,
+  scope: Scope,
+  parts: ReadParts,
+): Script<SimpleResult> {
   const target = yield* lockHead(id);
   if (target === null) return NOT_FOUND;
   if (isTerminalStatus(target.status)) return FINISHED;

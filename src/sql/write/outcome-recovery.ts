@@ -21,7 +21,6 @@ import type {
 } from "../../core/provider/commit.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { DONE } from "../../core/provider/results.ts";
-import { stepKey } from "../../core/provider/shared/message-keys.ts";
 import { isCancelledBy } from "../../core/provider/shared/outcomes.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import type { TaskAddress } from "../../core/provider/tasks.ts";
@@ -29,94 +28,85 @@ import { integerOrNull } from "../columns.ts";
 import type { ReadParts } from "../parts.ts";
 import { readHead, readHeadByKey } from "../read/heads.ts";
 import { readHistory } from "../read/history.ts";
-import { InboxReads } from "../read/inbox.ts";
+import { findStart, findStep } from "../read/inbox.ts";
 import { first, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 import { findEarlyMessage } from "./early-messages.ts";
 import { findRequest, findStartRequest } from "./requests.ts";
 
-const SELECT_COMMIT = new Statement(
-  "SELECT last_commit, lease_token FROM @instances WHERE key = $1",
-);
-const SELECT_TASK = new Statement(
-  "SELECT lease_token FROM @tasks WHERE instance = $1 AND execution = $2 AND sequence = $3",
-);
+const SELECT_COMMIT = new Statement(`
+  SELECT last_commit, lease_token FROM @instances WHERE key = $1`);
+const SELECT_TASK = new Statement(`
+  SELECT lease_token FROM @tasks WHERE instance = $1 AND execution = $2 AND sequence = $3`);
 
-export class OutcomeRecovery {
-  readonly #parts: Pick<ReadParts, "due">;
-  readonly #inbox: InboxReads;
-
-  constructor(parts: ReadParts) {
-    this.#parts = parts;
-    this.#inbox = new InboxReads(parts);
+export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult | null> {
+  switch (item.kind) {
+    case "turn":
+      return yield* settleTurn(item, parts);
+    case "start":
+      return yield* settleStart(item, parts);
+    case "completion":
+      return (yield* taskToken(item.task)) === undefined ? DONE : null;
+    case "retry":
+    case "releaseTask":
+      return ((yield* taskToken(item.task)) ?? null) === null ? DONE : null;
+    case "send":
+      return yield* findSend(item);
+    case "cancel":
+      return isCancelledBy(yield* readHead(item.id), item) ? DONE : null;
+    case "terminate":
+      return (yield* readHead(item.id))?.error === item.terminated ? DONE : null;
+    case "block":
+      return (yield* readHeadByKey(item.key))?.blocked === item.reason ? DONE : null;
+    case "stepOutcome":
+      return (yield* isWritten(item, parts)) ? DONE : null;
+    case "pause":
+      return (yield* readHead(item.id))?.paused === item.info ? DONE : null;
+    case "resume":
+      return (yield* isLiveAndUnpaused(item.id)) ? DONE : null;
+    case "unblock":
+      return null; // a second unblock changes nothing
+    case "fork":
+      return yield* findFork(item.instance);
+    case "releaseInstance":
+      return (yield* readHeadByKey(item.key))?.token === null ? DONE : null;
   }
+}
 
-  *settle(item: CommitItem): Script<CommitResult | null> {
-    switch (item.kind) {
-      case "turn":
-        return yield* this.#turn(item);
-      case "start":
-        return yield* this.#start(item);
-      case "completion":
-        return (yield* taskToken(item.task)) === undefined ? DONE : null;
-      case "retry":
-      case "releaseTask":
-        return ((yield* taskToken(item.task)) ?? null) === null ? DONE : null;
-      case "send":
-        return yield* findSend(item);
-      case "cancel":
-        return isCancelledBy(yield* readHead(item.id), item) ? DONE : null;
-      case "terminate":
-        return (yield* readHead(item.id))?.error === item.terminated ? DONE : null;
-      case "block":
-        return (yield* readHeadByKey(item.key))?.blocked === item.reason ? DONE : null;
-      case "stepOutcome":
-        return (yield* this.#isWritten(item)) ? DONE : null;
-      case "pause":
-        return (yield* readHead(item.id))?.paused === item.info ? DONE : null;
-      case "resume":
-        return (yield* isLiveAndUnpaused(item.id)) ? DONE : null;
-      case "unblock":
-        return null; // a second unblock changes nothing
-      case "fork":
-        return yield* findFork(item.instance);
-      case "releaseInstance":
-        return (yield* readHeadByKey(item.key))?.token === null ? DONE : null;
-    }
-  }
+function* settleTurn(
+  { key, commitId, token, messagesMax }: TurnItem,
+  parts: ReadParts,
+): Script<CommitResult | null> {
+  const row = yield* first(SELECT_COMMIT, key);
+  if (row === undefined || integerOrNull(row, "last_commit") !== commitId) return null;
+  const isHeld = integerOrNull(row, "lease_token") === token;
+  const due = isHeld ? yield* parts.due(key, messagesMax) : [];
+  return { kind: "committed", due };
+}
 
-  *#turn({ key, commitId, token, messagesMax }: TurnItem): Script<CommitResult | null> {
-    const row = yield* first(SELECT_COMMIT, key);
-    if (row === undefined || integerOrNull(row, "last_commit") !== commitId) return null;
-    const isHeld = integerOrNull(row, "lease_token") === token;
-    const due = isHeld ? yield* this.#parts.due(key, messagesMax) : [];
-    return { kind: "committed", due };
+function* settleStart(item: StartItem, parts: ReadParts): Script<CommitResult | null> {
+  const { id, runId, lease } = item;
+  const found = yield* readHead(id);
+  if (found === null) return null;
+  const { key, execution, token, status } = found;
+  // A later start has replaced this one, or the id existed before.
+  if (found.runId !== runId) return yield* findStartRequest(key, item);
+  const { firstTurn } = item;
+  const turn = firstTurn === undefined ? null : yield* settleTurn({ ...firstTurn, key }, parts);
+  if (turn?.kind === "committed") {
+    return { kind: "started", key, execution, leased: null, due: turn.due };
   }
+  const isHeld = lease !== null && token === lease.token && !isTerminalStatus(status);
+  const leased = isHeld ? yield* findStart(key, parts) : null;
+  return { kind: "started", key, execution, leased };
+}
 
-  *#start(item: StartItem): Script<CommitResult | null> {
-    const { id, runId, lease } = item;
-    const found = yield* readHead(id);
-    if (found === null) return null;
-    const { key, execution, token, status } = found;
-    // A later start has replaced this one, or the id existed before.
-    if (found.runId !== runId) return yield* findStartRequest(key, item);
-    const { firstTurn } = item;
-    const turn = firstTurn === undefined ? null : yield* this.#turn({ ...firstTurn, key });
-    if (turn?.kind === "committed") {
-      return { kind: "started", key, execution, leased: null, due: turn.due };
-    }
-    const isHeld = lease !== null && token === lease.token && !isTerminalStatus(status);
-    const leased = isHeld ? yield* this.#inbox.findStart(key) : null;
-    return { kind: "started", key, execution, leased };
-  }
-
-  /** Whether the outcome is in the inbox or in the history (outcome-recovery.2). */
-  *#isWritten(item: StepOutcomeItem): Script<boolean> {
-    const waiting = yield* this.#inbox.find(item.key, "step", stepKey(item));
-    if (waiting !== null) return waiting.data === item.outcome;
-    const rows = yield* readHistory({ key: item.key, execution: item.execution });
-    return rows.some((row) => eventsIn(row).some((event) => isEndOf(event, item)));
-  }
+/** Whether the outcome is in the inbox or in the history (outcome-recovery.2). */
+function* isWritten(item: StepOutcomeItem, parts: ReadParts): Script<boolean> {
+  const waiting = yield* findStep(item, parts);
+  if (waiting !== null) return waiting.data === item.outcome;
+  const rows = yield* readHistory({ key: item.key, execution: item.execution });
+  return rows.some((row) => eventsIn(row).some((event) => isEndOf(event, item)));
 }
 
 /** Null: no worker holds the task. Undefined: it does not exist. */

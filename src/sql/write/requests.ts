@@ -17,9 +17,8 @@ import { toRequestOutcome } from "../rows/requests.ts";
 import { first, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 
-const SELECT = new Statement(
-  "SELECT outcome, execution, digest FROM @requests WHERE instance = $1 AND kind = $2 AND id = $3",
-);
+const SELECT = new Statement(`
+  SELECT outcome, execution, digest FROM @requests WHERE instance = $1 AND kind = $2 AND id = $3`);
 
 export function* findRequest({ instance, kind, id }: RequestKey): Script<RequestOutcome | null> {
   const row = yield* first(SELECT, instance, kind, id);

@@ -19,7 +19,7 @@ import { byCancel, type Termination } from "../../core/provider/shared/terminati
 import { defined } from "../../core/values/defined.ts";
 import type { StoreParts } from "../parts.ts";
 import { lockHead } from "../read/heads.ts";
-import { InboxReads } from "../read/inbox.ts";
+import { findStart } from "../read/inbox.ts";
 import { HEAD_COLUMNS, toHead, type InstanceHead } from "../rows/instance-rows.ts";
 import type { Scope } from "../script/scope.ts";
 import { run, type Script } from "../script/script.ts";
@@ -35,11 +35,9 @@ const LOCK_CHILDREN = new Statement(`
 
 export class Terminations<S extends Scope> {
   readonly #parts: StoreParts<S>;
-  readonly #inbox: InboxReads;
 
   constructor(parts: StoreParts<S>) {
     this.#parts = parts;
-    this.#inbox = new InboxReads(parts);
   }
 
   *cancel(item: CancelItem, scope: S): Script<SimpleResult> {
@@ -92,7 +90,7 @@ export class Terminations<S extends Scope> {
 
   *end(target: InstanceHead, termination: Termination, scope: S): Script<void> {
     const { key, id, runId, lastEvent } = target;
-    const start = lastEvent === 0 ? yield* this.#inbox.findStart(key) : null;
+    const start = lastEvent === 0 ? yield* findStart(key, this.#parts) : null;
     const bodies = start === null ? termination.bodies : [start.data, ...termination.bodies];
     const { status, cancelRequested, childRequest } = termination;
     const error = bodies.at(-1) ?? "";
@@ -130,6 +128,6 @@ export class Terminations<S extends Scope> {
 
   *#isYetToBegin({ key, status }: InstanceHead, now: number): Script<boolean> {
     if (status !== "pending") return false;
-    return ((yield* this.#inbox.findStart(key))?.visibleAt ?? now) > now;
+    return ((yield* findStart(key, this.#parts))?.visibleAt ?? now) > now;
   }
 }

@@ -19,7 +19,7 @@ const WAKE = { kind: "wake", sequence: null, name: null, data: "", key: "wake" }
 export function insertWake(
   { key, execution }: { readonly key: number; readonly execution: number },
   { now }: Scope,
-  { coveredOf }: Pick<ReadParts, "coveredOf">,
+  { coveredOf }: ReadParts,
 ): Call {
   const checksum = checksumOf(...coveredOf(key, { ...WAKE, execution, visibleAt: now }));
   return call(INSERT, key, execution, now, checksum);

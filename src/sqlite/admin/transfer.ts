@@ -10,12 +10,14 @@ import { realpathSync } from "node:fs";
 import { moveMarkMessage, type TransferTable } from "../../core/provider/transfer.ts";
 import { checksumColumns, type Cells } from "../../sql/admin/checksums.ts";
 import { MOVED_TABLES, type NewMark } from "../../sql/admin/move-lock.ts";
-import { list, type TransferParts } from "../../sql/admin/transfer.ts";
+import { list, OWN_COLUMNS, type TransferParts } from "../../sql/admin/transfer.ts";
 import { Statement } from "../../sql/script/statement.ts";
 import type { Connection } from "../connection/connection.ts";
 import { MOVED } from "../connection/errors.ts";
 import { IN_MEMORY } from "../connection/location.ts";
 import { tagsText } from "../lease/task-rows.ts";
+
+export { OWN_COLUMNS };
 
 /** Tables that are not moved, and why. */
 export const OWN_TABLES: Readonly<Record<string, string>> = {
@@ -24,16 +26,6 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   tallies: "maintained by triggers while instances are copied",
   runtimes: "no runtime is registered during a move",
 };
-/** Columns that are not moved, and their values in the target store. */
-export const OWN_COLUMNS: Readonly<Record<string, string>> = {
-  lease_token: "NULL: leases end with their runtimes",
-  lease_until: "NULL, as above",
-  lease_owner: "NULL, as above",
-  ...Object.fromEntries(
-    MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "computed from the copied row"]),
-  ),
-};
-
 /** The triggers that reject writes: name, operation, table. */
 const TRIGGERS = [...MOVED_TABLES, "runtimes"].flatMap((table) =>
   ["INSERT", "UPDATE", "DELETE"].map(
@@ -63,9 +55,8 @@ export function transferParts(connection: Connection): TransferParts {
   return {
     title: "SQLite",
     findTable: new Statement("SELECT 1 AS found FROM sqlite_schema WHERE name = 'move'"),
-    selectNumbers: new Statement(
-      `SELECT ${LAST("instances")} AS instances, ${LAST("inbox")} AS messages`,
-    ),
+    selectNumbers: new Statement(`
+      SELECT ${LAST("instances")} AS instances, ${LAST("inbox")} AS messages`),
     covered: {
       inbox: ["instance", "visible_at", "execution", "sequence", "kind", "name", "key", "data"],
       kept: ["id", "key", "name", "data"],
@@ -110,9 +101,8 @@ export function transferParts(connection: Connection): TransferParts {
     *insert(table: TransferTable, rows: readonly Cells[]) {
       const columns = [...Object.keys(table.columns), ...checksumColumns(table.name)];
       const marks = columns.map(() => "?").join(", ");
-      const insert = database.prepare(
-        `INSERT INTO ${table.name} (${list(columns)}) VALUES (${marks})`,
-      );
+      const insert = database.prepare(`
+        INSERT INTO ${table.name} (${list(columns)}) VALUES (${marks})`);
       for (const row of rows) insert.run(...columns.map((column) => toBound(row[column] ?? null)));
     },
   };

@@ -85,9 +85,8 @@ export class StoreClock {
       SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
       WHERE id > ? AND visible_at > ? AND visible_at <= ? AND kind NOT IN (${delayed})
       ORDER BY id LIMIT ${BATCH}`);
-    const update = this.#database.prepare(
-      "UPDATE inbox SET visible_at = ?, checksum = ? WHERE id = ?",
-    );
+    const update = this.#database.prepare(`
+      UPDATE inbox SET visible_at = ?, checksum = ? WHERE id = ?`);
     let last = Number.MIN_SAFE_INTEGER; // ids can be negative (sqlite.inbox.2)
     for (;;) {
       const rows = select.all(last, now, written);

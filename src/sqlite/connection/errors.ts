@@ -16,16 +16,7 @@ const CANTOPEN = 14;
 const PROTOCOL = 15;
 const NOTADB = 26;
 
-const TRANSIENT: ReadonlySet<number> = new Set([
-  BUSY,
-  LOCKED,
-  NOMEM,
-  READONLY,
-  IOERR,
-  FULL,
-  CANTOPEN,
-  PROTOCOL,
-]);
+const TRANSIENT = new Set([BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL]);
 
 /** The prefix of errors that the triggers of a store being moved raise (admin/transfer.ts). */
 export const MOVED = "perdure store moved: ";
@@ -42,27 +33,28 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
+function isTransient(error: unknown): boolean {
+  return TRANSIENT.has(resultCode(error) ?? NaN);
+}
+
 /** Whether the store caused the error, not the content of an item. */
 export function concernsStore(error: unknown): boolean {
   const code = resultCode(error);
-  return code !== undefined && (TRANSIENT.has(code) || code === CORRUPT || code === NOTADB);
+  return isTransient(error) || code === CORRUPT || code === NOTADB;
 }
 
 export function toPerdureError(error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
-  const code = resultCode(error);
+  const cause = error;
   const reason = errorMessage(error);
   if (reason.startsWith(MOVED)) {
-    return new PerdureError("STORE_MOVED", reason.slice(MOVED.length), { cause: error });
+    return new PerdureError("STORE_MOVED", reason.slice(MOVED.length), { cause });
   }
-  if (code !== undefined && TRANSIENT.has(code)) {
-    return new PerdureError("STORE_UNAVAILABLE", `SQLite is temporarily unavailable: ${reason}.`, {
-      cause: error,
-    });
+  if (isTransient(error)) {
+    const message = `SQLite is temporarily unavailable: ${reason}.`;
+    return new PerdureError("STORE_UNAVAILABLE", message, { cause });
   }
-  return new PerdureError("STORE_INVALID", `SQLite rejected the call: ${reason}.`, {
-    cause: error,
-  });
+  return new PerdureError("STORE_INVALID", `SQLite rejected the call: ${reason}.`, { cause });
 }
 
 /**
@@ -71,11 +63,9 @@ export function toPerdureError(error: unknown): PerdureError {
 export function toOpenError(path: string, error: unknown): PerdureError {
   if (error instanceof PerdureError) return error;
   const code = resultCode(error);
-  const isTransient =
-    code !== undefined && TRANSIENT.has(code) && code !== READONLY && code !== CANTOPEN;
-  const reason = errorMessage(error);
-  const message = `${path} cannot be opened as a store: ${reason}.`;
-  return new PerdureError(isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID", message, {
+  const isFinal = !isTransient(error) || code === READONLY || code === CANTOPEN;
+  const message = `${path} cannot be opened as a store: ${errorMessage(error)}.`;
+  return new PerdureError(isFinal ? "STORE_INVALID" : "STORE_UNAVAILABLE", message, {
     cause: error,
   });
 }

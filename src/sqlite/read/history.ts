@@ -2,22 +2,16 @@
 //   - Rows are only appended (I4). The fence of a turn prevents gaps and overlaps.
 //   - Texts are returned as stored (provider.3). A row that fails its checksum is marked as damaged.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOfCopy } from "../../core/values/checksum.ts";
 import type { HistoryRow } from "../../core/history/rows.ts";
 import { toHistoryRow } from "../../sql/rows/history-rows.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 
-export class History {
-  readonly #insert: StatementSync;
-  readonly #select: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#insert = connection.prepare("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)");
-    this.#select = connection.prepare(`
-      SELECT instance, execution, first, last, data, checksum FROM history
-      WHERE instance = ? AND execution = ? ORDER BY first`);
-  }
+export class History extends Subject {
+  readonly #insert = this.prepare("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)");
+  readonly #select = this.prepare(`
+    SELECT instance, execution, first, last, data, checksum FROM history
+    WHERE instance = ? AND execution = ? ORDER BY first`);
 
   append(key: number, execution: number, row: HistoryRow): void {
     const { first, last, data } = row;

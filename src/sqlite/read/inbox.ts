@@ -11,7 +11,6 @@
 //   - sqlite.inbox.2: The order of events is the order of their ids. Events that are put back get negative
 //       ids, in descending order, so they precede all waiting events, which need not be rewritten.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOfCopy, type MaybeDamaged } from "../../core/values/checksum.ts";
 import type {
   KeptMessage,
@@ -21,7 +20,7 @@ import type {
 } from "../../core/provider/messages.ts";
 import { integer } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { coveredOf, dueTime, toMessage, type NewMessage } from "./messages.ts";
 import { MESSAGE_COLUMNS } from "../../sql/rows/messages.ts";
 
@@ -29,89 +28,60 @@ import { MESSAGE_COLUMNS } from "../../sql/rows/messages.ts";
 export const TARGET = `iif(version IS NULL, instances.name, instances.name || '@' || version
   || iif(replay_version > 1, '#' || replay_version, ''))`;
 
-export class Inbox {
-  readonly #connection: Connection;
-  readonly #insert: StatementSync;
-  readonly #selectDue: StatementSync;
-  readonly #selectParked: StatementSync;
-  readonly #selectCancel: StatementSync;
-  readonly #hasDue: StatementSync;
-  readonly #selectStart: StatementSync;
-  readonly #selectLastEvent: StatementSync;
-  readonly #selectFirstEvent: StatementSync;
-  readonly #selectByKey: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #deleteTimer: StatementSync;
-  readonly #deleteAll: StatementSync;
-  readonly #deleteAllButEvents: StatementSync;
-  readonly #retarget: StatementSync;
-  readonly #park: StatementSync;
-  readonly #ready: StatementSync;
-  readonly #deleteAllButLasting: StatementSync;
-  readonly #moveToFront: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#insert = connection.prepare(`
-      INSERT INTO inbox (
-        instance, priority, target, parked,
-        visible_at, execution, sequence, kind, name, key, data, checksum
-      )
-      SELECT ?1, priority, ${TARGET},
-        ?5 = 'event' AND EXISTS (SELECT 1 FROM inbox WHERE instance = ?1 AND kind = 'event'),
-        ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-      FROM instances WHERE key = ?1
-      ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING`);
-    // "+?": SQLite prepares a statement again whenever a bare LIMIT parameter is bound, which takes 6 µs.
-    this.#selectDue = connection.prepare(`
-      SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
-      WHERE instance = ? AND parked = 0 AND visible_at <= ? AND kind <> 'cancel'
-      ORDER BY visible_at, id LIMIT +?`);
-    // "+visible_at" makes SQLite use the index of events, which is in id order.
-    this.#selectParked = connection.prepare(`
-      SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
-      WHERE instance = ? AND kind = 'event' AND parked = 1 AND +visible_at <= ?
-      ORDER BY id LIMIT +?`);
-    this.#selectCancel = connection.prepare(`
-      SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
-      WHERE instance = ? AND visible_at <= ? AND kind = 'cancel' AND key = 'cancel'`);
-    this.#hasDue = connection.prepare(
-      "SELECT 1 FROM inbox WHERE instance = ? AND parked = 0 AND visible_at <= ? LIMIT 1",
-    );
-    this.#selectStart = connection.prepare(
-      `SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND parked = 0 AND kind = 'start'`,
-    );
-    this.#selectLastEvent = connection.prepare(`
-      SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event'
-      ORDER BY id DESC LIMIT 1`);
-    this.#selectFirstEvent = connection.prepare(`
-      SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event' ORDER BY id LIMIT 1`);
-    this.#selectByKey = connection.prepare(
-      `SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND kind = ? AND key = ?`,
-    );
-    this.#delete = connection.prepare("DELETE FROM inbox WHERE id = ? AND instance = ?");
-    this.#deleteTimer = connection.prepare(`
-      DELETE FROM inbox
-      WHERE instance = ? AND sequence = ? AND kind = ? AND key IS NULL AND sequence IS NOT NULL`);
-    this.#deleteAll = connection.prepare("DELETE FROM inbox WHERE instance = ?");
-    this.#deleteAllButEvents = connection.prepare(
-      "DELETE FROM inbox WHERE instance = ? AND kind <> 'event'",
-    );
-    this.#deleteAllButLasting = connection.prepare(
-      "DELETE FROM inbox WHERE instance = ? AND parked = 0 AND kind NOT IN ('event', 'cancel')",
-    );
-    this.#retarget = connection.prepare(`
-      UPDATE inbox SET target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
-      WHERE instance = ?1 AND parked = 0`);
-    this.#park = connection.prepare(
-      "UPDATE inbox SET parked = 1 WHERE instance = ? AND parked = 0 AND +kind = 'event'",
-    );
-    this.#ready = connection.prepare(`
-      UPDATE inbox SET parked = 0, target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
-      WHERE parked = 1 AND id = (
-        SELECT id FROM inbox WHERE instance = ?1 AND kind = 'event' ORDER BY id LIMIT 1)`);
-    this.#moveToFront = connection.prepare("UPDATE inbox SET id = -id WHERE id = ?");
-  }
+export class Inbox extends Subject {
+  readonly #insert = this.prepare(`
+    INSERT INTO inbox (
+      instance, priority, target, parked,
+      visible_at, execution, sequence, kind, name, key, data, checksum
+    )
+    SELECT ?1, priority, ${TARGET},
+      ?5 = 'event' AND EXISTS (SELECT 1 FROM inbox WHERE instance = ?1 AND kind = 'event'),
+      ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+    FROM instances WHERE key = ?1
+    ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING`);
+  // "+?": SQLite prepares a statement again whenever a bare LIMIT parameter is bound, which takes 6 µs.
+  readonly #selectDue = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
+    WHERE instance = ? AND parked = 0 AND visible_at <= ? AND kind <> 'cancel'
+    ORDER BY visible_at, id LIMIT +?`);
+  // "+visible_at" makes SQLite use the index of events, which is in id order.
+  readonly #selectParked = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
+    WHERE instance = ? AND kind = 'event' AND parked = 1 AND +visible_at <= ?
+    ORDER BY id LIMIT +?`);
+  readonly #selectCancel = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m
+    WHERE instance = ? AND visible_at <= ? AND kind = 'cancel' AND key = 'cancel'`);
+  readonly #hasDue = this.prepare(`
+    SELECT 1 FROM inbox WHERE instance = ? AND parked = 0 AND visible_at <= ? LIMIT 1`);
+  readonly #selectStart = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND parked = 0 AND kind = 'start'`);
+  readonly #selectLastEvent = this.prepare(`
+    SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event'
+    ORDER BY id DESC LIMIT 1`);
+  readonly #selectFirstEvent = this.prepare(`
+    SELECT visible_at FROM inbox WHERE instance = ? AND kind = 'event' ORDER BY id LIMIT 1`);
+  readonly #selectByKey = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND kind = ? AND key = ?`);
+  readonly #delete = this.prepare("DELETE FROM inbox WHERE id = ? AND instance = ?");
+  readonly #deleteTimer = this.prepare(`
+    DELETE FROM inbox
+    WHERE instance = ? AND sequence = ? AND kind = ? AND key IS NULL AND sequence IS NOT NULL`);
+  readonly #deleteAll = this.prepare("DELETE FROM inbox WHERE instance = ?");
+  readonly #deleteAllButEvents = this.prepare(`
+    DELETE FROM inbox WHERE instance = ? AND kind <> 'event'`);
+  readonly #retarget = this.prepare(`
+    UPDATE inbox SET target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
+    WHERE instance = ?1 AND parked = 0`);
+  readonly #park = this.prepare(`
+    UPDATE inbox SET parked = 1 WHERE instance = ? AND parked = 0 AND +kind = 'event'`);
+  readonly #ready = this.prepare(`
+    UPDATE inbox SET parked = 0, target = (SELECT ${TARGET} FROM instances WHERE key = ?1)
+    WHERE parked = 1 AND id = (
+      SELECT id FROM inbox WHERE instance = ?1 AND kind = 'event' ORDER BY id LIMIT 1)`);
+  readonly #deleteAllButLasting = this.prepare(`
+    DELETE FROM inbox WHERE instance = ? AND parked = 0 AND kind NOT IN ('event', 'cancel')`);
+  readonly #moveToFront = this.prepare("UPDATE inbox SET id = -id WHERE id = ?");
 
   /** The id of the new message; null if the inbox already holds its key. */
   insert(instance: number, message: NewMessage): number | null {
@@ -169,8 +139,8 @@ export class Inbox {
     keys: readonly number[],
     messagesMax: number,
   ): Promise<ReadonlyMap<number, readonly Message[]>> {
-    return this.#connection.readAhead(() => {
-      const now = this.#connection.now();
+    return this.connection.readAhead(() => {
+      const now = this.connection.now();
       return new Map(keys.map((key) => [key, this.due(key, now, messagesMax)]));
     });
   }

@@ -2,13 +2,14 @@
 //   - A head holds the columns that decide about an item. It is read under the write lock and never cached.
 //   - The statement that ends or restarts an instance also clears its lease (semantics 19a).
 
-import type { StatementResultingChanges, StatementSync } from "node:sqlite";
+import type { StatementResultingChanges } from "node:sqlite";
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { NewInstance, TurnItem } from "../../core/provider/commit.ts";
-import type { InstanceRecord, InstanceStatus } from "../../core/provider/instances.ts";
+import type { InstanceRecord } from "../../core/provider/instances.ts";
+import type { Ending } from "../../sql/parts.ts";
 import { changed } from "../sql/changed.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { HEAD_COLUMNS, toHead, toRecord, type InstanceHead } from "../../sql/rows/instance-rows.ts";
 
 /** The SET clause that begins a new execution of an instance. */
@@ -16,51 +17,38 @@ export const NEXT_EXECUTION = `
   execution = execution + 1, last_event = 0, copied_until = 0, replay_version = NULL,
   past_executions = past_executions + 1, past_events = past_events + last_event`;
 
-export class Instances {
-  readonly #connection: Connection;
-  readonly #insert: StatementSync;
-  readonly #revive: StatementSync;
-  readonly #selectHead: StatementSync;
-  readonly #selectHeadByKey: StatementSync;
-  readonly #selectRecord: StatementSync;
-  readonly #end: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#insert = connection.prepare(`
-      INSERT INTO instances (
-        id, run_id, name, version, parent_id, parent_run_id, parent_execution, parent_sequence,
-        on_parent_close, priority, attributes, created_at, updated_at,
-        lease_owner, lease_token, lease_until, suspicion,
-        execution, status_version, copied_until, past_executions, past_events, attributes_checksum,
-        status, last_event, last_commit, steps_open, replay_version
-      ) VALUES (
-        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
-        1, 0, 0, 0, 0, ?17, ?18, ?19, ?20, ?21, ?22
-      ) ON CONFLICT (id) DO NOTHING`);
-    this.#revive = connection.prepare(`
-      UPDATE instances SET
-        run_id = ?2, name = ?3, version = ?4, parent_id = ?5, parent_run_id = ?6,
-        parent_execution = ?7, parent_sequence = ?8, on_parent_close = ?9, priority = ?10,
-        attributes = ?11, attributes_checksum = ?17, updated_at = ?12,
-        lease_owner = ?13, lease_token = ?14, lease_until = ?15, suspicion = ?16,
-        ${NEXT_EXECUTION}, steps_open = 0, status = 'pending', completed_at = NULL, output = NULL,
-        error = NULL, ending_checksum = NULL, custom_status = NULL, custom_status_checksum = NULL,
-        paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
-      WHERE id = ?1`);
-    this.#selectHead = connection.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE id = ?`);
-    this.#selectHeadByKey = connection.prepare(
-      `SELECT ${HEAD_COLUMNS} FROM instances WHERE key = ?`,
-    );
-    this.#selectRecord = connection.prepare("SELECT * FROM instances WHERE id = ?");
-    this.#end = connection.prepare(`
-      UPDATE instances SET
-        status = ?2, error = ?3, last_event = ?4, cancel_requested = ?5,
-        updated_at = ?6, completed_at = ?6, ending_checksum = ?7,
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0, steps_open = 0,
-        paused = NULL, blocked = NULL, blocked_by = NULL
-      WHERE key = ?1`);
-  }
+export class Instances extends Subject {
+  readonly #insert = this.prepare(`
+    INSERT INTO instances (
+      id, run_id, name, version, parent_id, parent_run_id, parent_execution, parent_sequence,
+      on_parent_close, priority, attributes, created_at, updated_at,
+      lease_owner, lease_token, lease_until, suspicion,
+      execution, status_version, copied_until, past_executions, past_events, attributes_checksum,
+      status, last_event, last_commit, steps_open, replay_version
+    ) VALUES (
+      ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
+      1, 0, 0, 0, 0, ?17, ?18, ?19, ?20, ?21, ?22
+    ) ON CONFLICT (id) DO NOTHING`);
+  readonly #revive = this.prepare(`
+    UPDATE instances SET
+      run_id = ?2, name = ?3, version = ?4, parent_id = ?5, parent_run_id = ?6,
+      parent_execution = ?7, parent_sequence = ?8, on_parent_close = ?9, priority = ?10,
+      attributes = ?11, attributes_checksum = ?17, updated_at = ?12,
+      lease_owner = ?13, lease_token = ?14, lease_until = ?15, suspicion = ?16,
+      ${NEXT_EXECUTION}, steps_open = 0, status = 'pending', completed_at = NULL, output = NULL,
+      error = NULL, ending_checksum = NULL, custom_status = NULL, custom_status_checksum = NULL,
+      paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
+    WHERE id = ?1`);
+  readonly #selectHead = this.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE id = ?`);
+  readonly #selectHeadByKey = this.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE key = ?`);
+  readonly #selectRecord = this.prepare("SELECT * FROM instances WHERE id = ?");
+  readonly #end = this.prepare(`
+    UPDATE instances SET
+      status = ?2, error = ?3, last_event = ?4, cancel_requested = ?5,
+      updated_at = ?6, completed_at = ?6, ending_checksum = ?7,
+      lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = 0, steps_open = 0,
+      paused = NULL, blocked = NULL, blocked_by = NULL
+    WHERE key = ?1`);
 
   /** The key of the new instance; null if its id is taken. */
   insert(instance: NewInstance, lease: Lease | null, now: number): number | null {
@@ -98,23 +86,14 @@ export class Instances {
     return toHead(this.#selectHeadByKey.get(key));
   }
 
-  end(
-    key: number,
-    ending: {
-      readonly status: InstanceStatus;
-      readonly error: string;
-      readonly lastEvent: number;
-      readonly cancelRequested: string | null;
-      readonly now: number;
-    },
-  ): void {
-    const { status, error, lastEvent, cancelRequested, now } = ending;
+  end(key: number, ending: Ending, now: number): void {
+    const { status, error, row, cancelRequested } = ending;
     const checksum = checksumOf(null, error); // such an instance has no output
-    this.#end.run(key, status, error, lastEvent, cancelRequested, now, checksum);
+    this.#end.run(key, status, error, row.last, cancelRequested, now, checksum);
   }
 
   read(id: string): Promise<InstanceRecord | null> {
-    return this.#connection.read(() => {
+    return this.connection.read(() => {
       const row = this.#selectRecord.get(id);
       return row === undefined ? null : toRecord(row);
     });

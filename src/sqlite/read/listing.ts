@@ -30,9 +30,8 @@ const FILTER: FilterParts = {
 
 export const LISTING: ListingParts = {
   ...FILTER,
-  selectChildren: new Statement(
-    `SELECT ${FOUND_COLUMNS} FROM instances WHERE parent_id = $1 ORDER BY created_at, key`,
-  ),
+  selectChildren: new Statement(`
+    SELECT ${FOUND_COLUMNS} FROM instances WHERE parent_id = $1 ORDER BY created_at, key`),
   cursorOf: ({ createdAt, key }) => `${createdAt}:${key}`,
   rows,
 };
@@ -52,9 +51,8 @@ function* rows(request: ListRequest, columns: string): Script<readonly Row[]> {
 /** The row NEAR_ROWS after the cursor; undefined if there are fewer rows. */
 function* endOfNear(request: ListRequest): Script<Row | undefined> {
   const { after, values, inOrder } = placeIn(request, ORDER, [], CURSOR);
-  const select = new Statement(
-    `SELECT created_at, key FROM instances WHERE ${after} ${inOrder} LIMIT 1 OFFSET ${NEAR_ROWS}`,
-  );
+  const select = new Statement(`
+    SELECT created_at, key FROM instances WHERE ${after} ${inOrder} LIMIT 1 OFFSET ${NEAR_ROWS}`);
   return yield* first(select, ...values);
 }
 

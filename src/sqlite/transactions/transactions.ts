@@ -7,16 +7,11 @@
 
 import { realpathSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type {
-  CommitResult,
-  SendItem,
-  StartItem,
-  StepOutcomeItem,
-} from "../../core/provider/commit.ts";
 import {
   endedByUser,
   unusableTransaction,
   type Transacted,
+  type TransactionStore,
 } from "../../core/provider/transactions.ts";
 import type { Connection } from "../connection/connection.ts";
 import { toPerdureError } from "../connection/errors.ts";
@@ -46,10 +41,7 @@ export class SharedTransactions {
     this.#own = { connection, parts };
   }
 
-  async writeWithin(
-    transaction: unknown,
-    items: readonly (StartItem | SendItem)[],
-  ): Promise<readonly CommitResult[]> {
+  readonly writeWithin: TransactionStore["writeWithin"] = async (transaction, items) => {
     const { connection, parts } = this.#handleOf(transaction);
     return connection.writeWithin(() => {
       const changes = new ChangeDraft();
@@ -62,11 +54,9 @@ export class SharedTransactions {
       parts.notifier.prepare(changes); // raises the counter inside the user's transaction (sqlite.transactions.1)
       return results;
     });
-  }
+  };
 
-  async transact(
-    work: (transaction: unknown) => StepOutcomeItem | null | Promise<StepOutcomeItem | null>,
-  ): Promise<Transacted> {
+  readonly transact: TransactionStore["transact"] = async (work) => {
     const { connection, parts } = this.#stepHandle();
     const changes = new ChangeDraft();
     try {
@@ -95,7 +85,7 @@ export class SharedTransactions {
       if (error instanceof RolledBack) return error.result;
       throw toPerdureError(error);
     }
-  }
+  };
 
   close(): void {
     this.#second?.connection.close();

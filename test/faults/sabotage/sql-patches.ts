@@ -569,8 +569,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "unread events are deleted when their instance is terminated",
     file: "read/inbox.ts",
-    from: "`${all} AND m.kind <> 'event'`",
-    to: "all",
+    from: "`${DELETE_ALL} AND m.kind <> 'event'`",
+    to: "DELETE_ALL",
     in: "terminate|sends",
   },
   {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemEnvironment } from "../../../src/core/time/system-environment.ts";
 import { startItem } from "../../../src/testing/conformance/fixture.ts";
-import { OutcomeRecovery } from "../../../src/sql/write/outcome-recovery.ts";
+import { settle } from "../../../src/sql/write/outcome-recovery.ts";
 import { integer } from "../../../src/sql/columns.ts";
 import { Connection } from "../../../src/sqlite/connection/connection.ts";
 import { assemble, type SqliteParts } from "../../../src/sqlite/assemble.ts";
@@ -74,8 +74,7 @@ describe("a full disk", () => {
       code: "STORE_UNAVAILABLE",
     });
     expect(count("instances")).toBe(0);
-    const recovery = new OutcomeRecovery(parts.parts);
-    const settled = parts.scripts.read(() => recovery.settle(items[3] ?? big("none")));
+    const settled = parts.scripts.read(() => settle(items[3] ?? big("none"), parts.parts));
     expect(await settled).toBeNull();
     expect(await parts.groupCommit.commit(starts(1, "fits"))).toMatchObject([{ kind: "started" }]);
     setPagesMax(1_000_000);
