@@ -44,6 +44,14 @@ export class Intake {
     return this.#tasksWait;
   }
 
+  /**
+   * Whether tasks of sessions without running tasks may wait in the queue, or a request in flight may claim
+   * such a session.
+   */
+  get sessionsWait(): boolean {
+    return this.#sessionsWait || this.#tasksToken !== null;
+  }
+
   /** Whether a request in flight may have taken leases under this token. */
   isExpected(token: number): boolean {
     return token === this.#instancesToken || token === this.#tasksToken;
