@@ -1,12 +1,16 @@
 // Instances: reads and writes of instance rows, except by ordinary turns.
 //   - A head holds the columns that decide about an item. It is read under the write lock and never cached.
 //   - The statement that ends or restarts an instance also clears its lease (semantics 19a).
+//   - sqlite.instances.1: Records that are requested in the same tick are read in one snapshot, at most
+//     READ_MAX at a time. Thousands of callers may wait for results, and a snapshot for each of them would
+//     cost more than its read.
 
 import type { StatementSync } from "node:sqlite";
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { NewInstance } from "../../core/provider/commit.ts";
 import type { InstanceRecord, InstanceStatus } from "../../core/provider/instances.ts";
+import type { Row } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
 import { HEAD_COLUMNS, toHead, toRecord, type InstanceHead } from "../../sql/rows/instance-rows.ts";
@@ -16,8 +20,19 @@ export const NEXT_EXECUTION = `
   execution = execution + 1, last_event = 0, copied_until = 0, replay_version = NULL,
   past_executions = past_executions + 1, past_events = past_events + last_event`;
 
+/** How many records are read in one snapshot. More would block the event loop for milliseconds. */
+const READ_MAX = 100;
+
+/** Records that are read together (sqlite.instances.1). */
+interface Batch {
+  readonly ids: Set<string>;
+  readonly rows: Promise<ReadonlyMap<string, Row>>;
+}
+
 export class Instances {
   readonly #connection: Connection;
+  /** The batch that the next request joins. */
+  #batch: Batch | null = null;
   readonly #insert: StatementSync;
   readonly #revive: StatementSync;
   readonly #selectHead: StatementSync;
@@ -96,10 +111,30 @@ export class Instances {
     this.#end.run(key, status, error, lastEvent, cancelRequested, now, checksum);
   }
 
-  read(id: string): Promise<InstanceRecord | null> {
-    return this.#connection.read(() => {
-      const row = this.#selectRecord.get(id);
-      return row === undefined ? null : toRecord(row);
+  async read(id: string): Promise<InstanceRecord | null> {
+    const batch = (this.#batch ??= this.#newBatch());
+    batch.ids.add(id);
+    if (batch.ids.size >= READ_MAX) this.#batch = null;
+    const row = (await batch.rows).get(id);
+    return row === undefined ? null : toRecord(row);
+  }
+
+  /** A batch that is read in the next microtask (sqlite.instances.1). */
+  #newBatch(): Batch {
+    const ids = new Set<string>();
+    const rows = Promise.resolve().then(() => {
+      if (this.#batch?.ids === ids) this.#batch = null;
+      return this.#connection.read(() => this.#readRows(ids));
     });
+    return { ids, rows };
+  }
+
+  #readRows(ids: ReadonlySet<string>): ReadonlyMap<string, Row> {
+    const rows = new Map<string, Row>();
+    for (const id of ids) {
+      const row = this.#selectRecord.get(id);
+      if (row !== undefined) rows.set(id, row);
+    }
+    return rows;
   }
 }
