@@ -49,7 +49,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const deliveries = new Deliveries(connection);
   const stepOutcomes = new StepOutcomes(connection);
   const sessions = new Sessions(connection);
-  const tasks = new Tasks(connection, sessions);
+  const tasks = new Tasks(connection);
   const taskRenewal = new TaskRenewal(connection, notifier);
   const parts = storeParts({ instances, inserts, inbox, history, tasks, deliveries });
   const terminations = new Terminations(parts);
@@ -61,6 +61,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const turns = new Turns(connection, {
     inbox,
     tasks,
+    sessions,
     taskRenewal,
     history,
     starts,

@@ -53,7 +53,8 @@ export function assemble(connection: Connection) {
   const sends = new Sends(connection, messaging);
   const starts = new Starts(connection, { ...messaging, inbox, keyValues });
   const state = new State(connection, keyValues);
-  const turns = new Turns(connection, { inbox, tasks, history, requests, starts, sends, state });
+  const forTurns = { inbox, tasks, sessions, history, requests, starts, sends, state };
+  const turns = new Turns(connection, forTurns);
   const writers = { starts, turns, tasks, sends, terminations, leases, parts, stepOutcomes };
   return {
     parts,

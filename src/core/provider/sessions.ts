@@ -8,6 +8,9 @@
 //     token decides that.
 //   - sessions.4: Taking, renewing and finishing the tasks of a session updates its last activity. This
 //     never revives a lost session.
+//   - sessions.5: A turn may lease a new task of a session that the caller holds. The lease then names the
+//     claim on the session. If the session is not held under the token of the claim, the turn is refused; a
+//     start writes nothing of such a first turn (commit.5).
 
 /** A session, its owner, and the time until which it is held. */
 export interface SessionRecord {

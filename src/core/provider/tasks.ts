@@ -57,7 +57,6 @@ export interface TaskWork {
   readonly name: string;
   readonly input: string;
   readonly options: TaskOptions | null;
-  /** A task with a session is not pre-leased, because only taking it claims the session (sessions.1). */
   readonly session: string | null;
   /** A set: it is read back sorted and without duplicates. */
   readonly tags: readonly string[] | null;
@@ -72,6 +71,8 @@ export interface NewTask extends TaskWork {
     readonly owner: string;
     readonly token: number;
     readonly leaseMs?: number;
+    /** Set for a task with a session: the turn is refused unless this claim holds (sessions.5). */
+    readonly sessionClaim?: SessionClaim;
   } | null;
 }
 

@@ -13,11 +13,14 @@ import { dueColumns, dueTime } from "../read/messages.ts";
 import type { Pipeline, Statement } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
-const CLAIMS = new ColumnArrays({ id: "text", token: "bigint" });
+const CLAIMS = new ColumnArrays({ token: "bigint", is_needed: "boolean", id: "text" });
+const IS_HELD = `
+  ${indexEquals("s.id", "c.id")} AND s.token = c.token AND s.until > (SELECT @clock())`;
 
 export class Sessions {
   readonly #claim: Statement;
   readonly #bump: Statement;
+  readonly #lock: Statement;
 
   constructor(connection: Connection) {
     this.#claim = connection.prepare(`
@@ -33,8 +36,16 @@ export class Sessions {
       WHERE s.owner = excluded.owner OR s.until <= excluded.last_activity_at
       RETURNING id, token`);
     this.#bump = connection.prepare(`
-      UPDATE @sessions AS s SET last_activity_at = (SELECT @clock()) FROM ${CLAIMS.from("c")}
-      WHERE ${indexEquals("s.id", "c.id")} AND s.token = c.token AND s.until > (SELECT @clock())`);
+      WITH bumped AS (
+        UPDATE @sessions AS s SET last_activity_at = (SELECT @clock()) FROM ${CLAIMS.from("c")}
+        WHERE ${IS_HELD} RETURNING c.is_needed
+      )
+      SELECT @refuse('a session is lost') FROM (
+        SELECT count(*) AS held FROM bumped WHERE is_needed
+      ) AS b WHERE held <> $${CLAIMS.width + 1}::bigint`);
+    this.#lock = connection.prepare(`
+      SELECT c.n FROM ${CLAIMS.from("c")} JOIN @sessions AS s ON ${IS_HELD}
+      FOR NO KEY UPDATE OF s`);
   }
 
   /**
@@ -54,11 +65,56 @@ export class Sessions {
     );
   }
 
-  /** Notes activity on the sessions of tasks that were renewed or have ended. */
-  bump(pipeline: Pipeline, tasks: readonly TaskClaim[]): void {
-    const claims = tasks.flatMap(({ sessionClaim }) => sessionClaim ?? []);
-    if (claims.length > 0) pipeline.add(this.#bump, CLAIMS.values(byId(claims)));
+  /**
+   * Notes activity on the sessions of tasks that have ended, and on the sessions that new tasks are leased
+   * in. If one of the latter is not held, the transaction is refused (sessions.5).
+   */
+  bump(
+    pipeline: Pipeline,
+    {
+      ended,
+      needed,
+    }: { readonly ended: readonly TaskClaim[]; readonly needed: readonly SessionClaim[] },
+  ): void {
+    const claims = toColumns(
+      needed,
+      ended.flatMap(({ sessionClaim }) => sessionClaim ?? []),
+    );
+    if (claims.length === 0) return;
+    const count = claims.filter(({ is_needed }) => is_needed).length;
+    pipeline.add(this.#bump, [...CLAIMS.values(claims), count]);
   }
+
+  /** Returns the keys (`claimKey`) of the claims that hold, and locks their rows until the transaction ends. */
+  async lockHeld(statements: Statements, claims: readonly SessionClaim[]): Promise<Set<string>> {
+    if (claims.length === 0) return new Set();
+    const columns = toColumns(claims, []);
+    const rows = await statements.run(this.#lock, CLAIMS.values(columns));
+    return new Set(rows.flatMap((row) => columns[integer(row, "n") - 1] ?? []).map(claimKey));
+  }
+}
+
+export function claimKey({ id, token }: SessionClaim): string {
+  return `${token}:${id}`;
+}
+
+interface ClaimColumns extends SessionClaim {
+  readonly is_needed: boolean;
+}
+
+/** Without duplicates, and in a fixed lock order, which rules out deadlocks. */
+function toColumns(
+  needed: readonly SessionClaim[],
+  others: readonly SessionClaim[],
+): ClaimColumns[] {
+  const claims = new Map<string, ClaimColumns>();
+  for (const { id, token } of others) {
+    claims.set(claimKey({ id, token }), { id, token, is_needed: false });
+  }
+  for (const { id, token } of needed) {
+    claims.set(claimKey({ id, token }), { id, token, is_needed: true });
+  }
+  return [...claims.values()].sort((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }
 
 /**
@@ -72,9 +128,4 @@ export function bumpSessions(table: string): string {
       ORDER BY session_claim
     ) AS b
     WHERE ${indexEquals("s.id", "b.session_claim")} AND s.token = b.session_token AND s.until > (SELECT @clock())`;
-}
-
-/** A fixed lock order, which rules out deadlocks. */
-function byId(claims: readonly SessionClaim[]): SessionClaim[] {
-  return claims.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
 }

@@ -21,7 +21,7 @@ import { dueColumns, dueTime, messageChecksum } from "../read/messages.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
-import { bumpSessions, type Sessions } from "./sessions.ts";
+import { bumpSessions } from "./sessions.ts";
 import {
   ADDRESS,
   addressColumns,
@@ -71,7 +71,6 @@ const RETRIES = new ColumnArrays({
 export type InstanceTask = NewTask & Omit<TaskAddress, "sequence">;
 
 export class Tasks {
-  readonly #sessions: Sessions;
   readonly #insert: Statement;
   readonly #finish: Statement;
   readonly #cancel: Statement;
@@ -80,8 +79,7 @@ export class Tasks {
   readonly #retry: Statement;
   readonly #release: Statement;
 
-  constructor(connection: Connection, sessions: Sessions) {
-    this.#sessions = sessions;
+  constructor(connection: Connection) {
     this.#insert = connection.prepare(`
       INSERT INTO @tasks (
         instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
@@ -144,7 +142,6 @@ export class Tasks {
     if (claims.length === 0) return;
     const sorted = inOrder(claims.map(claimColumns));
     pipeline.add(this.#finish, [...CLAIMS.values(sorted), claims.length]);
-    this.#sessions.bump(pipeline, claims);
   }
 
   /** The answer names the instances of the tasks that were there. */

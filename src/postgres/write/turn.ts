@@ -5,12 +5,13 @@
 //   - All turns of a group are written by the same few statements. A plain turn costs one row of each: an
 //     UPDATE that touches no indexed column, a DELETE and an INSERT of a task, an INSERT of history, a read
 //     of the inbox.
-//   - The statements assume that every fence holds and that every finished task exists. If not, the
-//     transaction is refused; the group then checks first (`check`) and writes the turns that passed.
+//   - The statements assume that every fence holds, that every finished task exists and that every session
+//     in which a task is leased is held (sessions.5). If not, the transaction is refused; the group then checks first (`check`) and writes the turns that passed.
 
 import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
 import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
+import type { SessionClaim } from "../../core/provider/tasks.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
@@ -23,6 +24,7 @@ import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline, Statement } from "../connection/pipeline.ts";
 import type { Starts } from "./start.ts";
 import type { State } from "./state.ts";
+import { claimKey, type Sessions } from "../lease/sessions.ts";
 import type { TaskRenewal } from "../lease/task-renewal.ts";
 import type { Tasks } from "../lease/tasks.ts";
 import { TURN_COLUMNS, turnColumns } from "./turn-columns.ts";
@@ -100,17 +102,16 @@ export class Turns {
     changes: ChangeDraft,
     options: TurnOptions,
   ): () => void {
-    const { tasks, inbox, history, starts, deliveries, state, completion } = this.#parts;
+    const { tasks, sessions, inbox, history, starts, deliveries, state, completion } = this.#parts;
     const sorted = items.toSorted((a, b) => a.key - b.key);
     const advanced = sorted.filter(({ key }) => !options.inserted.has(key));
     const fenced =
       advanced.length === 0
         ? null
         : pipeline.add(this.#advance, [...TURNS.values(advanced.map(toColumns)), advanced.length]);
-    tasks.finish(
-      pipeline,
-      items.flatMap(({ finished }) => finished),
-    );
+    const ended = items.flatMap(({ finished }) => finished);
+    tasks.finish(pipeline, ended);
+    sessions.bump(pipeline, { ended, needed: items.flatMap(sessionClaimsOf) });
     history.append(
       pipeline,
       sorted.flatMap(({ key, execution, row }) =>
@@ -234,13 +235,16 @@ export class Turns {
       statements,
       items.flatMap(({ finished }) => finished),
     );
+    const claims = items.flatMap(sessionClaimsOf);
+    const heldSessions = await this.#parts.sessions.lockHeld(statements, claims);
+    const holdsAll = (item: TurnItem): boolean =>
+      item.finished.every((claim) => held.has(claim)) &&
+      sessionClaimsOf(item).every((claim) => heldSessions.has(claimKey(claim)));
     const refused = new Map<TurnItem, Extract<TurnResult, { readonly kind: "refused" }>>();
     for (const item of items) {
       // Only a pause refuses a turn and leaves its lease (semantics 19a).
       if (paused.get(item) === true) refused.set(item, PAUSED);
-      else if (!paused.has(item) || !item.finished.every((claim) => held.has(claim))) {
-        refused.set(item, LEASE_LOST);
-      }
+      else if (!paused.has(item) || !holdsAll(item)) refused.set(item, LEASE_LOST);
     }
     return refused;
   }
@@ -253,6 +257,7 @@ function readiesEvents({ waitingEvents, consumed }: TurnItem): boolean {
 export interface TurnParts {
   readonly inbox: Inbox;
   readonly tasks: Tasks;
+  readonly sessions: Sessions;
   readonly taskRenewal: TaskRenewal;
   readonly history: History;
   readonly starts: Starts;
@@ -263,6 +268,11 @@ export interface TurnParts {
 
 export function cancelsOf(items: readonly TurnItem[]): OutgoingMessage[] {
   return items.flatMap(({ sends }) => sends.filter((send) => send.kind === "cancel"));
+}
+
+/** The claims on the sessions in which the turn leases tasks (sessions.5). */
+function sessionClaimsOf({ tasks }: TurnItem): SessionClaim[] {
+  return tasks.flatMap(({ lease }) => lease?.sessionClaim ?? []);
 }
 
 /** Without the tasks that the same turn cancels (commit.4). */

@@ -132,7 +132,7 @@ export class ActivityRunner {
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
     this.stats.started++;
     const running = new RunningActivity(task, this.#options);
-    if (task.session !== null) this.#options.sessions.enter(task.session);
+    if (task.session !== null) this.#options.sessions.enter(task.session, task.sessionClaim);
     // An attempt under an earlier token is still running: the database lost commits, or that lease
     // expired.
     const earlier = this.#running.get(running.address);

@@ -2,7 +2,7 @@
 
 import type { ActivityScheduled } from "../../core/history/events.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";
-import type { LeasedTask, NewTask } from "../../core/provider/tasks.ts";
+import type { LeasedTask, NewTask, SessionClaim } from "../../core/provider/tasks.ts";
 import { acceptsTags } from "../../core/ids/tags.ts";
 import type { RuntimeContext } from "../context.ts";
 import type { HeldInstance } from "../instances/held-instance.ts";
@@ -11,6 +11,7 @@ export function preLeasedTasks(held: HeldInstance, item: TurnItem): readonly Lea
   const leased: LeasedTask[] = [];
   for (const task of item.tasks) {
     if (task.lease === null) continue;
+    const { sessionClaim } = task.lease;
     leased.push({
       key: held.key,
       execution: item.execution,
@@ -30,15 +31,21 @@ export function preLeasedTasks(held: HeldInstance, item: TurnItem): readonly Lea
       deaths: 0,
       suspect: false,
       heartbeat: null,
+      ...(sessionClaim === undefined ? {} : { sessionClaim }),
     });
   }
   return leased;
 }
 
-/** Pre-leases the tasks of one turn. Frees the reserved slots again if the turn is not committed. */
+/**
+ * Pre-leases the tasks of one turn. Frees the reserved slots and sessions again if the turn is not
+ * committed.
+ */
 export class PreLeases {
   readonly #runtime: RuntimeContext;
   #reserved = 0;
+  /** One entry for each task that is pre-leased in a session. */
+  #sessions: string[] | null = null;
 
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;
@@ -46,22 +53,37 @@ export class PreLeases {
 
   leaseFor({ name, session, tags }: ActivityScheduled): NewTask["lease"] {
     const { id: owner, options, registry, activities, intake } = this.#runtime;
-    // Only the store knows which worker holds a session, and only taking a task claims the session
-    // (sessions.1). So a task with a session goes through the queue. That costs one more fetch and avoids
-    // commits that the store refuses because another worker holds the session.
-    if (session !== undefined) return null;
     if (!this.#runtime.isRunning || intake.tasksWait) return null;
     if (registry.activity(name) === undefined) return null;
     if (!acceptsTags(options.tags, tags ?? null)) return null;
-    if (!activities.reserve()) return null;
+    if (activities.free === 0) return null;
+    const sessionClaim = session === undefined ? undefined : this.#reserveSession(session);
+    if (sessionClaim === null || !activities.reserve()) return null;
     this.#reserved++;
     const lease = { owner, token: this.#runtime.newToken() };
     const { taskLeaseMs: leaseMs } = options;
-    return leaseMs === undefined ? lease : { ...lease, leaseMs };
+    if (leaseMs === undefined && sessionClaim === undefined) return lease;
+    return {
+      ...lease,
+      ...(leaseMs === undefined ? {} : { leaseMs }),
+      ...(sessionClaim === undefined ? {} : { sessionClaim }),
+    };
+  }
+
+  /**
+   * Null: the task goes through the queue. Only the store knows which worker holds a session, and only
+   * taking a task from the queue claims one (sessions.1).
+   */
+  #reserveSession(session: string): SessionClaim | null {
+    const claim = this.#runtime.sessions.reserve(session);
+    if (claim !== null) (this.#sessions ??= []).push(session);
+    return claim;
   }
 
   takeBack(): void {
     this.#runtime.activities.unreserve(this.#reserved);
     this.#reserved = 0;
+    for (const session of this.#sessions ?? []) this.#runtime.sessions.takeBack(session);
+    this.#sessions = null;
   }
 }

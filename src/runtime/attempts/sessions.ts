@@ -4,18 +4,32 @@
 //     taken (semantics 15).
 //   - The main loop renews sessions, so a stalled loop loses them, like leases with an expiry time. A
 //     task that runs longer than the idle time keeps its session (sessions.4).
+//   - attempts.sessions.1: A task of a session that this runtime holds is pre-leased if the session is in
+//     use, or if this runtime may serve one more session and no other session may be waiting. The store
+//     checks the claim (sessions.5). A claim that was not used for a lease time is not used again.
 //   - A runtime that never took a task with a session sends no requests from here, except for the
 //     cleanup.
 //   - Runtimes with the same workerNodeId own sessions together. A runtime that leaves releases them only
 //     if no other runtime with that id is registered.
 
 import type { TimerHandle } from "../../core/time/environment.ts";
-import type { SessionRequest } from "../../core/provider/tasks.ts";
+import type { SessionClaim, SessionRequest } from "../../core/provider/tasks.ts";
 import type { RuntimeContext } from "../context.ts";
+
+/** How many claims are remembered (I12). */
+const CLAIMS_MAX = 1_000;
+
+interface KnownClaim {
+  readonly claim: SessionClaim;
+  readonly usedAt: number;
+}
 
 export class Sessions {
   readonly #runtime: RuntimeContext;
+  /** The number of tasks of each session that run here or are being pre-leased. */
   readonly #inUse = new Map<string, number>();
+  /** The claims of this runtime by session; the first was not used for the longest time. */
+  readonly #claims = new Map<string, KnownClaim>();
   /** Runs while this runtime may hold sessions. */
   #timer: TimerHandle | null = null;
   #cleanedAt: number;
@@ -32,14 +46,49 @@ export class Sessions {
     return this.#inUse.size >= this.#runtime.options.maxSessionsPerRuntime;
   }
 
-  enter(session: string): void {
+  /** A task of the session runs here, under this claim. */
+  enter(session: string, claim: SessionClaim | undefined): void {
     if (this.#timer === null) this.#schedule();
-    this.#inUse.set(session, (this.#inUse.get(session) ?? 0) + 1);
+    this.#count(session);
+    if (claim === undefined) return;
+    this.#claims.delete(session); // moves the claim to the end of the order
+    this.#claims.set(session, { claim, usedAt: this.#runtime.monotonic() });
+    if (this.#claims.size > CLAIMS_MAX) this.#forgetOldest();
   }
   leave(session: string): void {
     const left = (this.#inUse.get(session) ?? 1) - 1;
     if (left === 0) this.#inUse.delete(session);
     else this.#inUse.set(session, left);
+  }
+
+  /**
+   * Counts a task that is about to be pre-leased as one of the session, and returns the claim. Null: the task
+   * must go through the queue (attempts.sessions.1).
+   */
+  reserve(session: string): SessionClaim | null {
+    const { options, monotonic, intake } = this.#runtime;
+    const known = this.#claims.get(session);
+    if (known === undefined || monotonic() - known.usedAt >= options.sessionLeaseMs) return null;
+    if (!this.#inUse.has(session) && (this.isFull || intake.sessionsWait)) return null;
+    this.#count(session);
+    return known.claim;
+  }
+
+  /** The task was not pre-leased. The store may have refused the claim, so the next task is queued. */
+  takeBack(session: string): void {
+    this.leave(session);
+    this.#claims.delete(session);
+  }
+
+  #count(session: string): void {
+    this.#inUse.set(session, (this.#inUse.get(session) ?? 0) + 1);
+  }
+
+  #forgetOldest(): void {
+    for (const session of this.#claims.keys()) {
+      this.#claims.delete(session);
+      break;
+    }
   }
 
   /** What a request for tasks may claim; null: this runtime takes no tasks with a session. */
@@ -79,6 +128,7 @@ export class Sessions {
     if (renewed > 0 || this.#inUse.size > 0) return;
     this.#timer?.cancel();
     this.#timer = null;
+    this.#claims.clear();
   }
 
   /** Releases the sessions of this runtime, at shutdown. */

@@ -8,12 +8,14 @@
 //   - intake.1: While a suspect instance has a turn in flight, no other instance is leased. If the
 //     process dies, the suspect is known to be the cause.
 //   - New instances of a name and priority whose begin window is full are not leased (begin-window.ts).
+//   - intake.3: At the maximum of sessions, a request does not look for tasks of further sessions. They may
+//     wait if tasks were queued or came due since the last request that looked for them.
 //   - intake.2: A request without a reply is repeated under the same token, so that leases it took are
 //     not stranded.
 
 import type { LeasedInstances } from "../../core/provider/instances.ts";
 import type { DueEvent, News } from "../../core/provider/notifications.ts";
-import type { LeasedTasks } from "../../core/provider/tasks.ts";
+import type { LeasedTask, LeasedTasks, SessionRequest } from "../../core/provider/tasks.ts";
 import type { RuntimeContext } from "../context.ts";
 import { isBusy, type HeldInstance } from "./held-instance.ts";
 import { Poller, type PollResult } from "./poller.ts";
@@ -28,8 +30,12 @@ export class Intake {
   readonly #forTasks: Poller;
   #instancesWait = false;
   #tasksWait = false;
-  /** The last request could claim no further session: tasks of other sessions may be waiting. */
+  /** Tasks of sessions that this runtime could not claim may be waiting (intake.3). */
   #sessionsWait = false;
+  /** Whether tasks were queued since the last request for tasks. */
+  #tasksQueued = false;
+  /** When the next task comes due, as the last request reported (store clock). */
+  #tasksNextAt = Infinity;
   /** Tokens of requests without a reply (intake.2). */
   #instancesToken: number | null = null;
   #tasksToken: number | null = null;
@@ -42,6 +48,14 @@ export class Intake {
 
   get tasksWait(): boolean {
     return this.#tasksWait;
+  }
+
+  /**
+   * Whether tasks of sessions without running tasks may wait in the queue, or a request in flight may claim
+   * such a session.
+   */
+  get sessionsWait(): boolean {
+    return this.#sessionsWait || this.#tasksToken !== null;
   }
 
   /** Whether a request in flight may have taken leases under this token. */
@@ -71,6 +85,7 @@ export class Intake {
   /** Tasks were added to the queue. */
   queued(): void {
     this.#tasksWait = true;
+    this.#tasksQueued = true;
     this.#forTasks.wake(); // without a free slot it sends no request
   }
   slotFree(): void {
@@ -178,6 +193,9 @@ export class Intake {
     const again = this.#tasksToken !== null;
     const token = (this.#tasksToken ??= this.#runtime.newToken());
     const requestedAt = this.#runtime.monotonic();
+    const sessionRequest = sessions.request(this.#runtime.newToken());
+    const mayWait = this.#tasksQueued || this.#tasksNextAt <= this.#runtime.storeNow();
+    this.#tasksQueued = false;
     let leased: LeasedTasks;
     try {
       leased = await provider.leaseTasks({
@@ -187,7 +205,7 @@ export class Intake {
         limit,
         names: registry.activityNames,
         tags: options.tags,
-        sessions: sessions.request(this.#runtime.newToken()),
+        sessions: sessionRequest,
         allowSuspect,
         ageingMs: priorityAgeingMs,
         ...(avoidMs === 0 ? {} : { avoidMs }),
@@ -195,6 +213,7 @@ export class Intake {
       });
     } catch (error) {
       suspects.answered("tasks");
+      this.#tasksQueued ||= mayWait;
       throw error;
     } finally {
       activities.unreserve(limit);
@@ -207,7 +226,17 @@ export class Intake {
     if (leased.tasks.length < limit && !leased.more) window.queueWasEmpty(requestedAt);
     suspects.answered("tasks");
     this.#tasksWait = leased.more;
-    this.#sessionsWait = sessions.isFull;
+    this.#tasksNextAt = leased.nextAt ?? Infinity;
+    if (sessionRequest?.newMax === 0)
+      this.#sessionsWait ||= mayWait; // intake.3
+    else this.#sessionsWait = sessionRequest !== null && usesAll(sessionRequest, leased.tasks);
     return { again: leased.more && leased.tasks.length > 0, nextAt: leased.nextAt };
   }
+}
+
+/** Whether the tasks use all sessions that the request could claim, so that others may have been skipped. */
+function usesAll({ inFlight, newMax }: SessionRequest, tasks: readonly LeasedTask[]): boolean {
+  const claimed = new Set(tasks.flatMap(({ session }) => session ?? []));
+  for (const session of inFlight) claimed.delete(session);
+  return claimed.size >= newMax;
 }

@@ -107,10 +107,13 @@ export class TurnResults {
   }
 
   #startTasks(held: HeldInstance, item: TurnItem): void {
-    const { activities, intake } = this.#runtime;
+    const { activities, intake, sessions } = this.#runtime;
     const preLeased = preLeasedTasks(held, item);
     activities.unreserve(preLeased.length);
-    for (const task of preLeased) activities.start(task);
+    for (const task of preLeased) {
+      activities.start(task);
+      if (task.session !== null) sessions.leave(task.session); // it was counted when it was reserved
+    }
     if (preLeased.length < item.tasks.length) intake.queued();
   }
 

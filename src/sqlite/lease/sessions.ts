@@ -3,23 +3,31 @@
 //       owns it (sessions.1). The token changes with the owner and after a lapse, so that a bump by an old
 //       task has no effect (sessions.4).
 //   - A bump does not extend a lapsed lease; the session must be claimed again (sessions.2).
+//   - Within one group, a session is bumped once. Further bumps would write the same time.
 
 import type { StatementSync } from "node:sqlite";
 import type { SessionClaim, SessionRequest } from "../../core/provider/tasks.ts";
 import { integer, integerOrNull } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { dueTime } from "../read/messages.ts";
+import { changed } from "../sql/changed.ts";
+
+/** What a transaction knows about the sessions that it bumps. */
+export interface SessionActivity {
+  readonly now: number;
+  /** The tokens, by session, under which this transaction has already noted activity. */
+  readonly bumped: Map<string, number>;
+}
 
 export class Sessions {
-  readonly #connection: Connection;
   readonly #claim: StatementSync;
   readonly #find: StatementSync;
   readonly #isForeign: StatementSync;
   readonly #selectLapse: StatementSync;
   readonly #bump: StatementSync;
+  readonly #isHeld: StatementSync;
 
   constructor(connection: Connection) {
-    this.#connection = connection;
     this.#claim = connection.prepare(`
       INSERT INTO sessions (id, owner, token, until, last_activity_at) VALUES (?1, ?2, ?3, ?4, ?5)
       ON CONFLICT (id) DO UPDATE SET
@@ -36,6 +44,9 @@ export class Sessions {
         SELECT 1 FROM tasks WHERE lease_owner IS NULL AND session = sessions.id)`);
     this.#bump = connection.prepare(`
       UPDATE sessions SET last_activity_at = ?3 WHERE id = ?1 AND token = ?2 AND until > ?3`);
+    this.#isHeld = connection.prepare(
+      "SELECT 1 FROM sessions WHERE id = ? AND token = ? AND until > ?",
+    );
   }
 
   /** Call it within the transaction that leases its task. Null if another owner holds the session. */
@@ -60,8 +71,19 @@ export class Sessions {
     return integerOrNull(this.#selectLapse.get(owner, now) ?? { at: null }, "at");
   }
 
-  /** Notes activity on the session of a task that was renewed or has ended. */
-  bump({ id, token }: SessionClaim): void {
-    this.#bump.run(id, token, this.#connection.now());
+  /** Whether the session is held under the token of the claim. */
+  holds({ id, token }: SessionClaim, now: number): boolean {
+    return this.#isHeld.get(id, token, now) !== undefined;
+  }
+
+  /**
+   * Notes activity on the session of a task that was leased or renewed or has ended. False: the session is
+   * not held under the token of the claim.
+   */
+  bump({ id, token }: SessionClaim, { now, bumped }: SessionActivity): boolean {
+    if (bumped.get(id) === token) return true;
+    if (!changed(this.#bump.run(id, token, now))) return false;
+    bumped.set(id, token);
+    return true;
   }
 }

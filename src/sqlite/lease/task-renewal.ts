@@ -20,8 +20,9 @@ export class TaskRenewal {
 
   renew(claims: readonly TaskClaim[], leaseMs: number): Promise<readonly TaskClaim[]> {
     return this.#connection.write(() => {
-      const until = dueTime({ delayMs: leaseMs }, this.#connection.now());
-      return claims.filter((claim) => !this.#tasks.renew(claim, until));
+      const activity = { now: this.#connection.now(), bumped: new Map<string, number>() };
+      const until = dueTime({ delayMs: leaseMs }, activity.now);
+      return claims.filter((claim) => !this.#tasks.renew(claim, until, activity));
     });
   }
 

@@ -20,7 +20,7 @@ import type { Inbox } from "../read/inbox.ts";
 import { dueTime } from "../read/messages.ts";
 import type { Instances } from "../read/instances.ts";
 import type { Transaction } from "../notify/change-draft.ts";
-import type { Sessions } from "./sessions.ts";
+import type { SessionActivity, Sessions } from "./sessions.ts";
 import { tagsText } from "./task-rows.ts";
 
 const CLAIM = "instance = ? AND execution = ? AND sequence = ? AND lease_token = ?";
@@ -81,8 +81,16 @@ export class Tasks {
     );
   }
 
-  insert(instance: number, execution: number, task: NewTask, transaction: Transaction): void {
+  /** False: the task must be leased in a session that its owner does not hold (sessions.5). */
+  insert(
+    instance: number,
+    execution: number,
+    task: NewTask,
+    transaction: Transaction & SessionActivity,
+  ): boolean {
     const { lease } = task;
+    const claim = lease?.sessionClaim;
+    if (claim !== undefined && !this.#parts.sessions.bump(claim, transaction)) return false;
     const { now } = transaction;
     const tags = tagsText(task.tags);
     const options = task.options === null ? null : JSON.stringify(task.options);
@@ -104,13 +112,14 @@ export class Tasks {
       checksumOf(instance, execution, sequence, name, session, tags, options, input),
     );
     if (lease === null) transaction.changes.queued();
+    return true;
   }
 
   /** Removes the row if the claim still holds. */
-  finish(claim: TaskClaim): boolean {
+  finish(claim: TaskClaim, activity: SessionActivity): boolean {
     const { key, execution, sequence, token, sessionClaim } = claim;
     if (!changed(this.#delete.run(key, execution, sequence, token))) return false;
-    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim);
+    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim, activity);
     return true;
   }
 
@@ -132,8 +141,11 @@ export class Tasks {
     if (changed(this.#clear.run(instance))) changes.withdrawn();
   }
 
-  complete({ task, outcome }: CompletionItem, { now, changes }: Transaction): SimpleResult {
-    if (!this.finish(task)) return LEASE_LOST;
+  complete(
+    { task, outcome }: CompletionItem,
+    { now, changes, bumped }: Transaction & SessionActivity,
+  ): SimpleResult {
+    if (!this.finish(task, { now, bumped })) return LEASE_LOST;
     const { key: instance, execution, sequence } = task;
     this.#parts.inbox.insert(instance, {
       kind: "activity",
@@ -151,7 +163,7 @@ export class Tasks {
 
   retry(
     { task, delayMs, failure, heartbeat, died }: RetryItem,
-    { now, changes }: Transaction,
+    { now, changes, bumped }: Transaction & SessionActivity,
   ): SimpleResult {
     const { key, execution, sequence, token } = task;
     const availableAt = dueTime({ delayMs }, now);
@@ -159,7 +171,9 @@ export class Tasks {
     const statement = died === true ? this.#retryAfterDeath : this.#retry;
     const texts = [failure, checksumOf(failure), ...withChecksum(heartbeat)];
     if (!changed(statement.run(availableAt, ...texts, ...claim))) return LEASE_LOST;
-    if (task.sessionClaim !== undefined) this.#parts.sessions.bump(task.sessionClaim);
+    if (task.sessionClaim !== undefined) {
+      this.#parts.sessions.bump(task.sessionClaim, { now, bumped });
+    }
     changes.queued();
     return DONE;
   }
@@ -172,10 +186,10 @@ export class Tasks {
   }
 
   /** Returns false if the claim no longer holds. */
-  renew(claim: TaskClaim, until: number): boolean {
+  renew(claim: TaskClaim, until: number, activity: SessionActivity): boolean {
     const { key, execution, sequence, token, sessionClaim } = claim;
     if (!changed(this.#renew.run(until, key, execution, sequence, token))) return false;
-    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim);
+    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim, activity);
     return true;
   }
 

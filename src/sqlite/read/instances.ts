@@ -1,6 +1,9 @@
 // Instances: reads and writes of instance rows, except by ordinary turns.
 //   - A head holds the columns that decide about an item. It is read under the write lock and never cached.
 //   - The statement that ends or restarts an instance also clears its lease (semantics 19a).
+//   - sqlite.instances.1: Records that are requested in the same tick are read in one snapshot, at most
+//     READ_MAX at a time. Thousands of callers may wait for results, and a snapshot for each of them would
+//     cost more than its read.
 
 import type { StatementResultingChanges } from "node:sqlite";
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
@@ -8,6 +11,7 @@ import { checksumOf } from "../../core/values/checksum.ts";
 import type { NewInstance, TurnItem } from "../../core/provider/commit.ts";
 import type { InstanceRecord } from "../../core/provider/instances.ts";
 import type { Ending } from "../../sql/parts.ts";
+import type { Row } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
 import { Subject } from "../connection/subject.ts";
 import { HEAD_COLUMNS, toHead, toRecord, type InstanceHead } from "../../sql/rows/instance-rows.ts";
@@ -17,7 +21,18 @@ export const NEXT_EXECUTION = `
   execution = execution + 1, last_event = 0, copied_until = 0, replay_version = NULL,
   past_executions = past_executions + 1, past_events = past_events + last_event`;
 
+/** How many records are read in one snapshot. More would block the event loop for milliseconds. */
+const READ_MAX = 100;
+
+/** Records that are read together (sqlite.instances.1). */
+interface Batch {
+  readonly ids: Set<string>;
+  readonly rows: Promise<ReadonlyMap<string, Row>>;
+}
+
 export class Instances extends Subject {
+  /** The batch that the next request joins. */
+  #batch: Batch | null = null;
   readonly #insert = this.prepare(`
     INSERT INTO instances (
       id, run_id, name, version, parent_id, parent_run_id, parent_execution, parent_sequence,
@@ -92,10 +107,30 @@ export class Instances extends Subject {
     this.#end.run(key, status, error, row.last, cancelRequested, now, checksum);
   }
 
-  read(id: string): Promise<InstanceRecord | null> {
-    return this.connection.read(() => {
-      const row = this.#selectRecord.get(id);
-      return row === undefined ? null : toRecord(row);
+  async read(id: string): Promise<InstanceRecord | null> {
+    const batch = (this.#batch ??= this.#newBatch());
+    batch.ids.add(id);
+    if (batch.ids.size >= READ_MAX) this.#batch = null;
+    const row = (await batch.rows).get(id);
+    return row === undefined ? null : toRecord(row);
+  }
+
+  /** A batch that is read in the next microtask (sqlite.instances.1). */
+  #newBatch(): Batch {
+    const ids = new Set<string>();
+    const rows = Promise.resolve().then(() => {
+      if (this.#batch?.ids === ids) this.#batch = null;
+      return this.connection.read(() => this.#readRows(ids));
     });
+    return { ids, rows };
+  }
+
+  #readRows(ids: ReadonlySet<string>): ReadonlyMap<string, Row> {
+    const rows = new Map<string, Row>();
+    for (const id of ids) {
+      const row = this.#selectRecord.get(id);
+      if (row !== undefined) rows.set(id, row);
+    }
+    return rows;
   }
 }

@@ -19,7 +19,7 @@ import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
 import type { Tasks } from "../lease/tasks.ts";
-import { TaskGone, type GroupTransaction, type Turns } from "./turn.ts";
+import { ClaimGone, type GroupTransaction, type Turns } from "./turn.ts";
 
 export interface Writers extends RareWriters<Transaction> {
   readonly starts: Starts;
@@ -82,7 +82,7 @@ export class GroupCommit {
     try {
       return await this.#writeGroup(items, false);
     } catch (error) {
-      if (!(error instanceof TaskGone)) throw error;
+      if (!(error instanceof ClaimGone)) throw error;
       return await this.#writeGroup(items, true);
     }
   }
@@ -91,7 +91,8 @@ export class GroupCommit {
     const changes = new ChangeDraft();
     return this.#connection.commit(() => {
       const now = this.#connection.now();
-      const transaction: GroupTransaction = { now, changes, careful, plainEvents: 0 };
+      const bumped = new Map<string, number>();
+      const transaction: GroupTransaction = { now, changes, careful, bumped, plainEvents: 0 };
       const results = items.map((item) => this.#write(item, transaction));
       this.#writers.turns.countEvents(transaction);
       return { results, publish: this.#notifier.prepare(changes) };
@@ -103,6 +104,9 @@ export class GroupCommit {
     const { starts, turns } = this.#writers;
     const { firstTurn } = item;
     if (firstTurn === undefined) return starts.start(item, transaction);
+    if (transaction.careful && !turns.claimsHold(firstTurn, transaction)) {
+      return starts.start(item, transaction); // sessions.5
+    }
     const start = starts.startWithTurn(item, firstTurn, transaction);
     if (start.kind !== "begun") return start;
     const { key } = start;

@@ -77,7 +77,8 @@ export class Starts {
     const { lease } = first;
     if (lease === null) return this.start(item, transaction);
     const { instances, earlyMessages, inbox } = this.#parts;
-    const hasTurnColumns = turn.change.kind === "none" && turn.cancelRequested === null;
+    const hasTurnColumns =
+      turn.change.kind === "none" && turn.cancelRequested === null && turn.keepsSuspicion !== true;
     const key = hasTurnColumns
       ? instances.insertBegun(item, lease, turn, now)
       : instances.insert(item, lease, now);

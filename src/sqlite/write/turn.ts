@@ -4,9 +4,9 @@
 //     instance.
 //   - A plain turn costs one narrow UPDATE, one DELETE and one INSERT of a task, one INSERT of history and
 //     one read of the inbox.
-//   - turn.1: If a finished task no longer exists, the whole turn is refused. The first pass notices that
-//     after it has written and throws `TaskGone`; the group is then rolled back and run again, and checks
-//     before it writes.
+//   - turn.1: If a finished task no longer exists, or a session that a new task is leased in is not held
+//     (sessions.5), the whole turn is refused. The first pass notices that after it has written and throws
+//     `ClaimGone`; the group is then rolled back and run again, and checks before it writes.
 //   - turn.2: The events of plain turns are counted here, and added to the tallies once per group. A trigger
 //     for every turn would cost as much as writing its events.
 
@@ -27,12 +27,13 @@ import type { Requests } from "./requests.ts";
 import type { Sends } from "./send.ts";
 import type { BegunStart, Starts } from "./start.ts";
 import type { State } from "./state.ts";
+import type { SessionActivity, Sessions } from "../lease/sessions.ts";
 import type { Tasks } from "../lease/tasks.ts";
 
-/** Rolls a group back; caught in commit.ts. */
 interface TurnParts {
   readonly inbox: Inbox;
   readonly tasks: Tasks;
+  readonly sessions: Sessions;
   readonly history: History;
   readonly requests: Requests;
   readonly starts: Starts;
@@ -40,9 +41,10 @@ interface TurnParts {
   readonly state: State;
 }
 
-export class TaskGone extends Error {}
+/** Rolls a group back; caught in commit.ts. */
+export class ClaimGone extends Error {}
 
-export interface GroupTransaction extends Transaction {
+export interface GroupTransaction extends Transaction, SessionActivity {
   /** Check before writing, see turn.1. */
   readonly careful: boolean;
   /** The events that plain turns have added (turn.2). */
@@ -112,13 +114,12 @@ export class Turns {
 
   commit(item: TurnItem, transaction: GroupTransaction): TurnResult {
     const { key, change, finished } = item;
-    if (transaction.careful && !finished.every((claim) => this.#parts.tasks.holds(claim))) {
-      return this.#refusal(item);
-    }
+    if (transaction.careful && !this.claimsHold(item, transaction)) return this.#refusal(item);
     if (!this.#fence(item, transaction)) return this.#refusal(item);
     if (item.version !== null) this.#parts.inbox.retarget(key);
     for (const claim of finished) {
-      if (!this.#parts.tasks.finish(claim) && !transaction.careful) throw new TaskGone();
+      const holds = this.#parts.tasks.finish(claim, transaction);
+      if (!holds && !transaction.careful) throw new ClaimGone();
     }
     this.#write(item, transaction);
     if (change.kind === "ended") return this.#ended(key, transaction);
@@ -144,6 +145,18 @@ export class Turns {
     const { inbox } = this.#parts;
     const due = mayBeDue ? inbox.due(item.key, transaction.now, item.messagesMax) : [];
     return { kind: "committed", due };
+  }
+
+  /** Whether the tasks that the turn finishes and the sessions that it leases tasks in are held (turn.1). */
+  claimsHold({ finished, tasks }: TurnItem, { now }: Transaction): boolean {
+    const { tasks: leased, sessions } = this.#parts;
+    return (
+      finished.every((claim) => leased.holds(claim)) &&
+      tasks.every(({ lease }) => {
+        const claim = lease?.sessionClaim;
+        return claim === undefined || sessions.holds(claim, now);
+      })
+    );
   }
 
   #moveEvents({ key, waitingEvents, consumed }: TurnItem): void {
@@ -201,7 +214,9 @@ export class Turns {
     const { now } = transaction;
     if (item.row !== null) this.#parts.history.append(key, execution, item.row);
     for (const id of item.consumed) this.#parts.inbox.consume(key, id);
-    for (const task of item.tasks) this.#parts.tasks.insert(key, execution, task, transaction);
+    for (const task of item.tasks) {
+      if (!this.#parts.tasks.insert(key, execution, task, transaction)) throw new ClaimGone();
+    }
     for (const sequence of item.cancelledTasks) {
       this.#parts.tasks.cancel(key, execution, sequence, transaction);
     }

@@ -55,6 +55,7 @@ import { requests } from "./messages/requests.ts";
 import { conflicts } from "./instances/restart-and-conflicts.ts";
 import { sends } from "./messages/sends.ts";
 import { sessionLeases } from "./tasks/session-leases.ts";
+import { sessionPreLeases } from "./tasks/session-pre-leases.ts";
 import { sessions } from "./tasks/sessions.ts";
 import { settling } from "./stores/settle.ts";
 import { firstTurns } from "./instances/first-turns.ts";
@@ -107,6 +108,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   taskTags,
   sessions,
   sessionLeases,
+  sessionPreLeases,
   heartbeats,
   leasesInstances,
   leasesExpiry,

@@ -35,14 +35,18 @@ const SQLITE: readonly Change[] = [
   {
     bug: "tasks are deleted before they are inserted when a turn does both",
     file: "write/turn.ts",
-    from: `    for (const task of item.tasks) this.#parts.tasks.insert(key, execution, task, transaction);
+    from: `    for (const task of item.tasks) {
+      if (!this.#parts.tasks.insert(key, execution, task, transaction)) throw new ClaimGone();
+    }
     for (const sequence of item.cancelledTasks) {
       this.#parts.tasks.cancel(key, execution, sequence, transaction);
     }`,
     to: `    for (const sequence of item.cancelledTasks) {
       this.#parts.tasks.cancel(key, execution, sequence, transaction);
     }
-    for (const task of item.tasks) this.#parts.tasks.insert(key, execution, task, transaction);`,
+    for (const task of item.tasks) {
+      if (!this.#parts.tasks.insert(key, execution, task, transaction)) throw new ClaimGone();
+    }`,
     in: "turn atomicity",
   },
   {
@@ -289,6 +293,20 @@ const SQLITE: readonly Change[] = [
     from: "id = ?1 AND token = ?2 AND until > ?3",
     to: "id = ?1 AND ?2 IS NOT NULL AND until > ?3",
     in: "sessions|session leases",
+  },
+  {
+    bug: "a turn leases a task in a session that another worker holds",
+    file: "lease/tasks.ts",
+    from: "!this.#parts.sessions.bump(claim, transaction)) return false;",
+    to: "!this.#parts.sessions.bump(claim, transaction)) transaction.bumped.clear();",
+    in: "session pre-leases",
+  },
+  {
+    bug: "a turn leases a task in a session that ends now",
+    file: "lease/sessions.ts",
+    from: "WHERE id = ? AND token = ? AND until > ?",
+    to: "WHERE id = ? AND token = ? AND until >= ?",
+    in: "session pre-leases",
   },
   {
     bug: "a session that has lapsed is renewed",
@@ -600,6 +618,20 @@ const POSTGRES: readonly Change[] = [
     from: "owner = $1 AND until > @now AND",
     to: "owner = $1 AND",
     in: "session leases\\W+a renewal does not extend an expired session or a session of another owner",
+  },
+  {
+    bug: "a turn leases a task in a session that another worker holds",
+    file: "lease/sessions.ts",
+    from: "WHERE held <> $${CLAIMS.width + 1}::bigint",
+    to: "WHERE held > $${CLAIMS.width + 1}::bigint",
+    in: "session pre-leases\\W+a turn is refused if another owner has claimed the session",
+  },
+  {
+    bug: "a turn leases a task in a session under an old token",
+    file: "lease/sessions.ts",
+    from: " AND s.token = c.token AND s.until > (SELECT @clock())`;\n\nexport",
+    to: " AND s.until > (SELECT @clock())`;\n\nexport",
+    in: "session pre-leases\\W+a turn is refused if the owner has claimed the session again since",
   },
   {
     bug: "kept messages are delivered newest first",

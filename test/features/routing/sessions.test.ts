@@ -99,6 +99,59 @@ scenario("at capacity the next session waits until another session ends", (t) =>
   };
 });
 
+scenario("at capacity a session that waits is served between the activities of another", (t) => {
+  const work = t.gate<string, string>("work");
+  const main = orchestration("main", async (ctx, session: string) => {
+    for (let i = 0; i < 3; i++) await ctx.run(work.activity, `${session}${i}`, { session });
+  });
+  return {
+    register: [work.activity, main],
+    runtime: { maxSessionsPerRuntime: 1 },
+    run: async () => {
+      await t.client.start(main, "s", { id: "i" });
+      await t.settle();
+      await t.client.start(main, "t", { id: "j" });
+      await t.settle();
+      const order: string[] = [];
+      for (let i = 0; i < 6; i++) {
+        const [input = ""] = work.waiting;
+        order.push(input);
+        await t.advance(10);
+        await work.finish(input, "-");
+      }
+      expect(order.slice(0, 4).map((input) => input[0])).toEqual(["s", "t", "s", "t"]);
+      await t.result(t.client.get("i"));
+      await t.result(t.client.get("j"));
+    },
+  };
+});
+
+scenario("an instance continues although its session is lost between two activities", (t) => {
+  const work = t.gate<string, string>("work");
+  const main = orchestration("main", async (ctx) => {
+    const results: string[] = [];
+    for (const input of ["1", "2", "3"]) {
+      results.push(await ctx.run(work.activity, input, { session: "s" }));
+    }
+    return results;
+  });
+  return {
+    register: [work.activity, main],
+    run: async () => {
+      await t.client.start(main, undefined, { id: "i" });
+      await t.settle();
+      await work.finish("1", "one");
+      await t.store.releaseSessions(t.process.perdure.runtime.id);
+      await work.finish("2", "two");
+      await t.advance("2s");
+      expect(work.waiting).toEqual(["3"]);
+      await work.finish("3", "three");
+      expect(await t.result(t.client.get("i"))).toEqual(["one", "two", "three"]);
+      expect(work.visits).toHaveLength(3);
+    },
+  };
+});
+
 scenario("activities without a session run although all session slots are in use", (t) => {
   const work = t.gate<string, string>("work");
   const main = orchestration("main", (ctx) =>
