@@ -143,7 +143,7 @@ export class ActivityRunner {
     const run = executor === "process" ? null : executor;
     const call = (input: unknown, context: ActivityContext): unknown =>
       callActivity(definition, input, context, run);
-    this.#options.entries.add(() => void this.#enter(running, call));
+    this.#options.entries.add(task.name, () => void this.#enter(running, call));
   }
 
   /** Enters the attempt (activity-runner.3). By now the task may be cancelled, or the runtime stopped. */

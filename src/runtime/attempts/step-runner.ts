@@ -120,7 +120,7 @@ export class StepRunner {
       if (running === undefined) return;
       if (running.isOver) continue;
       this.#running.add(running);
-      this.#options.entries.add(() => void this.#enter(running));
+      this.#options.entries.add(running.held.name, () => void this.#enter(running));
     }
   }
 

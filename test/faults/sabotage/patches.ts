@@ -360,16 +360,16 @@ export const PATCHES: readonly Patch[] = [
   },
   {
     bug: "finished turns stay in memory with their payloads",
-    file: "src/runtime/replay/pump.ts",
-    from: "this.#waiting[this.#head++] = null;",
-    to: "this.#head++;",
+    file: "src/runtime/health/lanes.ts",
+    from: "lane.waiting[lane.head++] = null;",
+    to: "lane.head++;",
     tests: ["test/unit/runtime/replay/pump.test.ts", "test/scenarios/whole/memory.test.ts"],
   },
   {
     bug: "a batch of activities that compute holds the event loop until the last one is done",
     file: "src/runtime/health/loop-slice.ts",
-    from: "if (now - this.#began < SLICE_MS) return true;",
-    to: "if (now >= this.#began) return true;",
+    from: "if (hasWaited || now - this.#began < sliceMs) return true;",
+    to: "if (hasWaited || now - this.#began < sliceMs * 1_000) return true;",
     tests: ["test/scenarios/events/loop-turns.test.ts"],
   },
   {
