@@ -46,6 +46,7 @@ export class RuntimeContext extends RuntimeResources {
     slice: this.slice,
     entering: this.entering,
     onIdle: () => this.committer.flush(),
+    mayBeginLarge: () => !this.committer.isAhead(),
   });
   readonly entries = new Entries(this.environment, this.slice);
   readonly storeOutage = new StoreOutage(this);

@@ -77,6 +77,9 @@ export class Committer {
   readonly #provider: Provider;
   readonly #environment: Environment;
   readonly #queue = new CommitQueue<Pending>();
+  /** queue.5 */
+  readonly onTaken = this.#queue.onTaken;
+  readonly isAhead = (): boolean => this.#queue.isAhead;
   readonly #startOrder = new StartOrder();
   #scheduled = false;
   /** Whether the provider is writing a group. */

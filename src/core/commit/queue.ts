@@ -10,6 +10,8 @@
 //        and earlier sends (P7), the release of a lease behind the outcomes that need the lease.
 //   - queue.4: If the store writes on the event loop, groups become smaller until one takes about GROUP_MS, so
 //        that other work of the process does not wait longer.
+//   - queue.5: While `isAhead`, the queue holds enough large items for the next two groups. A producer of large
+//        items waits then, and `onTaken` reports each group that leaves.
 
 import { commitSize } from "./size.ts";
 import type { CommitItem } from "../provider/commit.ts";
@@ -17,7 +19,8 @@ import type { CommitItem } from "../provider/commit.ts";
 export const GROUP_MAX = 256;
 export const GROUP_BYTES = 1_000_000;
 /** An item up to this size may overtake larger items. */
-const SHORT_BYTES = 8_000;
+export const SHORT_BYTES = 8_000;
+const AHEAD_BYTES = 2 * GROUP_BYTES;
 /** How many queued items are searched for short ones. */
 const LOOK_MAX = 4_096;
 /** How long the event loop may wait for a group. */
@@ -33,7 +36,11 @@ interface Entry<T> {
 
 export class CommitQueue<T> {
   #entries: Entry<T>[] = [];
+  /** Called when a group has left the queue (queue.5). */
+  readonly onTaken = new Set<() => void>();
   #added = 0;
+  /** The bytes of the waiting items that are not short. */
+  #largeBytes = 0;
   /** The part of GROUP_MAX and GROUP_BYTES that a group may use (queue.4). */
   #share = 1;
   /** Whether the last group was as large as it may be. */
@@ -47,6 +54,11 @@ export class CommitQueue<T> {
     return this.#added;
   }
 
+  /** queue.5 */
+  get isAhead(): boolean {
+    return this.#largeBytes > AHEAD_BYTES;
+  }
+
   /** Whether one of the first `added` items still waits. Short items may have overtaken it. */
   holdsBefore(added: number): boolean {
     const oldest = this.#entries[0];
@@ -54,7 +66,9 @@ export class CommitQueue<T> {
   }
 
   add(item: CommitItem, value: T): void {
-    this.#entries.push({ value, item, bytes: commitSize(item), number: this.#added++ });
+    const bytes = commitSize(item);
+    if (bytes > SHORT_BYTES) this.#largeBytes += bytes;
+    this.#entries.push({ value, item, bytes, number: this.#added++ });
   }
 
   /** Removes and returns the next group. */
@@ -64,6 +78,8 @@ export class CommitQueue<T> {
     const isCutByBytes = whole < Math.min(waiting, this.#itemsMax);
     const group = isCutByBytes ? this.#takeMixed() : this.#entries.splice(0, whole);
     this.#wasFull = group.length < waiting;
+    for (const { bytes } of group) if (bytes > SHORT_BYTES) this.#largeBytes -= bytes;
+    for (const listener of this.onTaken) listener();
     return group.map(({ value }) => value);
   }
 
@@ -82,6 +98,7 @@ export class CommitQueue<T> {
   }
 
   takeAll(): T[] {
+    this.#largeBytes = 0;
     return this.#entries.splice(0).map(({ value }) => value);
   }
 

@@ -13,6 +13,7 @@
 
 import { decodeTagged, UNDEFINED_TEXT } from "./decode.ts";
 import { encodeTagged } from "./encode.ts";
+import { stringText } from "./json-text.ts";
 import { isPlain } from "./plain.ts";
 import { errorMessage, PerdureError } from "../errors/errors.ts";
 
@@ -57,7 +58,7 @@ function encode(value: unknown): string {
     case "undefined":
       return UNDEFINED_TEXT;
     case "string":
-      return JSON.stringify(value);
+      return stringText(value);
     case "boolean":
       return value ? "true" : "false";
     case "number":

@@ -141,7 +141,7 @@ export class ActivityRunner {
     const executor = executorOf(definition, this.#options.executor);
     if (typeof executor === "object") return this.#runInThread(running, executor);
     const run = executor === "process" ? null : executor;
-    this.#options.entries.add(() => this.#enter(running, definition, run));
+    this.#options.entries.add(task.name, () => this.#enter(running, definition, run));
   }
 
   /** Enters the attempt (activity-runner.3). By now the task may be cancelled, or the runtime stopped. */

@@ -2,12 +2,14 @@
 //   - The microtasks of an entry run before the next entry, so the whole synchronous cost of an entry
 //     counts towards the time slice of the event loop (loop-slice.ts). A batch of any size blocks the
 //     loop for at most one slice plus one entry.
+//   - Entries of different names take turns (lanes.ts).
 //   - entries.1: The first entry of a batch runs at once, so a single piece of work does not wait for a
 //     macrotask.
 //   - Macrotasks are requested in groups of AHEAD_MAX. The macrotasks of one group run in the same turn
 //     of the event loop.
 
 import type { Environment } from "../../core/time/environment.ts";
+import { Lanes } from "../health/lanes.ts";
 import type { LoopSlice } from "../health/loop-slice.ts";
 
 const AHEAD_MAX = 256;
@@ -15,8 +17,7 @@ const AHEAD_MAX = 256;
 export class Entries {
   readonly #environment: Pick<Environment, "immediate">;
   readonly #slice: LoopSlice;
-  #waiting: ((() => void) | null)[] = [];
-  #head = 0;
+  readonly #waiting = new Lanes<() => void>();
   #requested = 0;
 
   constructor(environment: Pick<Environment, "immediate">, slice: LoopSlice) {
@@ -24,21 +25,18 @@ export class Entries {
     this.#slice = slice;
   }
 
-  add(enter: () => void): void {
-    if (this.#requested > 0 || !this.#slice.mayBegin()) {
-      this.#waiting.push(enter);
+  /** `name` is the name of the definition that is entered. */
+  add(name: string, enter: () => void): void {
+    if (this.#requested > 0 || !this.#slice.mayBegin("entries")) {
+      this.#waiting.add(name, enter);
       return this.#request();
     }
     this.#requestOne(); // entries.1: entries added before this macrotask wait for it
     enter();
   }
 
-  get #left(): number {
-    return this.#waiting.length - this.#head;
-  }
-
   #request(): void {
-    const wanted = Math.min(this.#left, AHEAD_MAX);
+    const wanted = Math.min(this.#waiting.length, AHEAD_MAX);
     while (this.#requested < wanted) this.#requestOne();
   }
 
@@ -49,17 +47,7 @@ export class Entries {
 
   readonly #enterNext = (): void => {
     this.#requested--;
-    if (this.#left > 0 && this.#slice.mayBegin()) this.#take()?.();
+    if (this.#waiting.length > 0 && this.#slice.mayBegin("entries")) this.#waiting.take()?.();
     if (this.#requested === 0) this.#request();
   };
-
-  #take(): (() => void) | null {
-    const enter = this.#waiting[this.#head] ?? null;
-    this.#waiting[this.#head++] = null;
-    if (this.#head === this.#waiting.length) {
-      this.#waiting = [];
-      this.#head = 0;
-    }
-    return enter;
-  }
 }

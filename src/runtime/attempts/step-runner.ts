@@ -123,7 +123,7 @@ export class StepRunner {
       if (running === undefined) return;
       if (running.isOver) continue;
       this.#running.add(running);
-      this.#options.entries.add(() => this.#enter(running));
+      this.#options.entries.add(running.held.name, () => this.#enter(running));
     }
   }
 

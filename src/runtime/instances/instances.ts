@@ -28,7 +28,9 @@ export class Instances {
 
   /** Leases instances that this process starts. The intake is woken separately, after takeovers. */
   start(): void {
-    this.#runtime.committer.adopters.add(this.#runtime.localStarts);
+    const { committer, localStarts, pump } = this.#runtime;
+    committer.adopters.add(localStarts);
+    committer.onTaken.add(pump.resume);
   }
 
   /** Leases nothing more. Instances are released as their commits return. */
@@ -40,7 +42,10 @@ export class Instances {
 
   /** The grace period is over: forgets all instances. */
   end(): void {
-    this.#runtime.heldInstances.dropAll();
+    const { heldInstances, committer, pump } = this.#runtime;
+    heldInstances.dropAll();
+    committer.onTaken.delete(pump.resume);
+    pump.release();
   }
 
   /** Whether no turn and no commit is in flight. */
@@ -121,7 +126,7 @@ export class Instances {
     }
     // Decoding a history takes time. `entries` returns to the event loop between the instances of a
     // batch.
-    if (held.run === null && held.rows.length > 0) entries.add(() => this.#begin(held));
+    if (held.run === null && held.rows.length > 0) entries.add(held.name, () => this.#begin(held));
     else this.#begin(held);
   }
 

@@ -8,15 +8,18 @@
 //     while a group is pending waits for the next group, unless the group has a delivery left for it.
 //   - pump.2: A run that replays continues before other runs begin, because its next event is already
 //     available.
-//   - pump.3: The pump keeps no reference to a job that it has handed out, because a job holds the
-//     payloads of its turn.
+//   - pump.3: Jobs of different orchestrations take turns (lanes.ts).
 //   - pump.4: When the time slice of the event loop is over (loop-slice.ts), the remaining callbacks of
 //     the group deliver nothing. The last callback requests the next group, which runs after the event
 //     loop has turned.
+//   - pump.5: A large job waits while the committer holds more large items than it can write soon. Its
+//     payload is then in memory once, not also as a decoded value and as a history row, and short jobs do
+//     not wait for the time that it takes.
 
 import { drain } from "../../core/context/async-context.ts";
 import type { Environment } from "../../core/time/environment.ts";
 import type { Run } from "../../core/replay/run.ts";
+import { Lanes } from "../health/lanes.ts";
 import { LoopSlice } from "../health/loop-slice.ts";
 
 const AHEAD_MAX = 512;
@@ -25,6 +28,10 @@ const AHEAD_MAX = 512;
 export interface DrainJob {
   readonly run: Run;
   readonly label: string;
+  /** The name of its orchestration. */
+  readonly name: string;
+  /** Whether its turn writes a large item (pump.5). */
+  readonly isLarge: boolean;
   /** Makes the next delivery. */
   step(): void;
   /** Called after the drain. Returns whether there is another step. */
@@ -39,9 +46,11 @@ export class Pump {
   readonly #onIdle: () => void;
   /** Reports what is about to run; an empty text when no run is active. */
   readonly #entering: (label: string) => void;
-  /** Slots before `#head` are null (pump.3). */
-  #waiting: (DrainJob | null)[] = [];
-  #head = 0;
+  #mayBeginLarge: () => boolean;
+  /** pump.3 */
+  readonly #short = new Lanes<DrainJob>();
+  readonly #large = new Lanes<DrainJob>();
+  #largeIsNext = false;
   #draining: DrainJob | null = null;
   /** A job that replays. It continues before any waiting job (pump.2). */
   #replaying: DrainJob | null = null;
@@ -54,39 +63,60 @@ export class Pump {
     slice?: LoopSlice;
     onIdle: () => void;
     entering: (label: string) => void;
+    /** pump.5 */
+    mayBeginLarge?: () => boolean;
   }) {
     this.#environment = options.environment;
     this.#slice = options.slice ?? new LoopSlice(options.environment);
     this.#onIdle = options.onIdle;
     this.#entering = options.entering;
+    this.#mayBeginLarge = options.mayBeginLarge ?? (() => true);
   }
 
   add(job: DrainJob): void {
-    this.#waiting.push(job);
+    this.#wait(job);
     this.#request();
   }
 
-  get isIdle(): boolean {
-    return this.#draining === null && this.#left === 0;
+  /** To be called when large jobs may begin again (pump.5). */
+  readonly resume = (): void => {
+    if (this.#large.length > 0) this.#request();
+  };
+
+  /** From now on large jobs are not held back. */
+  release(): void {
+    this.#mayBeginLarge = () => true;
+    this.resume();
   }
 
+  get isIdle(): boolean {
+    return this.#draining === null && this.#left + this.#large.length === 0;
+  }
+
+  #wait(job: DrainJob): void {
+    (job.isLarge ? this.#large : this.#short).add(job.name, job);
+  }
+
+  /** The number of jobs that may begin now. */
   get #left(): number {
-    return this.#waiting.length - this.#head + (this.#replaying === null ? 0 : 1);
+    const large = this.#mayBeginLarge() ? this.#large.length : 0;
+    return this.#short.length + large + (this.#replaying === null ? 0 : 1);
   }
 
   /** Requests the next group, unless one is pending. */
   #request(): void {
-    if (this.#isPending) return;
+    const left = this.#left;
+    if (this.#isPending || left === 0) return;
     this.#isPending = true;
     const certain = this.#replaying?.certain ?? 0;
-    const deliveries = Math.min(this.#left + certain, AHEAD_MAX);
+    const deliveries = Math.min(left + certain, AHEAD_MAX);
     for (let i = 0; i < deliveries; i++) this.#environment.immediate(this.#deliver);
     this.#environment.immediate(this.#close);
   }
 
   readonly #deliver = (): void => {
     this.#endDrain();
-    if (!this.#slice.mayBegin()) return; // pump.4
+    if (!this.#slice.mayBegin("deliveries")) return; // pump.4
     const next = this.#take();
     if (next === null) return;
     this.#draining = next;
@@ -101,7 +131,7 @@ export class Pump {
   readonly #close = (): void => {
     this.#endDrain();
     this.#isPending = false;
-    if (!this.isIdle) return this.#request();
+    if (this.#left > 0) return this.#request();
     this.#entering("");
     this.#onIdle();
   };
@@ -114,20 +144,16 @@ export class Pump {
     this.#draining = null;
     if (!job.after()) return;
     if (job.certain > 0) this.#replaying = job;
-    else this.#waiting.push(job);
+    else this.#wait(job);
   }
 
   #take(): DrainJob | null {
     const replaying = this.#replaying;
     this.#replaying = null;
     if (replaying !== null) return replaying;
-    const job = this.#waiting[this.#head] ?? null;
-    if (job === null) return null;
-    this.#waiting[this.#head++] = null;
-    if (this.#head > 1_024 && this.#head * 2 > this.#waiting.length) {
-      this.#waiting = this.#waiting.slice(this.#head);
-      this.#head = 0;
-    }
-    return job;
+    const mayBeginLarge = this.#large.length > 0 && this.#mayBeginLarge();
+    const takesLarge = mayBeginLarge && (this.#largeIsNext || this.#short.length === 0);
+    this.#largeIsNext = mayBeginLarge && !takesLarge;
+    return (takesLarge ? this.#large : this.#short).take();
   }
 }

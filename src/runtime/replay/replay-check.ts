@@ -16,6 +16,8 @@ import type { DrainJob, Pump } from "./pump.ts";
 export class ReplayJob implements DrainJob {
   readonly run: Run;
   readonly label: string;
+  readonly name = ""; // replays of all orchestrations share a lane
+  readonly isLarge = false;
   readonly #done: (run: Run) => void;
   #again = false;
 

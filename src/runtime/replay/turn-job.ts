@@ -4,6 +4,7 @@
 //   - Messages and outcomes that are left when the code ends or is blocked are not consumed.
 //   - All events of a turn carry one time, which never goes back within an execution (I3).
 
+import { SHORT_BYTES } from "../../core/commit/queue.ts";
 import type { DeliveryBody } from "../../core/history/events.ts";
 import { deliveryOf, leavesEventsInInbox } from "../../core/replay/inbox-delivery.ts";
 import type { Message } from "../../core/provider/messages.ts";
@@ -71,6 +72,14 @@ export class TurnJob implements DrainJob {
 
   get label(): string {
     return this.held.id;
+  }
+  get name(): string {
+    return this.held.name;
+  }
+  /** Only outcomes count: the messages of an instance rarely carry large values, and a begun turn continues. */
+  get isLarge(): boolean {
+    if (this.#at !== null) return false;
+    return this.#outcomes.some(({ body }) => "output" in body && body.output.length > SHORT_BYTES);
   }
   get certain(): number {
     return this.run.historyLeft;

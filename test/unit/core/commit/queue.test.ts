@@ -147,3 +147,14 @@ test("a short group that is written quickly says nothing about larger ones", () 
   for (const index of numbers(0, GROUP_MAX)) queue.add(send(`late-${index}`, 100), index);
   expect(queue.takeGroup()).toHaveLength(GROUP_MAX / 2);
 });
+
+test("CQ5: large items beyond two groups report that the queue is ahead; short items do not", () => {
+  const short = Array.from({ length: 1_000 }, () => ({ bytes: 7_000 }));
+  expect(queueOf(short).isAhead).toBe(false);
+  const queue = queueOf(Array.from({ length: 5 }, () => ({ bytes: GROUP_BYTES / 2 })));
+  let taken = 0;
+  queue.onTaken.add(() => taken++);
+  expect(queue.isAhead).toBe(true);
+  queue.takeGroup();
+  expect([queue.isAhead, taken]).toEqual([false, 1]);
+});
