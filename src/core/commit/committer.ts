@@ -48,7 +48,6 @@ export interface StartAdopter {
   settled(item: StartItem, result: StartResult): void;
 }
 export type CommitErrorListener = (error: unknown, attempt: number) => void;
-
 export type GroupListener = (items: number, durationMs: number, failed: boolean) => void;
 
 export class Committer {

@@ -51,7 +51,7 @@ type Counted = Pick<HeldInstance, "key" | "name" | "priority">;
 
 export class BeginWindow {
   readonly #runtime: BeginWindowContext;
-  readonly #kinds = new Map<string, Kind>();
+  readonly #kinds = new ChurningMap<string, Kind>();
   /** The kind of each instance that counts. */
   readonly #kindOf = new ChurningMap<number, Kind>();
 
