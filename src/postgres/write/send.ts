@@ -12,6 +12,7 @@ import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { flag, textOrNull } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { IS_LIVE, insertReturningDue, addDue, visibleAt } from "./delivery.ts";
 import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
@@ -20,7 +21,7 @@ import { findEarlyMessage } from "../../sql/write/early-messages.ts";
 import type { EarlyMessages, ChecksummedSend } from "./early-messages.ts";
 import { messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const SENDS = new ColumnArrays({
@@ -33,35 +34,31 @@ const SENDS = new ColumnArrays({
 });
 const IS_REQUEST = `${indexEquals("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
 
-export class Sends {
-  readonly #connection: Connection;
+export class Sends extends Subject {
   readonly #earlyMessages: EarlyMessages;
-  readonly #record: Statement;
-  readonly #put: Statement;
-  readonly #select: Statement;
+  readonly #record = this.prepare(`
+    INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+    SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
+    FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
+    ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
+    ON CONFLICT DO NOTHING`);
+  readonly #put = this.prepare(
+    insertReturningDue(`
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
+        t.data, t.checksum
+      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+      JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
+      ORDER BY t.n ${ON_SAME_KEY}`),
+  );
+  readonly #select = this.prepare(`
+    SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
+    LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
+    ORDER BY t.n`);
 
   constructor(connection: Connection, earlyMessages: EarlyMessages) {
-    this.#connection = connection;
+    super(connection);
     this.#earlyMessages = earlyMessages;
-    this.#record = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-      SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
-      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
-      ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
-      ON CONFLICT DO NOTHING`);
-    this.#put = connection.prepare(
-      insertReturningDue(`
-        INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
-          t.data, t.checksum
-        FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-        JOIN @requests AS r ON ${IS_REQUEST} AND r.batch = $1::bigint
-        ORDER BY t.n ${ON_SAME_KEY}`),
-    );
-    this.#select = connection.prepare(`
-      SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
-      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN @requests AS r ON ${IS_REQUEST}
-      ORDER BY t.n`);
   }
 
   /**
@@ -73,7 +70,7 @@ export class Sends {
     items: readonly SendItem[],
     changes: ChangeDraft,
   ): () => (SimpleResult | null)[] {
-    const number = this.#connection.randomInteger();
+    const number = this.connection.randomInteger();
     const values = SENDS.values(
       items.map((item) => ({
         ...withChecksum(item),
