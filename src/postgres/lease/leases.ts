@@ -58,9 +58,8 @@ interface LeaseParts {
 export class InstanceLeases extends Subject {
   readonly #parts: LeaseParts;
   readonly #dueInstances: DueInstances;
-  readonly #countLeased = this.prepare(
-    `SELECT count(*) AS taken FROM @instances AS i WHERE ${IS_LEASED}`,
-  );
+  readonly #countLeased = this.prepare(`
+    SELECT count(*) AS taken FROM @instances AS i WHERE ${IS_LEASED}`);
   readonly #releaseIdle = this.prepare(`
     UPDATE @instances AS i SET
       lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = i.suspicion - 1

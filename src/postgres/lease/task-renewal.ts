@@ -47,12 +47,10 @@ export class TaskRenewal extends Subject {
     )
     SELECT b.n, i.id FROM beaten AS b LEFT JOIN @instances AS i
       ON ${indexEquals("i.key", "b.instance")} AND b.progressed`);
-  readonly #selectHeld = this.prepare(
-    `SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED}`,
-  );
-  readonly #lock = this.prepare(
-    `SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED} FOR UPDATE OF t`,
-  );
+  readonly #selectHeld = this.prepare(`
+    SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED}`);
+  readonly #lock = this.prepare(`
+    SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED} FOR UPDATE OF t`);
 
   constructor(connection: Connection, notifier: ChangeNotifier) {
     super(connection);

@@ -135,9 +135,8 @@ export class InstanceInserts extends Subject {
     INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
     SELECT i.key, 1, i.created_at, $1::bigint, 'start', t.request_id, 'started', t.digest
     FROM ${REQUESTS.from("t", 2)} JOIN @instances AS i ON ${IS_INSERTED}`);
-  readonly #reserve = this.prepare(
-    "SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)",
-  );
+  readonly #reserve = this.prepare(`
+    SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)`);
 
   constructor(connection: Connection, earlyMessages: EarlyMessages) {
     super(connection);

@@ -28,9 +28,8 @@ export class KeyValues extends Subject {
       value = excluded.value, updated_at = excluded.updated_at, checksum = excluded.checksum`);
   readonly #delete = this.prepare(`
     DELETE FROM @kv AS v USING ${KEYS.from("t")} WHERE ${indexEquals("v.instance", "t.instance")} AND v.key = t.key`);
-  readonly #clear = this.prepare(
-    `DELETE FROM @kv AS v USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("v.instance", "k.key")}`,
-  );
+  readonly #clear = this.prepare(`
+    DELETE FROM @kv AS v USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("v.instance", "k.key")}`);
 
   change(
     pipeline: Pipeline,

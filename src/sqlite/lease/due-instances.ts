@@ -145,9 +145,8 @@ export class DueInstances extends Subject {
 
   /** The condition of the index inbox_begun, which covers every message of a running instance. */
   #begun(index: number): StatementSync {
-    return (this.#selectBegun[index] ??= this.#prepare(
-      "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
-    ));
+    return (this.#selectBegun[index] ??= this.#prepare(`
+      AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'`));
   }
 
   #prepare(condition: string): StatementSync {

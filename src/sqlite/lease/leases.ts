@@ -34,9 +34,8 @@ export class InstanceLeases extends Subject {
   readonly #history: History;
   readonly #dueInstances: DueInstances;
   readonly #selectHeld = this.prepare(`SELECT ${COLUMNS} FROM instances WHERE key = ?`);
-  readonly #selectLeased = this.prepare(
-    `SELECT ${COLUMNS} FROM instances WHERE lease_owner = ? AND lease_token = ?`,
-  );
+  readonly #selectLeased = this.prepare(`
+    SELECT ${COLUMNS} FROM instances WHERE lease_owner = ? AND lease_token = ?`);
   readonly #lease = this.prepare(`
     UPDATE instances SET
       lease_owner = ?, lease_token = ?, lease_until = ?, suspicion = suspicion + 1

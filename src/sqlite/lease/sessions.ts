@@ -18,9 +18,8 @@ export class Sessions extends Subject {
     WHERE owner = excluded.owner OR until <= ?5
     RETURNING token`);
   readonly #find = this.prepare("SELECT token FROM sessions WHERE id = ? AND owner = ?");
-  readonly #isForeign = this.prepare(
-    "SELECT 1 FROM sessions WHERE id = ? AND owner <> ? AND until > ?",
-  );
+  readonly #isForeign = this.prepare(`
+    SELECT 1 FROM sessions WHERE id = ? AND owner <> ? AND until > ?`);
   readonly #selectLapse = this.prepare(`
     SELECT min(until) AS at FROM sessions WHERE owner <> ? AND until > ? AND EXISTS (
       SELECT 1 FROM tasks WHERE lease_owner IS NULL AND session = sessions.id)`);

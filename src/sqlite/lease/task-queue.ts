@@ -65,9 +65,8 @@ export class TaskQueue extends Subject {
   readonly #selectTaken = this.prepare(`
     SELECT ${LEASED_COLUMNS} FROM tasks WHERE lease_owner = ? AND lease_token = ?
     ORDER BY available_at + priority * ?, instance, execution, sequence`);
-  readonly #selectInstance = this.prepare(
-    "SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?",
-  );
+  readonly #selectInstance = this.prepare(`
+    SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?`);
 
   constructor(connection: Connection, sessions: Sessions) {
     super(connection);

@@ -44,9 +44,8 @@ export class Tasks extends Subject {
       priority, name, session, tags, options, input, checksum, attempt, deaths, suspect
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
   readonly #delete = this.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
-  readonly #cancel = this.prepare(
-    "DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
-  );
+  readonly #cancel = this.prepare(`
+    DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?`);
   readonly #clear = this.prepare("DELETE FROM tasks WHERE instance = ?");
   readonly #retry = this.prepare(`
     UPDATE tasks SET attempt = attempt + 1, ${FAILED}, ${CLEAR_LEASE}
@@ -64,9 +63,8 @@ export class Tasks extends Subject {
       heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum),
       progress = coalesce(?, progress), progress_checksum = coalesce(?, progress_checksum)
     WHERE ${CLAIM}`);
-  readonly #selectToken = this.prepare(
-    "SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
-  );
+  readonly #selectToken = this.prepare(`
+    SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?`);
 
   constructor(connection: Connection, parts: TaskParts) {
     super(connection);

@@ -18,12 +18,10 @@ import type { Requests } from "./requests.ts";
 export class EarlyMessages extends Subject {
   readonly #inbox: Inbox;
   readonly #requests: Requests;
-  readonly #insert = this.prepare(
-    "INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
-  );
-  readonly #select = this.prepare(
-    "SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
-  );
+  readonly #insert = this.prepare(`
+    INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+  readonly #select = this.prepare(`
+    SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number`);
   readonly #count = this.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
   readonly #delete = this.prepare("DELETE FROM kept WHERE id = ?");
   readonly #deleteOld = this.prepare("DELETE FROM kept WHERE created_at <= ?");

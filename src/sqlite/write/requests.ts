@@ -12,9 +12,8 @@ import { Subject } from "../connection/subject.ts";
 
 export class Requests extends Subject {
   readonly #insert = this.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)");
-  readonly #select = this.prepare(
-    "SELECT outcome, execution, digest FROM requests WHERE instance = ? AND kind = ? AND id = ?",
-  );
+  readonly #select = this.prepare(`
+    SELECT outcome, execution, digest FROM requests WHERE instance = ? AND kind = ? AND id = ?`);
   readonly #forget = this.prepare(`
     DELETE FROM requests
     WHERE instance = ? AND kind = 'send' AND id >= ? AND id < ? AND created_at < ?`);

@@ -16,9 +16,8 @@ export class State extends Subject {
     UPDATE instances SET
       custom_status = ?, custom_status_checksum = ?, status_version = status_version + 1
     WHERE key = ?`);
-  readonly #setAttributes = this.prepare(
-    "UPDATE instances SET attributes = ?, attributes_checksum = ? WHERE key = ?",
-  );
+  readonly #setAttributes = this.prepare(`
+    UPDATE instances SET attributes = ?, attributes_checksum = ? WHERE key = ?`);
 
   constructor(connection: Connection, keyValues: KeyValues) {
     super(connection);

@@ -14,9 +14,8 @@ import type { Transaction } from "../notify/change-draft.ts";
 
 export class StepOutcomes extends Subject {
   readonly #inbox: Inbox;
-  readonly #selectHeld = this.prepare(
-    "SELECT id FROM instances WHERE key = ? AND lease_token = ? AND execution = ?",
-  );
+  readonly #selectHeld = this.prepare(`
+    SELECT id FROM instances WHERE key = ? AND lease_token = ? AND execution = ?`);
 
   constructor(connection: Connection, inbox: Inbox) {
     super(connection);

@@ -92,12 +92,10 @@ export class Turns extends Subject {
   readonly #continue = this.prepare(`
     UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
   readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
-  readonly #selectPaused = this.prepare(
-    `SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`,
-  );
-  readonly #countEvents = this.prepare(
-    "UPDATE tallies SET events = events + ? WHERE status = 'running'",
-  );
+  readonly #selectPaused = this.prepare(`
+    SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`);
+  readonly #countEvents = this.prepare(`
+    UPDATE tallies SET events = events + ? WHERE status = 'running'`);
 
   constructor(connection: Connection, parts: TurnParts) {
     super(connection);
