@@ -20,7 +20,7 @@ import { AGEING_MS, queueRank, type Ageing } from "../../core/provider/shared/ag
 import { excludingEntry } from "../../core/provider/shared/blame.ts";
 import type { InstanceCut, LeaseInstancesRequest } from "../../core/provider/instances.ts";
 import { anyIn, type Outbox } from "../transactions/outbox.ts";
-import { ColumnArrays, plain, texts } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain, texts } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, only, text, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -83,8 +83,7 @@ const NOT_HELD_BACK = `NOT EXISTS (
 const SHARES = new ColumnArrays({
   priority: "double precision",
   share: "bigint",
-  target: "text",
-  entry: "text",
+  ...columns("text", "target", "entry"),
 });
 
 const NAMED = new ColumnArrays({ key: "bigint", entry: "text" });

@@ -7,7 +7,7 @@
 
 import { queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
 import type { LeasedTask, LeaseTasksRequest, SessionClaim } from "../../core/provider/tasks.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer, integerOrNull, textOrNull, type Row } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -26,8 +26,7 @@ const SHARES = new ColumnArrays({
   suspect: "boolean",
   priority: "double precision",
   share: "bigint",
-  name: "text",
-  tag_set: "text",
+  ...columns("text", "name", "tag_set"),
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
 /**

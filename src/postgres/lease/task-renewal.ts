@@ -4,7 +4,7 @@
 
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { TaskClaim, TaskHeartbeat } from "../../core/provider/tasks.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { textOrNull } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -19,10 +19,8 @@ import { indexEquals } from "../../sql/index-lookup.ts";
 const CLAIMS = new ColumnArrays(CLAIM);
 const HEARTBEATS = new ColumnArrays({
   ...CLAIM,
-  details_checksum: "bigint",
-  progress_checksum: "bigint",
-  details: "text",
-  progress: "text",
+  ...columns("bigint", "details_checksum", "progress_checksum"),
+  ...columns("text", "details", "progress"),
 });
 
 export class TaskRenewal extends Subject {

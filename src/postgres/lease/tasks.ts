@@ -12,7 +12,7 @@ import type {
 } from "../../core/provider/commit.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
-import { ColumnArrays, plain } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain } from "../sql/column-arrays.ts";
 import { text, textOrNull } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -39,34 +39,22 @@ import { indexEquals } from "../../sql/index-lookup.ts";
 
 const NEW_TASKS = new ColumnArrays({
   ...ADDRESS,
-  lease_token: "bigint",
-  delay: "bigint",
-  checksum: "bigint",
+  ...columns("bigint", "lease_token", "delay", "checksum"),
   priority: "double precision",
-  lease_owner: "text",
-  name: "text",
-  session: "text",
-  tag_set: "text",
-  tags: "text",
-  options: "text",
-  input: "text",
+  ...columns("text", "lease_owner", "name", "session", "tag_set", "tags", "options", "input"),
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
 const CLAIMS = new ColumnArrays(CLAIM);
 const OUTCOMES = new ColumnArrays({
   ...CLAIM,
-  index: "bigint",
-  checksum: "bigint",
+  ...columns("bigint", "index", "checksum"),
   outcome: "text",
 });
 const RETRIES = new ColumnArrays({
   ...CLAIM,
-  delay: "bigint",
-  failure_checksum: "bigint",
-  heartbeat_checksum: "bigint",
+  ...columns("bigint", "delay", "failure_checksum", "heartbeat_checksum"),
   died: "boolean",
-  failure: "text",
-  heartbeat: "text",
+  ...columns("text", "failure", "heartbeat"),
 });
 
 export type InstanceTask = NewTask & Omit<TaskAddress, "sequence">;

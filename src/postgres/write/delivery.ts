@@ -10,7 +10,7 @@
 //   - The caller must hold the locks on the receivers' rows (postgres.inbox.2).
 
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
@@ -20,15 +20,8 @@ import type { Answer, Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const POSTS = new ColumnArrays({
-  execution: "bigint",
-  sequence: "bigint",
-  checksum: "bigint",
-  to_id: "text",
-  run_id: "text",
-  kind: "text",
-  name: "text",
-  key: "text",
-  data: "text",
+  ...columns("bigint", "execution", "sequence", "checksum"),
+  ...columns("text", "to_id", "run_id", "kind", "name", "key", "data"),
 });
 /** SQL condition on an instance `i`: it has not ended. */
 export const IS_LIVE = "i.status IN ('pending', 'running')";

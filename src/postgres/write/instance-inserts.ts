@@ -12,7 +12,7 @@
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { NewInstance, StartItem, TurnItem } from "../../core/provider/commit.ts";
 import type { KeptMessage, Message } from "../../core/provider/messages.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, text, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -47,32 +47,17 @@ export interface InsertedInstance {
 }
 
 const INSERTS = new ColumnArrays({
-  reserved: "bigint",
-  delay: "bigint",
-  due_at: "bigint",
-  lease_token: "bigint",
-  lease_ms: "bigint",
-  parent_execution: "bigint",
-  parent_sequence: "bigint",
-  attributes_checksum: "bigint",
+  ...columns("bigint", "reserved", "delay", "due_at", "lease_token", "lease_ms"),
+  ...columns("bigint", "parent_execution", "parent_sequence", "attributes_checksum"),
   priority: "double precision",
-  id: "text",
-  run_id: "text",
-  name: "text",
-  version: "text",
-  parent_id: "text",
-  parent_run_id: "text",
-  on_parent_close: "text",
-  attributes: "text",
-  lease_owner: "text",
+  ...columns("text", "id", "run_id", "name", "version", "parent_id", "parent_run_id"),
+  ...columns("text", "on_parent_close", "attributes", "lease_owner"),
   ...TURN_COLUMNS,
 });
 const STARTS = new ColumnArrays({ ...INSERTED_COLUMNS, started: "text", checksum: "bigint" });
 const EVENTS = new ColumnArrays({
   ...INSERTED_COLUMNS,
-  name: "text",
-  key: "text",
-  data: "text",
+  ...columns("text", "name", "key", "data"),
   checksum: "bigint",
 });
 const REQUESTS = new ColumnArrays({ ...INSERTED_COLUMNS, request_id: "text", digest: "text" });

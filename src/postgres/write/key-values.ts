@@ -5,17 +5,14 @@
 
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { KeyValueChange } from "../../core/provider/state.ts";
-import { ColumnArrays, plain } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain } from "../sql/column-arrays.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const VALUES = new ColumnArrays({
-  instance: "bigint",
-  updated_at: "bigint",
-  checksum: "bigint",
-  key: "text",
-  value: "text",
+  ...columns("bigint", "instance", "updated_at", "checksum"),
+  ...columns("text", "key", "value"),
 });
 const KEYS = new ColumnArrays({ instance: "bigint", key: "text" });
 

@@ -9,7 +9,7 @@ import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { flag, textOrNull } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -26,11 +26,7 @@ import { indexEquals } from "../../sql/index-lookup.ts";
 
 const SENDS = new ColumnArrays({
   checksum: "bigint",
-  id: "text",
-  request_id: "text",
-  digest: "text",
-  name: "text",
-  data: "text",
+  ...columns("text", "id", "request_id", "digest", "name", "data"),
 });
 const IS_REQUEST = `${indexEquals("r.instance", "i.key")} AND r.kind = 'send' AND r.id = t.request_id`;
 

@@ -11,7 +11,7 @@ import { childKey } from "../../core/provider/shared/message-keys.ts";
 import { childExists } from "../../core/provider/shared/outcomes.ts";
 import { byReplacement, conflictRefusal } from "../../core/provider/shared/terminations.ts";
 import type { InstanceInserts, InstanceInsert } from "./instance-inserts.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer, only } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -42,15 +42,8 @@ import { isRegistered } from "../../sql/lease/runtimes.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const REPLIES = new ColumnArrays({
-  caller: "bigint",
-  execution: "bigint",
-  sequence: "bigint",
-  checksum: "bigint",
-  id: "text",
-  parent_id: "text",
-  parent_run_id: "text",
-  key: "text",
-  data: "text",
+  ...columns("bigint", "caller", "execution", "sequence", "checksum"),
+  ...columns("text", "id", "parent_id", "parent_run_id", "key", "data"),
 });
 
 /** A start by a turn: a child or a detached instance. */

@@ -6,7 +6,7 @@
 
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { StateChange } from "../../core/provider/state.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import type { KeyValues } from "./key-values.ts";
@@ -14,12 +14,9 @@ import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const CHANGES = new ColumnArrays({
-  key: "bigint",
-  status_checksum: "bigint",
-  attributes_checksum: "bigint",
+  ...columns("bigint", "key", "status_checksum", "attributes_checksum"),
   sets_status: "boolean",
-  status: "text",
-  attributes: "text",
+  ...columns("text", "status", "attributes"),
 });
 
 export class State extends Subject {

@@ -6,7 +6,7 @@
 import type { SimpleResult, StepOutcomeItem } from "../../core/provider/commit.ts";
 import { stepKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer, text } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "../read/inbox.ts";
@@ -22,13 +22,8 @@ import { notExists, indexEquals } from "../../sql/index-lookup.ts";
 export const FENCED = "a step is fenced off";
 
 const OUTCOMES = new ColumnArrays({
-  instance: "bigint",
-  token: "bigint",
-  execution: "bigint",
-  sequence: "bigint",
-  checksum: "bigint",
-  key: "text",
-  outcome: "text",
+  ...columns("bigint", "instance", "token", "execution", "sequence", "checksum"),
+  ...columns("text", "key", "outcome"),
 });
 const IS_HELD = `${indexEquals("i.key", "t.instance")} AND i.lease_token = t.token AND i.execution = t.execution`;
 

@@ -12,7 +12,7 @@ import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
 import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -31,10 +31,7 @@ import type { TurnCompletion } from "./turn-completion.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const FENCE = {
-  key: "bigint",
-  execution: "bigint",
-  token: "bigint",
-  last_event: "bigint",
+  ...columns("bigint", "key", "execution", "token", "last_event"),
 } as const;
 const FENCES = new ColumnArrays(FENCE);
 const TURNS = new ColumnArrays({ ...FENCE, ...TURN_COLUMNS, is_reported: "boolean" });
