@@ -20,11 +20,12 @@ import { AGEING_MS, queueRank, type Ageing } from "../../core/provider/shared/ag
 import { excludingEntry } from "../../core/provider/shared/blame.ts";
 import type { InstanceCut, LeaseInstancesRequest } from "../../core/provider/instances.ts";
 import { anyIn, type Outbox } from "../transactions/outbox.ts";
-import { ColumnArrays, plain, texts } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain, texts } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, only, text, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
-import { Pipeline, type Statement } from "../connection/pipeline.ts";
+import { Pipeline } from "../connection/pipeline.ts";
 import { notExists, indexEquals } from "../../sql/index-lookup.ts";
 
 /** Condition on instances `i`: no runtime holds the lease, or the lease has expired. */
@@ -82,8 +83,7 @@ const NOT_HELD_BACK = `NOT EXISTS (
 const SHARES = new ColumnArrays({
   priority: "double precision",
   share: "bigint",
-  target: "text",
-  entry: "text",
+  ...columns("text", "target", "entry"),
 });
 
 const NAMED = new ColumnArrays({ key: "bigint", entry: "text" });
@@ -125,78 +125,69 @@ interface Head extends Named {
   readonly since: number;
 }
 
-export class DueInstances {
-  readonly #connection: Connection;
+const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $3)";
+const heads = (partitions: string, ofPartition: string, ofMessage: string): string => `
+  ${partitions}
+  SELECT h.key, h.held, h.suspect, h.since, c.target, c.entry, c.priority
+  FROM partitions AS c CROSS JOIN LATERAL (
+    SELECT i.key, i.suspicion > 0 AS suspect, i.lease_owner IS NOT DISTINCT FROM $3 AS held,
+      m.visible_at AS since, m.instance
+    FROM @inbox AS m JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
+    WHERE ${ofMessage} AND ${IS_FIRST} AND (${LEASE_IS_FREE} OR i.lease_owner = $3) AND ${takeable("$4")}
+      AND ${notQuarantined("c.entry")} AND ($5::boolean OR i.suspicion = 0 OR i.lease_owner = $3)
+    ORDER BY m.visible_at, m.instance LIMIT $6::bigint
+  ) AS h
+  WHERE ${ofPartition} AND ${IS_KNOWN}
+  ORDER BY h.since + c.priority * $7::bigint, h.since, h.key`;
+// MATERIALIZED: the rows are chosen once, not again for every row that a plan visits.
+const lease = (chosen: string): string => `
+  WITH chosen AS MATERIALIZED (${chosen})
+  UPDATE @instances AS i SET
+    lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint,
+    suspicion = i.suspicion + 1
+  FROM chosen
+  WHERE ${indexEquals("i.key", "chosen.key")} AND EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $1)`;
+const leaseShares = (ofMessage: string): string =>
+  lease(`
+    SELECT x.key FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
+      SELECT i.key FROM @inbox AS m JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
+      WHERE ${ofMessage} AND ${IS_FIRST} AND ${LEASE_IS_FREE} AND ${takeable("$4")}
+        AND ${notQuarantined("c.entry")} AND i.suspicion = 0
+        AND i.lease_owner IS DISTINCT FROM $1 -- an expired lease of the caller stays under its old token
+      ORDER BY m.visible_at, m.instance LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED
+    ) AS x`);
+
+export class DueInstances extends Subject {
   readonly #outbox: Outbox;
-  readonly #heads: Statement;
-  readonly #begunHeads: Statement;
-  readonly #stranded: Statement;
-  readonly #nextAt: Statement;
-  readonly #leaseShares: Statement;
-  readonly #leaseBegunShares: Statement;
-  readonly #leaseNamed: Statement;
+  readonly #heads = this.prepare(
+    heads(PARTITIONS, `c.priority IS NOT NULL AND ${NOT_HELD_BACK}`, IN_PARTITION),
+  );
+  readonly #begunHeads = this.prepare(heads(HELD_BACK, "true", `${IN_PARTITION} AND ${HAS_BEGUN}`));
+  // Instances with open steps whose lease has expired; no message makes them due.
+  readonly #stranded = this.prepare(`
+    SELECT i.key, i.suspicion > 0 AS suspect, t.entry FROM @instances AS i
+    JOIN unnest($1::text[], $2::text[]) AS t (target, entry) ON t.target = ${TARGET}
+    WHERE i.steps_open AND i.lease_until IS NOT NULL AND i.lease_until <= (SELECT @clock())
+      AND i.lease_owner <> $3 AND ${takeable("$4")} AND ${notQuarantined("t.entry")} AND ${IS_KNOWN}
+    ORDER BY i.lease_until LIMIT $5::bigint`);
+  readonly #nextAt = this.prepare(`
+    ${PARTITIONS}
+    SELECT min(n.at) AS at FROM partitions AS c CROSS JOIN LATERAL (
+      SELECT m.visible_at AS at FROM @inbox AS m
+      WHERE ${IN_PARTITION} AND m.visible_at > (SELECT @clock()) ORDER BY m.visible_at LIMIT 1
+    ) AS n WHERE c.priority IS NOT NULL`);
+  readonly #leaseShares = this.prepare(leaseShares(IN_PARTITION));
+  readonly #leaseBegunShares = this.prepare(leaseShares(`${IN_PARTITION} AND ${HAS_BEGUN}`));
+  readonly #leaseNamed = this.prepare(
+    lease(`
+      SELECT i.key FROM ${NAMED.from("n", 5)} JOIN @instances AS i ON ${indexEquals("i.key", "n.key")}
+      WHERE ${LEASE_IS_FREE} AND ${takeable("$4")} AND ${notQuarantined("n.entry")}
+      FOR NO KEY UPDATE OF i SKIP LOCKED`),
+  );
 
   constructor(connection: Connection, outbox: Outbox) {
-    this.#connection = connection;
+    super(connection);
     this.#outbox = outbox;
-    const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $3)";
-    const heads = (partitions: string, ofPartition: string, ofMessage: string): string => `
-      ${partitions}
-      SELECT h.key, h.held, h.suspect, h.since, c.target, c.entry, c.priority
-      FROM partitions AS c CROSS JOIN LATERAL (
-        SELECT i.key, i.suspicion > 0 AS suspect, i.lease_owner IS NOT DISTINCT FROM $3 AS held,
-          m.visible_at AS since, m.instance
-        FROM @inbox AS m JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
-        WHERE ${ofMessage} AND ${IS_FIRST} AND (${LEASE_IS_FREE} OR i.lease_owner = $3) AND ${takeable("$4")}
-          AND ${notQuarantined("c.entry")} AND ($5::boolean OR i.suspicion = 0 OR i.lease_owner = $3)
-        ORDER BY m.visible_at, m.instance LIMIT $6::bigint
-      ) AS h
-      WHERE ${ofPartition} AND ${isKnown}
-      ORDER BY h.since + c.priority * $7::bigint, h.since, h.key`;
-    this.#heads = connection.prepare(
-      heads(PARTITIONS, `c.priority IS NOT NULL AND ${NOT_HELD_BACK}`, IN_PARTITION),
-    );
-    this.#begunHeads = connection.prepare(
-      heads(HELD_BACK, "true", `${IN_PARTITION} AND ${HAS_BEGUN}`),
-    );
-    // Instances with open steps whose lease has expired; no message makes them due.
-    this.#stranded = connection.prepare(`
-      SELECT i.key, i.suspicion > 0 AS suspect, t.entry FROM @instances AS i
-      JOIN unnest($1::text[], $2::text[]) AS t (target, entry) ON t.target = ${TARGET}
-      WHERE i.steps_open AND i.lease_until IS NOT NULL AND i.lease_until <= (SELECT @clock())
-        AND i.lease_owner <> $3 AND ${takeable("$4")} AND ${notQuarantined("t.entry")} AND ${isKnown}
-      ORDER BY i.lease_until LIMIT $5::bigint`);
-    this.#nextAt = connection.prepare(`
-      ${PARTITIONS}
-      SELECT min(n.at) AS at FROM partitions AS c CROSS JOIN LATERAL (
-        SELECT m.visible_at AS at FROM @inbox AS m
-        WHERE ${IN_PARTITION} AND m.visible_at > (SELECT @clock()) ORDER BY m.visible_at LIMIT 1
-      ) AS n WHERE c.priority IS NOT NULL`);
-    // MATERIALIZED: the rows are chosen once, not again for every row that a plan visits.
-    const lease = (chosen: string): string => `
-      WITH chosen AS MATERIALIZED (${chosen})
-      UPDATE @instances AS i SET
-        lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint,
-        suspicion = i.suspicion + 1
-      FROM chosen
-      WHERE ${indexEquals("i.key", "chosen.key")} AND EXISTS (SELECT 1 FROM @runtimes AS r WHERE r.id = $1)`;
-    const leaseShares = (ofMessage: string): string =>
-      lease(`
-        SELECT x.key FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
-          SELECT i.key FROM @inbox AS m JOIN @instances AS i ON ${indexEquals("i.key", "m.instance")}
-          WHERE ${ofMessage} AND ${IS_FIRST} AND ${LEASE_IS_FREE} AND ${takeable("$4")}
-            AND ${notQuarantined("c.entry")} AND i.suspicion = 0
-            AND i.lease_owner IS DISTINCT FROM $1 -- an expired lease of the caller stays under its old token
-          ORDER BY m.visible_at, m.instance LIMIT c.share FOR NO KEY UPDATE OF i SKIP LOCKED
-        ) AS x`);
-    this.#leaseShares = connection.prepare(leaseShares(IN_PARTITION));
-    this.#leaseBegunShares = connection.prepare(leaseShares(`${IN_PARTITION} AND ${HAS_BEGUN}`));
-    this.#leaseNamed = connection.prepare(
-      lease(`
-        SELECT i.key FROM ${NAMED.from("n", 5)} JOIN @instances AS i ON ${indexEquals("i.key", "n.key")}
-        WHERE ${LEASE_IS_FREE} AND ${takeable("$4")} AND ${notQuarantined("n.entry")}
-        FOR NO KEY UPDATE OF i SKIP LOCKED`),
-    );
   }
 
   async find(request: LeaseInstancesRequest): Promise<FoundInstances> {
@@ -226,7 +217,7 @@ export class DueInstances {
             priorities,
           ]);
     const stranded = pipeline.add(this.#stranded, [...wanted, ...caller, limit + 1]);
-    await this.#connection.readPipeline(pipeline);
+    await this.connection.readPipeline(pipeline);
     const nextAt = integerOrNull(only(next.rows), "at");
     const due = heads.rows.map((row) => toHead(row, false));
     if (begun !== null) {

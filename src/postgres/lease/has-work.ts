@@ -9,10 +9,9 @@
 
 import type { WorkSummary, WorkSummaryRequest } from "../../core/provider/runtimes.ts";
 import { flag, integer, only, text } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { looseIndexScan } from "../sql/loose-index-scan.ts";
 import { LEASE_IS_FREE, takeable } from "./due-instances.ts";
-import type { Statement } from "../connection/pipeline.ts";
 import { toRuntime } from "../../sql/rows/runtime-rows.ts";
 import { RUNTIME_COLUMNS } from "../../sql/lease/runtimes.ts";
 import { PARTITION_COLUMNS, IN_PARTITION, OF_SESSIONS, PLAIN } from "./queue-partitions.ts";
@@ -40,35 +39,30 @@ const isWaiting = (condition: string): string =>
     ORDER BY r.available_at`);
 const IS_OVERDUE = "t.lease_until IS NOT NULL AND t.lease_until <= (SELECT @clock())";
 
-export class HasWork {
-  readonly #connection: Connection;
-  readonly #select: Statement;
+const tasks = (name: string, condition: string): string =>
+  looseIndexScan(name, { table: "@tasks", condition, columns: PARTITION_COLUMNS });
+const INBOX = { table: "@inbox", condition: "NOT r.parked", columns: ["target", "priority"] };
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    const tasks = (name: string, condition: string): string =>
-      looseIndexScan(name, { table: "@tasks", condition, columns: PARTITION_COLUMNS });
-    const inbox = { table: "@inbox", condition: "NOT r.parked", columns: ["target", "priority"] };
-    this.#select = connection.prepare(`
-      WITH RECURSIVE ${looseIndexScan("inbox_partitions", inbox)}, ${tasks("task_partitions", PLAIN)},
-        ${tasks("session_partitions", OF_SESSIONS)}
-      SELECT summary.instances, summary.tasks, @clock() AS now,
-        pg_postmaster_start_time()::text AS server, ${RUNTIME_COLUMNS} FROM (
-        SELECT
-          EXISTS (SELECT 1 FROM inbox_partitions AS c WHERE ${IS_DUE})
-            OR EXISTS (SELECT 1 FROM @instances AS i WHERE ${IS_STRANDED})
-            OR EXISTS (SELECT 1 FROM @arrivals) AS instances,
-          EXISTS (SELECT 1 FROM task_partitions AS c WHERE ${isWaiting(PLAIN)})
-            OR EXISTS (SELECT 1 FROM session_partitions AS c WHERE ${isWaiting(OF_SESSIONS)})
-            OR EXISTS (SELECT 1 FROM @tasks AS t WHERE ${IS_OVERDUE}) AS tasks
-      ) AS summary LEFT JOIN @runtimes AS r ON true ORDER BY r.started_at, r.id`);
-  }
+export class HasWork extends Subject {
+  readonly #select = this.prepare(`
+    WITH RECURSIVE ${looseIndexScan("inbox_partitions", INBOX)}, ${tasks("task_partitions", PLAIN)},
+      ${tasks("session_partitions", OF_SESSIONS)}
+    SELECT summary.instances, summary.tasks, @clock() AS now,
+      pg_postmaster_start_time()::text AS server, ${RUNTIME_COLUMNS} FROM (
+      SELECT
+        EXISTS (SELECT 1 FROM inbox_partitions AS c WHERE ${IS_DUE})
+          OR EXISTS (SELECT 1 FROM @instances AS i WHERE ${IS_STRANDED})
+          OR EXISTS (SELECT 1 FROM @arrivals) AS instances,
+        EXISTS (SELECT 1 FROM task_partitions AS c WHERE ${isWaiting(PLAIN)})
+          OR EXISTS (SELECT 1 FROM session_partitions AS c WHERE ${isWaiting(OF_SESSIONS)})
+          OR EXISTS (SELECT 1 FROM @tasks AS t WHERE ${IS_OVERDUE}) AS tasks
+    ) AS summary LEFT JOIN @runtimes AS r ON true ORDER BY r.started_at, r.id`);
 
   async read({ owner }: WorkSummaryRequest): Promise<WorkSummary> {
-    const askedAt = this.#connection.environment.monotonic();
-    const rows = await this.#connection.read(this.#select, [owner, JSON.stringify(owner)]);
+    const askedAt = this.connection.environment.monotonic();
+    const rows = await this.connection.read(this.#select, [owner, JSON.stringify(owner)]);
     const summary = only(rows);
-    this.#connection.clock.addSample(integer(summary, "now"), askedAt);
+    this.connection.clock.addSample(integer(summary, "now"), askedAt);
     return {
       instances: flag(summary, "instances"),
       tasks: flag(summary, "tasks"),

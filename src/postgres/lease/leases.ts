@@ -24,6 +24,7 @@ import type { Outbox } from "../transactions/outbox.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { DueInstances, type FoundInstances } from "./due-instances.ts";
 import { COLUMNS as HISTORY_COLUMNS, rowsOf } from "../read/history.ts";
 import { INBOX_COLUMNS, messagesOf, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "../read/inbox.ts";
@@ -32,7 +33,7 @@ import { dueColumns, dueMessages, messageChecksum } from "../read/messages.ts";
 import { IN_ORDER, MESSAGE_COLUMNS } from "../../sql/rows/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
-import { Pipeline, type Statement } from "../connection/pipeline.ts";
+import { Pipeline } from "../connection/pipeline.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import type { ReadResults } from "./tasks.ts";
 import { exists, notExists, indexEquals } from "../../sql/index-lookup.ts";
@@ -54,66 +55,56 @@ interface LeaseParts {
   readonly outbox: Outbox;
 }
 
-export class InstanceLeases {
-  readonly #connection: Connection;
+export class InstanceLeases extends Subject {
   readonly #parts: LeaseParts;
   readonly #dueInstances: DueInstances;
-  readonly #countLeased: Statement;
-  readonly #releaseIdle: Statement;
-  readonly #selectLeased: Statement;
-  readonly #selectMessages: Statement;
-  readonly #selectHistory: Statement;
-  readonly #selectHeld: Statement;
-  readonly #renew: Statement;
-  readonly #release: Statement;
+  readonly #countLeased = this.prepare(`
+    SELECT count(*) AS taken FROM @instances AS i WHERE ${IS_LEASED}`);
+  readonly #releaseIdle = this.prepare(`
+    UPDATE @instances AS i SET
+      lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = i.suspicion - 1
+    WHERE ${IS_LEASED} AND NOT i.steps_open AND ${notExists(`
+      FROM @inbox AS m
+      WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)}`);
+  readonly #selectLeased = this.prepare(`
+    SELECT ${COLUMNS} FROM @instances AS i WHERE ${IS_LEASED}`);
+  readonly #selectMessages = this.prepare(`
+    SELECT ${MESSAGE_COLUMNS}
+    FROM @instances AS i CROSS JOIN LATERAL (${dueMessages("i.key", "$3::bigint")}) AS m
+    WHERE ${IS_LEASED} ORDER BY i.key + 0, ${IN_ORDER}`);
+  readonly #selectHistory = this.prepare(`
+    SELECT ${HISTORY_COLUMNS} FROM @instances AS i
+    JOIN @history AS h ON ${indexEquals("h.instance", "i.key")} AND h.execution = i.execution
+    WHERE ${IS_LEASED} ORDER BY i.key + 0, h.first`);
+  readonly #selectHeld = this.prepare(`
+    SELECT ${COLUMNS} FROM unnest($2::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
+    WHERE i.lease_owner = $1`);
+  readonly #renew = this.prepare(`
+    UPDATE @instances AS i SET lease_until = CASE WHEN i.lease_until IS NULL THEN NULL
+      ELSE (SELECT @clock()) + $${LEASES.width + 1}::bigint END
+    FROM ${LEASES.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.token RETURNING i.key`);
+  readonly #release = this.prepare(`
+    WITH freed AS (
+      UPDATE @instances AS i SET
+        lease_owner = NULL, lease_token = NULL, lease_until = NULL,
+        suspicion = greatest(i.suspicion - 1, 0)
+      FROM ${LEASES.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.token
+      RETURNING t.n, i.*
+    ), woken AS (
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${OF_INSTANCE}, (SELECT @clock()), i.execution, NULL, 'wake', NULL, 'wake', '',
+        ${messageChecksum(WAKE)}
+      FROM freed AS i WHERE i.steps_open ${ON_SAME_KEY}
+    )
+    SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR ${exists(`
+      FROM @inbox AS m
+      WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)} AS due
+    FROM freed AS i`);
 
   constructor(connection: Connection, parts: LeaseParts) {
-    this.#connection = connection;
+    super(connection);
     this.#parts = parts;
     this.#dueInstances = new DueInstances(connection, parts.outbox);
-    this.#countLeased = connection.prepare(
-      `SELECT count(*) AS taken FROM @instances AS i WHERE ${IS_LEASED}`,
-    );
-    this.#releaseIdle = connection.prepare(`
-      UPDATE @instances AS i SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = i.suspicion - 1
-      WHERE ${IS_LEASED} AND NOT i.steps_open AND ${notExists(`
-        FROM @inbox AS m
-        WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)}`);
-    this.#selectLeased = connection.prepare(`
-      SELECT ${COLUMNS} FROM @instances AS i WHERE ${IS_LEASED}`);
-    this.#selectMessages = connection.prepare(`
-      SELECT ${MESSAGE_COLUMNS}
-      FROM @instances AS i CROSS JOIN LATERAL (${dueMessages("i.key", "$3::bigint")}) AS m
-      WHERE ${IS_LEASED} ORDER BY i.key + 0, ${IN_ORDER}`);
-    this.#selectHistory = connection.prepare(`
-      SELECT ${HISTORY_COLUMNS} FROM @instances AS i
-      JOIN @history AS h ON ${indexEquals("h.instance", "i.key")} AND h.execution = i.execution
-      WHERE ${IS_LEASED} ORDER BY i.key + 0, h.first`);
-    this.#selectHeld = connection.prepare(`
-      SELECT ${COLUMNS} FROM unnest($2::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
-      WHERE i.lease_owner = $1`);
-    this.#renew = connection.prepare(`
-      UPDATE @instances AS i SET lease_until = CASE WHEN i.lease_until IS NULL THEN NULL
-        ELSE (SELECT @clock()) + $${LEASES.width + 1}::bigint END
-      FROM ${LEASES.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.token RETURNING i.key`);
-    this.#release = connection.prepare(`
-      WITH freed AS (
-        UPDATE @instances AS i SET
-          lease_owner = NULL, lease_token = NULL, lease_until = NULL,
-          suspicion = greatest(i.suspicion - 1, 0)
-        FROM ${LEASES.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.token
-        RETURNING t.n, i.*
-      ), woken AS (
-        INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, (SELECT @clock()), i.execution, NULL, 'wake', NULL, 'wake', '',
-          ${messageChecksum(WAKE)}
-        FROM freed AS i WHERE i.steps_open ${ON_SAME_KEY}
-      )
-      SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR ${exists(`
-        FROM @inbox AS m
-        WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)} AS due
-      FROM freed AS i`);
   }
 
   async lease(request: LeaseInstancesRequest): Promise<LeasedInstances> {
@@ -142,7 +133,7 @@ export class InstanceLeases {
     const sorted = leases.toSorted((a, b) => a.key - b.key);
     const { delay } = dueColumns({ delayMs: leaseMs });
     const answer = pipeline.add(this.#renew, [...LEASES.values(sorted), delay]);
-    await withPerdureErrors(this.#connection.write(pipeline));
+    await withPerdureErrors(this.connection.write(pipeline));
     const held = new Set(answer.rows.map((row) => integer(row, "key")));
     return leases.filter(({ key }) => !held.has(key)).map(({ key }) => key);
   }
@@ -171,7 +162,7 @@ export class InstanceLeases {
   async #find(request: LeaseInstancesRequest): Promise<FoundInstances> {
     if (request.again === true) {
       const { owner, token } = request;
-      const rows = await this.#connection.read(this.#countLeased, [owner, token]);
+      const rows = await this.connection.read(this.#countLeased, [owner, token]);
       if (integer(rows[0] ?? {}, "taken") > 0) return LEASED_EARLIER;
     }
     const found = await this.#dueInstances.find(request);
@@ -190,7 +181,7 @@ export class InstanceLeases {
     const messages = pipeline.add(this.#selectMessages, [owner, token, messagesMax]);
     const history = pipeline.add(this.#selectHistory, [owner, token]);
     const readHeld = this.#addHeld(pipeline, request, found.held);
-    await withPerdureErrors(this.#connection.write(pipeline, { owners: [owner] }));
+    await withPerdureErrors(this.connection.write(pipeline, { owners: [owner] }));
     const messagesByKey = messagesOf(messages);
     const historyByKey = rowsOf(history);
     const taken = rows.rows.map((row): LeasedInstance => {
@@ -214,7 +205,7 @@ export class InstanceLeases {
   ): Promise<LeasedInstance[]> {
     const pipeline = new Pipeline();
     const read = this.#addHeld(pipeline, request, held);
-    await this.#connection.readPipeline(pipeline);
+    await this.connection.readPipeline(pipeline);
     return read();
   }
 

@@ -11,9 +11,9 @@ import type { Candidate, QueuePart } from "../../core/provider/shared/task-choic
 import type { LeaseTasksRequest, TagFilter } from "../../core/provider/tasks.ts";
 import { texts } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { looseIndexScan } from "../sql/loose-index-scan.ts";
-import type { Answer, Pipeline, Statement, Value } from "../connection/pipeline.ts";
+import type { Answer, Pipeline, Value } from "../connection/pipeline.ts";
 import { notExists, exists } from "../../sql/index-lookup.ts";
 
 export interface QueuePartition {
@@ -62,70 +62,60 @@ const notHeldByOther = (id: string, owner: string): string =>
     FROM @sessions AS s
     WHERE s.id = ${id} AND s.owner <> ${owner} AND s.until > (SELECT @clock())`);
 
-export class QueuePartitions {
-  readonly #plain: Statement;
-  readonly #laterPlain: Statement;
-  readonly #ofSessions: Statement;
-  readonly #laterOfSessions: Statement;
-  readonly #ofSession: Statement;
-  readonly #laterOfSession: Statement;
-  readonly #overdue: Statement;
-  readonly #lapse: Statement;
+const heads = (partitions: string, condition: string, limit: string): string => `
+  WITH RECURSIVE ${partitions}
+  SELECT h.* FROM partitions AS c CROSS JOIN LATERAL (
+    SELECT ${COLUMNS}, r.available_at FROM @tasks AS r
+    WHERE ${condition} AND ${IN_PARTITION} AND ${IS_DUE} ORDER BY ${ORDER} LIMIT ${limit}
+  ) AS h WHERE ${IS_WANTED}`;
+const later = (partitions: string, condition: string): string => `
+  WITH RECURSIVE ${partitions}
+  SELECT (
+    SELECT r.available_at FROM @tasks AS r
+    WHERE ${condition} AND ${IN_PARTITION} AND NOT ${IS_DUE} ORDER BY ${ORDER} LIMIT 1
+  ) AS at FROM partitions AS c WHERE ${IS_WANTED}`;
+const OF_SESSION = `
+  FROM unnest($6::text[]) AS w (id) CROSS JOIN LATERAL (
+    SELECT * FROM @tasks AS s
+    WHERE s.session = w.id AND s.lease_owner IS NULL AND s.session IS NOT NULL OFFSET 0
+  ) AS c
+  WHERE ${IS_WANTED} AND ${notHeldByOther("w.id", "$7")}`;
 
-  constructor(connection: Connection) {
-    const heads = (partitions: string, condition: string, limit: string): string => `
-      WITH RECURSIVE ${partitions}
-      SELECT h.* FROM partitions AS c CROSS JOIN LATERAL (
-        SELECT ${COLUMNS}, r.available_at FROM @tasks AS r
-        WHERE ${condition} AND ${IN_PARTITION} AND ${IS_DUE} ORDER BY ${ORDER} LIMIT ${limit}
-      ) AS h WHERE ${IS_WANTED}`;
-    const later = (partitions: string, condition: string): string => `
-      WITH RECURSIVE ${partitions}
-      SELECT (
-        SELECT r.available_at FROM @tasks AS r
-        WHERE ${condition} AND ${IN_PARTITION} AND NOT ${IS_DUE} ORDER BY ${ORDER} LIMIT 1
-      ) AS at FROM partitions AS c WHERE ${IS_WANTED}`;
-    this.#plain = connection.prepare(
-      heads(PLAIN_PARTITIONS, `${PLAIN} AND ${NOT_AVOIDED}`, "$8::bigint"),
-    );
-    this.#laterPlain = connection.prepare(`
-      ${later(PLAIN_PARTITIONS, PLAIN)}
-      UNION ALL SELECT (
-        SELECT r.available_at + $7::bigint FROM @tasks AS r
-        WHERE ${PLAIN} AND ${IN_PARTITION} AND ${IS_DUE} AND ${IS_AVOIDED} ORDER BY ${ORDER} LIMIT 1
-      ) FROM partitions AS c WHERE $7::bigint > 0 AND ${IS_WANTED}`);
-    this.#ofSessions = connection.prepare(
-      heads(
-        SESSION_PARTITIONS,
-        `${OF_SESSIONS} AND ${notHeldByOther("r.session", "$6")}`,
-        "$7::bigint",
-      ),
-    );
-    this.#laterOfSessions = connection.prepare(later(SESSION_PARTITIONS, OF_SESSIONS));
-    const ofSession = `
-      FROM unnest($6::text[]) AS w (id) CROSS JOIN LATERAL (
-        SELECT * FROM @tasks AS s
-        WHERE s.session = w.id AND s.lease_owner IS NULL AND s.session IS NOT NULL OFFSET 0
-      ) AS c
-      WHERE ${IS_WANTED} AND ${notHeldByOther("w.id", "$7")}`;
-    this.#ofSession = connection.prepare(`
-      SELECT ${COLUMNS.replaceAll("r.", "c.")}, c.available_at ${ofSession}
-        AND c.available_at <= (SELECT @clock())
-      ORDER BY c.available_at + c.priority * $9::bigint LIMIT $8::bigint`);
-    this.#laterOfSession = connection.prepare(`
-      SELECT min(c.available_at) AS at ${ofSession} AND c.available_at > (SELECT @clock())`);
-    // $6 is the owner that would claim the sessions; NULL selects only tasks without a session.
-    this.#overdue = connection.prepare(`
-      SELECT ${COLUMNS.replaceAll("r.", "c.")}, c.lease_until AS available_at FROM @tasks AS c
-      WHERE c.lease_until IS NOT NULL AND c.lease_until <= (SELECT @clock()) AND ${IS_WANTED}
-        AND (c.session IS NULL OR ($6::text IS NOT NULL AND ${notHeldByOther("c.session", "$6::text")}))
-      ORDER BY c.lease_until LIMIT $7::bigint`);
-    this.#lapse = connection.prepare(`
-      SELECT min(s.until) AS at FROM @sessions AS s
-      WHERE s.owner <> $1 AND s.until > (SELECT @clock()) AND ${exists(`
-        FROM @tasks AS t
-        WHERE t.session = s.id AND t.lease_owner IS NULL AND t.session IS NOT NULL`)}`);
-  }
+export class QueuePartitions extends Subject {
+  readonly #plain = this.prepare(
+    heads(PLAIN_PARTITIONS, `${PLAIN} AND ${NOT_AVOIDED}`, "$8::bigint"),
+  );
+  readonly #laterPlain = this.prepare(`
+    ${later(PLAIN_PARTITIONS, PLAIN)}
+    UNION ALL SELECT (
+      SELECT r.available_at + $7::bigint FROM @tasks AS r
+      WHERE ${PLAIN} AND ${IN_PARTITION} AND ${IS_DUE} AND ${IS_AVOIDED} ORDER BY ${ORDER} LIMIT 1
+    ) FROM partitions AS c WHERE $7::bigint > 0 AND ${IS_WANTED}`);
+  readonly #ofSessions = this.prepare(
+    heads(
+      SESSION_PARTITIONS,
+      `${OF_SESSIONS} AND ${notHeldByOther("r.session", "$6")}`,
+      "$7::bigint",
+    ),
+  );
+  readonly #laterOfSessions = this.prepare(later(SESSION_PARTITIONS, OF_SESSIONS));
+  readonly #ofSession = this.prepare(`
+    SELECT ${COLUMNS.replaceAll("r.", "c.")}, c.available_at ${OF_SESSION}
+      AND c.available_at <= (SELECT @clock())
+    ORDER BY c.available_at + c.priority * $9::bigint LIMIT $8::bigint`);
+  readonly #laterOfSession = this.prepare(`
+    SELECT min(c.available_at) AS at ${OF_SESSION} AND c.available_at > (SELECT @clock())`);
+  // $6 is the owner that would claim the sessions; NULL selects only tasks without a session.
+  readonly #overdue = this.prepare(`
+    SELECT ${COLUMNS.replaceAll("r.", "c.")}, c.lease_until AS available_at FROM @tasks AS c
+    WHERE c.lease_until IS NOT NULL AND c.lease_until <= (SELECT @clock()) AND ${IS_WANTED}
+      AND (c.session IS NULL OR ($6::text IS NOT NULL AND ${notHeldByOther("c.session", "$6::text")}))
+    ORDER BY c.lease_until LIMIT $7::bigint`);
+  readonly #lapse = this.prepare(`
+    SELECT min(s.until) AS at FROM @sessions AS s
+    WHERE s.owner <> $1 AND s.until > (SELECT @clock()) AND ${exists(`
+      FROM @tasks AS t
+      WHERE t.session = s.id AND t.lease_owner IS NULL AND t.session IS NOT NULL`)}`);
 
   /** The first tasks without a session. */
   plain(pipeline: Pipeline, request: LeaseTasksRequest): Heads {

@@ -7,46 +7,40 @@
 import type { SessionClaim, SessionRequest, TaskClaim } from "../../core/provider/tasks.ts";
 import { ColumnArrays, texts } from "../sql/column-arrays.ts";
 import { integer, text } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { dueColumns, dueTime } from "../read/messages.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const CLAIMS = new ColumnArrays({ token: "bigint", is_needed: "boolean", id: "text" });
 const IS_HELD = `
   ${indexEquals("s.id", "c.id")} AND s.token = c.token AND s.until > (SELECT @clock())`;
 
-export class Sessions {
-  readonly #claim: Statement;
-  readonly #bump: Statement;
-  readonly #lock: Statement;
-
-  constructor(connection: Connection) {
-    this.#claim = connection.prepare(`
-      INSERT INTO @sessions AS s (id, owner, token, until, last_activity_at)
-      SELECT c.id, $2, $3::bigint, ${dueTime("c")}, (SELECT @clock())
-      FROM (SELECT id, $4::bigint AS delay, NULL::bigint AS due_at FROM unnest($1::text[]) AS u (id)) AS c
-      ORDER BY c.id
-      ON CONFLICT (id) DO UPDATE SET
-        token = CASE WHEN s.owner = excluded.owner AND s.until > excluded.last_activity_at
-          THEN s.token ELSE excluded.token END,
-        until = greatest(s.until, excluded.until), owner = excluded.owner,
-        last_activity_at = excluded.last_activity_at
-      WHERE s.owner = excluded.owner OR s.until <= excluded.last_activity_at
-      RETURNING id, token`);
-    this.#bump = connection.prepare(`
-      WITH bumped AS (
-        UPDATE @sessions AS s SET last_activity_at = (SELECT @clock()) FROM ${CLAIMS.from("c")}
-        WHERE ${IS_HELD} RETURNING c.is_needed
-      )
-      SELECT @refuse('a session is lost') FROM (
-        SELECT count(*) AS held FROM bumped WHERE is_needed
-      ) AS b WHERE held <> $${CLAIMS.width + 1}::bigint`);
-    this.#lock = connection.prepare(`
-      SELECT c.n FROM ${CLAIMS.from("c")} JOIN @sessions AS s ON ${IS_HELD}
-      FOR NO KEY UPDATE OF s`);
-  }
+export class Sessions extends Subject {
+  readonly #claim = this.prepare(`
+    INSERT INTO @sessions AS s (id, owner, token, until, last_activity_at)
+    SELECT c.id, $2, $3::bigint, ${dueTime("c")}, (SELECT @clock())
+    FROM (SELECT id, $4::bigint AS delay, NULL::bigint AS due_at FROM unnest($1::text[]) AS u (id)) AS c
+    ORDER BY c.id
+    ON CONFLICT (id) DO UPDATE SET
+      token = CASE WHEN s.owner = excluded.owner AND s.until > excluded.last_activity_at
+        THEN s.token ELSE excluded.token END,
+      until = greatest(s.until, excluded.until), owner = excluded.owner,
+      last_activity_at = excluded.last_activity_at
+    WHERE s.owner = excluded.owner OR s.until <= excluded.last_activity_at
+    RETURNING id, token`);
+  readonly #bump = this.prepare(`
+    WITH bumped AS (
+      UPDATE @sessions AS s SET last_activity_at = (SELECT @clock()) FROM ${CLAIMS.from("c")}
+      WHERE ${IS_HELD} RETURNING c.is_needed
+    )
+    SELECT @refuse('a session is lost') FROM (
+      SELECT count(*) AS held FROM bumped WHERE is_needed
+    ) AS b WHERE held <> $${CLAIMS.width + 1}::bigint`);
+  readonly #lock = this.prepare(`
+    SELECT c.n FROM ${CLAIMS.from("c")} JOIN @sessions AS s ON ${IS_HELD}
+    FOR NO KEY UPDATE OF s`);
 
   /**
    * Call it within the transaction that leases their tasks. Sessions that another owner holds are not in

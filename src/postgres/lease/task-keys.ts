@@ -3,6 +3,7 @@
 //       instances locks them first. This fixed order rules out deadlocks.
 //   - task-keys.2: An answer refers to a task by `n`, its position among the parameters.
 
+import { columns } from "../sql/column-arrays.ts";
 import type { TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
 import { integer, type Row } from "../../sql/columns.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
@@ -10,8 +11,7 @@ import { indexEquals } from "../../sql/index-lookup.ts";
 export const ADDRESS = { instance: "bigint", execution: "bigint", sequence: "bigint" } as const;
 export const CLAIM = {
   ...ADDRESS,
-  token: "bigint",
-  session_token: "bigint",
+  ...columns("bigint", "token", "session_token"),
   session_claim: "text",
 } as const;
 

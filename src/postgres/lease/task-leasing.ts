@@ -7,12 +7,13 @@
 
 import { queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
 import type { LeasedTask, LeaseTasksRequest, SessionClaim } from "../../core/provider/tasks.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer, integerOrNull, textOrNull, type Row } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { dueColumns } from "../read/messages.ts";
-import { Pipeline, type Answer, type Statement, type Value } from "../connection/pipeline.ts";
+import { Pipeline, type Answer, type Value } from "../connection/pipeline.ts";
 import type { PostgresScripts } from "../script-store.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
 import type { Sessions } from "./sessions.ts";
@@ -25,8 +26,7 @@ const SHARES = new ColumnArrays({
   suspect: "boolean",
   priority: "double precision",
   share: "bigint",
-  name: "text",
-  tag_set: "text",
+  ...columns("text", "name", "tag_set"),
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
 /**
@@ -44,55 +44,51 @@ const DEATH_COUNTS = `(
         AND (b.instance, b.execution, b.sequence) <> (r.instance, r.execution, r.sequence)))`;
 const RETURNED_COLUMNS = `${LEASED_COLUMNS}, t.available_at`;
 
-export class TaskLeasing {
-  readonly #connection: Connection;
+const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
+const LEASE = "lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint";
+
+export class TaskLeasing extends Subject {
   readonly #sessions: Sessions;
   readonly #scripts: PostgresScripts;
-  readonly #leaseShares: Statement;
-  readonly #leaseNamed: Statement;
-  readonly #selectLeased: Statement;
+  // MATERIALIZED: the rows are chosen once, not again for every row that a plan visits.
+  readonly #leaseShares = this.prepare(`
+    WITH c AS MATERIALIZED (
+      SELECT x.* FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
+        SELECT r.instance, r.execution, r.sequence FROM @tasks AS r
+        WHERE ${PLAIN} AND ${IN_PARTITION} AND r.available_at <= (SELECT @clock())
+          AND (r.avoid = $1 AND r.available_at > (SELECT @clock()) - $4::bigint) IS NOT TRUE
+        ORDER BY r.available_at, r.instance, r.execution, r.sequence
+        LIMIT c.share FOR UPDATE OF r SKIP LOCKED
+      ) AS x
+    )
+    UPDATE @tasks AS t SET ${LEASE} FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
+    WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${RETURNED_COLUMNS}`);
+  readonly #leaseNamed = this.prepare(`
+    WITH c AS MATERIALIZED (
+      SELECT r.instance, r.execution, r.sequence,
+        r.lease_owner IS NOT NULL AS overdue,
+        CASE WHEN r.lease_owner IS NOT NULL AND ${DEATH_COUNTS} THEN 1 ELSE 0 END AS death
+      FROM ${ADDRESSES.from("a", 4)} JOIN @tasks AS r
+        ON ${indexEquals("r.instance", "a.instance")} AND r.execution = a.execution AND r.sequence = a.sequence
+      WHERE r.lease_owner IS NULL OR r.lease_until <= (SELECT @clock())
+      FOR UPDATE OF r SKIP LOCKED
+    )
+    UPDATE @tasks AS t SET ${LEASE},
+      attempt = t.attempt + c.death, deaths = t.deaths + c.death,
+      suspect = t.suspect OR (c.overdue AND t.deaths >= 1),
+      available_at = CASE WHEN c.overdue THEN (SELECT @clock()) ELSE t.available_at END
+    FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
+    WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${RETURNED_COLUMNS}`);
+  readonly #selectLeased = this.prepare(`
+    SELECT ${RETURNED_COLUMNS}, s.token AS session_token FROM @tasks AS t
+    JOIN @instances AS i ON ${indexEquals("i.key", "t.instance")}
+    LEFT JOIN @sessions AS s ON s.id = t.session AND s.owner = $3
+    WHERE t.lease_owner = $1 AND t.lease_token = $2::bigint`);
 
   constructor(connection: Connection, sessions: Sessions, scripts: PostgresScripts) {
-    this.#connection = connection;
+    super(connection);
     this.#sessions = sessions;
     this.#scripts = scripts;
-    const isKnown = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
-    const lease =
-      "lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint";
-    // MATERIALIZED: the rows are chosen once, not again for every row that a plan visits.
-    this.#leaseShares = connection.prepare(`
-      WITH c AS MATERIALIZED (
-        SELECT x.* FROM ${SHARES.from("c", 5)} CROSS JOIN LATERAL (
-          SELECT r.instance, r.execution, r.sequence FROM @tasks AS r
-          WHERE ${PLAIN} AND ${IN_PARTITION} AND r.available_at <= (SELECT @clock())
-            AND (r.avoid = $1 AND r.available_at > (SELECT @clock()) - $4::bigint) IS NOT TRUE
-          ORDER BY r.available_at, r.instance, r.execution, r.sequence
-          LIMIT c.share FOR UPDATE OF r SKIP LOCKED
-        ) AS x
-      )
-      UPDATE @tasks AS t SET ${lease} FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
-      WHERE ${IS_AT} AND ${isKnown} RETURNING ${RETURNED_COLUMNS}`);
-    this.#leaseNamed = connection.prepare(`
-      WITH c AS MATERIALIZED (
-        SELECT r.instance, r.execution, r.sequence,
-          r.lease_owner IS NOT NULL AS overdue,
-          CASE WHEN r.lease_owner IS NOT NULL AND ${DEATH_COUNTS} THEN 1 ELSE 0 END AS death
-        FROM ${ADDRESSES.from("a", 4)} JOIN @tasks AS r
-          ON ${indexEquals("r.instance", "a.instance")} AND r.execution = a.execution AND r.sequence = a.sequence
-        WHERE r.lease_owner IS NULL OR r.lease_until <= (SELECT @clock())
-        FOR UPDATE OF r SKIP LOCKED
-      )
-      UPDATE @tasks AS t SET ${lease},
-        attempt = t.attempt + c.death, deaths = t.deaths + c.death,
-        suspect = t.suspect OR (c.overdue AND t.deaths >= 1),
-        available_at = CASE WHEN c.overdue THEN (SELECT @clock()) ELSE t.available_at END
-      FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
-      WHERE ${IS_AT} AND ${isKnown} RETURNING ${RETURNED_COLUMNS}`);
-    this.#selectLeased = connection.prepare(`
-      SELECT ${RETURNED_COLUMNS}, s.token AS session_token FROM @tasks AS t
-      JOIN @instances AS i ON ${indexEquals("i.key", "t.instance")}
-      LEFT JOIN @sessions AS s ON s.id = t.session AND s.owner = $3
-      WHERE t.lease_owner = $1 AND t.lease_token = $2::bigint`);
   }
 
   async lease(request: LeaseTasksRequest, waiting: readonly WaitingTask[]): Promise<LeasedTask[]> {
@@ -103,11 +99,11 @@ export class TaskLeasing {
     if (named.every(({ session }) => session === null)) {
       const pipeline = new Pipeline();
       const answers = this.#add(pipeline, request, plain, named);
-      await withPerdureErrors(this.#connection.write(pipeline, options));
+      await withPerdureErrors(this.connection.write(pipeline, options));
       return inQueueOrder(answers, waiting, new Map(), request);
     }
     return withPerdureErrors(
-      this.#connection.transact(options, (statements) =>
+      this.connection.transact(options, (statements) =>
         this.#inSessions(statements, request, plain, named),
       ),
     );
@@ -122,7 +118,7 @@ export class TaskLeasing {
   async readLeased(request: LeaseTasksRequest): Promise<LeasedTask[]> {
     const { owner, token, sessions } = request;
     const values = [owner, token, sessions?.owner ?? null];
-    const rows = await this.#connection.read(this.#selectLeased, values);
+    const rows = await this.connection.read(this.#selectLeased, values);
     const claims = new Map<string, SessionClaim>();
     for (const row of rows) {
       const id = textOrNull(row, "session");

@@ -4,13 +4,14 @@
 
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { TaskClaim, TaskHeartbeat } from "../../core/provider/tasks.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { textOrNull } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { dueColumns } from "../read/messages.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
-import { Pipeline, type Statement } from "../connection/pipeline.ts";
+import { Pipeline } from "../connection/pipeline.ts";
 import { bumpSessions } from "./sessions.ts";
 import { CLAIM, claimColumns, inOrder, IS_CLAIMED, matchingRows } from "./task-keys.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
@@ -18,49 +19,40 @@ import { indexEquals } from "../../sql/index-lookup.ts";
 const CLAIMS = new ColumnArrays(CLAIM);
 const HEARTBEATS = new ColumnArrays({
   ...CLAIM,
-  details_checksum: "bigint",
-  progress_checksum: "bigint",
-  details: "text",
-  progress: "text",
+  ...columns("bigint", "details_checksum", "progress_checksum"),
+  ...columns("text", "details", "progress"),
 });
 
-export class TaskRenewal {
-  readonly #connection: Connection;
+export class TaskRenewal extends Subject {
   readonly #notifier: ChangeNotifier;
-  readonly #renew: Statement;
-  readonly #heartbeat: Statement;
-  readonly #selectHeld: Statement;
-  readonly #lock: Statement;
+  readonly #renew = this.prepare(`
+    WITH held AS (
+      UPDATE @tasks AS t SET lease_until =
+        CASE WHEN t.lease_until IS NULL THEN NULL
+          ELSE (SELECT @clock()) + $${CLAIMS.width + 1}::bigint END
+      FROM ${CLAIMS.from("c")} WHERE ${IS_CLAIMED} RETURNING c.n, c.session_claim, c.session_token
+    ), bumped AS (${bumpSessions("held")})
+    SELECT n FROM held`);
+  readonly #heartbeat = this.prepare(`
+    WITH beaten AS (
+      UPDATE @tasks AS t SET
+        heartbeat = coalesce(c.details, t.heartbeat),
+        heartbeat_checksum = coalesce(c.details_checksum, t.heartbeat_checksum),
+        progress = coalesce(c.progress, t.progress),
+        progress_checksum = coalesce(c.progress_checksum, t.progress_checksum)
+      FROM ${HEARTBEATS.from("c")} WHERE ${IS_CLAIMED}
+      RETURNING c.n, t.instance, c.progress IS NOT NULL AS progressed
+    )
+    SELECT b.n, i.id FROM beaten AS b LEFT JOIN @instances AS i
+      ON ${indexEquals("i.key", "b.instance")} AND b.progressed`);
+  readonly #selectHeld = this.prepare(`
+    SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED}`);
+  readonly #lock = this.prepare(`
+    SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED} FOR UPDATE OF t`);
 
   constructor(connection: Connection, notifier: ChangeNotifier) {
-    this.#connection = connection;
+    super(connection);
     this.#notifier = notifier;
-    this.#renew = connection.prepare(`
-      WITH held AS (
-        UPDATE @tasks AS t SET lease_until =
-          CASE WHEN t.lease_until IS NULL THEN NULL
-            ELSE (SELECT @clock()) + $${CLAIMS.width + 1}::bigint END
-        FROM ${CLAIMS.from("c")} WHERE ${IS_CLAIMED} RETURNING c.n, c.session_claim, c.session_token
-      ), bumped AS (${bumpSessions("held")})
-      SELECT n FROM held`);
-    this.#heartbeat = connection.prepare(`
-      WITH beaten AS (
-        UPDATE @tasks AS t SET
-          heartbeat = coalesce(c.details, t.heartbeat),
-          heartbeat_checksum = coalesce(c.details_checksum, t.heartbeat_checksum),
-          progress = coalesce(c.progress, t.progress),
-          progress_checksum = coalesce(c.progress_checksum, t.progress_checksum)
-        FROM ${HEARTBEATS.from("c")} WHERE ${IS_CLAIMED}
-        RETURNING c.n, t.instance, c.progress IS NOT NULL AS progressed
-      )
-      SELECT b.n, i.id FROM beaten AS b LEFT JOIN @instances AS i
-        ON ${indexEquals("i.key", "b.instance")} AND b.progressed`);
-    this.#selectHeld = connection.prepare(
-      `SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED}`,
-    );
-    this.#lock = connection.prepare(
-      `SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED} FOR UPDATE OF t`,
-    );
   }
 
   /** Extends the leases that have an end. Returns the claims that no longer hold. */
@@ -70,7 +62,7 @@ export class TaskRenewal {
     const pipeline = new Pipeline();
     const { delay } = dueColumns({ delayMs: leaseMs });
     const answer = pipeline.add(this.#renew, [...CLAIMS.values(sorted), delay]);
-    await withPerdureErrors(this.#connection.write(pipeline));
+    await withPerdureErrors(this.connection.write(pipeline));
     return without(claims, matchingRows(answer.rows, sorted));
   }
 
@@ -103,7 +95,7 @@ export class TaskRenewal {
   async lost(claims: readonly TaskClaim[]): Promise<TaskClaim[]> {
     if (claims.length === 0) return [];
     const columns = claims.map((claim) => ({ ...claimColumns(claim), claim }));
-    const rows = await this.#connection.read(this.#selectHeld, CLAIMS.values(columns));
+    const rows = await this.connection.read(this.#selectHeld, CLAIMS.values(columns));
     return without(claims, matchingRows(rows, columns));
   }
 

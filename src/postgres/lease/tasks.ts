@@ -14,13 +14,13 @@ import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
 import { text, textOrNull } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { dueColumns, dueTime, messageChecksum } from "../read/messages.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Answer, Pipeline } from "../connection/pipeline.ts";
 import { bumpSessions } from "./sessions.ts";
 import {
   ADDRESS,
@@ -70,68 +70,58 @@ const RETRIES = new ColumnArrays({
 
 export type InstanceTask = NewTask & Omit<TaskAddress, "sequence">;
 
-export class Tasks {
-  readonly #insert: Statement;
-  readonly #finish: Statement;
-  readonly #cancel: Statement;
-  readonly #clear: Statement;
-  readonly #complete: Statement;
-  readonly #retry: Statement;
-  readonly #release: Statement;
-
-  constructor(connection: Connection) {
-    this.#insert = connection.prepare(`
-      INSERT INTO @tasks (
-        instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
-        priority, name, session, tag_set, tags, options, input, checksum, attempt, deaths, suspect
-      )
-      SELECT
-        t.instance, t.execution, t.sequence, t.lease_token, (SELECT @clock()) + t.delay,
-        t.lease_owner, (SELECT @clock()), t.priority, t.name, t.session, t.tag_set,
-        CASE WHEN t.tags IS NULL THEN '{}'
-          ELSE ARRAY(SELECT json_array_elements_text(t.tags::json)) END,
-        t.options, t.input, t.checksum, 0, 0, false
-      FROM ${NEW_TASKS.from("t")}`);
-    // All or none: if a task of a turn is gone, the turn is refused. This is the cheapest way to find out.
-    this.#finish = connection.prepare(`
-      WITH gone AS (DELETE FROM @tasks AS t USING ${CLAIMS.from("c")} WHERE ${IS_CLAIMED} RETURNING 1)
-      SELECT @refuse('a task is gone') FROM (SELECT count(*) AS found FROM gone) AS g
-      WHERE found <> $${CLAIMS.width + 1}::bigint`);
-    this.#cancel = connection.prepare(`
-      DELETE FROM @tasks AS t USING ${ADDRESSES.from("c")} WHERE ${IS_AT} RETURNING t.instance`);
-    this.#clear = connection.prepare(`
-      DELETE FROM @tasks AS t USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("t.instance", "k.key")}
-      RETURNING t.instance`);
-    this.#complete = connection.prepare(`
-      WITH gone AS (
-        DELETE FROM @tasks AS t USING ${OUTCOMES.from("c")} WHERE ${IS_CLAIMED}
-        RETURNING c.n, c.index, t.instance, t.execution, t.sequence, c.outcome, c.checksum,
-          c.session_claim, c.session_token
-      ), bumped AS (${bumpSessions("gone")}), put AS (
-        INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, (SELECT @clock()), g.execution, g.sequence, 'activity', NULL,
-          'a:' || g.execution || ':' || g.sequence, g.outcome, g.checksum
-        FROM gone AS g JOIN @instances AS i ON ${indexEquals("i.key", "g.instance")} ORDER BY g.index ${ON_SAME_KEY} -- in the order of the items, not in lock order
-      )
-      SELECT g.n, i.id, i.lease_owner, ${TARGET} AS target
-      FROM gone AS g LEFT JOIN @instances AS i ON ${indexEquals("i.key", "g.instance")}`);
-    // A death counts for the task as the death of its runtime would (sql/lease/runtimes.ts).
-    this.#retry = connection.prepare(`
-      WITH freed AS (
-        UPDATE @tasks AS t SET
-          attempt = t.attempt + 1, suspect = t.suspect OR (c.died AND t.deaths >= 1),
-          deaths = t.deaths + c.died::int, available_at = ${dueTime("c")},
-          last_failure = c.failure, failure_checksum = c.failure_checksum, avoid = t.lease_owner,
-          heartbeat = coalesce(c.heartbeat, t.heartbeat),
-          heartbeat_checksum = coalesce(c.heartbeat_checksum, t.heartbeat_checksum), ${CLEAR_LEASE}
-        FROM (SELECT r.*, NULL::bigint AS due_at FROM ${RETRIES.from("r")}) AS c
-        WHERE ${IS_CLAIMED} RETURNING c.n, t.name, c.session_claim, c.session_token
-      ), bumped AS (${bumpSessions("freed")})
-      SELECT n, name FROM freed`);
-    this.#release = connection.prepare(`
-      UPDATE @tasks AS t SET ${CLEAR_LEASE} FROM ${CLAIMS.from("c")} WHERE ${IS_CLAIMED}
-      RETURNING c.n, t.name`);
-  }
+export class Tasks extends Subject {
+  readonly #insert = this.prepare(`
+    INSERT INTO @tasks (
+      instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
+      priority, name, session, tag_set, tags, options, input, checksum, attempt, deaths, suspect
+    )
+    SELECT
+      t.instance, t.execution, t.sequence, t.lease_token, (SELECT @clock()) + t.delay,
+      t.lease_owner, (SELECT @clock()), t.priority, t.name, t.session, t.tag_set,
+      CASE WHEN t.tags IS NULL THEN '{}'
+        ELSE ARRAY(SELECT json_array_elements_text(t.tags::json)) END,
+      t.options, t.input, t.checksum, 0, 0, false
+    FROM ${NEW_TASKS.from("t")}`);
+  // All or none: if a task of a turn is gone, the turn is refused. This is the cheapest way to find out.
+  readonly #finish = this.prepare(`
+    WITH gone AS (DELETE FROM @tasks AS t USING ${CLAIMS.from("c")} WHERE ${IS_CLAIMED} RETURNING 1)
+    SELECT @refuse('a task is gone') FROM (SELECT count(*) AS found FROM gone) AS g
+    WHERE found <> $${CLAIMS.width + 1}::bigint`);
+  readonly #cancel = this.prepare(`
+    DELETE FROM @tasks AS t USING ${ADDRESSES.from("c")} WHERE ${IS_AT} RETURNING t.instance`);
+  readonly #clear = this.prepare(`
+    DELETE FROM @tasks AS t USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("t.instance", "k.key")}
+    RETURNING t.instance`);
+  readonly #complete = this.prepare(`
+    WITH gone AS (
+      DELETE FROM @tasks AS t USING ${OUTCOMES.from("c")} WHERE ${IS_CLAIMED}
+      RETURNING c.n, c.index, t.instance, t.execution, t.sequence, c.outcome, c.checksum,
+        c.session_claim, c.session_token
+    ), bumped AS (${bumpSessions("gone")}), put AS (
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${OF_INSTANCE}, (SELECT @clock()), g.execution, g.sequence, 'activity', NULL,
+        'a:' || g.execution || ':' || g.sequence, g.outcome, g.checksum
+      FROM gone AS g JOIN @instances AS i ON ${indexEquals("i.key", "g.instance")} ORDER BY g.index ${ON_SAME_KEY} -- in the order of the items, not in lock order
+    )
+    SELECT g.n, i.id, i.lease_owner, ${TARGET} AS target
+    FROM gone AS g LEFT JOIN @instances AS i ON ${indexEquals("i.key", "g.instance")}`);
+  // A death counts for the task as the death of its runtime would (sql/lease/runtimes.ts).
+  readonly #retry = this.prepare(`
+    WITH freed AS (
+      UPDATE @tasks AS t SET
+        attempt = t.attempt + 1, suspect = t.suspect OR (c.died AND t.deaths >= 1),
+        deaths = t.deaths + c.died::int, available_at = ${dueTime("c")},
+        last_failure = c.failure, failure_checksum = c.failure_checksum, avoid = t.lease_owner,
+        heartbeat = coalesce(c.heartbeat, t.heartbeat),
+        heartbeat_checksum = coalesce(c.heartbeat_checksum, t.heartbeat_checksum), ${CLEAR_LEASE}
+      FROM (SELECT r.*, NULL::bigint AS due_at FROM ${RETRIES.from("r")}) AS c
+      WHERE ${IS_CLAIMED} RETURNING c.n, t.name, c.session_claim, c.session_token
+    ), bumped AS (${bumpSessions("freed")})
+    SELECT n, name FROM freed`);
+  readonly #release = this.prepare(`
+    UPDATE @tasks AS t SET ${CLEAR_LEASE} FROM ${CLAIMS.from("c")} WHERE ${IS_CLAIMED}
+    RETURNING c.n, t.name`);
 
   insert(pipeline: Pipeline, tasks: readonly InstanceTask[]): void {
     if (tasks.length > 0) pipeline.add(this.#insert, NEW_TASKS.values(tasks.map(toColumns)));

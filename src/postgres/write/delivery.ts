@@ -11,12 +11,12 @@
 
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { messageChecksum } from "../read/messages.ts";
 import { addDue as addDueRows, type Changes } from "../../sql/script/scope.ts";
-import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Answer, Pipeline } from "../connection/pipeline.ts";
 import { exists, indexEquals } from "../../sql/index-lookup.ts";
 
 const POSTS = new ColumnArrays({
@@ -56,31 +56,26 @@ export function insertReturningDue(insert: string): string {
     FROM put JOIN @instances AS i ON ${indexEquals("i.key", "put.instance")} WHERE put.visible_at <= (SELECT @clock())`;
 }
 
-export class Deliveries {
-  readonly #post: Statement;
-  readonly #refuseCancels: Statement;
-
-  constructor(connection: Connection) {
-    this.#post = connection.prepare(
-      insertReturningDue(`
-        INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${ofReceiver("t.kind")}, ${visibleAt("t.kind")},
-          CASE WHEN t.kind = 'event' THEN NULL ELSE i.execution END, t.sequence, t.kind, t.name,
-          t.key, t.data, t.checksum
-        FROM ${POSTS.from("t")} JOIN @instances AS i ON ${indexEquals("i.id", "t.to_id")}
-        WHERE ${IS_LIVE} AND (t.run_id IS NULL OR i.run_id = t.run_id)
-          AND (t.kind = 'event' OR t.execution IS NULL OR t.execution = i.execution)
-          AND (t.kind <> 'cancel' OR i.cancel_requested IS NULL)
-        ORDER BY t.n ${ON_SAME_KEY}`),
-    );
-    this.#refuseCancels = connection.prepare(`
-      SELECT @refuse('a cancel ends its receiver') FROM ${POSTS.from("t")}
-      JOIN @instances AS i ON ${indexEquals("i.id", "t.to_id")}
-      WHERE t.kind = 'cancel' AND ${IS_LIVE} AND (t.run_id IS NULL OR i.run_id = t.run_id)
-        AND (i.blocked IS NOT NULL OR i.paused IS NOT NULL OR (i.status = 'pending' AND ${exists(`
-          FROM @inbox AS s
-          WHERE s.instance = i.key AND NOT s.parked AND s.kind = 'start' AND s.visible_at > (SELECT @clock())`)}))`);
-  }
+export class Deliveries extends Subject {
+  readonly #post = this.prepare(
+    insertReturningDue(`
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${ofReceiver("t.kind")}, ${visibleAt("t.kind")},
+        CASE WHEN t.kind = 'event' THEN NULL ELSE i.execution END, t.sequence, t.kind, t.name,
+        t.key, t.data, t.checksum
+      FROM ${POSTS.from("t")} JOIN @instances AS i ON ${indexEquals("i.id", "t.to_id")}
+      WHERE ${IS_LIVE} AND (t.run_id IS NULL OR i.run_id = t.run_id)
+        AND (t.kind = 'event' OR t.execution IS NULL OR t.execution = i.execution)
+        AND (t.kind <> 'cancel' OR i.cancel_requested IS NULL)
+      ORDER BY t.n ${ON_SAME_KEY}`),
+  );
+  readonly #refuseCancels = this.prepare(`
+    SELECT @refuse('a cancel ends its receiver') FROM ${POSTS.from("t")}
+    JOIN @instances AS i ON ${indexEquals("i.id", "t.to_id")}
+    WHERE t.kind = 'cancel' AND ${IS_LIVE} AND (t.run_id IS NULL OR i.run_id = t.run_id)
+      AND (i.blocked IS NOT NULL OR i.paused IS NOT NULL OR (i.status = 'pending' AND ${exists(`
+        FROM @inbox AS s
+        WHERE s.instance = i.key AND NOT s.parked AND s.kind = 'start' AND s.visible_at > (SELECT @clock())`)}))`);
 
   /**
    * Call the returned function after the pipeline has run: it adds the receivers that are due to `changes`.

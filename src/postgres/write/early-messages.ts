@@ -13,61 +13,52 @@ import { EARLY_MESSAGE_MS, EARLY_MESSAGES_MAX } from "../../core/provider/shared
 import { findEarlyMessage } from "../../sql/write/early-messages.ts";
 import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
 import { integer, only } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { INSERTED_FROM, VISIBLE_AT } from "./inserted-instances.ts";
-import type { Pipeline, Statement, Value } from "../connection/pipeline.ts";
+import type { Pipeline, Value } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 /** A send with the checksum of the message that it becomes. */
 export type ChecksummedSend = SendItem & { readonly checksum: number | null };
 
-export class EarlyMessages {
-  readonly #insertPlaceholder: Statement;
-  readonly #deletePlaceholder: Statement;
-  readonly #insert: Statement;
-  readonly #count: Statement;
-  readonly #deleteOld: Statement;
-  readonly #handOver: Statement;
-
-  constructor(connection: Connection) {
-    this.#insertPlaceholder = connection.prepare(`
-      INSERT INTO @instances (
-        key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at,
-        suspicion, execution, last_event, steps_open, failed, status, status_version,
-        copied_until, past_executions, past_events
-      ) VALUES (nextval('@instance_keys'), $1, '', '', '', 0, '{}', 0, 0,
-        0, 0, 0, false, false, '', 0, 0, 0, 0)
-      ON CONFLICT (id) DO NOTHING RETURNING key`);
-    this.#deletePlaceholder = connection.prepare("DELETE FROM @instances WHERE key = $1");
-    this.#insert = connection.prepare(`
-      INSERT INTO @kept (id, key, created_at, name, data, checksum, digest)
-      VALUES ($1, $2, (SELECT @clock()), $3, $4, $5, $6)`);
-    this.#count = connection.prepare("SELECT count(*) AS kept FROM @kept WHERE id = $1");
-    // Skips rows that an open transaction is moving into an inbox: that transaction deletes them.
-    this.#deleteOld = connection.prepare(`
-      DELETE FROM @kept AS k USING (
-        SELECT o.number FROM @kept AS o WHERE o.created_at <= (SELECT @clock()) - ${EARLY_MESSAGE_MS}
-        FOR UPDATE SKIP LOCKED
-      ) AS old WHERE ${indexEquals("k.number", "old.number")}`);
-    this.#handOver = connection.prepare(`
-      WITH taken AS (
-        DELETE FROM @kept AS k USING ${INSERTED_FROM}
-        WHERE ${indexEquals("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- NULL while the table is empty
-        RETURNING k.number, k.key, k.name, k.data, k.checksum, k.digest, i.key AS instance, i.priority,
-          ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
-          k.created_at > i.created_at - ${EARLY_MESSAGE_MS} AS lives
-      ), recorded AS (
-        INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-        SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken WHERE lives
-      )
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
-        checksum
-      FROM taken WHERE lives ORDER BY number ${ON_SAME_KEY}`);
-  }
+export class EarlyMessages extends Subject {
+  readonly #insertPlaceholder = this.prepare(`
+    INSERT INTO @instances (
+      key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at,
+      suspicion, execution, last_event, steps_open, failed, status, status_version,
+      copied_until, past_executions, past_events
+    ) VALUES (nextval('@instance_keys'), $1, '', '', '', 0, '{}', 0, 0,
+      0, 0, 0, false, false, '', 0, 0, 0, 0)
+    ON CONFLICT (id) DO NOTHING RETURNING key`);
+  readonly #deletePlaceholder = this.prepare("DELETE FROM @instances WHERE key = $1");
+  readonly #insert = this.prepare(`
+    INSERT INTO @kept (id, key, created_at, name, data, checksum, digest)
+    VALUES ($1, $2, (SELECT @clock()), $3, $4, $5, $6)`);
+  readonly #count = this.prepare("SELECT count(*) AS kept FROM @kept WHERE id = $1");
+  // Skips rows that an open transaction is moving into an inbox: that transaction deletes them.
+  readonly #deleteOld = this.prepare(`
+    DELETE FROM @kept AS k USING (
+      SELECT o.number FROM @kept AS o WHERE o.created_at <= (SELECT @clock()) - ${EARLY_MESSAGE_MS}
+      FOR UPDATE SKIP LOCKED
+    ) AS old WHERE ${indexEquals("k.number", "old.number")}`);
+  readonly #handOver = this.prepare(`
+    WITH taken AS (
+      DELETE FROM @kept AS k USING ${INSERTED_FROM}
+      WHERE ${indexEquals("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- NULL while the table is empty
+      RETURNING k.number, k.key, k.name, k.data, k.checksum, k.digest, i.key AS instance, i.priority,
+        ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
+        k.created_at > i.created_at - ${EARLY_MESSAGE_MS} AS lives
+    ), recorded AS (
+      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+      SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken WHERE lives
+    )
+    INSERT INTO @inbox (${INBOX_COLUMNS})
+    SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
+      checksum
+    FROM taken WHERE lives ORDER BY number ${ON_SAME_KEY}`);
 
   /** Null: an instance with that id exists by now. */
   async keep(statements: Statements, item: ChecksummedSend): Promise<SimpleResult | null> {

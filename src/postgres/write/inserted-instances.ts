@@ -5,16 +5,13 @@
 //   - All times count from the instance's `created_at`, so every row written by one insert uses the same
 //     time.
 
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { dueTime } from "../read/messages.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 export const INSERTED_COLUMNS = {
-  id: "text",
-  run_id: "text",
-  delay: "bigint",
-  due_at: "bigint",
-  commit: "bigint",
+  ...columns("text", "id", "run_id"),
+  ...columns("bigint", "delay", "due_at", "commit"),
 } as const;
 
 /** SQL condition on an instance `i` and the rows `t`. */

@@ -15,12 +15,13 @@ import type { KeptMessage, Message } from "../../core/provider/messages.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, text, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "../read/inbox.ts";
 import type { EarlyMessages } from "./early-messages.ts";
 import { dueColumns, dueTime, messageChecksum } from "../read/messages.ts";
 import { KEY_TAKEN, type InstanceKey, type InstanceKeys } from "./instance-keys.ts";
 import { IS_INSERTED, INSERTED, VISIBLE_AT, INSERTED_COLUMNS } from "./inserted-instances.ts";
-import type { Answer, Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Answer, Pipeline } from "../connection/pipeline.ts";
 import { NO_TURN, TURN_COLUMNS, turnColumns } from "./turn-columns.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
@@ -78,75 +79,71 @@ const EVENTS = new ColumnArrays({
 });
 const REQUESTS = new ColumnArrays({ ...INSERTED_COLUMNS, request_id: "text", digest: "text" });
 
-export class InstanceInserts {
-  readonly #connection: Connection;
+const TURN_COUNT = `$${INSERTS.width + 2}::bigint`;
+const ifKept = (value: string): string =>
+  `CASE WHEN NOT coalesce(t.release, false) THEN ${value} END`;
+
+export class InstanceInserts extends Subject {
   readonly #earlyMessages: EarlyMessages;
   readonly #keys: InstanceKeys;
-  readonly #insert: Statement;
-  readonly #start: Statement;
-  readonly #events: Statement;
-  readonly #requests: Statement;
+  readonly #insert = this.prepare(`
+    WITH put AS (
+      INSERT INTO @instances (
+        key, id, run_id, name, version, parent_id, parent_run_id, parent_execution,
+        parent_sequence, on_parent_close, priority, attributes, created_at, updated_at,
+        lease_owner, lease_token, lease_until, suspicion,
+        execution, last_event, last_commit, steps_open, failed, status,
+        status_version, copied_until, past_executions, past_events, attributes_checksum,
+        replay_version, cancel_requested, completed_at, output, error, ending_checksum
+      )
+      SELECT
+        t.key, t.id, t.run_id, t.name, coalesce(t.turn_version, t.version), t.parent_id,
+        t.parent_run_id, t.parent_execution,
+        t.parent_sequence, t.on_parent_close, t.priority, t.attributes, t.now, t.now,
+        ${ifKept("r.id")}, ${ifKept("CASE WHEN r.id IS NOT NULL THEN t.lease_token END")},
+        ${ifKept("CASE WHEN r.id IS NOT NULL THEN t.now + t.lease_ms END")},
+        -- A new leased instance counts as a cold lease: its first turn may crash (provider.instances.4).
+        CASE WHEN r.id IS NULL OR t.clears OR t.release THEN 0 ELSE 1 END,
+        1, coalesce(t.last, 0), coalesce(t.commit_id, $1::bigint), coalesce(t.steps_open, false),
+        coalesce(t.status <> 'completed', false),
+        CASE WHEN t.commit_id IS NULL THEN 'pending' ELSE coalesce(t.status, 'running') END,
+        0, 0, 0, 0, t.attributes_checksum,
+        CASE WHEN t.turn_version IS NOT NULL THEN t.replay_version END, t.cancel_requested,
+        CASE WHEN t.status IS NOT NULL THEN t.now END, t.output, t.error, t.ending_checksum
+      FROM (
+        SELECT coalesce(b.reserved, nextval('@instance_keys')) AS key, (SELECT @clock()) AS now, b.*
+        FROM ${INSERTS.from("b", 2)}
+      ) AS t
+      LEFT JOIN @runtimes AS r ON ${indexEquals("r.id", "t.lease_owner")} AND ${dueTime("t", "t.now")} <= t.now
+      WHERE (t.commit_id IS NULL OR r.id IS NOT NULL)
+        AND CASE WHEN t.key <> t.expected THEN @refuse('${KEY_TAKEN}') IS NULL ELSE true END
+      ORDER BY t.id COLLATE "C"
+      ON CONFLICT (id) DO NOTHING RETURNING id, run_id, key, lease_token, last_commit <> $1::bigint AS turned
+    )
+    SELECT id, run_id, key, lease_token FROM put
+    UNION ALL SELECT @refuse('a first turn has no instance'), NULL, NULL, NULL FROM put
+    HAVING count(*) FILTER (WHERE turned) <> ${TURN_COUNT}`);
+  readonly #start = this.prepare(`
+    INSERT INTO @inbox (${INBOX_COLUMNS})
+    SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, 1, NULL, 'start', NULL, NULL, t.started,
+      t.checksum
+    FROM ${STARTS.from("t")} JOIN @instances AS i ON ${IS_INSERTED}
+    RETURNING id, instance, visible_at, visible_at <= (SELECT @clock()) AS due`);
+  readonly #events = this.prepare(`
+    INSERT INTO @inbox (${INBOX_COLUMNS})
+    SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, NULL, NULL, 'event', t.name, t.key, t.data,
+      t.checksum
+    FROM ${EVENTS.from("t")} JOIN @instances AS i ON ${IS_INSERTED}
+    ORDER BY t.n ${ON_SAME_KEY}`);
+  readonly #requests = this.prepare(`
+    INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+    SELECT i.key, 1, i.created_at, $1::bigint, 'start', t.request_id, 'started', t.digest
+    FROM ${REQUESTS.from("t", 2)} JOIN @instances AS i ON ${IS_INSERTED}`);
 
   constructor(connection: Connection, earlyMessages: EarlyMessages, keys: InstanceKeys) {
-    this.#connection = connection;
+    super(connection);
     this.#earlyMessages = earlyMessages;
     this.#keys = keys;
-    const turnCount = `$${INSERTS.width + 2}::bigint`;
-    const ifKept = (value: string): string =>
-      `CASE WHEN NOT coalesce(t.release, false) THEN ${value} END`;
-    this.#insert = connection.prepare(`
-      WITH put AS (
-        INSERT INTO @instances (
-          key, id, run_id, name, version, parent_id, parent_run_id, parent_execution,
-          parent_sequence, on_parent_close, priority, attributes, created_at, updated_at,
-          lease_owner, lease_token, lease_until, suspicion,
-          execution, last_event, last_commit, steps_open, failed, status,
-          status_version, copied_until, past_executions, past_events, attributes_checksum,
-          replay_version, cancel_requested, completed_at, output, error, ending_checksum
-        )
-        SELECT
-          t.key, t.id, t.run_id, t.name, coalesce(t.turn_version, t.version), t.parent_id,
-          t.parent_run_id, t.parent_execution,
-          t.parent_sequence, t.on_parent_close, t.priority, t.attributes, t.now, t.now,
-          ${ifKept("r.id")}, ${ifKept("CASE WHEN r.id IS NOT NULL THEN t.lease_token END")},
-          ${ifKept("CASE WHEN r.id IS NOT NULL THEN t.now + t.lease_ms END")},
-          -- A new leased instance counts as a cold lease: its first turn may crash (provider.instances.4).
-          CASE WHEN r.id IS NULL OR t.clears OR t.release THEN 0 ELSE 1 END,
-          1, coalesce(t.last, 0), coalesce(t.commit_id, $1::bigint), coalesce(t.steps_open, false),
-          coalesce(t.status <> 'completed', false),
-          CASE WHEN t.commit_id IS NULL THEN 'pending' ELSE coalesce(t.status, 'running') END,
-          0, 0, 0, 0, t.attributes_checksum,
-          CASE WHEN t.turn_version IS NOT NULL THEN t.replay_version END, t.cancel_requested,
-          CASE WHEN t.status IS NOT NULL THEN t.now END, t.output, t.error, t.ending_checksum
-        FROM (
-          SELECT coalesce(b.reserved, nextval('@instance_keys')) AS key, (SELECT @clock()) AS now, b.*
-          FROM ${INSERTS.from("b", 2)}
-        ) AS t
-        LEFT JOIN @runtimes AS r ON ${indexEquals("r.id", "t.lease_owner")} AND ${dueTime("t", "t.now")} <= t.now
-        WHERE (t.commit_id IS NULL OR r.id IS NOT NULL)
-          AND CASE WHEN t.key <> t.expected THEN @refuse('${KEY_TAKEN}') IS NULL ELSE true END
-        ORDER BY t.id COLLATE "C"
-        ON CONFLICT (id) DO NOTHING RETURNING id, run_id, key, lease_token, last_commit <> $1::bigint AS turned
-      )
-      SELECT id, run_id, key, lease_token FROM put
-      UNION ALL SELECT @refuse('a first turn has no instance'), NULL, NULL, NULL FROM put
-      HAVING count(*) FILTER (WHERE turned) <> ${turnCount}`);
-    this.#start = connection.prepare(`
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, 1, NULL, 'start', NULL, NULL, t.started,
-        t.checksum
-      FROM ${STARTS.from("t")} JOIN @instances AS i ON ${IS_INSERTED}
-      RETURNING id, instance, visible_at, visible_at <= (SELECT @clock()) AS due`);
-    this.#events = connection.prepare(`
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, ${VISIBLE_AT}, NULL, NULL, 'event', t.name, t.key, t.data,
-        t.checksum
-      FROM ${EVENTS.from("t")} JOIN @instances AS i ON ${IS_INSERTED}
-      ORDER BY t.n ${ON_SAME_KEY}`);
-    this.#requests = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-      SELECT i.key, 1, i.created_at, $1::bigint, 'start', t.request_id, 'started', t.digest
-      FROM ${REQUESTS.from("t", 2)} JOIN @instances AS i ON ${IS_INSERTED}`);
   }
 
   /** Call the returned function after the pipeline has run: it returns the inserted instances by id. */
@@ -154,12 +151,12 @@ export class InstanceInserts {
     pipeline: Pipeline,
     inserts: readonly InstanceInsert[],
   ): () => ReadonlyMap<string, InsertedInstance> {
-    const number = this.#connection.randomInteger();
-    const turnCount = inserts.filter(({ firstTurn }) => firstTurn !== undefined).length;
+    const number = this.connection.randomInteger();
+    const TURN_COUNT = inserts.filter(({ firstTurn }) => firstTurn !== undefined).length;
     const inserted = pipeline.add(this.#insert, [
       number,
       ...INSERTS.values(inserts.map(toColumns)),
-      turnCount,
+      TURN_COUNT,
     ]);
     const rows = inserts.map((insert) => {
       const commit = insert.firstTurn?.commitId ?? number;

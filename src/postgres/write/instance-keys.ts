@@ -10,8 +10,7 @@
 
 import type { StartItem } from "../../core/provider/commit.ts";
 import { integer } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
-import type { Statement } from "../connection/pipeline.ts";
+import { Subject } from "../connection/subject.ts";
 
 export interface InstanceKey {
   readonly number: number;
@@ -26,20 +25,14 @@ export const NO_KEYS: StartKeys = new Map();
 export const KEY_TAKEN = "another process took the key";
 const CALM_MIN = 8;
 
-export class InstanceKeys {
-  readonly #connection: Connection;
-  readonly #reserve: Statement;
+export class InstanceKeys extends Subject {
+  readonly #reserve = this.prepare(
+    "SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)",
+  );
   /** The number after the last one that this process has seen; null: unknown. */
   #next: number | null = null;
   /** How many reservations in a row found no number taken by another process. */
   #calm = 0;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#reserve = connection.prepare(
-      "SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)",
-    );
-  }
 
   /** Keys for those of the starts that bring their first turn. One insert must write all starts, in this order. */
   async assign(starts: readonly StartItem[]): Promise<StartKeys> {
@@ -74,7 +67,7 @@ export class InstanceKeys {
   }
 
   async #reserved(count: number): Promise<number[]> {
-    const rows = await this.#connection.send(this.#reserve, [count]);
+    const rows = await this.connection.send(this.#reserve, [count]);
     const numbers = rows.map((row) => integer(row, "key"));
     if (this.#next !== null) this.#calm = numbers[0] === this.#next ? this.#calm + 1 : 0;
     this.#next = null; // the numbers of the sequence decide, even if it was set back

@@ -5,38 +5,28 @@
 
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { KeyValueChange } from "../../core/provider/state.ts";
-import { ColumnArrays, plain } from "../sql/column-arrays.ts";
-import type { Connection } from "../connection/connection.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import { ColumnArrays, columns, plain } from "../sql/column-arrays.ts";
+import { Subject } from "../connection/subject.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const VALUES = new ColumnArrays({
-  instance: "bigint",
-  updated_at: "bigint",
-  checksum: "bigint",
-  key: "text",
-  value: "text",
+  ...columns("bigint", "instance", "updated_at", "checksum"),
+  ...columns("text", "key", "value"),
 });
 const KEYS = new ColumnArrays({ instance: "bigint", key: "text" });
 
-export class KeyValues {
-  readonly #set: Statement;
-  readonly #delete: Statement;
-  readonly #clear: Statement;
-
-  constructor(connection: Connection) {
-    this.#set = connection.prepare(`
-      INSERT INTO @kv AS v (instance, key, value, updated_at, checksum)
-      SELECT t.instance, t.key, t.value, coalesce(t.updated_at, (SELECT @clock())), t.checksum
-      FROM ${VALUES.from("t")}
-      ON CONFLICT (instance, key) DO UPDATE SET
-        value = excluded.value, updated_at = excluded.updated_at, checksum = excluded.checksum`);
-    this.#delete = connection.prepare(`
-      DELETE FROM @kv AS v USING ${KEYS.from("t")} WHERE ${indexEquals("v.instance", "t.instance")} AND v.key = t.key`);
-    this.#clear = connection.prepare(
-      `DELETE FROM @kv AS v USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("v.instance", "k.key")}`,
-    );
-  }
+export class KeyValues extends Subject {
+  readonly #set = this.prepare(`
+    INSERT INTO @kv AS v (instance, key, value, updated_at, checksum)
+    SELECT t.instance, t.key, t.value, coalesce(t.updated_at, (SELECT @clock())), t.checksum
+    FROM ${VALUES.from("t")}
+    ON CONFLICT (instance, key) DO UPDATE SET
+      value = excluded.value, updated_at = excluded.updated_at, checksum = excluded.checksum`);
+  readonly #delete = this.prepare(`
+    DELETE FROM @kv AS v USING ${KEYS.from("t")} WHERE ${indexEquals("v.instance", "t.instance")} AND v.key = t.key`);
+  readonly #clear = this.prepare(`
+    DELETE FROM @kv AS v USING unnest($1::bigint[]) AS k (key) WHERE ${indexEquals("v.instance", "k.key")}`);
 
   change(
     pipeline: Pipeline,

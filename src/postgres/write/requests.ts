@@ -3,26 +3,19 @@
 import type { RequestKey, RequestOutcome } from "../../core/provider/shared/requests.ts";
 import { GENERATED, GENERATED_KEPT_MS, generatedBefore } from "../../core/ids/request-ids.ts";
 import { plain } from "../sql/column-arrays.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 
-export class Requests {
-  readonly #connection: Connection;
-  readonly #insert: Statement;
-  readonly #forget: Statement;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#insert = connection.prepare(`
-      INSERT INTO @requests (instance, kind, id, outcome, execution, digest, created_at, batch)
-      VALUES ($1, $2, $3, $4, $5, $6, (SELECT @clock()), 0)`);
-    // Not a join: PostgreSQL would scan the range for all instances first and join afterwards.
-    this.#forget = connection.prepare(`
-      DELETE FROM @requests
-      WHERE instance = ANY ($1::bigint[]) AND kind = 'send' AND id >= $2::text AND id < $3::text
-        AND created_at < (SELECT @clock()) - ${GENERATED_KEPT_MS}`);
-  }
+export class Requests extends Subject {
+  readonly #insert = this.prepare(`
+    INSERT INTO @requests (instance, kind, id, outcome, execution, digest, created_at, batch)
+    VALUES ($1, $2, $3, $4, $5, $6, (SELECT @clock()), 0)`);
+  // Not a join: PostgreSQL would scan the range for all instances first and join afterwards.
+  readonly #forget = this.prepare(`
+    DELETE FROM @requests
+    WHERE instance = ANY ($1::bigint[]) AND kind = 'send' AND id >= $2::text AND id < $3::text
+      AND created_at < (SELECT @clock()) - ${GENERATED_KEPT_MS}`);
 
   async insert(
     statements: Statements,
@@ -35,7 +28,7 @@ export class Requests {
 
   /** Deletes generated ids of instances that continue as new (requests.1). */
   forget(pipeline: Pipeline, instances: readonly number[]): void {
-    const end = generatedBefore(this.#connection.now() - GENERATED_KEPT_MS);
+    const end = generatedBefore(this.connection.now() - GENERATED_KEPT_MS);
     pipeline.add(this.#forget, [plain(instances), GENERATED, end]);
   }
 }

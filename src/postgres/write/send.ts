@@ -13,6 +13,7 @@ import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { IS_LIVE, visibleAt } from "./delivery.ts";
 import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
@@ -22,7 +23,7 @@ import { findEarlyMessage } from "../../sql/write/early-messages.ts";
 import type { EarlyMessages, ChecksummedSend } from "./early-messages.ts";
 import { messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals, notExists } from "../../sql/index-lookup.ts";
 
 const SENDS = new ColumnArrays({
@@ -38,41 +39,37 @@ const REQUEST = `
   SELECT x.id, x.digest, x.batch FROM @requests AS x
   WHERE x.instance = i.key AND x.kind = 'send' AND x.id = t.request_id OFFSET 0`;
 
-export class Sends {
-  readonly #connection: Connection;
+export class Sends extends Subject {
   readonly #earlyMessages: EarlyMessages;
-  readonly #record: Statement;
-  readonly #put: Statement;
-  readonly #select: Statement;
+  readonly #record = this.prepare(`
+    INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
+    SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
+    FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
+    ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
+    ON CONFLICT DO NOTHING`);
+  readonly #put = this.prepare(`
+    WITH put AS (
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
+        t.data, t.checksum
+      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+      CROSS JOIN LATERAL (${REQUEST}) AS r
+      WHERE r.batch = $1::bigint
+      ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
+    )
+    SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,
+      NOT p.parked AND ${notExists(`
+        FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)} AS is_only
+    FROM put AS p JOIN @instances AS i ON ${indexEquals("i.key", "p.instance")}
+    WHERE p.visible_at <= (SELECT @clock())`);
+  readonly #select = this.prepare(`
+    SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
+    LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN LATERAL (${REQUEST}) AS r ON true
+    ORDER BY t.n`);
 
   constructor(connection: Connection, earlyMessages: EarlyMessages) {
-    this.#connection = connection;
+    super(connection);
     this.#earlyMessages = earlyMessages;
-    this.#record = connection.prepare(`
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-      SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
-      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
-      ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
-      ON CONFLICT DO NOTHING`);
-    this.#put = connection.prepare(`
-      WITH put AS (
-        INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
-          t.data, t.checksum
-        FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-        CROSS JOIN LATERAL (${REQUEST}) AS r
-        WHERE r.batch = $1::bigint
-        ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
-      )
-      SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,
-        NOT p.parked AND ${notExists(`
-          FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)} AS is_only
-      FROM put AS p JOIN @instances AS i ON ${indexEquals("i.key", "p.instance")}
-      WHERE p.visible_at <= (SELECT @clock())`);
-    this.#select = connection.prepare(`
-      SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
-      LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN LATERAL (${REQUEST}) AS r ON true
-      ORDER BY t.n`);
   }
 
   /**
@@ -84,7 +81,7 @@ export class Sends {
     items: readonly SendItem[],
     changes: ChangeDraft,
   ): () => (SimpleResult | null)[] {
-    const number = this.#connection.randomInteger();
+    const number = this.connection.randomInteger();
     const values = SENDS.values(
       items.map((item) => ({
         ...withChecksum(item),

@@ -15,6 +15,7 @@ import type { StartKeys } from "./instance-keys.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { integer, only } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { insertReturningDue, addDue, IS_LIVE } from "./delivery.ts";
 import { lockHead } from "../../sql/read/heads.ts";
@@ -36,7 +37,7 @@ import type { Instances } from "../read/instances.ts";
 import type { KeyValues } from "./key-values.ts";
 import { dueColumns, messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import { Pipeline, type Statement } from "../connection/pipeline.ts";
+import { Pipeline } from "../connection/pipeline.ts";
 import type { Requests } from "./requests.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
@@ -68,27 +69,27 @@ interface StartParts {
   readonly keyValues: KeyValues;
 }
 
-export class Starts {
+export class Starts extends Subject {
   readonly #parts: StartParts;
-  readonly #reply: Statement;
+  // Only if the existing instance was not started by this same call: its link to a parent differs.
+  readonly #reply = this.prepare(
+    insertReturningDue(`
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'child', NULL, t.key, t.data,
+        t.checksum
+      FROM ${REPLIES.from("t")} JOIN @instances AS x ON ${indexEquals("x.id", "t.id")}
+      JOIN @instances AS i ON ${indexEquals("i.key", "t.caller")}
+      WHERE ${IS_LIVE} AND i.execution = t.execution AND (
+        x.parent_id IS DISTINCT FROM t.parent_id
+        OR x.parent_run_id IS DISTINCT FROM t.parent_run_id
+        OR x.parent_execution IS DISTINCT FROM t.execution
+        OR x.parent_sequence IS DISTINCT FROM t.sequence)
+      ORDER BY t.n ${ON_SAME_KEY}`),
+  );
 
   constructor(connection: Connection, parts: StartParts) {
+    super(connection);
     this.#parts = parts;
-    // Only if the existing instance was not started by this same call: its link to a parent differs.
-    this.#reply = connection.prepare(
-      insertReturningDue(`
-        INSERT INTO @inbox (${INBOX_COLUMNS})
-        SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'child', NULL, t.key, t.data,
-          t.checksum
-        FROM ${REPLIES.from("t")} JOIN @instances AS x ON ${indexEquals("x.id", "t.id")}
-        JOIN @instances AS i ON ${indexEquals("i.key", "t.caller")}
-        WHERE ${IS_LIVE} AND i.execution = t.execution AND (
-          x.parent_id IS DISTINCT FROM t.parent_id
-          OR x.parent_run_id IS DISTINCT FROM t.parent_run_id
-          OR x.parent_execution IS DISTINCT FROM t.execution
-          OR x.parent_sequence IS DISTINCT FROM t.sequence)
-        ORDER BY t.n ${ON_SAME_KEY}`),
-    );
   }
 
   /**

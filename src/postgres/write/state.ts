@@ -6,36 +6,34 @@
 
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { StateChange } from "../../core/provider/state.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { KeyValues } from "./key-values.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const CHANGES = new ColumnArrays({
-  key: "bigint",
-  status_checksum: "bigint",
-  attributes_checksum: "bigint",
+  ...columns("bigint", "key", "status_checksum", "attributes_checksum"),
   sets_status: "boolean",
-  status: "text",
-  attributes: "text",
+  ...columns("text", "status", "attributes"),
 });
 
-export class State {
+export class State extends Subject {
   readonly #keyValues: KeyValues;
-  readonly #change: Statement;
+  readonly #change = this.prepare(`
+    UPDATE @instances AS i SET
+      custom_status = CASE WHEN t.sets_status THEN t.status ELSE i.custom_status END,
+      status_version = i.status_version + t.sets_status::int,
+      custom_status_checksum =
+        CASE WHEN t.sets_status THEN t.status_checksum ELSE i.custom_status_checksum END,
+      attributes = coalesce(t.attributes, i.attributes),
+      attributes_checksum = coalesce(t.attributes_checksum, i.attributes_checksum)
+    FROM ${CHANGES.from("t")} WHERE ${indexEquals("i.key", "t.key")}`);
 
   constructor(connection: Connection, keyValues: KeyValues) {
+    super(connection);
     this.#keyValues = keyValues;
-    this.#change = connection.prepare(`
-      UPDATE @instances AS i SET
-        custom_status = CASE WHEN t.sets_status THEN t.status ELSE i.custom_status END,
-        status_version = i.status_version + t.sets_status::int,
-        custom_status_checksum =
-          CASE WHEN t.sets_status THEN t.status_checksum ELSE i.custom_status_checksum END,
-        attributes = coalesce(t.attributes, i.attributes),
-        attributes_checksum = coalesce(t.attributes_checksum, i.attributes_checksum)
-      FROM ${CHANGES.from("t")} WHERE ${indexEquals("i.key", "t.key")}`);
   }
 
   change(

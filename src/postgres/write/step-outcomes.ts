@@ -6,14 +6,14 @@
 import type { SimpleResult, StepOutcomeItem } from "../../core/provider/commit.ts";
 import { stepKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { integer, text } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import type { ReadResults } from "../lease/tasks.ts";
 import { notExists, indexEquals } from "../../sql/index-lookup.ts";
@@ -22,35 +22,24 @@ import { notExists, indexEquals } from "../../sql/index-lookup.ts";
 export const FENCED = "a step is fenced off";
 
 const OUTCOMES = new ColumnArrays({
-  instance: "bigint",
-  token: "bigint",
-  execution: "bigint",
-  sequence: "bigint",
-  checksum: "bigint",
-  key: "text",
-  outcome: "text",
+  ...columns("bigint", "instance", "token", "execution", "sequence", "checksum"),
+  ...columns("text", "key", "outcome"),
 });
 const IS_HELD = `${indexEquals("i.key", "t.instance")} AND i.lease_token = t.token AND i.execution = t.execution`;
 
-export class StepOutcomes {
-  readonly #put: Statement;
-  readonly #selectHeld: Statement;
-  readonly #refuse: Statement;
-
-  constructor(connection: Connection) {
-    this.#refuse = connection.prepare(`
-      SELECT @refuse('${FENCED}') WHERE ${notExists(`
-        FROM @instances AS i
-        WHERE i.key = $1::bigint AND i.lease_token = $2::bigint AND i.execution = $3::bigint`)}`);
-    this.#put = connection.prepare(`
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'step', NULL, t.key, t.outcome,
-        t.checksum
-      FROM ${OUTCOMES.from("t")} JOIN @instances AS i ON ${IS_HELD} ORDER BY t.n ${ON_SAME_KEY}`);
-    this.#selectHeld = connection.prepare(`
-      SELECT t.n, i.id, i.lease_owner, ${TARGET} AS target
-      FROM ${OUTCOMES.from("t")} JOIN @instances AS i ON ${IS_HELD}`);
-  }
+export class StepOutcomes extends Subject {
+  readonly #put = this.prepare(`
+    INSERT INTO @inbox (${INBOX_COLUMNS})
+    SELECT ${OF_INSTANCE}, (SELECT @clock()), t.execution, t.sequence, 'step', NULL, t.key, t.outcome,
+      t.checksum
+    FROM ${OUTCOMES.from("t")} JOIN @instances AS i ON ${IS_HELD} ORDER BY t.n ${ON_SAME_KEY}`);
+  readonly #selectHeld = this.prepare(`
+    SELECT t.n, i.id, i.lease_owner, ${TARGET} AS target
+    FROM ${OUTCOMES.from("t")} JOIN @instances AS i ON ${IS_HELD}`);
+  readonly #refuse = this.prepare(`
+    SELECT @refuse('${FENCED}') WHERE ${notExists(`
+      FROM @instances AS i
+      WHERE i.key = $1::bigint AND i.lease_token = $2::bigint AND i.execution = $3::bigint`)}`);
 
   /**
    * The caller must hold the locks of the instances. Call the returned function after the pipeline has run.

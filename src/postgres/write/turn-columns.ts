@@ -1,22 +1,14 @@
 // Turn columns: the values that a turn writes to the row of its instance, either by an UPDATE (turn.ts) or, for
 // a first turn that its start brings along, by the INSERT of the instance (instance-inserts.ts).
 
+import { columns } from "../sql/column-arrays.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
 
 export const TURN_COLUMNS = {
-  last: "bigint",
-  commit_id: "bigint",
-  replay_version: "bigint",
-  ending_checksum: "bigint",
-  steps_open: "boolean",
-  clears: "boolean",
-  release: "boolean",
-  turn_version: "text",
-  cancel_requested: "text",
-  status: "text",
-  output: "text",
-  error: "text",
+  ...columns("bigint", "last", "commit_id", "replay_version", "ending_checksum"),
+  ...columns("boolean", "steps_open", "clears", "release"),
+  ...columns("text", "turn_version", "cancel_requested", "status", "output", "error"),
 } as const;
 
 export function turnColumns(item: TurnItem) {

@@ -7,9 +7,10 @@
 import type { TurnItem } from "../../core/provider/commit.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { eventMessage, readyOf, startMessage, type Inbox } from "../read/inbox.ts";
 import { NEXT_EXECUTION } from "../read/instances.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import type { Requests } from "./requests.ts";
 import type { Tasks } from "../lease/tasks.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
@@ -22,25 +23,24 @@ interface CompletionParts {
   readonly requests: Requests;
 }
 
-export class TurnCompletion {
+export class TurnCompletion extends Subject {
   readonly #parts: CompletionParts;
-  readonly #end: Statement;
-  readonly #continue: Statement;
+  readonly #end = this.prepare(`
+    WITH ended AS (SELECT k.key FROM unnest($1::bigint[]) AS k (key)), messages AS (
+      DELETE FROM @inbox AS m USING ended AS k
+      WHERE ${indexEquals("m.instance", "k.key")} AND m.kind <> 'event'
+    ), events AS (
+      UPDATE @inbox AS m SET parked = true FROM ended AS k
+      ${readyOf("k.key", "e.kind = 'event'")} WHERE ${indexEquals("m.id", "x.id")}
+    )
+    DELETE FROM @tasks AS t USING ended AS k WHERE ${indexEquals("t.instance", "k.key")}`);
+  readonly #continue = this.prepare(`
+    UPDATE @instances AS i SET ${NEXT_EXECUTION}, version = t.version, steps_open = false
+    FROM ${CONTINUED.from("t")} WHERE ${indexEquals("i.key", "t.key")}`);
 
   constructor(connection: Connection, parts: CompletionParts) {
+    super(connection);
     this.#parts = parts;
-    this.#end = connection.prepare(`
-      WITH ended AS (SELECT k.key FROM unnest($1::bigint[]) AS k (key)), messages AS (
-        DELETE FROM @inbox AS m USING ended AS k
-        WHERE ${indexEquals("m.instance", "k.key")} AND m.kind <> 'event'
-      ), events AS (
-        UPDATE @inbox AS m SET parked = true FROM ended AS k
-        ${readyOf("k.key", "e.kind = 'event'")} WHERE ${indexEquals("m.id", "x.id")}
-      )
-      DELETE FROM @tasks AS t USING ended AS k WHERE ${indexEquals("t.instance", "k.key")}`);
-    this.#continue = connection.prepare(`
-      UPDATE @instances AS i SET ${NEXT_EXECUTION}, version = t.version, steps_open = false
-      FROM ${CONTINUED.from("t")} WHERE ${indexEquals("i.key", "t.key")}`);
   }
 
   write(pipeline: Pipeline, items: readonly TurnItem[]): void {

@@ -13,15 +13,16 @@ import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
 import type { SessionClaim } from "../../core/provider/tasks.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { addDue, type Deliveries } from "./delivery.ts";
 import type { History } from "../read/history.ts";
 import { messagesOf, timerMessage, wakeMessage, type Inbox } from "../read/inbox.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import type { Pipeline, Statement } from "../connection/pipeline.ts";
+import type { Pipeline } from "../connection/pipeline.ts";
 import type { Starts } from "./start.ts";
 import type { State } from "./state.ts";
 import { claimKey, type Sessions } from "../lease/sessions.ts";
@@ -32,10 +33,7 @@ import type { TurnCompletion } from "./turn-completion.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 const FENCE = {
-  key: "bigint",
-  execution: "bigint",
-  token: "bigint",
-  last_event: "bigint",
+  ...columns("bigint", "key", "execution", "token", "last_event"),
 } as const;
 const FENCES = new ColumnArrays(FENCE);
 const TURNS = new ColumnArrays({ ...FENCE, ...TURN_COLUMNS, is_reported: "boolean" });
@@ -53,46 +51,46 @@ export interface TurnOptions {
   readonly inserted: ReadonlyMap<number, string>;
 }
 
-export class Turns {
+const unlessReleased = (column: string): string =>
+  `${column} = CASE WHEN t.release THEN NULL ELSE i.${column} END`;
+// A quarantine lasts as long as the suspicion count: under other code the instance may crash its process
+// again (provider.instances.5).
+const ifQuarantined = (column: string): string =>
+  `${column} = CASE WHEN NOT t.clears AND strpos(i.blocked_by, '${ANY_QUARANTINE}') > 0
+        THEN i.${column} END`;
+
+export class Turns extends Subject {
   readonly #parts: TurnParts;
-  readonly #advance: Statement;
-  readonly #check: Statement;
+  readonly #advance = this.prepare(`
+    WITH fenced AS (
+      UPDATE @instances AS i SET
+        last_event = t.last, last_commit = t.commit_id, updated_at = (SELECT @clock()),
+        suspicion = CASE WHEN t.clears THEN 0 WHEN t.release THEN greatest(i.suspicion - 1, 0)
+          ELSE i.suspicion END,
+        steps_open = t.steps_open, status = coalesce(t.status, 'running'),
+        failed = coalesce(t.status <> 'completed', false), output = t.output, error = t.error,
+        ending_checksum = t.ending_checksum,
+        completed_at = CASE WHEN t.status IS NULL THEN NULL ELSE (SELECT @clock()) END,
+        version = coalesce(t.turn_version, i.version),
+        replay_version =
+          CASE WHEN t.turn_version IS NULL THEN i.replay_version ELSE t.replay_version END,
+        cancel_requested = coalesce(t.cancel_requested, i.cancel_requested),
+        ${ifQuarantined("blocked")}, ${ifQuarantined("blocked_by")},
+        ${unlessReleased("lease_owner")},
+        ${unlessReleased("lease_token")}, ${unlessReleased("lease_until")}
+      FROM ${TURNS.from("t")} WHERE ${IS_HELD} AND i.paused IS NULL
+      RETURNING i.key, i.id, t.is_reported
+    )
+    SELECT key, id FROM fenced WHERE is_reported
+    UNION ALL SELECT count(*), @refuse('a turn is fenced off') FROM fenced
+    HAVING count(*) <> $${TURNS.width + 1}::bigint`);
+  readonly #check = this.prepare(`
+    SELECT t.n, i.paused IS NOT NULL AS paused
+    FROM ${FENCES.from("t")} JOIN @instances AS i ON ${IS_HELD} FOR NO KEY UPDATE OF i`);
 
   constructor(connection: Connection, parts: TurnParts) {
+    super(connection);
     this.#parts = parts;
-    const unlessReleased = (column: string): string =>
-      `${column} = CASE WHEN t.release THEN NULL ELSE i.${column} END`;
-    // A quarantine lasts as long as the suspicion count: under other code the instance may crash its process
-    // again (provider.instances.5).
-    const ifQuarantined = (column: string): string =>
-      `${column} = CASE WHEN NOT t.clears AND strpos(i.blocked_by, '${ANY_QUARANTINE}') > 0
-            THEN i.${column} END`;
-    this.#advance = connection.prepare(`
-      WITH fenced AS (
-        UPDATE @instances AS i SET
-          last_event = t.last, last_commit = t.commit_id, updated_at = (SELECT @clock()),
-          suspicion = CASE WHEN t.clears THEN 0 WHEN t.release THEN greatest(i.suspicion - 1, 0)
-            ELSE i.suspicion END,
-          steps_open = t.steps_open, status = coalesce(t.status, 'running'),
-          failed = coalesce(t.status <> 'completed', false), output = t.output, error = t.error,
-          ending_checksum = t.ending_checksum,
-          completed_at = CASE WHEN t.status IS NULL THEN NULL ELSE (SELECT @clock()) END,
-          version = coalesce(t.turn_version, i.version),
-          replay_version =
-            CASE WHEN t.turn_version IS NULL THEN i.replay_version ELSE t.replay_version END,
-          cancel_requested = coalesce(t.cancel_requested, i.cancel_requested),
-          ${ifQuarantined("blocked")}, ${ifQuarantined("blocked_by")},
-          ${unlessReleased("lease_owner")},
-          ${unlessReleased("lease_token")}, ${unlessReleased("lease_until")}
-        FROM ${TURNS.from("t")} WHERE ${IS_HELD} AND i.paused IS NULL
-        RETURNING i.key, i.id, t.is_reported
-      )
-      SELECT key, id FROM fenced WHERE is_reported
-      UNION ALL SELECT count(*), @refuse('a turn is fenced off') FROM fenced
-      HAVING count(*) <> $${TURNS.width + 1}::bigint`);
-    this.#check = connection.prepare(`
-      SELECT t.n, i.paused IS NOT NULL AS paused
-      FROM ${FENCES.from("t")} JOIN @instances AS i ON ${IS_HELD} FOR NO KEY UPDATE OF i`);
   }
 
   /** Call the returned function after the pipeline has run: it adds the affected instances to `changes`. */

@@ -16,7 +16,7 @@ import { queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
 import { excludingEntry } from "../../core/provider/shared/blame.ts";
 import type { InstanceCut, LeaseInstancesRequest } from "../../core/provider/instances.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { nextDistinctRow } from "../sql/loose-index-scan.ts";
 import { TARGET } from "../read/inbox.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
@@ -40,35 +40,27 @@ interface PartitionCursor {
   head: Row;
 }
 
-export class DueInstances {
-  readonly #connection: Connection;
-  readonly #nextPartition: StatementSync;
+export class DueInstances extends Subject {
+  readonly #nextPartition = this.prepare(
+    nextDistinctRow("inbox", "parked = 0", ["target", "priority"]),
+  );
   /** One per partition, because all partitions are read at the same time. */
   readonly #selectDue: StatementSync[] = [];
   /** The same for partitions that are held back (sqlite.due-instances.1). */
   readonly #selectBegun: StatementSync[] = [];
-  readonly #selectStranded: StatementSync;
-  readonly #selectNextAt: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#nextPartition = connection.prepare(
-      nextDistinctRow("inbox", "parked = 0", ["target", "priority"]),
-    );
-    // Instances with open steps whose lease has expired; no message makes them due.
-    this.#selectStranded = connection.prepare(`
-      SELECT key, suspicion, 0 AS held, ${TARGET} AS target, blocked_by FROM instances
-      WHERE steps_open = 1 AND lease_until IS NOT NULL AND lease_until <= ?1
-        AND lease_owner <> ?2 AND ${TAKEABLE}
-      ORDER BY lease_until`);
-    this.#selectNextAt = connection.prepare(`
-      SELECT min(visible_at) AS at FROM inbox
-      WHERE parked = 0 AND target = ? AND priority = ? AND visible_at > ?`);
-  }
+  // Instances with open steps whose lease has expired; no message makes them due.
+  readonly #selectStranded = this.prepare(`
+    SELECT key, suspicion, 0 AS held, ${TARGET} AS target, blocked_by FROM instances
+    WHERE steps_open = 1 AND lease_until IS NOT NULL AND lease_until <= ?1
+      AND lease_owner <> ?2 AND ${TAKEABLE}
+    ORDER BY lease_until`);
+  readonly #selectNextAt = this.prepare(`
+    SELECT min(visible_at) AS at FROM inbox
+    WHERE parked = 0 AND target = ? AND priority = ? AND visible_at > ?`);
 
   find(request: LeaseInstancesRequest, now: number): FoundInstances {
     const { owner, limit, allowSuspect } = request;
-    if (!this.#connection.run(isRegistered(owner))) return { held: [], free: [], more: false };
+    if (!this.connection.run(isRegistered(owner))) return { held: [], free: [], more: false };
     const seen = new Set<number>();
     const held: number[] = [];
     const free: number[] = [];
@@ -153,13 +145,12 @@ export class DueInstances {
 
   /** The condition of the index inbox_begun, which covers every message of a running instance. */
   #begun(index: number): StatementSync {
-    return (this.#selectBegun[index] ??= this.#prepare(
-      "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
-    ));
+    return (this.#selectBegun[index] ??= this.#prepare(`
+      AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'`));
   }
 
   #prepare(condition: string): StatementSync {
-    return this.#connection.prepare(`
+    return this.connection.prepare(`
       SELECT instances.key, suspicion, lease_owner IS ?2 AS held, m.visible_at AS since
       FROM inbox AS m CROSS JOIN instances ON instances.key = m.instance
       WHERE m.parked = 0 AND m.target = ?4 AND m.priority = ?5 AND m.visible_at <= ?1

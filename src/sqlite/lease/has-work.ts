@@ -4,10 +4,9 @@
 //   - The cost grows with the number of partitions, not with the number of sleeping instances: one index
 //       lookup per partition finds the first due row.
 
-import type { StatementSync } from "node:sqlite";
 import type { WorkSummary, WorkSummaryRequest } from "../../core/provider/runtimes.ts";
 import { integer } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { looseIndexScan } from "../sql/loose-index-scan.ts";
 import { LEASE_IS_FREE, TAKEABLE } from "./due-instances.ts";
 import { toRuntime } from "../../sql/rows/runtime-rows.ts";
@@ -17,32 +16,26 @@ const TASK_PARTITION = ["suspect", "name", "tags", "priority"];
 const PLAIN = "lease_owner IS NULL AND session IS NULL";
 const OF_SESSIONS = "lease_owner IS NULL AND session IS NOT NULL";
 
-export class HasWork {
-  readonly #connection: Connection;
-  readonly #select: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-    this.#select = connection.prepare(`
-      WITH RECURSIVE
-        ${looseIndexScan("inbox_partitions", "inbox", "parked = 0", ["target", "priority"])},
-        ${looseIndexScan("task_partitions", "tasks", PLAIN, TASK_PARTITION)},
-        ${looseIndexScan("session_partitions", "tasks", OF_SESSIONS, TASK_PARTITION)}
-      SELECT summary.*, runtimes.* FROM (
-        SELECT
-          EXISTS (SELECT 1 FROM inbox_partitions AS part WHERE ${IS_DUE})
-            OR EXISTS (SELECT 1 FROM instances WHERE ${IS_STRANDED}) AS instances,
-          EXISTS (SELECT 1 FROM task_partitions AS part WHERE ${isWaiting("session IS NULL")})
-            OR EXISTS (SELECT 1 FROM session_partitions AS part WHERE ${isWaiting("session IS NOT NULL")})
-            OR EXISTS (SELECT 1 FROM tasks WHERE ${IS_OVERDUE}) AS tasks
-      ) AS summary LEFT JOIN runtimes ORDER BY started_at, id`);
-  }
+export class HasWork extends Subject {
+  readonly #select = this.prepare(`
+    WITH RECURSIVE
+      ${looseIndexScan("inbox_partitions", "inbox", "parked = 0", ["target", "priority"])},
+      ${looseIndexScan("task_partitions", "tasks", PLAIN, TASK_PARTITION)},
+      ${looseIndexScan("session_partitions", "tasks", OF_SESSIONS, TASK_PARTITION)}
+    SELECT summary.*, runtimes.* FROM (
+      SELECT
+        EXISTS (SELECT 1 FROM inbox_partitions AS part WHERE ${IS_DUE})
+          OR EXISTS (SELECT 1 FROM instances WHERE ${IS_STRANDED}) AS instances,
+        EXISTS (SELECT 1 FROM task_partitions AS part WHERE ${isWaiting("session IS NULL")})
+          OR EXISTS (SELECT 1 FROM session_partitions AS part WHERE ${isWaiting("session IS NOT NULL")})
+          OR EXISTS (SELECT 1 FROM tasks WHERE ${IS_OVERDUE}) AS tasks
+    ) AS summary LEFT JOIN runtimes ORDER BY started_at, id`);
 
   read({ owner }: WorkSummaryRequest): Promise<WorkSummary> {
-    return this.#connection.readAhead(() => {
-      const rows = this.#select.all(this.#connection.now(), owner, JSON.stringify(owner));
+    return this.connection.readAhead(() => {
+      const rows = this.#select.all(this.connection.now(), owner, JSON.stringify(owner));
       const summary = rows[0] ?? {};
-      const clockSetBackMs = this.#connection.takeSetBackMs();
+      const clockSetBackMs = this.connection.takeSetBackMs();
       return {
         ...(clockSetBackMs > 0 ? { clockSetBackMs } : {}),
         instances: integer(summary, "instances") === 1,

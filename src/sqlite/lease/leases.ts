@@ -7,7 +7,6 @@
 //   - sqlite.leases.1: The instances that a request leased carry its token. If the request is repeated
 //       because its answer was lost, it returns the same instances.
 
-import type { StatementSync } from "node:sqlite";
 import type { ReleaseInstanceItem, SimpleResult } from "../../core/provider/commit.ts";
 import type {
   LeasedInstance,
@@ -18,6 +17,7 @@ import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import { integer, text, type Row } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { DueInstances } from "./due-instances.ts";
 import type { History } from "../read/history.ts";
 import type { Inbox } from "../read/inbox.ts";
@@ -29,49 +29,42 @@ const COLUMNS = `
   key, id, run_id, name, version, execution, lease_token, last_event, priority, copied_until,
   suspicion, blocked, steps_open`;
 
-export class InstanceLeases {
-  readonly #connection: Connection;
+export class InstanceLeases extends Subject {
   readonly #inbox: Inbox;
   readonly #history: History;
   readonly #dueInstances: DueInstances;
-  readonly #selectHeld: StatementSync;
-  readonly #selectLeased: StatementSync;
-  readonly #lease: StatementSync;
-  readonly #renew: StatementSync;
-  readonly #release: StatementSync;
+  readonly #selectHeld = this.prepare(`SELECT ${COLUMNS} FROM instances WHERE key = ?`);
+  readonly #selectLeased = this.prepare(`
+    SELECT ${COLUMNS} FROM instances WHERE lease_owner = ? AND lease_token = ?`);
+  readonly #lease = this.prepare(`
+    UPDATE instances SET
+      lease_owner = ?, lease_token = ?, lease_until = ?, suspicion = suspicion + 1
+    WHERE key = ?
+    RETURNING ${COLUMNS}`);
+  readonly #renew = this.prepare(`
+    UPDATE instances SET lease_until = iif(lease_until IS NULL, NULL, ?)
+    WHERE key = ? AND lease_token = ?`);
+  readonly #release = this.prepare(`
+    UPDATE instances SET
+      lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = max(suspicion - 1, 0)
+    WHERE key = ? AND lease_token = ? RETURNING id, execution, steps_open`);
 
   constructor(connection: Connection, inbox: Inbox, history: History) {
-    this.#connection = connection;
+    super(connection);
     this.#inbox = inbox;
     this.#history = history;
     this.#dueInstances = new DueInstances(connection);
-    this.#selectHeld = connection.prepare(`SELECT ${COLUMNS} FROM instances WHERE key = ?`);
-    this.#selectLeased = connection.prepare(
-      `SELECT ${COLUMNS} FROM instances WHERE lease_owner = ? AND lease_token = ?`,
-    );
-    this.#lease = connection.prepare(`
-      UPDATE instances SET
-        lease_owner = ?, lease_token = ?, lease_until = ?, suspicion = suspicion + 1
-      WHERE key = ?
-      RETURNING ${COLUMNS}`);
-    this.#renew = connection.prepare(`
-      UPDATE instances SET lease_until = iif(lease_until IS NULL, NULL, ?)
-      WHERE key = ? AND lease_token = ?`);
-    this.#release = connection.prepare(`
-      UPDATE instances SET
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL, suspicion = max(suspicion - 1, 0)
-      WHERE key = ? AND lease_token = ? RETURNING id, execution, steps_open`);
   }
 
   async lease(request: LeaseInstancesRequest): Promise<LeasedInstances> {
     if (request.again === true) {
-      const taken = await this.#connection.read(() => this.#readLeased(request));
+      const taken = await this.connection.read(() => this.#readLeased(request));
       if (taken.length > 0) return { instances: taken, more: true, nextAt: null };
     }
     // If there is nothing to lease, no write lock is needed.
-    return this.#connection.readThenWrite(
+    return this.connection.readThenWrite(
       () => {
-        const now = this.#connection.now();
+        const now = this.connection.now();
         const nextAt = this.#dueInstances.nextAt(request.targets, now); // later than what is found
         return { ...this.#dueInstances.find(request, now), nextAt };
       },
@@ -85,8 +78,8 @@ export class InstanceLeases {
   }
 
   renew(leases: readonly { readonly key: number; readonly token: number }[], leaseMs: number) {
-    return this.#connection.write(() => {
-      const until = dueTime({ delayMs: leaseMs }, this.#connection.now());
+    return this.connection.write(() => {
+      const until = dueTime({ delayMs: leaseMs }, this.connection.now());
       const isLost = (lease: { readonly key: number; readonly token: number }) =>
         !changed(this.#renew.run(until, lease.key, lease.token));
       return leases.filter(isLost).map((lease) => lease.key);
@@ -108,7 +101,7 @@ export class InstanceLeases {
     free: readonly number[],
   ): LeasedInstance[] {
     const { owner, token, leaseMs, messagesMax } = request;
-    const now = this.#connection.now();
+    const now = this.connection.now();
     const until = leaseMs === undefined ? null : dueTime({ delayMs: leaseMs }, now);
     const leased: LeasedInstance[] = [];
     for (const key of held) {
@@ -126,7 +119,7 @@ export class InstanceLeases {
 
   /** sqlite.leases.1 */
   #readLeased({ owner, token, messagesMax }: LeaseInstancesRequest): LeasedInstance[] {
-    const now = this.#connection.now();
+    const now = this.connection.now();
     const rows = this.#selectLeased.all(owner, token);
     return rows.map((row) => this.#toFresh(row, now, messagesMax));
   }

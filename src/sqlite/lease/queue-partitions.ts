@@ -9,13 +9,12 @@
 //   - If the request says so, a retry is left to other workers for a while. Only then the statement checks
 //       which worker failed.
 
-import type { StatementSync } from "node:sqlite";
 import { queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
 import type { Candidate, QueuePart } from "../../core/provider/shared/task-choice.ts";
 import type { LeaseTasksRequest } from "../../core/provider/tasks.ts";
 import { acceptsTags } from "../../core/ids/tags.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { nextDistinctRow } from "../sql/loose-index-scan.ts";
 import { tagsOf } from "../../sql/rows/task-rows.ts";
 
@@ -40,48 +39,36 @@ const OF_SESSION = "lease_owner IS NULL AND session IS ?5";
 const OF_SESSIONS = "lease_owner IS NULL AND session IS NOT NULL";
 const ORDER = "ORDER BY available_at, instance, execution, sequence";
 
-export class QueuePartitions {
-  readonly #nextOfSession: StatementSync;
-  readonly #headOfSession: StatementSync;
-  readonly #laterOfSession: StatementSync;
-  readonly #headOfOthers: StatementSync;
-  readonly #laterOfOthers: StatementSync;
-  readonly #nextOfSessions: StatementSync;
-  readonly #headOfSessions: StatementSync;
-  readonly #laterOfSessions: StatementSync;
-  readonly #selectOverdue: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#nextOfSession = connection.prepare(nextDistinctRow("tasks", OF_SESSION, COLUMNS));
-    this.#headOfSession = connection.prepare(`
-      SELECT instance, execution, sequence, available_at, session FROM tasks
-      WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at <= ?6 ${ORDER} LIMIT +?7`);
-    this.#laterOfSession = connection.prepare(`
-      SELECT min(available_at) AS at FROM tasks
-      WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at > ?6`);
-    this.#headOfOthers = connection.prepare(`
-      SELECT instance, execution, sequence, available_at, session FROM tasks
-      WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at <= ?6
-        AND (available_at <= ?9 OR avoid IS NOT ?8) ${ORDER} LIMIT +?7`);
-    this.#laterOfOthers = connection.prepare(`
-      SELECT min(iif(available_at > ?6, available_at, available_at + ?9)) AS at FROM tasks
-      WHERE ${OF_SESSION} AND ${IN_PARTITION}
-        AND (available_at > ?6 OR (available_at > ?8 AND avoid IS ?7))`);
-    this.#nextOfSessions = connection.prepare(nextDistinctRow("tasks", OF_SESSIONS, COLUMNS));
-    // ?5 is the owner that asks: a session that another owner holds now is skipped.
-    this.#headOfSessions = connection.prepare(`
-      SELECT instance, execution, sequence, available_at, session FROM tasks
-      WHERE ${OF_SESSIONS} AND ${IN_PARTITION} AND available_at <= ?6 AND NOT EXISTS (
-        SELECT 1 FROM sessions WHERE id = tasks.session AND owner <> ?5 AND until > ?6)
-      ${ORDER} LIMIT +?7`);
-    this.#laterOfSessions = connection.prepare(`
-      SELECT min(available_at) AS at FROM tasks
-      WHERE ${OF_SESSIONS} AND ${IN_PARTITION} AND available_at > ?5`);
-    this.#selectOverdue = connection.prepare(`
-      SELECT instance, execution, sequence, name, tags, session, priority,
-        lease_until AS available_at
-      FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= ?`);
-  }
+export class QueuePartitions extends Subject {
+  readonly #nextOfSession = this.prepare(nextDistinctRow("tasks", OF_SESSION, COLUMNS));
+  readonly #headOfSession = this.prepare(`
+    SELECT instance, execution, sequence, available_at, session FROM tasks
+    WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at <= ?6 ${ORDER} LIMIT +?7`);
+  readonly #laterOfSession = this.prepare(`
+    SELECT min(available_at) AS at FROM tasks
+    WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at > ?6`);
+  readonly #headOfOthers = this.prepare(`
+    SELECT instance, execution, sequence, available_at, session FROM tasks
+    WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at <= ?6
+      AND (available_at <= ?9 OR avoid IS NOT ?8) ${ORDER} LIMIT +?7`);
+  readonly #laterOfOthers = this.prepare(`
+    SELECT min(iif(available_at > ?6, available_at, available_at + ?9)) AS at FROM tasks
+    WHERE ${OF_SESSION} AND ${IN_PARTITION}
+      AND (available_at > ?6 OR (available_at > ?8 AND avoid IS ?7))`);
+  readonly #nextOfSessions = this.prepare(nextDistinctRow("tasks", OF_SESSIONS, COLUMNS));
+  // ?5 is the owner that asks: a session that another owner holds now is skipped.
+  readonly #headOfSessions = this.prepare(`
+    SELECT instance, execution, sequence, available_at, session FROM tasks
+    WHERE ${OF_SESSIONS} AND ${IN_PARTITION} AND available_at <= ?6 AND NOT EXISTS (
+      SELECT 1 FROM sessions WHERE id = tasks.session AND owner <> ?5 AND until > ?6)
+    ${ORDER} LIMIT +?7`);
+  readonly #laterOfSessions = this.prepare(`
+    SELECT min(available_at) AS at FROM tasks
+    WHERE ${OF_SESSIONS} AND ${IN_PARTITION} AND available_at > ?5`);
+  readonly #selectOverdue = this.prepare(`
+    SELECT instance, execution, sequence, name, tags, session, priority,
+      lease_until AS available_at
+    FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= ?`);
 
   /** The first tasks of one session, or without a session. */
   ofSession(request: LeaseTasksRequest, session: string | null, now: number): Heads {

@@ -5,10 +5,9 @@
 //   - A bump does not extend a lapsed lease; the session must be claimed again (sessions.2).
 //   - Within one group, a session is bumped once. Further bumps would write the same time.
 
-import type { StatementSync } from "node:sqlite";
 import type { SessionClaim, SessionRequest } from "../../core/provider/tasks.ts";
 import { integer, integerOrNull } from "../../sql/columns.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { dueTime } from "../read/messages.ts";
 import { changed } from "../sql/changed.ts";
 
@@ -19,35 +18,24 @@ export interface SessionActivity {
   readonly bumped: Map<string, number>;
 }
 
-export class Sessions {
-  readonly #claim: StatementSync;
-  readonly #find: StatementSync;
-  readonly #isForeign: StatementSync;
-  readonly #selectLapse: StatementSync;
-  readonly #bump: StatementSync;
-  readonly #isHeld: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#claim = connection.prepare(`
-      INSERT INTO sessions (id, owner, token, until, last_activity_at) VALUES (?1, ?2, ?3, ?4, ?5)
-      ON CONFLICT (id) DO UPDATE SET
-        token = iif(owner = excluded.owner AND until > ?5, token, excluded.token),
-        until = max(until, excluded.until), owner = excluded.owner, last_activity_at = ?5
-      WHERE owner = excluded.owner OR until <= ?5
-      RETURNING token`);
-    this.#find = connection.prepare("SELECT token FROM sessions WHERE id = ? AND owner = ?");
-    this.#isForeign = connection.prepare(
-      "SELECT 1 FROM sessions WHERE id = ? AND owner <> ? AND until > ?",
-    );
-    this.#selectLapse = connection.prepare(`
-      SELECT min(until) AS at FROM sessions WHERE owner <> ? AND until > ? AND EXISTS (
-        SELECT 1 FROM tasks WHERE lease_owner IS NULL AND session = sessions.id)`);
-    this.#bump = connection.prepare(`
-      UPDATE sessions SET last_activity_at = ?3 WHERE id = ?1 AND token = ?2 AND until > ?3`);
-    this.#isHeld = connection.prepare(
-      "SELECT 1 FROM sessions WHERE id = ? AND token = ? AND until > ?",
-    );
-  }
+export class Sessions extends Subject {
+  readonly #claim = this.prepare(`
+    INSERT INTO sessions (id, owner, token, until, last_activity_at) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (id) DO UPDATE SET
+      token = iif(owner = excluded.owner AND until > ?5, token, excluded.token),
+      until = max(until, excluded.until), owner = excluded.owner, last_activity_at = ?5
+    WHERE owner = excluded.owner OR until <= ?5
+    RETURNING token`);
+  readonly #find = this.prepare("SELECT token FROM sessions WHERE id = ? AND owner = ?");
+  readonly #isForeign = this.prepare(`
+    SELECT 1 FROM sessions WHERE id = ? AND owner <> ? AND until > ?`);
+  readonly #selectLapse = this.prepare(`
+    SELECT min(until) AS at FROM sessions WHERE owner <> ? AND until > ? AND EXISTS (
+      SELECT 1 FROM tasks WHERE lease_owner IS NULL AND session = sessions.id)`);
+  readonly #bump = this.prepare(`
+    UPDATE sessions SET last_activity_at = ?3 WHERE id = ?1 AND token = ?2 AND until > ?3`);
+  readonly #isHeld = this.prepare(`
+    SELECT 1 FROM sessions WHERE id = ? AND token = ? AND until > ?`);
 
   /** Call it within the transaction that leases its task. Null if another owner holds the session. */
   claim(id: string, { owner, token, leaseMs }: SessionRequest, now: number): SessionClaim | null {

@@ -13,7 +13,6 @@
 //   - task-queue.1: The tasks that a request leased carry its token. If the request is repeated because its
 //       answer was lost, it returns the same tasks.
 
-import type { StatementSync } from "node:sqlite";
 import { AGEING_MS } from "../../core/provider/shared/ageing.ts";
 import {
   chooseTasks,
@@ -29,6 +28,7 @@ import type {
 } from "../../core/provider/tasks.ts";
 import { integer, textOrNull, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import { dueTime } from "../read/messages.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
 import type { Sessions } from "./sessions.ts";
@@ -52,40 +52,35 @@ const DEATH_COUNTS = `(
 
 const NO_TASKS: FoundTasks<WaitingTask> = { waiting: [], more: false, nextAt: null };
 
-export class TaskQueue {
-  readonly #connection: Connection;
+export class TaskQueue extends Subject {
   readonly #sessions: Sessions;
   readonly #partitions: QueuePartitions;
-  readonly #lease: StatementSync;
-  readonly #selectTaken: StatementSync;
-  readonly #selectInstance: StatementSync;
+  readonly #lease = this.prepare(`
+    UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
+      attempt = attempt + (?4 AND ${DEATH_COUNTS}), deaths = deaths + (?4 AND ${DEATH_COUNTS}),
+      suspect = iif(?4 AND deaths >= 1, 1, suspect),
+      available_at = iif(?4, ?5, available_at)
+    WHERE instance = ?6 AND execution = ?7 AND sequence = ?8
+    RETURNING ${LEASED_COLUMNS}`);
+  readonly #selectTaken = this.prepare(`
+    SELECT ${LEASED_COLUMNS} FROM tasks WHERE lease_owner = ? AND lease_token = ?
+    ORDER BY available_at + priority * ?, instance, execution, sequence`);
+  readonly #selectInstance = this.prepare(`
+    SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?`);
 
   constructor(connection: Connection, sessions: Sessions) {
-    this.#connection = connection;
+    super(connection);
     this.#sessions = sessions;
     this.#partitions = new QueuePartitions(connection);
-    this.#lease = connection.prepare(`
-      UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
-        attempt = attempt + (?4 AND ${DEATH_COUNTS}), deaths = deaths + (?4 AND ${DEATH_COUNTS}),
-        suspect = iif(?4 AND deaths >= 1, 1, suspect),
-        available_at = iif(?4, ?5, available_at)
-      WHERE instance = ?6 AND execution = ?7 AND sequence = ?8
-      RETURNING ${LEASED_COLUMNS}`);
-    this.#selectTaken = connection.prepare(`
-      SELECT ${LEASED_COLUMNS} FROM tasks WHERE lease_owner = ? AND lease_token = ?
-      ORDER BY available_at + priority * ?, instance, execution, sequence`);
-    this.#selectInstance = connection.prepare(
-      "SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?",
-    );
   }
 
   async lease(request: LeaseTasksRequest): Promise<LeasedTasks> {
     if (request.again === true) {
-      const tasks = await this.#connection.read(() => this.#taken(request));
+      const tasks = await this.connection.read(() => this.#taken(request));
       if (tasks.length > 0) return { tasks, more: true, nextAt: null };
     }
     // If there is nothing to lease, no write lock is needed.
-    return this.#connection.readThenWrite(
+    return this.connection.readThenWrite(
       () => this.#find(request),
       ({ waiting }) => waiting.length > 0,
       ({ waiting, more, nextAt }) => ({ tasks: this.#leaseAll(request, waiting), more, nextAt }),
@@ -94,8 +89,8 @@ export class TaskQueue {
 
   #find(request: LeaseTasksRequest): FoundTasks<WaitingTask> {
     const { owner, limit, tags, sessions } = request;
-    if (tags === "none" || !this.#connection.run(isRegistered(owner))) return NO_TASKS;
-    const now = this.#connection.now();
+    if (tags === "none" || !this.connection.run(isRegistered(owner))) return NO_TASKS;
+    const now = this.connection.now();
     const plain = this.#partitions.ofSession(request, null, now);
     const overdue = this.#overdue(request, now);
     const others = [...plain.waiting, ...overdue];
@@ -129,7 +124,7 @@ export class TaskQueue {
 
   #leaseAll(request: LeaseTasksRequest, waiting: readonly WaitingTask[]): LeasedTask[] {
     const { owner, token, leaseMs, sessions } = request;
-    const now = this.#connection.now();
+    const now = this.connection.now();
     const until = leaseMs === undefined ? null : dueTime({ delayMs: leaseMs }, now);
     const claims = new Map<string, SessionClaim | null>();
     return waiting.flatMap(({ instance, execution, sequence, session, overdue }) => {

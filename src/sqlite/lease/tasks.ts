@@ -3,7 +3,6 @@
 //       (provider.tasks.1).
 //   - A write that frees a task returns it to the queue (lease/task-queue.ts) in the same statement.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOf } from "../../core/values/checksum.ts";
 import type {
   CompletionItem,
@@ -16,6 +15,7 @@ import type { NewTask, TaskAddress, TaskClaim, TaskHeartbeat } from "../../core/
 import { integerOrNull } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Inbox } from "../read/inbox.ts";
 import { dueTime } from "../read/messages.ts";
 import type { Instances } from "../read/instances.ts";
@@ -32,53 +32,43 @@ interface TaskParts {
   readonly sessions: Sessions;
 }
 
-export class Tasks {
+const FAILED = `
+  available_at = ?, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
+  heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum)`;
+
+export class Tasks extends Subject {
   readonly #parts: TaskParts;
-  readonly #insert: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #cancel: StatementSync;
-  readonly #clear: StatementSync;
-  readonly #retry: StatementSync;
-  readonly #retryAfterDeath: StatementSync;
-  readonly #release: StatementSync;
-  readonly #renew: StatementSync;
-  readonly #heartbeat: StatementSync;
-  readonly #selectToken: StatementSync;
+  readonly #insert = this.prepare(`
+    INSERT INTO tasks (
+      instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
+      priority, name, session, tags, options, input, checksum, attempt, deaths, suspect
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
+  readonly #delete = this.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
+  readonly #cancel = this.prepare(`
+    DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?`);
+  readonly #clear = this.prepare("DELETE FROM tasks WHERE instance = ?");
+  readonly #retry = this.prepare(`
+    UPDATE tasks SET attempt = attempt + 1, ${FAILED}, ${CLEAR_LEASE}
+    WHERE ${CLAIM}`);
+  // A death counts for the task as the death of its runtime would (sql/lease/runtimes.ts).
+  readonly #retryAfterDeath = this.prepare(`
+    UPDATE tasks SET attempt = attempt + 1, suspect = (deaths >= 1), deaths = deaths + 1,
+      ${FAILED}, ${CLEAR_LEASE}
+    WHERE ${CLAIM}`);
+  readonly #release = this.prepare(`UPDATE tasks SET ${CLEAR_LEASE} WHERE ${CLAIM}`);
+  readonly #renew = this.prepare(`
+    UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
+  readonly #heartbeat = this.prepare(`
+    UPDATE tasks SET
+      heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum),
+      progress = coalesce(?, progress), progress_checksum = coalesce(?, progress_checksum)
+    WHERE ${CLAIM}`);
+  readonly #selectToken = this.prepare(`
+    SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?`);
 
   constructor(connection: Connection, parts: TaskParts) {
+    super(connection);
     this.#parts = parts;
-    this.#insert = connection.prepare(`
-      INSERT INTO tasks (
-        instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
-        priority, name, session, tags, options, input, checksum, attempt, deaths, suspect
-      ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
-    this.#delete = connection.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
-    this.#cancel = connection.prepare(
-      "DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
-    );
-    this.#clear = connection.prepare("DELETE FROM tasks WHERE instance = ?");
-    const failed = `
-      available_at = ?, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
-      heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum)`;
-    this.#retry = connection.prepare(`
-      UPDATE tasks SET attempt = attempt + 1, ${failed}, ${CLEAR_LEASE}
-      WHERE ${CLAIM}`);
-    // A death counts for the task as the death of its runtime would (sql/lease/runtimes.ts).
-    this.#retryAfterDeath = connection.prepare(`
-      UPDATE tasks SET attempt = attempt + 1, suspect = (deaths >= 1), deaths = deaths + 1,
-        ${failed}, ${CLEAR_LEASE}
-      WHERE ${CLAIM}`);
-    this.#release = connection.prepare(`UPDATE tasks SET ${CLEAR_LEASE} WHERE ${CLAIM}`);
-    this.#renew = connection.prepare(`
-      UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
-    this.#heartbeat = connection.prepare(`
-      UPDATE tasks SET
-        heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum),
-        progress = coalesce(?, progress), progress_checksum = coalesce(?, progress_checksum)
-      WHERE ${CLAIM}`);
-    this.#selectToken = connection.prepare(
-      "SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?",
-    );
   }
 
   /** False: the task must be leased in a session that its owner does not hold (sessions.5). */

@@ -5,37 +5,31 @@
 //   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. A message older than
 //     EARLY_MESSAGE_MS is ignored, and is deleted when the next message is stored.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOf, isDamaged } from "../../core/values/checksum.ts";
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
 import { EARLY_MESSAGE_MS, EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
 import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
 import { integer, integerOrNull, text, textOrNull } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Inbox } from "../read/inbox.ts";
 import type { Requests } from "./requests.ts";
 
-export class EarlyMessages {
+export class EarlyMessages extends Subject {
   readonly #inbox: Inbox;
   readonly #requests: Requests;
-  readonly #insert: StatementSync;
-  readonly #select: StatementSync;
-  readonly #count: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #deleteOld: StatementSync;
+  readonly #insert = this.prepare(`
+    INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+  readonly #select = this.prepare(`
+    SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number`);
+  readonly #count = this.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
+  readonly #delete = this.prepare("DELETE FROM kept WHERE id = ?");
+  readonly #deleteOld = this.prepare("DELETE FROM kept WHERE created_at <= ?");
 
   constructor(connection: Connection, inbox: Inbox, requests: Requests) {
+    super(connection);
     this.#inbox = inbox;
     this.#requests = requests;
-    this.#insert = connection.prepare(
-      "INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
-    );
-    this.#select = connection.prepare(
-      "SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number",
-    );
-    this.#count = connection.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
-    this.#delete = connection.prepare("DELETE FROM kept WHERE id = ?");
-    this.#deleteOld = connection.prepare("DELETE FROM kept WHERE created_at <= ?");
   }
 
   keep({ id, name, data, requestId, requestDigest }: SendItem, now: number): SimpleResult {

@@ -2,21 +2,14 @@
 //   - They belong to the instance, not to one of its executions (provider.state.3).
 //   - The changes of a turn apply in the order in which its code made them.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { KeyValueChange, KeyValueRecord } from "../../core/provider/state.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 
-export class KeyValues {
-  readonly #set: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #clear: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#set = connection.prepare("INSERT OR REPLACE INTO kv VALUES (?, ?, ?, ?, ?)");
-    this.#delete = connection.prepare("DELETE FROM kv WHERE instance = ? AND key = ?");
-    this.#clear = connection.prepare("DELETE FROM kv WHERE instance = ?");
-  }
+export class KeyValues extends Subject {
+  readonly #set = this.prepare("INSERT OR REPLACE INTO kv VALUES (?, ?, ?, ?, ?)");
+  readonly #delete = this.prepare("DELETE FROM kv WHERE instance = ? AND key = ?");
+  readonly #clear = this.prepare("DELETE FROM kv WHERE instance = ?");
 
   change(instance: number, { key, value }: KeyValueChange, now: number): void {
     if (key === null) this.clear(instance);

@@ -1,6 +1,5 @@
 // Requests: the request ids of sends and starts, on the path of every call (sql/write/requests.ts).
 
-import type { StatementSync } from "node:sqlite";
 import type { StartItem, StartResult } from "../../core/provider/commit.ts";
 import {
   repeatedStart,
@@ -9,22 +8,15 @@ import {
 } from "../../core/provider/shared/requests.ts";
 import { GENERATED, GENERATED_KEPT_MS, generatedBefore } from "../../core/ids/request-ids.ts";
 import { toRequestOutcome } from "../../sql/rows/requests.ts";
-import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 
-export class Requests {
-  readonly #insert: StatementSync;
-  readonly #select: StatementSync;
-  readonly #forget: StatementSync;
-
-  constructor(connection: Connection) {
-    this.#insert = connection.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)");
-    this.#select = connection.prepare(
-      "SELECT outcome, execution, digest FROM requests WHERE instance = ? AND kind = ? AND id = ?",
-    );
-    this.#forget = connection.prepare(`
-      DELETE FROM requests
-      WHERE instance = ? AND kind = 'send' AND id >= ? AND id < ? AND created_at < ?`);
-  }
+export class Requests extends Subject {
+  readonly #insert = this.prepare("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?)");
+  readonly #select = this.prepare(`
+    SELECT outcome, execution, digest FROM requests WHERE instance = ? AND kind = ? AND id = ?`);
+  readonly #forget = this.prepare(`
+    DELETE FROM requests
+    WHERE instance = ? AND kind = 'send' AND id >= ? AND id < ? AND created_at < ?`);
 
   find(key: RequestKey): RequestOutcome | null {
     const row = this.#select.get(key.instance, key.kind, key.id);

@@ -4,26 +4,24 @@
 //   - Setting a status raises its version even if the value stays the same. The version continues across
 //     executions and restarts.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { StateChange } from "../../core/provider/state.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { KeyValues } from "./key-values.ts";
 
-export class State {
+export class State extends Subject {
   readonly #keyValues: KeyValues;
-  readonly #setStatus: StatementSync;
-  readonly #setAttributes: StatementSync;
+  readonly #setStatus = this.prepare(`
+    UPDATE instances SET
+      custom_status = ?, custom_status_checksum = ?, status_version = status_version + 1
+    WHERE key = ?`);
+  readonly #setAttributes = this.prepare(`
+    UPDATE instances SET attributes = ?, attributes_checksum = ? WHERE key = ?`);
 
   constructor(connection: Connection, keyValues: KeyValues) {
+    super(connection);
     this.#keyValues = keyValues;
-    this.#setStatus = connection.prepare(`
-      UPDATE instances SET
-        custom_status = ?, custom_status_checksum = ?, status_version = status_version + 1
-      WHERE key = ?`);
-    this.#setAttributes = connection.prepare(
-      "UPDATE instances SET attributes = ?, attributes_checksum = ? WHERE key = ?",
-    );
   }
 
   change(key: number, { status, attributes, keyValues }: StateChange, now: number): void {

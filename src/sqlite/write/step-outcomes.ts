@@ -3,24 +3,23 @@
 //     outcome.
 //   - At most one outcome per step waits; a second one changes nothing (messages.3).
 
-import type { StatementSync } from "node:sqlite";
 import type { SimpleResult, StepOutcomeItem } from "../../core/provider/commit.ts";
 import { stepKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import { text } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { Inbox } from "../read/inbox.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 
-export class StepOutcomes {
+export class StepOutcomes extends Subject {
   readonly #inbox: Inbox;
-  readonly #selectHeld: StatementSync;
+  readonly #selectHeld = this.prepare(`
+    SELECT id FROM instances WHERE key = ? AND lease_token = ? AND execution = ?`);
 
   constructor(connection: Connection, inbox: Inbox) {
+    super(connection);
     this.#inbox = inbox;
-    this.#selectHeld = connection.prepare(
-      "SELECT id FROM instances WHERE key = ? AND lease_token = ? AND execution = ?",
-    );
   }
 
   record(item: StepOutcomeItem, { now, changes }: Transaction): SimpleResult {

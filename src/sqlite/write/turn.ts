@@ -10,7 +10,6 @@
 //   - turn.2: The events of plain turns are counted here, and added to the tallies once per group. A trigger
 //     for every turn would cost as much as writing its events.
 
-import type { StatementSync } from "node:sqlite";
 import { checksumOf } from "../../core/values/checksum.ts";
 import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
 import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
@@ -18,6 +17,7 @@ import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
 import { text } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
+import { Subject } from "../connection/subject.ts";
 import type { History } from "../read/history.ts";
 import type { Inbox } from "../read/inbox.ts";
 import { NEXT_EXECUTION } from "../read/instances.ts";
@@ -54,62 +54,54 @@ export interface GroupTransaction extends Transaction, SessionActivity {
 const HELD = "key = ?1 AND execution = ?2 AND lease_token = ?3 AND last_event = ?4";
 const FENCE = `${HELD} AND paused IS NULL`;
 
-export class Turns {
+// Touches no indexed column. If any other column would have to change, it matches no row and `#change`
+// runs.
+const ADVANCE = "last_event = ?5, last_commit = ?6, updated_at = ?7";
+const ADDED = "?5 > ?4"; // the turn adds events (provider.instances.4)
+// A quarantine lasts as long as the suspicion count: under other code the instance may crash its process
+// again (provider.instances.5).
+const UNQUARANTINED = `instr(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') = 0`;
+const PLAIN = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
+
+export class Turns extends Subject {
   readonly #parts: TurnParts;
-  readonly #advance: StatementSync;
-  readonly #advanceAndRelease: StatementSync;
-  readonly #change: StatementSync;
-  readonly #end: StatementSync;
-  readonly #continue: StatementSync;
-  readonly #selectId: StatementSync;
-  readonly #selectPaused: StatementSync;
-  readonly #countEvents: StatementSync;
+  readonly #advance = this.prepare(`
+    UPDATE instances SET ${ADVANCE}, suspicion = iif(${ADDED}, 0, suspicion) WHERE ${PLAIN}`);
+  readonly #advanceAndRelease = this.prepare(`
+    UPDATE instances SET ${ADVANCE}, suspicion = iif(${ADDED}, 0, max(suspicion - 1, 0)),
+      lease_owner = NULL, lease_token = NULL, lease_until = NULL
+    WHERE ${PLAIN}`);
+  readonly #change = this.prepare(`
+    UPDATE instances SET
+      ${ADVANCE}, suspicion = iif(?13, 0, max(suspicion - ?11, 0)),
+      steps_open = ?8, status = 'running', version = coalesce(?9, version),
+      replay_version = iif(?9 IS NULL, replay_version, ?12),
+      cancel_requested = coalesce(?10, cancel_requested),
+      blocked = iif(?13 OR ${UNQUARANTINED}, NULL, blocked),
+      blocked_by = iif(?13 OR ${UNQUARANTINED}, NULL, blocked_by),
+      lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
+      lease_until = iif(?11, NULL, lease_until)
+    WHERE ${FENCE}`);
+  readonly #end = this.prepare(`
+    UPDATE instances SET
+      ${ADVANCE}, suspicion = 0, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
+      ending_checksum = ?14,
+      version = coalesce(?11, version),
+      replay_version = iif(?11 IS NULL, replay_version, ?13),
+      cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
+      lease_owner = NULL, lease_token = NULL, lease_until = NULL
+    WHERE ${FENCE}`);
+  readonly #continue = this.prepare(`
+    UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
+  readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
+  readonly #selectPaused = this.prepare(`
+    SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`);
+  readonly #countEvents = this.prepare(`
+    UPDATE tallies SET events = events + ? WHERE status = 'running'`);
 
   constructor(connection: Connection, parts: TurnParts) {
+    super(connection);
     this.#parts = parts;
-    // Touches no indexed column. If any other column would have to change, it matches no row and `#change`
-    // runs.
-    const advance = "last_event = ?5, last_commit = ?6, updated_at = ?7";
-    const added = "?5 > ?4"; // the turn adds events (provider.instances.4)
-    // A quarantine lasts as long as the suspicion count: under other code the instance may crash its process
-    // again (provider.instances.5).
-    const unquarantined = `instr(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') = 0`;
-    const plain = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
-    this.#advance = connection.prepare(`
-      UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, suspicion) WHERE ${plain}`);
-    this.#advanceAndRelease = connection.prepare(`
-      UPDATE instances SET ${advance}, suspicion = iif(${added}, 0, max(suspicion - 1, 0)),
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL
-      WHERE ${plain}`);
-    this.#change = connection.prepare(`
-      UPDATE instances SET
-        ${advance}, suspicion = iif(?13, 0, max(suspicion - ?11, 0)),
-        steps_open = ?8, status = 'running', version = coalesce(?9, version),
-        replay_version = iif(?9 IS NULL, replay_version, ?12),
-        cancel_requested = coalesce(?10, cancel_requested),
-        blocked = iif(?13 OR ${unquarantined}, NULL, blocked),
-        blocked_by = iif(?13 OR ${unquarantined}, NULL, blocked_by),
-        lease_owner = iif(?11, NULL, lease_owner), lease_token = iif(?11, NULL, lease_token),
-        lease_until = iif(?11, NULL, lease_until)
-      WHERE ${FENCE}`);
-    this.#end = connection.prepare(`
-      UPDATE instances SET
-        ${advance}, suspicion = 0, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
-        ending_checksum = ?14,
-        version = coalesce(?11, version),
-        replay_version = iif(?11 IS NULL, replay_version, ?13),
-        cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
-        lease_owner = NULL, lease_token = NULL, lease_until = NULL
-      WHERE ${FENCE}`);
-    this.#continue = connection.prepare(`
-      UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
-    this.#selectId = connection.prepare("SELECT id FROM instances WHERE key = ?");
-    this.#selectPaused = connection.prepare(
-      `SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`,
-    );
-    this.#countEvents = connection.prepare(
-      "UPDATE tallies SET events = events + ? WHERE status = 'running'",
-    );
   }
 
   commit(item: TurnItem, transaction: GroupTransaction): TurnResult {

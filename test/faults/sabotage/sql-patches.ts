@@ -52,8 +52,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "a lease is renewed without checking its token",
     file: "lease/leases.ts",
-    from: "iif(lease_until IS NULL, NULL, ?)\n      WHERE key = ? AND lease_token = ?",
-    to: "iif(lease_until IS NULL, NULL, ?)\n      WHERE key = ? AND (lease_token = ? OR 1)",
+    from: "iif(lease_until IS NULL, NULL, ?)\n    WHERE key = ? AND lease_token = ?",
+    to: "iif(lease_until IS NULL, NULL, ?)\n    WHERE key = ? AND (lease_token = ? OR 1)",
     in: "lease expiry|fencing|instance leases",
   },
   {
@@ -73,8 +73,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "an orderly release leaves a suspicion behind",
     file: "lease/leases.ts",
-    from: "suspicion = max(suspicion - 1, 0)\n      WHERE key = ? AND lease_token = ? RETURNING",
-    to: "suspicion = suspicion\n      WHERE key = ? AND lease_token = ? RETURNING",
+    from: "suspicion = max(suspicion - 1, 0)\n    WHERE key = ? AND lease_token = ? RETURNING",
+    to: "suspicion = suspicion\n    WHERE key = ? AND lease_token = ? RETURNING",
     in: "suspicion",
   },
   {
@@ -405,15 +405,15 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "a lease is released without checking its token",
     file: "lease/leases.ts",
-    from: "AND i.lease_token = t.token\n        RETURNING t.n",
+    from: "AND i.lease_token = t.token\n      RETURNING t.n",
     to: "RETURNING t.n",
     in: "fencing\\W+after a release, the released token cannot write",
   },
   {
     bug: "an orderly release leaves a suspicion behind",
     file: "lease/leases.ts",
-    from: "suspicion = greatest(i.suspicion - 1, 0)\n        FROM",
-    to: "suspicion = i.suspicion\n        FROM",
+    from: "suspicion = greatest(i.suspicion - 1, 0)\n      FROM",
+    to: "suspicion = i.suspicion\n      FROM",
     in: "suspicion\\W+a release takes back the count of its own lease only",
   },
   {
@@ -475,8 +475,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "the tasks of the oldest instance come first",
     file: "lease/task-leasing.ts",
-    from: "ORDER BY r.available_at, r.instance, r.execution, r.sequence\n          LIMIT c.share",
-    to: "ORDER BY r.instance, r.execution, r.sequence\n          LIMIT c.share",
+    from: "ORDER BY r.available_at, r.instance, r.execution, r.sequence\n        LIMIT c.share",
+    to: "ORDER BY r.instance, r.execution, r.sequence\n        LIMIT c.share",
     in: "tasks\\W+the longest waiting task is leased before the tasks of an older instance",
   },
   {
