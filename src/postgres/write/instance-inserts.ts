@@ -152,11 +152,11 @@ export class InstanceInserts extends Subject {
     inserts: readonly InstanceInsert[],
   ): () => ReadonlyMap<string, InsertedInstance> {
     const number = this.connection.randomInteger();
-    const TURN_COUNT = inserts.filter(({ firstTurn }) => firstTurn !== undefined).length;
+    const turnCount = inserts.filter(({ firstTurn }) => firstTurn !== undefined).length;
     const inserted = pipeline.add(this.#insert, [
       number,
       ...INSERTS.values(inserts.map(toColumns)),
-      TURN_COUNT,
+      turnCount,
     ]);
     const rows = inserts.map((insert) => {
       const commit = insert.firstTurn?.commitId ?? number;
