@@ -133,7 +133,8 @@ export class Turns extends Subject {
     this.#write(item, transaction);
     if (start.hasMessages) this.#moveEvents(item);
     if (item.release) return this.#released(item, transaction);
-    const mayBeDue = start.hasMessages || item.timers.length > 0 || item.sends.length > 0;
+    const mayBeDue =
+      start.hasMessages || item.timers.length + item.sends.length + item.starts.length > 0;
     const { inbox } = this.#parts;
     const due = mayBeDue ? inbox.due(item.key, transaction.now, item.messagesMax) : [];
     return { kind: "committed", due };

@@ -112,6 +112,26 @@ export const firstTurns: ContractSubject = {
       },
     },
     {
+      title: "messages that a first turn causes are due after it",
+      async run(setup) {
+        await setup.hold("taken");
+        const place = startItem({ id: "a" });
+        const parent = { id: "a", runId: place.runId, execution: 1, sequence: 2 };
+        for (const [kind, fields] of [
+          ["timer", { timers: [{ kind: "timer", sequence: 2, delayMs: 0 }] }],
+          ["child", { starts: [newInstance({ id: "taken", parent })] }],
+        ] as const) {
+          const item = startWithTurn(
+            setup,
+            { id: `a-${kind}` },
+            { events: [eventText()], ...fields },
+          );
+          const { due } = written(await setup.commit(item));
+          expect(due?.map((message) => message.kind)).toEqual([kind]);
+        }
+      },
+    },
+    {
       title: "a first turn can end its instance",
       async run(setup) {
         const item = startWithTurn(
