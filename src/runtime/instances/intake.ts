@@ -69,6 +69,7 @@ export class Intake {
   }
 
   wake(): void {
+    this.#tasksQueued = true; // a notification about a queued task may have been lost (intake.3)
     this.#forInstances.wake();
     this.#forTasks.wake();
   }
