@@ -77,8 +77,9 @@ export class InstanceLeases extends Subject {
     JOIN @history AS h ON ${indexEquals("h.instance", "i.key")} AND h.execution = i.execution
     WHERE ${IS_LEASED} ORDER BY i.key + 0, h.first`);
   readonly #selectHeld = this.prepare(`
-    SELECT ${COLUMNS} FROM unnest($2::bigint[]) AS k (key) JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
-    WHERE i.lease_owner = $1`);
+    SELECT ${COLUMNS} FROM unnest($2::bigint[]) AS k (key)
+    CROSS JOIN LATERAL (SELECT x.* FROM @instances AS x WHERE x.key = k.key OFFSET 0) AS i
+    WHERE i.lease_owner = $1`); // index-lookup.2: the caller may hold thousands of instances
   readonly #renew = this.prepare(`
     UPDATE @instances AS i SET lease_until = CASE WHEN i.lease_until IS NULL THEN NULL
       ELSE (SELECT @clock()) + $${LEASES.width + 1}::bigint END

@@ -38,8 +38,9 @@ export class Instances extends Subject {
     lockInOrder(`
       SELECT key FROM @instances WHERE id = $1
       UNION ALL SELECT key FROM @instances WHERE parent_id = $1
-      UNION ALL SELECT p.key FROM @instances AS c
-      JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")} WHERE c.id = $1`),
+      UNION ALL SELECT p.key FROM (
+        SELECT x.parent_id FROM @instances AS x WHERE x.id = $1 OFFSET 0) AS c -- index-lookup.1
+      JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")}`),
   );
   readonly #selectRecords = this.prepare(`
     SELECT ${RECORD_COLUMNS}

@@ -166,6 +166,7 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
     messagesMax: 10,
   });
   expect(leased.instances.map((instance) => instance.id).toSorted()).toEqual([id, `${id}-child`]);
+  await heldDue(store, `${id}-held`);
   await store.renewInstances([{ key, token: 0 }], 1_000);
   await store.peek({ owner: BETA });
   await store.readInstance(id);
@@ -180,6 +181,26 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
     const ended = { kind: "ended", status: "completed", output: "1", error: null } as const;
     await store.commit([turnItem(last, { events: [eventText()], change: ended })]);
   }
+}
+
+/** A request of a runtime that holds an instance with a due message, and in the full store thousands of others. */
+async function heldDue(store: PostgresProvider, id: string): Promise<void> {
+  const name = "held";
+  const lease = { owner: ALPHA, token: fresh() };
+  await store.commit([startItem({ id, name, requestId: null, lease, events: [] })]);
+  const { instances } = await store.leaseInstances({
+    owner: ALPHA,
+    token: fresh(),
+    limit: 5,
+    targets: [name],
+    allowSuspect: false,
+    messagesMax: 10,
+  });
+  expect(instances).toMatchObject([{ id, fresh: false }]);
+  await store.commit([
+    { kind: "releaseInstance", key: instances[0]?.key ?? 0, token: lease.token },
+  ]);
+  await store.deleteInstance({ id, force: true });
 }
 
 /** The plans of prepared statements that scan a whole table, except for its first row. */
