@@ -116,7 +116,7 @@ async function readAll(provider: Provider, ids: readonly string[], read: Read): 
     });
     await read(`${id} history`, true, () => handle.history());
     await read(`${id} note`, true, () => handle.kv.get("note"));
-    await read(`${id} unread`, true, () => handle.unread());
+    await read(`${id} unread`, true, async () => (await handle.unread()).items);
     await read(`${id} executions`, false, () => handle.executions());
   }
   const owner = `reader-${randomBytes(4).toString("hex")}`;
