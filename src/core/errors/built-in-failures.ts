@@ -87,6 +87,24 @@ export function instanceExistsFailure(id: string): Failure {
   return { ...APPLICATION, name: "PerdureError", code: "INSTANCE_EXISTS", message };
 }
 
+/** Why the store refused a message or a start that one instance sent to another. */
+const REFUSALS = {
+  INSTANCE_NOT_FOUND: (id: string) => `There is no instance "${id}".`,
+  INSTANCE_FINISHED: (id: string) => `Instance "${id}" has already ended.`,
+  INSTANCE_EXISTS: (id: string) => `An instance with id "${id}" already exists.`,
+  INSTANCE_RUNNING: (id: string) => `Instance "${id}" is still running.`,
+  KEY_REUSED: (id: string) =>
+    `The request id was already used for a different request to instance "${id}".`,
+  LIMIT_EXCEEDED: (id: string) =>
+    `Too many messages wait for instance "${id}", which does not exist; start it first.`,
+  LEASE_LOST: (id: string) => `Another runtime holds instance "${id}".`,
+} as const;
+
+/** A message or a start from one instance to another was refused. */
+export function askRefusedFailure(code: keyof typeof REFUSALS, id: string): Failure {
+  return { ...APPLICATION, name: "PerdureError", code, message: REFUSALS[code](id) };
+}
+
 const APPLICATION = { category: "application", retryable: false } as const;
 
 function timeout(message: string, retryable: boolean): Failure {

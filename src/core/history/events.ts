@@ -7,8 +7,10 @@
 //   - Within one replay version fields are only added. They are never renamed and never change their meaning.
 
 import type { Failure } from "../errors/failure.ts";
+import type { ConflictPolicy } from "../provider/commit.ts";
 import type { RetryPolicy } from "../define/retry-policy.ts";
 
+/** A call of another instance's execution: a child that was called, or a request. */
 export interface ParentLink {
   readonly id: string;
   readonly runId: string;
@@ -184,6 +186,9 @@ export interface ChildScheduled extends OfNode {
   readonly onParentClose?: "abandon";
   /** Absent: the priority of the parent. */
   readonly priority?: number;
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** The child begins after this time, by the store's clock. */
+  readonly delayMs?: number;
 }
 export interface ChildCompleted {
   readonly kind: "ChildCompleted";
@@ -209,6 +214,107 @@ export interface DetachedStarted {
   readonly input: string;
   /** Absent: the priority of the instance that starts it. */
   readonly priority?: number;
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly delayMs?: number;
+  /** What happens if the id is taken. Absent in older histories, whose detached starts have no outcome. */
+  readonly onConflict?: ConflictPolicy;
+}
+
+/** An event to another instance. */
+export interface EventRaised {
+  readonly kind: "EventRaised";
+  readonly id: string;
+  readonly name: string;
+  readonly data: string;
+  /** Absent: the call fails if the instance does not exist. */
+  readonly ifMissing?: "keep";
+  readonly keepForMs?: number;
+}
+/** The event was delivered or kept, or the detached instance was started. */
+export interface SendCompleted {
+  readonly kind: "SendCompleted";
+  readonly scheduled: number;
+  /** Set if `onConflict` used an instance that existed. */
+  readonly existing?: true;
+}
+/** The event or the detached start was refused. */
+export interface SendFailed {
+  readonly kind: "SendFailed";
+  readonly scheduled: number;
+  readonly failure: Failure;
+}
+
+/** A request to another instance. */
+export interface AskSent {
+  readonly kind: "AskSent";
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+  /** Starts the instance if it does not exist. */
+  readonly start?: AskStarted;
+  /** The instances whose handlers wait for this answer, for entities: a call must not come back to one of them. */
+  readonly chain?: readonly string[];
+}
+/** How an ask starts its receiver. */
+export interface AskStarted {
+  readonly name: string;
+  readonly orchestrationVersion?: string;
+  readonly input: string;
+  /** Restart an instance that has ended. Absent: the ask fails. */
+  readonly ifEnded?: "restart";
+}
+export interface AskCompleted {
+  readonly kind: "AskCompleted";
+  readonly scheduled: number;
+  readonly output: string;
+}
+export interface AskFailed {
+  readonly kind: "AskFailed";
+  readonly scheduled: number;
+  readonly failure: Failure;
+  /** Set if the receiver's code refused the request or failed. Absent: the request did not reach its code. */
+  readonly outcome?: "refused" | "failed";
+}
+/** The answer is no longer needed. A request that has not been received is taken back. */
+export interface AskCancelled {
+  readonly kind: "AskCancelled";
+  readonly scheduled: number;
+}
+
+/** The code accepts requests of these names from now on. */
+export interface RequestsServed {
+  readonly kind: "RequestsServed";
+  readonly names: readonly string[];
+}
+export interface RequestsClosed {
+  readonly kind: "RequestsClosed";
+  readonly scheduled: number;
+}
+export interface RequestReceived {
+  readonly kind: "RequestReceived";
+  readonly name: string;
+  /** The request id. */
+  readonly id: string;
+  /** The input that the code receives: the output of the schema, if the request has one. */
+  readonly input: string;
+  /** The input as it was sent, if the schema changed it. */
+  readonly sent?: string;
+  /** Absent: a client asks. */
+  readonly from?: ParentLink;
+  readonly chain?: readonly string[];
+}
+export interface RequestAnswered {
+  readonly kind: "RequestAnswered";
+  /** The sequence number of RequestReceived. */
+  readonly received: number;
+  readonly output: string;
+}
+export interface RequestRefused {
+  readonly kind: "RequestRefused";
+  readonly received: number;
+  /** "refused": the code refused the request. "failed": its handler threw. */
+  readonly outcome: "refused" | "failed";
+  readonly failure: Failure;
 }
 
 export interface StatusSet {
@@ -254,6 +360,13 @@ export type CommandBody =
   | ChildScheduled
   | ChildCancelRequested
   | DetachedStarted
+  | EventRaised
+  | AskSent
+  | AskCancelled
+  | RequestsServed
+  | RequestsClosed
+  | RequestAnswered
+  | RequestRefused
   | StatusSet
   | KeyValueSet
   | KeyValueCleared
@@ -275,7 +388,12 @@ export type DeliveryBody =
   | TimerFired
   | EventReceived
   | ChildCompleted
-  | ChildFailed;
+  | ChildFailed
+  | SendCompleted
+  | SendFailed
+  | AskCompleted
+  | AskFailed
+  | RequestReceived;
 
 export type EventBody = CommandBody | DeliveryBody | TerminalBody | PatchMarked;
 /** The kinds of history events. */
@@ -306,6 +424,13 @@ const KINDS: Readonly<
   ChildScheduled: "command",
   ChildCancelRequested: "command",
   DetachedStarted: "command",
+  EventRaised: "command",
+  AskSent: "command",
+  AskCancelled: "command",
+  RequestsServed: "command",
+  RequestsClosed: "command",
+  RequestAnswered: "command",
+  RequestRefused: "command",
   StatusSet: "command",
   KeyValueSet: "command",
   KeyValueCleared: "command",
@@ -321,6 +446,11 @@ const KINDS: Readonly<
   EventReceived: "delivery",
   ChildCompleted: "delivery",
   ChildFailed: "delivery",
+  SendCompleted: "delivery",
+  SendFailed: "delivery",
+  AskCompleted: "delivery",
+  AskFailed: "delivery",
+  RequestReceived: "delivery",
   OrchestrationCompleted: "terminal",
   OrchestrationFailed: "terminal",
   OrchestrationContinuedAsNew: "terminal",

@@ -22,6 +22,7 @@ import type {
   OutgoingMessage,
   TimerReference,
 } from "./messages.ts";
+import type { AskItem, AskResult, Dispatch, NewAnswer, RefusedDispatch, WithdrawItem } from "./asks.ts";
 import type { StateChange } from "./state.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
@@ -40,6 +41,11 @@ export interface NewInstance {
   readonly onParentClose: "cancel" | "abandon";
   readonly priority: number;
   readonly attributes: Readonly<Record<string, string>>;
+}
+/** A start by a turn. */
+export interface ChildStart extends NewInstance {
+  /** Begin after this time, by the store's clock. */
+  readonly delayMs?: number;
 }
 
 /** Creates an instance and queues its start. */
@@ -71,6 +77,12 @@ export interface StartItem extends NewInstance {
    */
   readonly firstTurn?: TurnItem;
 }
+/** The start of an ask: without a lease, request id or events. */
+export type AskStart = StartItem & {
+  readonly onConflict: "useExisting" | "restart";
+  readonly requestId: null;
+  readonly lease: null;
+};
 /** The result of a start. */
 export type StartResult =
   | {
@@ -135,8 +147,12 @@ export interface TurnItem {
   readonly cancelledTasks: readonly number[];
   readonly timers: readonly NewTimer[];
   readonly cancelledTimers: readonly TimerReference[];
-  readonly starts: readonly NewInstance[];
+  readonly starts: readonly ChildStart[];
   readonly sends: readonly OutgoingMessage[];
+  /** Answers to requests that the instance received; absent: none. */
+  readonly answers?: readonly NewAnswer[];
+  /** Items for other instances (provider.asks.4), written after everything else of the turn; absent: none. */
+  readonly dispatched?: readonly Dispatch[];
   readonly change: InstanceChange;
   /** Custom status, key-values, attributes; null: unchanged. */
   readonly state: StateChange | null;
@@ -162,6 +178,8 @@ export type TurnResult =
        * ended.
        */
       readonly due: readonly Message[];
+      /** The dispatched items that were refused; absent: none. */
+      readonly undelivered?: readonly RefusedDispatch[];
     }
   | {
       readonly kind: "refused";
@@ -326,6 +344,8 @@ export type CommitItem =
   | ReleaseTaskItem
   | StepOutcomeItem
   | SendItem
+  | AskItem
+  | WithdrawItem
   | PauseItem
   | ResumeItem
   | UnblockItem
@@ -340,7 +360,9 @@ export type ResultOf<Item extends CommitItem> = Item extends StartItem | ForkIte
   ? StartResult
   : Item extends TurnItem
     ? TurnResult
-    : SimpleResult;
+    : Item extends AskItem
+      ? AskResult
+      : SimpleResult;
 /**
  * The store will never accept this item, although it accepted the rest of its group (too large, a broken
  * constraint).
@@ -357,4 +379,5 @@ export interface BusyResult {
   readonly kind: "busy";
 }
 /** The result of one item of a group. */
-export type CommitResult = StartResult | TurnResult | SimpleResult | ErrorResult | BusyResult;
+export type CommitResult =
+  StartResult | TurnResult | AskResult | SimpleResult | ErrorResult | BusyResult;

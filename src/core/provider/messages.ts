@@ -21,6 +21,8 @@ export type MessageKind =
   | "step" // StepCompleted | StepFailed | StepAttemptFailed, when its turn could not be committed
   | "child" // ChildCompleted | ChildFailed
   | "cancel" // OrchestrationCancelRequested
+  | "answer" // AskCompleted | AskFailed
+  | "sent" // SendCompleted | SendFailed: the result of a dispatched item
   | "event" // a payload; `name` says which
   | "timer" // TimerFired of `sequence`
   | "deadline" // scheduleToClose of an activity may be over (core/replay/deadline-alarm.ts)
@@ -79,7 +81,7 @@ export interface TimerReference {
  */
 export interface OutgoingMessage {
   readonly to: { readonly id: string; readonly runId?: string };
-  readonly kind: "activity" | "child" | "cancel" | "event";
+  readonly kind: "activity" | "child" | "cancel" | "event" | "answer" | "sent";
   readonly execution: number | null;
   readonly sequence: number | null;
   readonly name?: string;

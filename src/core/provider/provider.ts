@@ -11,6 +11,7 @@
 import type { Environment } from "../time/environment.ts";
 import type { HistoryRow } from "../history/rows.ts";
 import type { AdminStore } from "./admin.ts";
+import type { AskRecords } from "./asks.ts";
 import type { CommitItem, CommitResult } from "./commit.ts";
 import type {
   ExecutionRecord,
@@ -109,6 +110,8 @@ export interface Provider extends AdminStore, SessionStore, Partial<TransactionS
   readInbox(key: number): Promise<readonly Message[]>;
   /** One page of the events in an inbox, without the other messages. */
   readEvents(request: EventsRequest): Promise<EventsPage>;
+  /** The asks of an instance with these request ids, in one statement. Null: there is no such instance. */
+  readAsks(id: string, requestIds: readonly string[]): Promise<AskRecords | null>;
 
   registerRuntime(registration: RuntimeRegistration): Promise<void>;
   /** False: the row is gone, so the runtime was declared dead. */

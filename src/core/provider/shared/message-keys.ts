@@ -15,3 +15,13 @@ export function stepKey({ execution, sequence }: Caller): string {
 export function childKey({ execution, sequence }: Caller): string {
   return `c:${execution}:${sequence}`;
 }
+
+/** The answer to a request, for the execution that asked. */
+export function answerKey({ execution, sequence }: Caller): string {
+  return `a:${execution}:${sequence}`;
+}
+
+/** The result of a dispatched item, for the execution that sent it. */
+export function sentKey({ execution, sequence }: Caller): string {
+  return `d:${execution}:${sequence}`;
+}

@@ -16,6 +16,8 @@ export const MESSAGE_KINDS: readonly MessageKind[] = [
   "step",
   "child",
   "cancel",
+  "answer",
+  "sent",
   "event",
   "timer",
   "deadline",
