@@ -16,10 +16,13 @@ export type { InstanceList, ListOptions, PruneOptions, RuntimeInfo } from "./cli
 export type { ListFilter } from "./client/list-filter.ts";
 export {
   Client,
+  type AskStartOf,
+  type ClientAskOptions,
   type ClientOptions,
   type ForkOptions,
-  type StartOptions,
 } from "./client/client.ts";
+export type { StartOptions } from "./client/start-item.ts";
+export type { AskOptions } from "./client/ask-item.ts";
 export type { InstanceTree } from "./client/inspect/tree.ts";
 export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
 export type { WaitOptions } from "./client/waiting.ts";
@@ -46,8 +49,14 @@ export { consoleLog, type ConsoleLogOptions } from "./core/telemetry/console-log
 export { defaultCodec, type Codec, type RowSeal } from "./core/values/codec.ts";
 export type {
   Branch,
+  AskStartOptions,
   CallOptions,
+  ContextAskOptions,
+  ContextRaiseOptions,
   DetachedOptions,
+  DetachedOutcome,
+  RequestCall,
+  ServeOptions,
   WaitForOptions,
   KeyValues,
   OrchestrationContext,
@@ -67,6 +76,14 @@ export {
   type OrchestrationOptions,
   type RunOptions,
 } from "./core/define/definitions.ts";
+export {
+  request,
+  value,
+  type RequestDef,
+  type RequestOptions,
+  type ValueDef,
+  type ValueOptions,
+} from "./core/define/request.ts";
 export type { Duration } from "./core/time/duration.ts";
 export {
   threads,
@@ -84,6 +101,7 @@ export type { Limits } from "./core/values/limits.ts";
 export type { LogFields, Logger, LogLevel, LogSink } from "./core/telemetry/log.ts";
 export { CancelledError, OrchestrationError } from "./core/errors/outcome-errors.ts";
 export type * from "./core/provider/index.ts";
+export { RequestError } from "./core/errors/request-error.ts";
 export { NonRetryableError, RetryAfterError } from "./core/errors/retry-errors.ts";
 export type { Attempts, RetryOptions } from "./core/define/retry-policy.ts";
 export type { StandardSchema } from "./core/values/standard-schema.ts";

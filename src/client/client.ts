@@ -3,46 +3,35 @@
 //   - Invalid input raises an error with a code before anything is written.
 //   - When a call returns, its effect is durable (P1).
 
-import { hash } from "node:crypto";
 import { defaultCodec, type Codec } from "../core/values/codec.ts";
-import { checkPriority, type Orchestration } from "../core/define/definitions.ts";
-import { parseDuration, type Duration } from "../core/time/duration.ts";
-import type { Environment } from "../core/time/environment.ts";
+import { type Orchestration } from "../core/define/definitions.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { OrchestrationStarted } from "../core/history/events.ts";
 import { limitedCodec } from "../core/values/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
-import { parseAttributes } from "../core/define/attributes.ts";
-import {
-  parseInstanceId,
-  parseInstanceReference,
-  parseName,
-  parseRequestId,
-  showValue,
-} from "../core/ids/ids.ts";
-import type { ConflictPolicy, StartItem, StartResult } from "../core/provider/commit.ts";
+import { parseInstanceId, parseInstanceReference } from "../core/ids/ids.ts";
+import type { AnyRequest } from "../core/define/request.ts";
+import type { AskStart, StartItem, StartResult } from "../core/provider/commit.ts";
 import type { Removed } from "../core/provider/admin.ts";
-import type { KeptMessage } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import {
   checkChoice,
   checkFlag,
   checkMembers,
   checkInteger,
-  invalidArgument,
-  momentOf,
   type Members,
 } from "../core/checks.ts";
 import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
-import { parseVersion } from "../core/ids/semver.ts";
-import { validate } from "../core/values/standard-schema.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type {
+  AskArguments,
   InputHint,
   NotFunction,
   OrchestrationArguments,
+  OrchestrationInput,
   OrchestrationNodes,
   OrchestrationOutput,
+  RequestOutput,
 } from "../core/context/types.ts";
 import {
   countInstances,
@@ -59,47 +48,33 @@ import {
   type PruneOptions,
   type RuntimeInfo,
 } from "./admin.ts";
+import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
+import { askInstance } from "./asks.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
-import { terminated } from "../core/errors/built-in-failures.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
 import type { ListFilter } from "./list-filter.ts";
 import { localStart } from "./waiting.ts";
 import { incompleteHistory } from "./inspect/history-part.ts";
 import { covers, WHOLE } from "./inspect/history-reader.ts";
-import { requestDigestOf } from "./request-digest.ts";
+import { startItem, type StartOptions } from "./start-item.ts";
 import { keyReused, Store } from "./store.ts";
 import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./inspect/unclaimed.ts";
 
-const CONFLICT_POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as const;
-const DEFAULT_PRIORITY = 3;
-
-/** Options of `client.start`. */
-export interface StartOptions {
-  /** Unique in the store. Default: derived from the request id if there is one, otherwise random. */
-  readonly id?: string;
-  readonly version?: string;
-  /** What happens when the id is in use. Default "fail". */
-  readonly onConflict?: ConflictPolicy;
-  /** Begin after this time. Not together with `at`. */
-  readonly delay?: Duration;
-  /** Begin at this time. Not together with `delay`. */
-  readonly at?: Date;
-  /** 1 (runs first) to 5 (runs last). Default 3. */
-  readonly priority?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
-  /** Events that the instance finds in its inbox when it begins, in this order. */
-  readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
-  /** Repeated calls with the same request id start one instance. */
-  readonly requestId?: string;
-  /** A digest of the request. The same request id with a different digest raises `KEY_REUSED`. */
-  readonly requestDigest?: string;
-  /**
-   * Your transaction on the store's database: the instance exists when you commit. On SQLite a
-   * `DatabaseSync`; on PostgreSQL a client of `pg`, or the result of an adapter (`fromDrizzle`,
-   * `fromKysely`, `fromPrisma`).
-   */
-  readonly tx?: object;
+/** How `client.ask` starts an instance that does not exist. */
+export interface AskStartOf<C extends Orchestration<never, unknown> | string> extends Pick<
+  StartOptions,
+  "version" | "priority" | "attributes"
+> {
+  readonly input?: OrchestrationInput<C>;
+  /** What happens if the instance has ended. Default "fail". */
+  readonly ifEnded?: "fail" | "restart";
+}
+/** Options of `client.ask`. */
+export interface ClientAskOptions<
+  C extends Orchestration<never, unknown> | string = string,
+> extends AskOptions {
+  readonly start?: AskStartOf<C>;
 }
 /** Options of `client.fork`. */
 export interface ForkOptions {
@@ -119,21 +94,13 @@ export interface ClientOptions {
   readonly limits?: Partial<Limits>;
 }
 
-const START_OPTIONS: Members<StartOptions> = {
-  id: true,
+const ASK_START: Members<AskStartOf<string>> = {
   version: true,
-  onConflict: true,
-  delay: true,
-  at: true,
   priority: true,
   attributes: true,
-  events: true,
-  requestId: true,
-  requestDigest: true,
-  tx: true,
+  input: true,
+  ifEnded: true,
 };
-type StartEvent = NonNullable<StartOptions["events"]>[number];
-const START_EVENT: Members<StartEvent> = { name: true, data: true };
 const FORK_OPTIONS: Members<ForkOptions> = { beforeSequence: true, execution: true, id: true };
 const CLIENT_OPTIONS: Members<ClientOptions> = { codec: true, telemetry: true, limits: true };
 const DELETE_OPTIONS = { force: true } as const;
@@ -176,7 +143,7 @@ export class Client {
     ...rest: OrchestrationArguments<C, I, StartOptions>
   ): Promise<Handle<OrchestrationOutput<C>, OrchestrationNodes<C>>> {
     const [input, options = {}]: [input?: unknown, options?: StartOptions] = rest;
-    const item = await this.#startItem(target, input, options);
+    const item = await startItem(this.#store, target, input, options);
     const result = await this.#startObserved(item, options.tx);
     const expected: Expected = typeof target === "string" ? null : target;
     if (result.kind === "refused" && result.code === "KEY_REUSED") throw keyReused(item.id);
@@ -220,6 +187,39 @@ export class Client {
   get(first: Orchestration<never, unknown> | string, id?: string): Handle {
     const reference = parseInstanceReference(typeof first === "string" ? first : id);
     return new Handle(this.#store, reference, typeof first === "string" ? null : first);
+  }
+
+  /**
+   * Asks an instance and waits for its answer. With `start`, the instance is started in the same commit if it does
+   * not exist.
+   */
+  async ask<C extends Orchestration<never, unknown> | string, R extends AnyRequest | string>(
+    target: C,
+    id: string,
+    request: R,
+    ...rest: AskArguments<R, ClientAskOptions<C>>
+  ): Promise<RequestOutput<R>> {
+    const [input, options = {}]: [input?: unknown, options?: ClientAskOptions<C>] = rest;
+    checkAsk(options, "client.ask", { start: true });
+    const reference = parseInstanceReference(id);
+    const start =
+      options.start === undefined ? null : await this.#askStart(target, reference, options.start);
+    const item = await askItem(this.#store, reference, request, input, options, start);
+    const answer = await askInstance(this.#store, item, askWait(request, options));
+    return answer as RequestOutput<R>; // The type comes from the definition of the request.
+  }
+
+  async #askStart(
+    target: Orchestration<never, unknown> | string,
+    id: string,
+    start: AskStartOf<Orchestration<never, unknown> | string>,
+  ): Promise<AskStart> {
+    checkMembers(start, ASK_START, "start of client.ask");
+    checkChoice(start.ifEnded, ["fail", "restart"], "ifEnded");
+    const { input, ifEnded = "fail", ...options } = start;
+    const item = await startItem(this.#store, target, input, { ...options, id });
+    const onConflict = ifEnded === "restart" ? "restart" : "useExisting";
+    return { ...item, onConflict, requestId: null, lease: null };
   }
 
   /** Sends an event. With `ifMissing: "keep"` the instance need not exist yet. */
@@ -303,88 +303,4 @@ export class Client {
   runtimes(): Promise<readonly RuntimeInfo[]> {
     return listRuntimes(this.#store);
   }
-
-  async #startItem(
-    target: Orchestration<never, unknown> | string,
-    input: unknown,
-    options: StartOptions,
-  ): Promise<StartItem> {
-    if (typeof target !== "string" && target?.kind !== "orchestration") {
-      const got = showValue(target);
-      throw invalidArgument(`client.start requires an orchestration or its name; got ${got}.`);
-    }
-    checkMembers(options, START_OPTIONS, "client.start");
-    const { environment } = this.#store.provider;
-    const name = typeof target === "string" ? parseName(target, "orchestration name") : target.name;
-    const version = options.version ?? (typeof target === "string" ? null : target.version);
-    if (version !== null) parseVersion(version);
-    const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
-    const id =
-      options.id === undefined
-        ? generatedId(environment, name, requestId)
-        : parseInstanceId(options.id);
-    const schema = typeof target === "string" ? undefined : target.options.input;
-    const checked =
-      schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
-    checkChoice(options.onConflict, CONFLICT_POLICIES, "onConflict");
-    if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
-    const attributes = parseAttributes(options.attributes ?? {}, { mayBeNull: false });
-    const runId = environment.randomHex(16);
-    const started: OrchestrationStarted = {
-      kind: "OrchestrationStarted",
-      name,
-      orchestrationVersion: version ?? "",
-      input: this.#store.codec.encode(checked),
-      runId,
-      seed: environment.randomHex(16),
-      ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
-    };
-    return {
-      kind: "start",
-      id,
-      runId,
-      name,
-      version,
-      started: JSON.stringify(started),
-      parent: null,
-      onParentClose: "cancel",
-      priority: options.priority ?? DEFAULT_PRIORITY,
-      attributes,
-      onConflict: options.onConflict ?? "fail",
-      requestId,
-      ...requestDigestOf(options),
-      terminated: JSON.stringify(terminated("another start replaced the instance")),
-      ...timing(options),
-      events: startEvents(options.events ?? [], this.#store.codec),
-      lease: null,
-    };
-  }
-}
-
-/**
- * The store keeps request ids per instance. A repeated call must therefore lead to the same instance id, so
- * the id is derived from the request id.
- */
-function generatedId(environment: Environment, name: string, requestId: string | null): string {
-  if (requestId === null) return environment.randomHex(16);
-  return hash("sha256", JSON.stringify([name, requestId]), "hex").slice(0, 32);
-}
-
-function startEvents(events: readonly StartEvent[], codec: Codec): readonly KeptMessage[] {
-  if (!Array.isArray(events)) {
-    throw invalidArgument(`events must be an array of { name, data }; got ${showValue(events)}.`);
-  }
-  return events.map((event: StartEvent) => {
-    checkMembers(event, START_EVENT, "an event of client.start");
-    const { name, data } = event;
-    return { name: parseName(name, "event name"), data: codec.encode(data), key: null };
-  });
-}
-
-function timing(options: StartOptions): { delayMs?: number; dueAt?: number } {
-  if (options.delay !== undefined && options.at !== undefined) {
-    throw invalidArgument("Give delay or at, not both.");
-  }
-  if (options.delay !== undefined) return { delayMs: parseDuration(options.delay, "delay") };
-  return options.at === undefined ? {} : { dueAt: momentOf(options.at, "at") };
 }

@@ -2,7 +2,8 @@
 //   - Every call goes to the store: any process may run the instance.
 //   - `result` follows continueAsNew and restart, unless the caller names an execution.
 
-import type { RaiseArguments } from "../core/context/types.ts";
+import type { AskArguments, RaiseArguments, RequestOutput } from "../core/context/types.ts";
+import { checkValue, type AnyRequest, type ValueDef } from "../core/define/request.ts";
 import type { EventDef } from "../core/define/definitions.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { HistoryEvent } from "../core/history/events.ts";
@@ -12,6 +13,9 @@ import type { InstanceStatistics } from "../core/provider/index.ts";
 import { generateRequestId } from "../core/ids/request-ids.ts";
 import { validate } from "../core/values/standard-schema.ts";
 import { cancelRequest } from "../core/replay/effects.ts";
+import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
+import { askInstance } from "./asks.ts";
+import { readValue } from "./read-value.ts";
 import { completedWorkOf, type CompletedWork } from "./inspect/completed-work.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
 import { describeRecord } from "./inspect/describe.ts";
@@ -158,6 +162,24 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     } as const;
     if (options.tx === undefined) await this.#store.write(this.id, item);
     else await this.#store.sendWithin(options.tx, item);
+  }
+
+  /** Sends a request and waits for its answer. Rejects with RequestError if the instance refuses it. */
+  async ask<R extends AnyRequest | string>(
+    request: R,
+    ...rest: AskArguments<R, AskOptions>
+  ): Promise<RequestOutput<R>> {
+    const [input, options = {}]: [input?: unknown, options?: AskOptions] = rest;
+    checkAsk(options, "handle.ask");
+    const item = await askItem(this.#store, this.id, request, input, options, null);
+    const answer = await askInstance(this.#store, item, askWait(request, options));
+    return answer as RequestOutput<R>; // The type comes from the definition of the request.
+  }
+
+  /** Reads a typed value as of the instance's last commit, also after its end. Undefined: it is not set. */
+  async read<T>(value: ValueDef<T>): Promise<T | undefined> {
+    checkValue(value, "handle.read");
+    return readValue(this.#store, this.id, value);
   }
 
   /** Requests cancellation. The instance's code may clean up before the instance ends. */

@@ -20,7 +20,7 @@ import type {
 } from "../core/provider/index.ts";
 import type { Provider } from "../core/provider/provider.ts";
 
-type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" }>;
+type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" | "ask" }>;
 
 export class Store {
   readonly provider: Provider;
@@ -112,17 +112,18 @@ const REFUSALS: Readonly<Record<RefusalCode, (id: string) => string>> = {
 };
 
 function throwIfRefused(id: string, result: SimpleResult): void {
-  if (result.kind === "refused") throw refused(result.code, id);
+  if (result.kind === "refused") throw refusedWrite(result.code, id);
 }
 
-function refused(code: RefusalCode, id: string): PerdureError {
+/** The error of a write that the store refused. */
+export function refusedWrite(code: RefusalCode, id: string): PerdureError {
   return new PerdureError(code, REFUSALS[code](id));
 }
 
 export function keyReused(id: string): PerdureError {
-  return refused("KEY_REUSED", id);
+  return refusedWrite("KEY_REUSED", id);
 }
 
 export function notFound(id: string): PerdureError {
-  return refused("INSTANCE_NOT_FOUND", id);
+  return refusedWrite("INSTANCE_NOT_FOUND", id);
 }

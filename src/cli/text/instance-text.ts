@@ -96,6 +96,10 @@ export function describeWait(wait: WaitingFor, now: number, liveness?: WorkerLiv
       return [...head, bold(wait.name), nodeOf(wait), attemptOf(wait), lastErrorOf(wait)];
     case "child":
       return [...head, bold(wait.name), nodeOf(wait), dim(" as "), wait.id];
+    case "ask":
+      return [...head, bold(wait.name), dim(" of "), wait.id];
+    case "requests":
+      return [...head, bold(wait.names.join(", "))];
     case "activity": {
       const { name, worker, unclaimed, progress } = wait;
       return [

@@ -17,7 +17,8 @@ export interface CompletedWork {
 export function completedWorkOf(events: readonly HistoryEvent[]): readonly CompletedWork[] {
   const found = new Map<string, CompletedWork>();
   for (const { kind, scheduled, outcome } of projectHistory(events).calls.values()) {
-    if (kind === "timer" || kind === "event" || outcome?.status !== "completed") continue;
+    if (kind !== "activity" && kind !== "step" && kind !== "child") continue;
+    if (outcome?.status !== "completed") continue;
     if (!("name" in scheduled)) continue;
     const { name } = scheduled;
     const key = `${kind} ${name}`;

@@ -64,6 +64,19 @@ export type WaitingFor = OfNode &
         readonly name: string;
         readonly id: string;
       }
+    | {
+        /** An answer of the instance `id` to the request `name`. */
+        readonly kind: "ask";
+        readonly sequence: number;
+        readonly name: string;
+        readonly id: string;
+      }
+    | {
+        /** Requests of these names. */
+        readonly kind: "requests";
+        readonly sequence: number;
+        readonly names: readonly string[];
+      }
   );
 
 /** The state of an instance: the result of `handle.describe()`. */
@@ -220,6 +233,10 @@ function waitOf(call: Call, row: TaskRecord | undefined, codec: Codec): WaitingF
       return stepWait(sequence, scheduled.name, call.failedAttempts.at(-1), codec);
     case "ChildScheduled":
       return { kind: "child", sequence, name: scheduled.name, id: scheduled.id };
+    case "AskSent":
+      return { kind: "ask", sequence, name: scheduled.name, id: scheduled.id };
+    case "RequestsServed":
+      return { kind: "requests", sequence, names: scheduled.names };
     case "EventSubscribed": {
       const { name, details, internal } = scheduled;
       const shown = details === undefined ? undefined : tryRead(() => codec.decode(details));

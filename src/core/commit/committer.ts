@@ -18,6 +18,7 @@ import { ChurningSet } from "../collections/churning-map.ts";
 import { invalidArgument } from "../checks.ts";
 import { backOff } from "./back-off.ts";
 import { LocalEnds, type InstanceEnd, type Pending } from "./local-ends.ts";
+import { LocalAnswers } from "./local-answers.ts";
 import { CommitQueue } from "./queue.ts";
 import { StartOrder } from "./start-order.ts";
 import type { Environment } from "../time/environment.ts";
@@ -29,6 +30,7 @@ import type {
   StartItem,
   StartResult,
 } from "../provider/commit.ts";
+import type { NewAnswer } from "../provider/asks.ts";
 import type { Provider } from "../provider/provider.ts";
 
 export interface Lease {
@@ -73,6 +75,7 @@ export class Committer {
   /** By the store's number of the instance. */
   readonly #turnWatchers = new Map<number, Set<() => void>>();
   readonly #ends = new LocalEnds();
+  readonly #answers = new LocalAnswers();
   readonly #provider: Provider;
   readonly #environment: Environment;
   readonly #queue = new CommitQueue<Pending>();
@@ -109,7 +112,7 @@ export class Committer {
 
   #add(pending: Pending): void {
     if (this.#closed) return pending.reject(closed());
-    this.#queue.add(pending.item, this.#ends.observe(pending));
+    this.#queue.add(pending.item, this.#answers.observe(this.#ends.observe(pending)));
     this.#schedule();
   }
 
@@ -277,6 +280,16 @@ export class Committer {
   /** Whether a turn that ends the instance is queued or in flight here. `onEnd` will report its result. */
   isEnding(key: number): boolean {
     return this.#ends.isEnding(key);
+  }
+
+  /** Calls `onAnswers` when this committer has written answers of the instance. */
+  watchAnswers(key: number, onAnswers: (answers: readonly NewAnswer[]) => void): () => void {
+    return this.#answers.watch(key, onAnswers);
+  }
+
+  /** Whether a turn with answers is queued or in flight here. `onAnswers` will report its result. */
+  isAnswering(key: number): boolean {
+    return this.#answers.isAnswering(key);
   }
 
   /**

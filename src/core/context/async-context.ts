@@ -8,7 +8,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Scope } from "../replay/scope.ts";
 
 export interface WorkFrame {
-  readonly kind: "step" | "activity";
+  readonly kind: "step" | "activity" | "validation";
   readonly name: string;
   readonly instanceId: string;
 }

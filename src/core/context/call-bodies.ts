@@ -21,6 +21,7 @@ import {
   type Members,
 } from "../checks.ts";
 import type { Run } from "../replay/run.ts";
+import { parseAttributes } from "../define/attributes.ts";
 import { parseVersion } from "../ids/semver.ts";
 import { validateNow } from "../values/standard-schema.ts";
 
@@ -33,6 +34,8 @@ const CALL_OPTIONS: Members<CallOptions> = {
   version: true,
   onParentClose: true,
   priority: true,
+  attributes: true,
+  delay: true,
 };
 
 export function activityBody(
@@ -94,6 +97,7 @@ export function childBody(run: Run, child: AnyOrchestration, input: unknown, opt
     input: run.codec.encode(checkedInput(child, input)),
     ...(onParentClose === "abandon" ? { onParentClose: "abandon" as const } : {}),
     ...priorityOf(options, `child "${target.name}"`),
+    ...startExtras(options),
   };
 }
 
@@ -104,6 +108,20 @@ export function priorityOf(
   if (priority === undefined) return {};
   checkPriority(priority, what);
   return { priority };
+}
+
+/** The attributes and the delay of an instance that a turn starts. */
+export function startExtras(options: {
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly delay?: Duration;
+}): { attributes?: Readonly<Record<string, string>>; delayMs?: number } {
+  const { attributes, delay } = options;
+  return {
+    ...(attributes === undefined
+      ? {}
+      : { attributes: parseAttributes(attributes, { mayBeNull: false }) }),
+    ...(delay === undefined ? {} : { delayMs: parseDuration(delay, "delay") }),
+  };
 }
 
 export function targetOf(child: AnyOrchestration, version: string | undefined, what: string) {

@@ -58,6 +58,37 @@ export class DurableTask<T> extends Promise<T> implements Task<T> {
   }
 }
 
+/**
+ * A task that knows whether the code uses it. Its `constructor` is not Promise, so that `await` calls `then`. It
+ * cannot be cancelled: what it waits for is written with the turn.
+ */
+export class ObservedTask<T> extends DurableTask<T> {
+  #isObserved = false;
+
+  constructor(promise: Promise<T>) {
+    super(
+      (resolve, reject) => {
+        promise.then(resolve, reject);
+      },
+      () => undefined,
+    );
+    Reflect.defineProperty(this, "constructor", { value: ObservedTask });
+    super.then(undefined, ignore); // a rejection without an await is not an error of the process
+  }
+
+  get isObserved(): boolean {
+    return this.#isObserved;
+  }
+
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#isObserved = true;
+    return super.then(onFulfilled, onRejected);
+  }
+}
+
 // Without this, `await` would wrap every task, and `then` would create tasks that cannot be cancelled.
 Reflect.defineProperty(DurableTask.prototype, "constructor", { value: Promise });
 

@@ -5,27 +5,30 @@ import {
   activityBody,
   type AnyActivity,
   type AnyOrchestration,
-  checkedInput,
   childBody,
-  priorityOf,
   stepBody,
-  targetOf,
   timerBody,
 } from "./call-bodies.ts";
 import { firstOutcome, firstSuccess, joinAll, joinAllSettled } from "./combinators.ts";
 import type {
   CallOptions,
+  ContextAskOptions,
+  ContextRaiseOptions,
   DetachedOptions,
   KeyValues,
   OrchestrationContext,
   OrchestrationInfo,
+  ServeOptions,
   StepOptions,
   Task,
   WaitForOptions,
 } from "./types.ts";
 import type { EventDef, RunOptions as ActivityRunOptions } from "../define/definitions.ts";
 import { type Duration, parseDuration } from "../time/duration.ts";
-import { parseInstanceId, parseName, showValue } from "../ids/ids.ts";
+import type { AnyRequest, ValueDef } from "../define/request.ts";
+import { parseName, showValue } from "../ids/ids.ts";
+import { ask, getValue, raiseEvent, serve, setValue, startDetached } from "./message-calls.ts";
+import { requestLoop, type Handler } from "../replay/request-services.ts";
 import { keyValues } from "./key-values.ts";
 import {
   checkChoice,
@@ -57,7 +60,6 @@ import { parseVersion } from "../ids/semver.ts";
 type ContinueOptions = NonNullable<Parameters<OrchestrationContext["continueAsNew"]>[1]>;
 type PatchOptions = NonNullable<Parameters<OrchestrationContext["patched"]>[1]>;
 
-const DETACHED_OPTIONS: Members<DetachedOptions> = { id: true, version: true, priority: true };
 const WAIT_FOR_OPTIONS: Members<WaitForOptions> = {
   timeout: true,
   since: true,
@@ -123,6 +125,37 @@ class Context {
     const run = this.#run;
     return (child: AnyOrchestration, input: unknown, options: DetachedOptions) =>
       startDetached(run, child, input, options);
+  }
+  get raise() {
+    const run = this.#run;
+    return (id: string, event: AnyEvent, data?: unknown, options: ContextRaiseOptions = {}) =>
+      raiseEvent(run, id, event, data, options);
+  }
+  get ask() {
+    const run = this.#run;
+    return (
+      id: string,
+      request: AnyRequest | string,
+      input?: unknown,
+      options: ContextAskOptions = {},
+    ) => ask(run, id, request, input, options);
+  }
+  get requests() {
+    const run = this.#run;
+    return (...requests: readonly (AnyRequest | string)[]) => requestLoop(run, requests);
+  }
+  get serve() {
+    const run = this.#run;
+    return (request: AnyRequest | string, handler: Handler, options: ServeOptions = {}) =>
+      serve(run, request, handler, options);
+  }
+  get set() {
+    const run = this.#run;
+    return (value: ValueDef<unknown>, to: unknown) => setValue(run, value, to);
+  }
+  get get() {
+    const run = this.#run;
+    return (value: ValueDef<unknown>) => getValue(run, value);
   }
   get sleep() {
     const run = this.#run;
@@ -226,22 +259,6 @@ class Context {
   get info() {
     return (this.#info ??= new Info(this.#run));
   }
-}
-
-function startDetached(
-  run: Run,
-  child: AnyOrchestration,
-  input: unknown,
-  options: DetachedOptions,
-): void {
-  const scope = run.currentScope();
-  checkMembers(options, DETACHED_OPTIONS, "ctx.startDetached");
-  const target = targetOf(child, options.version, "ctx.startDetached");
-  const id = parseInstanceId(options.id);
-  const text = run.codec.encode(checkedInput(child, input));
-  const own = priorityOf(options, `detached "${target.name}"`);
-  if (scope.cancelReason() !== null) return;
-  run.command({ kind: "DetachedStarted", ...target, id, input: text, ...own });
 }
 
 function waitFor(run: Run, event: AnyEvent, options: WaitForOptions): Task<unknown> {

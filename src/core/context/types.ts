@@ -4,6 +4,7 @@
 
 import type { StepContext } from "./activity-context.ts";
 import type { Activity, EventDef, Orchestration, RunOptions } from "../define/definitions.ts";
+import type { AnyRequest, RequestDef, ValueDef } from "../define/request.ts";
 import type { Duration } from "../time/duration.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Attempts } from "../define/retry-policy.ts";
@@ -86,6 +87,10 @@ export interface CallOptions {
   readonly onParentClose?: "cancel" | "abandon";
   /** 1 (first) to 5. Default: the caller's. */
   readonly priority?: number;
+  /** Searchable texts of the child. */
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** The child begins after this time. */
+  readonly delay?: Duration;
 }
 /** Options of `ctx.startDetached`. */
 export interface DetachedOptions {
@@ -93,7 +98,79 @@ export interface DetachedOptions {
   readonly version?: string;
   /** 1 (first) to 5. Default: the caller's. */
   readonly priority?: number;
+  /** Searchable texts of the new instance. */
+  readonly attributes?: Readonly<Record<string, string>>;
+  /** The instance begins after this time. */
+  readonly delay?: Duration;
+  /** What happens if the id is in use, as in `client.start`. Default "fail". */
+  readonly onConflict?: "fail" | "useExisting" | "restart" | "terminateExisting";
 }
+/** The result of `ctx.startDetached`. "existing": `onConflict` was "useExisting", and the id was in use. */
+export type DetachedOutcome = "started" | "existing";
+/** Options of `ctx.raise`. */
+export interface ContextRaiseOptions {
+  /** "keep": the event waits for an instance that does not exist yet. Default "fail". */
+  readonly ifMissing?: "fail" | "keep";
+  /** How long a kept event waits. Only with `ifMissing: "keep"`. Default: 7 days. */
+  readonly keepFor?: Duration;
+}
+/** How an ask starts the instance that it asks, if that does not exist. */
+export interface AskStartOptions<C extends AnyTarget = AnyTarget> {
+  readonly orchestration: C;
+  readonly input?: OrchestrationInput<C>;
+  readonly version?: string;
+  /** What happens if the instance has ended. Default "fail". */
+  readonly ifEnded?: "fail" | "restart";
+}
+type AnyTarget = Orchestration<never, unknown> | string;
+/** Options of `ctx.ask`. */
+export interface ContextAskOptions {
+  /** How long to wait for the answer. Then the call rejects with `TIMEOUT`. Default: no timeout. */
+  readonly timeout?: Duration;
+  /** Starts the instance in the same commit if it does not exist. */
+  readonly start?: AskStartOptions;
+}
+
+/** A request that the code has received. It must be answered or refused once. */
+export interface RequestCall<I, O> {
+  /** The request id. */
+  readonly id: string;
+  readonly name: string;
+  readonly input: I;
+  /** The instance that asks. Undefined: a client asks. */
+  readonly from: { readonly id: string } | undefined;
+  readonly isAnswered: boolean;
+  /** Answers the request. The asker gets the answer when this turn is committed. */
+  answer(value: O): void;
+  /** Refuses the request: the asker gets a RequestError of kind "refused" with this reason. */
+  refuse(reason: string | Error): void;
+  /** Whether this is a request of that definition, for loops over several requests. */
+  is<I2, O2, Sent, Answered>(
+    request: RequestDef<I2, O2, Sent, Answered>,
+  ): this is RequestCall<I2, Answered>;
+}
+/** Options of `ctx.serve`. */
+export interface ServeOptions<I = unknown> {
+  /** Run the handlers one at a time, in order of arrival. Default: concurrently. */
+  readonly serial?: boolean;
+  /**
+   * Checks the input before the request is received: an error that it throws refuses the request, and nothing is
+   * recorded. It must be synchronous and must not use `ctx`.
+   */
+  readonly validate?: (input: I) => void;
+}
+/** The calls of these requests. */
+export type RequestCallOf<R> =
+  R extends RequestDef<infer I, unknown, never, infer Answered>
+    ? RequestCall<I, Answered>
+    : RequestCall<unknown, unknown>;
+/** The input of a request; anything for a request given by name. */
+export type RequestSent<R> =
+  R extends RequestDef<unknown, unknown, infer Sent, never> ? Sent : unknown;
+/** The answer to a request; unknown for a request given by name. */
+export type RequestOutput<R> = R extends RequestDef<unknown, infer O, never, never> ? O : unknown;
+/** The arguments of `ask` after the request. */
+export type AskArguments<R, Options> = InputArguments<RequestSent<R>, Options>;
 /** Options of `ctx.waitFor`. */
 export interface WaitForOptions<T extends Duration | undefined = Duration | undefined> {
   /**
@@ -191,12 +268,46 @@ export interface OrchestrationContext<I = unknown> {
     child: C,
     ...rest: OrchestrationArguments<C, I, CallOptions>
   ): Task<OrchestrationOutput<C>>;
-  /** Starts an orchestration that is independent of this one. */
+  /**
+   * Starts an orchestration that is independent of this one, in the commit of this turn. The task has the outcome;
+   * if the code does not use it, a failure is logged.
+   */
   startDetached<C extends Orchestration<never, unknown> | string>(
     child: C,
     input: OrchestrationInput<C>,
     options: DetachedOptions,
-  ): void;
+  ): Task<DetachedOutcome>;
+  /**
+   * Raises an event at another instance, in the commit of this turn. The task resolves when the event is delivered
+   * or kept; if the code does not use it, a failure is logged.
+   */
+  raise<E extends EventDef<unknown, never> | string>(
+    instanceId: string,
+    event: E,
+    ...rest: RaiseArguments<E, ContextRaiseOptions>
+  ): Task<void>;
+  /** Asks another instance and waits for the answer, for any length of time. */
+  ask<R extends AnyRequest | string>(
+    instanceId: string,
+    request: R,
+    ...rest: AskArguments<R, ContextAskOptions>
+  ): Task<RequestOutput<R>>;
+  /** The requests of these definitions, one at a time, in order of arrival, for `for await`. */
+  requests<const R extends readonly (AnyRequest | string)[]>(
+    ...requests: R
+  ): AsyncIterable<RequestCallOf<R[number]>>;
+  /**
+   * Runs a handler for every request of that definition, alongside this code. The value that it returns is the
+   * answer; an error that it throws refuses the request. Cancel the task to stop.
+   */
+  serve<I, O, Sent, Answered>(
+    request: RequestDef<I, O, Sent, Answered>,
+    handler: (
+      input: I,
+      call: RequestCall<I, Answered>,
+    ) => Answered | void | Promise<Answered | void>,
+    options?: ServeOptions<I>,
+  ): Task<never>;
   /** Waits for a duration of any length, or until a point in time. */
   sleep(until: Duration | Date): Task<void>;
   /**
@@ -237,6 +348,10 @@ export interface OrchestrationContext<I = unknown> {
   readonly status: unknown;
   /** The key-values of this instance. They survive continueAsNew. */
   readonly kv: KeyValues;
+  /** Sets a typed value. Undefined removes it. */
+  set<T>(value: ValueDef<T>, to: T | undefined): void;
+  /** A typed value; undefined if it is not set. */
+  get<T>(value: ValueDef<T>): T | undefined;
   /** Sets searchable texts. Null removes an attribute. */
   setAttributes(attributes: Readonly<Record<string, string | null>>): void;
   /** Runs a block to its end, even if the instance is cancelled. */

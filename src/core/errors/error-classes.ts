@@ -6,6 +6,7 @@
 import { brandOf } from "./brand.ts";
 import { PerdureError } from "./errors.ts";
 import { CancelledError, OrchestrationError } from "./outcome-errors.ts";
+import { RequestError } from "./request-error.ts";
 import { NonRetryableError, RetryAfterError } from "./retry-errors.ts";
 import { ActivityError, ChildError, StepError } from "./task-errors.ts";
 
@@ -30,6 +31,7 @@ const OURS: Readonly<Record<string, ErrorClass>> = {
   ChildError,
   CancelledError,
   OrchestrationError,
+  RequestError,
   NonRetryableError,
   RetryAfterError,
 };

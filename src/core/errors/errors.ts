@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   ACTIVITY_FAILED: "The activity failed, and no attempt is left.",
   STEP_FAILED: "The inline step failed, and no attempt is left.",
   CHILD_FAILED: "The child orchestration ended with a failure.",
+  REQUEST_REFUSED: "The instance that was asked refused the request, or its handler failed.",
   VALUE_NOT_SERIALIZABLE: "The value at `path` cannot be restored exactly, so it was not stored.",
   LIMIT_EXCEEDED: "A configured limit on size or number would be exceeded.",
   NONDETERMINISM: "In a replay, the code diverged from the history.",
@@ -53,6 +54,10 @@ export const ERROR_CODES = {
 
 /** A stable code: API, unlike the messages. */
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}
 
 export interface PerdureErrorOptions extends ErrorOptions {
   /** The path to the part of the value that caused the error, such as `$.items[3].price`. */

@@ -10,6 +10,7 @@ import { PerdureError } from "./errors.ts";
 import { type EncodedValue, type Failure, isEncodedValue } from "./failure-record.ts";
 import { openFailure } from "./failure-seal.ts";
 import { OrchestrationError } from "./outcome-errors.ts";
+import { RequestError } from "./request-error.ts";
 import { TaskError } from "./task-errors.ts";
 
 export function fromFailure(stored: Failure, codec: Codec = defaultCodec): Error {
@@ -51,7 +52,11 @@ function restoreCauses(error: Error, failure: Failure, codec: Codec): void {
   const { cause, errors, thrown } = failure;
   if (thrown !== undefined) defineHidden(error, "cause", codec.decode(thrown));
   if (cause !== undefined) defineHidden(error, "cause", restoreCause(cause, codec));
-  if (error instanceof TaskError || error instanceof OrchestrationError) {
+  if (
+    error instanceof TaskError ||
+    error instanceof OrchestrationError ||
+    error instanceof RequestError
+  ) {
     defineShown(error, "failure", innerFailure(failure));
   }
   if (errors === undefined) return;

@@ -13,6 +13,8 @@ export interface AwaitingInstance {
 export interface AwaitedThing {
   readonly kind: string;
   readonly name?: string;
+  /** Of served requests. */
+  readonly names?: readonly string[];
   readonly internal?: boolean;
 }
 
@@ -43,13 +45,16 @@ export function whyNotAwaited(instance: AwaitingInstance, event: string): string
 export function waitsText(waitingFor: readonly AwaitedThing[]): string {
   const events = named(waitingFor.filter(isSendable));
   if (events.length > 0) return `waits for the ${list("event", events)}`;
-  const kinds = ["activity", "step", "child"] as const;
+  const requests = waitingFor.flatMap(({ names = [] }) => names);
+  const served = requests.length === 0 ? [] : [list("request", requests)];
+  const kinds = ["activity", "step", "child", "ask"] as const;
   const work = kinds.flatMap((kind) => {
     const names = named(waitingFor.filter((wait) => wait.kind === kind));
-    return names.length === 0 ? [] : [`the ${list(kind, names)}`];
+    if (names.length === 0) return [];
+    return [kind === "ask" ? `the ${list("answer", names)}` : `the ${list(kind, names)}`];
   });
   const timer = waitingFor.some(({ kind }) => kind === "timer") ? ["a timer"] : [];
-  const others = [...work, ...timer];
+  const others = [...work, ...timer, ...served];
   return others.length === 0 ? "waits for nothing" : `waits for ${others.join(" and ")}`;
 }
 
@@ -66,6 +71,8 @@ const PLURALS: Readonly<Record<string, string>> = {
   activity: "activities",
   step: "steps",
   child: "children",
+  answer: "answers",
+  request: "requests",
 };
 const NAMES_SHOWN = 10;
 

@@ -1,6 +1,7 @@
 // Matching: whether a command issued in a replay is the command that the history holds.
 //   - Replay compares (semantics 3): kind, name, input, session and tags of activities; the name of steps and
-//       waits; name and input of children, and their id if the caller chose it; key and value of key-values;
+//       waits; name, receiver and input of requests and events to other instances; the names of served requests
+//       and the answers to requests; name and input of children, and their id if the caller chose it; key and value of key-values;
 //       only the kind of timers, status and attributes. It does not compare options that a deploy may tune.
 //   - A cancel must refer to the same task.
 //   - matching.1: Inputs are compared as values. A codec may write one value in many ways (encryption), and
@@ -51,6 +52,30 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
         recorded.id === asked.id &&
         sameInput(recorded.input, asked.input, codec)
       );
+    case "EventRaised":
+      return (
+        recorded.kind === "EventRaised" &&
+        recorded.name === asked.name &&
+        recorded.id === asked.id &&
+        sameInput(recorded.data, asked.data, codec)
+      );
+    case "AskSent":
+      return (
+        recorded.kind === "AskSent" &&
+        recorded.name === asked.name &&
+        recorded.id === asked.id &&
+        sameInput(recorded.input, asked.input, codec)
+      );
+    case "RequestsServed":
+      return recorded.kind === "RequestsServed" && sameTags(recorded.names, asked.names);
+    case "RequestAnswered":
+      return (
+        recorded.kind === "RequestAnswered" &&
+        recorded.received === asked.received &&
+        sameInput(recorded.output, asked.output, codec)
+      );
+    case "RequestRefused":
+      return recorded.kind === "RequestRefused" && recorded.received === asked.received;
     case "StatusSet":
     case "AttributesSet":
       return recorded.kind === asked.kind;
@@ -67,6 +92,8 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
     case "TimerCancelled":
     case "EventSubscriptionCancelled":
     case "ChildCancelRequested":
+    case "AskCancelled":
+    case "RequestsClosed":
       return recorded.kind === asked.kind && recorded.scheduled === asked.scheduled;
   }
 }

@@ -52,6 +52,8 @@ const CALL_KINDS = {
   TimerCreated: "timer",
   ChildScheduled: "child",
   EventSubscribed: "event",
+  AskSent: "ask",
+  RequestsServed: "requests",
 } as const;
 
 export function projectHistory(events: Iterable<HistoryEvent>): Projection {
@@ -102,6 +104,8 @@ class Fold {
       case "StepScheduled":
       case "TimerCreated":
       case "ChildScheduled":
+      case "AskSent":
+      case "RequestsServed":
         this.#open(event);
         break;
       case "EventSubscribed":
@@ -117,6 +121,7 @@ class Fold {
       case "ActivityCompleted":
       case "StepCompleted":
       case "ChildCompleted":
+      case "AskCompleted":
         this.#end(event.scheduled, { status: "completed", event, output: event.output });
         break;
       case "TimerFired":
@@ -125,6 +130,7 @@ class Fold {
       case "ActivityFailed":
       case "StepFailed":
       case "ChildFailed":
+      case "AskFailed":
         this.#end(event.scheduled, { status: "failed", event });
         break;
       case "EventSubscriptionCancelled":
@@ -135,6 +141,8 @@ class Fold {
       case "StepCancelRequested":
       case "TimerCancelled":
       case "ChildCancelRequested":
+      case "AskCancelled":
+      case "RequestsClosed":
         this.#end(event.scheduled, { status: "cancelled", event });
         break;
       default:

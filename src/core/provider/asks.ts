@@ -13,6 +13,7 @@
 //     transaction. Unless the turn ends the execution, its result reaches the sender as a message of kind "sent",
 //     or "answer" for an ask that is refused. An ask that is accepted has no result until it is answered.
 
+import type { Failure } from "../errors/failure-record.ts";
 import type { AskStart, SendItem, SimpleResult, StartItem, StartResult } from "./commit.ts";
 
 /** The execution and the call that wait for an answer. */
@@ -67,6 +68,11 @@ export interface WithdrawItem {
   readonly id: string;
   readonly requestId: string;
 }
+
+/** The answer to a request. */
+export type Answer =
+  | { readonly output: string }
+  | { readonly outcome: "refused" | "failed"; readonly failure: Failure };
 
 /** The answer to a request that this instance received. Its row gets the answer and loses its asker. */
 export interface NewAnswer {

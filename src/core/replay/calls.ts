@@ -22,10 +22,10 @@ import { childOfFork } from "./fork.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
 
-type Settle = Pick<OpenTask, "resolve" | "reject">;
+export type Settle = Pick<OpenTask, "resolve" | "reject">;
 
 export function callActivity(run: Run, body: ActivityScheduled): DurableTask<unknown> {
-  return call(run, (scope, settle) => {
+  return openCall(run, (scope, settle) => {
     const command = run.command(body);
     if (command === null) return null;
     const { sequence, body: recorded } = command;
@@ -47,7 +47,7 @@ export function callStep(
   body: StepScheduled,
   fn: (context: StepContext) => unknown,
 ): DurableTask<unknown> {
-  return call(run, (scope, settle) => {
+  return openCall(run, (scope, settle) => {
     const command = run.command(body);
     if (command === null) return null;
     const { sequence } = command;
@@ -62,7 +62,7 @@ export function callTransaction(
   body: StepScheduled,
   inTransaction: (transaction: unknown) => unknown,
 ): DurableTask<unknown> {
-  return call(run, (scope, settle) => {
+  return openCall(run, (scope, settle) => {
     const command = run.command(body);
     if (command === null) return null;
     const { sequence } = command;
@@ -79,7 +79,7 @@ export function callTransaction(
 }
 
 export function callTimer(run: Run, body: TimerCreated): DurableTask<unknown> {
-  return call(run, (scope, settle) => {
+  return openCall(run, (scope, settle) => {
     const command = run.command(body);
     if (command === null) return null;
     const { sequence } = command;
@@ -88,7 +88,7 @@ export function callTimer(run: Run, body: TimerCreated): DurableTask<unknown> {
 }
 
 export function callChild(run: Run, body: ChildScheduled): DurableTask<unknown> {
-  return call(run, (scope, settle) => {
+  return openCall(run, (scope, settle) => {
     // In a replay the recorded body, with its id, replaces the one that the call made.
     const command = run.command(body);
     if (command === null) return null;
@@ -99,7 +99,7 @@ export function callChild(run: Run, body: ChildScheduled): DurableTask<unknown> 
 }
 
 export function callEvent(run: Run, body: EventSubscribed): DurableTask<unknown> {
-  return call(run, (scope, settle) => {
+  return openCall(run, (scope, settle) => {
     const command = run.command(body);
     if (command === null) return null;
     const { sequence } = command;
@@ -117,7 +117,7 @@ export function callEvent(run: Run, body: EventSubscribed): DurableTask<unknown>
 }
 
 /** `begin` records the call and returns the open task; null if there is none to wait for. */
-function call(
+export function openCall(
   run: Run,
   begin: (scope: Scope, settle: Settle) => OpenTask | null,
 ): DurableTask<unknown> {

@@ -138,6 +138,8 @@ function cancelWhere(run: Run, isAffected: (task: OpenTask) => boolean, reason: 
 function close(run: Run, task: OpenTask, reason: string, commandOf: Command): void {
   run.openTasks.delete(task.sequence);
   if (task.kind === "event") run.mailbox.forget(task.name, task);
+  if (task.kind === "requests") run.requests.close(task.service);
+  if (task.kind === "send") return; // its message is sent in any case
   const body = commandOf(task, reason);
   if (body === null) run.stillVisible.push(task.sequence); // the history has no end of this call
   const command = body === null ? null : run.command(body);
@@ -149,13 +151,16 @@ function close(run: Run, task: OpenTask, reason: string, commandOf: Command): vo
   if (task.kind === "child") {
     run.effects.cancelChild({ sequence: task.sequence, id: task.body.id, reason });
   }
+  if (task.kind === "ask") {
+    run.effects.cancelAsk(command.sequence, task.sequence, task.body, run);
+  }
 }
 
 function contextCommand(task: OpenTask, reason: string): CommandBody | null {
   return task.kind === "child" && !isCancelledChild(task) ? null : cancelCommand(task, reason);
 }
 
-function cancelCommand(task: OpenTask, reason: string): CommandBody {
+function cancelCommand(task: OpenTask, reason: string): CommandBody | null {
   const scheduled = task.sequence;
   switch (task.kind) {
     case "activity":
@@ -168,6 +173,12 @@ function cancelCommand(task: OpenTask, reason: string): CommandBody {
       return { kind: "EventSubscriptionCancelled", scheduled };
     case "child":
       return { kind: "ChildCancelRequested", scheduled, reason };
+    case "requests":
+      return { kind: "RequestsClosed", scheduled };
+    case "ask":
+      return { kind: "AskCancelled", scheduled };
+    case "send":
+      return null;
   }
 }
 

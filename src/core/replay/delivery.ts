@@ -7,17 +7,22 @@
 //       new at once would never receive the cancel (19).
 
 import { asyncContext } from "../context/async-context.ts";
-import { isPerdureError, PerdureError } from "../errors/errors.ts";
-import { fromFailure, openFailure } from "../errors/failure.ts";
+import { isErrorCode, isPerdureError, PerdureError } from "../errors/errors.ts";
+import { fromFailure, openFailure, type Failure } from "../errors/failure.ts";
+import { RequestError } from "../errors/request-error.ts";
 import type {
   ActivityFailed,
+  AskFailed,
   ChildFailed,
   CommandBody,
   DeliveryBody,
+  DetachedStarted,
+  EventRaised,
   EventReceived,
   HistoryEvent,
   OrchestrationCancelRequested,
   OrchestrationStarted,
+  SendFailed,
   StepFailed,
 } from "../history/events.ts";
 import { sameCommand, sameKindAndName } from "../history/matching.ts";
@@ -41,6 +46,7 @@ export function applyDelivery(run: Run, body: DeliveryBody, cancel: PendingCance
     case "ActivityCompleted":
     case "StepCompleted":
     case "ChildCompleted":
+    case "AskCompleted":
       return fulfil(run, close(run, body.scheduled, KIND_OF[body.kind]), body.output);
     case "ActivityFailed":
     case "StepFailed":
@@ -67,7 +73,58 @@ export function applyDelivery(run: Run, body: DeliveryBody, cancel: PendingCance
       return;
     case "EventReceived":
       return receive(run, body);
+    case "RequestReceived":
+      return run.requests.receive({ ...body, sequence: run.deliveredSequence });
+    case "AskFailed": {
+      const task = close(run, body.scheduled, "ask");
+      const error = task === null ? null : askError(run, task, body);
+      if (error !== null) task?.reject(error);
+      return;
+    }
+    case "SendCompleted":
+      close(run, body.scheduled, "send")?.resolve(body.existing === true ? "existing" : "started");
+      return;
+    case "SendFailed":
+      return sendFailed(run, body);
   }
+}
+
+function askError(run: Run, task: OpenTask, body: AskFailed): PerdureError | null {
+  const opened = readable(run, () => {
+    const failure = openFailure(body.failure, run.codec);
+    return { failure, cause: fromFailure(failure, run.codec) };
+  });
+  if (opened === null || task.kind !== "ask") return null;
+  const { failure, cause } = opened.read;
+  const { outcome } = body;
+  if (outcome === undefined) return refusedError(failure);
+  const { id: instanceId, name: request } = task.body;
+  const error = new RequestError({ kind: outcome, instanceId, request, failure, cause });
+  return withoutEngineStack(error);
+}
+
+/** The error of a message or a start that the store refused. */
+function refusedError({ code, message }: Failure): PerdureError {
+  const known = code !== undefined && isErrorCode(code) ? code : "INSTANCE_NOT_FOUND";
+  return withoutEngineStack(new PerdureError(known, message));
+}
+
+function sendFailed(run: Run, { scheduled, failure }: SendFailed): void {
+  const task = close(run, scheduled, "send");
+  if (task?.kind !== "send") return;
+  const error = refusedError(failure);
+  if (!run.isReplaying && !task.isObserved()) {
+    const message = `${sendName(task.body)} failed: ${error.message}`;
+    run.logs.push({ level: "warn", message, fields: { code: error.code } });
+  }
+  task.reject(error);
+}
+
+/** The call that sent something to another instance, for a log line. */
+export function sendName(body: EventRaised | DetachedStarted): string {
+  return body.kind === "EventRaised"
+    ? `ctx.raise of event "${body.name}" to instance "${body.id}"`
+    : `ctx.startDetached of "${body.name}" with id "${body.id}"`;
 }
 
 function taskError(
@@ -110,6 +167,7 @@ const KIND_OF = {
   StepFailed: "step",
   ChildCompleted: "child",
   ChildFailed: "child",
+  AskCompleted: "ask",
 } as const;
 
 function openTask(run: Run, sequence: number, kind: OpenTask["kind"]): OpenTask | null {

@@ -4,19 +4,22 @@
 //       (I5).
 //   - A task that is scheduled and cancelled in one turn is recorded and never executed (semantics 7).
 
-import { deterministicUuid } from "./deterministic.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 import type {
   ActivityScheduled,
+  AskSent,
+  ChildScheduled,
   CommandBody,
   EventBody,
   OrchestrationCancelRequested,
   OrchestrationStarted,
   ParentLink,
 } from "../history/events.ts";
-import type { NewInstance } from "../provider/commit.ts";
+import type { Dispatch, NewAnswer } from "../provider/asks.ts";
+import type { ChildStart } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
 import type { KeyValueChange, StateChange } from "../provider/state.ts";
+import { askRequestId, derivedId, dispatchOf } from "./outgoing-calls.ts";
 
 export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
   return { kind: "OrchestrationCancelRequested", reason, ...(by === undefined ? {} : { by }) };
@@ -33,6 +36,8 @@ export interface EffectSource {
   readonly runId: string;
   readonly execution: number;
   readonly priority: number;
+  /** When the execution began. */
+  readonly startedAt: number;
   /** Passed on to the instances that it starts. */
   readonly traceParent: string | undefined;
 }
@@ -42,8 +47,12 @@ export class TurnEffects {
   readonly cancelledTasks: number[] = [];
   readonly timers = new LazyMap<string, NewTimer>();
   readonly cancelledTimers: TimerReference[] = [];
-  readonly starts = new LazyMap<number, NewInstance>();
+  readonly starts = new LazyMap<number, ChildStart>();
   readonly sends: OutgoingMessage[] = [];
+  /** Null: none, as in most turns. */
+  answers: NewAnswer[] | null = null;
+  /** By the sequence number of the command. Null: none. */
+  dispatched: Map<number, Dispatch> | null = null;
 
   add(sequence: number, body: CommandBody, source: EffectSource): void {
     switch (body.kind) {
@@ -65,11 +74,13 @@ export class TurnEffects {
         return;
       case "ChildScheduled": {
         const { instanceId: id, runId, execution } = source;
-        this.#start(sequence, body, source, { id, runId, execution, sequence }, body.onParentClose);
+        this.#start(sequence, body, source, { id, runId, execution, sequence });
         return;
       }
       case "DetachedStarted":
-        this.#start(sequence, body, source, null, undefined);
+      case "EventRaised":
+      case "AskSent":
+        this.#dispatch(dispatchOf(sequence, body, source));
         return;
       case "StepCancelRequested":
       case "ChildCancelRequested": // cancelChild adds the effect, because its caller has the id of the child
@@ -80,6 +91,11 @@ export class TurnEffects {
       case "StepScheduled":
       case "EventSubscribed":
       case "EventSubscriptionCancelled":
+      case "AskCancelled": // cancelAsk adds the effect
+      case "RequestsServed":
+      case "RequestsClosed":
+      case "RequestAnswered": // request-call.ts adds the effect, because it has the request
+      case "RequestRefused":
         return;
     }
   }
@@ -107,19 +123,22 @@ export class TurnEffects {
     });
   }
 
-  #start(
-    sequence: number,
-    body: {
-      name: string;
-      orchestrationVersion?: string;
-      id: string;
-      input: string;
-      priority?: number;
-    },
-    source: EffectSource,
-    parent: ParentLink | null,
-    onParentClose: "abandon" | undefined,
-  ): void {
+  /** Takes a request back. A request of the same turn is never sent. `sequence`: of the command that cancels. */
+  cancelAsk(sequence: number, asked: number, body: AskSent, source: EffectSource): void {
+    if (this.dispatched?.delete(asked) === true) return;
+    const requestId = askRequestId(asked, source);
+    this.#dispatch({ sequence, item: { kind: "withdraw", id: body.id, requestId } });
+  }
+
+  answer(answer: NewAnswer): void {
+    (this.answers ??= []).push(answer);
+  }
+
+  #dispatch(dispatch: Dispatch): void {
+    (this.dispatched ??= new Map()).set(dispatch.sequence, dispatch);
+  }
+
+  #start(sequence: number, body: ChildScheduled, source: EffectSource, parent: ParentLink): void {
     // The run id and the seed of a child derive from the call, so that a repeated turn starts the same child.
     const runId = derivedId(source.runId, source.execution, sequence);
     const started: OrchestrationStarted = {
@@ -129,8 +148,9 @@ export class TurnEffects {
       input: body.input,
       runId,
       seed: derivedId(runId, source.execution, sequence),
-      ...(parent === null ? {} : { parent }),
+      parent,
       ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
+      ...(body.attributes === undefined ? {} : { attributes: body.attributes }),
     };
     this.starts.set(sequence, {
       id: body.id,
@@ -139,19 +159,16 @@ export class TurnEffects {
       version: body.orchestrationVersion ?? null,
       started: JSON.stringify(started),
       parent,
-      onParentClose: onParentClose ?? "cancel",
+      onParentClose: body.onParentClose ?? "cancel",
       priority: body.priority ?? source.priority,
-      attributes: {},
+      attributes: body.attributes ?? {},
+      ...(body.delayMs === undefined ? {} : { delayMs: body.delayMs }),
     });
   }
 }
 
 function timerKey(timer: TimerReference): string {
   return `${timer.kind}:${timer.sequence}`;
-}
-
-function derivedId(from: string, execution: number, sequence: number): string {
-  return deterministicUuid(from, execution, sequence).replaceAll("-", "");
 }
 
 /**

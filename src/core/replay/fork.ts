@@ -35,6 +35,8 @@ export function rescheduleCopied(run: Run): void {
         break;
       }
       case "child":
+      case "ask":
+      case "send":
         run.effects.add(task.sequence, task.body, run);
         break;
       case "timer":
@@ -42,6 +44,7 @@ export function rescheduleCopied(run: Run): void {
         break;
       case "step": // the runtime runs it after the commit, like every open step
       case "event":
+      case "requests":
         break;
     }
   }

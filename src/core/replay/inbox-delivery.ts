@@ -6,9 +6,18 @@
 import { scheduleToCloseFailure, terminated } from "../errors/built-in-failures.ts";
 import type { DeliveryBody } from "../history/events.ts";
 import { isKnownKind } from "../history/events.ts";
+import {
+  parseRequestMessage,
+  requestIdOf,
+  requestNameOf,
+  type RequestMessage,
+} from "../ids/request-messages.ts";
 import type { Message } from "../provider/messages.ts";
+import { defined } from "../values/defined.ts";
 import type { OpenTask } from "./open-task.ts";
 import { cancelOpenTasks } from "./cancel.ts";
+import { decode } from "./delivery.ts";
+import { refuseUnreceived } from "./request-call.ts";
 import type { Run } from "./run.ts";
 
 /** How many unread events an execution may hold while its code does not wait for an event (semantics 18a). */
@@ -19,8 +28,12 @@ const TAKE_AHEAD = 16;
  * event would record its whole backlog in the history of every execution, and put it back with
  * `continueAsNew`.
  */
-export function leavesEventsInInbox({ mailbox }: Run): boolean {
-  return !mailbox.isWaiting && mailbox.unreadCount >= TAKE_AHEAD;
+export function leavesEventsInInbox(run: Run): boolean {
+  const { mailbox } = run;
+  if (mailbox.isWaiting) return false;
+  if (!run.hasRequests) return mailbox.unreadCount >= TAKE_AHEAD;
+  const { requests } = run;
+  return !requests.isWaiting && mailbox.unreadCount + requests.unreadCount >= TAKE_AHEAD;
 }
 
 /** The event for the message; null if there is nothing to deliver. */
@@ -43,13 +56,18 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
     case "cancel":
       if (run.cancelReason !== null) return null;
       return parse(run, message, ["OrchestrationCancelRequested"]);
-    case "event":
-      return {
-        kind: "EventReceived",
-        name: message.name ?? "",
-        data: message.data,
-        ...(message.key === null ? {} : { key: message.key }),
-      };
+    case "event": {
+      const { name, data, key } = message;
+      const request = requestNameOf(name ?? "");
+      if (request !== null) return requestOf(run, message, request);
+      return { kind: "EventReceived", name: name ?? "", data, ...(key === null ? {} : { key }) };
+    }
+    case "answer":
+      if (openOf(run, message, "ask") === null) return null;
+      return parse(run, message, ["AskCompleted", "AskFailed"]);
+    case "sent":
+      if (openOf(run, message, "send") === null) return null;
+      return parse(run, message, ["SendCompleted", "SendFailed"]);
     case "timer": {
       const timer = openOf(run, message, "timer");
       return timer === null ? null : { kind: "TimerFired", scheduled: timer.sequence };
@@ -79,6 +97,32 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
       return null;
     case "wake":
       return null;
+  }
+}
+
+/** Null: the message cannot be read, or the service of that name refuses it (request-services.1). */
+function requestOf(run: Run, message: Message, name: string): DeliveryBody | null {
+  let sent: RequestMessage;
+  try {
+    sent = parseRequestMessage(message.data);
+  } catch {
+    return refuse(run, message, "cannot be read");
+  }
+  const { input, from, chain } = sent;
+  const id = requestIdOf(message.key ?? "");
+  const links = defined({ from, chain });
+  const service = run.hasRequests ? run.requests.serviceOf(name) : undefined;
+  if (service === undefined) return { kind: "RequestReceived", name, id, input, ...links };
+  const value = decode(run, input);
+  if (value === null) return null;
+  try {
+    const checked = service.check(name, value.decoded);
+    const text = checked === value.decoded ? input : run.codec.encode(checked);
+    const changed = text === input ? {} : { sent: input };
+    return { kind: "RequestReceived", name, id, input: text, ...changed, ...links };
+  } catch (error) {
+    refuseUnreceived(run, message, from, error);
+    return null;
   }
 }
 

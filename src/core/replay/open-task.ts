@@ -1,8 +1,16 @@
 // Open tasks: the calls of an execution that have no outcome yet.
 
 import type { StepContext } from "../context/activity-context.ts";
-import type { ActivityScheduled, ChildScheduled, StepScheduled } from "../history/events.ts";
+import type {
+  ActivityScheduled,
+  AskSent,
+  ChildScheduled,
+  DetachedStarted,
+  EventRaised,
+  StepScheduled,
+} from "../history/events.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
+import type { RequestService } from "./request-box.ts";
 import type { Scope } from "./scope.ts";
 
 interface OpenBase {
@@ -45,7 +53,25 @@ export interface OpenStep extends OpenBase {
   /** Whether an attempt is running in this process. */
   isRunning: boolean;
 }
-export type OpenTask = OpenActivity | OpenTimer | OpenWait | OpenChild | OpenStep;
+/** A loop or a handler for requests. It stays open until the code or a cancel closes it. */
+export interface OpenRequests extends OpenBase {
+  readonly kind: "requests";
+  readonly service: RequestService;
+}
+/** A request to another instance that has no answer yet. */
+export interface OpenAsk extends OpenBase {
+  readonly kind: "ask";
+  readonly body: AskSent;
+}
+/** An event or a detached start whose result is not known yet. */
+export interface OpenSend extends OpenBase {
+  readonly kind: "send";
+  readonly body: EventRaised | DetachedStarted;
+  /** Whether the code uses the task of the call. If not, a failure is logged. */
+  readonly isObserved: () => boolean;
+}
+export type OpenTask =
+  OpenActivity | OpenTimer | OpenWait | OpenChild | OpenStep | OpenRequests | OpenAsk | OpenSend;
 
 /** The open tasks of a run, by sequence. It counts steps, so that a turn without steps does not search for them. */
 export class OpenTasks extends LazyMap<number, OpenTask> {

@@ -29,6 +29,7 @@ import {
 import { commandRefusal, DEFAULT_LIMITS, type Limits } from "../values/limits.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 import { Mailbox } from "./mailbox.ts";
+import { RequestBox } from "./request-box.ts";
 import { sameTerminal } from "../history/matching.ts";
 import { OpenTasks, type OpenTask, type OpenWait } from "./open-task.ts";
 import { cancelOpenTasks, dropCompensations, terminateIgnoredCancel } from "./cancel.ts";
@@ -92,6 +93,7 @@ export class Run {
   #lastCall: CallSummary | null = null;
   /** The results of `patched` by change: earlier results of this run, and marks in the history. */
   readonly #patches = new LazyMap<string, boolean>();
+  #requests: RequestBox | null = null;
 
   constructor(options: RunOptions) {
     this.options = options;
@@ -110,6 +112,13 @@ export class Run {
 
   get isReplaying(): boolean {
     return !this.#live;
+  }
+  /** The requests of the execution. Most executions have none. */
+  get requests(): RequestBox {
+    return (this.#requests ??= new RequestBox());
+  }
+  get hasRequests(): boolean {
+    return this.#requests !== null;
   }
   get hasMoreHistory(): boolean {
     return this.#next() !== undefined && !this.isOver;

@@ -85,6 +85,11 @@ export function commandRefusal(body: EventBody, limits: Limits): PerdureError | 
     const bytes = bytesOver(body.input, limits.payloadBytesMax);
     if (bytes > 0) return tooLarge(`The input of "${nameOf(body)}"`, bytes, limits.payloadBytesMax);
   }
+  if (body.kind === "EventRaised") {
+    const bytes = bytesOver(body.data, limits.payloadBytesMax);
+    if (bytes > 0)
+      return tooLarge(`The data of event "${body.name}"`, bytes, limits.payloadBytesMax);
+  }
   if (body.kind === "EventSubscribed" && body.details !== undefined) {
     const bytes = bytesOver(body.details, limits.payloadBytesMax);
     const what = `The details of a wait for "${body.name}"`;

@@ -57,6 +57,22 @@ export function validateNow(schema: StandardSchema, value: unknown, what: string
   return accept(result, what);
 }
 
+/**
+ * The value to send: the value as given if the schema accepts it. The receiver applies the schema again, and
+ * receives its output. An asynchronous schema cannot be applied there, so its output is sent.
+ */
+export async function checkedForSending(
+  schema: StandardSchema | undefined,
+  value: unknown,
+  what: string,
+): Promise<unknown> {
+  if (schema === undefined) return value;
+  const result = schema["~standard"].validate(value);
+  if (result instanceof Promise) return accept(await result, what);
+  accept(result, what);
+  return value;
+}
+
 function accept(result: SchemaResult<unknown>, what: string): unknown {
   if (result.issues === undefined) return result.value;
   const list = result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join("; ");

@@ -73,6 +73,10 @@ export function turnItem(
     // its whole backlog each time.
     messagesMax: Math.min(Math.max(2 * turn.consumed.length, MESSAGES_MIN), MESSAGES_MAX),
   };
+  if (effects.answers !== null) item.answers = effects.answers;
+  if (effects.dispatched !== null && effects.dispatched.size > 0) {
+    item.dispatched = [...effects.dispatched.values()];
+  }
   const waitingEvents = waitingEventsOf(turn);
   if (waitingEvents !== undefined) item.waitingEvents = waitingEvents;
   if (keepsSuspicion(held, run)) item.keepsSuspicion = true;
@@ -194,7 +198,8 @@ function changeOf(run: Run): InstanceChange {
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
       const started = JSON.stringify(nextStart(run, ended));
-      const unread = run.mailbox.unread();
+      const events = run.mailbox.unread();
+      const unread = run.hasRequests ? [...events, ...run.requests.unanswered()] : events;
       return { kind: "continued", started, version, unread };
     }
   }

@@ -70,7 +70,7 @@ export const SPAN_OUTCOMES = ["open", "completed", "failed", "cancelled"] as con
 /** A call that takes time, from its request to its outcome. */
 export const span = v.object({
   sequence: whole,
-  kind: v.picklist(["activity", "step", "timer", "event", "child"]),
+  kind: v.picklist(["activity", "step", "timer", "event", "child", "ask", "requests"]),
   name: text,
   /** The id of a child. */
   id: text,

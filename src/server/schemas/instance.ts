@@ -37,6 +37,8 @@ export const waiting = v.variant("kind", [
     availableAt: v.exactOptional(timestamp),
   }),
   v.object({ kind: v.literal("child"), ...position, name: v.string(), id: v.string() }),
+  v.object({ kind: v.literal("ask"), ...position, name: v.string(), id: v.string() }),
+  v.object({ kind: v.literal("requests"), ...position, names: v.array(v.string()) }),
 ]);
 
 const sketch = v.nullable(

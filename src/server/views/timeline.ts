@@ -47,6 +47,10 @@ function requestOf(scheduled: ScheduleEvent): Omit<Span, "outcome"> {
       return { ...common, kind: "child", name: scheduled.name, id: scheduled.id };
     case "EventSubscribed":
       return { ...common, kind: "event", name: scheduled.name };
+    case "AskSent":
+      return { ...common, kind: "ask", name: scheduled.name, id: scheduled.id };
+    case "RequestsServed":
+      return { ...common, kind: "requests", name: scheduled.names.join(", ") };
   }
 }
 

@@ -126,7 +126,10 @@ function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {
       return { ...rest, ...defined({ availableAt: availableAt?.toISOString() }) };
     }
     case "child":
+    case "ask":
       return wait;
+    case "requests":
+      return { ...wait, names: [...wait.names] };
   }
 }
 

@@ -36,7 +36,14 @@ export function unanswered(asker: Asker, id: string): OutgoingMessage {
   const failure = askRefusedFailure("INSTANCE_FINISHED", id);
   const body: AskFailed = { kind: "AskFailed", scheduled: sequence, failure };
   const data = JSON.stringify(body);
-  return { to: { id: to, runId }, kind: "answer", execution, sequence, data, key: answerKey(asker) };
+  return {
+    to: { id: to, runId },
+    kind: "answer",
+    execution,
+    sequence,
+    data,
+    key: answerKey(asker),
+  };
 }
 
 /** The message that the sender of a dispatched item gets; null: none (provider.asks.4). */

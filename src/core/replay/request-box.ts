@@ -1,0 +1,108 @@
+// Request box: the requests that an execution has received, and the services that accept them.
+//   - A request goes to the service of its name if the service accepts one now. Otherwise it stays unread, in
+//       order of arrival.
+//   - request-box.1: A request is open from its receipt to its answer. Open requests move along with
+//       `continueAsNew`. At the end of an execution their askers get INSTANCE_FINISHED.
+
+import { LazyMap } from "../collections/lazy-map.ts";
+import type { RequestReceived } from "../history/events.ts";
+import { requestMessageKey, requestMessageName } from "../ids/request-messages.ts";
+import type { RequestMessage } from "../ids/request-messages.ts";
+import type { KeptMessage } from "../provider/messages.ts";
+
+/** A request, with the sequence number of its RequestReceived. */
+export interface ReceivedRequest extends RequestReceived {
+  readonly sequence: number;
+}
+
+/** Code that handles the requests of some names: a loop or a handler. */
+export interface RequestService {
+  readonly names: readonly string[];
+  /** Whether it takes a request now. */
+  readonly accepts: boolean;
+  take(request: ReceivedRequest): void;
+  /** The input that the code receives. Throws if a schema or the validation refuses it. */
+  check(name: string, input: unknown): unknown;
+}
+
+export class RequestBox {
+  /** A service with several names has several entries. */
+  readonly #services = new LazyMap<string, RequestService>();
+  readonly #unread = new LazyMap<string, ReceivedRequest[]>();
+  readonly #open = new LazyMap<number, ReceivedRequest>();
+  #unreadCount = 0;
+
+  get unreadCount(): number {
+    return this.#unreadCount;
+  }
+  /** Whether a service takes a request now. */
+  get isWaiting(): boolean {
+    for (const service of this.#services.values()) if (service.accepts) return true;
+    return false;
+  }
+
+  serviceOf(name: string): RequestService | undefined {
+    return this.#services.get(name);
+  }
+  open(service: RequestService): void {
+    for (const name of service.names) this.#services.set(name, service);
+  }
+  close(service: RequestService): void {
+    for (const name of service.names) {
+      if (this.#services.get(name) === service) this.#services.delete(name);
+    }
+  }
+
+  receive(request: ReceivedRequest): void {
+    this.#open.set(request.sequence, request);
+    const service = this.#services.get(request.name);
+    if (service?.accepts === true) return service.take(request);
+    const unread = this.#unread.get(request.name);
+    if (unread === undefined) this.#unread.set(request.name, [request]);
+    else unread.push(request);
+    this.#unreadCount++;
+  }
+
+  /** Removes and returns the oldest unread request of these names. */
+  takeUnread(names: readonly string[]): ReceivedRequest | null {
+    if (this.#unreadCount === 0) return null;
+    let oldest: ReceivedRequest | null = null;
+    for (const name of names) {
+      const first = this.#unread.get(name)?.[0];
+      if (first !== undefined && (oldest === null || first.sequence < oldest.sequence)) {
+        oldest = first;
+      }
+    }
+    if (oldest === null) return null;
+    const unread = this.#unread.get(oldest.name);
+    unread?.shift();
+    if (unread?.length === 0) this.#unread.delete(oldest.name);
+    this.#unreadCount--;
+    return oldest;
+  }
+
+  isOpen({ sequence }: ReceivedRequest): boolean {
+    return this.#open.has(sequence);
+  }
+  answered({ sequence }: ReceivedRequest): void {
+    this.#open.delete(sequence);
+  }
+
+  /** The requests without an answer, in order of arrival. */
+  openRequests(): readonly ReceivedRequest[] {
+    return [...this.#open.values()];
+  }
+  /** The open requests as messages for the next execution (request-box.1). */
+  unanswered(): readonly KeptMessage[] {
+    return this.openRequests().map((request) => {
+      const { name, id, input, sent = input, from, chain } = request;
+      const message: RequestMessage = {
+        input: sent,
+        ...(from === undefined ? {} : { from }),
+        ...(chain === undefined ? {} : { chain }),
+      };
+      const data = JSON.stringify(message);
+      return { name: requestMessageName(name), data, key: requestMessageKey(id) };
+    });
+  }
+}
