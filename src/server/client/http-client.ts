@@ -4,7 +4,8 @@
 import * as v from "valibot";
 import type { ListOptions, PruneOptions } from "../../client/admin.ts";
 import type { ListFilter } from "../../client/list-filter.ts";
-import type { ForkOptions, StartOptions } from "../../client/client.ts";
+import type { ForkOptions } from "../../client/client.ts";
+import type { StartOptions } from "../../client/start-item.ts";
 import type {
   InputHint,
   NotFunction,

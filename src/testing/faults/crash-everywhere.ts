@@ -7,7 +7,7 @@
 //        crash adds at most one run of a call, with the same idempotency key.
 
 import { isDeepStrictEqual, inspect } from "node:util";
-import type { StartOptions } from "../../client/client.ts";
+import type { StartOptions } from "../../client/start-item.ts";
 import type { Handle } from "../../client/handle.ts";
 import type { InputArguments } from "../../core/context/types.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";

@@ -5,7 +5,8 @@
 //   - The client outlives every process: handles stay valid across restarts, crashes and deploys.
 //   - test-environment.1: The environment replaces a crashed process at once by another with the same code.
 
-import { Client, type StartOptions } from "../../client/client.ts";
+import { Client } from "../../client/client.ts";
+import type { StartOptions } from "../../client/start-item.ts";
 import type { Handle } from "../../client/handle.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
 import { Committer } from "../../core/commit/committer.ts";

@@ -5,7 +5,7 @@
 //        worker may register the name later.
 
 import type { Handle } from "../../../client/handle.ts";
-import type { StartOptions } from "../../../client/client.ts";
+import type { StartOptions } from "../../../client/start-item.ts";
 import { isPerdureError, PerdureError, errorMessage } from "../../../core/errors/errors.ts";
 import { defined } from "../../../core/values/defined.ts";
 import { validate } from "../../../core/values/standard-schema.ts";
