@@ -22,7 +22,14 @@ import type {
   OutgoingMessage,
   TimerReference,
 } from "./messages.ts";
-import type { AskItem, AskResult, Dispatch, NewAnswer, RefusedDispatch, WithdrawItem } from "./asks.ts";
+import type {
+  AskItem,
+  AskResult,
+  Dispatch,
+  NewAnswer,
+  RefusedDispatch,
+  WithdrawItem,
+} from "./asks.ts";
 import type { StateChange } from "./state.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
