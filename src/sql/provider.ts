@@ -28,6 +28,7 @@ import {
   sessionRenewal,
 } from "./lease/sessions.ts";
 import type { StoreParts } from "./parts.ts";
+import { readAsks } from "./read/asks.ts";
 import { readExecutions, readHistory } from "./read/history.ts";
 import { readEvents, readInbox } from "./read/inbox.ts";
 import { readKeyValue, readKeyValues } from "./read/key-values.ts";
@@ -139,6 +140,9 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
   readEvents(request: EventsRequest): Promise<EventsPage> {
     return this.#scripts.read(() => readEvents(request, this.#parts));
   }
+
+  readAsks: Provider["readAsks"] = (id, requestIds) =>
+    this.#scripts.read(() => readAsks(id, requestIds));
 
   readKeyValue: Provider["readKeyValue"] = (id, key) =>
     this.#scripts.read(() => readKeyValue(id, key));

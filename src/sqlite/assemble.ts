@@ -15,7 +15,9 @@ import { Instances } from "./read/instances.ts";
 import { LISTING } from "./read/listing.ts";
 import { storeParts } from "./store-parts.ts";
 import { GroupCommit } from "./write/commit.ts";
+import { Asks } from "./write/asks.ts";
 import { Deliveries } from "./write/delivery.ts";
+import { Dispatches } from "./write/dispatches.ts";
 import { EarlyMessages } from "./write/early-messages.ts";
 import { KeyValues } from "./write/key-values.ts";
 import { Requests } from "./write/requests.ts";
@@ -52,10 +54,14 @@ export function assemble(connection: Connection) {
   const messaging = { instances, requests, deliveries, terminations, earlyMessages };
   const sends = new Sends(connection, messaging);
   const starts = new Starts(connection, { ...messaging, inbox, keyValues });
+  const asks = new Asks({ instances, requests, deliveries, starts });
+  const dispatched = { instances, deliveries, asks, sends, starts };
+  const dispatches = new Dispatches(connection, dispatched);
   const state = new State(connection, keyValues);
   const forTurns = { inbox, tasks, sessions, history, requests, starts, sends, state };
-  const turns = new Turns(connection, forTurns);
-  const writers = { starts, turns, tasks, sends, terminations, leases, parts, stepOutcomes };
+  const turns = new Turns(connection, { ...forTurns, dispatches, parts });
+  const forItems = { starts, turns, tasks, sends, asks, leases, stepOutcomes };
+  const writers = { ...forItems, terminations, parts };
   return {
     parts,
     terminations,

@@ -17,6 +17,8 @@ export function commitSize(item: CommitItem): number {
       );
     case "send":
       return item.data.length;
+    case "ask":
+      return item.data.length + (item.start?.started.length ?? 0);
     case "completion":
     case "stepOutcome":
       return item.outcome.length;
@@ -32,6 +34,7 @@ export function commitSize(item: CommitItem): number {
       return item.terminated.length;
     case "block":
       return item.reason.length;
+    case "withdraw":
     case "resume":
     case "unblock":
     case "releaseTask":
@@ -40,12 +43,15 @@ export function commitSize(item: CommitItem): number {
   }
 }
 
-function turnSize({ row, tasks, starts, sends, change, state }: TurnItem): number {
+function turnSize(item: TurnItem): number {
+  const { row, tasks, starts, sends, answers, dispatched, change, state } = item;
   return (
     (row?.data.length ?? 0) +
     sum(tasks, ({ input }) => input.length) +
     sum(starts, startSize) +
     sum(sends, dataSize) +
+    (answers === undefined ? 0 : sum(answers, ({ answer }) => answer.length)) +
+    (dispatched === undefined ? 0 : sum(dispatched, ({ item }) => commitSize(item))) +
     changeSize(change) +
     (state === null ? 0 : stateSize(state))
   );

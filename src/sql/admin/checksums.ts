@@ -23,6 +23,7 @@ const COVERED: Covered = {
   kv: { checksum: ["instance", "key", "value"] },
   inbox: { checksum: [] },
   kept: { checksum: [] },
+  requests: { answer_checksum: ["answer"] },
   tasks: {
     checksum: [
       ...["instance", "execution", "sequence"],

@@ -1,7 +1,8 @@
 // Deletion: removes an instance and its descendants, with all their rows, in one transaction (admin.3).
 //   - The rows are deleted, and with them every lease token: a later commit of a lease owner finds no row
 //       to write to. A key is never used again (provider.instances.1).
-//   - deletion.1: A parent that waits for a deleted child is notified that the child has ended.
+//   - deletion.1: A parent that waits for a deleted child is notified that the child has ended, and so is an
+//       instance that waits for an answer (sql.asks.1).
 //   - deletion.2: The whole tree is locked before anything is decided. A turn that was in flight may have
 //       added children, so the tree is read again until it no longer changes.
 //   - deletion.3: A sweep waits for no lock: it skips an instance, and its whole tree, that another
@@ -23,6 +24,7 @@ import type { InstanceHead } from "../rows/instance-rows.ts";
 import type { Scope } from "../script/scope.ts";
 import { run, type Script, together } from "../script/script.ts";
 import { call, Statement } from "../script/statement.ts";
+import { releaseAskers } from "../write/asks.ts";
 import type { RareWriters } from "../write/rare-items.ts";
 import { isTerminalStatus, TERMINAL_STATUSES } from "../../core/provider/instances.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
@@ -58,6 +60,7 @@ export function* deleteInstance<S extends Scope>(
   const refusal = force ? null : yield* refusalOf(root, tree);
   if (refusal !== null) return refusal;
   if (!isTerminalStatus(root.status)) yield* terminations.notifyParent(root, DELETED, scope);
+  if (force) yield* releaseAskers(liveOf(tree), scope, parts);
   return { kind: "deleted", ...(yield* removeAll(tree, scope)) };
 }
 
@@ -146,6 +149,11 @@ function keysOf(rows: readonly Row[]): number[] {
 
 function inOrder(keys: readonly number[]): number[] {
   return keys.toSorted((a, b) => a - b);
+}
+
+/** The members that have not ended. */
+function liveOf(tree: readonly Row[]) {
+  return tree.filter(isLiveRow).map((row) => ({ key: integer(row, "key"), id: text(row, "id") }));
 }
 
 function isLiveRow(row: Row): boolean {

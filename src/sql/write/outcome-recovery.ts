@@ -31,6 +31,7 @@ import { readHistory } from "../read/history.ts";
 import { findStart, findStep } from "../read/inbox.ts";
 import { first, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
+import { settleAsk } from "./asks.ts";
 import { findEarlyMessage } from "./early-messages.ts";
 import { findRequest, findStartRequest } from "./requests.ts";
 
@@ -52,6 +53,10 @@ export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult
       return ((yield* taskToken(item.task)) ?? null) === null ? DONE : null;
     case "send":
       return yield* findSend(item);
+    case "ask":
+      return yield* settleAsk(item);
+    case "withdraw":
+      return null; // a second withdrawal changes nothing
     case "cancel":
       return isCancelledBy(yield* readHead(item.id), item) ? DONE : null;
     case "terminate":

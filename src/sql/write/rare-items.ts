@@ -5,6 +5,7 @@ import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
 import type { StoreParts } from "../parts.ts";
 import type { Scope } from "../script/scope.ts";
 import type { Script } from "../script/script.ts";
+import { withdraw } from "./asks.ts";
 import { block, unblock } from "./blocks.ts";
 import { fork } from "./fork.ts";
 import { pause, resume } from "./pause.ts";
@@ -13,7 +14,8 @@ import type { Terminations } from "./termination.ts";
 export type RareItem = Extract<
   CommitItem,
   {
-    readonly kind: "cancel" | "terminate" | "block" | "unblock" | "pause" | "resume" | "fork";
+    readonly kind:
+      "cancel" | "terminate" | "block" | "unblock" | "pause" | "resume" | "fork" | "withdraw";
   }
 >;
 
@@ -40,6 +42,8 @@ export function writeRare<S extends Scope>(
       return pause(item, scope);
     case "resume":
       return resume(item, scope);
+    case "withdraw":
+      return withdraw(item);
     case "fork":
       return fork(item, scope, parts);
   }

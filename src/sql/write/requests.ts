@@ -2,10 +2,10 @@
 //   - A row is written together with the effect of its call, and lives as long as its instance (semantics
 //     18a; requests.1 is the exception).
 //   - A refusal leaves no row: it had no effect, so a repetition is a new request.
-//   - requests.1: A generated request id of a send is deleted earlier: when its instance continues as new
-//     and the row is older than GENERATED_KEPT_MS by the store's clock. No client repeats it by then
-//     (request-ids.ts). Generated ids are a range of the primary key; only turns that continue as new
-//     search that range (write/requests.ts of each store).
+//   - requests.1: A generated request id of a send, or of an ask that is no longer open, is deleted earlier:
+//     when its instance continues as new and the row is older than GENERATED_KEPT_MS by the store's clock
+//     (sql.asks.2 for asks). No client repeats it by then (request-ids.ts). Generated ids are a range of the
+//     primary key; only turns that continue as new search that range (write/requests.ts of each store).
 
 import type { StartItem, StartResult } from "../../core/provider/commit.ts";
 import {

@@ -24,6 +24,7 @@ import { HEAD_COLUMNS, toHead, type InstanceHead } from "../rows/instance-rows.t
 import type { Scope } from "../script/scope.ts";
 import { run, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
+import { releaseAskers } from "./asks.ts";
 import { liftPause } from "./pause.ts";
 
 /** Children that have not ended and must be cancelled with their parent. */
@@ -102,6 +103,7 @@ export class Terminations<S extends Scope> {
     });
     yield* this.#parts.end(target, { status, error, cancelRequested, row }, scope);
     scope.changes.changed(id);
+    yield* releaseAskers([target], scope, this.#parts);
     const children = yield* run(LOCK_CHILDREN, id, runId);
     for (const child of children.flatMap((found) => toHead(found) ?? [])) {
       yield* this.requestCancel(child, childRequest, scope);

@@ -15,6 +15,7 @@ import { concernsStore, toPerdureError } from "../connection/errors.ts";
 import type { InstanceLeases } from "../lease/leases.ts";
 import { ChangeDraft, type Transaction } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
+import type { Asks } from "./asks.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
@@ -26,6 +27,7 @@ export interface Writers extends RareWriters<Transaction> {
   readonly turns: Turns;
   readonly tasks: Tasks;
   readonly sends: Sends;
+  readonly asks: Asks;
   readonly leases: InstanceLeases;
   readonly stepOutcomes: StepOutcomes;
 }
@@ -116,7 +118,7 @@ export class GroupCommit {
   }
 
   #write(item: CommitItem, transaction: GroupTransaction): CommitResult {
-    const { turns, tasks, sends, leases, stepOutcomes } = this.#writers;
+    const { turns, tasks, sends, asks, leases, stepOutcomes } = this.#writers;
     switch (item.kind) {
       case "turn":
         return turns.commit(item, transaction);
@@ -130,6 +132,8 @@ export class GroupCommit {
         return tasks.release(item, transaction);
       case "send":
         return sends.send(item, transaction);
+      case "ask":
+        return asks.ask(item, transaction);
       case "stepOutcome":
         return stepOutcomes.record(item, transaction);
       case "releaseInstance":

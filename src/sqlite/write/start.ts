@@ -5,7 +5,13 @@
 //     events given with the start.
 //   - A start that gets a lease returns its start message; the row stays until the first turn consumes it.
 
-import type { NewInstance, StartItem, StartResult, TurnItem } from "../../core/provider/commit.ts";
+import type {
+  ChildStart,
+  NewInstance,
+  StartItem,
+  StartResult,
+  TurnItem,
+} from "../../core/provider/commit.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import { childKey } from "../../core/provider/shared/message-keys.ts";
@@ -13,6 +19,7 @@ import { childExists } from "../../core/provider/shared/outcomes.ts";
 import { byReplacement, conflictRefusal } from "../../core/provider/shared/terminations.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Connection } from "../connection/connection.ts";
+import { finishAsks } from "../../sql/write/asks.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import type { Inbox } from "../read/inbox.ts";
 import { dueTime, startMessage } from "../read/messages.ts";
@@ -98,13 +105,14 @@ export class Starts {
    * A start by a turn: a child or a detached instance. If the id of a child exists, its caller gets a
    * ChildFailed message.
    */
-  startFromTurn(instance: NewInstance, caller: number, transaction: Transaction): void {
+  startFromTurn(instance: ChildStart, caller: number, transaction: Transaction): void {
     const { now, changes } = transaction;
     const key = this.#parts.instances.insert(instance, null, now);
     if (key !== null) {
-      this.#insertStart(key, 1, instance.started, now);
-      this.#parts.earlyMessages.handOver({ id: instance.id, key, execution: 1 }, now, now);
-      changes.due(instance.id);
+      const visibleAt = instance.delayMs === undefined ? now : dueTime(instance, now);
+      this.#insertStart(key, 1, instance.started, visibleAt);
+      this.#parts.earlyMessages.handOver({ id: instance.id, key, execution: 1 }, visibleAt, now);
+      if (visibleAt <= now) changes.due(instance.id);
       return;
     }
     const { parent } = instance;
@@ -144,6 +152,7 @@ export class Starts {
       return { kind: "existing", key, execution };
     }
     if (!isTerminalStatus(existing.status)) this.#terminate(existing, item.terminated, transaction);
+    this.#connection.run(finishAsks(key, transaction), transaction.now);
     this.#parts.inbox.clear(key);
     this.#parts.keyValues.clear(key);
     this.#parts.instances.revive(item, first.lease, transaction.now);

@@ -14,7 +14,9 @@ import { checksumOf } from "../../core/values/checksum.ts";
 import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
 import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
-import { text } from "../../sql/columns.ts";
+import { flag, text } from "../../sql/columns.ts";
+import { releaseAskers } from "../../sql/write/asks.ts";
+import type { StoreParts } from "../../sql/parts.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -23,6 +25,7 @@ import type { Inbox } from "../read/inbox.ts";
 import { NEXT_EXECUTION } from "../read/instances.ts";
 import { startMessage } from "../read/messages.ts";
 import type { Transaction } from "../notify/change-draft.ts";
+import type { Dispatches } from "./dispatches.ts";
 import type { Requests } from "./requests.ts";
 import type { Sends } from "./send.ts";
 import type { BegunStart, Starts } from "./start.ts";
@@ -39,6 +42,9 @@ interface TurnParts {
   readonly starts: Starts;
   readonly sends: Sends;
   readonly state: State;
+  readonly dispatches: Dispatches;
+  /** Posts messages to the askers of an instance that ends. */
+  readonly parts: StoreParts<Transaction>;
 }
 
 /** Rolls a group back; caught in commit.ts. */
@@ -94,6 +100,10 @@ export class Turns extends Subject {
   readonly #continue = this.prepare(`
     UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
   readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
+  readonly #selectEnded = this.prepare(`
+    SELECT id, EXISTS (
+      SELECT 1 FROM requests WHERE instance = ?1 AND asker IS NOT NULL) AS asked
+    FROM instances WHERE key = ?1`);
   readonly #selectPaused = this.prepare(`
     SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`);
   readonly #countEvents = this.prepare(`
@@ -114,14 +124,10 @@ export class Turns extends Subject {
       if (!holds && !transaction.careful) throw new ClaimGone();
     }
     this.#write(item, transaction);
-    if (change.kind === "ended") return this.#ended(key, transaction);
-    if (change.kind === "continued") this.#continued(item, change, transaction);
+    if (change.kind === "ended") this.#ended(key, transaction);
+    else if (change.kind === "continued") this.#continued(item, change, transaction);
     else this.#moveEvents(item);
-    if (item.release) return this.#released(item, transaction);
-    return {
-      kind: "committed",
-      due: this.#parts.inbox.due(key, transaction.now, item.messagesMax),
-    };
+    return this.#finished(item, change.kind !== "ended", transaction);
   }
 
   /**
@@ -132,12 +138,28 @@ export class Turns extends Subject {
     if (!start.hasTurnColumns) return this.commit(item, transaction);
     this.#write(item, transaction);
     if (start.hasMessages) this.#moveEvents(item);
-    if (item.release) return this.#released(item, transaction);
     const mayBeDue =
-      start.hasMessages || item.timers.length + item.sends.length + item.starts.length > 0;
-    const { inbox } = this.#parts;
-    const due = mayBeDue ? inbox.due(item.key, transaction.now, item.messagesMax) : [];
-    return { kind: "committed", due };
+      start.hasMessages ||
+      item.dispatched !== undefined ||
+      item.timers.length + item.sends.length + item.starts.length > 0;
+    return this.#finished(item, mayBeDue || item.release, transaction);
+  }
+
+  /** Writes the dispatched items and returns the result of the turn. */
+  #finished(item: TurnItem, mayBeDue: boolean, transaction: GroupTransaction): TurnResult {
+    const { dispatched } = item;
+    if (dispatched === undefined) return this.#result(item, mayBeDue, transaction);
+    const { undelivered, isCurrent } = this.#parts.dispatches.write(item, dispatched, transaction);
+    const result = this.#result(item, mayBeDue && isCurrent, transaction);
+    return undelivered.length === 0 ? result : { ...result, undelivered };
+  }
+
+  #result(item: TurnItem, mayBeDue: boolean, transaction: Transaction) {
+    if (mayBeDue && item.release) this.#released(item, transaction);
+    const { key, messagesMax, release } = item;
+    const isRead = mayBeDue && !release;
+    const due = isRead ? this.#parts.inbox.due(key, transaction.now, messagesMax) : [];
+    return { kind: "committed", due } as const;
   }
 
   /** Whether the tasks that the turn finishes and the sessions that it leases tasks in are held (turn.1). */
@@ -218,17 +240,25 @@ export class Turns extends Subject {
     for (const instance of item.starts)
       this.#parts.starts.startFromTurn(instance, key, transaction);
     for (const message of item.sends) this.#parts.sends.post(message, transaction);
+    if (item.answers !== undefined) {
+      for (const answer of item.answers) this.#parts.requests.answer(key, answer, now);
+      transaction.changes.changed(this.#idOf(key));
+    }
     if (item.state !== null) {
       this.#parts.state.change(key, item.state, now);
       transaction.changes.changed(this.#idOf(key));
     }
   }
 
-  #ended(key: number, transaction: Transaction): TurnResult {
+  #ended(key: number, transaction: Transaction): void {
     this.#parts.tasks.clear(key, transaction);
     this.#parts.inbox.park(key);
-    transaction.changes.changed(this.#idOf(key));
-    return { kind: "committed", due: [] };
+    const row = this.#selectEnded.get(key) ?? {};
+    const id = text(row, "id");
+    transaction.changes.changed(id);
+    if (!flag(row, "asked")) return;
+    const script = releaseAskers([{ key, id }], transaction, this.#parts.parts);
+    this.connection.run(script, transaction.now);
   }
 
   #continued(
@@ -247,10 +277,9 @@ export class Turns extends Subject {
   /**
    * Messages that arrived during the turn were reported to the old owner only, so report the instance as due.
    */
-  #released({ key, execution, stepsOpen }: TurnItem, { now, changes }: Transaction): TurnResult {
+  #released({ key, execution, stepsOpen }: TurnItem, { now, changes }: Transaction): void {
     if (stepsOpen) this.#parts.inbox.insertWake(key, execution, now);
     if (this.#parts.inbox.hasDue(key, now)) changes.due(this.#idOf(key));
-    return { kind: "committed", due: [] };
   }
 
   #idOf(key: number): string {

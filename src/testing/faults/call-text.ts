@@ -1,6 +1,7 @@
 // Call text: describes a call to the store in words, so that a failed check can name the write.
 
 import { decodeRow } from "../../core/history/rows.ts";
+import { requestNameOf } from "../../core/ids/request-messages.ts";
 import type { CommitItem, TurnItem } from "../../core/provider/commit.ts";
 import type { StoreCall } from "./store-methods.ts";
 
@@ -34,6 +35,10 @@ function itemText(item: CommitItem): string {
       return `the outcome of the step scheduled by event ${item.sequence}`;
     case "send":
       return `event "${item.name}" to "${item.id}"`;
+    case "ask":
+      return `request "${requestNameOf(item.name) ?? item.name}" to "${item.id}"`;
+    case "withdraw":
+      return `the withdrawal of a request to "${item.id}"`;
     case "fork":
       return `the fork "${item.instance.id}"`;
     case "block":

@@ -38,6 +38,7 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "liveness">> = {
   readTasks: "reads",
   readInbox: "reads",
   readEvents: "reads",
+  readAsks: "reads",
   registerRuntime: "liveness",
   beat: "liveness",
   listRuntimes: "reads",

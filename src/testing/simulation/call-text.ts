@@ -63,6 +63,10 @@ function itemText(item: CommitItem): string {
       return `${item.kind} ${item.key}#${item.execution}/${item.sequence}`;
     case "send":
       return `send ${item.name} to ${item.id}`;
+    case "ask":
+      return `ask ${item.name} of ${item.id}`;
+    case "withdraw":
+      return `withdraw ${item.requestId} from ${item.id}`;
     case "fork":
       return `fork to ${item.instance.id}`;
     case "block":

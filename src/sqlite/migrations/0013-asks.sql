@@ -1,0 +1,7 @@
+-- Asks: rows of `requests` with the kind "ask" (sql/write/asks.ts). Rows of other kinds have NULL here.
+ALTER TABLE requests ADD COLUMN answer TEXT; -- JSON object; NULL: not answered
+ALTER TABLE requests ADD COLUMN answer_checksum INTEGER;
+ALTER TABLE requests ADD COLUMN asker TEXT; -- JSON object; NULL: no instance waits for the answer
+
+-- The asks of an instance whose asker waits, when the instance ends.
+CREATE INDEX requests_askers ON requests (instance) WHERE asker IS NOT NULL;
