@@ -8,11 +8,17 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Scope } from "../replay/scope.ts";
 
 export interface WorkFrame {
-  readonly kind: "step" | "activity" | "validation";
+  readonly kind: "step" | "activity";
   readonly name: string;
   readonly instanceId: string;
 }
-export type Frame = Scope | WorkFrame;
+/** The `validate` function of `ctx.serve`. */
+export interface ValidationFrame {
+  readonly kind: "validation of request";
+  readonly name: string;
+  readonly instanceId: string;
+}
+export type Frame = Scope | WorkFrame | ValidationFrame;
 
 export const asyncContext = new AsyncLocalStorage<Frame | undefined>();
 

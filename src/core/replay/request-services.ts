@@ -101,7 +101,8 @@ abstract class Service implements RequestService {
     const checked = schema === undefined ? input : validateNow(schema, input, what);
     const validate = this.#validate;
     if (validate === undefined) return checked;
-    const frame = { kind: "validation", name, instanceId: this.run.instanceId } as const;
+    const { instanceId } = this.run;
+    const frame = { kind: "validation of request", name, instanceId } as const;
     const result: unknown = asyncContext.run(frame, () => validate(checked));
     if (!(result instanceof Promise)) return checked;
     result.catch(() => undefined);

@@ -152,12 +152,18 @@ async function whyNotDone(client: Client, wait: WaitingFor): Promise<WhyNot> {
       return unscripted(`it waits for step "${wait.name}", whose function does not end`);
     case "timer":
       return unscripted(`it waits for ${wait.due.toISOString()}`);
-    case "child": {
-      const child = client.get(wait.id);
-      const what = `it waits for child "${wait.id}"`;
-      if (!(await child.exists())) return unscripted(`${what}, which does not exist`);
-      const { text, canScript } = await whyNot(client, await child.describe());
-      return { text: `${what}, and there ${text}`, canScript };
-    }
+    case "requests":
+      return unscripted(`it waits for requests "${wait.names.join('", "')}"`);
+    case "ask":
+      return whyNotThere(client, wait.id, `it waits for an answer of instance "${wait.id}"`);
+    case "child":
+      return whyNotThere(client, wait.id, `it waits for child "${wait.id}"`);
   }
+}
+
+async function whyNotThere(client: Client, id: string, what: string): Promise<WhyNot> {
+  const other = client.get(id);
+  if (!(await other.exists())) return unscripted(`${what}, which does not exist`);
+  const { text, canScript } = await whyNot(client, await other.describe());
+  return { text: `${what}, and there ${text}`, canScript };
 }

@@ -3,6 +3,7 @@
 import {
   activity,
   orchestration,
+  type DetachedOutcome,
   type Orchestration,
   type OrchestrationContext,
   type OrchestrationInfo,
@@ -55,8 +56,8 @@ ctx.call(versioned, 1, { onParentClose: "keep" });
 // @ts-expect-error an activity is run, not called
 ctx.call(ship, "a");
 
-// Detached starts need an id and return nothing.
-expectTypeOf(ctx.startDetached(versioned, 1, { id: "detached" })).is<void>();
+// Detached starts need an id and return their outcome.
+expectTypeOf(ctx.startDetached(versioned, 1, { id: "detached" })).is<Task<DetachedOutcome>>();
 ctx.startDetached("by name", { any: "thing" }, { id: "detached" });
 // @ts-expect-error a detached start needs an id
 ctx.startDetached(versioned, 1, {});

@@ -16,6 +16,10 @@ const ANSWERS: Readonly<Partial<Record<EventKind, EventKind>>> = {
   ChildCompleted: "ChildScheduled",
   ChildFailed: "ChildScheduled",
   ChildCancelRequested: "ChildScheduled",
+  AskCompleted: "AskSent",
+  AskFailed: "AskSent",
+  AskCancelled: "AskSent",
+  RequestsClosed: "RequestsServed",
 };
 const TERMINAL: readonly EventKind[] = [
   "OrchestrationCompleted",
@@ -57,8 +61,8 @@ function answerFaults(events: readonly HistoryEvent[]): string[] {
   for (const event of events) {
     if (!("scheduled" in event)) continue;
     const asked = events[event.scheduled - 1];
-    const expected = event.kind === "StepAttemptFailed" ? "StepScheduled" : ANSWERS[event.kind];
-    if (event.scheduled >= event.sequence || asked?.kind !== expected) {
+    const expected = answeredBy(event.kind);
+    if (event.scheduled >= event.sequence || !expected.includes(asked?.kind)) {
       found.push(`event ${event.sequence} (${event.kind}) answers ${asked?.kind ?? "nothing"}`);
     }
     if (answered.has(event.scheduled)) {
@@ -67,6 +71,12 @@ function answerFaults(events: readonly HistoryEvent[]): string[] {
     if (event.kind !== "StepAttemptFailed") answered.add(event.scheduled);
   }
   return found;
+}
+
+function answeredBy(kind: EventKind): readonly (EventKind | undefined)[] {
+  if (kind === "StepAttemptFailed") return ["StepScheduled"];
+  if (kind === "SendCompleted" || kind === "SendFailed") return ["EventRaised", "DetachedStarted"];
+  return [ANSWERS[kind]];
 }
 
 /** The attempts of a step must be numbered from 1 without a gap, and its outcome must state their total. */

@@ -70,6 +70,8 @@ const CANCELS: readonly EventKind[] = [
   "TimerCancelled",
   "EventSubscriptionCancelled",
   "ChildCancelRequested",
+  "AskCancelled",
+  "RequestsClosed",
 ];
 
 async function drained(run: Run, step: () => void): Promise<void> {

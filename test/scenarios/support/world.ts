@@ -111,6 +111,13 @@ export class World {
     return handle.result({ timeout: 0 });
   }
 
+  /** Waits until no more work is due, then for the outcome of a call that was made before, such as an ask. */
+  async during<T>(call: Promise<T>): Promise<T> {
+    call.catch(() => undefined);
+    await this.settle();
+    return call;
+  }
+
   /** The error that the result rejects with. */
   async failure(handle: Handle): Promise<unknown> {
     const failed = Symbol();

@@ -30,6 +30,10 @@ export const ANSWERS: Readonly<Partial<Record<EventKind, EventKind>>> = {
   ChildCompleted: "ChildScheduled",
   ChildFailed: "ChildScheduled",
   ChildCancelRequested: "ChildScheduled",
+  AskCompleted: "AskSent",
+  AskFailed: "AskSent",
+  AskCancelled: "AskSent",
+  RequestsClosed: "RequestsServed",
 };
 const TERMINAL: readonly EventKind[] = [
   "OrchestrationCompleted",

@@ -100,6 +100,8 @@ const CANCELS: readonly string[] = [
   "StepCancelRequested",
   "ChildCancelRequested",
   "TimerCancelled",
+  "AskCancelled",
+  "RequestsClosed",
 ];
 
 function bodyOf({ sequence: _sequence, at: _at, version: _version, ...body }: HistoryEvent) {

@@ -16,6 +16,8 @@ const CANCELS: readonly EventKind[] = [
   "TimerCancelled",
   "EventSubscriptionCancelled",
   "ChildCancelRequested",
+  "AskCancelled",
+  "RequestsClosed",
 ];
 const hostSetImmediate = setImmediate;
 
