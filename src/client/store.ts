@@ -2,6 +2,7 @@
 //   - A read is retried while the store is unavailable (P6), until the caller's deadline if there is one. A
 //        closed store raises an error at once.
 
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type { Codec } from "../core/values/codec.ts";
 import { backOff } from "../core/commit/back-off.ts";
 import { Committer } from "../core/commit/committer.ts";
@@ -26,9 +27,11 @@ export class Store {
   readonly provider: Provider;
   readonly committer: Committer;
   readonly codec: Codec;
+  readonly telemetry: Telemetry | null;
 
-  constructor(provider: Provider, codec: Codec) {
+  constructor(provider: Provider, codec: Codec, telemetry: Telemetry | null = null) {
     this.provider = provider;
+    this.telemetry = telemetry;
     this.committer = Committer.of(provider);
     this.codec = codec;
   }
