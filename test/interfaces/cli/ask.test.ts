@@ -9,10 +9,10 @@ const relay = request<string, number>("relay");
 
 const cart = orchestration("cart", async (ctx, max: number) => {
   const skus: string[] = [];
-  ctx.serve(request<undefined>("fail"), async () => {
+  void ctx.serve(request<undefined>("fail"), async () => {
     throw new TypeError("not that");
   });
-  ctx.serve(request<undefined, Date>("when"), async () => new Date(0));
+  void ctx.serve(request<undefined, Date>("when"), async () => new Date(0));
   for await (const call of ctx.requests(add)) {
     if (skus.length === max) call.refuse("cart is full");
     else call.answer(skus.push(call.input.sku));

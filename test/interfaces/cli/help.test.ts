@@ -9,7 +9,18 @@ import { runOnTerminal } from "./support.ts";
 
 const COMMANDS = [
   ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "queues", "runtimes"],
-  ...["metrics", "start", "raise", "ask", "cancel", "terminate", "pause", "resume", "retry", "unblock"],
+  ...[
+    "metrics",
+    "start",
+    "raise",
+    "ask",
+    "cancel",
+    "terminate",
+    "pause",
+    "resume",
+    "retry",
+    "unblock",
+  ],
   ...["restart", "fork", "delete", "prune", "migrate", "backup", "check", "doctor"],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");

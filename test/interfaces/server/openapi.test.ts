@@ -144,7 +144,7 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
   await ctx.step("step", () => input);
   await ctx.sleep(1);
   ctx.startDetached("echo", 1, { id: "detached" });
-  ctx.serve(request<string, Date>("say"), async () => new Date(0));
+  void ctx.serve(request<string, Date>("say"), async () => new Date(0));
   const asked = ctx.ask("parent", "unanswered");
   const timer = ctx.sleep("1h");
   timer.cancel();

@@ -15,8 +15,8 @@ const unset = value<number>("unset");
 
 const cart = orchestration("cart", async (ctx, max: number) => {
   const skus: string[] = [];
-  ctx.serve(echoed, async (given) => given);
-  ctx.serve(request<undefined>("fail"), async () => {
+  void ctx.serve(echoed, async (given) => given);
+  void ctx.serve(request<undefined>("fail"), async () => {
     throw Object.assign(new TypeError("not that"), { code: "E7", when: new Date(0) });
   });
   ctx.set(phase, { open: true });
