@@ -100,6 +100,8 @@ export type StartResult =
       readonly leased: Message | null;
       /** Set: the first turn was written too. The messages that are due after it, as in the result of a turn. */
       readonly due?: readonly Message[];
+      /** As in the result of a turn. */
+      readonly undelivered?: readonly RefusedDispatch[];
     }
   | { readonly kind: "existing"; readonly key: number; readonly execution: number }
   | {
