@@ -30,6 +30,7 @@ const FILES = [
   "0010-lease-checks.sql",
   "0011-history-rows.sql",
   "0012-events-of-turns.sql",
+  "0013-kept-messages.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -14,7 +14,7 @@
 //     writes that it refuses. Numbers are only compared for order.
 
 /** Changes with every change of a table, a column or a meaning. Both stores must have the same format. */
-export const TRANSFER_FORMAT = 1;
+export const TRANSFER_FORMAT = 2;
 
 /** "texts": a list of texts. */
 export type CellType = "integer" | "real" | "text" | "flag" | "texts";
@@ -168,6 +168,8 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       name: "text",
       data: "text",
       digest: "text",
+      expires_at: "integer",
+      expired_at: "integer",
     },
   },
 ];

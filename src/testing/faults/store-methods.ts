@@ -38,6 +38,8 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "liveness">> = {
   readTasks: "reads",
   readInbox: "reads",
   readEvents: "reads",
+  readKept: "reads",
+  expireKept: "writes",
   registerRuntime: "liveness",
   beat: "liveness",
   listRuntimes: "reads",

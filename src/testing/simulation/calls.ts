@@ -26,6 +26,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readTasks",
   "readInbox",
   "readEvents",
+  "readKept",
   "listRuntimes",
   "listInstances",
   "findInstances",

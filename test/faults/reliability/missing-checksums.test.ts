@@ -136,6 +136,11 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
     "DROP TABLE @tallies",
     "ALTER TABLE @runtimes DROP COLUMN leases_checked_at",
     "ALTER TABLE @runtimes DROP COLUMN leases_stranded",
+    ...["DROP INDEX @kept_due", "DROP INDEX @kept_expired"],
+    "ALTER TABLE @kept DROP COLUMN expires_at",
+    "ALTER TABLE @kept DROP COLUMN expired_at",
+    "CREATE INDEX kept_age ON @kept (created_at)",
+    ...(isPostgres ? ["ALTER TABLE @arrivals DROP COLUMN keep_ms"] : []),
   ];
   for (const sql of undo) await store.column(sql);
 }
