@@ -10,6 +10,8 @@ import { checkChoice, checkMembers, checkInteger, type Members } from "../core/c
 import { parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
 import type { InstanceStatistics } from "../core/provider/index.ts";
 import { generateRequestId } from "../core/ids/request-ids.ts";
+import type { Duration } from "../core/time/duration.ts";
+import { parseKeepFor } from "../core/time/keep-for.ts";
 import { validate } from "../core/values/standard-schema.ts";
 import { cancelRequest } from "../core/replay/effects.ts";
 import { completedWorkOf, type CompletedWork } from "./inspect/completed-work.ts";
@@ -52,6 +54,11 @@ export interface RaiseOptions {
    * "fail".
    */
   readonly ifMissing?: "fail" | "keep";
+  /**
+   * Only with `ifMissing: "keep"`: how long the event waits for its instance, at most 10 years. Default: the
+   * option `keepFor` of the client. An event that has waited longer expires; `client.kept` lists it.
+   */
+  readonly keepFor?: Duration;
   /** Your transaction on the store's database, as for `start`: the event is raised when you commit. */
   readonly tx?: object;
 }
@@ -60,6 +67,7 @@ const RAISE_OPTIONS: Members<RaiseOptions> = {
   requestId: true,
   requestDigest: true,
   ifMissing: true,
+  keepFor: true,
   tx: true,
 };
 const WATCH_OPTIONS = { signal: true } as const;
@@ -138,7 +146,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   ): Promise<void> {
     const [data, options = {}]: [data?: unknown, options?: RaiseOptions] = rest;
     checkMembers(options, RAISE_OPTIONS, "raise");
-    checkChoice(options.ifMissing, ["fail", "keep"], "ifMissing");
+    const missing = this.#ifMissing(options);
     const name = parseName(typeof event === "string" ? event : event?.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
     const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
@@ -154,10 +162,21 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       data: this.#store.codec.encode(checked),
       requestId,
       ...requestDigestOf(options),
-      ifMissing: options.ifMissing ?? "fail",
+      ...missing,
     } as const;
     if (options.tx === undefined) await this.#store.write(this.id, item);
     else await this.#store.sendWithin(options.tx, item);
+  }
+
+  #ifMissing({ ifMissing = "fail", keepFor }: RaiseOptions) {
+    checkChoice(ifMissing, ["fail", "keep"], "ifMissing");
+    if (ifMissing === "keep") {
+      const keepForMs = keepFor === undefined ? this.#store.keepForMs : parseKeepFor(keepFor);
+      return { ifMissing, keepForMs };
+    }
+    if (keepFor === undefined) return { ifMissing };
+    const message = `keepFor (${showValue(keepFor)}) has a meaning only with ifMissing: "keep"; omit it, or set ifMissing to "keep".`;
+    throw new PerdureError("INVALID_ARGUMENT", message);
   }
 
   /** Requests cancellation. The instance's code may clean up before the instance ends. */
