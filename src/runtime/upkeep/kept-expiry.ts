@@ -51,6 +51,6 @@ export class KeptExpiry {
     const keptFor = formatDuration(expiresAt - createdAt);
     const what = `event "${name}" for instance "${id}" expired: it was raised ${age} ago with keepFor ${keptFor}, and no instance with this id was started`;
     const fix = `start the instance earlier, or raise the event with a longer keepFor`;
-    log("warn", `${what}; ${fix}`, { instanceId: id, event: name });
+    log("warn", `${what}; ${fix}`, { instance: id, event: name });
   }
 }

@@ -95,7 +95,7 @@ test("an expired event is not delivered, is logged once by one of the runtimes, 
     message: expect.stringMatching(
       /^event "go" for instance "late" expired: it was raised 2h( \d+m)? ago with keepFor 2h, and no instance with this id was started; start the instance earlier, or raise the event with a longer keepFor$/,
     ) as string,
-    fields: { instanceId: "late", event: "go" },
+    fields: { instance: "late", event: "go" },
   });
   await client.start(waits, undefined, { id: "late" });
   await environment.advance(MINUTE_MS);
