@@ -1,5 +1,5 @@
 // Kept events: events that wait for an instance that does not exist yet, and expired ones (semantics 18a).
-//   - client.kept.1: A page is limited in events and in bytes. A cursor names the last event of its page.
+//   - A page is limited in events and in bytes. A cursor names the last event of its page.
 //   - An event that cannot be read (wrong checksum, missing key) is listed without its data, so that the
 //     events after it can be listed too.
 

@@ -87,6 +87,10 @@ test.each(STORE_KINDS)(
     onTestFinished(() => after.close());
     await startRuntime(after, [filled, double]);
     const looking = new Client(after);
+    const [kept] = (await looking.kept()).items;
+    expect(kept).toMatchObject({ id: "later", data: "kept", expired: false });
+    // An event of an older version expires seven days after it was sent.
+    expect(Number(kept?.expiresAt) - Number(kept?.createdAt)).toBe(7 * 86_400_000);
     await expect
       .poll(async () => (await looking.get(idOf(0)).describe()).waitingFor.map(({ kind: k }) => k))
       .toEqual(["timer"]);

@@ -332,8 +332,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "an expired message is delivered",
     file: "src/sql/write/early-messages.ts",
-    from: " AND ${row}.expires_at > ${now}",
-    to: "",
+    from: "THEN ${row}.expires_at > ${now} ELSE",
+    to: "THEN ${now} > 0 ELSE",
     in: "kept messages",
   },
   {
