@@ -1,6 +1,7 @@
 // Kept expiry: marks kept messages whose time is over, and deletes old entries (kept.2).
 //   - A message is marked by the transaction that returns it. Of two runtimes that look at the same time,
 //     one marks a message and reports it.
+//   - Messages are marked in the order of their expiry and number, which rules out deadlocks.
 //   - A start that takes a message over deletes its row first. The update then finds no row, and nothing is
 //     reported.
 //   - The checksum of a marked row covers the row without its data.
@@ -20,7 +21,7 @@ const HAS_ANY = new Statement(`
     OR EXISTS (SELECT 1 FROM @kept WHERE ${IS_OLD}) AS found`);
 const SELECT = new Statement(`
   SELECT number, id, key, name, created_at, expires_at FROM @kept WHERE ${IS_OVER}
-  ORDER BY expires_at LIMIT $1::bigint`);
+  ORDER BY expires_at, number LIMIT $1::bigint`);
 const MARK = new Statement(`
   UPDATE @kept SET data = '', checksum = $2, expired_at = @now
   WHERE number = $1 AND expired_at IS NULL RETURNING number`);
