@@ -8,7 +8,6 @@ import { defaultCodec, type Codec } from "../core/values/codec.ts";
 import { checkPriority, type Orchestration } from "../core/define/definitions.ts";
 import { parseDuration, type Duration } from "../core/time/duration.ts";
 import type { Environment } from "../core/time/environment.ts";
-import { parseKeepFor } from "../core/time/keep-for.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { OrchestrationStarted } from "../core/history/events.ts";
 import { limitedCodec } from "../core/values/limited-codec.ts";
@@ -34,6 +33,7 @@ import {
   momentOf,
   type Members,
 } from "../core/checks.ts";
+import { parseKeepFor } from "../core/time/keep-for.ts";
 import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
 import { parseVersion } from "../core/ids/semver.ts";
 import { validate } from "../core/values/standard-schema.ts";

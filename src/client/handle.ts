@@ -146,7 +146,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   ): Promise<void> {
     const [data, options = {}]: [data?: unknown, options?: RaiseOptions] = rest;
     checkMembers(options, RAISE_OPTIONS, "raise");
-    const missing = this.#ifMissing(options);
+    const missing = missingPolicy(options, this.#store);
     const name = parseName(typeof event === "string" ? event : event?.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
     const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
@@ -166,17 +166,6 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     } as const;
     if (options.tx === undefined) await this.#store.write(this.id, item);
     else await this.#store.sendWithin(options.tx, item);
-  }
-
-  #ifMissing({ ifMissing = "fail", keepFor }: RaiseOptions) {
-    checkChoice(ifMissing, ["fail", "keep"], "ifMissing");
-    if (ifMissing === "keep") {
-      const keepForMs = keepFor === undefined ? this.#store.keepForMs : parseKeepFor(keepFor);
-      return { ifMissing, keepForMs };
-    }
-    if (keepFor === undefined) return { ifMissing };
-    const message = `keepFor (${showValue(keepFor)}) has a meaning only with ifMissing: "keep"; omit it, or set ifMissing to "keep".`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
   }
 
   /** Requests cancellation. The instance's code may clean up before the instance ends. */
@@ -321,6 +310,19 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const message = `Execution ${execution} of instance "${this.id}" continued as new: it has no result. Omit execution to wait for the final result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
+}
+
+function missingPolicy({ ifMissing = "fail", keepFor }: RaiseOptions, store: Store) {
+  checkChoice(ifMissing, ["fail", "keep"], "ifMissing");
+  if (ifMissing === "keep") {
+    return {
+      ifMissing,
+      keepForMs: keepFor === undefined ? store.keepForMs : parseKeepFor(keepFor),
+    };
+  }
+  if (keepFor === undefined) return { ifMissing };
+  const message = `keepFor (${showValue(keepFor)}) has a meaning only with ifMissing: "keep"; omit it, or set ifMissing to "keep".`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
 function whyOf(why: Why): { reason: string; by?: string } {

@@ -143,6 +143,11 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
     return this.#scripts.read(() => readEvents(request, this.#parts));
   }
 
+  readKeyValue: Provider["readKeyValue"] = (id, key) =>
+    this.#scripts.read(() => readKeyValue(id, key));
+
+  readKeyValues: Provider["readKeyValues"] = (id) => this.#scripts.read(() => readKeyValues(id));
+
   readKept(request: KeptRequest): Promise<KeptRecords> {
     return this.#scripts.read(() => readKept(request, this.#parts));
   }
@@ -151,11 +156,6 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
     if (!(await this.#scripts.read(hasExpired))) return [];
     return this.#scripts.write(() => expireKept(limit, this.#parts));
   }
-
-  readKeyValue: Provider["readKeyValue"] = (id, key) =>
-    this.#scripts.read(() => readKeyValue(id, key));
-
-  readKeyValues: Provider["readKeyValues"] = (id) => this.#scripts.read(() => readKeyValues(id));
 
   listInstances: Provider["listInstances"] = (request) =>
     this.#scripts.read(() => listInstances(request, this.#store.listing), "survey");

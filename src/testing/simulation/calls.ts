@@ -26,7 +26,6 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readTasks",
   "readInbox",
   "readEvents",
-  "readKept",
   "listRuntimes",
   "listInstances",
   "findInstances",
@@ -40,6 +39,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readStatistics",
   "readKeyValue",
   "readKeyValues",
+  "readKept",
   "listSessions",
 ]);
 
