@@ -19,6 +19,7 @@ import type {
   StartResult,
 } from "../core/provider/index.ts";
 import type { Provider } from "../core/provider/provider.ts";
+import { KEEP_MS } from "../core/provider/shared/early-messages.ts";
 
 type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" | "ask" }>;
 
@@ -26,11 +27,14 @@ export class Store {
   readonly provider: Provider;
   readonly committer: Committer;
   readonly codec: Codec;
+  /** How long an event waits for an instance that does not exist, unless the caller says otherwise. */
+  readonly keepForMs: number;
 
-  constructor(provider: Provider, codec: Codec) {
+  constructor(provider: Provider, codec: Codec, keepForMs = KEEP_MS) {
     this.provider = provider;
     this.committer = Committer.of(provider);
     this.codec = codec;
+    this.keepForMs = keepForMs;
   }
 
   /** `until`: deadline for retries, in monotonic milliseconds. */

@@ -53,6 +53,10 @@ export class Instruments {
     else if (name === "commit") this.#instruments.groups.record(result.items);
   }
 
+  messageExpired(event: string): void {
+    this.#instruments.messagesExpired.add(1, { event });
+  }
+
   #event(event: EventBody, turn: TurnRecord): void {
     const i = this.#instruments;
     const labels = { orchestration: turn.orchestration, version: turn.version };
@@ -161,6 +165,10 @@ function instruments(meter: Meter) {
     poison: counter("activity.poison", "Activities failed as poison."),
     steps: counter("step.executions", "Step attempts, by outcome."),
     stepDuration: histogram("step.duration", "Duration of step attempts.", "s", SHORT),
+    messagesExpired: counter(
+      "messages.expired",
+      "Events that expired before their instance started.",
+    ),
     operations: histogram("store.operation.duration", "Duration of store operations.", "s", SHORT),
     operationErrors: counter("store.errors", "Store operations failed."),
     groups: histogram("commit.group", "Items in one group commit.", "{item}", GROUPS),

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import type { ForkOptions } from "../../client/client.ts";
-import type { ResultOptions } from "../../client/handle.ts";
+import type { RaiseOptions, ResultOptions } from "../../client/handle.ts";
 import { formatDuration, parseDuration } from "../../core/time/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
 import { fromFailure } from "../../core/errors/failure.ts";
@@ -35,6 +35,8 @@ import { member } from "../wire/instance.ts";
 
 /** An instance as the HTTP client returns it, with `Date` objects and decoded values. */
 export type HttpInstance = v.InferOutput<typeof instance>;
+/** The options of `Handle.raise` without `tx` and without `requestDigest`, which the server derives. */
+export type HttpRaiseOptions = Omit<RaiseOptions, "tx" | "requestDigest">;
 type Query = readonly (readonly [string, string])[];
 
 /** The longest wait of one request. A longer wait repeats the request. */
@@ -109,11 +111,7 @@ export class HttpHandle<O = unknown> {
   }
 
   /** Sends an event. The store keeps it until the instance reads it. */
-  raise(
-    event: string,
-    data?: unknown,
-    options: { requestId?: string; ifMissing?: "fail" | "keep" } = {},
-  ): Promise<void> {
+  raise(event: string, data?: unknown, options: HttpRaiseOptions = {}): Promise<void> {
     const { requestId, ...rest } = options;
     return this.#post(
       "events",

@@ -8,8 +8,19 @@ import { projectRoot } from "../../support/source-files.ts";
 import { runOnTerminal } from "./support.ts";
 
 const COMMANDS = [
-  ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "queues", "runtimes"],
-  ...["metrics", "start", "raise", "cancel", "terminate", "pause", "resume", "retry", "unblock"],
+  ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "kept", "queues"],
+  ...[
+    "runtimes",
+    "metrics",
+    "start",
+    "raise",
+    "cancel",
+    "terminate",
+    "pause",
+    "resume",
+    "retry",
+    "unblock",
+  ],
   ...["restart", "fork", "delete", "prune", "migrate", "backup", "check", "doctor"],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");
