@@ -1,7 +1,11 @@
 // Builders of commit items: every field has a default, so a test names only the fields that matter.
 
 import { composeRow } from "../../core/history/rows.ts";
+import { requestMessageName } from "../../core/ids/request-messages.ts";
 import type {
+  Asker,
+  AskItem,
+  AskStart,
   CancelItem,
   ForkItem,
   LeasedInstance,
@@ -19,6 +23,7 @@ import type {
   TaskClaim,
   TerminateItem,
   TurnItem,
+  WithdrawItem,
 } from "../../core/provider/index.ts";
 
 export const ALPHA = "runtime-alpha";
@@ -178,6 +183,37 @@ export function sendItem(fields: Partial<SendItem> & { readonly id: string }): S
 /** A send that the store keeps until its receiver starts, if the receiver does not exist yet. */
 export function keepItem(fields: Partial<SendItem> & { readonly id: string }): SendItem {
   return sendItem({ ...fields, ifMissing: "keep" });
+}
+
+/** A request of a client. */
+export function askItem(fields: Partial<AskItem> & { readonly id: string }): AskItem {
+  return {
+    kind: "ask",
+    name: requestMessageName("total"),
+    data: '{"input":"1"}',
+    requestId: `ask-${fresh()}`,
+    asker: null,
+    start: null,
+    ...fields,
+  };
+}
+
+/** The start that an ask brings. */
+export function askStart(
+  id: string,
+  fields: Partial<Pick<AskStart, "onConflict" | "delayMs">> = {},
+): AskStart {
+  const { onConflict = "useExisting", ...rest } = fields;
+  return { ...startItem({ id }), onConflict, requestId: null, lease: null, ...rest };
+}
+
+/** The execution of a leased instance as an asker; `sequence` is the event that recorded the call. */
+export function askerOf({ id, runId, execution }: Held, sequence = 2): Asker {
+  return { id, runId, execution, sequence };
+}
+
+export function withdrawItem({ id, requestId }: AskItem): WithdrawItem {
+  return { kind: "withdraw", id, requestId };
 }
 
 /** A fork with a copied history of three events. */

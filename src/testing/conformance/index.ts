@@ -16,6 +16,9 @@
 //   - A case that needs more than `open` offers is left out.
 
 import { describe } from "vitest";
+import { answers } from "./messages/answers.ts";
+import { askers } from "./messages/askers.ts";
+import { asks } from "./messages/asks.ts";
 import { bigIds } from "./stores/big-ids.ts";
 import { blocked } from "./instances/blocked.ts";
 import { cancel } from "./instances/cancel.ts";
@@ -26,6 +29,7 @@ import { registerCases, type ContractOptions, type ContractSubject } from "./con
 import { corruptedRows } from "./stores/corrupted-rows.ts";
 import { deletion } from "./stores/deletion.ts";
 import { detached } from "./instances/detached.ts";
+import { dispatches } from "./messages/dispatches.ts";
 import { duplicates } from "./messages/duplicates.ts";
 import { fencing } from "./leases/fencing.ts";
 import { forks } from "./instances/forks.ts";
@@ -128,6 +132,10 @@ export const contractSubjects: readonly ContractSubject[] = [
   conflicts,
   requests,
   generatedRequestIds,
+  asks,
+  answers,
+  askers,
+  dispatches,
   blocked,
   unblock,
   quarantine,

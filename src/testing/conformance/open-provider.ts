@@ -47,6 +47,12 @@ export interface Tampering {
   corruptMessage?(message: { readonly id: number; readonly text: string }): Promise<void>;
   /** Replaces an encoded text of a task: its options or its tags. */
   corruptTask?(task: TaskAddress & { readonly text: string }): Promise<void>;
+  /** Replaces the stored answer to an ask. */
+  corruptAnswer?(ask: {
+    readonly key: number;
+    readonly requestId: string;
+    readonly text: string;
+  }): Promise<void>;
   /** Sets the counters so that the next instance key and the next message id are at least `least`. */
   setNextIds?(least: number): Promise<void>;
 }

@@ -17,6 +17,7 @@ export const IN_POSTGRES: ContractOptions = {
     "corruptHistory",
     "corruptMessage",
     "corruptTask",
+    "corruptAnswer",
     "setNextIds",
   ],
 };
@@ -84,6 +85,14 @@ function tampering(schema: string): Required<Tampering> {
         key,
         execution,
         sequence,
+      );
+    },
+    corruptAnswer({ key, requestId, text }) {
+      return change(
+        `UPDATE ${schema}.requests SET answer = $1 WHERE instance = $2 AND kind = 'ask' AND id = $3`,
+        text,
+        key,
+        requestId,
       );
     },
     async setNextIds(least) {

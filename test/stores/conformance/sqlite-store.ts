@@ -12,7 +12,13 @@ import type {
   Tampering,
 } from "../../../src/testing/conformance/index.ts";
 
-const TAMPERING = ["corruptHistory", "corruptMessage", "corruptTask", "setNextIds"] as const;
+const TAMPERING = [
+  "corruptHistory",
+  "corruptMessage",
+  "corruptTask",
+  "corruptAnswer",
+  "setNextIds",
+] as const;
 export const IN_MEMORY: ContractOptions = { offers: TAMPERING };
 export const IN_FILE: ContractOptions = { offers: ["reopen", "begin", ...TAMPERING] };
 
@@ -126,6 +132,14 @@ function tampering(use: (work: (database: DatabaseSync) => void) => void): Requi
         key,
         execution,
         sequence,
+      );
+    },
+    async corruptAnswer({ key, requestId, text }) {
+      change(
+        "UPDATE requests SET answer = ? WHERE instance = ? AND kind = 'ask' AND id = ?",
+        text,
+        key,
+        requestId,
       );
     },
     async setNextIds(least) {

@@ -2,7 +2,14 @@
 
 import { expect } from "vitest";
 import type { ContractSubject } from "../contract-case.ts";
-import { completedText, eventText, newInstance, terminateItem } from "../fixture.ts";
+import {
+  ALPHA,
+  completedText,
+  eventText,
+  newInstance,
+  sendItem,
+  terminateItem,
+} from "../fixture.ts";
 
 export const detached: ContractSubject = {
   subject: "detached starts",
@@ -28,6 +35,26 @@ export const detached: ContractSubject = {
           change: { kind: "ended", status: "completed", output: "1", error: null },
         });
         await setup.leaseOnly("free");
+      },
+    },
+    {
+      title: "a detached or child start with a delay begins after the delay",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const parent = { ...held, sequence: 2 };
+        const starts = [
+          { ...newInstance({ id: "child", parent }), delayMs: 1_000 },
+          { ...newInstance({ id: "free" }), delayMs: 2_000 },
+        ];
+        await setup.turn(held, { events: [eventText()], starts });
+        await setup.commit(sendItem({ id: "child" }));
+        await setup.environment.advance(999);
+        await setup.leaseNothing();
+        await setup.environment.advance(1);
+        const { messages } = await setup.leaseOnly("child");
+        expect(messages.map(({ kind }) => kind)).toEqual(["start", "event"]);
+        await setup.environment.advance(1_000);
+        await setup.leaseOnly("free", ALPHA);
       },
     },
     {
