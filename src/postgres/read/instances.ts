@@ -45,8 +45,8 @@ export class Instances extends Subject {
       FROM unnest($3::bigint[]) AS e (key) CROSS JOIN LATERAL (${askersOf("e.key")} OFFSET 0) AS y`),
   );
   readonly #selectAsked = this.prepare(`
-    SELECT i.key, i.id FROM unnest($1::bigint[]) AS k (key)
-    JOIN @instances AS i ON ${indexEquals("i.key", "k.key")}
+    SELECT k.key, i.id FROM unnest($1::bigint[]) AS k (key)
+    CROSS JOIN LATERAL (SELECT n.id FROM @instances AS n WHERE n.key = k.key OFFSET 0) AS i
     WHERE ${exists("FROM @requests AS r WHERE r.instance = k.key AND r.asker IS NOT NULL")}`);
   readonly #lockFamily = this.prepare(
     lockInOrder(`
