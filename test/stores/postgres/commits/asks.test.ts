@@ -15,7 +15,7 @@ import {
   turnItem,
   type Held,
 } from "../../../../src/testing/conformance/fixture.ts";
-import { countRoundTrips } from "../round-trips.ts";
+import { countRoundTrips } from "./round-trips.ts";
 import { openStoreFor } from "../support.ts";
 
 const MANY = 40;

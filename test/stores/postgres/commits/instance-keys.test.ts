@@ -13,7 +13,7 @@ import {
   turnItem,
   VERSION,
 } from "../../../../src/testing/conformance/fixture.ts";
-import { countRoundTrips } from "../round-trips.ts";
+import { countRoundTrips } from "./round-trips.ts";
 import { openStoreFor, ownSchema } from "../support.ts";
 
 /** As many as a process starts before it expects its keys, and more. */
