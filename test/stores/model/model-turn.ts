@@ -89,11 +89,9 @@ export function turn(
     releaseAskers(store, [held]);
   }
   if (change.kind === "continued") continueAsNew(store, held, change);
+  if (item.release && item.stepsOpen && !isEnd) store.wake(held);
   const { isCurrent, ...rest } = dispatch(store, held, item, write);
-  if (isEnd || item.release || !isCurrent) {
-    if (item.release && item.stepsOpen && isCurrent) store.wake(held);
-    return { kind: "committed", due: [], ...rest };
-  }
+  if (isEnd || item.release || !isCurrent) return { kind: "committed", due: [], ...rest };
   return { kind: "committed", due: dueOf(held, now, item.messagesMax), ...rest };
 }
 
