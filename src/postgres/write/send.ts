@@ -129,15 +129,15 @@ export function putEvents(
     WHERE p.visible_at <= (SELECT @clock())`;
 }
 
-/** An event as it was sent; null: from the outbox. */
+/** An event as it was sent. */
 export type SentEvent = Pick<Message, "name" | "data"> & {
   readonly id: string;
   readonly key: string;
 };
 
 /**
- * Adds the receivers that are due, each with its event if that is its only due message. An event from the outbox
- * is left out: its reader must compare the checksum.
+ * Adds the receivers that are due, each with its event if that is its only due message. Null: an event from the
+ * outbox, which is left out, because its reader must compare the checksum.
  */
 export function addDueEvents(
   rows: readonly Row[],

@@ -13,6 +13,7 @@ import {
   sendItem,
   startItem,
   turnItem,
+  VERSION,
   type Held,
 } from "../../../../src/testing/conformance/fixture.ts";
 import { countRoundTrips } from "./round-trips.ts";
@@ -145,6 +146,24 @@ test("a dispatched item that is refused leaves the other turns of its group as t
   expect(await store.readAsks("started", [started.requestId])).toMatchObject({
     asks: [{ state: "open" }],
   });
+});
+
+test("a first turn is written with its start if its dispatched items are accepted, and else left out", async () => {
+  const store = await openStoreFor([ALPHA]);
+  await begun(store, ["limiter"]);
+  const start = async (id: string, to: string): Promise<CommitResult | undefined> => {
+    const lease = { owner: ALPHA, token: fresh() };
+    const item = startItem({ id, lease });
+    const held = { id, runId: item.runId, key: 0, execution: 1, token: lease.token, lastEvent: 0 };
+    const events = [item.started];
+    const firstTurn = turnItem(held, { version: VERSION, events, dispatched: passage(held, to) });
+    const [result] = await store.commit([{ ...item, firstTurn }]);
+    return result;
+  };
+  expect(await start("a", "limiter")).toMatchObject({ leased: null, due: [{ kind: "sent" }] });
+  const other = await start("b", "missing");
+  expect(other).toMatchObject({ kind: "started", leased: { kind: "start" } });
+  expect(other).not.toHaveProperty("due");
 });
 
 test("the notification of a request contains the request as the inbox has it", async () => {
