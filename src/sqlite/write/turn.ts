@@ -147,7 +147,9 @@ export class Turns extends Subject {
 
   /** Writes the dispatched items and returns the result of the turn. */
   #finished(item: TurnItem, mayBeDue: boolean, transaction: GroupTransaction): TurnResult {
-    const { dispatched } = item;
+    const { key, execution, dispatched, release, stepsOpen, change } = item;
+    const needsWake = release && stepsOpen && change.kind !== "ended";
+    if (needsWake) this.#parts.inbox.insertWake(key, execution, transaction.now);
     if (dispatched === undefined) return this.#result(item, mayBeDue, transaction);
     const { undelivered, isCurrent } = this.#parts.dispatches.write(item, dispatched, transaction);
     const result = this.#result(item, mayBeDue && isCurrent, transaction);
@@ -155,7 +157,7 @@ export class Turns extends Subject {
   }
 
   #result(item: TurnItem, mayBeDue: boolean, transaction: Transaction) {
-    if (mayBeDue && item.release) this.#released(item, transaction);
+    if (mayBeDue && item.release) this.#released(item.key, transaction);
     const { key, messagesMax, release } = item;
     const isRead = mayBeDue && !release;
     const due = isRead ? this.#parts.inbox.due(key, transaction.now, messagesMax) : [];
@@ -277,8 +279,7 @@ export class Turns extends Subject {
   /**
    * Messages that arrived during the turn were reported to the old owner only, so report the instance as due.
    */
-  #released({ key, execution, stepsOpen }: TurnItem, { now, changes }: Transaction): void {
-    if (stepsOpen) this.#parts.inbox.insertWake(key, execution, now);
+  #released(key: number, { now, changes }: Transaction): void {
     if (this.#parts.inbox.hasDue(key, now)) changes.due(this.#idOf(key));
   }
 

@@ -65,6 +65,10 @@ test("the history of a file from before row ids keeps its rows, order and checks
     database.prepare("SELECT * FROM history ORDER BY instance, execution, first").all();
   using database = new DatabaseSync(path);
   database.exec(`
+    DROP INDEX requests_askers;
+    ALTER TABLE requests DROP COLUMN answer;
+    ALTER TABLE requests DROP COLUMN answer_checksum;
+    ALTER TABLE requests DROP COLUMN asker;
     DROP TABLE history;
     CREATE TABLE history (
       instance INTEGER NOT NULL, execution INTEGER NOT NULL, first INTEGER NOT NULL,
