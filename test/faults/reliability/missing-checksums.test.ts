@@ -140,6 +140,10 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
     "DROP TABLE @tallies",
     "ALTER TABLE @runtimes DROP COLUMN leases_checked_at",
     "ALTER TABLE @runtimes DROP COLUMN leases_stranded",
+    `DROP INDEX ${isPostgres ? "@requests_asker" : "requests_askers"}`,
+    ...["answer", "answer_checksum", "asker"].map(
+      (name) => `ALTER TABLE @requests DROP COLUMN ${name}`,
+    ),
     ...["DROP INDEX @kept_due", "DROP INDEX @kept_expired"],
     "ALTER TABLE @kept DROP COLUMN expires_at",
     "ALTER TABLE @kept DROP COLUMN expired_at",
