@@ -5,12 +5,12 @@ import {
   activityBody,
   type AnyActivity,
   type AnyOrchestration,
-  checkedInput,
   childBody,
   priorityOf,
   stepBody,
   targetOf,
   timerBody,
+  withInput,
 } from "./call-bodies.ts";
 import { firstOutcome, firstSuccess, joinAll, joinAllSettled } from "./combinators.ts";
 import type {
@@ -35,6 +35,7 @@ import {
   invalidArgument,
   type Members,
 } from "../checks.ts";
+import type { EventSubscribed } from "../history/events.ts";
 import { makeLogger, type Logger } from "../telemetry/log.ts";
 import { checkPayload } from "../values/limits.ts";
 import { CancelledError } from "../errors/outcome-errors.ts";
@@ -238,10 +239,9 @@ function startDetached(
   checkMembers(options, DETACHED_OPTIONS, "ctx.startDetached");
   const target = targetOf(child, options.version, "ctx.startDetached");
   const id = parseInstanceId(options.id);
-  const text = run.codec.encode(checkedInput(child, input));
   const own = priorityOf(options, `detached "${target.name}"`);
-  if (scope.cancelReason() !== null) return;
-  run.command({ kind: "DetachedStarted", ...target, id, input: text, ...own });
+  const body = withInput(run, child, input, { kind: "DetachedStarted", ...target, id, ...own });
+  if (scope.cancelReason() === null) run.command(body);
 }
 
 function waitFor(run: Run, event: AnyEvent, options: WaitForOptions): Task<unknown> {
@@ -252,13 +252,14 @@ function waitFor(run: Run, event: AnyEvent, options: WaitForOptions): Task<unkno
   checkFlag(options.internal, "internal");
   const timeoutMs = timeout === undefined ? null : parseDuration(timeout, "timeout");
   const unread = run.mailbox.unreadCount;
-  const wait = callEvent(run, {
+  const body: EventSubscribed = {
     kind: "EventSubscribed",
     name,
     ...(since === "now" ? { since } : {}),
     ...(options.details === undefined ? {} : { details: run.codec.encode(options.details) }),
     ...(options.internal === true ? { internal: true } : {}),
-  });
+  };
+  const wait = callEvent(run, body, typeof event === "string" ? undefined : event.schema);
   const isTaken = run.mailbox.unreadCount < unread;
   return timeoutMs === null || isTaken ? wait : orNull(run, wait, timeoutMs);
 }

@@ -115,6 +115,7 @@ export class TurnEffects {
       id: string;
       input: string;
       priority?: number;
+      unchecked?: true;
     },
     source: EffectSource,
     parent: ParentLink | null,
@@ -131,6 +132,7 @@ export class TurnEffects {
       seed: derivedId(runId, source.execution, sequence),
       ...(parent === null ? {} : { parent }),
       ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
+      ...(body.unchecked === true ? { unchecked: true } : {}),
     };
     this.starts.set(sequence, {
       id: body.id,

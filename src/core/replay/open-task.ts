@@ -3,6 +3,7 @@
 import type { StepContext } from "../context/activity-context.ts";
 import type { ActivityScheduled, ChildScheduled, StepScheduled } from "../history/events.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
+import type { StandardSchema } from "../values/standard-schema.ts";
 import type { Scope } from "./scope.ts";
 
 interface OpenBase {
@@ -25,6 +26,8 @@ export interface OpenTimer extends OpenBase {
 export interface OpenWait extends OpenBase {
   readonly kind: "event";
   readonly details: string | undefined;
+  /** Checks the events that the wait may receive (received.4). */
+  readonly schema: StandardSchema | undefined;
 }
 export interface OpenChild extends OpenBase {
   readonly kind: "child";

@@ -194,7 +194,7 @@ function changeOf(run: Run): InstanceChange {
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
       const started = JSON.stringify(nextStart(run, ended));
-      const unread = run.mailbox.unread();
+      const unread = run.mailbox.unread().map(({ name, data, key }) => ({ name, data, key }));
       return { kind: "continued", started, version, unread };
     }
   }
