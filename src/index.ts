@@ -25,7 +25,12 @@ export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./clien
 export type { WaitOptions } from "./client/waiting.ts";
 export { NodeHandle, type NodeInfo } from "./client/inspect/node-handle.ts";
 export type { CompletedWork } from "./client/inspect/completed-work.ts";
-export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/inspect/unread.ts";
+export type {
+  RefusedData,
+  UnreadEvent,
+  UnreadOptions,
+  UnreadPage,
+} from "./client/inspect/unread.ts";
 export type { ExecutionInfo } from "./client/inspect/executions.ts";
 export type { Metrics, QueueInfo, UnclaimedWork } from "./client/inspect/unclaimed.ts";
 export type {

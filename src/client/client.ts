@@ -35,7 +35,7 @@ import {
 } from "../core/checks.ts";
 import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
 import { parseVersion } from "../core/ids/semver.ts";
-import { validate } from "../core/values/standard-schema.ts";
+import { validateToSend } from "../core/values/standard-schema.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type {
   InputHint,
@@ -324,8 +324,7 @@ export class Client {
         ? generatedId(environment, name, requestId)
         : parseInstanceId(options.id);
     const schema = typeof target === "string" ? undefined : target.options.input;
-    const checked =
-      schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
+    const sent = await validateToSend(schema, input, `input of "${name}"`);
     checkChoice(options.onConflict, CONFLICT_POLICIES, "onConflict");
     if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
     const attributes = parseAttributes(options.attributes ?? {}, { mayBeNull: false });
@@ -334,9 +333,10 @@ export class Client {
       kind: "OrchestrationStarted",
       name,
       orchestrationVersion: version ?? "",
-      input: this.#store.codec.encode(checked),
+      input: this.#store.codec.encode(sent.value),
       runId,
       seed: environment.randomHex(16),
+      ...(sent.isOutput ? {} : { unchecked: true }),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     };
     return {

@@ -10,7 +10,7 @@ import { checkChoice, checkMembers, checkInteger, type Members } from "../core/c
 import { parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
 import type { InstanceStatistics } from "../core/provider/index.ts";
 import { generateRequestId } from "../core/ids/request-ids.ts";
-import { validate } from "../core/values/standard-schema.ts";
+import { validateToSend } from "../core/values/standard-schema.ts";
 import { cancelRequest } from "../core/replay/effects.ts";
 import { completedWorkOf, type CompletedWork } from "./inspect/completed-work.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
@@ -141,7 +141,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     checkChoice(options.ifMissing, ["fail", "keep"], "ifMissing");
     const name = parseName(typeof event === "string" ? event : event?.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
-    const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
+    const sent = await validateToSend(schema, data, `event "${name}"`);
     const { environment } = this.#store.provider;
     const requestId =
       options.requestId === undefined
@@ -151,7 +151,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       kind: "send",
       id: this.id,
       name,
-      data: this.#store.codec.encode(checked),
+      data: this.#store.codec.encode(sent.value),
       requestId,
       ...requestDigestOf(options),
       ifMissing: options.ifMissing ?? "fail",
