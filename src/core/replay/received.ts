@@ -12,7 +12,7 @@
 import { inRootContext } from "../context/async-context.ts";
 import { invalidArgument } from "../checks.ts";
 import { PerdureError } from "../errors/errors.ts";
-import { openFailure, toFailure, type Failure } from "../errors/failure.ts";
+import { toFailure, type Failure } from "../errors/failure.ts";
 import type {
   DeliveryBody,
   EventReceived,
@@ -57,6 +57,7 @@ function checkStart(run: Run, body: OrchestrationStarted): OrchestrationStarted 
   return { ...started, refused: failure };
 }
 
+/** received.5 */
 function asynchronous(run: Run, name: string): Failure {
   const rule = `The schema of the input of "${name}" is asynchronous, so a worker cannot check the input`;
   const wayOut =
@@ -161,8 +162,8 @@ function failureOf(run: Run, error: unknown): Failure {
   return toFailure(error, { codec: run.codec, retryable: false });
 }
 
-function warn(run: Run, name: string, refused: Failure): void {
-  const { message } = openFailure(refused, run.codec);
+/** The line shows the failure as it is stored, so that a sealed message stays sealed (failure-lines.1). */
+function warn(run: Run, name: string, { message }: Failure): void {
   const text = `event "${name}" stays unread, because its schema refused it: ${message}`;
   run.logs.push({ level: "warn", message: text, fields: { event: name } });
 }
