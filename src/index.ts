@@ -29,7 +29,12 @@ export type { WaitOptions } from "./client/waiting.ts";
 export { NodeHandle, type NodeInfo } from "./client/inspect/node-handle.ts";
 export type { CompletedWork } from "./client/inspect/completed-work.ts";
 export type { KeptEvent, KeptOptions, KeptPage } from "./client/inspect/kept.ts";
-export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/inspect/unread.ts";
+export type {
+  RefusedData,
+  UnreadEvent,
+  UnreadOptions,
+  UnreadPage,
+} from "./client/inspect/unread.ts";
 export type { ExecutionInfo } from "./client/inspect/executions.ts";
 export type { Metrics, QueueInfo, UnclaimedWork } from "./client/inspect/unclaimed.ts";
 export type {

@@ -13,7 +13,7 @@ import type { InstanceStatistics } from "../core/provider/index.ts";
 import { generateRequestId } from "../core/ids/request-ids.ts";
 import type { Duration } from "../core/time/duration.ts";
 import { parseKeepFor } from "../core/time/keep-for.ts";
-import { validate } from "../core/values/standard-schema.ts";
+import { validateToSend } from "../core/values/standard-schema.ts";
 import { cancelRequest } from "../core/replay/effects.ts";
 import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
 import { askInstance } from "./asks.ts";
@@ -153,7 +153,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const missing = missingPolicy(options, this.#store);
     const name = parseName(typeof event === "string" ? event : event?.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
-    const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
+    const sent = await validateToSend(schema, data, `event "${name}"`);
     const { environment } = this.#store.provider;
     const requestId =
       options.requestId === undefined
@@ -163,7 +163,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       kind: "send",
       id: this.id,
       name,
-      data: this.#store.codec.encode(checked),
+      data: this.#store.codec.encode(sent.value),
       requestId,
       ...requestDigestOf(options),
       ...missing,

@@ -15,10 +15,10 @@ import type {
 } from "../../core/context/types.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";
 import { parseInstanceReference } from "../../core/ids/ids.ts";
-import { checkMembers } from "../../core/checks.ts";
+import { checkMembers, invalidArgument } from "../../core/checks.ts";
 import type { Removed } from "../../core/provider/admin.ts";
 import { defined } from "../../core/values/defined.ts";
-import { validate } from "../../core/values/standard-schema.ts";
+import { validateToSend } from "../../core/values/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
 import { HttpHandle, type HttpRaiseOptions } from "./http-handle.ts";
 import { HttpTransport, type HttpClientOptions } from "./http-transport.ts";
@@ -86,12 +86,15 @@ export class HttpClient {
     const { requestId, at, events, ...rest } = options;
     const name = typeof target === "string" ? target : target.name;
     const schema = typeof target === "string" ? undefined : target.options.input;
-    const checked =
-      schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
+    const sent = await validateToSend(schema, input, `input of "${name}"`);
+    if (sent.isOutput) {
+      const rule = `The schema of the input of "${name}" must be synchronous`;
+      throw invalidArgument(`${rule} for a start over HTTP: the worker checks the input again.`);
+    }
     const body = {
       name,
       ...(typeof target === "string" ? {} : { version: target.version }),
-      ...member("input", toHttp(checked)),
+      ...member("input", toHttp(sent.value)),
       ...rest,
       ...defined({ at: at?.toISOString() }),
       ...(events === undefined
