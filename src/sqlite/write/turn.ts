@@ -100,9 +100,11 @@ export class Turns extends Subject {
   readonly #continue = this.prepare(`
     UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
   readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
+  // Without INDEXED BY, SQLite reads all requests of the instance through the primary key.
   readonly #selectEnded = this.prepare(`
     SELECT id, EXISTS (
-      SELECT 1 FROM requests WHERE instance = ?1 AND asker IS NOT NULL) AS asked
+      SELECT 1 FROM requests INDEXED BY requests_askers
+      WHERE instance = ?1 AND asker IS NOT NULL) AS asked
     FROM instances WHERE key = ?1`);
   readonly #selectPaused = this.prepare(`
     SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`);
