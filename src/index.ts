@@ -28,7 +28,13 @@ export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./clien
 export type { WaitOptions } from "./client/waiting.ts";
 export { NodeHandle, type NodeInfo } from "./client/inspect/node-handle.ts";
 export type { CompletedWork } from "./client/inspect/completed-work.ts";
-export type { UnreadEvent, UnreadOptions, UnreadPage } from "./client/inspect/unread.ts";
+export type { KeptEvent, KeptOptions, KeptPage } from "./client/inspect/kept.ts";
+export type {
+  RefusedData,
+  UnreadEvent,
+  UnreadOptions,
+  UnreadPage,
+} from "./client/inspect/unread.ts";
 export type { ExecutionInfo } from "./client/inspect/executions.ts";
 export type { Metrics, QueueInfo, UnclaimedWork } from "./client/inspect/unclaimed.ts";
 export type {

@@ -32,8 +32,8 @@ export class Perdure implements AsyncDisposable {
   private constructor(provider: Provider, options: OpenOptions, ownsProvider: boolean) {
     this.provider = provider;
     this.#ownsProvider = ownsProvider;
-    const { codec, limits, telemetry } = options.runtime ?? {};
-    this.client = new Client(provider, defined({ codec, limits, telemetry }));
+    const { codec, limits, telemetry, keepFor } = options.runtime ?? {};
+    this.client = new Client(provider, defined({ codec, limits, telemetry, keepFor }));
     this.runtime = new Runtime(provider, { ...options.runtime, register: options.register ?? [] });
   }
 

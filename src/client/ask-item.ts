@@ -11,7 +11,7 @@ import { requestMessageName, type RequestMessage } from "../core/ids/request-mes
 import type { AskItem } from "../core/provider/asks.ts";
 import type { AskStart } from "../core/provider/commit.ts";
 import { defaultCodec, type Codec } from "../core/values/codec.ts";
-import { checkedForSending } from "../core/values/standard-schema.ts";
+import { validateToSend } from "../core/values/standard-schema.ts";
 import type { AskWait } from "./asks.ts";
 import type { Store } from "./store.ts";
 import { checkSignal } from "./waiting.ts";
@@ -52,8 +52,8 @@ export async function askItem(
 ): Promise<AskItem> {
   const name = requestName(request);
   const schema = typeof request === "string" ? undefined : request.input;
-  const sent = await checkedForSending(schema, input, `input of request "${name}"`);
-  const message: RequestMessage = { input: store.codec.encode(sent) };
+  const sent = await validateToSend(schema, input, `input of request "${name}"`);
+  const message: RequestMessage = { input: store.codec.encode(sent.value) };
   const { requestId } = options;
   return {
     kind: "ask",
@@ -64,7 +64,7 @@ export async function askItem(
       ? { requestId: generateRequestId(store.provider.environment) }
       : {
           requestId: parseRequestId(requestId),
-          requestDigest: digestOf(name, sent, store.codec),
+          requestDigest: digestOf(name, sent.value, store.codec),
         }),
     asker: null,
     start,

@@ -7,6 +7,7 @@ import { defaultCodec, type Codec } from "../core/values/codec.ts";
 import { type Orchestration } from "../core/define/definitions.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { OrchestrationStarted } from "../core/history/events.ts";
+import type { Duration } from "../core/time/duration.ts";
 import { limitedCodec } from "../core/values/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
 import { parseInstanceId, parseInstanceReference } from "../core/ids/ids.ts";
@@ -21,6 +22,7 @@ import {
   checkInteger,
   type Members,
 } from "../core/checks.ts";
+import { parseKeepFor } from "../core/time/keep-for.ts";
 import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type {
@@ -53,6 +55,7 @@ import { askInstance } from "./asks.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
+import { readKept, type KeptOptions, type KeptPage } from "./inspect/kept.ts";
 import type { ListFilter } from "./list-filter.ts";
 import { localStart } from "./waiting.ts";
 import { incompleteHistory } from "./inspect/history-part.ts";
@@ -92,6 +95,8 @@ export interface ClientOptions {
   readonly telemetry?: Telemetry | null;
   /** `payloadBytesMax` limits inputs and event data. */
   readonly limits?: Partial<Limits>;
+  /** How long `raise` with `ifMissing: "keep"` keeps an event. Default seven days. */
+  readonly keepFor?: Duration;
 }
 
 const ASK_START: Members<AskStartOf<string>> = {
@@ -102,7 +107,12 @@ const ASK_START: Members<AskStartOf<string>> = {
   ifEnded: true,
 };
 const FORK_OPTIONS: Members<ForkOptions> = { beforeSequence: true, execution: true, id: true };
-const CLIENT_OPTIONS: Members<ClientOptions> = { codec: true, telemetry: true, limits: true };
+const CLIENT_OPTIONS: Members<ClientOptions> = {
+  codec: true,
+  telemetry: true,
+  limits: true,
+  keepFor: true,
+};
 const DELETE_OPTIONS = { force: true } as const;
 const BULK_OPTIONS = { limit: true } as const;
 
@@ -121,7 +131,10 @@ export class Client {
     const limits = resolveLimits(options.limits);
     const { telemetry = null } = options;
     const codec = limitedCodec(options.codec ?? defaultCodec, limits);
-    this.#store = new Store(provider, codec, telemetry === null ? null : safeTelemetry(telemetry));
+    this.#store = new Store(provider, codec, {
+      telemetry: telemetry === null ? null : safeTelemetry(telemetry),
+      keepForMs: parseKeepFor(options.keepFor),
+    });
   }
 
   /** The store that the client uses. */
@@ -225,6 +238,11 @@ export class Client {
   /** Sends an event. With `ifMissing: "keep"` the instance need not exist yet. */
   async raise(id: string, event: string, data?: unknown, options?: RaiseOptions): Promise<void> {
     await this.get(id).raise(event, data, options);
+  }
+
+  /** One page of the events that wait for instances that do not exist yet, and of expired ones, oldest first. */
+  kept(options: KeptOptions = {}): Promise<KeptPage> {
+    return readKept(this.#store, options);
   }
 
   /** One page of the instances that match. Default order: newest first. */

@@ -4,7 +4,12 @@
 
 import type { RowSeal } from "../core/values/codec.ts";
 import { PerdureError } from "../core/errors/errors.ts";
-import type { EventBody, HistoryEvent, StoredKeyValue } from "../core/history/events.ts";
+import {
+  isTerminal,
+  type EventBody,
+  type HistoryEvent,
+  type StoredKeyValue,
+} from "../core/history/events.ts";
 import { decodeRow, encodeRow, type HistoryRow } from "../core/history/rows.ts";
 import { sealRow } from "../core/history/seal.ts";
 import { projectHistory } from "../core/history/projection.ts";
@@ -35,6 +40,7 @@ export function forkItem(
     const message = `beforeSequence must be from 2 to ${last + 1} for this history; got ${beforeSequence}.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
+  checkInputChecked(source, rows);
   const copied: HistoryRow[] = [];
   const copiedEvents: HistoryEvent[] = [];
   for (const row of rows) {
@@ -71,6 +77,19 @@ export function forkItem(
     keyValues: state.entries() as readonly StoredKeyValue[],
     status: state.status,
   };
+}
+
+/**
+ * A fork copies the start with its checked input. An execution that ended before its code ran has no checked
+ * input.
+ */
+function checkInputChecked({ id }: InstanceRecord, rows: readonly HistoryRow[]): void {
+  const [first, second] = rows.slice(0, 2).flatMap(decodeRow);
+  if (first?.kind !== "OrchestrationStarted") return;
+  const endedAtOnce = first.unchecked === true && second !== undefined && isTerminal(second);
+  if (!endedAtOnce && first.refused === undefined) return;
+  const message = `Instance "${id}" ended before its code ran, so there is nothing to fork; restart it or start a new instance.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
 function endsExecution(row: HistoryRow): boolean {

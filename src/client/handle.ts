@@ -11,7 +11,9 @@ import { checkChoice, checkMembers, checkInteger, type Members } from "../core/c
 import { parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
 import type { InstanceStatistics } from "../core/provider/index.ts";
 import { generateRequestId } from "../core/ids/request-ids.ts";
-import { validate } from "../core/values/standard-schema.ts";
+import type { Duration } from "../core/time/duration.ts";
+import { parseKeepFor } from "../core/time/keep-for.ts";
+import { validateToSend } from "../core/values/standard-schema.ts";
 import { cancelRequest } from "../core/replay/effects.ts";
 import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
 import { askInstance } from "./asks.ts";
@@ -56,6 +58,11 @@ export interface RaiseOptions {
    * "fail".
    */
   readonly ifMissing?: "fail" | "keep";
+  /**
+   * Only with `ifMissing: "keep"`: how long the event waits for its instance, at most 10 years. Default: the
+   * option `keepFor` of the client. An event that has waited longer expires; `client.kept` lists it.
+   */
+  readonly keepFor?: Duration;
   /** Your transaction on the store's database, as for `start`: the event is raised when you commit. */
   readonly tx?: object;
 }
@@ -64,6 +71,7 @@ const RAISE_OPTIONS: Members<RaiseOptions> = {
   requestId: true,
   requestDigest: true,
   ifMissing: true,
+  keepFor: true,
   tx: true,
 };
 const WATCH_OPTIONS = { signal: true } as const;
@@ -142,10 +150,10 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   ): Promise<void> {
     const [data, options = {}]: [data?: unknown, options?: RaiseOptions] = rest;
     checkMembers(options, RAISE_OPTIONS, "raise");
-    checkChoice(options.ifMissing, ["fail", "keep"], "ifMissing");
+    const missing = missingPolicy(options, this.#store);
     const name = parseName(typeof event === "string" ? event : event?.name, "event name");
     const schema = typeof event === "string" ? undefined : event.schema;
-    const checked = schema === undefined ? data : await validate(schema, data, `event "${name}"`);
+    const sent = await validateToSend(schema, data, `event "${name}"`);
     const { environment } = this.#store.provider;
     const requestId =
       options.requestId === undefined
@@ -155,10 +163,10 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
       kind: "send",
       id: this.id,
       name,
-      data: this.#store.codec.encode(checked),
+      data: this.#store.codec.encode(sent.value),
       requestId,
       ...requestDigestOf(options),
-      ifMissing: options.ifMissing ?? "fail",
+      ...missing,
     } as const;
     if (options.tx === undefined) await this.#store.write(this.id, item);
     else await this.#store.sendWithin(options.tx, item);
@@ -324,6 +332,19 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const message = `Execution ${execution} of instance "${this.id}" continued as new: it has no result. Omit execution to wait for the final result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
+}
+
+function missingPolicy({ ifMissing = "fail", keepFor }: RaiseOptions, store: Store) {
+  checkChoice(ifMissing, ["fail", "keep"], "ifMissing");
+  if (ifMissing === "keep") {
+    return {
+      ifMissing,
+      keepForMs: keepFor === undefined ? store.keepForMs : parseKeepFor(keepFor),
+    };
+  }
+  if (keepFor === undefined) return { ifMissing };
+  const message = `keepFor (${showValue(keepFor)}) has a meaning only with ifMissing: "keep"; omit it, or set ifMissing to "keep".`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
 function whyOf(why: Why): { reason: string; by?: string } {

@@ -24,6 +24,8 @@ export async function restartInstance(
     input: first.input,
     runId,
     seed: environment.randomHex(16),
+    // The input was not checked, or the schema refused it: the next execution checks it.
+    ...(first.unchecked === true || first.refused !== undefined ? { unchecked: true } : {}),
     ...(Object.keys(record.attributes).length === 0 ? {} : { attributes: record.attributes }),
   };
   const result = await store.committer.start({

@@ -18,7 +18,7 @@ import {
   type Members,
 } from "../core/checks.ts";
 import { parseVersion } from "../core/ids/semver.ts";
-import { validate } from "../core/values/standard-schema.ts";
+import { validateToSend } from "../core/values/standard-schema.ts";
 import { terminated } from "../core/errors/built-in-failures.ts";
 import { requestDigestOf } from "./request-digest.ts";
 import type { Store } from "./store.ts";
@@ -89,8 +89,7 @@ export async function startItem(
       ? generatedId(environment, name, requestId)
       : parseInstanceId(options.id);
   const schema = typeof target === "string" ? undefined : target.options.input;
-  const checked =
-    schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
+  const sent = await validateToSend(schema, input, `input of "${name}"`);
   checkChoice(options.onConflict, CONFLICT_POLICIES, "onConflict");
   if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
   const attributes = parseAttributes(options.attributes ?? {}, { mayBeNull: false });
@@ -99,9 +98,10 @@ export async function startItem(
     kind: "OrchestrationStarted",
     name,
     orchestrationVersion: version ?? "",
-    input: store.codec.encode(checked),
+    input: store.codec.encode(sent.value),
     runId,
     seed: environment.randomHex(16),
+    ...(sent.isOutput ? {} : { unchecked: true }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
   };
   return {

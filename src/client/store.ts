@@ -20,6 +20,7 @@ import type {
   StartResult,
 } from "../core/provider/index.ts";
 import type { Provider } from "../core/provider/provider.ts";
+import { KEEP_MS } from "../core/provider/shared/early-messages.ts";
 
 type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" | "ask" }>;
 
@@ -28,12 +29,19 @@ export class Store {
   readonly committer: Committer;
   readonly codec: Codec;
   readonly telemetry: Telemetry | null;
+  /** How long an event waits for an instance that does not exist, unless the caller says otherwise. */
+  readonly keepForMs: number;
 
-  constructor(provider: Provider, codec: Codec, telemetry: Telemetry | null = null) {
+  constructor(
+    provider: Provider,
+    codec: Codec,
+    options: { readonly telemetry?: Telemetry | null; readonly keepForMs?: number } = {},
+  ) {
     this.provider = provider;
-    this.telemetry = telemetry;
+    this.telemetry = options.telemetry ?? null;
     this.committer = Committer.of(provider);
     this.codec = codec;
+    this.keepForMs = options.keepForMs ?? KEEP_MS;
   }
 
   /** `until`: deadline for retries, in monotonic milliseconds. */

@@ -3,14 +3,14 @@
 //   - An options object may hold only the members that its type names, so that a misspelt option is an error.
 //   - The compiler compares each list of names with its type: an option cannot be missing from its list.
 
-import { PerdureError } from "./errors/errors.ts";
+import { PerdureError, type PerdureErrorOptions } from "./errors/errors.ts";
 import { showValue } from "./ids/ids.ts";
 
 /** Every name that an options type has. */
 export type Members<Options> = { readonly [Name in keyof Options]-?: true };
 
 /** An error for an argument that breaks its rule. */
-export function invalidArgument(message: string, options?: ErrorOptions): PerdureError {
+export function invalidArgument(message: string, options?: PerdureErrorOptions): PerdureError {
   return new PerdureError("INVALID_ARGUMENT", message, options);
 }
 

@@ -21,8 +21,11 @@ import { Outbox } from "./transactions/outbox.ts";
 import { StartsWithin } from "./transactions/start-within.ts";
 import { StepTransactions, type StepConnections } from "./transactions/step-transactions.ts";
 import { sharedTransactions } from "./transactions/transactions.ts";
+import { Answers } from "./write/answers.ts";
+import { Asks } from "./write/asks.ts";
 import { GroupCommit, type Writers } from "./write/commit.ts";
 import { Deliveries } from "./write/delivery.ts";
+import { Dispatches } from "./write/dispatches.ts";
 import { EarlyMessages } from "./write/early-messages.ts";
 import { InstanceInserts } from "./write/instance-inserts.ts";
 import { InstanceKeys } from "./write/instance-keys.ts";
@@ -67,9 +70,13 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     starts,
     deliveries,
     state: new State(connection, keyValues),
+    answers: new Answers(connection),
     completion: new TurnCompletion(connection, { inbox, tasks, requests }),
   });
-  const batched = { instances, starts, turns, tasks, sends, stepOutcomes, leases, outbox };
+  const asks = new Asks(connection);
+  const dispatches = new Dispatches(connection);
+  const sending = { sends, asks, dispatches, outbox };
+  const batched = { instances, starts, turns, tasks, stepOutcomes, leases, ...sending };
   const writers: Writers = { ...batched, terminations, parts, instanceKeys };
   const startsWithin = new StartsWithin(connection, inserts);
   const steps = new StepTransactions(connection, forSteps, { instances, stepOutcomes, notifier });

@@ -30,6 +30,8 @@ const FILES = [
   "0010-begun.sql",
   "0011-lease-checks.sql",
   "0012-payload-compression.sql",
+  "0013-asks.sql",
+  "0014-kept-messages.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

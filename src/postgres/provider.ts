@@ -8,6 +8,7 @@
 import { extname } from "node:path";
 import type { Environment } from "../core/time/environment.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type { KeptRecords, KeptRequest } from "../core/provider/kept.ts";
 import type { EventsPage, EventsRequest, Message } from "../core/provider/messages.ts";
 import type {
   LivenessThread,
@@ -131,6 +132,11 @@ export class PostgresProvider extends SqlProvider<Scope> {
   override async readInbox(key: number): Promise<readonly Message[]> {
     if (!this.#connection.isReadOnly) await this.#parts.outbox.settle();
     return super.readInbox(key);
+  }
+
+  override async readKept(request: KeptRequest): Promise<KeptRecords> {
+    if (!this.#connection.isReadOnly) await this.#parts.outbox.settle();
+    return super.readKept(request);
   }
 
   override async readEvents(request: EventsRequest): Promise<EventsPage> {

@@ -28,6 +28,7 @@ export function storeParts(owners: {
   const { instances, inserts, inbox, history, tasks, deliveries } = owners;
   return {
     coveredOf: (_, message) => coveredOf(message),
+    coveredOfKept: (message) => coveredOf({ sequence: null, kind: "event", ...message }),
     statements: STATEMENTS,
     *due(key, messagesMax) {
       const pipeline = new Pipeline();

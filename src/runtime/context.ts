@@ -25,6 +25,7 @@ import { Pump } from "./replay/pump.ts";
 import { Shadowing } from "./replay/shadowing.ts";
 import { TurnResults } from "./replay/turn-results.ts";
 import { RuntimeResources } from "./resources.ts";
+import { KeptExpiry } from "./upkeep/kept-expiry.ts";
 import { LimitWatch } from "./upkeep/limit-watch.ts";
 import { RetentionSweeper } from "./upkeep/retention.ts";
 import { Unclaimed } from "./upkeep/unclaimed.ts";
@@ -77,6 +78,7 @@ export class RuntimeContext extends RuntimeResources {
   readonly lostLeases = new LostLeases(this);
   readonly retention =
     this.options.retention === null ? null : new RetentionSweeper(this, this.options.retention);
+  readonly keptExpiry = new KeptExpiry(this);
   readonly unclaimed = new Unclaimed(this);
   readonly upkeep = new Upkeep(this);
 }

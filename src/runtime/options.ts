@@ -6,6 +6,8 @@ import { defaultCodec, type Codec } from "../core/values/codec.ts";
 import { checkExecutor, type Executor } from "../core/define/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/define/guard-names.ts";
 import { checkStorable, showValue } from "../core/ids/ids.ts";
+import type { Duration } from "../core/time/duration.ts";
+import { parseKeepFor } from "../core/time/keep-for.ts";
 import { defined } from "../core/values/defined.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
 import { consoleLog } from "../core/telemetry/console-log.ts";
@@ -110,6 +112,8 @@ export interface RuntimeOptions {
   readonly unregistered?: Unregistered;
   /** If set, ended instances and old executions are deleted after this time. */
   readonly retention?: Retention;
+  /** How long `raise` with `ifMissing: "keep"` keeps an event. Default seven days. */
+  readonly keepFor?: Duration;
   /** Limits on sizes and counts, each with a warning at 75 %. */
   readonly limits?: Partial<Limits>;
   /**
@@ -129,6 +133,7 @@ export interface RuntimeOptions {
 /** Options whose resolved form differs from the given form. */
 interface ResolvedRules {
   readonly limits: Limits;
+  readonly keepFor: number;
   /** How long work may wait for a name that no runtime registers; null: forever. */
   readonly unregistered: number | null;
   readonly retention: ResolvedRetention | null;
@@ -187,7 +192,7 @@ const MINIMUM: Readonly<Record<string, number>> = {
   sessionCleanupMs: 100,
 };
 const OTHERS = [
-  ...["workerNodeId", "tags", "shadowReplay", "limits", "guards", "codec", "log"],
+  ...["workerNodeId", "tags", "shadowReplay", "limits", "keepFor", "guards", "codec", "log"],
   ...["versions", "poison", "unregistered", "retention", "executor"],
   "telemetry",
 ];
@@ -216,6 +221,7 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
     log: consoleLog(),
     ...defined(options), // an option set to undefined counts as absent
     limits: resolveLimits(options.limits),
+    keepFor: parseKeepFor(options.keepFor),
     unregistered: resolveUnregistered(options.unregistered),
     retention: resolveRetention(options.retention),
     telemetry: resolveTelemetry(options.telemetry),

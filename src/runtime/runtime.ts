@@ -73,10 +73,10 @@ export class Runtime {
   /** Calls `onOpen` of the registered definitions that have one. */
   async #openDefinitions(): Promise<void> {
     const { provider, registry, wiring, options } = this.#context;
-    const { codec, limits, telemetry, log } = options;
+    const { codec, limits, telemetry, keepFor, log } = options;
     const hooks = registry.orchestrations.flatMap(({ onOpen }) => onOpen ?? []);
     if (hooks.length === 0) return;
-    const client = wiring.makeClient(provider, { codec, limits, telemetry });
+    const client = wiring.makeClient(provider, { codec, limits, telemetry, keepFor });
     const opened: OpenedStore = { client, log: makeLogger(log), runtimeId: this.id };
     await Promise.all(hooks.map((onOpen) => onOpen(opened)));
   }

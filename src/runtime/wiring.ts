@@ -9,7 +9,7 @@ import type { Registrable } from "../core/define/registrable.ts";
 /** Creates the client that activities use. */
 export type MakeClient = (
   provider: Provider,
-  options: Pick<ResolvedOptions, "codec" | "limits" | "telemetry">,
+  options: Pick<ResolvedOptions, "codec" | "limits" | "telemetry" | "keepFor">,
 ) => ActivityClient;
 
 export interface RuntimeStart extends RuntimeOptions {

@@ -15,6 +15,14 @@ import type { Statement } from "./script/statement.ts";
 
 export type NewMessage = Omit<Message, "id">;
 
+/** What the checksum of a kept message may cover. */
+export interface CoveredKept {
+  readonly id: string;
+  readonly key: string;
+  readonly name: string;
+  readonly data: string;
+}
+
 /** How an instance ends without a turn. */
 export interface Ending {
   readonly status: InstanceStatus;
@@ -45,6 +53,8 @@ export interface StoreStatements {
 export interface ReadParts {
   /** The values that the checksum of a message covers (admin/checksums.ts). */
   coveredOf(instance: number, message: NewMessage): readonly ChecksumPart[];
+  /** The values that the checksum of a kept message covers (admin/checksums.ts). */
+  coveredOfKept(message: CoveredKept): readonly ChecksumPart[];
   /** The due messages of an instance, in order. */
   due(key: number, messagesMax: number): Script<readonly Message[]>;
 }

@@ -3,6 +3,7 @@
 
 import { Committer } from "../core/commit/committer.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
+import type { ExpiredRecord, KeptRecords, KeptRequest } from "../core/provider/kept.ts";
 import type { EventsPage, EventsRequest, Message } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import type { LeaseCheckRecord, RuntimeRegistration } from "../core/provider/runtimes.ts";
@@ -12,6 +13,7 @@ import type { Environment } from "../core/time/environment.ts";
 import { deleteEnded, deleteInstance } from "./admin/deletion.ts";
 import { pruneExecutions } from "./admin/pruning.ts";
 import { claimSweep } from "./admin/sweep-claim.ts";
+import { expireKept, hasExpired } from "./admin/kept-expiry.ts";
 import {
   expireRuntime,
   heartbeat,
@@ -31,6 +33,7 @@ import type { StoreParts } from "./parts.ts";
 import { readAsks } from "./read/asks.ts";
 import { readExecutions, readHistory } from "./read/history.ts";
 import { readEvents, readInbox } from "./read/inbox.ts";
+import { readKept } from "./read/kept.ts";
 import { readKeyValue, readKeyValues } from "./read/key-values.ts";
 import {
   countInstances,
@@ -148,6 +151,15 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
     this.#scripts.read(() => readKeyValue(id, key));
 
   readKeyValues: Provider["readKeyValues"] = (id) => this.#scripts.read(() => readKeyValues(id));
+
+  readKept(request: KeptRequest): Promise<KeptRecords> {
+    return this.#scripts.read(() => readKept(request, this.#parts));
+  }
+
+  async expireKept(limit: number): Promise<readonly ExpiredRecord[]> {
+    if (!(await this.#scripts.read(hasExpired))) return [];
+    return this.#scripts.write(() => expireKept(limit, this.#parts));
+  }
 
   listInstances: Provider["listInstances"] = (request) =>
     this.#scripts.read(() => listInstances(request, this.#store.listing), "survey");

@@ -31,6 +31,7 @@ const FILES = [
   "0011-history-rows.sql",
   "0012-events-of-turns.sql",
   "0013-asks.sql",
+  "0014-kept-messages.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -10,7 +10,7 @@ import type { Inbox } from "./read/inbox.ts";
 import type { Instances } from "./read/instances.ts";
 import { coveredOf } from "./read/messages.ts";
 import type { Deliveries } from "./write/delivery.ts";
-import type { EarlyMessages } from "./write/early-messages.ts";
+import { coveredOfKept, type EarlyMessages } from "./write/early-messages.ts";
 import { CHECKED_MAX } from "../sql/read/waiting.ts";
 import { Statement } from "../sql/script/statement.ts";
 import { LEASE_IS_FREE, TAKEABLE } from "./lease/due-instances.ts";
@@ -30,6 +30,7 @@ export function storeParts(
   const { instances, inbox, history, tasks, deliveries, earlyMessages } = owners;
   return {
     coveredOf,
+    coveredOfKept,
     statements: STATEMENTS,
     *due(key, messagesMax) {
       return inbox.due(key, connection.now(), messagesMax);

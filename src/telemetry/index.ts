@@ -41,6 +41,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
       instruments?.turn(record);
     },
     operation: (name, result) => instruments?.operation(name, result),
+    messageExpired: ({ event }) => instruments?.messageExpired(event),
     observe: (source) => instruments?.observe(source) ?? (() => undefined),
   };
 }

@@ -59,6 +59,10 @@ export class Instruments {
     else if (name === "commit") this.#instruments.groups.record(result.items);
   }
 
+  messageExpired(event: string): void {
+    this.#instruments.messagesExpired.add(1, { event });
+  }
+
   #event(event: EventBody, turn: TurnRecord): void {
     const i = this.#instruments;
     const labels = { orchestration: turn.orchestration, version: turn.version };
@@ -168,6 +172,10 @@ function instruments(meter: Meter) {
     steps: counter("step.executions", "Step attempts, by outcome."),
     stepDuration: histogram("step.duration", "Duration of step attempts.", "s", SHORT),
     asks: histogram("asks", "Time from a client's request to its answer.", "s", SHORT),
+    messagesExpired: counter(
+      "messages.expired",
+      "Events that expired before their instance started.",
+    ),
     operations: histogram("store.operation.duration", "Duration of store operations.", "s", SHORT),
     operationErrors: counter("store.errors", "Store operations failed."),
     groups: histogram("commit.group", "Items in one group commit.", "{item}", GROUPS),

@@ -103,6 +103,7 @@ test("ctx.call makes ChildScheduled and a start that links to the parent", async
     name: "c",
     id: "p::sub::3_2",
     input: "1",
+    unchecked: true,
   });
   const parent = { id: "p", runId: RUN_ID, execution: 3, sequence: 2 };
   const [start] = play.last.item.starts;
@@ -128,6 +129,7 @@ test("ctx.startDetached makes DetachedStarted and a start without a parent", asy
     orchestrationVersion: "1.2.3",
     id: "d-1",
     input: '{"n":1}',
+    unchecked: true,
   });
   expect(play.last.item.starts).toMatchObject([{ id: "d-1", parent: null, version: "1.2.3" }]);
 });

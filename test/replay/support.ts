@@ -24,6 +24,7 @@ import { inInboxOrder } from "../../src/core/replay/inbox-delivery.ts";
 import type { TurnItem } from "../../src/core/provider/commit.ts";
 import type { Message } from "../../src/core/provider/messages.ts";
 import type { Run } from "../../src/core/replay/run.ts";
+import type { StandardSchema } from "../../src/core/values/standard-schema.ts";
 import { systemEnvironment } from "../../src/core/time/system-environment.ts";
 import type { TurnEffects } from "../../src/core/replay/effects.ts";
 import type { HeldInstance } from "../../src/runtime/instances/held-instance.ts";
@@ -47,6 +48,8 @@ export interface PlayOptions<I> {
   readonly priority?: number;
   readonly start?: Partial<OrchestrationStarted>;
   readonly codec?: Codec;
+  /** The schema of the definition's input. */
+  readonly inputSchema?: StandardSchema;
   readonly captureSources?: boolean;
   /** "each" (default): every turn is also run cold and replayed; "end": only when `verify` is called. */
   readonly checks?: "each" | "end";
@@ -235,9 +238,12 @@ class Driven<I> {
 
   constructor(handler: Handler<I>, options: PlayOptions<I>, rows: readonly HistoryRow[]) {
     const note: Note = (value) => this.trace.push(structuredClone(value));
-    const definition = orchestration("main", async (ctx: OrchestrationContext<I>, input: I) =>
+    const main = orchestration("main", async (ctx: OrchestrationContext<I>, input: I) =>
       handler(ctx, input, note),
     );
+    const { inputSchema } = options;
+    const definition =
+      inputSchema === undefined ? main : { ...main, options: { input: inputSchema } };
     this.#held = {
       key: 1,
       id: options.id ?? "i",

@@ -12,6 +12,7 @@ import { addFork } from "./change/fork.ts";
 import { addGet } from "./inspect/get.ts";
 import { addHistory } from "./inspect/history.ts";
 import { addInit } from "./init.ts";
+import { addKept } from "./inspect/kept.ts";
 import { addKv } from "./inspect/kv.ts";
 import { addList } from "./inspect/list.ts";
 import { addMetrics } from "./inspect/metrics.ts";
@@ -31,7 +32,17 @@ type Add = (program: Program) => void;
 
 const GROUPS: Readonly<Record<string, readonly Add[]>> = {
   "Project:": [addInit, addDev, addWorker, addUi],
-  "Inspect:": [addList, addGet, addHistory, addWatch, addKv, addQueues, addRuntimes, addMetrics],
+  "Inspect:": [
+    addList,
+    addGet,
+    addHistory,
+    addWatch,
+    addKv,
+    addKept,
+    addQueues,
+    addRuntimes,
+    addMetrics,
+  ],
   "Control:": [addStart, addRaise, addAsk, addCancel, addTerminate, addPause, addResume],
   "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
   "Store:": [addMigrate, addBackup, addCheck, addDoctor],

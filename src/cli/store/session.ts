@@ -89,13 +89,14 @@ interface OpenedStore {
 }
 
 /**
- * Opens Perdure without starting its runtime. A client needs only codec and limits of the runtime options.
+ * Opens Perdure without starting its runtime. A client needs only codec, limits and keepFor of the runtime
+ * options.
  */
 async function openClient(provider: Provider, runtime: RuntimeOptions): Promise<OpenedStore> {
-  const { codec, limits } = runtime;
+  const { codec, limits, keepFor } = runtime;
   const perdure = await Perdure.open(provider, {
     autoStart: false,
-    runtime: defined({ codec, limits }),
+    runtime: defined({ codec, limits, keepFor }),
   });
   const close = async (): Promise<void> => {
     await perdure.close();

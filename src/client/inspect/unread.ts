@@ -6,12 +6,16 @@
 //        `continueAsNew` the unread events are in the history of the next execution; a cursor into the
 //        previous history then starts at the first event of the new one.
 
-import { PerdureError } from "../../core/errors/errors.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
+import { fromFailure, type Failure } from "../../core/errors/failure.ts";
+import { readableFailure } from "../../core/errors/failure-seal.ts";
 import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeHistory } from "../../core/history/rows.ts";
 import { checkMembers, type Members } from "../../core/checks.ts";
 import { projectHistory } from "../../core/history/projection.ts";
 import type { EventsPage, Message } from "../../core/provider/messages.ts";
+import type { Codec } from "../../core/values/codec.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { Store } from "../store.ts";
 
 const PAGE_DEFAULT = 100;
@@ -31,6 +35,18 @@ export interface UnreadOptions {
 export interface UnreadEvent {
   readonly name: string;
   readonly data: unknown;
+  /**
+   * Why the schema of a wait refused the event. The event stays unread: the next wait of the code checks it
+   * again, and a wait by name takes it. Absent: no schema has refused it in this execution.
+   */
+  readonly refused?: RefusedData;
+}
+/** Why a schema refused a value. */
+export interface RefusedData {
+  readonly code: string;
+  readonly message: string;
+  /** The part of the value that the schema refused, such as `$.items[3].price`. */
+  readonly path?: string;
 }
 /** One page of unread events. */
 export interface UnreadPage {
@@ -49,6 +65,7 @@ interface StoredEvent {
   readonly position: Position;
   readonly name: string;
   readonly data: string;
+  readonly refused?: Failure;
 }
 
 export async function readUnread(
@@ -68,7 +85,11 @@ export async function readUnread(
   const last = page.at(-1);
   const isLast = !more && page.length === found.length;
   return {
-    items: page.map(({ name, data }) => ({ name, data: store.codec.decode(data) })),
+    items: page.map(({ name, data, refused }) => ({
+      name,
+      data: store.codec.decode(data),
+      ...(refused === undefined ? {} : { refused: refusedData(refused, store.codec) }),
+    })),
     cursor: last === undefined || isLast ? undefined : cursorOf(last.position),
   };
 }
@@ -107,9 +128,16 @@ function unreadInHistory(
   events: readonly HistoryEvent[],
   after: number,
 ): StoredEvent[] {
-  return projectHistory(events).unread.flatMap(({ sequence, name, data }) =>
-    sequence > after ? [{ position: { kind: "history", execution, sequence }, name, data }] : [],
-  );
+  return projectHistory(events).unread.flatMap(({ sequence, name, data, refused }) => {
+    const position = { kind: "history", execution, sequence } as const;
+    return sequence > after ? [{ position, name, data, ...defined({ refused }) }] : [];
+  });
+}
+
+function refusedData(failure: Failure, codec: Codec): RefusedData {
+  const { code = "INVALID_ARGUMENT", message } = readableFailure(failure, codec);
+  const error = fromFailure(failure, codec);
+  return { code, message, ...defined({ path: isPerdureError(error) ? error.path : undefined }) };
 }
 
 function unreadInInbox({ messages }: EventsPage): StoredEvent[] {

@@ -11,7 +11,13 @@ import type { RunOptions as ActivityRunOptions } from "../define/definitions.ts"
 import type { CallOptions, StepOptions } from "./types.ts";
 import { parseDuration, type Duration } from "../time/duration.ts";
 import { PerdureError } from "../errors/errors.ts";
-import type { ActivityOptions, ActivityScheduled } from "../history/events.ts";
+import type {
+  ActivityOptions,
+  ActivityScheduled,
+  ChildScheduled,
+  DetachedStarted,
+  OfNode,
+} from "../history/events.ts";
 import { childInstanceId, parseChildId, parseName, showValue } from "../ids/ids.ts";
 import {
   checkChoice,
@@ -76,7 +82,13 @@ export function stepBody(name: string, fn: unknown, options: StepOptions = {}) {
   };
 }
 
-export function childBody(run: Run, child: AnyOrchestration, input: unknown, options: CallOptions) {
+export function childBody(
+  run: Run,
+  child: AnyOrchestration,
+  input: unknown,
+  options: CallOptions,
+  ofNode: OfNode = {},
+): ChildScheduled {
   checkMembers(options, CALL_OPTIONS, "ctx.call");
   const target = targetOf(child, options.version, "ctx.call");
   const { onParentClose } = options;
@@ -89,16 +101,31 @@ export function childBody(run: Run, child: AnyOrchestration, input: unknown, opt
           sequence: run.lastSequence + 1,
         })
       : parseChildId(options.id);
-  return {
+  const body = {
     kind: "ChildScheduled" as const,
     ...target,
     id,
     ...(options.id === undefined ? {} : { explicitId: true as const }),
-    input: run.codec.encode(checkedInput(child, input)),
     ...(onParentClose === "abandon" ? { onParentClose: "abandon" as const } : {}),
     ...priorityOf(options, `child "${target.name}"`),
     ...startExtras(options),
+    ...ofNode,
   };
+  return withInput(run, child, input, body);
+}
+
+/**
+ * Adds the input as it was given: the child checks it again (received.2). A history of an older version may hold
+ * the output of the schema instead; the call then asks for what is recorded.
+ */
+export function withInput<
+  Body extends Omit<ChildScheduled, "input"> | Omit<DetachedStarted, "input">,
+>(run: Run, child: AnyOrchestration, given: unknown, body: Body) {
+  const output = checkedInput(child, given);
+  const asked = { ...body, input: run.codec.encode(given), unchecked: true as const };
+  if (output === given || !run.hasMoreHistory || run.isRecorded(asked)) return asked;
+  const older = { ...body, input: run.codec.encode(output) };
+  return run.isRecorded(older) ? older : asked;
 }
 
 export function priorityOf(
@@ -135,7 +162,12 @@ export function targetOf(child: AnyOrchestration, version: string | undefined, w
   return { name, ...(pinned === undefined ? {} : { orchestrationVersion: pinned }) };
 }
 
-export function checkedInput(child: AnyOrchestration, input: unknown): unknown {
+/** Throws if the schema of the orchestration refuses the input. */
+export function checkInput(child: AnyOrchestration, input: unknown): void {
+  checkedInput(child, input);
+}
+
+function checkedInput(child: AnyOrchestration, input: unknown): unknown {
   const schema = typeof child === "string" ? undefined : child.options.input;
   return schema === undefined ? input : validateNow(schema, input, "input");
 }

@@ -23,11 +23,12 @@ import { formatDuration, parseDuration } from "../time/duration.ts";
 import { defined } from "../values/defined.ts";
 import { validateNow } from "../values/standard-schema.ts";
 import {
-  checkedInput,
+  checkInput,
   priorityOf,
   startExtras,
   targetOf,
   timerBody,
+  withInput,
   type AnyOrchestration,
 } from "./call-bodies.ts";
 import { firstOutcome } from "./combinators.ts";
@@ -73,15 +74,14 @@ export function startDetached(
   const { onConflict = "fail" } = options;
   checkChoice(onConflict, CONFLICTS, "onConflict");
   const target = targetOf(child, options.version, "ctx.startDetached");
-  const body = {
-    kind: "DetachedStarted" as const,
+  const body = withInput(run, child, input, {
+    kind: "DetachedStarted",
     ...target,
     id: parseInstanceId(options.id),
-    input: run.codec.encode(checkedInput(child, input)),
     ...priorityOf(options, `detached "${target.name}"`),
     ...startExtras(options),
     onConflict,
-  };
+  });
   return callSend(run, body);
 }
 
@@ -102,12 +102,12 @@ export function raiseEvent(
     throw invalidArgument('keepFor requires ifMissing: "keep".');
   }
   const schema = typeof event === "string" ? undefined : event.schema;
-  const checked = schema === undefined ? data : validateNow(schema, data, `event "${name}"`);
+  if (schema !== undefined) validateNow(schema, data, `event "${name}"`);
   const body = {
     kind: "EventRaised" as const,
     id,
     name,
-    data: run.codec.encode(checked),
+    data: run.codec.encode(data), // as given: the receiver checks it again (received.3)
     ...(ifMissing === "keep" ? { ifMissing } : {}),
     ...(keepFor === undefined ? {} : { keepForMs: parseDuration(keepFor, "keepFor") }),
   };
@@ -145,7 +145,8 @@ function startOf(run: Run, start: AskStartOptions): AskStarted {
   checkMembers(start, ASK_START, "start of ctx.ask");
   checkChoice(start.ifEnded, ["fail", "restart"], "ifEnded");
   const target = targetOf(start.orchestration, start.version, "start of ctx.ask");
-  const input = run.codec.encode(checkedInput(start.orchestration, start.input));
+  checkInput(start.orchestration, start.input);
+  const input = run.codec.encode(start.input);
   return { ...target, input, ...(start.ifEnded === "restart" ? { ifEnded: "restart" } : {}) };
 }
 

@@ -100,7 +100,7 @@ export class NodeCalls {
     input: unknown,
     options: CallOptions,
   ): Task<unknown> {
-    return callChild(this.#run, { ...childBody(this.#run, target, input, options), node });
+    return callChild(this.#run, childBody(this.#run, target, input, options, { node }));
   }
 
   encode(state: unknown): string {

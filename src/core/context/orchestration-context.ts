@@ -38,6 +38,7 @@ import {
   invalidArgument,
   type Members,
 } from "../checks.ts";
+import type { EventSubscribed } from "../history/events.ts";
 import { makeLogger, type Logger } from "../telemetry/log.ts";
 import { checkPayload } from "../values/limits.ts";
 import { CancelledError } from "../errors/outcome-errors.ts";
@@ -269,13 +270,14 @@ function waitFor(run: Run, event: AnyEvent, options: WaitForOptions): Task<unkno
   checkFlag(options.internal, "internal");
   const timeoutMs = timeout === undefined ? null : parseDuration(timeout, "timeout");
   const unread = run.mailbox.unreadCount;
-  const wait = callEvent(run, {
+  const body: EventSubscribed = {
     kind: "EventSubscribed",
     name,
     ...(since === "now" ? { since } : {}),
     ...(options.details === undefined ? {} : { details: run.codec.encode(options.details) }),
     ...(options.internal === true ? { internal: true } : {}),
-  });
+  };
+  const wait = callEvent(run, body, typeof event === "string" ? undefined : event.schema);
   const isTaken = run.mailbox.unreadCount < unread;
   return timeoutMs === null || isTaken ? wait : orNull(run, wait, timeoutMs);
 }

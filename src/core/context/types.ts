@@ -312,7 +312,7 @@ export interface OrchestrationContext<I = unknown> {
   sleep(until: Duration | Date): Task<void>;
   /**
    * Waits for an event and takes it: the oldest unread one of that name. With `timeout`: null when it is
-   * over.
+   * over. If the event has a schema, an event that the schema refuses stays unread and the wait goes on.
    */
   waitFor<E extends EventDef<unknown, never> | string, T extends Duration | undefined = undefined>(
     event: E,

@@ -137,7 +137,12 @@ function nameForStacks(fn: { readonly name: string }, name: string): void {
 export interface OrchestrationOptions {
   /** A semantic version. An execution stays on the version with which it started. Default "1.0.0". */
   readonly version?: string;
+  /**
+   * Checks the input of every start. The code receives the schema's output. The worker that runs the instance
+   * checks it, so the schema should be synchronous; a caller that passes the definition checks it too.
+   */
   readonly input?: StandardSchema;
+  /** Checks the result. It must be synchronous. */
   readonly output?: StandardSchema;
   /**
    * What happens if the code diverges from the history: "block" (default) waits for other code, "fail" ends
@@ -224,7 +229,10 @@ export interface EventDef<T, Raised = T> {
   readonly "~types"?: { readonly raised: (data: Raised) => void; readonly received: () => T };
 }
 
-/** Defines a typed event name. A schema validates the data of each raised event. */
+/**
+ * Defines a typed event name. A schema validates the data when a caller raises the event with this definition,
+ * and when a wait with this definition receives it. The wait cannot check an asynchronous schema.
+ */
 export function event<Schema extends StandardSchema>(
   name: string,
   schema: Schema,

@@ -1,7 +1,8 @@
 // The input of orchestrations that the library itself starts: schedules and limiters take their state as
 // input.
 //   - A start with any other input, for example by name and without input, is an error. A client or a command
-//        that has the definition throws it before anything is written. Otherwise the first turn throws it.
+//        that has the definition throws it before anything is written. Otherwise the start fails (received.2).
+//        The first turn throws it for a start that an older version has sent.
 //   - The error says what to call instead. It has no stack, because every frame would belong to the library.
 
 import { PerdureError } from "../errors/errors.ts";

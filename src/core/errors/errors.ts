@@ -75,7 +75,7 @@ export class PerdureError extends Error {
   }
 
   readonly code: ErrorCode;
-  /** Set for `VALUE_NOT_SERIALIZABLE`. */
+  /** Set for `VALUE_NOT_SERIALIZABLE`, and for a value that a schema refused. */
   declare readonly path?: string;
   /** Set for `TIMEOUT`, `BLOCKED` and `UNCLAIMED` if it is known: why the instance has not ended. */
   declare readonly reason?: string;

@@ -53,6 +53,13 @@ export interface OrchestrationStarted {
    * input.
    */
   readonly state?: string;
+  /**
+   * Set in a message: the receiver must check `input` against the schema of its definition. The turn that
+   * receives the start records the schema's output, without this member (received.1).
+   */
+  readonly unchecked?: true;
+  /** Set if the schema refused `input`: why. The execution then ends without running its code. */
+  readonly refused?: Failure;
 }
 /** A key, its value as codec text, and the time when it was set. */
 export type StoredKeyValue = readonly [key: string, value: string, at: number];
@@ -178,6 +185,20 @@ export interface EventSubscribed extends OfNode {
   readonly details?: string;
   /** Only code raises this event, so a dashboard does not offer to. Replay ignores it. */
   readonly internal?: true;
+  /**
+   * The unread event that the wait takes, if it is not the oldest one; 0: the wait takes none of the unread
+   * events, because its schema refuses them.
+   */
+  readonly taken?: number;
+  /** The schema's output for the unread event that the wait takes, if it differs from the event's data. */
+  readonly output?: string;
+  /** The unread events that the schema refuses for the first time, and why. */
+  readonly refused?: readonly RefusedEvent[];
+}
+/** `event`: the sequence number of the EventReceived. */
+export interface RefusedEvent {
+  readonly event: number;
+  readonly failure: Failure;
 }
 export interface EventReceived {
   readonly kind: "EventReceived";
@@ -185,6 +206,12 @@ export interface EventReceived {
   readonly data: string;
   /** The sender's key. `continueAsNew` puts an unread message back with its key. */
   readonly key?: string;
+  /** The wait that receives the event, if the schemas of older open waits refuse it. */
+  readonly wait?: number;
+  /** The schema's output for the data, if it differs from `data`. The code receives it. */
+  readonly output?: string;
+  /** Set if waits are open and the schema of each refuses the event: why. The event stays unread. */
+  readonly refused?: Failure;
 }
 export interface EventSubscriptionCancelled {
   readonly kind: "EventSubscriptionCancelled";
@@ -205,6 +232,8 @@ export interface ChildScheduled extends OfNode {
   readonly attributes?: Readonly<Record<string, string>>;
   /** The child begins after this time, by the store's clock. */
   readonly delayMs?: number;
+  /** The child checks its input, which is as the caller gave it. Absent in histories of older versions. */
+  readonly unchecked?: true;
 }
 export interface ChildCompleted {
   readonly kind: "ChildCompleted";
@@ -234,6 +263,8 @@ export interface DetachedStarted {
   readonly delayMs?: number;
   /** What happens if the id is taken. Absent in older histories, whose detached starts have no outcome. */
   readonly onConflict?: ConflictPolicy;
+  /** As for `ChildScheduled`. */
+  readonly unchecked?: true;
 }
 
 export interface StatusSet {

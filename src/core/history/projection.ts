@@ -4,8 +4,8 @@
 //   - projection.2: A call has one outcome, the first one in the history. A wait for an event ends with the
 //        message that it receives, by the rules of the mailbox (semantics 18).
 
-import type { KeptMessage } from "../provider/messages.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import type { Failure } from "../errors/failure.ts";
 import { Mailbox } from "../replay/mailbox.ts";
 import { RunState } from "../replay/run-state.ts";
 import type { HistoryEvent } from "./events.ts";
@@ -92,10 +92,17 @@ class Fold {
   readonly state = new RunState();
   /** Waits are sequence numbers of calls. */
   readonly #mailbox = new Mailbox<number>();
-  readonly #received = new Map<KeptMessage, EventOf<"EventReceived">>();
+  readonly #received = new Map<number, EventOf<"EventReceived">>();
+  /** Why the schema of a wait refused an event that was unread when the wait began, by event. */
+  readonly #refused = new Map<number, Failure>();
 
   get unread(): readonly EventOf<"EventReceived">[] {
-    return this.#mailbox.unread().flatMap((message) => this.#received.get(message) ?? []);
+    return this.#mailbox.unread().flatMap(({ sequence }) => {
+      const event = this.#received.get(sequence);
+      if (event === undefined) return [];
+      const refused = event.refused ?? this.#refused.get(sequence);
+      return refused === undefined ? [event] : [{ ...event, refused }];
+    });
   }
 
   add(event: HistoryEvent): void {
@@ -153,7 +160,9 @@ class Fold {
   /** The contents of messages that were unread at a checkpoint are not known. */
   resume(unread: Checkpoint["unread"], kept: Iterable<HistoryEvent>): void {
     for (const [name, count] of unread) {
-      for (let i = 0; i < count; i++) this.#mailbox.offer({ name, data: "", key: null });
+      for (let i = 0; i < count; i++) {
+        this.#mailbox.keep({ name, data: "", key: null, sequence: 0 });
+      }
     }
     for (const event of kept) {
       if (event.kind !== "EventSubscribed") {
@@ -176,18 +185,28 @@ class Fold {
   }
 
   #wait(event: EventOf<"EventSubscribed">): void {
-    const { name, sequence, since } = event;
-    const message = since === "now" ? null : this.#mailbox.take(name);
+    const { name, sequence, since, taken, output, refused = [] } = event;
+    for (const one of refused) this.#refused.set(one.event, one.failure);
+    const message = since === "now" ? null : this.#mailbox.take(name, taken);
     if (message === null) this.#mailbox.wait(name, sequence);
-    else this.#end(sequence, { status: "completed", event, output: message.data });
+    else this.#end(sequence, { status: "completed", event, output: output ?? message.data });
   }
 
   #receive(event: EventOf<"EventReceived">): void {
-    const { name, data, key = null } = event;
-    const message: KeptMessage = { name, data, key };
-    const wait = this.#mailbox.offer(message);
-    if (wait === null) this.#received.set(message, event);
-    else this.#end(wait, { status: "completed", event, output: data });
+    const { data, output = data } = event;
+    const wait = this.#receiverOf(event);
+    if (wait === null) this.#received.set(event.sequence, event);
+    else this.#end(wait, { status: "completed", event, output });
+  }
+
+  /** The wait that receives the event; null: it stays unread. */
+  #receiverOf(event: EventOf<"EventReceived">): number | null {
+    const { name, data, key = null, sequence, wait, refused } = event;
+    const message = { name, data, key, sequence };
+    if (refused !== undefined) this.#mailbox.keep(message);
+    else if (wait === undefined) return this.#mailbox.offer(message);
+    else this.#mailbox.forget(name, wait);
+    return wait ?? null;
   }
 
   #forget(sequence: number): void {

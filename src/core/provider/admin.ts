@@ -101,6 +101,10 @@ export interface StoreMetrics {
   readonly executions: number;
   readonly events: number;
   readonly dueMessages: number;
+  /** Events that wait for an instance that does not exist yet. */
+  readonly keptMessages: number;
+  /** Such events that expired. An entry counts until it is no longer listed (kept.2). */
+  readonly expiredMessages: number;
   /** Not leased, and available now. */
   readonly waitingTasks: number;
   readonly runningTasks: number;

@@ -100,6 +100,8 @@ export type StartResult =
       readonly leased: Message | null;
       /** Set: the first turn was written too. The messages that are due after it, as in the result of a turn. */
       readonly due?: readonly Message[];
+      /** As in the result of a turn. */
+      readonly undelivered?: readonly RefusedDispatch[];
     }
   | { readonly kind: "existing"; readonly key: number; readonly execution: number }
   | {
@@ -252,10 +254,11 @@ export interface SendItem {
   /** As in a start. */
   readonly requestDigest?: string;
   /**
-   * "keep": a message for an id that does not exist waits for its start (18a), at most 1,000 per id and 7
-   * days.
+   * "keep": a message for an id that does not exist waits for its start (18a), at most 1,000 per id.
    */
   readonly ifMissing: "fail" | "keep";
+  /** How long it waits at most. Only with "keep". Absent: 7 days. */
+  readonly keepForMs?: number;
 }
 /**
  * Pauses an instance: no further turn is committed until it is resumed (semantics 20). Pausing twice

@@ -2,6 +2,7 @@
 export type * from "./admin.ts";
 export type * from "./asks.ts";
 export type * from "./commit.ts";
+export type * from "./kept.ts";
 export type * from "./messages.ts";
 export type * from "./notifications.ts";
 export type * from "./provider.ts";

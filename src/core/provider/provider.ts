@@ -20,6 +20,7 @@ import type {
   LeasedInstances,
   LeaseInstancesRequest,
 } from "./instances.ts";
+import type { KeptStore } from "./kept.ts";
 import type { EventsPage, EventsRequest, Message } from "./messages.ts";
 import type { NewsListener } from "./notifications.ts";
 import type {
@@ -47,7 +48,7 @@ import type {
 } from "./tasks.ts";
 
 /** The store: everything durable goes through it. Every provider implements all of it. */
-export interface Provider extends AdminStore, SessionStore, Partial<TransactionStore> {
+export interface Provider extends AdminStore, KeptStore, SessionStore, Partial<TransactionStore> {
   /** The kind of store, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
   /** How durable a returned call is, as a text that is shown with the status (P1). */

@@ -170,6 +170,8 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       name: "text",
       data: "text",
       digest: "text",
+      expires_at: "integer",
+      expired_at: "integer",
     },
   },
 ];

@@ -19,8 +19,10 @@ import { withoutEngineStack } from "../errors/replayed-error.ts";
 import { cancelTask } from "./cancel.ts";
 import { decode } from "./delivery.ts";
 import { childOfFork } from "./fork.ts";
+import { checkUnread, takeUnread } from "./received.ts";
 import type { Run } from "./run.ts";
 import type { Scope } from "./scope.ts";
+import type { StandardSchema } from "../values/standard-schema.ts";
 
 export type Settle = Pick<OpenTask, "resolve" | "reject">;
 
@@ -98,19 +100,24 @@ export function callChild(run: Run, body: ChildScheduled): DurableTask<unknown> 
   });
 }
 
-export function callEvent(run: Run, body: EventSubscribed): DurableTask<unknown> {
+/** `schema`: checks the events that the wait may receive. */
+export function callEvent(
+  run: Run,
+  body: EventSubscribed,
+  schema?: StandardSchema,
+): DurableTask<unknown> {
   return openCall(run, (scope, settle) => {
-    const command = run.command(body);
+    const command = run.command(checkUnread(run, body, schema));
     if (command === null) return null;
-    const { sequence } = command;
+    const { sequence, body: recorded } = command;
     const { name, details } = body;
-    const wait = { kind: "event" as const, sequence, scope, name, details, ...settle };
-    const unread = body.since === "now" ? null : run.mailbox.take(name);
+    const wait = { kind: "event" as const, sequence, scope, name, details, schema, ...settle };
+    const unread = takeUnread(run, recorded);
     if (unread === null) {
       run.mailbox.wait(name, wait);
       return wait;
     }
-    const value = decode(run, unread.data);
+    const value = decode(run, recorded.output ?? unread.data);
     if (value !== null) settle.resolve(value.decoded);
     return null;
   });

@@ -30,6 +30,7 @@ import type { OpenTask } from "./open-task.ts";
 import { withoutEngineStack } from "../errors/replayed-error.ts";
 import { cancelInstance } from "./cancel.ts";
 import { withdrawDeadline } from "./deadline-alarm.ts";
+import { rememberRefusal, type UnreadMessage } from "./mailbox.ts";
 import type { Run } from "./run.ts";
 import { ActivityError, ChildError, StepError, type TaskError } from "../errors/task-errors.ts";
 
@@ -154,6 +155,10 @@ function begin(run: Run, body: OrchestrationStarted, cancel: PendingCancel): voi
   run.startedAt = run.eventTime;
   run.state.begin(body);
   if (cancel !== null) cancelInstance(run, cancel.reason);
+  const { refused: failure } = body;
+  if (failure !== undefined) {
+    return run.end({ kind: "OrchestrationFailed", outcome: "failed", failure }); // received.2
+  }
   asyncContext.run(run.root, () => {
     // `main` never rejects: every outcome ends the run.
     void run.options.main(run, body);
@@ -197,10 +202,29 @@ function fulfil(run: Run, task: OpenTask | null, output: string): void {
 }
 
 function receive(run: Run, body: EventReceived): void {
-  const wait = run.mailbox.offer({ name: body.name, data: body.data, key: body.key ?? null });
+  const wait = receiverOf(run, body);
   if (wait === null) return;
   run.openTasks.delete(wait.sequence);
-  fulfil(run, wait, body.data);
+  fulfil(run, wait, body.output ?? body.data);
+}
+
+/** The wait that the recorded verdict names, or the oldest one. Null: the event stays unread. */
+function receiverOf(run: Run, body: EventReceived): OpenTask | null {
+  const { name, data, key = null } = body;
+  const message: UnreadMessage = { name, data, key, sequence: run.deliveredSequence };
+  if (body.refused !== undefined) {
+    message.isRefused = true;
+    run.mailbox.keep(message);
+    if (run.isReplaying) return null;
+    for (const { schema } of run.mailbox.waits(name)) {
+      if (schema !== undefined) rememberRefusal(schema, message);
+    }
+    return null;
+  }
+  if (body.wait === undefined) return run.mailbox.offer(message);
+  const wait = openTask(run, body.wait, "event");
+  if (wait?.kind === "event") run.mailbox.forget(name, wait);
+  return wait;
 }
 
 /** The decoded value; null if it could not be decoded and the run is blocked. */

@@ -151,6 +151,7 @@ export class TurnEffects {
       parent,
       ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
       ...(body.attributes === undefined ? {} : { attributes: body.attributes }),
+      ...(body.unchecked === true ? { unchecked: true } : {}),
     };
     this.starts.set(sequence, {
       id: body.id,

@@ -29,7 +29,8 @@ export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): Orchest
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     ...(status === null ? {} : { status }),
     ...(keyValues.length === 0 ? {} : { keyValues }),
-    ...defined({ state }),
+    // A flow carries its state, and an input that was checked when the flow started.
+    ...(state === undefined ? { unchecked: true } : { state }),
   };
 }
 

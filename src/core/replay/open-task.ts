@@ -11,6 +11,7 @@ import type {
 } from "../history/events.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 import type { RequestService } from "./request-box.ts";
+import type { StandardSchema } from "../values/standard-schema.ts";
 import type { Scope } from "./scope.ts";
 
 interface OpenBase {
@@ -33,6 +34,8 @@ export interface OpenTimer extends OpenBase {
 export interface OpenWait extends OpenBase {
   readonly kind: "event";
   readonly details: string | undefined;
+  /** Checks the events that the wait may receive (received.4). */
+  readonly schema: StandardSchema | undefined;
 }
 export interface OpenChild extends OpenBase {
   readonly kind: "child";

@@ -117,7 +117,7 @@ function askItem(sequence: number, body: AskSent, source: EffectSource): AskItem
       start === undefined
         ? null
         : {
-            ...startItem(sequence, { ...start, id }, source),
+            ...startItem(sequence, { ...start, id, unchecked: true }, source),
             onConflict: start.ifEnded ?? "useExisting",
             requestId: null,
             lease: null,
@@ -135,11 +135,18 @@ function startItem(
   sequence: number,
   body: Pick<
     DetachedStarted,
-    "name" | "orchestrationVersion" | "id" | "input" | "priority" | "attributes" | "delayMs"
+    | "name"
+    | "orchestrationVersion"
+    | "id"
+    | "input"
+    | "priority"
+    | "attributes"
+    | "delayMs"
+    | "unchecked"
   >,
   source: EffectSource,
 ): StartItem {
-  const { name, orchestrationVersion, id, input, priority, attributes, delayMs } = body;
+  const { name, orchestrationVersion, id, input, priority, attributes, delayMs, unchecked } = body;
   // The run id and the seed derive from the call, so that a repeated turn starts the same instance.
   const runId = derivedId(source.runId, source.execution, sequence);
   const started: OrchestrationStarted = {
@@ -149,7 +156,7 @@ function startItem(
     input,
     runId,
     seed: derivedId(runId, source.execution, sequence),
-    ...defined({ traceParent: source.traceParent, attributes }),
+    ...defined({ traceParent: source.traceParent, attributes, unchecked }),
   };
   return {
     kind: "start",

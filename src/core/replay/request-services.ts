@@ -13,7 +13,7 @@ import { invalidArgument } from "../checks.ts";
 import type { AnyRequest } from "../define/request.ts";
 import { requestName } from "../define/request.ts";
 import { isPerdureError } from "../errors/errors.ts";
-import { validateNow } from "../values/standard-schema.ts";
+import { verdictOf, type StandardSchema } from "../values/standard-schema.ts";
 import { openCall } from "./calls.ts";
 import { cancelTask } from "./cancel.ts";
 import { decode } from "./delivery.ts";
@@ -78,6 +78,13 @@ function definitionsOf(given: readonly (AnyRequest | string)[], what: string): D
   throw invalidArgument(`${what} must be given each request once.`);
 }
 
+/** A turn cannot wait for an asynchronous schema: the asker has applied it and sent its output. */
+function outputOf(schema: StandardSchema, input: unknown, what: string): unknown {
+  const verdict = verdictOf(schema, input, what);
+  if (verdict.kind === "refused") throw verdict.error;
+  return verdict.kind === "accepted" ? verdict.output : input;
+}
+
 /** What loops and handlers have in common. */
 abstract class Service implements RequestService {
   readonly names: readonly string[];
@@ -98,7 +105,7 @@ abstract class Service implements RequestService {
   check(name: string, input: unknown): unknown {
     const schema = this.#definitions.get(name)?.input;
     const what = `input of request "${name}"`;
-    const checked = schema === undefined ? input : validateNow(schema, input, what);
+    const checked = schema === undefined ? input : outputOf(schema, input, what);
     const validate = this.#validate;
     if (validate === undefined) return checked;
     const { instanceId } = this.run;

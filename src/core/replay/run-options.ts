@@ -5,6 +5,7 @@ import type { GuardName } from "../define/guard-names.ts";
 import type { CommandBody, HistoryEvent, OrchestrationStarted } from "../history/events.ts";
 import type { Limits } from "../values/limits.ts";
 import type { LogFields, LogLevel } from "../telemetry/log.ts";
+import type { StandardSchema } from "../values/standard-schema.ts";
 import type { Run } from "./run.ts";
 
 export interface RunOptions {
@@ -14,6 +15,8 @@ export interface RunOptions {
   readonly version: string;
   readonly priority: number;
   readonly codec: Codec;
+  /** The schema that checks the input of a start (received.1). */
+  readonly inputSchema?: StandardSchema | undefined;
   /** Runs the code. When its promise resolves, the run has ended. */
   readonly main: (run: Run, started: OrchestrationStarted) => Promise<void>;
   /** The history of the execution; empty for its first turn. */

@@ -36,6 +36,7 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
     attemptOver: (...given) => quietly(() => telemetry.attemptOver(...given)),
     turn: (record) => quietly(() => telemetry.turn(record)),
     operation: (...given) => quietly(() => telemetry.operation(...given)),
+    messageExpired: (record) => quietly(() => telemetry.messageExpired?.(record)),
     observe(source) {
       const end = attempted(
         () => telemetry.observe(source),

@@ -75,6 +75,8 @@ export interface RuntimeFigures {
 export interface StoreFigures {
   readonly instances: Readonly<Record<string, number>>;
   readonly dueMessages: number;
+  readonly keptMessages: number;
+  readonly expiredMessages: number;
   readonly waitingTasks: number;
   readonly runningTasks: number;
   readonly strandedLeases: number;
@@ -102,6 +104,11 @@ export interface Telemetry {
    * leases.
    */
   operation(name: string, result: { items: number; durationMs: number; failed: boolean }): void;
+  /**
+   * An event that waited for an instance that does not exist has expired (semantics 18a). An observer without
+   * this method does not count them.
+   */
+  messageExpired?(record: { readonly event: string; readonly instanceId: string }): void;
   /** A runtime started. The engine calls the returned function when the runtime stops. */
   observe(source: FigureSource): () => void;
 }

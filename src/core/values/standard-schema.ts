@@ -2,6 +2,8 @@
 // so their schemas work without an adapter, and Perdure does not depend on any of them.
 
 import { invalidArgument } from "../checks.ts";
+import { errorMessage, isPerdureError } from "../errors/errors.ts";
+import { formatPath } from "./path.ts";
 
 /** A schema that implements Standard Schema. The schemas of Zod, Valibot, ArkType and others do. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -47,6 +49,43 @@ export async function validate(
   return accept(await schema["~standard"].validate(value), what);
 }
 
+/**
+ * Validates what a client or a command sends, so that a wrong value fails early. The receiver checks the value
+ * again, so a synchronous schema leaves the value as it was given. The output of an asynchronous schema is sent
+ * instead: a turn cannot wait for the schema.
+ */
+export async function validateToSend(
+  schema: StandardSchema | undefined,
+  given: unknown,
+  what: string,
+): Promise<{ readonly value: unknown; readonly isOutput: boolean }> {
+  if (schema === undefined) return { value: given, isOutput: false };
+  const result = schema["~standard"].validate(given);
+  if (result instanceof Promise) return { value: accept(await result, what), isOutput: true };
+  accept(result, what);
+  return { value: given, isOutput: false };
+}
+
+/** What a schema says about a received value. It never throws. */
+export type Verdict =
+  | { readonly kind: "accepted"; readonly output: unknown }
+  | { readonly kind: "refused"; readonly error: Error }
+  /** The schema returned a promise, for which a turn cannot wait. */
+  | { readonly kind: "asynchronous" };
+
+export function verdictOf(schema: StandardSchema, value: unknown, what: string): Verdict {
+  try {
+    const result = schema["~standard"].validate(value);
+    if (!(result instanceof Promise)) return { kind: "accepted", output: accept(result, what) };
+    result.catch(() => undefined);
+    return { kind: "asynchronous" };
+  } catch (error) {
+    if (isPerdureError(error)) return { kind: "refused", error };
+    const message = `The schema of ${what} threw an error: ${errorMessage(error)}`;
+    return { kind: "refused", error: invalidArgument(message, { cause: error }) };
+  }
+}
+
 /** Validates inside a turn, where a schema must be synchronous. */
 export function validateNow(schema: StandardSchema, value: unknown, what: string): unknown {
   const result = schema["~standard"].validate(value);
@@ -57,30 +96,19 @@ export function validateNow(schema: StandardSchema, value: unknown, what: string
   return accept(result, what);
 }
 
-/**
- * The value to send: the value as given if the schema accepts it. The receiver applies the schema again, and
- * receives its output. An asynchronous schema cannot be applied there, so its output is sent.
- */
-export async function checkedForSending(
-  schema: StandardSchema | undefined,
-  value: unknown,
-  what: string,
-): Promise<unknown> {
-  if (schema === undefined) return value;
-  const result = schema["~standard"].validate(value);
-  if (result instanceof Promise) return accept(await result, what);
-  accept(result, what);
-  return value;
-}
-
 function accept(result: SchemaResult<unknown>, what: string): unknown {
   if (result.issues === undefined) return result.value;
   const list = result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join("; ");
-  throw invalidArgument(`Invalid ${what}: ${list || "its schema rejected it"}.`);
+  const path = formatPath(segmentsOf(result.issues[0]));
+  throw invalidArgument(`Invalid ${what}: ${list || "its schema rejected it"}.`, { path });
 }
 
 function pathOf(issue: SchemaIssue): string {
-  if (issue.path === undefined || issue.path.length === 0) return "";
-  const keys = issue.path.map((part) => String(typeof part === "object" ? part.key : part));
-  return `${keys.join(".")}: `;
+  const segments = segmentsOf(issue);
+  return segments.length === 0 ? "" : `${segments.join(".")}: `;
+}
+
+function segmentsOf(issue: SchemaIssue | undefined): readonly (string | number)[] {
+  const keys = (issue?.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+  return keys.map((key) => (typeof key === "number" ? key : String(key)));
 }

@@ -21,6 +21,7 @@ import type {
 import { orchestrationMain } from "../../core/replay/orchestration-main.ts";
 import type { NewInstance } from "../../core/provider/commit.ts";
 import type { NewTimer } from "../../core/provider/messages.ts";
+import { deliverReceived } from "../../core/replay/received.ts";
 import { Run } from "../../core/replay/run.ts";
 import type { TurnEffects } from "../../core/replay/effects.ts";
 import type { MemoryWorld } from "./memory-world.ts";
@@ -73,6 +74,7 @@ export class MemoryRun {
       version: this.#definition.version,
       priority: 3,
       codec: this.#world.codec,
+      inputSchema: this.#definition.options.input,
       main: orchestrationMain(this.#definition),
       history: [],
     });
@@ -94,7 +96,7 @@ export class MemoryRun {
       if (this.#needsDrain) return run.lateRejection();
       const body = this.#queue.shift();
       if (body === undefined || !isWanted(run, body)) return;
-      run.deliver(body, Math.max(this.#world.environment.now(), run.eventTime));
+      deliverReceived(run, body, Math.max(this.#world.environment.now(), run.eventTime));
     } catch (error) {
       this.#world.fail(error);
     }

@@ -8,39 +8,54 @@ import { checksumOf } from "../../core/values/checksum.ts";
 import type { NewInstance } from "../../core/provider/commit.ts";
 import type { InstanceRecord } from "../../core/provider/instances.ts";
 import { plain, texts } from "../sql/column-arrays.ts";
-import { text } from "../../sql/columns.ts";
+import { integer, text } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { ReadBatcher } from "../sql/read-batcher.ts";
 import type { Ending } from "../../sql/parts.ts";
 import { RECORD_COLUMNS, toRecord } from "../../sql/rows/instance-rows.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
+import { exists, indexEquals } from "../../sql/index-lookup.ts";
 
 /** The SET clause that begins a new execution of an instance `i`. */
 export const NEXT_EXECUTION = `
   execution = i.execution + 1, last_event = 0, copied_until = 0, replay_version = NULL,
   past_executions = i.past_executions + 1, past_events = i.past_events + i.last_event`;
 
+/** SQL of the keys of the instances that wait for an answer of an instance; `instance` is its key. */
+const askersOf = (instance: string): string => `
+  SELECT p.key FROM (
+    SELECT @attribute(r.asker, 'id') AS id FROM @requests AS r
+    WHERE r.instance = ${instance} AND r.asker IS NOT NULL OFFSET 0 -- index-lookup.1
+  ) AS a JOIN @instances AS p ON ${indexEquals("p.id", "a.id")}`;
+const TOUCHED = `
+      SELECT k.key FROM unnest($1::bigint[]) AS k (key)
+      UNION ALL SELECT x.key
+      FROM unnest($2::text[]) AS w (id)
+      CROSS JOIN LATERAL (SELECT n.key FROM @instances AS n WHERE n.id = w.id OFFSET 0) AS x`;
 const lockInOrder = (keys: string): string => `
   SELECT i.key FROM (SELECT u.key FROM (${keys}) AS u ORDER BY u.key + 0) AS w
   JOIN @instances AS i ON ${indexEquals("i.key", "w.key")} FOR NO KEY UPDATE OF i`;
 
 export class Instances extends Subject {
-  readonly #lock = this.prepare(
-    lockInOrder(`
-      SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-      UNION ALL SELECT x.key
-      FROM unnest($2::text[]) AS w (id)
-      CROSS JOIN LATERAL (SELECT n.key FROM @instances AS n WHERE n.id = w.id OFFSET 0) AS x`),
+  readonly #lock = this.prepare(lockInOrder(TOUCHED));
+  readonly #lockWithAskers = this.prepare(
+    lockInOrder(`${TOUCHED}
+      UNION ALL SELECT y.key
+      FROM unnest($3::bigint[]) AS e (key) CROSS JOIN LATERAL (${askersOf("e.key")} OFFSET 0) AS y`),
   );
+  readonly #selectAsked = this.prepare(`
+    SELECT k.key, i.id FROM unnest($1::bigint[]) AS k (key)
+    CROSS JOIN LATERAL (SELECT n.id FROM @instances AS n WHERE n.key = k.key OFFSET 0) AS i
+    WHERE ${exists("FROM @requests AS r WHERE r.instance = k.key AND r.asker IS NOT NULL")}`);
   readonly #lockFamily = this.prepare(
     lockInOrder(`
       SELECT key FROM @instances WHERE id = $1
       UNION ALL SELECT key FROM @instances WHERE parent_id = $1
       UNION ALL SELECT p.key FROM (
         SELECT x.parent_id FROM @instances AS x WHERE x.id = $1 OFFSET 0) AS c -- index-lookup.1
-      JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")}`),
+      JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")}
+      UNION ALL ${askersOf("(SELECT key FROM @instances WHERE id = $1)")}`),
   );
   readonly #selectRecords = this.prepare(`
     SELECT ${RECORD_COLUMNS}
@@ -77,7 +92,36 @@ export class Instances extends Subject {
     if (keys.length + ids.length > 0) pipeline.add(this.#lock, [plain(keys), texts(ids)]);
   }
 
-  /** postgres.instances.1, for an instance with its parent and its children, which its end may change. */
+  /** Like `lock`, with the instances that wait for an answer of the instances `asked`. */
+  lockWithAskers(
+    pipeline: Pipeline,
+    {
+      keys,
+      ids,
+      asked,
+    }: {
+      readonly keys: readonly number[];
+      readonly ids: readonly string[];
+      readonly asked: readonly number[];
+    },
+  ): void {
+    pipeline.add(this.#lockWithAskers, [plain([...keys, ...asked]), texts(ids), plain(asked)]);
+  }
+
+  /** Those of the instances that have askers (provider.asks.3). */
+  async withAskers(
+    statements: Statements,
+    keys: readonly number[],
+  ): Promise<{ readonly key: number; readonly id: string }[]> {
+    if (keys.length === 0) return [];
+    const rows = await statements.run(this.#selectAsked, [plain(keys)]);
+    return rows.map((row) => ({ key: integer(row, "key"), id: text(row, "id") }));
+  }
+
+  /**
+   * postgres.instances.1, for an instance with its parent, its children and its askers, which its end may
+   * change.
+   */
   lockFamily(pipeline: Pipeline, id: string): void {
     pipeline.add(this.#lockFamily, [id]);
   }

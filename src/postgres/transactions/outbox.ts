@@ -39,6 +39,7 @@ import { ChangeDraft } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
 import { Pipeline, type Answer } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
+import { lives } from "../../sql/write/early-messages.ts";
 import { withChecksum, type Sends } from "../write/send.ts";
 import { toDue } from "../../sql/script/scope.ts";
 
@@ -62,14 +63,14 @@ export class Outbox extends Subject {
   readonly #parts: OutboxParts;
   readonly #receiver = this.prepare(`
     SELECT i.status, i.lease_owner, ${TARGET} AS target, r.id IS NOT NULL AS sent, r.digest,
-      (SELECT count(*) FROM @kept AS k WHERE k.id = t.id) +
+      (SELECT count(*) FROM @kept AS k WHERE k.id = t.id AND ${lives("k", "(SELECT @clock())")}) +
       (SELECT count(*) FROM @arrivals AS a WHERE a.id = t.id) AS waiting
     FROM (SELECT $1::text AS id, $2::text AS request_id) AS t
     LEFT JOIN @instances AS i ON i.id = t.id
     LEFT JOIN @requests AS r ON r.instance = i.key AND r.kind = 'send' AND r.id = t.request_id`);
   readonly #insert = this.prepare(`
-    INSERT INTO @arrivals (id, request_id, keep, name, data, checksum, digest)
-    VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer, $7::text)`);
+    INSERT INTO @arrivals (id, request_id, keep, name, data, checksum, digest, keep_ms)
+    VALUES ($1::text, $2::text, $3::boolean, $4::text, $5::text, $6::integer, $7::text, $8::bigint)`);
   readonly #refuse = this.prepare(`
     SELECT @refuse('something has arrived') FROM @arrivals AS a WHERE a.id = ANY ($1::text[]) LIMIT 1`);
   readonly #any = this.prepare("SELECT EXISTS (SELECT 1 FROM @arrivals) AS any");
@@ -86,7 +87,7 @@ export class Outbox extends Subject {
       ORDER BY x.number + 0 LIMIT ${BATCH_MAX} FOR UPDATE
     ) AS b WHERE ${indexEquals("a.number", "b.number")}
     RETURNING a.number, a.id, a.request_id, a.keep, a.name, a.data,
-      a.checksum, a.digest`);
+      a.checksum, a.digest, a.keep_ms`);
   readonly #park = this.prepare(`
     INSERT INTO @inbox (${INBOX_COLUMNS})
     SELECT i.key, i.priority, ${TARGET}, true, (SELECT @clock()), NULL, NULL, 'event', t.name,
@@ -110,7 +111,7 @@ export class Outbox extends Subject {
     item: SendItem,
     changes: ChangeDraft,
   ): Promise<SimpleResult> {
-    const { id, requestId, requestDigest, ifMissing, name, data } = item;
+    const { id, requestId, requestDigest, ifMissing, keepForMs = null, name, data } = item;
     const row = only(await borrowed.ask(this.#receiver, [id, requestId]));
     if (flag(row, "sent")) {
       return repeatedSend(textOrNull(row, "digest"), requestDigest);
@@ -120,7 +121,8 @@ export class Outbox extends Subject {
     const { checksum } = withChecksum(item);
     const keep = ifMissing === "keep";
     const digest = requestDigest ?? null;
-    await borrowed.ask(this.#insert, [id, requestId, keep, name, data, checksum, digest]);
+    const values = [id, requestId, keep, name, data, checksum, digest, keepForMs];
+    await borrowed.ask(this.#insert, values);
     if (textOrNull(row, "status") !== null) changes.arrived(id, toDue(row));
     return DONE;
   }
@@ -240,12 +242,14 @@ function refusalOf(row: Row, ifMissing: SendItem["ifMissing"]): SimpleResult | n
 
 function toItem(row: Row): ChecksummedSend {
   const digest = textOrNull(row, "digest");
+  const keepForMs = integerOrNull(row, "keep_ms");
   return {
     kind: "send",
     id: text(row, "id"),
     requestId: text(row, "request_id"),
     ...(digest === null ? {} : { requestDigest: digest }),
     ifMissing: flag(row, "keep") ? "keep" : "fail",
+    ...(keepForMs === null ? {} : { keepForMs }),
     name: text(row, "name"),
     data: text(row, "data"),
     checksum: integerOrNull(row, "checksum"),

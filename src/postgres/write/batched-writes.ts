@@ -3,17 +3,17 @@
 //     starts first, because a start may wait for an id and holds no row lock yet; then all instances, in
 //     the order of their keys; then tasks, in the order of theirs.
 //   - In one round trip, the batch refuses the transaction where a decision must come first: an event is
-//     waiting in the outbox for a receiver, a fence does not hold, or a cancel must end its receiver. In
-//     the stepwise mode the caller has made these decisions before (commit.ts).
+//     waiting in the outbox for a receiver, a fence does not hold, a cancel must end its receiver, an instance
+//     waits for an answer of one that ends, or a dispatched item is not accepted. In the stepwise mode the
+//     caller makes these decisions (commit.ts).
 //   - batched-writes.2: A start with a first turn writes both in one round trip. If the start meets an
 //     existing id or gets no lease, the insert refuses the transaction, and the stepwise mode writes the
 //     start without its turn (commit.5).
-//   - The batch cannot answer every item: it leaves over a start whose id exists and a send whose receiver
-//     is missing. It has written nothing for such an item; the caller handles it alone.
+//   - The batch cannot answer every item: it leaves over a start whose id exists, and a send or an ask whose
+//     receiver is missing. It has written nothing for such an item; the caller handles it alone.
 
 import type {
   CommitResult,
-  SendItem,
   StartItem,
   StartResult,
   TurnItem,
@@ -24,7 +24,9 @@ import type { Instances } from "../read/instances.ts";
 import type { InstanceLeases } from "../lease/leases.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
+import type { Asks } from "./asks.ts";
 import type { BatchedItem } from "./commit-plan.ts";
+import { type Dispatches, dispatchedBy, eventsOf, isEventItem } from "./dispatches.ts";
 import type { Sends } from "./send.ts";
 import type { StartKeys } from "./instance-keys.ts";
 import { firstTurnOf, type Starts } from "./start.ts";
@@ -39,6 +41,8 @@ export interface BatchWriters {
   readonly turns: Turns;
   readonly tasks: Tasks;
   readonly sends: Sends;
+  readonly asks: Asks;
+  readonly dispatches: Dispatches;
   readonly stepOutcomes: StepOutcomes;
   readonly leases: InstanceLeases;
 }
@@ -66,17 +70,15 @@ export function writeBatch(
   changes: ChangeDraft,
   { writers, stepwise, keys }: BatchOptions,
 ): () => BatchResults {
-  const { instances, starts, turns, tasks, sends, stepOutcomes, leases, outbox } = writers;
+  const { instances, starts, turns, tasks, sends, asks, dispatches, stepOutcomes, leases, outbox } =
+    writers;
   const readers: (() => (readonly [BatchedItem, CommitResult | null])[])[] = [];
   const of = <K extends Kind>(kind: K): OfKind<K>[] =>
     items.filter((item): item is OfKind<K> => item.kind === kind);
   const write = <Item extends BatchedItem>(list: readonly Item[], writer: Writer<Item>): void => {
     if (list.length === 0) return;
     const read = writer(list);
-    readers.push(() => {
-      const results = read();
-      return list.map((item, index) => [item, results[index] ?? null] as const);
-    });
+    readers.push(() => pair(list, read()));
   };
   const turnItems = of("turn");
   const startItems = of("start");
@@ -91,14 +93,21 @@ export function writeBatch(
   instances.lock(pipeline, touchedBy(items, written));
   if (!stepwise) outbox.refuse(pipeline, receiversIn(items));
   const addTurnChanges =
-    written.length === 0
-      ? null
-      : turns.write(pipeline, written, changes, { cancelsApart: stepwise, inserted });
+    written.length === 0 ? null : turns.write(pipeline, written, changes, { stepwise, inserted });
   write(of("completion"), (list) => tasks.complete(pipeline, list, changes));
   write(of("retry"), (list) => tasks.retry(pipeline, list, changes));
   write(of("releaseTask"), (list) => tasks.release(pipeline, list, changes));
   write(of("stepOutcome"), (list) => stepOutcomes.record(pipeline, list, changes));
-  write(of("send"), (list: readonly SendItem[]) => sends.send(pipeline, list, changes));
+  const dispatched = stepwise ? [] : dispatchedBy(written);
+  if (dispatched.length === 0 && !items.some(({ kind }) => kind === "ask")) {
+    write(of("send"), (list) => sends.send(pipeline, list, changes));
+  } else {
+    const submitted = items.filter(isEventItem);
+    const events = { submitted, dispatched: eventsOf(dispatched) };
+    const read = asks.write(pipeline, events, changes);
+    readers.push(() => pair(submitted, read()));
+    dispatches.replyDone(pipeline, dispatched);
+  }
   write(of("releaseInstance"), (list) => leases.release(pipeline, list, changes));
   write(turnItems, (list: readonly TurnItem[]) => turns.due(pipeline, list, changes));
   const readFirstDue = firstTurns.length === 0 ? null : turns.due(pipeline, firstTurns, changes);
@@ -108,6 +117,10 @@ export function writeBatch(
     dueAfterStarts = new Map(firstTurns.flatMap(({ key }, i) => (due[i] ? [[key, due[i]]] : [])));
     return new Map(readers.flatMap((read) => read()));
   };
+}
+
+function pair(items: readonly BatchedItem[], results: readonly (CommitResult | null)[]) {
+  return items.map((item, index) => [item, results[index] ?? null] as const);
 }
 
 function withDue(
@@ -123,21 +136,26 @@ function withDue(
 export function receiversIn(items: readonly BatchedItem[]): string[] {
   const ids = items.flatMap((item) => {
     if (item.kind === "start") return [item.id, ...eventReceivers(item.firstTurn)];
-    if (item.kind === "send") return [item.id];
+    if (isEventItem(item)) return [item.id];
     return item.kind === "turn" ? eventReceivers(item) : [];
   });
   return [...new Set(ids)];
 }
 
 function eventReceivers(turn: TurnItem | undefined): string[] {
-  return turn?.sends.flatMap(({ kind, to }) => (kind === "event" ? [to.id] : [])) ?? [];
+  const sent = turn?.sends.flatMap(({ kind, to }) => (kind === "event" ? [to.id] : [])) ?? [];
+  return [...sent, ...dispatchReceivers(turn)];
+}
+
+function dispatchReceivers(turn: TurnItem | undefined): string[] {
+  return turn?.dispatched?.map(({ item }) => item.id) ?? [];
 }
 
 /**
  * The rows to lock in one statement. A batch of turns without sends needs none: the turns' own UPDATE locks
  * their rows, in the same order.
  */
-function touchedBy(
+export function touchedBy(
   items: readonly BatchedItem[],
   turns: readonly TurnItem[],
 ): { readonly keys: number[]; readonly ids: string[] } {
@@ -145,8 +163,8 @@ function touchedBy(
     item.kind === "stepOutcome" || item.kind === "releaseInstance" ? [item.key] : [],
   );
   const ids = [
-    ...items.flatMap((item) => (item.kind === "send" ? [item.id] : [])),
-    ...turns.flatMap(({ sends }) => sends.map(({ to }) => to.id)),
+    ...items.flatMap((item) => (isEventItem(item) ? [item.id] : [])),
+    ...turns.flatMap((turn) => [...turn.sends.map(({ to }) => to.id), ...dispatchReceivers(turn)]),
   ];
   if (keys.length + ids.length > 0) keys.push(...turns.map(({ key }) => key));
   return { keys, ids: [...new Set(ids)] };

@@ -17,6 +17,7 @@ const BATCHED_KINDS = [
   "releaseTask",
   "stepOutcome",
   "send",
+  "ask",
   "releaseInstance",
 ] as const;
 
@@ -56,6 +57,7 @@ class TouchedRows {
     switch (item.kind) {
       case "start":
       case "send":
+      case "ask":
         this.#ids.add(item.id);
         break;
       case "turn":
@@ -85,6 +87,7 @@ class TouchedRows {
       case "releaseTask":
         return this.#tasks.has(addressOf(item.task));
       case "send":
+      case "ask":
       case "stepOutcome":
       case "releaseInstance":
         return false;

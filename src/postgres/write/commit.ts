@@ -10,22 +10,20 @@
 //     nothing.
 
 import type { PerdureError } from "../../core/errors/errors.ts";
-import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
+import type { CommitItem, CommitResult, TurnItem } from "../../core/provider/commit.ts";
 import { BUSY } from "../../core/provider/results.ts";
-import { receiversIn, writeBatch, type BatchResults, type BatchWriters } from "./batched-writes.ts";
+import { writeBatch, type BatchResults } from "./batched-writes.ts";
 import type { Connection } from "../connection/connection.ts";
-import type { Statements } from "../connection/statements.ts";
 import { concernsItem, isBusy, isRefused, toPerdureError } from "../connection/errors.ts";
 import { ChangeDraft } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
-import type { Scope } from "../../sql/script/scope.ts";
-import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
 import { Pipeline } from "../connection/pipeline.ts";
 import { planCommit, type BatchedItem, type CommitPart } from "./commit-plan.ts";
-import { KEY_TAKEN, NO_KEYS, type InstanceKeys } from "./instance-keys.ts";
-import { cancelsOf } from "./turn.ts";
+import { dispatchesOnlyEvents } from "./dispatches.ts";
+import { KEY_TAKEN, type InstanceKeys } from "./instance-keys.ts";
+import { missing, StepwiseWrites, type StepwiseWriters } from "./stepwise.ts";
 
-export interface Writers extends BatchWriters, RareWriters<Scope> {
+export interface Writers extends StepwiseWriters {
   readonly instanceKeys: InstanceKeys;
 }
 
@@ -44,11 +42,13 @@ interface CommitMode {
 export class GroupCommit {
   readonly #connection: Connection;
   readonly #writers: Writers;
+  readonly #stepwise: StepwiseWrites;
   readonly #notifier: ChangeNotifier;
 
   constructor(connection: Connection, writers: Writers, notifier: ChangeNotifier) {
     this.#connection = connection;
     this.#writers = writers;
+    this.#stepwise = new StepwiseWrites(writers);
     this.#notifier = notifier;
   }
 
@@ -79,7 +79,9 @@ export class GroupCommit {
   async #commitGroup(items: readonly CommitItem[], mode: CommitMode): Promise<CommitResult[]> {
     const parts = planCommit(items);
     const [first] = parts;
-    if (!mode.stepwise && parts.length === 1 && first?.kind === "together") {
+    const isAtOnce =
+      !mode.stepwise && parts.length === 1 && turnsIn(items).every(dispatchesOnlyEvents);
+    if (isAtOnce && first?.kind === "together") {
       const results = await this.#writeInOneRoundTrip(first.items, mode.lockMs);
       if (results !== null) return this.#withLeftOver(first.items, results, mode);
     }
@@ -140,61 +142,12 @@ export class GroupCommit {
       { owners: ownersIn(items), lockMs },
       async (statements) => {
         const results = new Map<CommitItem, CommitResult>();
-        for (const part of parts) {
-          if (part.kind === "together") {
-            await this.#writeBatched(statements, part.items, changes, results);
-          } else {
-            const scope = { now: statements.now, changes };
-            const script = writeRare(part.item, scope, this.#writers);
-            results.set(part.item, await statements.script(script));
-          }
-        }
+        await this.#stepwise.write(statements, parts, changes, results);
         return results;
       },
     );
     this.#notifier.publish(changes);
     return results;
-  }
-
-  async #writeBatched(
-    statements: Statements,
-    items: readonly BatchedItem[],
-    changes: ChangeDraft,
-    results: Map<CommitItem, CommitResult>,
-  ): Promise<void> {
-    const { turns, terminations, outbox } = this.#writers;
-    await outbox.drain(statements, receiversIn(items), changes);
-    const turnItems = items.filter((item) => item.kind === "turn");
-    const refused = await turns.check(statements, turnItems);
-    for (const [item, result] of refused) results.set(item, result);
-    const passed = items.filter((item) => item.kind !== "turn" || !refused.has(item));
-    const pipeline = new Pipeline();
-    const options = { writers: this.#writers, stepwise: true, keys: NO_KEYS };
-    const read = writeBatch(pipeline, passed, changes, options);
-    await statements.all(pipeline);
-    for (const cancel of cancelsOf(turnItems.filter((item) => !refused.has(item)))) {
-      const scope = { now: statements.now, changes };
-      await statements.script(terminations.postCancel(cancel, scope));
-    }
-    for (const [item, result] of read()) {
-      if (result !== null) results.set(item, result);
-      else await this.#writeLeftOver(statements, item, changes, results);
-    }
-  }
-
-  async #writeLeftOver(
-    statements: Statements,
-    item: BatchedItem,
-    changes: ChangeDraft,
-    results: Map<CommitItem, CommitResult>,
-  ): Promise<void> {
-    const { starts, sends } = this.#writers;
-    let result: CommitResult | null = null;
-    if (item.kind === "start") result = await starts.meet(statements, item, changes);
-    if (item.kind === "send") result = await sends.sendToMissing(statements, item);
-    if (result !== null) results.set(item, result);
-    // The instance was deleted or created meanwhile: start over with this item.
-    else await this.#writeBatched(statements, [item], changes, results);
   }
 }
 
@@ -207,18 +160,25 @@ function distinct(items: readonly CommitItem[]): readonly CommitItem[] {
 /** The runtimes that get leases from these items. */
 function ownersIn(items: readonly CommitItem[]): string[] {
   const owners = new Set<string>();
-  for (const item of items) {
+  const turns = turnsIn(items);
+  const dispatched = turns.flatMap((turn) => turn.dispatched?.map(({ item }) => item) ?? []);
+  for (const item of [...items, ...dispatched]) {
     if (item.kind === "start" && item.lease !== null) owners.add(item.lease.owner);
-    const turn = item.kind === "start" ? item.firstTurn : item.kind === "turn" ? item : undefined;
-    for (const { lease } of turn?.tasks ?? []) if (lease !== null) owners.add(lease.owner);
+  }
+  for (const { tasks } of turns) {
+    for (const { lease } of tasks) if (lease !== null) owners.add(lease.owner);
   }
   return [...owners];
 }
 
-function failed(error: PerdureError): CommitResult {
-  return { kind: "error", error };
+/** The turns among the items, and the first turns of starts. */
+function turnsIn(items: readonly CommitItem[]): TurnItem[] {
+  return items.flatMap((item) => {
+    if (item.kind === "turn") return [item];
+    return item.kind === "start" && item.firstTurn !== undefined ? [item.firstTurn] : [];
+  });
 }
 
-function missing(item: CommitItem): never {
-  throw new Error(`The commit produced no result for an item of kind "${item.kind}".`);
+function failed(error: PerdureError): CommitResult {
+  return { kind: "error", error };
 }

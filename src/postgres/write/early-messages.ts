@@ -2,15 +2,15 @@
 //   - They wait in the order in which they were sent. The insert of an instance with that id, by a start, a
 //     child start or a fork, moves them into its inbox before any later event.
 //   - A request id is stored once. The instance that receives the message keeps its request id.
-//   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. A message older than
-//     EARLY_MESSAGE_MS is ignored, and is deleted when the next message is stored.
+//   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. An expired message is ignored; a
+//     repeated send takes its place (kept.1).
 //   - To store a message, the store inserts a placeholder row for the id and deletes it again in the same
 //     transaction. A concurrent start of the id waits for that transaction and finds the message; or the
 //     send waits for the start and finds the instance.
 
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
-import { EARLY_MESSAGE_MS, EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
-import { findEarlyMessage } from "../../sql/write/early-messages.ts";
+import { EARLY_MESSAGES_MAX, KEEP_MS } from "../../core/provider/shared/early-messages.ts";
+import { findEarlyMessage, lives } from "../../sql/write/early-messages.ts";
 import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
 import { integer, only } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
@@ -35,43 +35,42 @@ export class EarlyMessages extends Subject {
     ON CONFLICT (id) DO NOTHING RETURNING key`);
   readonly #deletePlaceholder = this.prepare("DELETE FROM @instances WHERE key = $1");
   readonly #insert = this.prepare(`
-    INSERT INTO @kept (id, key, created_at, name, data, checksum, digest)
-    VALUES ($1, $2, (SELECT @clock()), $3, $4, $5, $6)`);
-  readonly #count = this.prepare("SELECT count(*) AS kept FROM @kept WHERE id = $1");
-  // Skips rows that an open transaction is moving into an inbox: that transaction deletes them.
-  readonly #deleteOld = this.prepare(`
-    DELETE FROM @kept AS k USING (
-      SELECT o.number FROM @kept AS o WHERE o.created_at <= (SELECT @clock()) - ${EARLY_MESSAGE_MS}
-      FOR UPDATE SKIP LOCKED
-    ) AS old WHERE ${indexEquals("k.number", "old.number")}`);
+    INSERT INTO @kept (id, key, created_at, name, data, checksum, digest, expires_at)
+    SELECT $1, $2, c.now, $3, $4, $5, $6, c.now + $7::bigint FROM (SELECT @clock() AS now) AS c`);
+  readonly #count = this.prepare(`
+    SELECT count(*) AS kept FROM @kept AS k
+    WHERE k.id = $1 AND ${lives("k", "(SELECT @clock())")}`);
+  readonly #deleteSame = this.prepare("DELETE FROM @kept WHERE id = $1 AND key = $2");
   readonly #handOver = this.prepare(`
     WITH taken AS (
       DELETE FROM @kept AS k USING ${INSERTED_FROM}
-      WHERE ${indexEquals("k.id", "t.id")} AND (SELECT true FROM @kept LIMIT 1) -- NULL while the table is empty
+      WHERE ${indexEquals("k.id", "t.id")} AND ${lives("k", "i.created_at")}
+        AND (SELECT true FROM @kept LIMIT 1) -- NULL while the table is empty
       RETURNING k.number, k.key, k.name, k.data, k.checksum, k.digest, i.key AS instance, i.priority,
-        ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at,
-        k.created_at > i.created_at - ${EARLY_MESSAGE_MS} AS lives
+        ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at
     ), recorded AS (
       INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-      SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken WHERE lives
+      SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken
     )
     INSERT INTO @inbox (${INBOX_COLUMNS})
     SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
       checksum
-    FROM taken WHERE lives ORDER BY number ${ON_SAME_KEY}`);
+    FROM taken ORDER BY number ${ON_SAME_KEY}`);
 
   /** Null: an instance with that id exists by now. */
   async keep(statements: Statements, item: ChecksummedSend): Promise<SimpleResult | null> {
     const { id, name, data, requestId, requestDigest = null, checksum } = item;
+    const { keepForMs = KEEP_MS } = item;
     const [placeholder] = await statements.run(this.#insertPlaceholder, [id]);
     if (placeholder === undefined) return null;
     await statements.run(this.#deletePlaceholder, [integer(placeholder, "key")]);
     const earlier = await statements.script(findEarlyMessage(item));
     if (earlier !== null) return earlier;
-    await statements.run(this.#deleteOld);
     const waiting = integer(only(await statements.run(this.#count, [id])), "kept");
     if (waiting >= EARLY_MESSAGES_MAX) return LIMIT_EXCEEDED;
-    await statements.run(this.#insert, [id, requestId, name, data, checksum, requestDigest]);
+    await statements.run(this.#deleteSame, [id, requestId]);
+    const values = [id, requestId, name, data, checksum, requestDigest, keepForMs];
+    await statements.run(this.#insert, values);
     return DONE;
   }
 

@@ -14,8 +14,8 @@ export class Requests extends Subject {
   // Not a join: PostgreSQL would scan the range for all instances first and join afterwards.
   readonly #forget = this.prepare(`
     DELETE FROM @requests
-    WHERE instance = ANY ($1::bigint[]) AND kind = 'send' AND id >= $2::text AND id < $3::text
-      AND created_at < (SELECT @clock()) - ${GENERATED_KEPT_MS}`);
+    WHERE instance = ANY ($1::bigint[]) AND kind IN ('send', 'ask') AND id >= $2::text AND id < $3::text
+      AND created_at < (SELECT @clock()) - ${GENERATED_KEPT_MS} AND outcome <> 'asked'`);
 
   async insert(
     statements: Statements,

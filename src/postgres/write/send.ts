@@ -34,10 +34,7 @@ const SENDS = new ColumnArrays({
   name: "text",
   data: "text",
 });
-/** SQL of the request of `t` to the instance `i`, as a separate lookup: every send has the kind (index-lookup.2). */
-const REQUEST = `
-  SELECT x.id, x.digest, x.batch FROM @requests AS x
-  WHERE x.instance = i.key AND x.kind = 'send' AND x.id = t.request_id OFFSET 0`;
+const REQUEST = requestOf("'send'", "x.id, x.digest, x.batch");
 
 export class Sends extends Subject {
   readonly #earlyMessages: EarlyMessages;
@@ -47,21 +44,9 @@ export class Sends extends Subject {
     FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
     ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
     ON CONFLICT DO NOTHING`);
-  readonly #put = this.prepare(`
-    WITH put AS (
-      INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, t.request_id,
-        t.data, t.checksum
-      FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-      CROSS JOIN LATERAL (${REQUEST}) AS r
-      WHERE r.batch = $1::bigint
-      ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
-    )
-    SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,
-      NOT p.parked AND ${notExists(`
-        FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)} AS is_only
-    FROM put AS p JOIN @instances AS i ON ${indexEquals("i.key", "p.instance")}
-    WHERE p.visible_at <= (SELECT @clock())`);
+  readonly #put = this.prepare(
+    putEvents(SENDS.from("t", 2), { request: REQUEST, key: "t.request_id" }),
+  );
   readonly #select = this.prepare(`
     SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
     LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} LEFT JOIN LATERAL (${REQUEST}) AS r ON true
@@ -93,7 +78,7 @@ export class Sends extends Subject {
     const put = pipeline.add(this.#put, [number, ...values]);
     const selected = pipeline.add(this.#select, values);
     return () => {
-      addDue(put.rows, items, changes);
+      addDueEvents(put.rows, items.map(toEvent), changes);
       return selected.rows.map((row, index) => {
         if (flag(row, "sent")) {
           return repeatedSend(textOrNull(row, "digest"), items[index]?.requestDigest);
@@ -112,12 +97,56 @@ export class Sends extends Subject {
   }
 }
 
+/** SQL of the request of `t` to the instance `i`, as a separate lookup: every send has the kind (index-lookup.2). */
+export function requestOf(kind: string, columns: string): string {
+  return `
+  SELECT ${columns} FROM @requests AS x
+  WHERE x.instance = i.key AND x.kind = ${kind} AND x.id = t.request_id OFFSET 0`;
+}
+
 /**
- * Adds the receivers that are due, each with its event if that is its only due message. An event from the outbox
- * is left out: its reader must compare the checksum.
+ * SQL that puts the events of the rows `t` into inboxes, if the batch $1 has recorded their requests. It returns
+ * the events that are due; `addDueEvents` reads them.
  */
-function addDue(rows: readonly Row[], items: readonly SendItem[], changes: ChangeDraft): void {
-  const byRequest = new Map(items.toReversed().map((item) => [item.requestId, item]));
+export function putEvents(
+  rows: string,
+  { request, key }: { readonly request: string; readonly key: string },
+): string {
+  return `
+    WITH put AS (
+      INSERT INTO @inbox (${INBOX_COLUMNS})
+      SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, ${key},
+        t.data, t.checksum
+      FROM ${rows} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+      CROSS JOIN LATERAL (${request}) AS r
+      WHERE r.batch = $1::bigint
+      ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
+    )
+    SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,
+      NOT p.parked AND ${notExists(`
+        FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)} AS is_only
+    FROM put AS p JOIN @instances AS i ON ${indexEquals("i.key", "p.instance")}
+    WHERE p.visible_at <= (SELECT @clock())`;
+}
+
+/** An event as it was sent. */
+export type SentEvent = Pick<Message, "name" | "data"> & {
+  readonly id: string;
+  readonly key: string;
+};
+
+/**
+ * Adds the receivers that are due, each with its event if that is its only due message. Null: an event from the
+ * outbox, which is left out, because its reader must compare the checksum.
+ */
+export function addDueEvents(
+  rows: readonly Row[],
+  events: readonly (SentEvent | null)[],
+  changes: ChangeDraft,
+): void {
+  const byKey = new Map(
+    events.toReversed().flatMap((event) => (event === null ? [] : [[event.key, event]])),
+  );
   const counts = new Map<string, number>();
   for (const row of rows) {
     const id = text(row, "id");
@@ -126,15 +155,20 @@ function addDue(rows: readonly Row[], items: readonly SendItem[], changes: Chang
   }
   for (const row of rows) {
     const id = text(row, "id");
-    const item = byRequest.get(text(row, "key"));
+    const event = byKey.get(text(row, "key"));
     const lastCommit = integerOrNull(row, "last_commit");
     if (!flag(row, "is_only") || counts.get(id) !== 1 || lastCommit === null) continue;
-    if (item?.id !== id || "checksum" in item) continue;
-    changes.dueEvent(id, { message: toMessage(row, item), lastCommit });
+    if (event?.id !== id) continue;
+    changes.dueEvent(id, { message: toMessage(row, event), lastCommit });
   }
 }
 
-function toMessage(row: Row, { name, data, requestId: key }: SendItem): Message {
+function toEvent(item: SendItem): SentEvent | null {
+  const { id, name, data, requestId: key } = item;
+  return "checksum" in item ? null : { id, name, data, key };
+}
+
+function toMessage(row: Row, { name, data, key }: SentEvent): Message {
   const id = integer(row, "message_id");
   const visibleAt = integer(row, "visible_at");
   return { id, kind: "event", execution: null, sequence: null, name, data, key, visibleAt };

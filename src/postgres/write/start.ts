@@ -5,13 +5,20 @@
 //     events given with the start.
 //   - A start that gets a lease returns its start message; the row stays until the first turn consumes it.
 
-import type { NewInstance, StartItem, StartResult, TurnItem } from "../../core/provider/commit.ts";
+import type {
+  AskStart,
+  ChildStart,
+  StartItem,
+  StartResult,
+  TurnItem,
+} from "../../core/provider/commit.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { childKey } from "../../core/provider/shared/message-keys.ts";
 import { childExists } from "../../core/provider/shared/outcomes.ts";
 import { byReplacement, conflictRefusal } from "../../core/provider/shared/terminations.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { InstanceInserts, InstanceInsert } from "./instance-inserts.ts";
-import type { StartKeys } from "./instance-keys.ts";
+import { NO_KEYS, type StartKeys } from "./instance-keys.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { integer, only } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -21,6 +28,7 @@ import { insertReturningDue, addDue, IS_LIVE } from "./delivery.ts";
 import { lockHead } from "../../sql/read/heads.ts";
 import type { Scope } from "../../sql/script/scope.ts";
 import { targetOf } from "../../sql/write/fork.ts";
+import { finishAsks } from "../../sql/write/asks.ts";
 import { findStartRequest } from "../../sql/write/requests.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import {
@@ -57,7 +65,7 @@ const REPLIES = new ColumnArrays({
 /** A start by a turn: a child or a detached instance. */
 export interface TurnStart {
   readonly caller: number;
-  readonly instance: NewInstance;
+  readonly instance: ChildStart;
 }
 
 interface StartParts {
@@ -134,7 +142,10 @@ export class Starts extends Subject {
     if (starts.length === 0) return () => {};
     const read = this.#parts.inserts.insert(
       pipeline,
-      starts.map(({ instance }) => ({ instance, lease: null, events: [], requestId: null })),
+      starts.map(({ instance }) => {
+        const { delayMs } = instance;
+        return defined({ instance, lease: null, delayMs, events: [], requestId: null });
+      }),
     );
     const replies = starts.flatMap(({ caller, instance: { id, parent } }) => {
       if (parent === null) return [];
@@ -150,11 +161,21 @@ export class Starts extends Subject {
     return () => {
       const inserted = read();
       for (const { instance } of starts) {
-        if (inserted.get(instance.id)?.runId !== instance.runId) continue;
+        const found = inserted.get(instance.id);
+        if (found?.runId !== instance.runId || !found.isDue) continue;
         changes.due(instance.id, { owner: null, target: targetOf(instance) });
       }
       addDue(replied, changes);
     };
+  }
+
+  /** Starts the receiver of an ask, or restarts it. */
+  async startReceiver(statements: Statements, item: AskStart, changes: ChangeDraft): Promise<void> {
+    const pipeline = new Pipeline();
+    const read = this.start(pipeline, [item], changes, NO_KEYS);
+    await statements.all(pipeline);
+    const [started = null] = read();
+    if (started === null) await this.meet(statements, item, changes);
   }
 
   /** Applies `onConflict`: the id exists. Null: the instance was deleted meanwhile. */
@@ -200,6 +221,7 @@ export class Starts extends Subject {
     this.#parts.keyValues.clear(cleared, [key]);
     await statements.all(cleared);
     await this.#parts.instances.revive(statements, item, lease);
+    await statements.script(finishAsks(key, { now: statements.now, changes }));
     const filled = new Pipeline();
     const due = { delay: null, due_at: visibleAt };
     const start = { ...startMessage(key, execution, item.started), ...due };

@@ -3,6 +3,8 @@
 //   - Unread events stay. They are parked if the instance has ended, and wait in order for the next
 //     execution if it continues as new (semantics 18a, 21). Continuing as new also deletes old generated
 //     request ids (requests.1).
+//   - turn-completion.1: If an instance waits for an answer of one that ends, the transaction is refused in one
+//     round trip. The stepwise mode notifies it (provider.asks.3).
 
 import type { TurnItem } from "../../core/provider/commit.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
@@ -13,7 +15,7 @@ import { NEXT_EXECUTION } from "../read/instances.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import type { Requests } from "./requests.ts";
 import type { Tasks } from "../lease/tasks.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
+import { exists, indexEquals } from "../../sql/index-lookup.ts";
 
 const CONTINUED = new ColumnArrays({ key: "bigint", version: "text" });
 
@@ -26,7 +28,12 @@ interface CompletionParts {
 export class TurnCompletion extends Subject {
   readonly #parts: CompletionParts;
   readonly #end = this.prepare(`
-    WITH ended AS (SELECT k.key FROM unnest($1::bigint[]) AS k (key)), messages AS (
+    WITH ended AS (
+      SELECT k.key FROM unnest($1::bigint[]) AS k (key)
+      WHERE CASE WHEN $2::boolean AND ${exists(`
+        FROM @requests AS r WHERE r.instance = k.key AND r.asker IS NOT NULL`)}
+        THEN @refuse('an instance waits for an answer') IS NULL ELSE true END
+    ), messages AS (
       DELETE FROM @inbox AS m USING ended AS k
       WHERE ${indexEquals("m.instance", "k.key")} AND m.kind <> 'event'
     ), events AS (
@@ -43,7 +50,12 @@ export class TurnCompletion extends Subject {
     this.#parts = parts;
   }
 
-  write(pipeline: Pipeline, items: readonly TurnItem[]): void {
+  /** `refuseAsked`: turn-completion.1. */
+  write(
+    pipeline: Pipeline,
+    items: readonly TurnItem[],
+    { refuseAsked }: { readonly refuseAsked: boolean },
+  ): void {
     const ended: number[] = [];
     const continued = [];
     const starts = [];
@@ -55,7 +67,9 @@ export class TurnCompletion extends Subject {
       starts.push(startMessage(key, execution + 1, change.started));
       unread.push(...change.unread.map((event) => eventMessage(key, event)));
     }
-    if (ended.length > 0) pipeline.add(this.#end, [plain(ended.sort((a, b) => a - b))]);
+    if (ended.length > 0) {
+      pipeline.add(this.#end, [plain(ended.sort((a, b) => a - b)), refuseAsked]);
+    }
     if (continued.length === 0) return;
     const keys = continued.map(({ key }) => key);
     this.#parts.tasks.clear(

@@ -24,6 +24,7 @@ import { messagesOf, timerMessage, wakeMessage, type Inbox } from "../read/inbox
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import type { Starts } from "./start.ts";
+import type { Answers } from "./answers.ts";
 import type { State } from "./state.ts";
 import { claimKey, type Sessions } from "../lease/sessions.ts";
 import type { TaskRenewal } from "../lease/task-renewal.ts";
@@ -41,9 +42,14 @@ const IS_HELD = `
   ${indexEquals("i.key", "t.key")} AND i.execution = t.execution AND i.lease_token = t.token
   AND i.last_event = t.last_event`;
 
+type CommittedTurn = Extract<TurnResult, { readonly kind: "committed" }>;
+
 export interface TurnOptions {
-  /** True: the caller sends the cancels. False: they are written with the other messages. */
-  readonly cancelsApart: boolean;
+  /**
+   * True: the caller sends the cancels and notifies the askers of instances that end. False: cancels are written
+   * with the other messages, and the end of an instance with askers refuses the transaction.
+   */
+  readonly stepwise: boolean;
   /**
    * Ids by key of the instances that the pipeline has inserted together with these turns (commit.5). Their
    * rows need no update.
@@ -100,7 +106,8 @@ export class Turns extends Subject {
     changes: ChangeDraft,
     options: TurnOptions,
   ): () => void {
-    const { tasks, sessions, inbox, history, starts, deliveries, state, completion } = this.#parts;
+    const { tasks, sessions, inbox, history, starts, deliveries, state, answers, completion } =
+      this.#parts;
     const sorted = items.toSorted((a, b) => a.key - b.key);
     const advanced = sorted.filter(({ key }) => !options.inserted.has(key));
     const fenced =
@@ -150,13 +157,14 @@ export class Turns extends Subject {
     );
     const posts = items.flatMap(({ sends }) => sends.filter((send) => send.kind !== "cancel"));
     const addPosts = deliveries.post(pipeline, posts, changes);
-    const cancels = options.cancelsApart ? [] : cancelsOf(items);
+    const cancels = options.stepwise ? [] : cancelsOf(items);
     const addCancels = deliveries.postCancels(pipeline, cancels, changes);
+    answers.record(pipeline, items);
     state.change(
       pipeline,
       items.flatMap((item) => (item.state === null ? [] : [{ key: item.key, state: item.state }])),
     );
-    completion.write(pipeline, items);
+    completion.write(pipeline, items, { refuseAsked: !options.stepwise });
     const running = sorted.filter(({ change }) => change.kind === "none");
     inbox.parkEvents(
       pipeline,
@@ -177,10 +185,10 @@ export class Turns extends Subject {
     return () => {
       const ids = new Map(options.inserted);
       for (const row of fenced?.rows ?? []) ids.set(integer(row, "key"), text(row, "id"));
-      for (const { key, change, state: changed, tasks: newTasks } of items) {
-        const id = ids.get(key);
-        if (id !== undefined && (change.kind !== "none" || changed !== null)) changes.changed(id);
-        for (const { lease, name } of newTasks) if (lease === null) changes.queued(name);
+      for (const item of items) {
+        const id = ids.get(item.key);
+        if (id !== undefined && isChanged(item)) changes.changed(id);
+        for (const { lease, name } of item.tasks) if (lease === null) changes.queued(name);
       }
       for (const row of cancelled?.rows ?? []) {
         const id = ids.get(integer(row, "instance"));
@@ -196,7 +204,7 @@ export class Turns extends Subject {
    * Reads the due messages after everything is written. Call the returned function after the pipeline has
    * run: it returns the results in the order of the items.
    */
-  due(pipeline: Pipeline, items: readonly TurnItem[], changes: ChangeDraft): () => TurnResult[] {
+  due(pipeline: Pipeline, items: readonly TurnItem[], changes: ChangeDraft): () => CommittedTurn[] {
     const { inbox } = this.#parts;
     const live = items.filter(({ change }) => change.kind !== "ended");
     const released = live.filter(({ release }) => release);
@@ -261,6 +269,7 @@ export interface TurnParts {
   readonly starts: Starts;
   readonly deliveries: Deliveries;
   readonly state: State;
+  readonly answers: Answers;
   readonly completion: TurnCompletion;
 }
 
@@ -281,8 +290,13 @@ function newTasksOf({ key, execution, tasks, cancelledTasks }: TurnItem) {
   );
 }
 
+/** Whether clients must be notified of the turn. */
+function isChanged({ change, state, answers = [] }: TurnItem): boolean {
+  return change.kind !== "none" || state !== null || answers.length > 0;
+}
+
 function toColumns(item: TurnItem) {
-  const { key, execution, token, lastEvent: last_event, change, state, cancelledTasks } = item;
-  const is_reported = change.kind !== "none" || state !== null || cancelledTasks.length > 0;
+  const { key, execution, token, lastEvent: last_event, cancelledTasks } = item;
+  const is_reported = isChanged(item) || cancelledTasks.length > 0;
   return { key, execution, token, last_event, ...turnColumns(item), is_reported };
 }

@@ -28,12 +28,12 @@ export class Attempts {
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;
     const { provider, environment, registry, wheel, wiring, monotonic, onStoreError } = runtime;
-    const { codec, log, limits, executor, telemetry } = runtime.options;
+    const { codec, log, limits, executor, telemetry, keepFor } = runtime.options;
     this.#threads = new ThreadPools({
       activities: registry.activities,
       options: runtime.options,
       environment,
-      resources: { entry: wiring.threadEntry, provider, limits, log },
+      resources: { entry: wiring.threadEntry, provider, limits, keepFor, log },
     });
     this.#loop = new LoopWatch({
       environment,
@@ -69,7 +69,7 @@ export class Attempts {
       cancelGraceMs,
       attemptsMax,
       find: (name) => registry.activity(name),
-      client: wiring.makeClient(provider, { codec, limits, telemetry }),
+      client: wiring.makeClient(provider, { codec, limits, telemetry, keepFor }),
       executor,
       toThread: (threads, job) => this.#threads.send(threads, job),
       outcomes: this.#outcomes,

@@ -91,8 +91,9 @@ export class FirstTurns {
     window.begins(held);
     heldInstances.transition(held, "begin");
     heldInstances.transition(held, "submit");
-    const { key, due } = result;
-    turnResults.committed({ turn: { ...turn, held }, item: { ...item, key }, events, logs, due });
+    const { key, due, undelivered } = result;
+    const committed = { turn: { ...turn, held }, item: { ...item, key }, events, logs, due };
+    turnResults.committed({ ...committed, undelivered });
     return true;
   }
 }

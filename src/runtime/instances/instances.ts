@@ -202,7 +202,8 @@ export class Instances {
     committer.submit(item).then(
       (result) => {
         if (result.kind === "committed") {
-          turnResults.committed({ turn, item, events, logs, due: result.due });
+          const { due, undelivered } = result;
+          turnResults.committed({ turn, item, events, logs, due, undelivered });
         } else {
           preLeases.takeBack();
           turnResults.refused(turn, item, result.code);

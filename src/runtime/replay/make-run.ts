@@ -44,6 +44,7 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
     version: held.definition.version,
     priority: held.priority,
     codec: options.codec,
+    inputSchema: held.definition.options.input,
     main: orchestrationMain(held.definition),
     history,
     rowBytes: bytesBefore(rows),

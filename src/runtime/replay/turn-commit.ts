@@ -198,7 +198,7 @@ function changeOf(run: Run): InstanceChange {
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
       const started = JSON.stringify(nextStart(run, ended));
-      const events = run.mailbox.unread();
+      const events = run.mailbox.unread().map(({ name, data, key }) => ({ name, data, key }));
       const unread = run.hasRequests ? [...events, ...run.requests.unanswered()] : events;
       return { kind: "continued", started, version, unread };
     }

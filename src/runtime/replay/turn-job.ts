@@ -9,6 +9,7 @@ import type { DeliveryBody } from "../../core/history/events.ts";
 import { deliveryOf, leavesEventsInInbox } from "../../core/replay/inbox-delivery.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import type { PendingCancel } from "../../core/replay/delivery.ts";
+import { deliverReceived } from "../../core/replay/received.ts";
 import type { Run } from "../../core/replay/run.ts";
 import type { HeldInstance, LocalOutcome } from "../instances/held-instance.ts";
 import type { DrainJob } from "./pump.ts";
@@ -176,7 +177,7 @@ export class TurnJob implements DrainJob {
   #deliverBody(body: DeliveryBody, at: number, cancel: PendingCancel = null): void {
     const isPoison = body.kind === "ActivityFailed" && body.failure.category === "poison";
     if (isPoison && this.#poison === "fail") this.run.endWithFailure(body, at);
-    else this.run.deliver(body, at, cancel);
+    else deliverReceived(this.run, body, at, cancel);
   }
 }
 

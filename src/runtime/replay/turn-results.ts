@@ -11,6 +11,9 @@ import type { EventBody } from "../../core/history/events.ts";
 import { LazyMap } from "../../core/collections/lazy-map.ts";
 import { inInboxOrder } from "../../core/replay/inbox-delivery.ts";
 import { instanceFields } from "../../core/telemetry/log-fields.ts";
+import { askRefusedFailure } from "../../core/errors/built-in-failures.ts";
+import { sendName } from "../../core/replay/delivery.ts";
+import type { RefusedDispatch } from "../../core/provider/asks.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import type { BufferedLog } from "../../core/replay/run.ts";
@@ -44,6 +47,7 @@ export class TurnResults {
     events: readonly EventBody[];
     logs: readonly BufferedLog[];
     due: readonly Message[];
+    undelivered: readonly RefusedDispatch[] | undefined;
   }): void {
     const { turn, item, events } = commit;
     const { held, run } = turn;
@@ -56,6 +60,7 @@ export class TurnResults {
     for (const line of commit.logs) {
       log(line.level, line.message, { ...line.fields, ...instanceFields(loggedInstance(held)) });
     }
+    if (commit.undelivered !== undefined) this.#logUndelivered(turn, events, commit.undelivered);
     const { ended } = run;
     if (ended?.kind === "OrchestrationFailed" && ended.outcome === "failed") {
       logFailedInstance(options, loggedInstance(held), ended.failure);
@@ -104,6 +109,23 @@ export class TurnResults {
     // The process that took the lease away may have written a start. Its notification came while the
     // instance was held here.
     intake.onUnseenMessages(held.key);
+  }
+
+  /** The code of an execution that has ended cannot get the failures of its last messages. */
+  #logUndelivered(
+    { held, run }: FinishedTurn,
+    events: readonly EventBody[],
+    undelivered: readonly RefusedDispatch[],
+  ): void {
+    if (run.ended === null) return;
+    const { log } = this.#runtime.options;
+    for (const { sequence, code } of undelivered) {
+      const body = events[sequence - held.lastEvent - 1];
+      if (body?.kind !== "EventRaised" && body?.kind !== "DetachedStarted") continue;
+      const { message } = askRefusedFailure(code, body.id);
+      const fields = { code, ...instanceFields(loggedInstance(held)) };
+      log("warn", `${sendName(body)} failed: ${message}`, fields);
+    }
   }
 
   #startTasks(held: HeldInstance, item: TurnItem): void {

@@ -33,6 +33,7 @@ export interface ThreadResources {
   readonly entry: URL;
   readonly provider: Provider;
   readonly limits: Limits;
+  readonly keepFor: number;
   readonly log: LogSink;
 }
 
@@ -66,10 +67,11 @@ export class PoolThread {
   }
 
   #make(): Worker {
-    const { entry, module, limits, provider, memoryMb } = this.#deps;
+    const { entry, module, limits, keepFor, provider, memoryMb } = this.#deps;
     const { name, durability } = provider;
     const store = { name, durability };
-    const workerData: ThreadData = { module, limits, store, logMemory: this.#logMemory };
+    const logMemory = this.#logMemory;
+    const workerData: ThreadData = { module, limits, keepFor, store, logMemory };
     const resourceLimits = memoryMb === null ? {} : { maxOldGenerationSizeMb: memoryMb };
     const worker = new Worker(entry, { workerData, resourceLimits, name: "perdure-activities" });
     worker.on("message", (message: FromThread) => this.#receive(message));

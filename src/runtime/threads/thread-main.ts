@@ -45,7 +45,7 @@ class ActivityServer {
   #current: { readonly id: number; readonly attempt: ActivityAttempt } | null = null;
 
   constructor(port: MessagePort, data: ThreadData, loaded: LoadedModule, makeClient: MakeClient) {
-    const { limits, store, logMemory } = data;
+    const { limits, keepFor, store, logMemory } = data;
     const codec = loaded.codec ?? defaultCodec;
     const post = (message: FromThread): void => port.postMessage(message);
     this.#port = port;
@@ -54,7 +54,7 @@ class ActivityServer {
     this.#services = {
       log: lineSender(logMemory, post),
       codec: limitedCodec(codec, limits),
-      client: makeClient(this.#store.provider, { codec, limits, telemetry: null }),
+      client: makeClient(this.#store.provider, { codec, limits, telemetry: null, keepFor }),
     };
   }
 

@@ -13,6 +13,7 @@ import type { AttemptDescription } from "../../core/attempts/attempt-context.ts"
 export interface ThreadData {
   readonly module: string;
   readonly limits: Limits;
+  readonly keepFor: number;
   readonly store: { readonly name: string; readonly durability: string };
   /** One Int32: the number of log lines in flight to the runtime. */
   readonly logMemory: SharedArrayBuffer;

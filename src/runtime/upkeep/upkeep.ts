@@ -64,7 +64,7 @@ export class Upkeep {
 
   async #tick(count: number): Promise<void> {
     const { id, provider, options, storeOutage, intake } = this.#runtime;
-    const { heldInstances, steps, sessions, retention } = this.#runtime;
+    const { heldInstances, steps, sessions, retention, keptExpiry } = this.#runtime;
     const { liveness, leaseCheck, lostLeases, unclaimed } = this.#runtime;
     const every = (ms: number): boolean =>
       count % Math.max(Math.round(ms / this.#periodMs), 1) === 0;
@@ -77,6 +77,7 @@ export class Upkeep {
     heldInstances.sweep();
     steps.tick();
     retention?.tick(now);
+    keptExpiry.tick(now);
     await sessions.tick(now);
 
     const summary = await provider.peek({ owner: id });

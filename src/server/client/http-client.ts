@@ -3,6 +3,7 @@
 
 import * as v from "valibot";
 import type { ListOptions, PruneOptions } from "../../client/admin.ts";
+import type { KeptOptions } from "../../client/inspect/kept.ts";
 import type { ListFilter } from "../../client/list-filter.ts";
 import type { ForkOptions } from "../../client/client.ts";
 import type { StartOptions } from "../../client/start-item.ts";
@@ -14,19 +15,19 @@ import type {
 } from "../../core/context/types.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";
 import { parseInstanceReference } from "../../core/ids/ids.ts";
-import { checkMembers } from "../../core/checks.ts";
+import { checkMembers, invalidArgument } from "../../core/checks.ts";
 import type { Removed } from "../../core/provider/admin.ts";
 import { defined } from "../../core/values/defined.ts";
-import { validate } from "../../core/values/standard-schema.ts";
+import { validateToSend } from "../../core/values/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
-import { HttpHandle } from "./http-handle.ts";
+import { HttpHandle, type HttpRaiseOptions } from "./http-handle.ts";
 import { HttpTransport, type HttpClientOptions } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
 import { ROLES } from "../security/roles.ts";
 import { bulkAnswer } from "../schemas/bulk.ts";
 import { change, instancePage, started } from "../schemas/instance.ts";
 import { whole } from "../schemas/common.ts";
-import { metrics, overview, queue, removed, runtime } from "../schemas/store.ts";
+import { keptPage, metrics, overview, queue, removed, runtime } from "../schemas/store.ts";
 import { toHttp } from "../views/values.ts";
 import { filterBody, filterQueryText, findsNothing } from "../wire/filter.ts";
 import { member } from "../wire/instance.ts";
@@ -85,12 +86,15 @@ export class HttpClient {
     const { requestId, at, events, ...rest } = options;
     const name = typeof target === "string" ? target : target.name;
     const schema = typeof target === "string" ? undefined : target.options.input;
-    const checked =
-      schema === undefined ? input : await validate(schema, input, `input of "${name}"`);
+    const sent = await validateToSend(schema, input, `input of "${name}"`);
+    if (sent.isOutput) {
+      const rule = `The schema of the input of "${name}" must be synchronous`;
+      throw invalidArgument(`${rule} for a start over HTTP: the worker checks the input again.`);
+    }
     const body = {
       name,
       ...(typeof target === "string" ? {} : { version: target.version }),
-      ...member("input", toHttp(checked)),
+      ...member("input", toHttp(sent.value)),
       ...rest,
       ...defined({ at: at?.toISOString() }),
       ...(events === undefined
@@ -119,7 +123,7 @@ export class HttpClient {
     id: string,
     event: string,
     data?: unknown,
-    options?: { requestId?: string; ifMissing?: "fail" | "keep" },
+    options?: HttpRaiseOptions,
   ): Promise<void> {
     await this.get(id).raise(event, data, options);
   }
@@ -184,6 +188,11 @@ export class HttpClient {
   }
   async queues(): Promise<readonly v.InferOutput<typeof queue>[]> {
     return (await this.#get("queues", v.object({ items: v.array(queue) }))).items;
+  }
+  /** One page of the events that wait for instances that do not exist yet, and of expired ones. */
+  kept(options: KeptOptions = {}): Promise<v.InferOutput<typeof keptPage>> {
+    const query = Object.entries(options).map(([name, one]) => [name, String(one)] as const);
+    return this.#get("kept", keptPage, query);
   }
   async runtimes(): Promise<readonly v.InferOutput<typeof runtime>[]> {
     return (await this.#get("runtimes", v.object({ items: v.array(runtime) }))).items;

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import type { ForkOptions } from "../../client/client.ts";
 import { askWait, checkAsk, type AskOptions } from "../../client/ask-item.ts";
-import type { ResultOptions } from "../../client/handle.ts";
+import type { RaiseOptions, ResultOptions } from "../../client/handle.ts";
 import type { AskArguments, RequestOutput } from "../../core/context/types.ts";
 import { checkValue, type AnyRequest, type ValueDef } from "../../core/define/request.ts";
 import { formatDuration, parseDuration } from "../../core/time/duration.ts";
@@ -16,7 +16,7 @@ import { parseRequestId } from "../../core/ids/ids.ts";
 import { generateRequestId } from "../../core/ids/request-ids.ts";
 import { systemEnvironment } from "../../core/time/system-environment.ts";
 import { defined } from "../../core/values/defined.ts";
-import { checkedForSending } from "../../core/values/standard-schema.ts";
+import { validateToSend } from "../../core/values/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
 import { HttpProblemError, type HttpTransport, type ProblemOutput } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
@@ -44,6 +44,8 @@ import { member } from "../wire/instance.ts";
 
 /** An instance as the HTTP client returns it, with `Date` objects and decoded values. */
 export type HttpInstance = v.InferOutput<typeof instance>;
+/** The options of `Handle.raise` without `tx` and without `requestDigest`, which the server derives. */
+export type HttpRaiseOptions = Omit<RaiseOptions, "tx" | "requestDigest">;
 type Query = readonly (readonly [string, string])[];
 
 /** The longest wait of one request. A longer wait repeats the request. */
@@ -118,11 +120,7 @@ export class HttpHandle<O = unknown> {
   }
 
   /** Sends an event. The store keeps it until the instance reads it. */
-  raise(
-    event: string,
-    data?: unknown,
-    options: { requestId?: string; ifMissing?: "fail" | "keep" } = {},
-  ): Promise<void> {
+  raise(event: string, data?: unknown, options: HttpRaiseOptions = {}): Promise<void> {
     const { requestId, ...rest } = options;
     return this.#post(
       "events",
@@ -140,7 +138,7 @@ export class HttpHandle<O = unknown> {
     checkAsk(options, "handle.ask");
     const { timeoutMs, request: name, signal } = askWait(request, options);
     const schema = typeof request === "string" ? undefined : request.input;
-    const sent = await checkedForSending(schema, input, `input of request "${name}"`);
+    const sent = await validateToSend(schema, input, `input of request "${name}"`);
     // All calls of one ask use one id, so that a later call waits for the request that the first call sent.
     const requestId =
       options.requestId === undefined
@@ -151,7 +149,7 @@ export class HttpHandle<O = unknown> {
       const answer = await this.#transport.json({
         method: "POST",
         path: ["instances", this.id, "requests", name],
-        body: { ...member("input", toHttp(sent)), timeoutMs: waitMs, requestId },
+        body: { ...member("input", toHttp(sent.value)), timeoutMs: waitMs, requestId },
         answer: requestAnswer,
         signal,
         refusal: (given) => requestError(this.id, name, given),

@@ -142,6 +142,7 @@ export const instanceRoutes = [
       name: v.string(),
       data: v.exactOptional(given),
       ifMissing: v.exactOptional(v.picklist(["fail", "keep"])),
+      keepFor: v.exactOptional(duration),
     }),
     errors: ["INSTANCE_NOT_FOUND", "INSTANCE_FINISHED", "LIMIT_EXCEEDED"],
     run: async ({ services: { client }, params, body, binding }) => {

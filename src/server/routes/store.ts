@@ -1,14 +1,16 @@
-// Routes about the whole store: overview, metrics, queues, runtimes.
+// Routes about the whole store: overview, metrics, queues, kept events, runtimes.
 
 import * as v from "valibot";
 import type { Services } from "../services.ts";
 import { jsonRoute, textRoute } from "../http/route.ts";
 import { prometheusText } from "../views/prometheus.ts";
-import { metrics, overview, queue, runtime } from "../schemas/store.ts";
-import { metricsToHttp, queueToHttp, runtimeToHttp } from "../wire/store.ts";
+import { queryWhole } from "../schemas/common.ts";
+import { keptPage, metrics, overview, queue, runtime } from "../schemas/store.ts";
+import { keptToHttp, metricsToHttp, queueToHttp, runtimeToHttp } from "../wire/store.ts";
 
 const row = { method: "GET", tag: "store", role: "viewer" } as const;
 const QUEUES_SHOWN_MAX = 200;
+const KEPT_MAX = 1_000;
 
 export const prometheusRoute = textRoute({
   ...row,
@@ -43,6 +45,20 @@ export const storeRoutes = [
     summary: "The task queues, by activity, tags and priority.",
     answer: v.object({ items: v.array(queue) }),
     run: async ({ services: { client } }) => ({ items: (await client.queues()).map(queueToHttp) }),
+  }),
+  jsonRoute({
+    ...row,
+    path: "/kept",
+    operation: "listKept",
+    summary:
+      "Events that wait for instances that do not exist yet, and expired ones, oldest first, page by page.",
+    query: v.strictObject({
+      id: v.exactOptional(v.string()),
+      cursor: v.exactOptional(v.pipe(v.string(), v.maxLength(500))),
+      limit: v.exactOptional(queryWhole({ min: 1, max: KEPT_MAX })),
+    }),
+    answer: keptPage,
+    run: async ({ services: { client }, query }) => keptToHttp(await client.kept(query)),
   }),
   jsonRoute({
     ...row,

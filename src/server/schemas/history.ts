@@ -27,6 +27,16 @@ export const historyEvent = v.object({
   outcome: text,
   since: text,
   internal: v.exactOptional(v.literal(true)),
+  /** The receiver of the start must check the input. */
+  unchecked: v.exactOptional(v.literal(true)),
+  /** The unread event that a wait takes, if it is not the oldest one; 0: none. */
+  taken: number,
+  /** The wait that receives an event, if it is not the oldest one. */
+  wait: number,
+  /** Why a schema refused the input or the event. */
+  refused: v.exactOptional(failure),
+  /** The unread events that the schema of a wait refused. */
+  refusedEvents: v.exactOptional(v.array(v.object({ event: whole, failure }))),
   onParentClose: text,
   runId: text,
   parent: v.exactOptional(

@@ -140,7 +140,16 @@ export const completedWork = v.object({
 });
 
 export const unreadPage = v.object({
-  items: v.array(v.object({ name: v.string(), data: v.exactOptional(value) })),
+  items: v.array(
+    v.object({
+      name: v.string(),
+      data: v.exactOptional(value),
+      /** Why the schema of a wait refused the event. */
+      refused: v.exactOptional(
+        v.object({ code: v.string(), message: v.string(), path: v.exactOptional(v.string()) }),
+      ),
+    }),
+  ),
   cursor: v.exactOptional(v.string()),
 });
 

@@ -1,7 +1,7 @@
 // The whole store: metrics, queues, runtimes, and the overview for the dashboard's first page.
 
 import * as v from "valibot";
-import { timestamp, whole } from "./common.ts";
+import { timestamp, value, whole } from "./common.ts";
 
 const byStatus = v.object({
   pending: whole,
@@ -30,6 +30,8 @@ export const metrics = v.object({
   executions: whole,
   events: whole,
   dueMessages: whole,
+  keptMessages: whole,
+  expiredMessages: whole,
   waitingTasks: whole,
   runningTasks: whole,
   strandedLeases: whole,
@@ -125,6 +127,25 @@ export const overview = v.object({
   troubles,
   sampleMs: whole,
   samples: v.array(sample),
+});
+
+/** Events for instances that do not exist yet, and expired ones. */
+export const keptPage = v.object({
+  items: v.array(
+    v.object({
+      id: v.string(),
+      event: v.string(),
+      requestId: v.string(),
+      /** Absent if the event has expired. */
+      data: v.exactOptional(value),
+      createdAt: timestamp,
+      expiresAt: timestamp,
+      expired: v.boolean(),
+      /** Why the data cannot be read. */
+      unreadable: v.exactOptional(v.string()),
+    }),
+  ),
+  cursor: v.exactOptional(v.string()),
 });
 
 export const removed = v.object({

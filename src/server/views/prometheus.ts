@@ -26,6 +26,10 @@ export async function prometheusText({
     gauge("perdure_messages_due", "Messages that are due and not yet processed.", [
       [{}, metrics.dueMessages],
     ]),
+    gauge("perdure_messages_kept", "Events kept for instances that do not exist, by state.", [
+      [{ state: "waiting" }, metrics.keptMessages],
+      [{ state: "expired" }, metrics.expiredMessages],
+    ]),
     gauge(
       "perdure_leases_stranded",
       "Leases that the store lists for live runtimes and that the runtimes do not know.",

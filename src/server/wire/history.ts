@@ -36,6 +36,7 @@ export function eventToHttp(
     ...("keyValues" in event
       ? { keyValues: event.keyValues.map(([key, , at]) => ({ key, at: timeText(at) })) }
       : {}),
+    ...refusedMembers(event, codec),
     ...("failure" in event ? { failure: failureToHttp(event.failure, codec) } : {}),
     ...("compensationFailures" in event
       ? {
@@ -45,6 +46,17 @@ export function eventToHttp(
         }
       : {}),
   };
+}
+
+/** The values that a schema refused. */
+function refusedMembers(event: HistoryEvent, codec: Codec): Partial<EventShape> {
+  if (!("refused" in event)) return {};
+  if (event.kind !== "EventSubscribed") return { refused: failureToHttp(event.refused, codec) };
+  const refusedEvents = event.refused.map((one) => ({
+    event: one.event,
+    failure: failureToHttp(one.failure, codec),
+  }));
+  return { refusedEvents };
 }
 
 /** The members that are not payloads. */
@@ -65,6 +77,9 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
     ...("outcome" in event ? { outcome: event.outcome } : {}),
     ...("since" in event ? { since: event.since } : {}),
     ...("internal" in event ? { internal: event.internal } : {}),
+    ...("unchecked" in event ? { unchecked: event.unchecked } : {}),
+    ...("taken" in event ? { taken: event.taken } : {}),
+    ...("wait" in event ? { wait: event.wait } : {}),
     ...("onParentClose" in event ? { onParentClose: event.onParentClose } : {}),
     ...("runId" in event ? { runId: event.runId } : {}),
     ...("parent" in event ? { parent: event.parent } : {}),

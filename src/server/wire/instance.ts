@@ -139,7 +139,11 @@ export function treeToHttp(tree: InstanceTree): TreeShape {
 
 export function unreadToHttp({ items, cursor }: UnreadPage): v.InferInput<typeof unreadPage> {
   return {
-    items: items.map(({ name, data }) => ({ name, ...member("data", toHttp(data)) })),
+    items: items.map(({ name, data, refused }) => ({
+      name,
+      ...member("data", toHttp(data)),
+      ...defined({ refused }),
+    })),
     ...defined({ cursor }),
   };
 }

@@ -1,11 +1,14 @@
-// Converts metrics, queues and runtimes to JSON.
+// Converts metrics, kept events, queues and runtimes to JSON.
 
 import type * as v from "valibot";
 import type { RuntimeInfo } from "../../client/admin.ts";
+import type { KeptPage } from "../../client/inspect/kept.ts";
 import type { Metrics, QueueInfo } from "../../client/inspect/unclaimed.ts";
 import { defined } from "../../core/values/defined.ts";
-import type { metrics, queue, runtime } from "../schemas/store.ts";
+import type { keptPage, metrics, queue, runtime } from "../schemas/store.ts";
+import { toHttp } from "../views/values.ts";
 import { timeText } from "./history.ts";
+import { member } from "./instance.ts";
 
 /** The longest default `staleMs` of a runtime. A runtime without a heartbeat for longer counts as dead. */
 const ALIVE_MS = 30_000;
@@ -21,6 +24,18 @@ export function metricsToHttp(found: Metrics): v.InferInput<typeof metrics> {
       const { version, ...others } = work;
       return { ...others, since, ...defined({ version }) };
     }),
+  };
+}
+
+export function keptToHttp({ items, cursor }: KeptPage): v.InferInput<typeof keptPage> {
+  return {
+    items: items.map(({ data, createdAt, expiresAt, ...rest }) => ({
+      ...rest,
+      ...member("data", toHttp(data)),
+      createdAt: createdAt.toISOString(),
+      expiresAt: expiresAt.toISOString(),
+    })),
+    ...defined({ cursor }),
   };
 }
 

@@ -11,6 +11,7 @@ import type { StoreStatements } from "../parts.ts";
 import { toTally } from "../rows/tallies.ts";
 import { together, type Script } from "../script/script.ts";
 import { call, Statement } from "../script/statement.ts";
+import { lives } from "../write/early-messages.ts";
 
 const SELECT_TALLIES = new Statement(`
   SELECT status, sum(instances) AS instances, sum(paused) AS paused, sum(blocked) AS blocked,
@@ -20,20 +21,26 @@ const COUNT_TASKS = new Statement(`
   SELECT count(*) FILTER (WHERE lease_owner IS NULL AND available_at <= @now) AS waiting,
     count(*) FILTER (WHERE lease_owner IS NOT NULL) AS running
   FROM @tasks`);
+const COUNT_KEPT = new Statement(`
+  SELECT count(*) FILTER (WHERE ${lives("k", "@now")}) AS kept, count(*) AS listed FROM @kept AS k`);
 const COUNT_STRANDED = new Statement(`
   SELECT coalesce(sum(leases_stranded), 0) AS stranded FROM @runtimes`);
 
 export function* readMetrics({ countDue }: StoreStatements): Script<StoreMetrics> {
-  const [tallies, due, counted, stranded] = yield* together(
+  const [tallies, due, kept, counted, stranded] = yield* together(
     call(SELECT_TALLIES),
     call(countDue),
+    call(COUNT_KEPT),
     call(COUNT_TASKS),
     call(COUNT_STRANDED),
   );
   const tasks = only(counted.rows);
+  const keptMessages = integer(only(kept.rows), "kept");
   return {
     ...sumTallies(tallies.rows.map(toTally)),
     dueMessages: integer(only(due.rows), "due"),
+    keptMessages,
+    expiredMessages: integer(only(kept.rows), "listed") - keptMessages,
     waitingTasks: integer(tasks, "waiting"),
     runningTasks: integer(tasks, "running"),
     strandedLeases: integer(only(stranded.rows), "stranded"),

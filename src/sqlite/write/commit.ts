@@ -9,6 +9,7 @@
 
 import type { PerdureError } from "../../core/errors/errors.ts";
 import type { CommitItem, CommitResult, StartItem } from "../../core/provider/commit.ts";
+import { defined } from "../../core/values/defined.ts";
 import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
 import type { Committed, Connection } from "../connection/connection.ts";
 import { concernsStore, toPerdureError } from "../connection/errors.ts";
@@ -114,7 +115,8 @@ export class GroupCommit {
     const { key } = start;
     const turn = turns.commitFirst({ ...firstTurn, key }, start, transaction);
     if (turn.kind !== "committed") throw new Error("The first turn of a new instance was refused.");
-    return { kind: "started", key, execution: 1, leased: null, due: turn.due };
+    const { due, undelivered } = turn;
+    return { kind: "started", key, execution: 1, leased: null, due, ...defined({ undelivered }) };
   }
 
   #write(item: CommitItem, transaction: GroupTransaction): CommitResult {

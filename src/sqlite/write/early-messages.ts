@@ -2,14 +2,16 @@
 //   - They wait in the order in which they were sent. The insert of an instance with that id, by a start, a
 //     child start or a fork, moves them into its inbox before any later event.
 //   - A request id is stored once. The instance that receives the message keeps its request id.
-//   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. A message older than
-//     EARLY_MESSAGE_MS is ignored, and is deleted when the next message is stored.
+//   - At most EARLY_MESSAGES_MAX wait per id; further ones are refused. An expired message is ignored; a
+//     repeated send takes its place (kept.1).
 
 import { checksumOf, isDamaged } from "../../core/values/checksum.ts";
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
-import { EARLY_MESSAGE_MS, EARLY_MESSAGES_MAX } from "../../core/provider/shared/early-messages.ts";
+import { EARLY_MESSAGES_MAX, KEEP_MS } from "../../core/provider/shared/early-messages.ts";
 import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
 import { integer, integerOrNull, text, textOrNull } from "../../sql/columns.ts";
+import type { CoveredKept } from "../../sql/parts.ts";
+import { lives } from "../../sql/write/early-messages.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Inbox } from "../read/inbox.ts";
@@ -19,12 +21,15 @@ export class EarlyMessages extends Subject {
   readonly #inbox: Inbox;
   readonly #requests: Requests;
   readonly #insert = this.prepare(`
-    INSERT INTO kept (id, key, created_at, name, data, checksum, digest) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    INSERT INTO kept (id, key, created_at, name, data, checksum, digest, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`);
   readonly #select = this.prepare(`
-    SELECT name, data, key, checksum, digest FROM kept WHERE id = ? AND created_at > ? ORDER BY number`);
-  readonly #count = this.prepare("SELECT count(*) AS kept FROM kept WHERE id = ?");
-  readonly #delete = this.prepare("DELETE FROM kept WHERE id = ?");
-  readonly #deleteOld = this.prepare("DELETE FROM kept WHERE created_at <= ?");
+    SELECT name, data, key, checksum, digest FROM kept
+    WHERE id = ? AND ${lives("kept", "?")} ORDER BY number`);
+  readonly #count = this.prepare(`
+    SELECT count(*) AS kept FROM kept WHERE id = ? AND ${lives("kept", "?")}`);
+  readonly #delete = this.prepare(`DELETE FROM kept WHERE id = ? AND ${lives("kept", "?")}`);
+  readonly #deleteSame = this.prepare("DELETE FROM kept WHERE id = ? AND key = ?");
 
   constructor(connection: Connection, inbox: Inbox, requests: Requests) {
     super(connection);
@@ -32,11 +37,16 @@ export class EarlyMessages extends Subject {
     this.#requests = requests;
   }
 
-  keep({ id, name, data, requestId, requestDigest }: SendItem, now: number): SimpleResult {
-    this.#deleteOld.run(now - EARLY_MESSAGE_MS);
-    if (integer(this.#count.get(id) ?? {}, "kept") >= EARLY_MESSAGES_MAX) return LIMIT_EXCEEDED;
-    const checksum = checksumOf(id, requestId, name, data);
-    this.#insert.run(id, requestId, now, name, data, checksum, requestDigest ?? null);
+  /** For a request id without a living message (`findEarlyMessage`). */
+  keep(item: SendItem, now: number): SimpleResult {
+    const { id, name, data, requestId, requestDigest = null, keepForMs = KEEP_MS } = item;
+    if (integer(this.#count.get(id, now) ?? {}, "kept") >= EARLY_MESSAGES_MAX) {
+      return LIMIT_EXCEEDED;
+    }
+    const checksum = checksumOf(...coveredOfKept({ id, key: requestId, name, data }));
+    const expiresAt = now + keepForMs;
+    this.#deleteSame.run(id, requestId);
+    this.#insert.run(id, requestId, now, name, data, checksum, requestDigest, expiresAt);
     return DONE;
   }
 
@@ -47,13 +57,13 @@ export class EarlyMessages extends Subject {
     now: number,
   ): boolean {
     const { id, key, execution } = instance;
-    const rows = this.#select.all(id, now - EARLY_MESSAGE_MS);
+    const rows = this.#select.all(id, now);
     if (rows.length === 0) return false;
-    this.#delete.run(id);
+    this.#delete.run(id, now);
     const messages = rows.map((row) => {
       const message = { name: text(row, "name"), data: text(row, "data"), key: text(row, "key") };
       const checksum = integerOrNull(row, "checksum");
-      const isWrong = isDamaged(checksum, id, message.key, message.name, message.data);
+      const isWrong = isDamaged(checksum, ...coveredOfKept({ id, ...message }));
       return isWrong ? { ...message, damaged: true as const } : message;
     });
     for (const row of rows) {
@@ -64,4 +74,9 @@ export class EarlyMessages extends Subject {
     this.#inbox.insertEvents(key, messages, visibleAt);
     return true;
   }
+}
+
+/** The values that the checksum of a kept message covers (sql/admin/checksums.ts). */
+export function coveredOfKept({ id, key, name, data }: CoveredKept) {
+  return [id, key, name, data] as const;
 }

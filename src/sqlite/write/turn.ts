@@ -100,9 +100,11 @@ export class Turns extends Subject {
   readonly #continue = this.prepare(`
     UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
   readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
+  // Without INDEXED BY, SQLite reads all requests of the instance through the primary key.
   readonly #selectEnded = this.prepare(`
     SELECT id, EXISTS (
-      SELECT 1 FROM requests WHERE instance = ?1 AND asker IS NOT NULL) AS asked
+      SELECT 1 FROM requests INDEXED BY requests_askers
+      WHERE instance = ?1 AND asker IS NOT NULL) AS asked
     FROM instances WHERE key = ?1`);
   readonly #selectPaused = this.prepare(`
     SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`);
@@ -147,7 +149,9 @@ export class Turns extends Subject {
 
   /** Writes the dispatched items and returns the result of the turn. */
   #finished(item: TurnItem, mayBeDue: boolean, transaction: GroupTransaction): TurnResult {
-    const { dispatched } = item;
+    const { key, execution, dispatched, release, stepsOpen, change } = item;
+    const needsWake = release && stepsOpen && change.kind !== "ended";
+    if (needsWake) this.#parts.inbox.insertWake(key, execution, transaction.now);
     if (dispatched === undefined) return this.#result(item, mayBeDue, transaction);
     const { undelivered, isCurrent } = this.#parts.dispatches.write(item, dispatched, transaction);
     const result = this.#result(item, mayBeDue && isCurrent, transaction);
@@ -155,7 +159,7 @@ export class Turns extends Subject {
   }
 
   #result(item: TurnItem, mayBeDue: boolean, transaction: Transaction) {
-    if (mayBeDue && item.release) this.#released(item, transaction);
+    if (mayBeDue && item.release) this.#released(item.key, transaction);
     const { key, messagesMax, release } = item;
     const isRead = mayBeDue && !release;
     const due = isRead ? this.#parts.inbox.due(key, transaction.now, messagesMax) : [];
@@ -277,8 +281,7 @@ export class Turns extends Subject {
   /**
    * Messages that arrived during the turn were reported to the old owner only, so report the instance as due.
    */
-  #released({ key, execution, stepsOpen }: TurnItem, { now, changes }: Transaction): void {
-    if (stepsOpen) this.#parts.inbox.insertWake(key, execution, now);
+  #released(key: number, { now, changes }: Transaction): void {
     if (this.#parts.inbox.hasDue(key, now)) changes.due(this.#idOf(key));
   }
 

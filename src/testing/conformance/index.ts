@@ -39,6 +39,7 @@ import { heartbeats } from "./tasks/heartbeats.ts";
 import { hostileStrings } from "./stores/hostile-strings.ts";
 import { inboxOrder } from "./messages/inbox-order.ts";
 import { earlyMessages } from "./messages/early-messages.ts";
+import { keptMessages } from "./messages/kept-messages.ts";
 import { keyValueContract } from "./instances/key-values.ts";
 import { leasesExpiry } from "./leases/leases-expiry.ts";
 import { leasesInstances } from "./leases/leases-instances.ts";
@@ -120,6 +121,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   liveness,
   sends,
   earlyMessages,
+  keptMessages,
   startWithEvents,
   firstTurns,
   cancel,

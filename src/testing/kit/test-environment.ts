@@ -83,8 +83,8 @@ export class TestEnvironment implements AsyncDisposable {
     this.#mocks = new ActivityMocks(clock.busy, () => clock.now());
     this.#script = new Script(clock);
     this.#line = new FaultInjectingProvider(store, {}, this.#observer());
-    const { codec, limits } = options.runtime ?? {};
-    this.#plain = new Client(this.#line.provider, defined({ codec, limits }));
+    const { codec, limits, keepFor } = options.runtime ?? {};
+    this.#plain = new Client(this.#line.provider, defined({ codec, limits, keepFor }));
     this.client = options.autoSkip === false ? this.#plain : this.#skipping();
   }
 

@@ -41,9 +41,9 @@ export class TestProcess {
   constructor({ store, register, runtime, plan, observer }: TestProcessOptions) {
     this.#store = store;
     this.connection = new FaultInjectingProvider(store, plan, observer);
-    const { codec, limits } = runtime;
+    const { codec, limits, keepFor } = runtime;
     const { provider } = this.connection;
-    this.client = new Client(provider, defined({ codec, limits }));
+    this.client = new Client(provider, defined({ codec, limits, keepFor }));
     this.runtime = new Runtime(
       provider,
       { ...RARELY, ...runtime, executor: "process", register },

@@ -40,6 +40,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readStatistics",
   "readKeyValue",
   "readKeyValues",
+  "readKept",
   "listSessions",
 ]);
 

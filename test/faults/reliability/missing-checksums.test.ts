@@ -87,6 +87,10 @@ test.each(STORE_KINDS)(
     onTestFinished(() => after.close());
     await startRuntime(after, [filled, double]);
     const looking = new Client(after);
+    const [kept] = (await looking.kept()).items;
+    expect(kept).toMatchObject({ id: "later", data: "kept", expired: false });
+    // An event of an older version expires seven days after it was sent.
+    expect(Number(kept?.expiresAt) - Number(kept?.createdAt)).toBe(7 * 86_400_000);
     await expect
       .poll(async () => (await looking.get(idOf(0)).describe()).waitingFor.map(({ kind: k }) => k))
       .toEqual(["timer"]);
@@ -136,6 +140,15 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
     "DROP TABLE @tallies",
     "ALTER TABLE @runtimes DROP COLUMN leases_checked_at",
     "ALTER TABLE @runtimes DROP COLUMN leases_stranded",
+    `DROP INDEX ${isPostgres ? "@requests_asker" : "requests_askers"}`,
+    ...["answer", "answer_checksum", "asker"].map(
+      (name) => `ALTER TABLE @requests DROP COLUMN ${name}`,
+    ),
+    ...["DROP INDEX @kept_due", "DROP INDEX @kept_expired"],
+    "ALTER TABLE @kept DROP COLUMN expires_at",
+    "ALTER TABLE @kept DROP COLUMN expired_at",
+    "CREATE INDEX kept_age ON @kept (created_at)",
+    ...(isPostgres ? ["ALTER TABLE @arrivals DROP COLUMN keep_ms"] : []),
   ];
   for (const sql of undo) await store.column(sql);
 }

@@ -137,8 +137,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "a message for an instance that does not exist yet is dropped",
     file: "src/sqlite/write/early-messages.ts",
-    from: "this.#insert.run(id, requestId, now, name, data, checksum, requestDigest ?? null);",
-    to: "void [id, requestId, now, name, data, checksum, requestDigest];",
+    from: "this.#insert.run(id, requestId, now, name, data, checksum, requestDigest, expiresAt);",
+    to: "void [id, requestId, now, name, data, checksum, requestDigest, expiresAt];",
     tests: [SQLITE],
   },
   {

@@ -318,8 +318,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "kept messages are delivered newest first",
     file: "write/early-messages.ts",
-    from: "created_at > ? ORDER BY number",
-    to: "created_at > ? ORDER BY number DESC",
+    from: '"?")} ORDER BY number',
+    to: '"?")} ORDER BY number DESC',
     in: "early messages",
   },
   {
@@ -328,6 +328,27 @@ const SQLITE: readonly Change[] = [
     from: "SELECT digest FROM @kept",
     to: "SELECT NULL AS digest FROM @kept",
     in: "requests",
+  },
+  {
+    bug: "an expired message is delivered",
+    file: "src/sql/write/early-messages.ts",
+    from: "THEN ${row}.expires_at > ${now} ELSE",
+    to: "THEN ${now} > 0 ELSE",
+    in: "kept messages",
+  },
+  {
+    bug: "a start removes expired messages from the list",
+    file: "write/early-messages.ts",
+    from: 'DELETE FROM kept WHERE id = ? AND ${lives("kept", "?")}',
+    to: "DELETE FROM kept WHERE id = ? AND ? > 0",
+    in: "kept messages",
+  },
+  {
+    bug: "an expired message keeps its data",
+    file: "src/sql/admin/kept-expiry.ts",
+    from: "SET data = '', checksum",
+    to: "SET checksum",
+    in: "kept messages",
   },
   {
     bug: "the age of a generated request id comes from its creator's clock",
@@ -636,8 +657,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "kept messages are delivered newest first",
     file: "write/early-messages.ts",
-    from: "FROM taken WHERE lives ORDER BY number",
-    to: "FROM taken WHERE lives ORDER BY number DESC",
+    from: "FROM taken ORDER BY number",
+    to: "FROM taken ORDER BY number DESC",
     in: "early messages\\W+early events are delivered in the order of sending, before events sent after the start",
   },
   {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { activity, event, NonRetryableError, orchestration } from "../../../src/index.ts";
+import { digits } from "../../support/schemas.ts";
 import { first, untilWaiting, Vault } from "./support.ts";
 
 const secrets: string[] = [];
@@ -57,11 +58,16 @@ const all = orchestration("all", async (ctx, input: { secret: string; round: num
   throw new Error(`${said} ${canary("end")}`);
 });
 
+/** The messages of its issues quote the value, as those of many schemas do. */
+const checked = orchestration("checked", async (ctx) => ctx.waitFor(event("checked", digits)), {
+  input: digits,
+});
+
 test("S32: the store's bytes and the log contain no canary", async () => {
   const vault = new Vault();
   const perdure = await vault.open({
     codec: first,
-    register: [all, child, work, breaks, throwsText],
+    register: [all, child, work, breaks, throwsText, checked],
   });
   const input = { secret: canary("input"), round: 1 };
   const handle = await perdure.client.start(all, input, {
@@ -71,6 +77,14 @@ test("S32: the store's bytes and the log contain no canary", async () => {
   await untilWaiting(perdure, "c");
   await handle.raise(go, canary("event"));
   await expect(handle.result({ timeout: "30s" })).rejects.toThrow(/canary-end/);
+  const refused = await perdure.client.start("checked", canary("refused-input"));
+  await expect(refused.result({ timeout: "30s" })).rejects.toThrow(/canary-refused-input/);
+  const waiting = await perdure.client.start("checked", "1", { id: "checked" });
+  await untilWaiting(perdure, "checked");
+  await waiting.raise("checked", canary("refused-event"));
+  await expect
+    .poll(async () => (await waiting.unread()).items[0]?.refused?.message)
+    .toMatch(/canary-refused-event/);
   const bytes = vault.bytes();
   expect(bytes.includes("enc2.k1.")).toBe(true);
   expect(secrets.length).toBeGreaterThanOrEqual(25);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   activity,
+  Client,
   defaultCodec,
   orchestration,
   Perdure,
@@ -48,6 +49,7 @@ test("a program that uses all features reports every metric of docs/telemetry.md
     throw new Error("over");
   });
   const store = await SqliteProvider.open(":memory:");
+  await new Client(store).raise("missing", "go", 1, { ifMissing: "keep", keepFor: "1ms" });
   const { provider } = faultyProvider(store, (method, call) =>
     method === "commit" && call === 3 ? "before" : null,
   );
@@ -58,9 +60,12 @@ test("a program that uses all features reports every metric of docs/telemetry.md
   const handle = await perdure.client.start(main, 1);
   expect(await handle.ask(say)).toBe("yes");
   await expect(handle.result()).rejects.toThrow("over");
-  const found = new Set(Object.keys(await metrics()).map((point) => point.replace(/\{.*$/s, "")));
+  const found = async (): Promise<string[]> =>
+    [
+      ...new Set(Object.keys(await metrics()).map((point) => point.replace(/\{.*$/s, ""))),
+    ].toSorted();
   expect(NAMES.length).toBeGreaterThan(15);
-  expect([...found].toSorted()).toEqual(NAMES.toSorted());
+  await expect.poll(found, { timeout: 10_000 }).toEqual(NAMES.toSorted());
   await perdure.close();
   await store.close();
 });

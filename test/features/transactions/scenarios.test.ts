@@ -79,6 +79,19 @@ describe.each(SHOPS)("on %s", (name, open) => {
     await next.rollback();
   });
 
+  test("keepFor of an event in a transaction says how long the event is kept after the commit", async () => {
+    const { client, begin } = await open({ register });
+    const transaction = await begin();
+    const { tx } = transaction;
+    await client.raise("later", "go", "early", { tx, ifMissing: "keep", keepFor: "30d" });
+    await client.raise("other", "go", "early", { tx, ifMissing: "keep" });
+    await transaction.commit();
+    const { items } = await client.kept();
+    const days = items.map(({ createdAt, expiresAt }) => Number(expiresAt) - Number(createdAt));
+    expect(days).toEqual([30 * 86_400_000, 7 * 86_400_000]);
+    expect(items).toMatchObject([{ id: "later", data: "early" }, { id: "other" }]);
+  });
+
   test("a request id counts once, inside and outside of a transaction", async () => {
     const { client, begin } = await open({ register });
     const handle = await client.start(collects, 2, { id: "c" });

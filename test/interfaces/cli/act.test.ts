@@ -1,7 +1,15 @@
 // Commands that change one instance: start, raise, cancel, terminate, pause, resume, retry, unblock, restart, fork.
 
 import { describe, expect, test } from "vitest";
-import { activity, orchestration, Perdure, type Handle } from "../../../src/index.ts";
+import {
+  activity,
+  event,
+  orchestration,
+  Perdure,
+  type Handle,
+  type Orchestration,
+} from "../../../src/index.ts";
+import { digits } from "../../support/schemas.ts";
 import { Project, runOnTerminal, until } from "./support.ts";
 
 const CONFIG = `
@@ -31,10 +39,12 @@ const wait = orchestration("wait", async (ctx, input: unknown) => {
 });
 
 /** A store with a runtime in the test process. */
-async function running(): Promise<{ project: Project; perdure: Perdure }> {
+async function running(
+  ...more: readonly Orchestration<never, unknown>[]
+): Promise<{ project: Project; perdure: Perdure }> {
   const project = new Project();
   const perdure = await Perdure.open(`sqlite:${project.file}`, {
-    register: [wait],
+    register: [wait, ...more],
     runtime: { log: () => undefined },
   });
   return { project, perdure };
@@ -205,6 +215,19 @@ test("perdure raise sends an event once, also to an instance that does not exist
   expect((await project.run("raise b go --keep --json")).json()).toEqual({ id: "b", event: "go" });
   const later = await perdure.client.start(wait, 2, { id: "b" });
   expect(await later.result()).toMatchObject({ input: 2 });
+  await perdure.close();
+});
+
+test("perdure get shows why a schema refused an event", async () => {
+  const amount = event("amount", digits);
+  const payer = orchestration("payer", async (ctx) => ctx.waitFor(amount));
+  const { project, perdure } = await running(payer);
+  const handle = await perdure.client.start(payer, undefined, { id: "p" });
+  await expect.poll(async () => (await handle.describe()).waitingFor.length).toBe(1);
+  await project.run(["raise", "p", "amount", "--data", '"twelve"']);
+  await expect.poll(async () => (await handle.unread()).items[0]?.refused?.code).toBeDefined();
+  const { stdout } = await project.run("get p");
+  expect(stdout).toContain('Invalid event "amount": must be digits, got "twelve".');
   await perdure.close();
 });
 

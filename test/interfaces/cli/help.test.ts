@@ -8,8 +8,9 @@ import { projectRoot } from "../../support/source-files.ts";
 import { runOnTerminal } from "./support.ts";
 
 const COMMANDS = [
-  ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "queues", "runtimes"],
+  ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "kept", "queues"],
   ...[
+    "runtimes",
     "metrics",
     "start",
     "raise",

@@ -7,7 +7,7 @@ import { flow } from "../../../src/flow/index.ts";
 import { activity, Client, event, orchestration, Perdure } from "../../../src/index.ts";
 import { historyEvent } from "../../../src/server/schemas/history.ts";
 import { instance, summary } from "../../../src/server/schemas/instance.ts";
-import { metrics, queue, runtime } from "../../../src/server/schemas/store.ts";
+import { keptPage, metrics, queue, runtime } from "../../../src/server/schemas/store.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import { Project, runOnTerminal, until } from "./support.ts";
 
@@ -384,5 +384,34 @@ describe("perdure queues, runtimes, metrics", () => {
     expect((await project.run("metrics")).stdout).toMatch(/^tasks waiting +1$/m);
     await perdure.close({ graceMs: 0 });
     expect((await project.run("runtimes")).stdout).toContain("No worker is registered.");
+  });
+});
+
+describe("perdure kept", () => {
+  test("lists events for instances that do not exist yet, and expired ones", async () => {
+    const project = new Project();
+    await (await SqliteProvider.open(project.file)).close();
+    expect((await project.run("kept")).stdout).toBe("No events are kept.\n");
+    const raised = await project.run("raise later approval --data 5 --keep --keep-for 2h");
+    expect(raised.code).toBe(0);
+    expect((await project.run("raise gone approval --keep --keep-for 1ms")).code).toBe(0);
+    const found = await project.run("kept --json");
+    const { items } = v.parse(keptPage, found.json());
+    expect(items).toMatchObject([
+      { id: "later", event: "approval", data: 5, expired: false },
+      { id: "gone", event: "approval", expired: true },
+    ]);
+    const [kept] = items;
+    expect(kept && kept.expiresAt.getTime() - kept.createdAt.getTime()).toBe(2 * 3_600_000);
+    const lines = (await project.run("kept")).stdout.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^ID +EVENT +RAISED +EXPIRES +DATA$/);
+    expect(lines[1]).toMatch(/^later +approval +.* +\d{4}-.*Z +5$/);
+    expect(lines[2]).toMatch(/^gone +approval +.* +expired/);
+    expect((await project.run("kept --id later")).stdout).not.toContain("gone");
+    const first = await project.run("kept --limit 1");
+    const cursor = /--cursor (\S+)/.exec(first.stdout)?.[1] ?? "";
+    expect((await project.run(`kept --cursor ${cursor}`)).stdout).toMatch(/^gone /m);
+    const useless = await project.run("raise later approval --keep-for 2h");
+    expect(useless.stderr).toContain("only with ifMissing");
   });
 });

@@ -118,6 +118,7 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   bulkPrune: (s) => bulk(s, "prune", { keepLast: 1 }),
   readOverview: (s) => s.call("viewer", "GET", "/overview"),
   readMetrics: (s) => s.call("viewer", "GET", "/metrics"),
+  listKept: (s) => s.call("viewer", "GET", "/kept?limit=5"),
   listQueues: (s) => s.call("viewer", "GET", "/queues"),
   listRuntimes: (s) => s.call("viewer", "GET", "/runtimes"),
   readPrometheus: (s) => s.call("viewer", "GET", "/prometheus"),
@@ -162,6 +163,8 @@ test("a real answer of every route matches the document, and contains nothing el
   const doubling = flow<number>("doubling").then(double).build();
   const scene = await openScene({ limits: { burst: 1_000 } }, [everything, doubling]);
   const { client } = scene.perdure;
+  await client.raise("missing", "go", new Date(0), { ifMissing: "keep" });
+  await client.raise("missing", "gone", 1, { ifMissing: "keep", keepFor: "1ms" });
   await client.start("parent", undefined, { id: "parent" });
   await client.start(everything, new Map([[1, new Date(0)]]), { id: "waits" });
   await (await client.start(doubling, 2, { id: "flow" })).result();

@@ -261,6 +261,32 @@ test("metrics, queues and runtimes", async () => {
   ]);
 });
 
+test("events for instances that do not exist yet are kept and listed, page by page", async () => {
+  const { as } = await openScene();
+  const client = as("operator");
+  const keep = { ifMissing: "keep" } as const;
+  await client.raise("later", "go", new Date(0), { ...keep, keepFor: "2h", requestId: "r" });
+  await client.get("other").raise("go", 2, keep);
+  await client.raise("gone", "go", 3, { ...keep, keepFor: 1 });
+  const first = await as("viewer").kept({ limit: 1 });
+  expect(first.items).toMatchObject([
+    { id: "later", event: "go", data: new Date(0), expired: false },
+  ]);
+  const [kept] = first.items;
+  expect(kept && kept.expiresAt.getTime() - kept.createdAt.getTime()).toBe(2 * 3_600_000);
+  const cursor = first.cursor ?? "";
+  await expect
+    .poll(async () => (await client.kept({ cursor })).items)
+    .toMatchObject([
+      { id: "other", expired: false },
+      { id: "gone", expired: true },
+    ]);
+  expect((await client.kept({ id: "other" })).items).toHaveLength(1);
+  const invalid = client.raise("a", "go", 1, { keepFor: "1h" });
+  await expect(invalid).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await expect(client.kept({ cursor: "x" })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
 test("ids with any characters can be addressed", async () => {
   const { as } = await openScene();
   const client = as("operator");

@@ -53,6 +53,22 @@ async function passes(name: string, open: OpenProvider): Promise<boolean> {
 
 const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }[] = [
   {
+    what: "stores no answers",
+    breakage: changingTurns(({ answers: _, ...turn }) => turn),
+    caughtBy: "asks: an ask is open until a turn answers it, and then has the answer",
+  },
+  {
+    what: "forgets which instance asked",
+    breakage: changingItems((item) => (item.kind === "ask" ? { ...item, asker: null } : item)),
+    caughtBy: "askers: an asker is notified when the instance ends by a turn",
+  },
+  {
+    what: "drops dispatched items",
+    breakage: changingTurns(({ dispatched: _, ...turn }) => turn),
+    caughtBy:
+      "dispatched items: events reach their receivers in order, and the sender gets a message for each",
+  },
+  {
     what: "ignores the token of a turn",
     breakage: ignoresTokens,
     caughtBy: "fencing: a turn with a wrong token is refused",

@@ -16,6 +16,7 @@ import {
   type WriteRowsRequest,
 } from "../../../src/index.ts";
 import { postgres } from "../../support/postgres.ts";
+import { TRANSFER_FORMAT } from "../../../src/core/provider/transfer.ts";
 import { messageChecksum } from "../../../src/postgres/read/messages.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import {
@@ -289,7 +290,7 @@ test("a store does not move to itself, nor to a store without support for moves"
   await expect(moveStore(source, foreign)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   const newer = new Proxy(source, {
     get: (target, name) =>
-      name === "transfer" ? { format: 2 } : Reflect.get(target, name, target),
+      name === "transfer" ? { format: TRANSFER_FORMAT + 1 } : Reflect.get(target, name, target),
   });
   await expect(planMove(source, newer)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import type { TaskAddress } from "../../../src/core/provider/index.ts";
 import {
   changingItems,
+  changingTurns,
   ignoresTokens,
   openBroken,
   settlesNothing,
@@ -69,6 +70,14 @@ const BROKEN: readonly { readonly what: string; readonly breakage: Breakage }[] 
   { what: "ignores the token of a turn", breakage: ignoresTokens },
   { what: "ignores the token of a task", breakage: completesUnderAnyToken },
   { what: "sends a repeated request again", breakage: sendsRepeatedRequestsAgain },
+  {
+    what: "stores no answers",
+    breakage: changingTurns(({ answers: _, ...turn }) => turn),
+  },
+  {
+    what: "drops dispatched items",
+    breakage: changingTurns(({ dispatched: _, ...turn }) => turn),
+  },
   { what: "does not recognize written items", breakage: settlesNothing },
   { what: "does not write the first turn of a start", breakage: forgetsFirstTurns },
 ];

@@ -13,6 +13,8 @@ const WEIGHTS = {
   advance: 5,
   completion: 4,
   send: 4,
+  ask: 6,
+  withdraw: 2,
   retry: 3,
   settle: 4,
   releaseTask: 4,
@@ -55,7 +57,7 @@ export const commands: fc.Arbitrary<readonly Command[]> = fc.noBias(
         ...KINDS.map((kind) => ({ weight: WEIGHTS[kind], arbitrary: fc.constant(kind) })),
       ),
       joins: fc.nat(5).map((value) => value === 5),
-      picks: fc.array(fc.nat(999), { minLength: 32, maxLength: 32 }),
+      picks: fc.array(fc.nat(999), { minLength: 48, maxLength: 48 }),
     }),
     { maxLength: 80, size: "max" }, // 40 on average
   ),

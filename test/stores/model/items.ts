@@ -3,8 +3,11 @@
 import { composeRow } from "../../../src/core/history/rows.ts";
 import { generatedBefore } from "../../../src/core/ids/request-ids.ts";
 import type {
+  AskItem,
   CommitItem,
+  Dispatch,
   InstanceChange,
+  NewAnswer,
   NewTask,
   OutgoingMessage,
   StartItem,
@@ -12,6 +15,9 @@ import type {
   TurnItem,
 } from "../../../src/core/provider/index.ts";
 import {
+  askerOf,
+  askItem,
+  askStart,
   cancelText,
   completedText,
   eventText,
@@ -25,7 +31,7 @@ import {
   VERSION,
 } from "../../../src/testing/conformance/fixture.ts";
 import type { Caller, Held } from "./caller.ts";
-import { dueOf } from "./model-store.ts";
+import { dueOf, type ModelRequest } from "./model-store.ts";
 
 export type ItemKind = CommitItem["kind"];
 
@@ -60,6 +66,10 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
       const name = caller.of(["news", "other"]);
       return { kind, id: caller.id(), name, data, requestId, ifMissing: caller.of(MISSING) };
     }
+    case "ask":
+      return randomAsk(caller, caller.oneIn(2) ? caller.hold() : null);
+    case "withdraw":
+      return { kind, id: caller.id(), requestId: caller.of(REQUESTS) };
     case "pause":
       return { kind, id: caller.id(), info: `{"reason":"${caller.fresh()}","at":${now}}` };
     case "resume":
@@ -102,7 +112,7 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
 const MISSING = ["fail", "keep"] as const;
 const GENERATED_AT = Date.UTC(2026, 0, 1);
 /** Request ids chosen by callers, and generated ids: with the correct time and with wrong clocks. */
-const REQUESTS = [
+export const REQUESTS = [
   ...(["request-0", "request-1", "request-2", "request-3", "request-4"] as const),
   `${generatedBefore(GENERATED_AT)}-1`,
   `${generatedBefore(GENERATED_AT + 10 * 86_400_000)}-1`,
@@ -135,7 +145,9 @@ function randomFirstTurn(caller: Caller, { id, runId, version, lease }: StartIte
   const { owner = "", token = 0 } = lease ?? {};
   const held = { key: 0, id, runId, owner, token, execution: 1, lastEvent: 0 };
   const change = randomChange(caller);
-  const turn = turnOf(caller, held, { change, count: change.kind === "none" ? 2 : 1 });
+  const count = change.kind === "none" ? 2 : 1;
+  // A store may ignore a turn with dispatched items, and nothing can be answered yet.
+  const { dispatched: _, answers: _none, ...turn } = turnOf(caller, held, { change, count });
   return {
     ...{ ...turn, version: version ?? VERSION, waitingEvents: "ready" },
     ...{ consumed: [], finished: [], cancelledTasks: [], cancelledTimers: [] },
@@ -161,6 +173,45 @@ function randomTurn(caller: Caller): TurnItem {
     cancelledTasks: caller.oneIn(8) ? [caller.of([lastEvent, lastEvent + 1])] : [],
     cancelledTimers: caller.oneIn(6) ? [{ kind: "timer", sequence: lastEvent }] : [],
   };
+}
+
+function randomAsk(caller: Caller, held: Held | null): AskItem {
+  const id = caller.id();
+  const asker = held === null ? null : askerOf(held, Math.max(held.lastEvent, 1));
+  const onConflict = caller.of(["useExisting", "restart"] as const);
+  const runId = `run-${caller.fresh()}`;
+  const started = startedText({ runId });
+  const start = { ...askStart(id, { onConflict }), runId, started };
+  const delayed = caller.oneIn(3) ? { ...start, delayMs: 2_000.5 } : start;
+  return askItem({
+    ...{ id, asker, requestId: caller.of(REQUESTS), data: `{"input":"${caller.fresh()}"}` },
+    start: caller.oneIn(3) ? delayed : null,
+  });
+}
+
+function randomDispatch(caller: Caller, held: Held): Dispatch["item"] {
+  const kind = caller.of(["ask", "send", "start", "withdraw"] as const);
+  if (kind === "ask") return randomAsk(caller, { ...held, lastEvent: held.lastEvent + 1 });
+  if (kind === "start") {
+    const runId = `run-${caller.fresh()}`;
+    const started = startedText({ runId });
+    return startItem({ id: caller.anyId(), runId, started, onConflict: caller.of(POLICIES) });
+  }
+  const id = caller.id();
+  const requestId = caller.of(REQUESTS);
+  if (kind === "withdraw") return { kind, id, requestId };
+  const data = `"${caller.fresh()}"`;
+  return { kind, id, name: "news", data, requestId, ifMissing: caller.of(MISSING) };
+}
+
+/** Answers to an open request of the instance, or to any. */
+function randomAnswers(caller: Caller, { key }: Held): NewAnswer[] {
+  const requests = caller.store.byKey(key)?.requests ?? new Map<string, ModelRequest>();
+  const open = [...requests].flatMap(([name, { outcome }]) =>
+    outcome === "asked" ? [name.slice("ask:".length)] : [],
+  );
+  const requestId = (caller.oneIn(4) ? undefined : caller.of(open)) ?? caller.of(REQUESTS);
+  return [{ requestId, answer: `{"output":"${caller.fresh()}"}` }];
 }
 
 /** A turn with so many events that takes nothing from the inbox and cancels nothing. */
@@ -190,6 +241,10 @@ function turnOf(
     cancelRequested: caller.oneIn(9) ? cancelText(`taken ${caller.fresh()}`) : null,
     stepsOpen: isPlain && caller.oneIn(4),
     ...{ release: caller.oneIn(8), messagesMax: caller.of([100, 1]) },
+    ...(caller.oneIn(3) ? { answers: randomAnswers(caller, held) } : {}),
+    ...(caller.oneIn(4)
+      ? { dispatched: [{ sequence: first, item: randomDispatch(caller, held) }] }
+      : {}),
   };
 }
 
@@ -226,11 +281,12 @@ function randomTasks(caller: Caller, { owner, lastEvent }: Held, count: number):
 function randomChild(caller: Caller, { id, runId, execution, lastEvent }: Held) {
   const childRun = `run-${caller.fresh()}`;
   const parent = { id, runId, execution, sequence: Math.max(lastEvent, 1) };
-  return newInstance({
+  const child = newInstance({
     ...{ id: caller.anyId(), runId: childRun, started: startedText({ runId: childRun }) },
     ...{ parent: caller.oneIn(4) ? null : parent },
     onParentClose: caller.of(["cancel", "abandon"]),
   });
+  return caller.oneIn(4) ? { ...child, delayMs: 2_000.5 } : child;
 }
 
 function randomSend(caller: Caller): OutgoingMessage {
@@ -247,6 +303,7 @@ function randomSend(caller: Caller): OutgoingMessage {
     { to, kind: "event", ...noTask, name: "news", data, key },
     { to, kind: "cancel", ...noTask, data: request, key: null },
     { to, kind: "child", execution, sequence, data, key: `c:${execution}:${sequence}` },
+    { to, kind: "answer", execution: other, sequence, data, key: `a:${other}:${sequence}` },
     { to, kind: "activity", execution: other, sequence, data, key: null },
   ]);
 }

@@ -9,6 +9,7 @@ import type {
   TaskClaim,
 } from "../../../src/core/provider/index.ts";
 import { DELETED } from "../../../src/core/provider/shared/outcomes.ts";
+import { askedBefore, asksOf, releaseAskers } from "./model-asks.ts";
 import { startedBefore } from "./model-commits.ts";
 import { notifyParent } from "./model-endings.ts";
 import {
@@ -61,6 +62,8 @@ export function settle(store: ModelStore, item: CommitItem): CommitResult | null
       if (named !== undefined) return done(named.requests.has(`send:${requestId}`));
       return done(store.keptFor(id).some(({ key }) => key === requestId));
     }
+    case "ask":
+      return named === undefined ? null : askedBefore(named, item.requestId);
     case "stepOutcome": {
       const key = `s:${item.execution}:${item.sequence}`;
       const inbox = store.byKey(item.key)?.inbox ?? [];
@@ -83,6 +86,7 @@ export function settle(store: ModelStore, item: CommitItem): CommitResult | null
     case "releaseInstance":
       return done(store.byKey(item.key)?.lease === null);
     case "unblock":
+    case "withdraw":
       return null;
   }
 }
@@ -114,6 +118,10 @@ export function deleteInstance(
     return refused("INVALID_ARGUMENT");
   }
   if (isLive(root)) notifyParent(store, root, DELETED);
+  releaseAskers(
+    store,
+    tree.filter(isLive).toSorted((a, b) => a.record.key - b.record.key),
+  );
   const removed = { instances: 0, executions: 0, events: 0, messages: 0 };
   for (const { record, history, inbox } of tree) {
     removed.instances += 1;
@@ -159,6 +167,7 @@ export function snapshot(store: ModelStore) {
       keyValues: [...instance.keyValues]
         .toSorted(([a], [b]) => (a < b ? -1 : 1))
         .map(([key, value]) => ({ key, ...value })),
+      asks: asksOf(instance),
     })),
   };
 }

@@ -9,6 +9,7 @@ import type {
   StartResult,
 } from "../../../src/core/provider/index.ts";
 import { REPLACED_REQUEST } from "../../../src/core/provider/shared/outcomes.ts";
+import { ask, finishAsks, withdraw } from "./model-asks.ts";
 import { countDeath, findTask, finish, holder } from "./model-claims.ts";
 import { cancel, end, releaseLease, nextExecution, resume } from "./model-endings.ts";
 import { append, dueTime, isLive, type ModelInstance, type ModelStore } from "./model-store.ts";
@@ -24,7 +25,7 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
     case "start":
       return start(store, item);
     case "turn":
-      return turn(store, item);
+      return turn(store, item, (each) => commit(store, each));
     case "completion": {
       const found = finish(store, item.task);
       if (found === null) return LEASE_LOST;
@@ -52,6 +53,11 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
     }
     case "send":
       return send(store, item);
+    case "ask":
+      return ask(store, item, (each) => start(store, each));
+    case "withdraw":
+      withdraw(store, item);
+      return DONE;
     case "fork": {
       const { instance, rows, keyValues, status } = item;
       const forked = store.create(instance, null);
@@ -146,6 +152,7 @@ function start(store: ModelStore, item: StartItem): StartResult {
       const ending = { bodies: [item.terminated], childRequest: REPLACED_REQUEST };
       end(store, existing, { status: "terminated", ...ending });
     }
+    finishAsks(store, existing);
     existing.inbox = [];
     existing.keyValues.clear();
     nextExecution(existing);
@@ -171,7 +178,7 @@ function start(store: ModelStore, item: StartItem): StartResult {
     target.requests.set(`start:${requestId}`, request);
   }
   if (hasTurn) {
-    const result = turn(store, { ...firstTurn, key });
+    const result = turn(store, { ...firstTurn, key }, (each) => commit(store, each));
     if (result.kind !== "committed") throw new Error("the first turn of a new instance is refused");
     return { kind: "started", key, execution, leased: null, due: result.due };
   }

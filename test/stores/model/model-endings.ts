@@ -4,6 +4,7 @@ import { composeRow } from "../../../src/core/history/rows.ts";
 import type { CancelItem } from "../../../src/core/provider/index.ts";
 // The stores compose these texts. The model checks only when they are written, not their wording.
 import { cancelledBy, childFailed } from "../../../src/core/provider/shared/outcomes.ts";
+import { releaseAskers } from "./model-asks.ts";
 import { append, isLive, startOf, type ModelInstance, type ModelStore } from "./model-store.ts";
 
 /** Ends an instance at once if it cannot run: a blocked instance, or a delayed start that is not due yet. */
@@ -55,6 +56,7 @@ export function end(
   Object.assign(target, { lease: null, suspicion: 0, stepsOpen: false, tasks: [] });
   target.blockedBy.clear();
   park(target);
+  releaseAskers(store, [target]);
   for (const child of store.instances.values()) {
     const { parent } = child.record;
     if (parent?.id !== record.id || parent.runId !== record.runId) continue;

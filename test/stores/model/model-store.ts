@@ -3,6 +3,7 @@
 
 import type { HistoryRow } from "../../../src/core/history/rows.ts";
 import type {
+  Asker,
   InstanceRecord,
   LeasedTask,
   Message,
@@ -51,9 +52,13 @@ export interface ModelInstance {
   readonly requests: Map<string, ModelRequest>;
 }
 export interface ModelRequest {
-  readonly outcome: string;
+  outcome: string;
   readonly execution: number;
-  readonly createdAt: number;
+  createdAt: number;
+  /** Of an ask. */
+  answer?: string | null;
+  /** Of an ask: the execution that waits for the answer. */
+  asker?: Asker | null;
 }
 export type Posted = Pick<Message, "kind" | "data" | "visibleAt"> & Partial<Message>;
 

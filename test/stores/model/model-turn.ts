@@ -1,12 +1,18 @@
 // The effect of a turn on the model: all of it, or nothing.
 
-import type { CommitResult, NewInstance, TurnItem } from "../../../src/core/provider/index.ts";
+import type {
+  ChildStart,
+  CommitItem,
+  CommitResult,
+  TurnItem,
+} from "../../../src/core/provider/index.ts";
 import { childExists } from "../../../src/core/provider/shared/outcomes.ts";
 import {
   GENERATED,
   GENERATED_KEPT_MS,
   generatedBefore,
 } from "../../../src/core/ids/request-ids.ts";
+import { answer, dispatch, releaseAskers } from "./model-asks.ts";
 import { findTask, finish, holder } from "./model-claims.ts";
 import { cancel, nextExecution, park } from "./model-endings.ts";
 import {
@@ -20,7 +26,12 @@ import {
 
 const LEASE_LOST = { kind: "refused", code: "LEASE_LOST" } as const;
 
-export function turn(store: ModelStore, item: TurnItem): CommitResult {
+/** `write` writes the dispatched items. */
+export function turn(
+  store: ModelStore,
+  item: TurnItem,
+  write: (item: CommitItem) => CommitResult,
+): CommitResult {
   const { now } = store;
   const held = holder(store, item);
   if (held === null) return LEASE_LOST;
@@ -70,17 +81,18 @@ export function turn(store: ModelStore, item: TurnItem): CommitResult {
     if (message.kind === "cancel") cancel(store, target, { request: message.data });
     else store.deliver(target, message);
   }
+  answer(store, held, item);
   if (item.state !== null) changeState(store, held, item.state);
   if (isEnd) {
     held.tasks = [];
     park(held);
+    releaseAskers(store, [held]);
   }
   if (change.kind === "continued") continueAsNew(store, held, change);
-  if (isEnd || item.release) {
-    if (item.release && item.stepsOpen) store.wake(held);
-    return { kind: "committed", due: [] };
-  }
-  return { kind: "committed", due: dueOf(held, now, item.messagesMax) };
+  if (item.release && item.stepsOpen && !isEnd) store.wake(held);
+  const { isCurrent, ...rest } = dispatch(store, held, item, write);
+  if (isEnd || item.release || !isCurrent) return { kind: "committed", due: [], ...rest };
+  return { kind: "committed", due: dueOf(held, now, item.messagesMax), ...rest };
 }
 
 function continueAsNew(
@@ -104,22 +116,24 @@ function continueAsNew(
   forgetGenerated(store, held);
 }
 
-/** Forgets old generated request ids of sends. Ids chosen by callers and ids of starts are kept. */
+/** Forgets old generated request ids of sends and of asks that are not open. Ids chosen by callers and ids of starts are kept. */
 function forgetGenerated({ now }: ModelStore, { requests }: ModelInstance): void {
   const before = now - GENERATED_KEPT_MS;
-  for (const [key, { createdAt }] of requests) {
-    const isOld = key >= `send:${GENERATED}` && key < `send:${generatedBefore(before)}`;
-    if (isOld && createdAt < before) requests.delete(key);
+  for (const [key, { createdAt, outcome }] of requests) {
+    const [kind = "", id = ""] = key.split(":");
+    const isOld = id >= GENERATED && id < generatedBefore(before) && createdAt < before;
+    if (kind !== "start" && isOld && outcome !== "asked") requests.delete(key);
   }
 }
 
-function startFromTurn(store: ModelStore, instance: NewInstance, caller: ModelInstance): void {
+function startFromTurn(store: ModelStore, instance: ChildStart, caller: ModelInstance): void {
   const { id, started: data, parent } = instance;
   const existing = store.instances.get(id);
   const created = store.create(instance, null);
   if (created !== null) {
-    store.post(created, { kind: "start", execution: 1, data, visibleAt: store.now });
-    store.handOver(created, store.now);
+    const visibleAt = dueTime({ delayMs: instance.delayMs ?? 0 }, store.now);
+    store.post(created, { kind: "start", execution: 1, data, visibleAt });
+    store.handOver(created, visibleAt);
     return;
   }
   if (parent === null || !isLive(caller)) return;

@@ -10,7 +10,7 @@ import { Caller, OWNERS } from "./caller.ts";
 import { answerOfModel, answerOfStore, type Call } from "./calls.ts";
 import type { Command } from "./commands.ts";
 import { concerned } from "./concerned.ts";
-import { randomItem, type ItemKind } from "./items.ts";
+import { randomItem, REQUESTS, type ItemKind } from "./items.ts";
 import { snapshot } from "./model-admin.ts";
 import { ModelStore } from "./model-store.ts";
 import { Numbers } from "./numbers.ts";
@@ -19,7 +19,7 @@ import type { Tally } from "./tally.ts";
 
 const COMPARE_EVERY = 8;
 const ITEM_KINDS: readonly string[] =
-  "start turn completion retry releaseTask stepOutcome send pause resume unblock fork cancel terminate block releaseInstance".split(
+  "start turn completion retry releaseTask stepOutcome send ask withdraw pause resume unblock fork cancel terminate block releaseInstance".split(
     " ",
   );
 
@@ -206,15 +206,17 @@ async function readInstance(provider: Provider, id: string): Promise<unknown> {
   const record = await provider.readInstance(id);
   if (record === null) return null;
   const { key, execution } = record;
-  const [executions, history, inbox, tasks, keyValues] = await Promise.all([
+  const [executions, history, inbox, tasks, keyValues, asked] = await Promise.all([
     provider.readExecutions(key),
     provider.readHistory({ key, execution }),
     provider.readInbox(key),
     provider.readTasks({ key, execution }),
     provider.readKeyValues(id),
+    provider.readAsks(id, REQUESTS),
   ]);
   const numbers = executions.map((each) => each.execution);
-  return { record, executions: numbers, history, inbox, tasks, keyValues };
+  const asks = asked?.asks.toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
+  return { record, executions: numbers, history, inbox, tasks, keyValues, asks };
 }
 
 async function figures(provider: Provider): Promise<unknown> {

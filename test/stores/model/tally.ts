@@ -6,7 +6,13 @@ import { KINDS } from "./commands.ts";
 /** Starts that bring their first turn: written with it, or without. */
 const FIRST_TURN = "first turn";
 /** These calls are never refused. */
-const NEVER_REFUSED: readonly string[] = ["advance", "registerRuntime", "removeRuntime", "reopen"];
+const NEVER_REFUSED: readonly string[] = [
+  "advance",
+  "registerRuntime",
+  "removeRuntime",
+  "reopen",
+  "withdraw",
+];
 
 interface Result {
   readonly kind: string;

@@ -8,6 +8,7 @@ import { Committer } from "../../../src/core/commit/committer.ts";
 import type { PostgresProvider } from "../../../src/postgres/index.ts";
 import {
   ALPHA,
+  askItem,
   eventText,
   fresh,
   newTask,
@@ -93,7 +94,7 @@ describe("a turn whose connection is lost", () => {
 
 describe("through the committer", () => {
   test.each<Cut>(["before", "after", "late"])(
-    "starts and sends whose connection is lost %s their COMMIT are each executed once",
+    "starts, sends and asks whose connection is lost %s their COMMIT are each executed once",
     async (cut) => {
       const { proxy, direct, provider } = await behindProxy();
       const committer = Committer.of(provider);
@@ -102,13 +103,15 @@ describe("through the committer", () => {
       const results = Promise.all([
         committer.submit(startItem({ id: "new", requestId: "r" })),
         committer.submit(sendItem({ id: "there", requestId: "s" })),
+        committer.submit(askItem({ id: "there", requestId: "s" })),
       ]);
       await lost;
-      expect(await results).toMatchObject([{ kind: "started" }, { kind: "done" }]);
+      const kindsOfResults = (await results).map(({ kind }) => kind);
+      expect(kindsOfResults).toEqual(["started", "done", "asked"]);
       if (cut === "late") await proxy.deliverLate();
       const { key } = (await direct.readInstance("there")) ?? { key: -1 };
       const kinds = (await direct.readInbox(key)).map(({ kind }) => kind);
-      expect(kinds).toEqual(["start", "event"]);
+      expect(kinds).toEqual(["start", "event", "event"]);
       const { key: newKey } = (await direct.readInstance("new")) ?? { key: -1 };
       expect(await direct.readInbox(newKey)).toHaveLength(1);
     },

@@ -7,6 +7,9 @@ import type { CommitItem } from "../../../src/index.ts";
 import { PostgresProvider } from "../../../src/postgres/index.ts";
 import {
   ALPHA,
+  askerOf,
+  askItem,
+  askStart,
   BETA,
   CHARGE,
   claimOf,
@@ -20,7 +23,9 @@ import {
   startedText,
   startItem,
   TARGETS,
+  terminateItem,
   turnItem,
+  withdrawItem,
   type Held,
 } from "../../../src/testing/conformance/fixture.ts";
 import { postgres } from "../../support/postgres.ts";
@@ -92,6 +97,8 @@ async function crowd(store: PostgresProvider): Promise<void> {
     // Request ids that look old: continue-as-new searches among them.
     const old = generatedBefore(0);
     await store.commit(items.map(({ id }) => sendItem({ id, requestId: `${old}-${id}` })));
+    const asker = { id: "crowd-0", runId: "", execution: 1, sequence: 2 };
+    await store.commit(items.map(({ id }) => askItem({ id, requestId: `${old}-${id}`, asker })));
   }
 }
 
@@ -167,6 +174,7 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
   });
   expect(leased.instances.map((instance) => instance.id).toSorted()).toEqual([id, `${id}-child`]);
   await heldDue(store, `${id}-held`);
+  await asking(store, id);
   await store.renewInstances([{ key, token: 0 }], 1_000);
   await store.peek({ owner: BETA });
   await store.readInstance(id);
@@ -181,6 +189,45 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
     const ended = { kind: "ended", status: "completed", output: "1", error: null } as const;
     await store.commit([turnItem(last, { events: [eventText()], change: ended })]);
   }
+}
+
+/** Asks of a client and of a turn, answers, and the end of an instance that owes an answer. */
+async function asking(store: PostgresProvider, id: string): Promise<void> {
+  const [asker, asked] = await Promise.all(
+    [`${id}-asker`, `${id}-asked`].map(async (name): Promise<Held> => {
+      const lease = { owner: ALPHA, token: fresh() };
+      const item = startItem({ id: name, name: "asking", lease });
+      const [result] = await store.commit([item]);
+      const key = result?.kind === "started" ? result.key : -1;
+      return { id: name, runId: item.runId, key, execution: 1, token: lease.token, lastEvent: 0 };
+    }),
+  );
+  if (asker === undefined || asked === undefined) throw new Error("the instances were not started");
+  const own = askItem({ id: asked.id });
+  const toMissing = askItem({ id: "missing", asker: askerOf(asker) });
+  const toAsked = askItem({ id: asked.id, asker: askerOf(asker) });
+  const withdrawn = askItem({ id: asked.id, asker: askerOf(asker) });
+  const items: readonly CommitItem[] = [
+    own,
+    turnItem(asked, { answers: [{ requestId: own.requestId, answer: "{}" }] }),
+    turnItem(asker, { dispatched: [{ sequence: 2, item: toAsked }] }),
+    turnItem(asker, { dispatched: [{ sequence: 3, item: toMissing }] }),
+    withdrawn,
+    withdrawItem(withdrawn),
+    turnItem(asked, {
+      change: { kind: "ended", status: "completed", output: "1", error: null },
+    }),
+    askItem({ id: asked.id, start: askStart(asked.id, { onConflict: "restart" }) }),
+    terminateItem(asked.id),
+  ];
+  for (const item of items) {
+    const [result] = await store.commit([item]);
+    expect(result?.kind).toMatch(/asked|committed|done/);
+  }
+  const read = await store.readAsks(asked.id, [own.requestId, toAsked.requestId]);
+  expect(read?.asks.map(({ state }) => state).toSorted()).toEqual(["answered", "finished"]);
+  await store.commit([terminateItem(asker.id)]);
+  for (const held of [asker, asked]) await store.deleteInstance({ id: held.id, force: true });
 }
 
 /** A request of a runtime that holds an instance with a due message, and in the full store thousands of others. */

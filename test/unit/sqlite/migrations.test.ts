@@ -16,6 +16,14 @@ afterEach(() => rmSync(join(path, ".."), { recursive: true }));
 const registered = (id: string) =>
   ({ id, nodeId: id, process: null, hostname: "host", registered: "{}" }) as const;
 
+/** Undoes the migration "kept-messages". */
+const UNDO_KEPT_MESSAGES = `
+  DROP INDEX kept_due;
+  DROP INDEX kept_expired;
+  ALTER TABLE kept DROP COLUMN expires_at;
+  ALTER TABLE kept DROP COLUMN expired_at;
+  CREATE INDEX kept_age ON kept (created_at);`;
+
 test("concurrent opens in one process create the tables once", async () => {
   const providers = await Promise.all(Array.from({ length: 8 }, () => SqliteProvider.open(path)));
   await Promise.all(providers.map((provider, i) => provider.registerRuntime(registered(`r${i}`))));
@@ -57,6 +65,10 @@ test("the history of a file from before row ids keeps its rows, order and checks
     database.prepare("SELECT * FROM history ORDER BY instance, execution, first").all();
   using database = new DatabaseSync(path);
   database.exec(`
+    DROP INDEX requests_askers;
+    ALTER TABLE requests DROP COLUMN answer;
+    ALTER TABLE requests DROP COLUMN answer_checksum;
+    ALTER TABLE requests DROP COLUMN asker;
     DROP TABLE history;
     CREATE TABLE history (
       instance INTEGER NOT NULL, execution INTEGER NOT NULL, first INTEGER NOT NULL,
@@ -65,6 +77,7 @@ test("the history of a file from before row ids keeps its rows, order and checks
     ) STRICT, WITHOUT ROWID;
     INSERT INTO history VALUES
       (2, 1, 1, 2, '${"x".repeat(20_000)}', 7), (1, 2, 1, 1, 'b', 8), (1, 1, 3, 4, 'a', -9);
+    ${UNDO_KEPT_MESSAGES}
     UPDATE meta SET value = 10 WHERE name = 'schema_version'`);
   const before = rowsOf(database);
   await (await SqliteProvider.open(path)).close();

@@ -75,8 +75,14 @@ export interface Session {
   readonly readOnly: boolean;
 }
 export interface UnreadPage {
-  readonly items: readonly { readonly name: string; readonly data?: unknown }[];
+  readonly items: readonly UnreadEvent[];
   readonly cursor?: string;
+}
+export interface UnreadEvent {
+  readonly name: string;
+  readonly data?: unknown;
+  /** Why the schema of a wait refused the event. */
+  readonly refused?: { readonly code: string; readonly message: string; readonly path?: string };
 }
 export interface KeyValue {
   readonly key: string;

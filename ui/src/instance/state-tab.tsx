@@ -56,7 +56,7 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
         <Items
           loaded={{ ...unread, data: unread.data?.items }}
           none="No unread events."
-          item={({ name, data }) => ({ name, value: data })}
+          item={({ name, data, refused }) => ({ name, value: data, note: refused?.message })}
         />
         {unread.data?.cursor === undefined ? null : (
           <p className="muted">
@@ -81,6 +81,13 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
   );
 }
 
+interface ShownItem {
+  readonly name: string;
+  readonly value: unknown;
+  /** A warning about the item. */
+  readonly note?: string | undefined;
+}
+
 function Items<T>({
   loaded,
   none,
@@ -88,7 +95,7 @@ function Items<T>({
 }: {
   readonly loaded: Loaded<readonly T[]>;
   readonly none: string;
-  readonly item: (each: T) => { readonly name: string; readonly value: unknown };
+  readonly item: (each: T) => ShownItem;
 }): ReactElement {
   if (loaded.data === undefined) {
     if (loaded.problem === undefined) return <Loading rows={2} />;
@@ -97,9 +104,14 @@ function Items<T>({
   if (loaded.data.length === 0) return <p className="muted">{none}</p>;
   return (
     <ul className="stack">
-      {loaded.data.map(item).map(({ name, value }, index) => (
+      {loaded.data.map(item).map(({ name, value, note }, index) => (
         <li key={index}>
           <h3 className="mono wrap">{name}</h3>
+          {note === undefined ? null : (
+            <p className="hint wrap" data-tone="danger">
+              {note}
+            </p>
+          )}
           <ValueView value={value} label={name} />
         </li>
       ))}

@@ -4,6 +4,7 @@ import type { Handle } from "../../../client/handle.ts";
 import type { InstanceInfo } from "../../../client/inspect/instance-info.ts";
 import { whyNotAwaited } from "../../../core/history/awaited-event.ts";
 import { isPerdureError } from "../../../core/errors/errors.ts";
+import type { Duration } from "../../../core/time/duration.ts";
 import { defined } from "../../../core/values/defined.ts";
 import { member } from "../../../server/wire/instance.ts";
 import { defineCommand, type Program } from "../../define-command.ts";
@@ -15,6 +16,7 @@ interface RaiseCommandOptions {
   readonly data?: string;
   readonly requestId?: string;
   readonly keep?: true;
+  readonly keepFor?: string;
 }
 
 export function addRaise(program: Program): void {
@@ -30,6 +32,7 @@ export function addRaise(program: Program): void {
         [`perdure raise order-7 approval --data '{"by":"ada"}'`, "send data with the event"],
         ["perdure raise order-7 approval --data @approval.json", "read the data from a file"],
         ["perdure raise order-8 approval --keep", "even if order-8 does not exist yet"],
+        ["perdure raise order-8 approval --keep --keep-for 30d", "wait up to 30 days for it"],
       ],
     },
     async (call) => {
@@ -38,10 +41,11 @@ export function addRaise(program: Program): void {
       const data = await parseValue(cli, "--data", options.data);
       await using session = await Session.open(call);
       const { requestId } = options;
+      const keepFor = options.keepFor as Duration | undefined; // raise validates any text
       const before = await describeIfFound(session.client.get(id)); // awaited-event.1
       await session.client.raise(id, event, data, {
         ifMissing: options.keep === true ? "keep" : "fail",
-        ...defined({ requestId }),
+        ...defined({ requestId, keepFor }),
       });
       const warning = before === undefined ? undefined : whyNotAwaited(before, event);
       const note = before === undefined ? `; ${id} will receive it when it starts` : "";
@@ -55,7 +59,8 @@ export function addRaise(program: Program): void {
   )
     .option("--data <value>", `the data of the event: ${VALUE_FORMS}`)
     .option("--request-id <id>", "idempotency key: repeated commands with this id send one event")
-    .option("--keep", "if the instance does not exist, keep the event until it starts");
+    .option("--keep", "if the instance does not exist, keep the event until it starts")
+    .option("--keep-for <duration>", "with --keep: how long to keep it, such as 12h or 30d");
 }
 
 /** Undefined: the instance does not exist. */

@@ -6,9 +6,10 @@
 
 import type { Handle } from "../../../client/handle.ts";
 import type { StartOptions } from "../../../client/start-item.ts";
+import type { Orchestration } from "../../../core/define/definitions.ts";
 import { isPerdureError, PerdureError, errorMessage } from "../../../core/errors/errors.ts";
 import { defined } from "../../../core/values/defined.ts";
-import { validate } from "../../../core/values/standard-schema.ts";
+import { validateToSend } from "../../../core/values/standard-schema.ts";
 import { Registry } from "../../../runtime/registry.ts";
 import { instanceToHttp, member } from "../../../server/wire/instance.ts";
 import type { LoadedConfig } from "../../store/config-file.ts";
@@ -65,10 +66,11 @@ export function addStart(program: Program): void {
         options.timeout === undefined ? undefined : parseTimeSpan("--timeout", options.timeout);
       const onBlocked = choiceOf("--on-blocked", options.onBlocked ?? "wait", ON_BLOCKED);
       await using session = await Session.open(call);
-      const checked = await checkInput(session.config, name, options.ofVersion, input);
+      const target = await checkedTarget(session.config, name, options.ofVersion, input);
       // Listen for signals before the instance exists, so that a signal right after the start ends the wait.
       using interruption = options.wait === true ? new Interruption() : null;
-      const handle = await session.client.start(name, checked, startOptions);
+      const { id } = await session.client.start(target, input, startOptions);
+      const handle = session.client.get(id);
       if (interruption !== null) {
         const { signal } = interruption;
         const started = { session, name, handle };
@@ -145,14 +147,20 @@ function eventOf(text: string): { name: string; data?: unknown } {
   }
 }
 
-async function checkInput(
+/**
+ * Checks the input if the config registers the orchestration with a schema. Returns the name, so that the newest
+ * version of any worker may run it, or the definition if only this process can call its asynchronous schema.
+ */
+async function checkedTarget(
   loaded: LoadedConfig | undefined,
   name: string,
   version: string | undefined,
   input: unknown,
-): Promise<unknown> {
-  const schema = registryOf(loaded).orchestration(name, version ?? null)?.options.input;
-  return schema === undefined ? input : validate(schema, input, `input of "${name}"`);
+): Promise<Orchestration<unknown, unknown> | string> {
+  const definition = registryOf(loaded).orchestration(name, version ?? null);
+  const sent = await validateToSend(definition?.options.input, input, `input of "${name}"`);
+  if (definition === undefined || !sent.isOutput) return name;
+  return definition as Orchestration<unknown, unknown>; // its schema has checked the input
 }
 
 function registryOf(loaded: LoadedConfig | undefined): Registry {

@@ -30,6 +30,8 @@ export function addMetrics(program: Program): void {
           ["executions", rest.executions],
           ["events", rest.events],
           ["due messages", rest.dueMessages],
+          ["kept messages", rest.keptMessages],
+          ["expired messages", rest.expiredMessages],
           ["tasks waiting", rest.waitingTasks],
           ["tasks running", rest.runningTasks],
           ["leases stranded", rest.strandedLeases],

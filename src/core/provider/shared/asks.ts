@@ -48,13 +48,25 @@ export function unanswered(asker: Asker, id: string): OutgoingMessage {
 
 /** The message that the sender of a dispatched item gets; null: none (provider.asks.4). */
 export function dispatchReply(
-  sender: { readonly id: string; readonly runId: string; readonly execution: number },
-  { sequence, item }: Dispatch,
+  {
+    id,
+    runId,
+    execution,
+  }: { readonly id: string; readonly runId: string; readonly execution: number },
+  dispatch: Dispatch,
   result: DispatchResult,
 ): OutgoingMessage | null {
-  const { id, runId, execution } = sender;
+  const reply = replyToDispatch(execution, dispatch, result);
+  return reply === null ? null : { to: { id, runId }, ...reply };
+}
+
+/** As `dispatchReply`, for a store that knows the sender by its key. */
+export function replyToDispatch(
+  execution: number,
+  { sequence, item }: Dispatch,
+  result: DispatchResult,
+): Omit<OutgoingMessage, "to"> | null {
   const caller = { execution, sequence };
-  const to = { id, runId };
   switch (item.kind) {
     case "withdraw":
       return null;
@@ -62,7 +74,7 @@ export function dispatchReply(
       if (result.kind !== "refused") return null;
       const failure = askRefusedFailure(result.code, item.id);
       const body: AskFailed = { kind: "AskFailed", scheduled: sequence, failure };
-      return { to, kind: "answer", ...caller, data: JSON.stringify(body), key: answerKey(caller) };
+      return { kind: "answer", ...caller, data: JSON.stringify(body), key: answerKey(caller) };
     }
     case "send":
     case "start": {
@@ -78,7 +90,7 @@ export function dispatchReply(
               scheduled: sequence,
               ...(result.kind === "existing" ? { existing: true } : {}),
             };
-      return { to, kind: "sent", ...caller, data: JSON.stringify(body), key: sentKey(caller) };
+      return { kind: "sent", ...caller, data: JSON.stringify(body), key: sentKey(caller) };
     }
   }
 }

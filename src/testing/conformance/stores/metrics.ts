@@ -32,6 +32,8 @@ const NOTHING: StoreMetrics = {
   executions: 0,
   events: 0,
   dueMessages: 0,
+  keptMessages: 0,
+  expiredMessages: 0,
   waitingTasks: 0,
   runningTasks: 0,
   strandedLeases: 0,

@@ -1,7 +1,6 @@
 // Keys of instances that are inserted with their first turn (instance-keys.1, instance-keys.2).
 
-import pg from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { CommitResult, StartItem } from "../../../../src/index.ts";
 import type { PostgresProvider } from "../../../../src/postgres/index.ts";
 import {
@@ -14,6 +13,7 @@ import {
   turnItem,
   VERSION,
 } from "../../../../src/testing/conformance/fixture.ts";
+import { countRoundTrips } from "./round-trips.ts";
 import { openStoreFor, ownSchema } from "../support.ts";
 
 /** As many as a process starts before it expects its keys, and more. */
@@ -46,19 +46,6 @@ async function start(store: PostgresProvider, id: string): Promise<number> {
 /** Starts instances until the store expects its keys. */
 async function calm(store: PostgresProvider): Promise<void> {
   for (let i = 0; i < MANY; i++) await start(store, `calm-${fresh()}`);
-}
-
-/** The number of round trips so far. A Sync message ends each. */
-function countRoundTrips(): () => number {
-  const { prototype } = pg.Connection;
-  const sync = Reflect.get(prototype, "sync") as () => void;
-  let count = 0;
-  Reflect.set(prototype, "sync", function (this: pg.Connection) {
-    count += 1;
-    sync.call(this);
-  });
-  onTestFinished(() => void Reflect.set(prototype, "sync", sync));
-  return () => count;
 }
 
 test("a start with its first turn takes one round trip while no other process starts instances", async () => {

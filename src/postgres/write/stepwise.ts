@@ -1,0 +1,158 @@
+// Stepwise writes: writes the parts of a group in an open transaction, one after the other.
+//   - Of common items it first decides which ones pass, then writes those (batched-writes.ts). An item that the
+//     batch leaves over, and each other item, is written alone.
+//   - A turn's cancels, the notification of its askers and its dispatched items follow the batch, in this order.
+
+import type { DispatchResult } from "../../core/provider/asks.ts";
+import type { CommitItem, CommitResult, TurnItem } from "../../core/provider/commit.ts";
+import { NOT_FOUND } from "../../core/provider/results.ts";
+import { refusedDispatches } from "../../core/provider/shared/asks.ts";
+import type { Scope } from "../../sql/script/scope.ts";
+import { releaseAskers } from "../../sql/write/asks.ts";
+import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
+import { Pipeline } from "../connection/pipeline.ts";
+import type { Statements } from "../connection/statements.ts";
+import type { ChangeDraft } from "../notify/change-draft.ts";
+import { receiversIn, touchedBy, writeBatch, type BatchWriters } from "./batched-writes.ts";
+import { planCommit, type BatchedItem, type CommitPart } from "./commit-plan.ts";
+import { dispatchedBy } from "./dispatches.ts";
+import { NO_KEYS } from "./instance-keys.ts";
+import { cancelsOf } from "./turn.ts";
+
+export interface StepwiseWriters extends BatchWriters, RareWriters<Scope> {}
+
+export class StepwiseWrites {
+  readonly #writers: StepwiseWriters;
+
+  constructor(writers: StepwiseWriters) {
+    this.#writers = writers;
+  }
+
+  /** Adds the result of each item to `results`. */
+  async write(
+    statements: Statements,
+    parts: readonly CommitPart[],
+    changes: ChangeDraft,
+    results: Map<CommitItem, CommitResult>,
+  ): Promise<void> {
+    for (const part of parts) {
+      if (part.kind === "together") {
+        await this.#writeBatched(statements, part.items, changes, results);
+      } else {
+        const scope = { now: statements.now, changes };
+        const script = writeRare(part.item, scope, this.#writers);
+        results.set(part.item, await statements.script(script));
+      }
+    }
+  }
+
+  async #writeBatched(
+    statements: Statements,
+    items: readonly BatchedItem[],
+    changes: ChangeDraft,
+    results: Map<CommitItem, CommitResult>,
+  ): Promise<void> {
+    const { turns, terminations, outbox, instances, parts } = this.#writers;
+    await outbox.drain(statements, receiversIn(items), changes);
+    const turnItems = items.filter((item) => item.kind === "turn");
+    await this.#lockAhead(statements, items, turnItems);
+    const refused = await turns.check(statements, turnItems);
+    for (const [item, result] of refused) results.set(item, result);
+    const passed = items.filter((item) => item.kind !== "turn" || !refused.has(item));
+    const pipeline = new Pipeline();
+    const options = { writers: this.#writers, stepwise: true, keys: NO_KEYS };
+    const read = writeBatch(pipeline, passed, changes, options);
+    await statements.all(pipeline);
+    const written = turnItems.filter((item) => !refused.has(item));
+    const scope = { now: statements.now, changes };
+    for (const cancel of cancelsOf(written)) {
+      await statements.script(terminations.postCancel(cancel, scope));
+    }
+    const asked = await instances.withAskers(statements, endedKeys(written));
+    if (asked.length > 0) await statements.script(releaseAskers(asked, scope, parts));
+    for (const [item, result] of read()) {
+      if (result !== null) results.set(item, result);
+      else await this.#writeLeftOver(statements, item, changes, results);
+    }
+    await this.#writeDispatched(statements, written, changes, results);
+  }
+
+  /**
+   * Locks everything that the items touch in one statement (batched-writes.1): the receivers of dispatched items,
+   * and the askers of instances that end.
+   */
+  async #lockAhead(
+    statements: Statements,
+    items: readonly BatchedItem[],
+    turns: readonly TurnItem[],
+  ): Promise<void> {
+    const asked = endedKeys(turns);
+    if (asked.length === 0 && dispatchedBy(turns).length === 0) return;
+    const pipeline = new Pipeline();
+    this.#writers.instances.lockWithAskers(pipeline, { ...touchedBy(items, turns), asked });
+    await statements.all(pipeline);
+  }
+
+  /** Writes the dispatched items of all turns as one group, and then the replies (postgres.dispatches.1). */
+  async #writeDispatched(
+    statements: Statements,
+    turnItems: readonly TurnItem[],
+    changes: ChangeDraft,
+    results: Map<CommitItem, CommitResult>,
+  ): Promise<void> {
+    const dispatched = dispatchedBy(turnItems);
+    if (dispatched.length === 0) return;
+    const { turns, dispatches } = this.#writers;
+    const written = new Map<CommitItem, CommitResult>();
+    const parts = planCommit(dispatched.map(({ dispatch }) => dispatch.item));
+    await this.write(statements, parts, changes, written);
+    const answered = dispatched.map((one) => {
+      const { item } = one.dispatch;
+      const result = (written.get(item) ?? missing(item)) as DispatchResult; // of a turn no item is a turn
+      return { ...one, result };
+    });
+    const pipeline = new Pipeline();
+    dispatches.reply(pipeline, answered);
+    const byTurn = Map.groupBy(answered, ({ turn }) => turn);
+    const senders = [...byTurn.keys()];
+    const readCurrent = dispatches.current(pipeline, senders);
+    const readDue = turns.due(pipeline, senders, changes);
+    await statements.all(pipeline);
+    const current = readCurrent();
+    const committed = readDue();
+    for (const [index, turn] of senders.entries()) {
+      const own = byTurn.get(turn) ?? [];
+      const undelivered = refusedDispatches(own.map((one) => [one.dispatch, one.result]));
+      const due = current.has(turn.key) ? (committed[index]?.due ?? []) : [];
+      const result = { kind: "committed", due } as const;
+      results.set(turn, undelivered.length === 0 ? result : { ...result, undelivered });
+    }
+  }
+
+  async #writeLeftOver(
+    statements: Statements,
+    item: BatchedItem,
+    changes: ChangeDraft,
+    results: Map<CommitItem, CommitResult>,
+  ): Promise<void> {
+    const { starts, sends } = this.#writers;
+    let result: CommitResult | null = null;
+    if (item.kind === "start") result = await starts.meet(statements, item, changes);
+    if (item.kind === "send") result = await sends.sendToMissing(statements, item);
+    if (item.kind === "ask") {
+      if (item.start === null) result = NOT_FOUND;
+      else await starts.startReceiver(statements, item.start, changes);
+    }
+    if (result !== null) results.set(item, result);
+    // The instance was started, or was deleted or created meanwhile: start over with this item.
+    else await this.#writeBatched(statements, [item], changes, results);
+  }
+}
+
+function endedKeys(turns: readonly TurnItem[]): number[] {
+  return turns.filter(({ change }) => change.kind === "ended").map(({ key }) => key);
+}
+
+export function missing(item: CommitItem): never {
+  throw new Error(`The commit produced no result for an item of kind "${item.kind}".`);
+}
