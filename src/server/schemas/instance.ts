@@ -148,6 +148,8 @@ export const unreadPage = v.object({
       refused: v.exactOptional(
         v.object({ code: v.string(), message: v.string(), path: v.exactOptional(v.string()) }),
       ),
+      /** Set for a request: `data` is its input. */
+      request: v.exactOptional(v.literal(true)),
     }),
   ),
   cursor: v.exactOptional(v.string()),

@@ -120,6 +120,9 @@ test("a request without an answer in time says why, and is answered later under 
   expect(early.status).toBe(200);
   expect(await early.json()).toEqual({ answered: false, reason: "it is paused: stocktaking" });
   const handle = scene.as("operator").get("cart");
+  expect((await handle.unread()).items).toEqual([
+    { name: "add", data: { sku: "a" }, request: true },
+  ]);
   await expect(
     handle.ask(add, { sku: "a" }, { timeout: 20, requestId: "r1" }),
   ).rejects.toMatchObject({
@@ -248,6 +251,32 @@ test("typed values are read over HTTP", async () => {
   await expect(as("viewer").get("x").read(total)).rejects.toMatchObject({
     code: "INSTANCE_NOT_FOUND",
   });
+});
+
+test("history and timeline show requests", async () => {
+  const { as, perdure } = await openCart();
+  await perdure.client.get("cart").ask(add, { sku: "a" }, { requestId: "r1" });
+  const { events } = await as("viewer").get("cart").history();
+  const received = events.find(({ kind }) => kind === "RequestReceived");
+  expect(received).toMatchObject({ name: "add", id: "r1", input: { sku: "a" } });
+  expect(events.filter(({ kind }) => kind === "RequestsServed").map(({ names }) => names)).toEqual([
+    ["echoed"],
+    ["fail"],
+    ["add", "close"],
+  ]);
+  const answered = events.find(({ kind }) => kind === "RequestAnswered");
+  expect(answered).toMatchObject({ received: received?.sequence, output: 1 });
+  const { spans, marks } = await as("viewer").get("cart").timeline();
+  expect(spans).toMatchObject([
+    { kind: "requests", name: "echoed", outcome: "open" },
+    { kind: "requests", name: "fail" },
+    { kind: "requests", name: "add, close" },
+  ]);
+  const named = marks.filter(({ kind }) => kind.startsWith("Request"));
+  expect(named.map(({ kind, name }) => [kind, name])).toEqual([
+    ["RequestReceived", "add"],
+    ["RequestAnswered", "add"],
+  ]);
 });
 
 test("a read-only server refuses requests", async () => {
