@@ -12,6 +12,7 @@ import { readableFailure } from "../../core/errors/failure-seal.ts";
 import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeHistory } from "../../core/history/rows.ts";
 import { checkMembers, type Members } from "../../core/checks.ts";
+import { parseRequestMessage, requestNameOf } from "../../core/ids/request-messages.ts";
 import { projectHistory } from "../../core/history/projection.ts";
 import type { EventsPage, Message } from "../../core/provider/messages.ts";
 import type { Codec } from "../../core/values/codec.ts";
@@ -31,7 +32,7 @@ export interface UnreadOptions {
   /** 1 to 1,000. Default 100. A page also ends at 4 MB of data. */
   readonly limit?: number;
 }
-/** An event that was sent and not yet read. */
+/** An event or a request that was sent and not yet read. */
 export interface UnreadEvent {
   readonly name: string;
   readonly data: unknown;
@@ -40,6 +41,8 @@ export interface UnreadEvent {
    * again, and a wait by name takes it. Absent: no schema has refused it in this execution.
    */
   readonly refused?: RefusedData;
+  /** Set for a request: `name` is its name and `data` its input. Absent: an event. */
+  readonly request?: true;
 }
 /** Why a schema refused a value. */
 export interface RefusedData {
@@ -85,12 +88,20 @@ export async function readUnread(
   const last = page.at(-1);
   const isLast = !more && page.length === found.length;
   return {
-    items: page.map(({ name, data, refused }) => ({
-      name,
-      data: store.codec.decode(data),
-      ...(refused === undefined ? {} : { refused: refusedData(refused, store.codec) }),
-    })),
+    items: page.map((stored) => unreadEvent(stored, store.codec)),
     cursor: last === undefined || isLast ? undefined : cursorOf(last.position),
+  };
+}
+
+function unreadEvent({ name, data, refused }: StoredEvent, codec: Codec): UnreadEvent {
+  const request = requestNameOf(name);
+  if (request !== null) {
+    return { name: request, data: codec.decode(parseRequestMessage(data).input), request: true };
+  }
+  return {
+    name,
+    data: codec.decode(data),
+    ...(refused === undefined ? {} : { refused: refusedData(refused, codec) }),
   };
 }
 

@@ -78,6 +78,8 @@ test("perdure ask gives the reason if the instance does not answer, is missing o
   expect(late.stderr).toBe(
     'error: Instance "c" did not answer request "add" within 50ms: it is paused: stocktaking. (TIMEOUT)\n',
   );
+  const shown = await project.run("get c");
+  expect(shown.stdout).toMatch(/^Unread events\n {2}request add \{ sku: 'a' \}$/m);
   expect(await project.run("ask x add 1")).toMatchObject({ code: 3 });
   expect(await project.run("ask c add oops")).toMatchObject({ code: 2 });
   expect(await project.run("ask c add 1 --timeout soon")).toMatchObject({ code: 2 });
