@@ -144,7 +144,7 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
   await ctx.run(double, 1, { attempts: 2, timeout: "1m", priority: 1 });
   await ctx.step("step", () => input);
   await ctx.sleep(1);
-  ctx.startDetached("echo", 1, { id: "detached" });
+  void ctx.startDetached("echo", 1, { id: "detached" });
   void ctx.serve(request<string, Date>("say"), async () => new Date(0));
   const asked = ctx.ask("parent", "unanswered");
   const timer = ctx.sleep("1h");
