@@ -53,7 +53,9 @@ export class TurnResults {
     const { held, run } = turn;
     const { stats, options, heldInstances, intake, window, retention } = this.#runtime;
     stats.countTurn(events);
-    if (item.change.kind === "continued") retention?.continued(held.id);
+    if (item.change.kind === "continued") {
+      retention.continued(held.id, held.definition.options.keepExecutions);
+    }
     const clears = events.length > 0 && item.keepsSuspicion !== true;
     this.#runtime.pastBlocks.committed(held, clears);
     const { telemetry, log } = options;
