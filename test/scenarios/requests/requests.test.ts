@@ -77,7 +77,7 @@ scenario("handlers run beside the main code and answer with what they return", {
     slow,
     orchestration("server", async (ctx) => {
       let handled = 0;
-      ctx.serve(
+      void ctx.serve(
         say,
         async (text) => {
           const answer = await ctx.run(slow, text);
@@ -115,7 +115,7 @@ scenario("handlers run beside the main code and answer with what they return", {
 scenario("a handler that throws refuses its request, and the instance goes on", {
   register: [
     orchestration("server", async (ctx) => {
-      ctx.serve(say, async (text) => {
+      void ctx.serve(say, async (text) => {
         if (text === "bad") throw new TypeError("not that");
         return text;
       });
@@ -166,7 +166,7 @@ scenario("unanswered requests move along with continueAsNew", {
       if (execution === 2) {
         for await (const call of ctx.requests(say)) call.answer(`${call.input} in ${execution}`);
       }
-      ctx.serve(say, async () => {
+      void ctx.serve(say, async () => {
         await ctx.waitFor("never");
         return "";
       });
