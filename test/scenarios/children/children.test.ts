@@ -223,7 +223,7 @@ scenario("an invalid priority is refused at the call", () => {
     const refusals: string[] = [];
     for (const call of [
       () => void ctx.call(shout, "a", { priority }),
-      () => ctx.startDetached(shout, "a", { id: "d", priority }),
+      () => void ctx.startDetached(shout, "a", { id: "d", priority }),
     ]) {
       try {
         call();
