@@ -82,6 +82,7 @@ export {
   type OrchestrationOptions,
   type RunOptions,
 } from "./core/define/definitions.ts";
+export type { EntityDef } from "./core/define/entity.ts";
 export {
   request,
   value,

@@ -11,6 +11,7 @@ import type { Duration } from "../core/time/duration.ts";
 import { limitedCodec } from "../core/values/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
 import { parseInstanceId, parseInstanceReference } from "../core/ids/ids.ts";
+import { checkEntity, type EntityDef } from "../core/define/entity.ts";
 import type { AnyRequest } from "../core/define/request.ts";
 import type { AskStart, StartItem, StartResult } from "../core/provider/commit.ts";
 import type { Removed } from "../core/provider/admin.ts";
@@ -233,6 +234,12 @@ export class Client {
     const item = await startItem(this.#store, target, input, { ...options, id });
     const onConflict = ifEnded === "restart" ? "restart" : "useExisting";
     return { ...item, onConflict, requestId: null, lease: null };
+  }
+
+  /** The entity with this key: its handlers and its reads. It need not exist: the first call starts it. */
+  entity<Calls>(entity: EntityDef<Calls, unknown>, key: string): Calls {
+    checkEntity(entity, "client.entity");
+    return entity.fromClient(this, key);
   }
 
   /** Sends an event. With `ifMissing: "keep"` the instance need not exist yet. */

@@ -76,8 +76,7 @@ export class RuntimeContext extends RuntimeResources {
   readonly liveness = new Liveness(this);
   readonly leaseCheck = new LeaseCheck(this);
   readonly lostLeases = new LostLeases(this);
-  readonly retention =
-    this.options.retention === null ? null : new RetentionSweeper(this, this.options.retention);
+  readonly retention = new RetentionSweeper(this, this.options.retention);
   readonly keptExpiry = new KeptExpiry(this);
   readonly unclaimed = new Unclaimed(this);
   readonly upkeep = new Upkeep(this);

@@ -16,6 +16,7 @@ const LAYERS = [
 ] as const;
 const SHELLS = [
   "encryption",
+  "entity",
   "limiter",
   "schedule",
   "telemetry",
@@ -40,6 +41,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   sqlite: ["core", "liveness", "sql"],
   postgres: ["core", "liveness", "sql"],
   encryption: ["core"],
+  entity: ["core", "client"],
   limiter: ["core", "client"],
   schedule: ["core", "client"],
   telemetry: ["core"],
@@ -92,6 +94,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   encryption: ["node:buffer", "node:crypto"],
+  entity: ["node:buffer"],
   limiter: ["node:buffer"],
   schedule: ["node:buffer"],
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:perf_hooks"],

@@ -35,10 +35,10 @@ export function printUnread(screen: Screen, { page, why }: Unread): void {
   screen.line();
   screen.line(bold("Unread events"));
   if (page === undefined) return screen.line("  ", yellow(why));
-  for (const { name, data, refused, request } of page.items) {
+  for (const { name, data, refused, requestId } of page.items) {
     screen.line(
       "  ",
-      request === true ? "request " : "",
+      requestId === undefined ? "" : "request ",
       bold(name),
       data === undefined ? "" : ` ${showValue(data)}`,
     );

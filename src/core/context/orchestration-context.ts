@@ -25,6 +25,7 @@ import type {
 } from "./types.ts";
 import type { EventDef, RunOptions as ActivityRunOptions } from "../define/definitions.ts";
 import { type Duration, parseDuration } from "../time/duration.ts";
+import { checkEntity, type EntityDef } from "../define/entity.ts";
 import type { AnyRequest, ValueDef } from "../define/request.ts";
 import { parseName, showValue } from "../ids/ids.ts";
 import { ask, getValue, raiseEvent, serve, setValue, startDetached } from "./message-calls.ts";
@@ -149,6 +150,12 @@ class Context {
     const run = this.#run;
     return (request: AnyRequest | string, handler: Handler, options: ServeOptions = {}) =>
       serve(run, request, handler, options);
+  }
+  get entity() {
+    return (entity: EntityDef<unknown, unknown>, key: string) => {
+      checkEntity(entity, "ctx.entity");
+      return entity.fromContext(this as unknown as OrchestrationContext, key); // as in orchestrationContext
+    };
   }
   get set() {
     const run = this.#run;

@@ -4,6 +4,7 @@
 
 import type { StepContext } from "./activity-context.ts";
 import type { Activity, EventDef, Orchestration, RunOptions } from "../define/definitions.ts";
+import type { EntityDef } from "../define/entity.ts";
 import type { AnyRequest, RequestDef, ValueDef } from "../define/request.ts";
 import type { Duration } from "../time/duration.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -144,6 +145,8 @@ export interface RequestCall<I, O> {
   answer(value: O): void;
   /** Refuses the request: the asker gets a RequestError of kind "refused" with this reason. */
   refuse(reason: string | Error): void;
+  /** Ends the request with a failure: the asker gets a RequestError of kind "failed" with this cause. */
+  fail(error: unknown): void;
   /** Whether this is a request of that definition, for loops over several requests. */
   is<I2, O2, Sent, Answered>(
     request: RequestDef<I2, O2, Sent, Answered>,
@@ -320,6 +323,8 @@ export interface OrchestrationContext<I = unknown> {
   ): Task<EventValue<E> | NullOnTimeout<T>>;
   /** Every event of that name, one after the other, for `for await`. */
   events<E extends EventDef<unknown, never> | string>(event: E): AsyncIterable<EventValue<E>>;
+  /** The entity with this key. Its handlers are durable calls, its reads are recorded. */
+  entity<Calls>(entity: EntityDef<unknown, Calls>, key: string): Calls;
   /** Runs a block that can be cancelled as a whole. */
   scope<T>(fn: () => T | Promise<T>): Task<T>;
   /** All values, in order. The first failure rejects and cancels the other branches. */

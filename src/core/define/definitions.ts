@@ -14,6 +14,7 @@ import type { Logger } from "../telemetry/log.ts";
 import {
   checkChoice,
   checkFunction,
+  checkInteger,
   checkMembers,
   invalidArgument,
   type Members,
@@ -149,12 +150,18 @@ export interface OrchestrationOptions {
    * the instance.
    */
   readonly onNondeterminism?: "block" | "fail";
+  /**
+   * How many executions the store keeps of an instance that continues as new, including the current one. Default:
+   * the runtime's `retention.keepExecutions`.
+   */
+  readonly keepExecutions?: number;
 }
 const ORCHESTRATION_OPTIONS: Members<OrchestrationOptions> = {
   version: true,
   input: true,
   output: true,
   onNondeterminism: true,
+  keepExecutions: true,
 };
 /** The argument of a definition's `onOpen`. */
 export interface OpenedStore {
@@ -218,6 +225,7 @@ export function orchestration<I, O>(
   checkSchema(options.input, `input of ${what}`);
   checkSchema(options.output, `output of ${what}`);
   checkChoice(options.onNondeterminism, ["block", "fail"], `onNondeterminism of "${name}"`);
+  checkInteger(options.keepExecutions, 1, `keepExecutions of "${name}"`);
   return Object.freeze({ kind: "orchestration", name, version, options, handler: fn });
 }
 

@@ -19,6 +19,7 @@ import type { Dispatch, NewAnswer } from "../provider/asks.ts";
 import type { ChildStart } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
 import type { KeyValueChange, StateChange } from "../provider/state.ts";
+import { PUBLISHED_KEY } from "./published-state.ts";
 import { askRequestId, derivedId, dispatchOf } from "./outgoing-calls.ts";
 
 export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
@@ -51,6 +52,8 @@ export class TurnEffects {
   readonly sends: OutgoingMessage[] = [];
   /** Null: none, as in most turns. */
   answers: NewAnswer[] | null = null;
+  /** The state of an entity after the turn, as codec text (published-state.ts). Null: unchanged. */
+  published: string | null = null;
   /** By the sequence number of the command. Null: none. */
   dispatched: Map<number, Dispatch> | null = null;
 
@@ -179,6 +182,7 @@ function timerKey(timer: TimerReference): string {
 export function stateChangeOf(
   events: readonly EventBody[],
   attributes: Readonly<Record<string, string>>,
+  published: string | null,
 ): StateChange | null {
   let status: { readonly value: string | null } | null = null;
   let changesAttributes = false;
@@ -190,6 +194,7 @@ export function stateChangeOf(
     else if (event.kind === "KeyValueCleared")
       keyValues.push({ key: event.key ?? null, value: null });
   }
+  if (published !== null) keyValues.push({ key: PUBLISHED_KEY, value: published });
   if (status === null && !changesAttributes && keyValues.length === 0) return null;
   return { status, attributes: changesAttributes ? attributes : null, keyValues };
 }

@@ -96,6 +96,12 @@ export class OpenRequest {
     this.end("refused", reason);
   }
 
+  fail(error: unknown): void {
+    this.#run.currentScope();
+    this.#mustBeOpen();
+    this.end("failed", error);
+  }
+
   /** Answers with a failure, unless the request has an answer. */
   end(outcome: "refused" | "failed", reason: unknown): void {
     if (this.isAnswered) return;
@@ -125,6 +131,11 @@ export class OpenRequest {
     const isCopied = this.#request.sequence <= (run.options.copiedUntil ?? 0);
     if (command.isNew && !isCopied) sendAnswer(run, this.#request, answerOf(body)); // request-call.1
   }
+}
+
+/** The instances whose handlers wait for the answer to this call. */
+export function chainOf(call: object): readonly string[] {
+  return call instanceof OpenRequest ? call.chain : [];
 }
 
 /** Refuses a request that no code has received. Nothing is recorded but the answer. */

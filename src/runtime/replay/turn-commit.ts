@@ -65,7 +65,7 @@ export function turnItem(
     starts: [...effects.starts.values()],
     sends: [...effects.sends, ...parentMessages(run)],
     change: changeOf(run),
-    state: stateChangeOf(events, run.state.attributes),
+    state: stateChangeOf(events, run.state.attributes, effects.published),
     cancelRequested: cancelled === null ? null : JSON.stringify(cancelled.event),
     stepsOpen: !run.isOver && run.openTasks.hasSteps,
     release: options.release,

@@ -37,7 +37,8 @@ type RetentionContext = Pick<RuntimeContext, "provider" | "environment" | "onSto
 export class RetentionSweeper {
   readonly #runtime: RetentionContext;
   readonly #rule: ResolvedRetention;
-  readonly #continued = new Set<string>();
+  /** Instances to prune, with the number of executions to keep. */
+  readonly #continued = new Map<string, number>();
   #claim: number | null = null;
   #slice = SLICE_FIRST;
   #sweptAt: number;
@@ -45,25 +46,27 @@ export class RetentionSweeper {
   #stopped = false;
   #pause: { timer: TimerHandle; resume: () => void } | null = null;
 
-  constructor(runtime: RetentionContext, rule: ResolvedRetention) {
+  /** `rule`: null if the options have none. A definition may still have its own `keepExecutions`. */
+  constructor(runtime: RetentionContext, rule: ResolvedRetention | null) {
     this.#runtime = runtime;
-    this.#rule = rule;
+    this.#rule = rule ?? { keepMs: {}, keepExecutions: undefined };
     const { environment } = runtime;
     // The first sweep comes soon, at a random time, so that the runtimes of a fleet do not sweep at the
     // same moment.
     this.#sweptAt = environment.monotonic() - SWEEP_MS * environment.random();
   }
 
-  /** An instance began its next execution. */
-  continued(id: string): void {
-    if (this.#rule.keepExecutions === undefined) return;
-    if (this.#continued.size < PRUNE_MAX) this.#continued.add(id);
+  /** An instance began its next execution. `keepLast`: of its definition. */
+  continued(id: string, keepLast = this.#rule.keepExecutions): void {
+    if (keepLast !== undefined && this.#continued.size < PRUNE_MAX) {
+      this.#continued.set(id, keepLast);
+    }
   }
 
   /** Called by the upkeep loop. Does not wait for the sweep that it starts. */
   tick(now: number): void {
     if (this.#busy || this.#stopped) return;
-    const isDue = now - this.#sweptAt >= SWEEP_MS;
+    const isDue = now - this.#sweptAt >= SWEEP_MS && Object.keys(this.#rule.keepMs).length > 0;
     if (!isDue && this.#continued.size === 0) return;
     if (isDue) this.#sweptAt = now;
     this.#busy = true;
@@ -88,9 +91,7 @@ export class RetentionSweeper {
   }
 
   async #prune(): Promise<void> {
-    const keepLast = this.#rule.keepExecutions;
-    if (keepLast === undefined) return;
-    for (const id of [...this.#continued]) {
+    for (const [id, keepLast] of [...this.#continued]) {
       if (this.#stopped) return;
       this.#continued.delete(id);
       await this.#runtime.provider.pruneExecutions({ id, keepLast });

@@ -41,7 +41,7 @@ export class Upkeep {
 
   /** Ends the sweeps. Heartbeats continue until `end`, because running work may still finish. */
   stop(): void {
-    this.#runtime.retention?.stop();
+    this.#runtime.retention.stop();
     this.#runtime.committer.onCommitError.delete(this.#runtime.onStoreError);
   }
 
@@ -76,7 +76,7 @@ export class Upkeep {
     const now = this.#runtime.monotonic();
     heldInstances.sweep();
     steps.tick();
-    retention?.tick(now);
+    retention.tick(now);
     keptExpiry.tick(now);
     await sessions.tick(now);
 

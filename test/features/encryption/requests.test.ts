@@ -67,10 +67,10 @@ test("S32: the store's bytes and the log contain no input, answer or refusal of 
   const unread = canary("unread");
   await client
     .get("between")
-    .ask(relay, unread, { timeout: 0 })
+    .ask(relay, unread, { timeout: 0, requestId: "r2" })
     .catch(() => undefined);
   expect((await client.get("between").unread()).items).toEqual([
-    { name: "relay", data: unread, request: true },
+    { name: "relay", data: unread, requestId: "r2" },
   ]);
   expect(secrets.length).toBeGreaterThanOrEqual(10);
   const bytes = vault.bytes();

@@ -121,7 +121,7 @@ test("a request without an answer in time says why, and is answered later under 
   expect(await early.json()).toEqual({ answered: false, reason: "it is paused: stocktaking" });
   const handle = scene.as("operator").get("cart");
   expect((await handle.unread()).items).toEqual([
-    { name: "add", data: { sku: "a" }, request: true },
+    { name: "add", data: { sku: "a" }, requestId: "r1" },
   ]);
   await expect(
     handle.ask(add, { sku: "a" }, { timeout: 20, requestId: "r1" }),

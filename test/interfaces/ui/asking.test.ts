@@ -84,7 +84,11 @@ describe("an instance that serves requests", () => {
     await dialog.getByRole("button", { name: "Ask" }).click();
     await dialog.getByText("No answer yet: it is paused: stocktaking.").waitFor();
     const [unread] = (await handle.unread()).items;
-    expect(unread).toEqual({ name: "add", data: { sku: "chair", count: 1 }, request: true });
+    expect(unread).toEqual({
+      name: "add",
+      data: { sku: "chair", count: 1 },
+      requestId: bodies[0]?.requestId,
+    });
     await dialog.getByRole("button", { name: "Wait longer" }).click();
     await handle.resume();
     await dialog.getByRole("region", { name: "Answer" }).waitFor();
@@ -92,9 +96,9 @@ describe("an instance that serves requests", () => {
     expect(await handle.ask(addLine, { sku: "table", count: 1 })).toMatchObject({ lines: 2 });
   });
 
-  test("a request that the code does not serve has a warning, and no answer", async () => {
+  test("a request that the code does not serve has a warning, and stays unread", async () => {
     await started("other");
-    const { page } = await scene.show("/instances/other");
+    const { page } = await scene.show("/instances/other?tab=state");
     await page
       .getByRole("toolbar", { name: "Actions" })
       .getByRole("button", { name: "Ask" })
@@ -109,6 +113,9 @@ describe("an instance that serves requests", () => {
     );
     await dialog.getByRole("button", { name: "Ask" }).click();
     await dialog.getByText("No answer yet:").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    const unread = page.getByRole("region", { name: "Unread events" });
+    await unread.getByText("request remove").waitFor();
   });
 
   test("a viewer sees the requests and cannot ask", async () => {

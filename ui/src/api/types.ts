@@ -85,8 +85,8 @@ export interface UnreadEvent {
   readonly data?: unknown;
   /** Why the schema of a wait refused the event. */
   readonly refused?: { readonly code: string; readonly message: string; readonly path?: string };
-  /** Set for a request: `data` is its input. */
-  readonly request?: true;
+  /** Set for a request that has no answer yet. `data` is its input. */
+  readonly requestId?: string;
 }
 export interface KeyValue {
   readonly key: string;
