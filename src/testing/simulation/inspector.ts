@@ -4,7 +4,7 @@
 
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
-import { isRead, withFirstTurns, type Carried } from "./calls.ts";
+import { isRead, replacedInstances, withFirstTurns, type Carried } from "./calls.ts";
 import {
   appendOnly,
   denseNumbers,
@@ -13,6 +13,7 @@ import {
   oneEnd,
   stableText,
 } from "./invariants/history.ts";
+import { missingOutcomes } from "./invariants/dispatches.ts";
 import { Cancels } from "./invariants/cancels.ts";
 import { LeaseModel } from "./invariants/lease-model.ts";
 import { SentEvents } from "./invariants/messages.ts";
@@ -64,6 +65,10 @@ export class Inspector {
     for (const what of this.leases.see(call)) {
       this.#report(what.startsWith("5") ? "C5" : "C6", what.slice(3));
     }
+    for (const id of replacedInstances(call)) {
+      const replaced = this.snapshots.last(id)?.record.key;
+      if (replaced !== undefined) this.leases.forget(replaced);
+    }
     for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
@@ -71,6 +76,10 @@ export class Inspector {
     if (isRead(call.method)) return;
     if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
+    const last = (key: number): InstanceSnapshot | null => this.snapshots.last(idOf(key) ?? "");
+    for (const what of await missingOutcomes(call, last, this.#store.provider)) {
+      this.#report("C8", what);
+    }
   }
 
   /** Checks that no turn is committed while its instance is paused (semantics 20). */
@@ -144,6 +153,7 @@ export class Inspector {
         this.#add(item.key, ids);
         for (const { id } of item.starts) ids.add(id);
         for (const { to } of item.sends) ids.add(to.id);
+        for (const { item: each } of item.dispatched ?? []) ids.add(each.id);
         if (result?.kind === "committed" && item.row !== null) {
           this.events += item.row.last - item.row.first + 1;
         }
