@@ -317,19 +317,18 @@ class Loop {
   }
 
   #show(): void {
-    const status = this.#slots.toStatus(this.#now, this.#isAwaited);
-    const text = JSON.stringify(status);
-    this.#showAt = Infinity;
-    if (text === this.#shown) return;
     if (this.#now >= this.#shownSince + SHOW_MS) {
       this.#shownSince = this.#now;
       this.#shownCount = 0;
     }
-    if (++this.#shownCount > SHOWN_MAX) {
-      this.#showAt = this.#shownSince + SHOW_MS;
-      return;
-    }
+    const mayShow = this.#shownCount < SHOWN_MAX;
+    this.#showAt = mayShow ? Infinity : this.#shownSince + SHOW_MS;
+    if (!mayShow) return;
+    const status = this.#slots.toStatus(this.#now, this.#isAwaited);
+    const text = JSON.stringify(status);
+    if (text === this.#shown) return;
     this.#shown = text;
+    this.#shownCount++;
     this.#own++;
     this.#ctx.setStatus(status);
   }
