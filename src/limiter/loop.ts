@@ -285,6 +285,7 @@ class Loop {
     this.#looked.open(this.#ctx.run(this.#calls.look, tickets, { retry: RETRY }));
   }
 
+  /** limiter.loop.2 */
   #listen(): void {
     this.#readRule();
     // The read of the next request must be opened before that of the next "leave" (#readLeave).
