@@ -43,6 +43,7 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W10", "1,000 instances × 5 activities of 20 to 200 ms, results of 2 to 50 kB"),
   entry("W10n", "1,000 instances × 5 activities, results of 20 kB", LIMIT),
   entry("W11", "describing an instance of n events, and a page of its history"),
+  entry("W12", "500 instances × 10 passages of one limiter"),
 ];
 
 function entry(

@@ -59,6 +59,7 @@ const GOALS: readonly Line[] = [
   { workload: "W10n", metric: "loopP99Ms", goal: { atMost: 30 } },
   { workload: "W11", metric: "describeCpuMs", goal: { atMost: 5 } },
   { workload: "W11", metric: "pageCpuMs", goal: { atMost: 5 } },
+  { workload: "W12", metric: "passagesPerS", goal: atLeastByStore(4_000, 2_000) },
 ];
 
 /** Null if performance.md names no goal. */

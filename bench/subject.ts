@@ -10,6 +10,7 @@ export type Metric =
   | "slopePercent"
   | "stepsPerS"
   | "flowsPerS"
+  | "passagesPerS"
   | "cpuUsPerStep"
   | "serverCpuUsPerStep"
   | "walBytesPerStep"
