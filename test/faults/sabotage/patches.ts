@@ -298,8 +298,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "continueAsNew carries over twenty unread events, and drops the rest",
     file: "src/runtime/replay/turn-commit.ts",
-    from: "const unread = run.mailbox.unread();",
-    to: "const unread = run.mailbox.unread().slice(0, 20);",
+    from: "const events = run.mailbox.unread().map(",
+    to: "const events = run.mailbox.unread().slice(0, 20).map(",
     tests: ["test/scenarios/events/unread-messages.test.ts"],
   },
   {
