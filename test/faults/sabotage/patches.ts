@@ -2,6 +2,8 @@
 //   - `from` must occur in its file exactly once; a patch that no longer fits is an error, not a pass.
 //   - `tests` are files of the commit tier that must find the bug; the table names the first that does.
 
+import { ASK_PATCHES } from "./ask-patches.ts";
+
 export interface Patch {
   /** The bug, as a user would describe it. */
   readonly bug: string;
@@ -445,4 +447,5 @@ export const PATCHES: readonly Patch[] = [
     to: "this.#add(pending);",
     tests: [FIRST_TURNS],
   },
+  ...ASK_PATCHES,
 ];
