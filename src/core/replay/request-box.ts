@@ -99,9 +99,13 @@ export class RequestBox {
   openRequests(): readonly ReceivedRequest[] {
     return [...this.#open.values()];
   }
-  /** The open requests as messages for the next execution (request-box.1). */
-  unanswered(): readonly KeptMessage[] {
-    return this.openRequests().map((request) => {
+  /**
+   * The open requests as messages for the next execution (request-box.1). `copiedUntil`: requests up to this
+   * event belong to the source of a fork (request-call.1).
+   */
+  unanswered(copiedUntil: number): readonly KeptMessage[] {
+    const own = this.openRequests().filter(({ sequence }) => sequence > copiedUntil);
+    return own.map((request) => {
       const { name, id, input, sent = input, from, chain } = request;
       const message: RequestMessage = {
         input: sent,

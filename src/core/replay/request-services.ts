@@ -257,7 +257,7 @@ class RequestServer extends Service {
     const handled = asyncContext.run(scope, async () => this.#handler(call.input, call));
     handled.then(
       (value) => this.#over(scope, () => answer(call, value)),
-      (error: unknown) => this.#over(scope, () => call.end("failed", error)),
+      (error: unknown) => this.#over(scope, () => call.end("failed", error)), // request-services.2
     );
   }
 
