@@ -13,6 +13,7 @@ export class Caller {
   readonly #spawn: (onMessage: (message: string) => void) => WorkerProcess;
   #worker: WorkerProcess;
   #number = 0;
+  #isClosed = false;
   readonly #waiting = new Map<number, PromiseWithResolvers<Answered | null>>();
 
   constructor(spawn: (onMessage: (message: string) => void) => WorkerProcess) {
@@ -24,9 +25,11 @@ export class Caller {
     return this.#worker.ready;
   }
 
-  /** Null: the process was killed before it replied. */
+  /** Null: the process was killed before it replied, or the caller is closed. */
   async call(call: Omit<CallMessage, "number">): Promise<Answered | null> {
-    await this.#worker.ready;
+    // Another process may take the slot during the wait.
+    for (let worker; worker !== this.#worker; await worker.ready) worker = this.#worker;
+    if (this.#isClosed) return null;
     const number = this.#number++;
     const reply = Promise.withResolvers<Answered | null>();
     this.#waiting.set(number, reply);
@@ -45,6 +48,7 @@ export class Caller {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#worker.kill();
   }
 
