@@ -1,6 +1,6 @@
 // A caller: a slot for a process that makes calls. A killed process is replaced at once.
 
-import { WorkerProcess } from "../../kill/fleet.ts";
+import type { WorkerProcess } from "../../kill/fleet.ts";
 import type { CallMessage, ReplyMessage } from "./worker.ts";
 
 export interface Answered {
