@@ -25,9 +25,7 @@ type Result<F> = F extends (...args: never) => infer R ? Awaited<R> : never;
 type Input<F> = Rest<F> extends [] ? undefined : Rest<F>[0];
 /** The input may be left out if the function has none. Options come last. */
 type Arguments<F, Options> =
-  Rest<F> extends [] | [input?: unknown]
-    ? [input?: Input<F>, options?: Options]
-    : [input: Input<F>, options?: Options];
+  [] extends Rest<F> ? [input?: Input<F>, options?: Options] : [input: Input<F>, options?: Options];
 
 /** The calls of an entity by a client. */
 export type ClientCalls<Handlers, Reads> = {

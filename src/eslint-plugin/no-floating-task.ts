@@ -17,6 +17,7 @@ const TASKS: ReadonlySet<string> = new Set([
   "all",
   "allSettled",
   "any",
+  "ask",
   "call",
   "continueAsNew",
   "waitFor",

@@ -13,6 +13,7 @@ import {
 import { flow } from "../../src/flow/index.ts";
 import type { TestEnvironment, TestEnvironmentOptions } from "../../src/testing/index.ts";
 import { OUR_PROGRAMS } from "./our-programs.ts";
+import { REQUEST_PROGRAMS } from "./request-programs.ts";
 
 type Register = TestEnvironmentOptions["register"];
 /** Every execution of every instance of a program is recorded. */
@@ -66,7 +67,7 @@ const child = orchestration("child", async (ctx, value: number) => {
 });
 const waiting = orchestration("waiting", async (ctx) => ctx.waitFor("never"));
 const childrenMain = orchestration("children", async (ctx) => {
-  ctx.startDetached(child, 5, { id: "detached" });
+  void ctx.startDetached(child, 5, { id: "detached" });
   const values = await ctx.all([ctx.call(child, 1), ctx.call(child, 2, { id: "named" })]);
   const failed = await ctx.call(child, -1).catch((error: unknown) => String(error));
   const cancelled = ctx.call(waiting, undefined, { id: "cancelled-child" });
@@ -340,4 +341,5 @@ export const PROGRAMS: readonly Program[] = [
   ending(nested, double, refuse, echo),
   ending(timeouts, stuck, echo),
   ...OUR_PROGRAMS,
+  ...REQUEST_PROGRAMS,
 ];

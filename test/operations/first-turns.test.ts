@@ -142,7 +142,7 @@ test("a first turn can start and cancel children and write key-values, a status 
     ctx.setStatus({ at: "children" });
     ctx.kv.set("color", "red");
     ctx.setAttributes({ region: "north" });
-    ctx.startDetached(working, 7, { id: `${ctx.info.instanceId}/detached` });
+    void ctx.startDetached(working, 7, { id: `${ctx.info.instanceId}/detached` });
     const cancelled = ctx.call(waiting, undefined, { id: `${ctx.info.instanceId}/cancelled` });
     cancelled.cancel("not needed");
     await cancelled.catch(() => undefined);
@@ -152,7 +152,7 @@ test("a first turn can start and cancel children and write key-values, a status 
   await stage.hasRun(stage.client.start(parent, undefined, { id: "first" }));
   const handle = await stage.client.start(parent, undefined, { id: "a" });
   const turn = stage.startsOf("a")[0]?.firstTurn;
-  expect(turn?.starts.map(({ id }) => id)).toContain("a/detached");
+  expect(turn?.dispatched?.map(({ item }) => item.id)).toContain("a/detached");
   expect(await handle.describe()).toMatchObject({ customStatus: { at: "children" } });
   expect(await handle.kv.get("color")).toBe("red");
   expect((await stage.client.list({ attributes: { region: "north" } })).items).toHaveLength(2);

@@ -120,7 +120,7 @@ test("ctx.call of an orchestration pins its version", async () => {
 
 test("ctx.startDetached makes DetachedStarted and a start without a parent", async () => {
   const play = await begin(async (ctx) => {
-    ctx.startDetached("d", { n: 1 }, { id: "d-1", version: "1.2.3" });
+    void ctx.startDetached("d", { n: 1 }, { id: "d-1", version: "1.2.3" });
     await ctx.sleep(1);
   });
   expect(play.last.events[1]).toEqual({
@@ -130,13 +130,16 @@ test("ctx.startDetached makes DetachedStarted and a start without a parent", asy
     id: "d-1",
     input: '{"n":1}',
     unchecked: true,
+    onConflict: "fail",
   });
-  expect(play.last.item.starts).toMatchObject([{ id: "d-1", parent: null, version: "1.2.3" }]);
+  expect(play.last.item.dispatched).toMatchObject([
+    { sequence: 2, item: { kind: "start", id: "d-1", parent: null, version: "1.2.3" } },
+  ]);
 });
 
 test("a detached start followed by an activity replays", async () => {
   const code: Handler<undefined> = async (ctx) => {
-    ctx.startDetached("d", 1, { id: "d-1" });
+    void ctx.startDetached("d", 1, { id: "d-1" });
     await ctx.run("a");
     await ctx.sleep(1);
   };

@@ -262,7 +262,7 @@ test("every kind of later call rejects with CancelledError", async () => {
     ]) {
       note(await call().catch((error: unknown) => error instanceof CancelledError));
     }
-    ctx.startDetached("d", 1, { id: "d" });
+    void ctx.startDetached("d", 1, { id: "d" });
   });
   const turn = await play.turn(cancel("stop"));
   expect(play.trace).toEqual([true, true, true, true, true, true]);

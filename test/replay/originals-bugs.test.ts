@@ -80,11 +80,13 @@ test("a redelivered ActivityFailed in the same batch is ignored", async () => {
 
 test("detached starts of a turn that continues as new are executed", async () => {
   const play = await begin(async (ctx) => {
-    ctx.startDetached("d", 1, { id: "d-1" });
+    void ctx.startDetached("d", 1, { id: "d-1" });
     return ctx.continueAsNew(undefined);
   });
   expect(play.last.item.change.kind).toBe("continued");
-  expect(play.last.item.starts).toMatchObject([{ id: "d-1", name: "d" }]);
+  expect(play.last.item.dispatched).toMatchObject([
+    { item: { kind: "start", id: "d-1", name: "d" } },
+  ]);
 });
 
 test("cancels of children in a turn that continues as new are sent", async () => {

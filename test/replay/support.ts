@@ -444,6 +444,8 @@ const NO_EFFECTS = {
   cancelledTimers: [],
   starts: [],
   sends: [],
+  answers: null,
+  dispatched: null,
 };
 
 /** A turn over a history with only the start event, without a message. */

@@ -1,4 +1,4 @@
-// Unread events: events that were sent to an instance and that no wait has read yet.
+// Unread events: events that were sent to an instance and that no wait has read yet, and requests without an answer.
 //   - unread.1: Unread events are in two places. A turn may have moved an event into the history before any
 //        wait reads it. Newer events are in the inbox. Both are read for the same moment, so that an event
 //        that a turn moves during the read counts once.
@@ -12,6 +12,11 @@ import { readableFailure } from "../../core/errors/failure-seal.ts";
 import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeHistory } from "../../core/history/rows.ts";
 import { checkMembers, type Members } from "../../core/checks.ts";
+import {
+  parseRequestMessage,
+  requestIdOf,
+  requestNameOf,
+} from "../../core/ids/request-messages.ts";
 import { projectHistory } from "../../core/history/projection.ts";
 import type { EventsPage, Message } from "../../core/provider/messages.ts";
 import type { Codec } from "../../core/values/codec.ts";
@@ -40,6 +45,8 @@ export interface UnreadEvent {
    * again, and a wait by name takes it. Absent: no schema has refused it in this execution.
    */
   readonly refused?: RefusedData;
+  /** Set if it is a request that has no answer yet: its request id. `data` is its input. */
+  readonly requestId?: string;
 }
 /** Why a schema refused a value. */
 export interface RefusedData {
@@ -66,6 +73,7 @@ interface StoredEvent {
   readonly name: string;
   readonly data: string;
   readonly refused?: Failure;
+  readonly requestId?: string;
 }
 
 export async function readUnread(
@@ -85,9 +93,10 @@ export async function readUnread(
   const last = page.at(-1);
   const isLast = !more && page.length === found.length;
   return {
-    items: page.map(({ name, data, refused }) => ({
+    items: page.map(({ name, data, refused, requestId }) => ({
       name,
       data: store.codec.decode(data),
+      ...defined({ requestId }),
       ...(refused === undefined ? {} : { refused: refusedData(refused, store.codec) }),
     })),
     cursor: last === undefined || isLast ? undefined : cursorOf(last.position),
@@ -128,10 +137,19 @@ function unreadInHistory(
   events: readonly HistoryEvent[],
   after: number,
 ): StoredEvent[] {
-  return projectHistory(events).unread.flatMap(({ sequence, name, data, refused }) => {
-    const position = { kind: "history", execution, sequence } as const;
-    return sequence > after ? [{ position, name, data, ...defined({ refused }) }] : [];
-  });
+  const { unread, requests } = projectHistory(events);
+  const positionAt = (sequence: number) => ({ kind: "history", execution, sequence }) as const;
+  const found: (StoredEvent & { readonly position: { readonly sequence: number } })[] = [
+    ...unread.map(({ sequence, name, data, refused }) => {
+      return { position: positionAt(sequence), name, data, ...defined({ refused }) };
+    }),
+    ...requests.map(({ sequence, name, input, sent: data = input, id: requestId }) => {
+      return { position: positionAt(sequence), name, data, requestId };
+    }),
+  ];
+  return found
+    .filter(({ position }) => position.sequence > after)
+    .sort((a, b) => a.position.sequence - b.position.sequence);
 }
 
 function refusedData(failure: Failure, codec: Codec): RefusedData {
@@ -143,8 +161,12 @@ function refusedData(failure: Failure, codec: Codec): RefusedData {
 function unreadInInbox({ messages }: EventsPage): StoredEvent[] {
   return messages.map((message) => {
     if (message.damaged === true) throw damagedMessage(message);
-    const { id, name, data } = message;
-    return { position: { kind: "inbox", id }, name: name ?? "", data };
+    const { id, name, data, key } = message;
+    const position = { kind: "inbox", id } as const;
+    const request = requestNameOf(name ?? "");
+    if (request === null) return { position, name: name ?? "", data };
+    const { input } = parseRequestMessage(data);
+    return { position, name: request, data: input, requestId: requestIdOf(key ?? "") };
   });
 }
 

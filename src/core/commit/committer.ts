@@ -19,6 +19,7 @@ import { invalidArgument } from "../checks.ts";
 import { backOff } from "./back-off.ts";
 import { LocalEnds, type InstanceEnd, type Pending } from "./local-ends.ts";
 import { LocalAnswers } from "./local-answers.ts";
+import { LocalTurns } from "./local-turns.ts";
 import { CommitQueue } from "./queue.ts";
 import { StartOrder } from "./start-order.ts";
 import type { Environment } from "../time/environment.ts";
@@ -72,8 +73,7 @@ export class Committer {
   readonly onCommitError = new Set<CommitErrorListener>();
   /** Called after every group with the number of items, the duration and whether the commit failed. */
   readonly onGroup = new Set<GroupListener>();
-  /** By the store's number of the instance. */
-  readonly #turnWatchers = new Map<number, Set<() => void>>();
+  readonly #turns = new LocalTurns();
   readonly #ends = new LocalEnds();
   readonly #answers = new LocalAnswers();
   readonly #provider: Provider;
@@ -256,7 +256,7 @@ export class Committer {
         const results = await this.#write(waiting, over);
         await this.#letNextGroupLeave(over);
         const busy = answer(waiting, results);
-        if (this.#turnWatchers.size > 0) this.#notifyTurnWatchers(waiting, results);
+        this.#turns.written(waiting, results);
         return busy;
       } catch (error) {
         if (this.#closed) return rejectAll(waiting);
@@ -292,26 +292,9 @@ export class Committer {
     return this.#answers.isAnswering(key);
   }
 
-  /**
-   * Calls `onTurn` after every turn and every failed attempt of an instance that this committer writes. No
-   * cost while there is no watcher.
-   */
+  /** Calls `onTurn` after every turn and every failed attempt of an instance that this committer writes. */
   watchTurns(key: number, onTurn: () => void): () => void {
-    const watchers = this.#turnWatchers.get(key) ?? new Set();
-    this.#turnWatchers.set(key, watchers.add(onTurn));
-    return () => {
-      watchers.delete(onTurn);
-      if (watchers.size === 0) this.#turnWatchers.delete(key);
-    };
-  }
-
-  #notifyTurnWatchers(group: readonly Pending[], results: readonly CommitResult[]): void {
-    for (const [index, { item }] of group.entries()) {
-      const key =
-        item.kind === "turn" ? item.key : item.kind === "retry" ? item.task.key : undefined;
-      if (key === undefined || results[index]?.kind === "refused") continue;
-      for (const onTurn of [...(this.#turnWatchers.get(key) ?? [])]) onTurn();
-    }
+    return this.#turns.watch(key, onTurn);
   }
 
   async #write(group: readonly Pending[], onWritten: () => void): Promise<readonly CommitResult[]> {

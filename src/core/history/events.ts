@@ -8,6 +8,13 @@
 
 import type { Failure } from "../errors/failure.ts";
 import type {
+  ChildCancelRequested,
+  ChildCompleted,
+  ChildFailed,
+  ChildScheduled,
+  DetachedStarted,
+} from "./child-events.ts";
+import type {
   AskCancelled,
   AskCompleted,
   AskFailed,
@@ -21,9 +28,9 @@ import type {
   SendCompleted,
   SendFailed,
 } from "./message-events.ts";
-import type { ConflictPolicy } from "../provider/commit.ts";
 import type { RetryPolicy } from "../define/retry-policy.ts";
 
+export type * from "./child-events.ts";
 export type * from "./message-events.ts";
 
 /** A call of another instance's execution: a child that was called, or a request. */
@@ -216,55 +223,6 @@ export interface EventReceived {
 export interface EventSubscriptionCancelled {
   readonly kind: "EventSubscriptionCancelled";
   readonly scheduled: number;
-}
-
-export interface ChildScheduled extends OfNode {
-  readonly kind: "ChildScheduled";
-  readonly name: string;
-  readonly orchestrationVersion?: string;
-  readonly id: string;
-  /** Set if the caller chose the id. Replay does not compare a derived id. */
-  readonly explicitId?: true;
-  readonly input: string;
-  readonly onParentClose?: "abandon";
-  /** Absent: the priority of the parent. */
-  readonly priority?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
-  /** The child begins after this time, by the store's clock. */
-  readonly delayMs?: number;
-  /** The child checks its input, which is as the caller gave it. Absent in histories of older versions. */
-  readonly unchecked?: true;
-}
-export interface ChildCompleted {
-  readonly kind: "ChildCompleted";
-  readonly scheduled: number;
-  readonly output: string;
-}
-export interface ChildFailed {
-  readonly kind: "ChildFailed";
-  readonly scheduled: number;
-  readonly outcome: "failed" | "cancelled" | "terminated";
-  readonly failure: Failure;
-}
-export interface ChildCancelRequested {
-  readonly kind: "ChildCancelRequested";
-  readonly scheduled: number;
-  readonly reason: string;
-}
-export interface DetachedStarted {
-  readonly kind: "DetachedStarted";
-  readonly name: string;
-  readonly orchestrationVersion?: string;
-  readonly id: string;
-  readonly input: string;
-  /** Absent: the priority of the instance that starts it. */
-  readonly priority?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
-  readonly delayMs?: number;
-  /** What happens if the id is taken. Absent in older histories, whose detached starts have no outcome. */
-  readonly onConflict?: ConflictPolicy;
-  /** As for `ChildScheduled`. */
-  readonly unchecked?: true;
 }
 
 export interface StatusSet {

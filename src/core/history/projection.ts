@@ -42,6 +42,8 @@ export interface Projection {
   readonly calls: ReadonlyMap<number, Call>;
   /** The events that the execution has received and that no wait has read, oldest first. */
   readonly unread: readonly EventOf<"EventReceived">[];
+  /** The requests that the execution has received and not answered, oldest first. */
+  readonly requests: readonly EventOf<"RequestReceived">[];
   /** Status, key-values and attributes after the last event. */
   readonly state: RunState;
 }
@@ -59,7 +61,8 @@ const CALL_KINDS = {
 export function projectHistory(events: Iterable<HistoryEvent>): Projection {
   const fold = new Fold();
   for (const event of events) fold.add(event);
-  return { calls: fold.calls, unread: fold.unread, state: fold.state };
+  const requests = [...fold.requests.values()];
+  return { calls: fold.calls, unread: fold.unread, requests, state: fold.state };
 }
 
 /**
@@ -90,6 +93,8 @@ interface MutableCall extends Call {
 class Fold {
   readonly calls = new Map<number, MutableCall>();
   readonly state = new RunState();
+  /** By the sequence number of the receipt. */
+  readonly requests = new Map<number, EventOf<"RequestReceived">>();
   /** Waits are sequence numbers of calls. */
   readonly #mailbox = new Mailbox<number>();
   readonly #received = new Map<number, EventOf<"EventReceived">>();
@@ -121,6 +126,13 @@ class Fold {
         break;
       case "EventReceived":
         this.#receive(event);
+        break;
+      case "RequestReceived":
+        this.requests.set(event.sequence, event);
+        break;
+      case "RequestAnswered":
+      case "RequestRefused":
+        this.requests.delete(event.received);
         break;
       case "StepAttemptFailed":
         this.calls.get(event.scheduled)?.failedAttempts.push(event);

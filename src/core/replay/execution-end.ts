@@ -1,6 +1,7 @@
-// The consequences of the end of an execution: the start of the next one, and the outcome that its parent
-// receives.
+// The end of an execution that continues as new, and the consequences of any end: the start of the next
+// execution, and the outcome that the parent receives.
 
+import { cancelOpenTasks, dropCompensations } from "./cancel.ts";
 import { nextSeed } from "./deterministic.ts";
 import type {
   DeliveryBody,
@@ -11,6 +12,25 @@ import type {
 } from "../history/events.ts";
 import { defined } from "../values/defined.ts";
 import type { Run } from "./run.ts";
+
+/** What `ctx.continueAsNew` was called with. */
+export interface Continuation {
+  readonly input: string;
+  readonly version: string | null;
+  readonly state?: string;
+}
+
+/** Ends an execution whose code has called `ctx.continueAsNew`. */
+export function endContinued(run: Run, { input, version, state }: Continuation): void {
+  cancelOpenTasks(run, "continued as new");
+  dropCompensations(run);
+  run.end({
+    kind: "OrchestrationContinuedAsNew",
+    input,
+    ...(version === null ? {} : { orchestrationVersion: version }),
+    ...defined({ state }),
+  });
+}
 
 /** The start of the next execution. It contains the current state of the instance (I15). */
 export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): OrchestrationStarted {

@@ -32,9 +32,10 @@ import { Mailbox } from "./mailbox.ts";
 import { RequestBox } from "./request-box.ts";
 import { sameTerminal } from "../history/matching.ts";
 import { OpenTasks, type OpenTask, type OpenWait } from "./open-task.ts";
-import { cancelOpenTasks, dropCompensations, terminateIgnoredCancel } from "./cancel.ts";
+import { cancelOpenTasks, terminateIgnoredCancel } from "./cancel.ts";
 import { DeadlineAlarm } from "./deadline-alarm.ts";
 import { applyDelivery, isRecordedAs, type PendingCancel } from "./delivery.ts";
+import { endContinued, type Continuation } from "./execution-end.ts";
 import { rescheduleCopied } from "./fork.ts";
 import type { BufferedLog, Command, RunOptions } from "./run-options.ts";
 import { RunState } from "./run-state.ts";
@@ -68,7 +69,7 @@ export class Run {
   readonly stillVisible: number[] = [];
   ended: TerminalBody | null = null;
   blocked: BlockReason | null = null;
-  continuation: { input: string; version: string | null; state?: string } | null = null;
+  continuation: Continuation | null = null;
   readonly compensations: (() => unknown)[] = [];
   /** How many compensations a compensation may still register; null (no bound) before they run. */
   nestedCompensationsLeft: number | null = null;
@@ -210,7 +211,7 @@ export class Run {
   endDrain(): "again" | "settled" {
     if (this.isOver) return "settled";
     if (this.continuation !== null) {
-      this.#finishContinuation();
+      endContinued(this, this.continuation);
       return "settled";
     }
     if (this.#lateRejections.length > 0) return "again";
@@ -392,18 +393,5 @@ export class Run {
   #diverge(sequence: number, recorded: EventBody | null, requested: EventBody): void {
     const source = this.options.captureSources === true ? callerOf(new Error().stack) : undefined;
     this.block(nondeterminism({ sequence, recorded, requested, source }));
-  }
-
-  #finishContinuation(): void {
-    const continuation = this.continuation;
-    if (continuation === null) return;
-    cancelOpenTasks(this, "continued as new");
-    dropCompensations(this);
-    this.end({
-      kind: "OrchestrationContinuedAsNew",
-      input: continuation.input,
-      ...(continuation.version === null ? {} : { orchestrationVersion: continuation.version }),
-      ...(continuation.state === undefined ? {} : { state: continuation.state }),
-    });
   }
 }

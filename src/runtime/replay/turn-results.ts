@@ -14,7 +14,7 @@ import { instanceFields } from "../../core/telemetry/log-fields.ts";
 import { askRefusedFailure } from "../../core/errors/built-in-failures.ts";
 import { sendName } from "../../core/replay/delivery.ts";
 import type { RefusedDispatch } from "../../core/provider/asks.ts";
-import type { TurnItem } from "../../core/provider/commit.ts";
+import type { NewInstance, TurnItem } from "../../core/provider/commit.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import type { BufferedLog } from "../../core/replay/run.ts";
 import { acceptsTags } from "../../core/ids/tags.ts";
@@ -141,13 +141,13 @@ export class TurnResults {
     if (preLeased.length < item.tasks.length) intake.queued();
   }
 
-  #findUnknown({ tasks, starts }: TurnItem): void {
+  #findUnknown(item: TurnItem): void {
     const { registry, unclaimed, storeNow } = this.#runtime;
-    for (const { name, tags } of tasks) {
+    for (const { name, tags } of item.tasks) {
       if (registry.activity(name) !== undefined) continue;
       unclaimed.requested({ kind: "task", name, tags: tags ?? [], oldestAt: storeNow() });
     }
-    for (const { name, version } of starts) {
+    for (const { name, version } of startsOf(item)) {
       if (registry.orchestration(name, version) !== undefined) continue;
       const target = startTarget(name, version);
       unclaimed.requested({ kind: "instance", target, oldestAt: storeNow() });
@@ -229,6 +229,15 @@ export class TurnResults {
     held.definition = definition;
     return true;
   }
+}
+
+/** The starts of a turn: of children, of detached instances, and of instances that it asks. */
+function startsOf({ starts, dispatched = [] }: TurnItem): readonly NewInstance[] {
+  const others = dispatched.flatMap(({ item }) => {
+    if (item.kind === "start") return [item];
+    return item.kind === "ask" && item.start !== null ? [item.start] : [];
+  });
+  return [...starts, ...others];
 }
 
 function hasOpenActivities({ run }: HeldInstance): boolean {

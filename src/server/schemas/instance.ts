@@ -148,6 +148,8 @@ export const unreadPage = v.object({
       refused: v.exactOptional(
         v.object({ code: v.string(), message: v.string(), path: v.exactOptional(v.string()) }),
       ),
+      /** Set if it is a request that has no answer yet. */
+      requestId: v.exactOptional(v.string()),
     }),
   ),
   cursor: v.exactOptional(v.string()),

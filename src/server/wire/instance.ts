@@ -139,10 +139,10 @@ export function treeToHttp(tree: InstanceTree): TreeShape {
 
 export function unreadToHttp({ items, cursor }: UnreadPage): v.InferInput<typeof unreadPage> {
   return {
-    items: items.map(({ name, data, refused }) => ({
+    items: items.map(({ name, data, refused, requestId }) => ({
       name,
       ...member("data", toHttp(data)),
-      ...defined({ refused }),
+      ...defined({ refused, requestId }),
     })),
     ...defined({ cursor }),
   };

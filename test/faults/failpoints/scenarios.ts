@@ -37,7 +37,7 @@ const child = orchestration("child", async (ctx, value: number) => {
   return ctx.run(work, value);
 });
 const children = orchestration("children", async (ctx) => {
-  ctx.startDetached(child, 50, { id: "detached" });
+  void ctx.startDetached(child, 50, { id: "detached" });
   const values = await ctx.all([ctx.call(child, 1), ctx.call(child, 2, { id: "named" })]);
   const failed = await ctx.call(child, -1).catch((error: unknown) => String(error));
   return [...values, failed];
@@ -81,7 +81,7 @@ const order = flow<number>("order")
 const firstTurn = orchestration("firstTurn", async (ctx, from: number) => {
   ctx.setStatus({ from });
   ctx.kv.set("from", from);
-  ctx.startDetached(child, from, { id: `detached-${from}` });
+  void ctx.startDetached(child, from, { id: `detached-${from}` });
   const both = await ctx.all([
     ctx.run(work, from),
     ctx.call(child, from + 1),

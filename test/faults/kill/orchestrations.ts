@@ -104,7 +104,7 @@ export function defineAll(log: RunLog | null) {
   });
 
   const family = orchestration("family", async (ctx, { seed, ms }: Job) => {
-    ctx.startDetached(linear, { seed, ms }, { id: `${ctx.info.instanceId}.detached` });
+    void ctx.startDetached(linear, { seed, ms }, { id: `${ctx.info.instanceId}.detached` });
     return ctx.all([0, 1, 2].map((child) => ctx.call(linear, { seed: mix(seed, child), ms })));
   });
 

@@ -352,7 +352,7 @@ scenario("orchestrations can call and start flows, and flows can call orchestrat
     .build();
   const code = orchestration("code", async (ctx, n: number) => {
     const twice = await ctx.call(double, n);
-    ctx.startDetached(double, 100, { id: "detached" });
+    void ctx.startDetached(double, 100, { id: "detached" });
     return twice + 1;
   });
   const outer = flow<number>("outer").child(code).child("again", double).build();

@@ -61,7 +61,7 @@ test("an asynchronous schema works with the definition and fails a start by name
 
 test("the input of a child is converted once, and a child by name is checked", async () => {
   const parent = orchestration("parent", async (ctx) => {
-    ctx.startDetached(echo, "3", { id: "detached" });
+    void ctx.startDetached(echo, "3", { id: "detached" });
     const typed = await ctx.call(echo, "1");
     const named = await ctx.call("echo", "2");
     const wrong = await ctx.call("echo", "two").catch((error: unknown) => String(error));

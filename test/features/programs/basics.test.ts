@@ -198,8 +198,8 @@ test("an orchestration does not wait for detached instances", async () => {
   });
   const worker = orchestration("worker", (ctx, name: string) => ctx.run(slow, name));
   const main = orchestration("main", async (ctx) => {
-    ctx.startDetached(worker, "one", { id: "detached-1" });
-    ctx.startDetached(worker, "two", { id: "detached-2" });
+    void ctx.startDetached(worker, "one", { id: "detached-1" });
+    void ctx.startDetached(worker, "two", { id: "detached-2" });
     return "left";
   });
   const { client } = await open([main, worker, slow]);
@@ -212,7 +212,7 @@ test("an orchestration does not wait for detached instances", async () => {
 test("an orchestration starts a detached instance and continues with its work", async () => {
   const echo = orchestration("echo", async (_ctx, text: string) => text);
   const main = orchestration("main", async (ctx) => {
-    ctx.startDetached(echo, "payload", { id: "aside" });
+    void ctx.startDetached(echo, "payload", { id: "aside" });
     return ctx.run(greet, "work");
   });
   const { client } = await open([main, echo, greet]);

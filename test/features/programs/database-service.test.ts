@@ -94,7 +94,7 @@ function makeService(
       const address = await ctx.run(connect, name);
       await ctx.run(setState, { name, state: "running" });
       const watcher = `actor-${name}`;
-      ctx.startDetached(actor, { name, checks: 0 }, { id: watcher });
+      void ctx.startDetached(actor, { name, checks: 0 }, { id: watcher });
       await ctx.run(recordActor, { name, actor: watcher });
       return { status: "created" as const, address };
     } catch (error) {

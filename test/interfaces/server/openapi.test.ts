@@ -142,7 +142,7 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
   await ctx.run(double, 1, { attempts: 2, timeout: "1m", priority: 1 });
   await ctx.step("step", () => input);
   await ctx.sleep(1);
-  ctx.startDetached("echo", 1, { id: "detached" });
+  void ctx.startDetached("echo", 1, { id: "detached" });
   const timer = ctx.sleep("1h");
   timer.cancel();
   await timer.catch(() => undefined);

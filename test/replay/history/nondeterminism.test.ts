@@ -34,7 +34,7 @@ const CALLS: Readonly<Record<string, { code: Handler<undefined>; recorded: Event
   child: { code: async (ctx) => ctx.call("a", 1), recorded: called("a", "i::sub::2", 1) },
   detached: {
     code: async (ctx) => {
-      ctx.startDetached("a", 1, { id: "a" });
+      void ctx.startDetached("a", 1, { id: "a" });
       await ctx.sleep(1);
     },
     recorded: detached("a", "a", 1),
@@ -149,7 +149,7 @@ test("adding or removing an explicit child id blocks", async () => {
 
 test("a different name, id or input of a detached start blocks", async () => {
   const code: Handler<undefined> = async (ctx) => {
-    ctx.startDetached("d", 1, { id: "d-1" });
+    void ctx.startDetached("d", 1, { id: "d-1" });
     await ctx.sleep(1);
   };
   for (const recorded of [

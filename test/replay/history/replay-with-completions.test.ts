@@ -121,7 +121,7 @@ test("events after a replay are appended to the history", async () => {
 
 test("a replay does not repeat the effects of recorded commands", async () => {
   const code: Handler<undefined> = async (ctx) => {
-    ctx.startDetached("d", 1, { id: "d1" });
+    void ctx.startDetached("d", 1, { id: "d1" });
     await ctx.all([ctx.run("a"), ctx.sleep(5), ctx.call("c")]);
   };
   const history = [
@@ -136,4 +136,5 @@ test("a replay does not repeat the effects of recorded commands", async () => {
   expect(turn.item.tasks).toEqual([]);
   expect(turn.item.timers).toEqual([]);
   expect(turn.item.starts).toEqual([]);
+  expect(turn.item.dispatched).toBeUndefined();
 });

@@ -365,10 +365,12 @@ test("an abandoned child of the last turn is started", async () => {
 
 test("detached starts of the last turn are executed", async () => {
   const play = await begin(async (ctx) => {
-    ctx.startDetached("d", 1, { id: "d-1" });
+    void ctx.startDetached("d", 1, { id: "d-1" });
     return "end";
   });
-  expect(play.last.item.starts).toMatchObject([{ id: "d-1", parent: null }]);
+  expect(play.last.item.dispatched).toMatchObject([
+    { item: { kind: "start", id: "d-1", parent: null } },
+  ]);
 });
 
 test("an unawaited race cancels nothing until the function ends", async () => {

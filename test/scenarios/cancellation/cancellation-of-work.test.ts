@@ -12,7 +12,7 @@ const sleeper = orchestration("sleeper", async (ctx) => {
 scenario("a cancel reaches children and grandchildren, but not detached instances", () => {
   const middle = orchestration("middle", (ctx) => ctx.call(sleeper, undefined, { id: "leaf" }));
   const main = orchestration("main", async (ctx) => {
-    ctx.startDetached(sleeper, undefined, { id: "detached" });
+    void ctx.startDetached(sleeper, undefined, { id: "detached" });
     await ctx.all([
       ctx.call(middle, undefined, { id: "middle" }),
       ctx.call(sleeper, undefined, { id: "second" }),

@@ -100,7 +100,7 @@ scenario("a call after the cancel records nothing and rejects", (t) => {
     rejections.push(await ctx.call(main).catch(String));
     rejections.push(await ctx.step("s", () => 1).catch(String));
     rejections.push(await ctx.continueAsNew(undefined).catch(String));
-    ctx.startDetached(main, undefined, { id: "ghost" });
+    void ctx.startDetached(main, undefined, { id: "ghost" });
     ctx.log.info("rejections", { rejections });
     throw new Error(
       rejections.every((line) => line === "CancelledError: cancelled: stop") ? "ok" : "?",

@@ -185,8 +185,8 @@ scenario(
   "children and detached instances have the priority of the call, by default the caller's",
   () => {
     const main = orchestration("main", async (ctx, urgent: number) => {
-      ctx.startDetached(shout, "d", { id: "detached", priority: 5 });
-      ctx.startDetached(shout, "e", { id: "detached-2" });
+      void ctx.startDetached(shout, "d", { id: "detached", priority: 5 });
+      void ctx.startDetached(shout, "e", { id: "detached-2" });
       const first = await ctx.call(shout, "a", { id: "urgent", priority: urgent });
       const second = await ctx.call(shout, "b", { id: "usual" });
       await ctx.sleep("1m");
@@ -194,8 +194,8 @@ scenario(
     });
     // Different priorities: replay does not compare them.
     const later = orchestration("main", async (ctx) => {
-      ctx.startDetached(shout, "d", { id: "detached" });
-      ctx.startDetached(shout, "e", { id: "detached-2", priority: 4 });
+      void ctx.startDetached(shout, "d", { id: "detached" });
+      void ctx.startDetached(shout, "e", { id: "detached-2", priority: 4 });
       const first = await ctx.call(shout, "a", { id: "urgent" });
       const second = await ctx.call(shout, "b", { id: "usual", priority: 2 });
       await ctx.sleep("1m");
@@ -223,7 +223,7 @@ scenario("an invalid priority is refused at the call", () => {
     const refusals: string[] = [];
     for (const call of [
       () => void ctx.call(shout, "a", { priority }),
-      () => ctx.startDetached(shout, "a", { id: "d", priority }),
+      () => void ctx.startDetached(shout, "a", { id: "d", priority }),
     ]) {
       try {
         call();

@@ -11,7 +11,7 @@ const job = orchestration("job", async (ctx, n: number) => {
 
 scenario("a detached instance starts once, has no parent and outlives its starter", () => {
   const main = orchestration("main", async (ctx) => {
-    for (const n of [1, 2]) ctx.startDetached(job, n, { id: `job-${n}` });
+    for (const n of [1, 2]) void ctx.startDetached(job, n, { id: `job-${n}` });
     await ctx.sleep("1m");
     return "started";
   });
@@ -37,7 +37,7 @@ scenario(
   () => {
     const main = orchestration("main", async (ctx, how: string): Promise<string> => {
       await ctx.sleep("1m");
-      ctx.startDetached(job, 1, { id: `after-${how}` });
+      void ctx.startDetached(job, 1, { id: `after-${how}` });
       if (how === "failed") throw new Error("failed");
       return how === "continue" ? ctx.continueAsNew("done") : how;
     });
@@ -57,7 +57,7 @@ scenario(
 
 scenario("a detached start with an existing id starts nothing and does not fail the caller", () => {
   const main = orchestration("main", async (ctx) => {
-    ctx.startDetached(job, 2, { id: "taken" });
+    void ctx.startDetached(job, 2, { id: "taken" });
     await ctx.sleep("1m");
     return "fine";
   });
@@ -78,7 +78,7 @@ scenario("reserved and invalid ids are refused at the call", () => {
     const codes: unknown[] = [];
     for (const id of ["a::sub::1", "", "x\u0000"]) {
       try {
-        ctx.startDetached(job, 1, { id });
+        void ctx.startDetached(job, 1, { id });
       } catch (error) {
         codes.push(isPerdureError(error) ? error.code : error);
       }
@@ -99,7 +99,7 @@ scenario("a chain of instances: each one starts the next", () => {
   const note = activity("note", (n: number) => void seen.push(n));
   const link = orchestration("link", async (ctx, n: number) => {
     await ctx.run(note, n);
-    if (n < 5) ctx.startDetached("link", n + 1, { id: `link-${n + 1}` });
+    if (n < 5) void ctx.startDetached("link", n + 1, { id: `link-${n + 1}` });
   });
   return {
     register: [note, link],
@@ -118,9 +118,9 @@ scenario("a detached start uses the given version, by default the newest", () =>
   );
   const [v1] = versions;
   const main = orchestration("main", async (ctx) => {
-    ctx.startDetached("versioned", null, { id: "newest" });
-    ctx.startDetached("versioned", null, { id: "named", version: "1.0.0" });
-    if (v1 !== undefined) ctx.startDetached(v1, undefined, { id: "pinned" });
+    void ctx.startDetached("versioned", null, { id: "newest" });
+    void ctx.startDetached("versioned", null, { id: "named", version: "1.0.0" });
+    if (v1 !== undefined) void ctx.startDetached(v1, undefined, { id: "pinned" });
   });
   return {
     register: [...versions, main],

@@ -50,7 +50,7 @@ scenario(
       await ctx.run(create, db, { attempts: 3 });
       while (!(await ctx.run(isReady))) await ctx.sleep("5s");
       await ctx.run(dns, db);
-      ctx.startDetached(health, db, { id: `health-${db}` });
+      void ctx.startDetached(health, db, { id: `health-${db}` });
       return "ready";
     });
     const destroy = orchestration("destroy", async (ctx, db: string) => {

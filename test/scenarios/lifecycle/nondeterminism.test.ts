@@ -128,11 +128,11 @@ scenario(
   "a changed input of a detached start blocks the instance",
   swap(
     async (ctx) => {
-      ctx.startDetached(child, "x", { id: "loose" });
+      void ctx.startDetached(child, "x", { id: "loose" });
       return [await ctx.call(child, "y"), await ctx.race([ctx.waitFor("e"), ctx.sleep("1m")])];
     },
     async (ctx) => {
-      ctx.startDetached(child, "other", { id: "loose" });
+      void ctx.startDetached(child, "other", { id: "loose" });
       return [await ctx.call(child, "y"), await ctx.race([ctx.waitFor("e"), ctx.sleep("1m")])];
     },
     {

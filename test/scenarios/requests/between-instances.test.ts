@@ -146,7 +146,7 @@ scenario("an event to another instance is delivered with the turn, kept, or refu
     orchestration("sender", async (ctx) => {
       await ctx.raise("receiver", "go", 1);
       await ctx.raise("later", "go", 2, { ifMissing: "keep" });
-      ctx.raise("nobody", "go", 3);
+      void ctx.raise("nobody", "go", 3);
       try {
         await ctx.raise("nobody", "go", 4);
         return "delivered";
@@ -178,7 +178,7 @@ scenario("a detached start has an outcome", {
       outcomes.push(
         await ctx.startDetached("target", null, { id: "target", onConflict: "useExisting" }),
       );
-      ctx.startDetached("target", null, { id: "target" });
+      void ctx.startDetached("target", null, { id: "target" });
       try {
         await ctx.startDetached("target", null, { id: "target" });
       } catch (error) {
@@ -228,8 +228,8 @@ scenario("a child can have attributes and begin later", {
 scenario("a message of the last turn is sent, and its failure is logged", {
   register: [
     orchestration("sender", async (ctx) => {
-      ctx.raise("receiver", "go", 1);
-      ctx.raise("nobody", "go", 2);
+      void ctx.raise("receiver", "go", 1);
+      void ctx.raise("nobody", "go", 2);
     }),
     orchestration("receiver", async (ctx) => ctx.waitFor("go")),
   ],

@@ -77,7 +77,7 @@ scenario("handlers run beside the main code and answer with what they return", {
     slow,
     orchestration("server", async (ctx) => {
       let handled = 0;
-      ctx.serve(
+      void ctx.serve(
         say,
         async (text) => {
           const answer = await ctx.run(slow, text);
@@ -115,7 +115,7 @@ scenario("handlers run beside the main code and answer with what they return", {
 scenario("a handler that throws refuses its request, and the instance goes on", {
   register: [
     orchestration("server", async (ctx) => {
-      ctx.serve(say, async (text) => {
+      void ctx.serve(say, async (text) => {
         if (text === "bad") throw new TypeError("not that");
         return text;
       });
@@ -166,7 +166,7 @@ scenario("unanswered requests move along with continueAsNew", {
       if (execution === 2) {
         for await (const call of ctx.requests(say)) call.answer(`${call.input} in ${execution}`);
       }
-      ctx.serve(say, async () => {
+      void ctx.serve(say, async () => {
         await ctx.waitFor("never");
         return "";
       });
@@ -178,6 +178,7 @@ scenario("unanswered requests move along with continueAsNew", {
     const handle = await t.client.start("server", 1, { id: "server" });
     const asked = Promise.all([handle.ask(say, "a"), handle.ask(say, "b")]);
     await t.settle();
+    expect((await handle.unread()).items).toMatchObject([{ data: "a" }, { data: "b" }]);
     await handle.raise("next");
     expect(await t.during(asked)).toEqual(["a in 2", "b in 2"]);
   },
@@ -252,6 +253,10 @@ scenario("a request waits while the instance is paused, and the timeout says so"
     await t.settle();
     await handle.pause("stocktaking");
     const asked = handle.ask(add, { sku: "a" }, { timeout: "5s", requestId: "r" });
+    await t.settle();
+    expect((await handle.unread()).items).toEqual([
+      { name: "add", data: { sku: "a" }, requestId: "r" },
+    ]);
     const outcome = expect(asked).rejects.toMatchObject({
       code: "TIMEOUT",
       message: 'Instance "cart" did not answer request "add" within 5s: it is paused: stocktaking.',

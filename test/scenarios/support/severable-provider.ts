@@ -6,6 +6,7 @@
 //   - The provider records every instance started through it, so that the final checks cover all instances.
 
 import { PerdureError, type Provider } from "../../../src/index.ts";
+import type { Dispatch } from "../../../src/core/provider/asks.ts";
 
 type Method = (...parameters: readonly unknown[]) => unknown;
 type Trouble = { readonly when: "before" | "after"; left: number };
@@ -74,10 +75,16 @@ export class SeverableProvider {
 
   #note(items: unknown): void {
     for (const item of items as Parameters<Provider["commit"]>[0]) {
-      if (item.kind === "start") this.#started.add(item.id);
+      if (item.kind === "start" || item.kind === "ask") this.#dispatched(item);
       const turn = item.kind === "start" ? item.firstTurn : item.kind === "turn" ? item : undefined;
       for (const { id } of turn?.starts ?? []) this.#started.add(id);
+      for (const dispatch of turn?.dispatched ?? []) this.#dispatched(dispatch.item);
     }
+  }
+
+  #dispatched(item: Dispatch["item"]): void {
+    if (item.kind === "start") this.#started.add(item.id);
+    else if (item.kind === "ask" && item.start !== null) this.#started.add(item.id);
   }
 }
 

@@ -119,7 +119,7 @@ async function interpret(t: World, ctx: OrchestrationContext, program: Program):
       return quiet(ctx.call("run", program.body, options));
     }
     case "detached":
-      ctx.startDetached("run", program.body, { id: ctx.uuid() });
+      void ctx.startDetached("run", program.body, { id: ctx.uuid() });
       return ctx.random();
     case "dropped": {
       const block = ctx.scope(() => interpret(t, ctx, program.body));

@@ -260,7 +260,7 @@ export class Crowd {
       orchestration("detaching", async (ctx, id: string) => {
         await ctx.run(effect, `${id}:once`);
         const other = id.replace("detaching", "detached");
-        ctx.startDetached("detached", other, { id: other });
+        void ctx.startDetached("detached", other, { id: other });
         await ctx.sleep("1d");
         return id;
       }),

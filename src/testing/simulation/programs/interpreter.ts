@@ -187,7 +187,7 @@ class Stage {
       case "child":
         return this.#child(ctx, program);
       case "detached":
-        ctx.startDetached(PART, program.body, { id: program.id });
+        void ctx.startDetached(PART, program.body, { id: program.id });
         return "started";
       case "dropped":
         return this.#dropped(ctx, program);
