@@ -96,7 +96,7 @@ export function dispatchOf(
 /** The request id of an ask. */
 export function askRequestId(
   sequence: number,
-  { runId, execution, startedAt }: EffectSource,
+  { runId, execution, startedAt }: Pick<EffectSource, "runId" | "execution" | "startedAt">,
 ): string {
   return `${generatedBefore(startedAt)}-${runId}.${execution}.${sequence}`;
 }

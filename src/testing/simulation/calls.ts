@@ -1,8 +1,10 @@
 // Provider calls as data: the type of the calls that travel from a simulated process to the store.
 
 import { PerdureError } from "../../core/errors/errors.ts";
+import type { Dispatch } from "../../core/provider/asks.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import { defined } from "../../core/values/defined.ts";
 
 type Functions = {
   [
@@ -78,16 +80,44 @@ function separated(
   if (item.kind !== "start" || item.firstTurn === undefined) return [[item, result]];
   const { firstTurn, ...start } = item;
   if (result.kind !== "started" || result.due === undefined) return [[start, result]];
-  const { key, execution, due } = result;
+  const { key, execution, due, undelivered } = result;
   const message = { id: 0, kind: "start", execution, sequence: null, name: null } as const;
   const leased = { ...message, key: null, data: item.started, visibleAt: 0 };
   return [
     [start, { kind: "started", key, execution, leased }],
     [
       { ...firstTurn, key },
-      { kind: "committed", due },
+      { kind: "committed", due, ...defined({ undelivered }) },
     ],
   ];
+}
+
+/** The items that a committed turn wrote to other instances, without the refused ones. */
+export function writtenDispatches(
+  item: CommitItem,
+  result: CommitResult | undefined,
+): readonly Dispatch["item"][] {
+  if (item.kind !== "turn" || result?.kind !== "committed") return [];
+  const { dispatched = [] } = item;
+  const refused = new Set(result.undelivered?.map(({ sequence }) => sequence));
+  return dispatched.flatMap((each) => (refused.has(each.sequence) ? [] : [each.item]));
+}
+
+/** Whether a turn's start replaces an instance that has ended, or that it ends. */
+export function isReplacement(item: Dispatch["item"]): boolean {
+  const start = item.kind === "ask" ? item.start : item;
+  if (start?.kind !== "start") return false;
+  return start.onConflict === "restart" || start.onConflict === "terminateExisting";
+}
+
+/** The ids of the instances that starts of turns may have replaced. */
+export function replacedInstances(call: Carried): readonly string[] {
+  if (call.method !== "commit") return [];
+  return call.args[0].flatMap((item, i) =>
+    writtenDispatches(item, call.result[i])
+      .filter(isReplacement)
+      .map(({ id }) => id),
+  );
 }
 
 /** The error of an injected fault. It has no stack: capturing a stack costs more than the call itself. */

@@ -4,7 +4,7 @@
 
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
-import { isRead, withFirstTurns, type Carried } from "./calls.ts";
+import { isRead, replacedInstances, withFirstTurns, type Carried } from "./calls.ts";
 import {
   appendOnly,
   denseNumbers,
@@ -63,6 +63,10 @@ export class Inspector {
     const touched = this.#touched(call);
     for (const what of this.leases.see(call)) {
       this.#report(what.startsWith("5") ? "C5" : "C6", what.slice(3));
+    }
+    for (const id of replacedInstances(call)) {
+      const replaced = this.snapshots.last(id)?.record.key;
+      if (replaced !== undefined) this.leases.forget(replaced);
     }
     for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
@@ -144,6 +148,7 @@ export class Inspector {
         this.#add(item.key, ids);
         for (const { id } of item.starts) ids.add(id);
         for (const { to } of item.sends) ids.add(to.id);
+        for (const { item: each } of item.dispatched ?? []) ids.add(each.id);
         if (result?.kind === "committed" && item.row !== null) {
           this.events += item.row.last - item.row.first + 1;
         }

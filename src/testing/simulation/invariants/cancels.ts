@@ -2,7 +2,7 @@
 // The next execution receives the cancel first, and its `continueAsNew` is rejected (semantics 4b, 19b).
 
 import type { CommitItem, CommitResult } from "../../../core/provider/commit.ts";
-import type { Carried } from "../calls.ts";
+import { replacedInstances, type Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
 
 /** The number of executions that may begin after an accepted cancel. */
@@ -14,6 +14,7 @@ export class Cancels {
 
   see(call: Carried, idOf: (key: number) => string | undefined): string[] {
     if (call.method !== "commit") return [];
+    for (const id of replacedInstances(call)) this.#continued.delete(id);
     return call.args[0].flatMap((item, i) => this.#item(item, call.result[i], idOf));
   }
 

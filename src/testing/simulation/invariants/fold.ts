@@ -3,37 +3,49 @@
 
 import type {
   ActivityScheduled,
+  AskSent,
   ChildScheduled,
+  DetachedStarted,
   EventKind,
+  EventRaised,
   HistoryEvent,
   StepScheduled,
   TimerCreated,
 } from "../../../core/history/events.ts";
 
-type Asked = ActivityScheduled | StepScheduled | TimerCreated | ChildScheduled;
+type Asked =
+  | ActivityScheduled
+  | StepScheduled
+  | TimerCreated
+  | ChildScheduled
+  | DetachedStarted
+  | EventRaised
+  | AskSent;
 export type OpenCall = Asked & { readonly sequence: number };
 
 /**
- * The event kind that each outcome belongs to. A wait is not listed: the message that ends it names no
+ * The event kinds that each outcome may belong to. A wait is not listed: the message that ends it names no
  * wait.
  */
-export const ANSWERS: Readonly<Partial<Record<EventKind, EventKind>>> = {
-  ActivityCompleted: "ActivityScheduled",
-  ActivityFailed: "ActivityScheduled",
-  ActivityCancelRequested: "ActivityScheduled",
-  StepCompleted: "StepScheduled",
-  StepFailed: "StepScheduled",
-  StepCancelRequested: "StepScheduled",
-  TimerFired: "TimerCreated",
-  TimerCancelled: "TimerCreated",
-  EventSubscriptionCancelled: "EventSubscribed",
-  ChildCompleted: "ChildScheduled",
-  ChildFailed: "ChildScheduled",
-  ChildCancelRequested: "ChildScheduled",
-  AskCompleted: "AskSent",
-  AskFailed: "AskSent",
-  AskCancelled: "AskSent",
-  RequestsClosed: "RequestsServed",
+export const ANSWERS: Readonly<Partial<Record<EventKind, readonly EventKind[]>>> = {
+  ActivityCompleted: ["ActivityScheduled"],
+  ActivityFailed: ["ActivityScheduled"],
+  ActivityCancelRequested: ["ActivityScheduled"],
+  StepCompleted: ["StepScheduled"],
+  StepFailed: ["StepScheduled"],
+  StepCancelRequested: ["StepScheduled"],
+  TimerFired: ["TimerCreated"],
+  TimerCancelled: ["TimerCreated"],
+  EventSubscriptionCancelled: ["EventSubscribed"],
+  ChildCompleted: ["ChildScheduled"],
+  ChildFailed: ["ChildScheduled"],
+  ChildCancelRequested: ["ChildScheduled"],
+  SendCompleted: ["EventRaised", "DetachedStarted"],
+  SendFailed: ["EventRaised", "DetachedStarted"],
+  AskCompleted: ["AskSent"],
+  AskFailed: ["AskSent"],
+  AskCancelled: ["AskSent"],
+  RequestsClosed: ["RequestsServed"],
 };
 const TERMINAL: readonly EventKind[] = [
   "OrchestrationCompleted",
@@ -54,7 +66,12 @@ export function openCalls(events: readonly HistoryEvent[]): readonly OpenCall[] 
       case "StepScheduled":
       case "TimerCreated":
       case "ChildScheduled":
+      case "EventRaised":
+      case "AskSent":
         open.set(event.sequence, event);
+        break;
+      case "DetachedStarted":
+        if (event.onConflict !== undefined) open.set(event.sequence, event); // older ones have no outcome
         break;
       default:
         if ("scheduled" in event && ANSWERS[event.kind] !== undefined) open.delete(event.scheduled);

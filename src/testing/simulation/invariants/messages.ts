@@ -4,8 +4,13 @@
 //   in which they were accepted.
 
 import { decodeRow } from "../../../core/history/rows.ts";
-import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
-import type { Carried } from "../calls.ts";
+import type {
+  CommitItem,
+  CommitResult,
+  SendItem,
+  TurnItem,
+} from "../../../core/provider/commit.ts";
+import { isReplacement, writtenDispatches, type Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 
@@ -45,20 +50,30 @@ export class SentEvents {
     result: CommitResult | undefined,
     idOf: (key: number) => string | undefined,
   ): void {
-    if (item.kind === "send" && result?.kind === "done") {
-      const sent = this.#sent.get(item.id) ?? new Map<string, Sent>();
-      this.#sent.set(item.id, sent);
-      if (!sent.has(item.requestId)) {
-        sent.set(item.requestId, { name: item.name, order: this.#accepted++ });
-      }
-    } else if (item.kind === "start" && result?.kind === "started") {
+    if (item.kind === "send" && result?.kind === "done") this.#accept(item);
+    else if (item.kind === "start" && result?.kind === "started") {
       if ((this.#lives.get(item.id) ?? 1) >= result.execution) return;
       this.#lives.set(item.id, result.execution);
-      this.#sent.delete(item.id); // a restarted instance has an empty inbox (I11)
-      this.#taken.delete(item.id);
+      this.#forget(item.id);
     } else if (item.kind === "turn" && result?.kind === "committed") {
       this.#turn(item, idOf(item.key) ?? "");
+      for (const each of writtenDispatches(item, result)) {
+        if (each.kind === "send") this.#accept(each);
+        else if (isReplacement(each)) this.#forget(each.id);
+      }
     }
+  }
+
+  #accept({ id, requestId, name }: SendItem): void {
+    const sent = this.#sent.get(id) ?? new Map<string, Sent>();
+    this.#sent.set(id, sent);
+    if (!sent.has(requestId)) sent.set(requestId, { name, order: this.#accepted++ });
+  }
+
+  /** A restarted instance has an empty inbox (I11). */
+  #forget(id: string): void {
+    this.#sent.delete(id);
+    this.#taken.delete(id);
   }
 
   #turn({ row, change }: TurnItem, id: string): void {

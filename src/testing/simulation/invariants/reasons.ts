@@ -1,8 +1,9 @@
 // Invariant 8: for every open call in the history of a live instance, the store holds the row that will end
-// the call: a task, a message or a child. A wait for an event needs no row.
+// the call: a task, a message, a child or an ask. A wait for an event or for requests needs no row.
 
 import type { Provider } from "../../../core/provider/provider.ts";
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
+import { askRequestId } from "../../../core/replay/outgoing-calls.ts";
 import { openCalls, type OpenCall } from "./fold.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 
@@ -25,7 +26,7 @@ export async function liveReasons(now: InstanceSnapshot, store: Provider): Promi
 
 async function missingFor(
   call: OpenCall,
-  { record, inbox, tasks }: InstanceSnapshot,
+  { record, events, inbox, tasks }: InstanceSnapshot,
   store: Provider,
 ): Promise<string | null> {
   const { sequence } = call;
@@ -48,6 +49,18 @@ async function missingFor(
       return isTerminalStatus(child.status)
         ? `its child ended as ${child.status} without a message`
         : null;
+    }
+    case "EventRaised":
+    case "DetachedStarted":
+      return hasMessage("sent") ? null : "it has no outcome";
+    case "AskSent": {
+      if (hasMessage("answer")) return null;
+      const { runId, execution } = record;
+      const startedAt = events[0]?.at ?? 0;
+      const requestId = askRequestId(sequence, { runId, execution, startedAt });
+      const found = await store.readAsks(call.id, [requestId]);
+      const state = found?.asks[0]?.state ?? "missing";
+      return state === "open" ? null : `its ask of ${call.id} is ${state} and has no message`;
     }
   }
 }
