@@ -66,7 +66,7 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
       if (openOf(run, message, "ask") === null) return null;
       return parse(run, message, ["AskCompleted", "AskFailed"]);
     case "sent":
-      if (openOf(run, message, "send") === null) return null;
+      if (openOf(run, message, "send") === null) return warnOfCancelledSend(run, message);
       return parse(run, message, ["SendCompleted", "SendFailed"]);
     case "timer": {
       const timer = openOf(run, message, "timer");
@@ -98,6 +98,19 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
     case "wake":
       return null;
   }
+}
+
+/** The code that cancelled `ctx.raise` or `ctx.startDetached` cannot receive its failure: it is logged. */
+function warnOfCancelledSend(run: Run, message: Message): null {
+  const body = parse(run, message, ["SendCompleted", "SendFailed"]);
+  if (body?.kind !== "SendFailed") return null;
+  const { code, message: why } = body.failure;
+  run.logs.push({
+    level: "warn",
+    message: `The call of event ${body.scheduled}, which was cancelled, failed: ${why}`,
+    fields: defined({ code }),
+  });
+  return null;
 }
 
 /** Null: the message cannot be read, or the service of that name refuses it (request-services.1). */

@@ -13,6 +13,7 @@ import {
   oneEnd,
   stableText,
 } from "./invariants/history.ts";
+import { missingOutcomes } from "./invariants/dispatches.ts";
 import { Cancels } from "./invariants/cancels.ts";
 import { LeaseModel } from "./invariants/lease-model.ts";
 import { SentEvents } from "./invariants/messages.ts";
@@ -75,6 +76,10 @@ export class Inspector {
     if (isRead(call.method)) return;
     if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
+    const last = (key: number): InstanceSnapshot | null => this.snapshots.last(idOf(key) ?? "");
+    for (const what of await missingOutcomes(call, last, this.#store.provider)) {
+      this.#report("C8", what);
+    }
   }
 
   /** Checks that no turn is committed while its instance is paused (semantics 20). */

@@ -72,6 +72,10 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
     changingTurns((turn) => ({ ...turn, sends: [] })),
     ["C8"],
   ],
+  "the messages and starts that a turn dispatches are dropped": [
+    changingTurns(({ dispatched: _, ...turn }) => turn),
+    ["C8"],
+  ],
   "of several new tasks only the first is written": [
     changingTurns((turn) => ({ ...turn, tasks: turn.tasks.slice(0, 1) })),
     ["C8"],

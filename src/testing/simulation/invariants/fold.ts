@@ -5,22 +5,13 @@ import type {
   ActivityScheduled,
   AskSent,
   ChildScheduled,
-  DetachedStarted,
   EventKind,
-  EventRaised,
   HistoryEvent,
   StepScheduled,
   TimerCreated,
 } from "../../../core/history/events.ts";
 
-type Asked =
-  | ActivityScheduled
-  | StepScheduled
-  | TimerCreated
-  | ChildScheduled
-  | DetachedStarted
-  | EventRaised
-  | AskSent;
+type Asked = ActivityScheduled | StepScheduled | TimerCreated | ChildScheduled | AskSent;
 export type OpenCall = Asked & { readonly sequence: number };
 
 /**
@@ -66,12 +57,8 @@ export function openCalls(events: readonly HistoryEvent[]): readonly OpenCall[] 
       case "StepScheduled":
       case "TimerCreated":
       case "ChildScheduled":
-      case "EventRaised":
       case "AskSent":
         open.set(event.sequence, event);
-        break;
-      case "DetachedStarted":
-        if (event.onConflict !== undefined) open.set(event.sequence, event); // older ones have no outcome
         break;
       default:
         if ("scheduled" in event && ANSWERS[event.kind] !== undefined) open.delete(event.scheduled);

@@ -50,9 +50,6 @@ async function missingFor(
         ? `its child ended as ${child.status} without a message`
         : null;
     }
-    case "EventRaised":
-    case "DetachedStarted":
-      return hasMessage("sent") ? null : "it has no outcome";
     case "AskSent": {
       if (hasMessage("answer")) return null;
       const { runId, execution } = record;
