@@ -44,8 +44,8 @@ export function entityLoop({ name, requests, handlers, state: initial }: EntityC
         const answer = await inChain(run, chainOf(call), async () => handler(self, call.input));
         const text = encodeState(run, self.state);
         call.answer(answer as never); // the asker's type comes from the same handler
+        if (text !== committed) publishState(run, text);
         committed = text;
-        publishState(run, text);
       } catch (error) {
         self.state = decodeState(run, committed); // entity.1
         if (!call.isAnswered) call.fail(error);
