@@ -1,7 +1,8 @@
 // The agent: an endless loop of message, thoughts, tools, answer. It contains no code for crashes.
-//   - The agent takes a message when the previous one is answered; further messages wait in the mailbox.
-//   - Variables hold what a replay rebuilds, status and key-values hold what others read, and the next execution's
-//        input holds what lasts beyond an execution.
+//   - A message is a request, and the reply is its answer. The agent takes a message when the previous one is answered;
+//        further messages wait, also across executions.
+//   - Variables hold what a replay rebuilds, the status holds what others read, key-values hold the facts to remember,
+//        and the next execution's input holds what lasts beyond an execution.
 
 import {
   ActivityError,
@@ -10,10 +11,13 @@ import {
   type OrchestrationContext,
 } from "../../src/index.ts";
 import {
+  activityOfAgent,
+  addBudget,
+  bye,
   DANGEROUS,
-  decision,
-  inbox,
-  replyKey,
+  decide,
+  recap,
+  say,
   type AgentInput,
   type AgentResult,
   type AgentStatus,
@@ -28,8 +32,6 @@ import { Workspace } from "./workspace.ts";
 
 /** The limit of tool calls for one message, so that a looping model comes to an end. */
 const CALLS_MAX = 8;
-/** How many replies stay in the key-values. */
-const REPLIES_KEPT = 50;
 
 type Context = OrchestrationContext<AgentInput>;
 type Outcome = { readonly outcome: string; readonly failed: boolean };
@@ -43,7 +45,6 @@ interface Talk {
   budget: number;
   spent: number;
   answered: number;
-  readonly replies: string[];
 }
 
 export function defineAgent(equipment: {
@@ -63,25 +64,32 @@ export function defineAgent(equipment: {
     const talk = begin(input);
     const last = talk.answered + input.turnsPerExecution;
     show(ctx, talk, { state: "waiting for input", answered: talk.answered });
-    for await (const sent of ctx.events(inbox)) {
-      if (sent.kind === "bye") {
+    void ctx.serve(recap, () => talk.messages.map(lineOf));
+    for await (const call of ctx.requests(say, addBudget, bye)) {
+      if (call.is(bye)) {
         const { answered, spent } = talk;
-        return { answered, spent, executions: ctx.info.executionId };
+        const result = { answered, spent, executions: ctx.info.executionId };
+        call.answer(result);
+        return result;
       }
-      if (sent.kind === "budget") talk.budget += sent.tokens;
-      else await answer(ctx, input, talk, sent);
+      if (call.is(addBudget)) call.answer((talk.budget += call.input));
+      else if (call.is(say)) {
+        const reply = await replyTo(ctx, input, talk, { id: call.id, text: call.input });
+        talk.answered++;
+        call.answer(reply);
+      }
       if (talk.answered === last) break;
       show(ctx, talk, { state: "waiting for input", answered: talk.answered });
     }
     return ctx.continueAsNew({ ...input, budget: talk.budget, past: await endOf(ctx, talk) });
   });
 
-  async function answer(
+  async function replyTo(
     ctx: Context,
     input: AgentInput,
     talk: Talk,
     { id, text }: { readonly id: string; readonly text: string },
-  ): Promise<void> {
+  ): Promise<string> {
     talk.messages.push({ role: "user", text });
     let said: string | null = null;
     for (let calls = 0; said === null; calls++) {
@@ -101,7 +109,7 @@ export function defineAgent(equipment: {
     }
     talk.messages.push({ role: "assistant", text: said });
     await ctx.run(tools.post, { question: text, answer: said });
-    reply(ctx, talk, id, said);
+    return said;
   }
 
   /** Calls the model on the session, where a worker may have the conversation in memory. */
@@ -128,10 +136,10 @@ export function defineAgent(equipment: {
     call: ToolCall,
   ): Promise<Outcome> {
     if (DANGEROUS.has(call.tool)) {
-      const request = ctx.uuid();
-      show(ctx, talk, { state: "waiting for approval", message, call, request });
+      const question = ctx.uuid();
+      show(ctx, talk, { state: "waiting for approval", message, call, question });
       const first = await ctx.race({
-        decided: () => decisionOn(ctx, request, call),
+        decided: () => decisionOn(ctx, question),
         late: ctx.sleep(input.approvalTimeout),
       });
       if (first.key === "late") return { outcome: "nobody approved it in time", failed: true };
@@ -178,32 +186,33 @@ export function defineAgent(equipment: {
     const session = ctx.info.instanceId;
     const whole = { from: 0, messages: talk.messages, summary: talk.summary };
     const summary = await ctx.run(summarise, whole, { session, attempts: 3 });
-    const { spent, answered, replies } = talk;
-    return { summary, spent, answered, replies };
+    const { spent, answered } = talk;
+    return { summary, spent, answered };
   }
 
   return { agent, register: [agent, think, summarise, ...Object.values(tools)] };
 }
 
 function begin({ budget, past }: AgentInput): Talk {
-  const { summary = "", spent = 0, answered = 0, replies = [] } = past ?? {};
-  return { messages: [], summary, sent: 0, budget, spent, answered, replies: [...replies] };
+  const { summary = "", spent = 0, answered = 0 } = past ?? {};
+  return { messages: [], summary, sent: 0, budget, spent, answered };
 }
 
-/** Decisions on earlier requests came too late and are skipped. */
-async function decisionOn(ctx: Context, request: string, call: ToolCall): Promise<Decision> {
-  for (;;) {
-    const decided = await ctx.waitFor(decision, { details: { request, call } });
-    if (decided.request === request) return decided;
+/** Decisions on earlier questions came too late and are refused. */
+async function decisionOn(ctx: Context, question: string): Promise<Decision> {
+  for await (const call of ctx.requests(decide)) {
+    if (call.input.question === question) {
+      call.answer();
+      return call.input;
+    }
+    call.refuse("the decision came too late");
   }
+  throw new Error("the loop ends only with a decision or a cancel");
 }
 
-function reply(ctx: Context, talk: Talk, message: string, text: string): void {
-  talk.answered++;
-  talk.replies.push(message);
-  ctx.kv.set(replyKey(message), text);
-  const oldest = talk.replies.length > REPLIES_KEPT ? talk.replies.shift() : undefined;
-  if (oldest !== undefined) ctx.kv.delete(replyKey(oldest));
+function lineOf(message: Message): string {
+  if (message.role === "tool") return `${message.call.tool}: ${message.outcome}`;
+  return `${message.role}: ${message.text}`;
 }
 
 type Shown = AgentStatus extends infer S
@@ -213,5 +222,5 @@ type Shown = AgentStatus extends infer S
   : never;
 
 function show(ctx: Context, { spent, budget }: Talk, status: Shown): void {
-  ctx.setStatus({ ...status, spent, budget });
+  ctx.set(activityOfAgent, { ...status, spent, budget });
 }

@@ -3,12 +3,24 @@
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import type { Handle } from "../../src/index.ts";
-import { decision, inbox, replyKey, type AgentResult, type AgentStatus } from "./protocol.ts";
+import {
+  activityOfAgent,
+  addBudget,
+  bye,
+  decide,
+  recap,
+  say,
+  type AgentResult,
+} from "./protocol.ts";
 
 const HELP = `  /yes, /no      on what the agent asks
   /budget 500    more tokens
+  /recap         what was said, also while the agent thinks
   /bye           end the conversation
   /quit          leave; the conversation stays, and goes on when you come back`;
+
+/** The agent may have many messages to answer first. */
+const PATIENCE = { timeout: "1d" } as const;
 
 export async function chat(handle: Handle<AgentResult>): Promise<void> {
   const screen = new Screen();
@@ -21,37 +33,45 @@ export async function chat(handle: Handle<AgentResult>): Promise<void> {
     const [command, value] = line.split(" ");
     if (command === "/quit") return false;
     if (command === "/bye") {
-      await handle.raise(inbox, { kind: "bye" });
+      print(handle.ask(bye, undefined, PATIENCE).then(({ answered }) => `(${answered} answers)`));
       return false;
     }
     if (command === "/help") screen.line(HELP);
     else if (command === "/budget") {
-      await handle.raise(inbox, { kind: "budget", tokens: Math.max(0, Number(value) || 0) });
+      const budget = handle.ask(addBudget, Math.max(0, Number(value) || 0), PATIENCE);
+      print(budget.then((tokens) => `(the budget is ${tokens} tokens)`));
+    } else if (command === "/recap") {
+      screen.line(["(so far)", ...(await handle.ask(recap))].join("\n  "));
     } else if (command === "/yes" || command === "/no") {
       if (asked === null) screen.line("  (nothing is asked)");
-      else
-        await handle.raise(decision, { request: asked, allow: command === "/yes", by: "the user" });
-    } else if (line.trim() !== "") await say(line.trim());
+      else {
+        const decided = { question: asked, allow: command === "/yes", by: "the user" };
+        await handle
+          .ask(decide, decided)
+          .catch((error: Error) => screen.line(`(${error.message})`));
+      }
+    } else if (line.trim() !== "") {
+      const reply = handle.ask(say, line.trim(), { ...PATIENCE, requestId: randomUUID() });
+      print(reply.then((text) => `agent: ${text}`));
+    }
     return true;
   }
 
-  async function say(text: string): Promise<void> {
-    const id = randomUUID();
-    await handle.raise(inbox, { kind: "say", id, text }, { requestId: id });
-    printing = printing.then(async () => {
-      screen.line(`agent: ${await handle.kv.waitFor<string>(replyKey(id))}`);
-    });
+  /** Prints the answer when it is there, after the answers to earlier lines. */
+  function print(answer: Promise<string>): void {
+    const text = answer.catch((error: Error) => `(${error.message})`);
+    printing = printing.then(async () => screen.line(await text));
   }
 
   async function follow(): Promise<void> {
     for await (const info of handle.watch()) {
       if (left.signal.aborted) return;
-      const status = info.customStatus as AgentStatus | undefined; // only agent.ts sets it
+      const status = await handle.read(activityOfAgent);
       const waiting = status?.state === "waiting for approval" ? status : null;
-      if (waiting !== null && waiting.request !== asked) {
+      if (waiting !== null && waiting.question !== asked) {
         screen.line(`agent: may I ${Object.values(waiting.call).join(" ")}? /yes or /no`);
       }
-      asked = waiting?.request ?? null;
+      asked = waiting?.question ?? null;
       const word = info.waitingFor.find(
         (wait) => wait.kind === "activity" && wait.name === "think",
       );

@@ -1,21 +1,25 @@
-// The messages between people, the agent and the model: every shape that is stored or sent.
+// The requests of people to the agent, what the agent publishes, and the messages of the model: every shape that is
+// stored or sent.
 
-import { event, type Duration } from "../../src/index.ts";
+import { request, value, type Duration } from "../../src/index.ts";
 
-/** One mailbox for everything that people send, so that it is received in the order of sending. */
-export type Sent =
-  | { readonly kind: "say"; readonly id: string; readonly text: string }
-  | { readonly kind: "budget"; readonly tokens: number }
-  | { readonly kind: "bye" };
-export const inbox = event<Sent>("inbox");
+/** A message of a person. The answer is the agent's reply. */
+export const say = request<string, string>("say");
+/** More tokens. The answer is the new budget. */
+export const addBudget = request<number, number>("addBudget");
+/** Ends the conversation. */
+export const bye = request<undefined, AgentResult>("bye");
+/** What the agent and the person said in this execution. It is answered while the agent thinks, too. */
+export const recap = request<undefined, readonly string[]>("recap");
 
 /** A person's decision on a dangerous tool call. */
 export interface Decision {
-  readonly request: string;
+  /** The question that the status shows. */
+  readonly question: string;
   readonly allow: boolean;
   readonly by: string;
 }
-export const decision = event<Decision>("decision");
+export const decide = request<Decision>("decide");
 
 export type ToolCall =
   | { readonly tool: "calculate"; readonly expression: string }
@@ -47,7 +51,7 @@ export type Thought =
   /** The worker does not have the conversation in memory: it must be sent from the start. */
   | { readonly kind: "forgotten" };
 
-/** Custom status: the agent's current activity, for watchers. */
+/** The agent's current activity, for watchers. */
 export type AgentStatus = { readonly spent: number; readonly budget: number } & (
   | { readonly state: "waiting for input"; readonly answered: number }
   | { readonly state: "thinking"; readonly message: string }
@@ -56,10 +60,11 @@ export type AgentStatus = { readonly spent: number; readonly budget: number } & 
       readonly state: "waiting for approval";
       readonly message: string;
       readonly call: ToolCall;
-      readonly request: string;
+      readonly question: string;
     }
   | { readonly state: "summing up" }
 );
+export const activityOfAgent = value<AgentStatus>("activity", { as: "status" });
 
 /** The input of one execution; everything except the limits is carried over to the next. */
 export interface AgentInput {
@@ -70,8 +75,6 @@ export interface AgentInput {
     readonly summary: string;
     readonly spent: number;
     readonly answered: number;
-    /** Messages whose replies are still in the key-values, oldest first. */
-    readonly replies: readonly string[];
   };
 }
 
@@ -80,6 +83,3 @@ export interface AgentResult {
   readonly spent: number;
   readonly executions: number;
 }
-
-/** The key of a message's answer; callers wait for it. */
-export const replyKey = (message: string): string => `reply:${message}`;

@@ -1,17 +1,17 @@
 // Scripted mode: a conversation that uses every feature, sent at once and followed to its end.
-//   - It can be repeated: messages and decisions have request ids, so that a second run after a crash sends nothing
-//        twice and continues to wait.
+//   - It can be repeated: messages and decisions are requests with ids, so that a second run after a crash sends
+//        nothing twice and gets the same answers.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { isPerdureError, type Handle } from "../../src/index.ts";
+import { isPerdureError, RequestError, type Handle } from "../../src/index.ts";
 import {
-  decision,
-  inbox,
-  replyKey,
+  activityOfAgent,
+  addBudget,
+  bye,
+  decide,
+  say,
   type AgentInput,
   type AgentResult,
-  type AgentStatus,
-  type Sent,
 } from "./protocol.ts";
 
 export const SCRIPT_LIMITS = {
@@ -19,22 +19,28 @@ export const SCRIPT_LIMITS = {
   turnsPerExecution: 3,
 } as const satisfies Partial<AgentInput>;
 
-const say = (id: string, text: string): Sent => ({ kind: "say", id, text });
+/** The agent answers one message after the other. */
+const PATIENCE = { timeout: "1h" } as const;
+
+export type Sent =
+  | { readonly kind: "say"; readonly text: string }
+  | { readonly kind: "budget"; readonly tokens: number };
+const message = (text: string): Sent => ({ kind: "say", text });
 
 export const SCRIPT: readonly Sent[] = [
-  say("m1", "remember that my name is Ada"),
-  say("m2", "calculate 6*7 and then note it"),
-  say("m3", "search for idempotency key and then write it to found.md"),
-  say("m4", "note buy milk and then note buy bread"),
-  say("m5", "write a draft to old.txt and then delete old.txt"),
-  say("m6", "write a treasure to keep.txt and then delete keep.txt"),
-  say("m7", "calculate 1/0 and then note it"),
-  say("m8", "what is my name?"),
-  say("m9", "what did we talk about?"),
-  say("m10", "note this is one too many"),
+  message("remember that my name is Ada"),
+  message("calculate 6*7 and then note it"),
+  message("search for idempotency key and then write it to found.md"),
+  message("note buy milk and then note buy bread"),
+  message("write a draft to old.txt and then delete old.txt"),
+  message("write a treasure to keep.txt and then delete keep.txt"),
+  message("calculate 1/0 and then note it"),
+  message("what is my name?"),
+  message("what did we talk about?"),
+  message("note this is one too many"),
   { kind: "budget", tokens: 500 },
-  say("m11", "read notes.md"),
-  say("m12", "what did we talk about?"),
+  message("read notes.md"),
+  message("what did we talk about?"),
 ];
 
 /** The simulated person approves the deletion of drafts, keeps treasures, and needs a moment to decide. */
@@ -49,25 +55,33 @@ export async function runScript(
 }
 
 async function talk(handle: Handle<AgentResult>): Promise<void> {
-  for (const [place, sent] of SCRIPT.entries()) await send(handle, sent, `script-${place}`);
-  for (const sent of SCRIPT) if (sent.kind === "say") await handle.kv.waitFor(replyKey(sent.id));
-  await send(handle, { kind: "bye" }, "script-bye");
+  await Promise.all(SCRIPT.map((sent, place) => send(handle, sent, place)));
+  await handle.ask(bye, undefined, { ...PATIENCE, requestId: "script-bye" });
 }
 
-/** If the conversation has already ended, the agent has received the message before. */
-async function send(handle: Handle<AgentResult>, sent: Sent, requestId: string): Promise<void> {
-  await handle.raise(inbox, sent, { requestId }).catch((error: unknown) => {
-    if (!isPerdureError(error, "INSTANCE_FINISHED")) throw error;
-  });
+/** The answer to the message at this place of the script, also if it was given before, to a process that is gone. */
+export function send(
+  handle: Handle<AgentResult>,
+  sent: Sent,
+  place: number,
+): Promise<string | number> {
+  const options = { ...PATIENCE, requestId: `script-${place}` };
+  return sent.kind === "say"
+    ? handle.ask(say, sent.text, options)
+    : handle.ask(addBudget, sent.tokens, options);
 }
 
 async function decideAll(handle: Handle<AgentResult>, decideMs: number): Promise<void> {
-  for await (const { customStatus } of handle.watch()) {
-    const status = customStatus as AgentStatus | undefined; // only agent.ts sets it
-    if (status?.state !== "waiting for approval" || !("path" in status.call)) continue;
-    const { request, call } = status;
-    const allow = isAllowed(call.path);
+  for await (const { completedAt } of handle.watch()) {
+    const status = await handle.read(activityOfAgent);
+    if (completedAt !== undefined || status?.state !== "waiting for approval") continue;
+    const { question, call } = status;
+    const allow = "path" in call && isAllowed(call.path);
     await pause(decideMs);
-    await handle.raise(decision, { request, allow, by: "Grace" }, { requestId: request });
+    const options = { ...PATIENCE, requestId: question };
+    await handle.ask(decide, { question, allow, by: "Grace" }, options).catch((error: unknown) => {
+      const isLate = error instanceof RequestError || isPerdureError(error, "INSTANCE_FINISHED");
+      if (!isLate) throw error;
+    });
   }
 }

@@ -17,6 +17,7 @@ export const EXIT_CODES = {
   9: "The user did not confirm, or there was no terminal to ask on.",
   10: "Some of the selected instances were changed; others were refused.",
   11: "The command waited for an instance that is blocked, or that no running worker can execute.",
+  12: "The instance refused the request, or its handler failed.",
   130: "Interrupted by Ctrl+C.",
   143: "Terminated by SIGTERM.",
 } as const;
@@ -47,6 +48,7 @@ const OF_CODE: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   TIMEOUT: 7,
   BLOCKED: 11,
   UNCLAIMED: 11,
+  REQUEST_REFUSED: 12,
 };
 
 /** Codes of errors that only the command line raises. The library's codes are in `ErrorCode`. */

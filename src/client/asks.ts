@@ -9,6 +9,8 @@ import { PerdureError } from "../core/errors/errors.ts";
 import { fromFailure, openFailure } from "../core/errors/failure.ts";
 import { RequestError } from "../core/errors/request-error.ts";
 import type { Answer, AskItem, AskRecord } from "../core/provider/asks.ts";
+import { askOutcomeOf } from "../core/telemetry/ask-outcome.ts";
+import type { AskOutcome, AskSpan } from "../core/telemetry/telemetry.ts";
 import type { Codec } from "../core/values/codec.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { Changes } from "./changes.ts";
@@ -27,8 +29,26 @@ export interface AskWait {
   readonly request: string;
 }
 
-/** Sends the request and waits for its answer. */
+/** Sends the request and waits for its answer, inside a telemetry span. */
 export async function askInstance(store: Store, item: AskItem, wait: AskWait): Promise<unknown> {
+  const { telemetry } = store;
+  if (telemetry?.ask === undefined) return sendAndWait(store, item, wait);
+  const { environment } = store.provider;
+  const span: AskSpan = { request: wait.request, instanceId: item.id };
+  const from = environment.monotonic();
+  const over = (outcome: AskOutcome): void =>
+    telemetry.askOver?.(span, outcome, environment.monotonic() - from);
+  try {
+    const answer = await telemetry.ask(span, () => sendAndWait(store, item, wait));
+    over("answered");
+    return answer;
+  } catch (error) {
+    over(askOutcomeOf(error));
+    throw error;
+  }
+}
+
+async function sendAndWait(store: Store, item: AskItem, wait: AskWait): Promise<unknown> {
   const { environment } = store.provider;
   const until = environment.monotonic() + wait.timeoutMs;
   wait.signal?.throwIfAborted();

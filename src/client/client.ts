@@ -92,7 +92,7 @@ export interface ForkOptions {
 export interface ClientOptions {
   /** Encodes values as text. Must be the codec of the runtimes on this store. */
   readonly codec?: Codec;
-  /** Receives a span for every start. Null or absent: no telemetry. */
+  /** Receives a span for every start and every request. Null or absent: no telemetry. */
   readonly telemetry?: Telemetry | null;
   /** `payloadBytesMax` limits inputs and event data. */
   readonly limits?: Partial<Limits>;
@@ -126,15 +126,16 @@ declare module "../core/context/activity-context.ts" {
 /** Starts instances, finds them and administers the store. It needs no registered code and no runtime. */
 export class Client {
   readonly #store: Store;
-  readonly #telemetry: Telemetry | null;
 
   constructor(provider: Provider, options: ClientOptions = {}) {
     checkMembers(options, CLIENT_OPTIONS, "a client");
     const limits = resolveLimits(options.limits);
     const { telemetry = null } = options;
-    this.#telemetry = telemetry === null ? null : safeTelemetry(telemetry);
     const codec = limitedCodec(options.codec ?? defaultCodec, limits);
-    this.#store = new Store(provider, codec, parseKeepFor(options.keepFor));
+    this.#store = new Store(provider, codec, {
+      telemetry: telemetry === null ? null : safeTelemetry(telemetry),
+      keepForMs: parseKeepFor(options.keepFor),
+    });
   }
 
   /** The store that the client uses. */
@@ -177,9 +178,10 @@ export class Client {
       tx === undefined
         ? this.#store.committer.start(written)
         : this.#store.startWithin(tx, written);
-    if (this.#telemetry === null) return write(item);
+    const { telemetry } = this.#store;
+    if (telemetry === null) return write(item);
     const span = { orchestration: item.name, instanceId: item.id };
-    return this.#telemetry.start(span, (traceParent) => {
+    return telemetry.start(span, (traceParent) => {
       if (traceParent === undefined) return write(item);
       const started = JSON.parse(item.started) as OrchestrationStarted; // from #startItem
       return write({ ...item, started: JSON.stringify({ ...started, traceParent }) });

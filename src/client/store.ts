@@ -2,6 +2,7 @@
 //   - A read is retried while the store is unavailable (P6), until the caller's deadline if there is one. A
 //        closed store raises an error at once.
 
+import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type { Codec } from "../core/values/codec.ts";
 import { backOff } from "../core/commit/back-off.ts";
 import { Committer } from "../core/commit/committer.ts";
@@ -27,14 +28,20 @@ export class Store {
   readonly provider: Provider;
   readonly committer: Committer;
   readonly codec: Codec;
+  readonly telemetry: Telemetry | null;
   /** How long an event waits for an instance that does not exist, unless the caller says otherwise. */
   readonly keepForMs: number;
 
-  constructor(provider: Provider, codec: Codec, keepForMs = KEEP_MS) {
+  constructor(
+    provider: Provider,
+    codec: Codec,
+    options: { readonly telemetry?: Telemetry | null; readonly keepForMs?: number } = {},
+  ) {
     this.provider = provider;
+    this.telemetry = options.telemetry ?? null;
     this.committer = Committer.of(provider);
     this.codec = codec;
-    this.keepForMs = keepForMs;
+    this.keepForMs = options.keepForMs ?? KEEP_MS;
   }
 
   /** `until`: deadline for retries, in monotonic milliseconds. */

@@ -32,6 +32,8 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const instruments = meter === null ? null : new Instruments(meter);
   return {
     start: (span, fn) => (spans === null ? fn(undefined) : spans.start(span, fn)),
+    ask: (span, fn) => (spans === null ? fn() : spans.ask(span, fn)),
+    askOver: (span, outcome, durationMs) => instruments?.askOver(span, outcome, durationMs),
     attempt: (span, fn) => (spans === null ? fn() : spans.attempt(span, fn)),
     attemptOver: (span, outcome, durationMs) => instruments?.attemptOver(span, outcome, durationMs),
     turn(record) {

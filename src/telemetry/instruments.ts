@@ -5,6 +5,8 @@
 import type { Attributes, Meter } from "@opentelemetry/api";
 import type { EventBody } from "../core/history/events.ts";
 import type {
+  AskOutcome,
+  AskSpan,
   AttemptOutcome,
   AttemptSpan,
   FigureSource,
@@ -44,6 +46,10 @@ export class Instruments {
     const tag = attempt.tags.length === 0 ? "default" : attempt.tags.join(",");
     i.activities.add(1, { ...labels, tag, retry: attempt.attempt > 1 });
     i.activityDuration.record(durationMs / 1_000, { ...labels, tag });
+  }
+
+  askOver({ request }: AskSpan, outcome: AskOutcome, durationMs: number): void {
+    this.#instruments.asks.record(durationMs / 1_000, { request, outcome });
   }
 
   operation(name: string, result: { items: number; durationMs: number; failed: boolean }): void {
@@ -165,6 +171,7 @@ function instruments(meter: Meter) {
     poison: counter("activity.poison", "Activities failed as poison."),
     steps: counter("step.executions", "Step attempts, by outcome."),
     stepDuration: histogram("step.duration", "Duration of step attempts.", "s", SHORT),
+    asks: histogram("asks", "Time from a client's request to its answer.", "s", SHORT),
     messagesExpired: counter(
       "messages.expired",
       "Events that expired before their instance started.",

@@ -1,4 +1,4 @@
-// Spans: a producer span for each start, and spans of executions and attempts in the same trace.
+// Spans: a producer span for each start, a client span for each request, and spans of executions and attempts in the same trace.
 //   - The trace context is stored as text in the start event and passed on through continueAsNew, children
 //        and tasks. One trace therefore spans several processes.
 //   - The span of an execution is created when the execution ends, with the times from its history. No span
@@ -6,9 +6,10 @@
 
 import type { Context, Span, Tracer } from "@opentelemetry/api";
 import type { TerminalBody } from "../core/history/events.ts";
-import type { AttemptSpan, StartSpan, TurnRecord } from "../core/telemetry/telemetry.ts";
+import type { AskSpan, AttemptSpan, StartSpan, TurnRecord } from "../core/telemetry/telemetry.ts";
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "./api.ts";
 import { errorMessage } from "../core/errors/errors.ts";
+import { askOutcomeOf } from "../core/telemetry/ask-outcome.ts";
 
 export class Spans {
   readonly #tracer: Tracer;
@@ -29,6 +30,25 @@ export class Spans {
     try {
       return await context.with(active, () => fn(currentTraceParent(active)));
     } catch (error) {
+      fail(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** One span from the request to its answer. It is a child of the caller's span. */
+  async ask<T>({ request, instanceId }: AskSpan, fn: () => Promise<T>): Promise<T> {
+    const span = this.#tracer.startSpan(`ask ${request}`, {
+      kind: SpanKind.CLIENT,
+      attributes: { "perdure.request": request, "perdure.instance": instanceId },
+    });
+    try {
+      const answer = await context.with(trace.setSpan(context.active(), span), fn);
+      span.setAttribute("perdure.outcome", "answered");
+      return answer;
+    } catch (error) {
+      span.setAttribute("perdure.outcome", askOutcomeOf(error));
       fail(span, error);
       throw error;
     } finally {

@@ -1,6 +1,7 @@
 // Registers every command, in the order in which help lists them.
 
 import type { Program } from "../define-command.ts";
+import { addAsk } from "./change/ask.ts";
 import { addBackup } from "./backup.ts";
 import { addCancel, addPause, addResume, addTerminate, addUnblock } from "./change/control.ts";
 import { addCheck } from "./check.ts";
@@ -42,7 +43,7 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
     addRuntimes,
     addMetrics,
   ],
-  "Control:": [addStart, addRaise, addCancel, addTerminate, addPause, addResume],
+  "Control:": [addStart, addRaise, addAsk, addCancel, addTerminate, addPause, addResume],
   "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
   "Store:": [addMigrate, addBackup, addCheck, addDoctor],
 };

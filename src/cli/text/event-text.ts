@@ -37,19 +37,31 @@ function kindOf(event: HistoryEvent): Styled {
 
 function nameOf(event: HistoryEvent): string {
   if ("name" in event) return event.name;
+  if ("names" in event) return event.names.join(", ");
   if ("change" in event) return event.change;
   if (event.kind === "KeyValueSet" || event.kind === "KeyValueCleared") return event.key ?? "*";
   return "";
 }
 
 function detailsOf(event: HistoryEvent): string {
-  const of = "scheduled" in event ? `of #${event.scheduled}` : "";
+  const of =
+    "scheduled" in event
+      ? `of #${event.scheduled}`
+      : "received" in event
+        ? `of #${event.received}`
+        : "";
   const due = "due" in event ? `due ${new Date(event.due).toISOString()}` : "";
-  const id = "id" in event ? `as ${event.id}` : "";
+  const id = "id" in event ? `${isMessage(event) ? "to" : "as"} ${event.id}` : "";
+  const from = event.kind === "RequestReceived" ? `from ${event.from?.id ?? "a client"}` : "";
   const reason = "reason" in event ? event.reason : "";
   const attempts =
     "attempts" in event && event.attempts > 1 ? `after ${event.attempts} attempts` : "";
-  return [of, id, due, reason, attempts].filter((text) => text !== "").join(" ");
+  return [of, id, from, due, reason, attempts].filter((text) => text !== "").join(" ");
+}
+
+/** A message to another instance. Other ids are those of new instances and of received requests. */
+function isMessage({ kind }: HistoryEvent): boolean {
+  return kind === "EventRaised" || kind === "AskSent";
 }
 
 /** The input, output, data or value of the event. A payload that cannot be decoded is shown as stored. */

@@ -35,8 +35,13 @@ export function printUnread(screen: Screen, { page, why }: Unread): void {
   screen.line();
   screen.line(bold("Unread events"));
   if (page === undefined) return screen.line("  ", yellow(why));
-  for (const { name, data, refused } of page.items) {
-    screen.line("  ", bold(name), data === undefined ? "" : ` ${showValue(data)}`);
+  for (const { name, data, refused, requestId } of page.items) {
+    screen.line(
+      "  ",
+      requestId === undefined ? "" : "request ",
+      bold(name),
+      data === undefined ? "" : ` ${showValue(data)}`,
+    );
     if (refused !== undefined) screen.line("    ", yellow(refused.message));
   }
   if (page.cursor !== undefined) screen.line(dim("  … and more"));

@@ -36,7 +36,7 @@ export interface UnreadOptions {
   /** 1 to 1,000. Default 100. A page also ends at 4 MB of data. */
   readonly limit?: number;
 }
-/** An event that was sent and not yet read. */
+/** An event that was sent and not yet read, or a request without an answer. */
 export interface UnreadEvent {
   readonly name: string;
   readonly data: unknown;

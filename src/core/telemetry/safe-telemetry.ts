@@ -18,6 +18,14 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
         () => call.result ?? fn(undefined),
       );
     },
+    ask(span, fn) {
+      const call = once(fn);
+      return attempted(
+        () => telemetry.ask?.(span, call.fn) ?? call.fn(),
+        () => call.result ?? fn(),
+      );
+    },
+    askOver: (...given) => quietly(() => telemetry.askOver?.(...given)),
     attempt(span, fn) {
       const call = once(fn);
       return attempted(

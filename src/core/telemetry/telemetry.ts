@@ -12,6 +12,19 @@ export interface StartSpan {
   readonly instanceId: string;
 }
 
+/** A request by a client, from the call to the answer. */
+export interface AskSpan {
+  readonly request: string;
+  /** The instance that is asked. */
+  readonly instanceId: string;
+}
+
+/**
+ * How an ask ended. "refused": the code refused the request. "failed": its handler threw. "timedOut": there was no
+ * answer in time. "error": any other error, such as an instance that has ended or an aborted wait.
+ */
+export type AskOutcome = "answered" | "refused" | "failed" | "timedOut" | "error";
+
 /** One attempt of an activity or a step. */
 export interface AttemptSpan {
   readonly kind: "activity" | "step";
@@ -77,6 +90,10 @@ export interface FigureSource {
 export interface Telemetry {
   /** Wraps a start by a client. `fn` receives the trace context to store with the instance. */
   start<T>(span: StartSpan, fn: (traceParent: string | undefined) => Promise<T>): Promise<T>;
+  /** Wraps a request by a client, until its answer. Absent: the observer does not observe requests. */
+  ask?<T>(span: AskSpan, fn: () => Promise<T>): Promise<T>;
+  /** A request by a client ended after `durationMs`. */
+  askOver?(span: AskSpan, outcome: AskOutcome, durationMs: number): void;
   /** Wraps an attempt. Returns the result of `fn`, which may be a promise. */
   attempt<T>(span: AttemptSpan, fn: () => T): T;
   /** An attempt ended after `durationMs`. */

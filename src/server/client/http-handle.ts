@@ -2,15 +2,23 @@
 
 import * as v from "valibot";
 import type { ForkOptions } from "../../client/client.ts";
+import { askWait, checkAsk, type AskOptions } from "../../client/ask-item.ts";
 import type { RaiseOptions, ResultOptions } from "../../client/handle.ts";
+import type { AskArguments, RequestOutput } from "../../core/context/types.ts";
+import { checkValue, type AnyRequest, type ValueDef } from "../../core/define/request.ts";
 import { formatDuration, parseDuration } from "../../core/time/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
 import { fromFailure } from "../../core/errors/failure.ts";
 import { checkMembers } from "../../core/checks.ts";
 import { OrchestrationError } from "../../core/errors/outcome-errors.ts";
+import { RequestError } from "../../core/errors/request-error.ts";
+import { parseRequestId } from "../../core/ids/ids.ts";
+import { generateRequestId } from "../../core/ids/request-ids.ts";
+import { systemEnvironment } from "../../core/time/system-environment.ts";
 import { defined } from "../../core/values/defined.ts";
+import { validateToSend } from "../../core/values/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
-import { HttpProblemError, type HttpTransport } from "./http-transport.ts";
+import { HttpProblemError, type HttpTransport, type ProblemOutput } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
 import { value } from "../schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "../schemas/history.ts";
@@ -22,6 +30,7 @@ import {
   instance,
   keyValue,
   outcome,
+  requestAnswer,
   started,
   statistics,
   tree,
@@ -118,6 +127,46 @@ export class HttpHandle<O = unknown> {
       { name: event, ...member("data", toHttp(data)), ...rest },
       requestId,
     );
+  }
+
+  /** Sends a request and waits for its answer. Rejects with RequestError if the instance refuses it. */
+  async ask<R extends AnyRequest | string>(
+    request: R,
+    ...rest: AskArguments<R, AskOptions>
+  ): Promise<RequestOutput<R>> {
+    const [input, options = {}]: [input?: unknown, options?: AskOptions] = rest;
+    checkAsk(options, "handle.ask");
+    const { timeoutMs, request: name, signal } = askWait(request, options);
+    const schema = typeof request === "string" ? undefined : request.input;
+    const sent = await validateToSend(schema, input, `input of request "${name}"`);
+    // All calls of one ask use one id, so that a later call waits for the request that the first call sent.
+    const requestId =
+      options.requestId === undefined
+        ? generateRequestId(systemEnvironment)
+        : parseRequestId(options.requestId);
+    const what = `Instance "${this.id}" did not answer request "${name}"`;
+    const found = await untilFound(timeoutMs, what, async (waitMs) => {
+      const answer = await this.#transport.json({
+        method: "POST",
+        path: ["instances", this.id, "requests", name],
+        body: { ...member("input", toHttp(sent.value)), timeoutMs: waitMs, requestId },
+        answer: requestAnswer,
+        signal,
+        refusal: (given) => requestError(this.id, name, given),
+      });
+      return answer.answered ? { found: answer } : because(answer.reason);
+    });
+    return found.answer as RequestOutput<R>; // typed by the definition
+  }
+
+  /** Reads a typed value as of the instance's last commit, also after its end. Undefined: it is not set. */
+  async read<T>(value: ValueDef<T>): Promise<T | undefined> {
+    checkValue(value, "handle.read");
+    const { name, as } = value;
+    if (as === "key") return (await this.#key(name)).value as T | undefined; // typed by the definition
+    const { customStatus, attributes } = await this.describe();
+    const attribute = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+    return (as === "status" ? customStatus : attribute) as T | undefined;
   }
 
   /** Requests cancellation. The server records the name of the token as `by`. */
@@ -233,15 +282,8 @@ export class HttpHandle<O = unknown> {
   ): Promise<T> {
     const { timeout, onBlocked } = options;
     const timeoutMs = timeout === undefined ? Infinity : parseDuration(timeout, "timeout");
-    const until = performance.now() + timeoutMs;
     const stuck: Query = onBlocked === undefined ? [] : [["onBlocked", onBlocked]];
-    for (;;) {
-      const leftMs = Math.max(0, Math.min(POLL_MS, until - performance.now()));
-      const answer = await ask([["timeout", String(Math.ceil(leftMs))], ...stuck]);
-      if (answer.found !== undefined) return answer.found;
-      if (performance.now() < until) continue;
-      throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, answer.reason);
-    }
+    return untilFound(timeoutMs, what, (waitMs) => ask([["timeout", String(waitMs)], ...stuck]));
   }
 
   #key(
@@ -266,6 +308,32 @@ export class HttpHandle<O = unknown> {
     const path = ["instances", this.id, operation];
     await this.#transport.send({ method: "POST", path, body, answer: null, requestId });
   }
+}
+
+async function untilFound<T extends object>(
+  timeoutMs: number,
+  what: string,
+  ask: (waitMs: number) => Promise<Found<T> | NotYet>,
+): Promise<T> {
+  const until = performance.now() + timeoutMs;
+  for (;;) {
+    const leftMs = Math.max(0, Math.min(POLL_MS, until - performance.now()));
+    const answer = await ask(Math.ceil(leftMs));
+    if (answer.found !== undefined) return answer.found;
+    if (performance.now() < until) continue;
+    throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, answer.reason);
+  }
+}
+
+/** Undefined: the problem is not a refusal of the instance. */
+function requestError(
+  instanceId: string,
+  request: string,
+  { kind, failure: shape }: ProblemOutput,
+): RequestError | undefined {
+  if (kind === undefined || shape === undefined) return undefined;
+  const failure = failureFromHttp(shape);
+  return new RequestError({ kind, instanceId, request, failure, cause: fromFailure(failure) });
 }
 
 interface Found<T> {

@@ -42,7 +42,10 @@ export interface HttpRequest<S extends Schema | null> {
   readonly answer: S;
   readonly requestId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Returns the error of a problem that this request treats specially. Undefined: the usual error. */
+  readonly refusal?: (given: ProblemOutput) => Error | undefined;
 }
+export type ProblemOutput = v.InferOutput<typeof problem>;
 
 /** An error that only the server raises, such as a missing token, a missing role or too many requests. */
 export class HttpProblemError extends Error {
@@ -99,7 +102,7 @@ export class HttpTransport {
       const response = await this.#try(request, key, last);
       if (response?.ok === true) return response;
       if (response !== null && (last || !RETRIED.includes(response.status))) {
-        throw await errorOf(response);
+        throw await errorOf(response, request.refusal);
       }
       const named = Number(response?.headers.get("retry-after") ?? 0) * 1_000;
       const waitMs = Math.min(Math.max(named, BACKOFF_MS * 2 ** attempt), WAIT_MS_MAX);
@@ -147,7 +150,7 @@ function segment(text: string): string {
   throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
-async function errorOf(response: Response): Promise<Error> {
+async function errorOf(response: Response, refusal: HttpRequest<null>["refusal"]): Promise<Error> {
   const parsed = v.safeParse(problem, await response.json().catch(() => null));
   if (!parsed.success) {
     return new HttpProblemError(
@@ -156,6 +159,8 @@ async function errorOf(response: Response): Promise<Error> {
       `The server answered with status ${response.status}.`,
     );
   }
+  const special = refusal?.(parsed.output);
+  if (special !== undefined) return special;
   const { code, detail, path, reason } = parsed.output;
   if (!isErrorCode(code)) return new HttpProblemError(response.status, code, detail);
   return new PerdureError(code, detail, defined({ path, reason }));

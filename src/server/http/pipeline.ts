@@ -68,7 +68,7 @@ export class Pipeline {
 
   /** `gone`: the caller has disconnected. Errors that result from that are not logged. */
   problem(error: unknown, fields: Readonly<Record<string, unknown>>, gone = false): Response {
-    const problem = problemOf(error);
+    const problem = problemOf(error, this.#services.codec);
     if (isOurFault(problem) && !gone) {
       const cause = error instanceof Error ? (error.cause ?? error) : error;
       this.#services.settings.log("error", `request failed: ${problem.code}`, {
@@ -184,6 +184,7 @@ export class Pipeline {
       body,
     });
     const run = (): Promise<Outcome> => this.#run(route, { ...call, binding, rawBody: body });
+    if (route.repeats === "store") return performed(await run(), false);
     const holds = (outcome: Outcome): Promise<boolean> => this.#holds(route, call, outcome);
     const { outcome, replayed } = await this.#repeats.once(binding, run, holds);
     return performed(outcome, replayed);

@@ -5,7 +5,11 @@
 //   - A caller's error is reported in full: the message names the argument and the rule.
 
 import { ERROR_CODES, isPerdureError, type ErrorCode } from "../../core/errors/errors.ts";
+import { RequestError } from "../../core/errors/request-error.ts";
+import { defaultCodec, type Codec } from "../../core/values/codec.ts";
 import { defined } from "../../core/values/defined.ts";
+import type { FailureShape } from "../schemas/shapes.ts";
+import { failureToHttp } from "../wire/failure.ts";
 
 /** Codes that only the server uses, with status and title. */
 export const HTTP_CODES = {
@@ -47,8 +51,8 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
   ORCHESTRATION_FAILED: 409,
   ACTIVITY_FAILED: 409,
   STEP_FAILED: 409,
-  REQUEST_REFUSED: 409,
   CHILD_FAILED: 409,
+  REQUEST_REFUSED: 409,
   VALUE_NOT_SERIALIZABLE: 400,
   LIMIT_EXCEEDED: 413,
   NONDETERMINISM: 409,
@@ -80,6 +84,10 @@ export interface Problem {
   readonly path?: string;
   /** Why the instance has not ended. */
   readonly reason?: string;
+  /** Of `REQUEST_REFUSED`: the code refused the request, or its handler threw. */
+  readonly kind?: "refused" | "failed";
+  /** Of `REQUEST_REFUSED`: the error, in the form of an instance's error. */
+  readonly failure?: FailureShape;
 }
 
 /** An error with an `HttpCode`. The pipeline turns it into a problem document. */
@@ -96,7 +104,8 @@ export class Refusal extends Error {
   }
 }
 
-export function problemOf(error: unknown): Problem {
+/** `codec`: decodes the values inside a failure. */
+export function problemOf(error: unknown, codec: Codec = defaultCodec): Problem {
   if (error instanceof Refusal) {
     const [status, title] = HTTP_CODES[error.code];
     return { ...head(error.code, status, title), detail: error.message };
@@ -110,7 +119,9 @@ export function problemOf(error: unknown): Problem {
   const detail = status >= 500 && error.code !== "TIMEOUT" ? title : error.message;
   const path = defined({ path: error.path });
   const reason = defined({ reason: error.reason });
-  return { ...head(error.code, status, title), detail, ...path, ...reason };
+  const problem = { ...head(error.code, status, title), detail, ...path, ...reason };
+  if (!(error instanceof RequestError)) return problem;
+  return { ...problem, kind: error.kind, failure: failureToHttp(error.failure, codec) };
 }
 
 /** Whether the error must be logged, because the answer does not contain it. */

@@ -70,6 +70,11 @@ interface Description {
   readonly errors: readonly (ErrorCode | HttpCode)[];
   /** Whether the route has a longer timeout, because it waits or processes a list. */
   readonly patient: boolean;
+  /**
+   * What answers a repeated Idempotency-Key. "server": the server's cache of answers, then the store. "store": the
+   * store alone, because it keeps the answers of these operations.
+   */
+  readonly repeats: "server" | "store";
 }
 export interface Route extends Description {
   readonly params: Schema | null;
@@ -80,12 +85,17 @@ export interface Route extends Description {
 
 type Out<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
 
-interface Row<P, Q, B, R> extends Omit<Description, "answer" | "changes" | "errors" | "patient"> {
+interface Row<P, Q, B, R> extends Omit<
+  Description,
+  "answer" | "changes" | "errors" | "patient" | "repeats"
+> {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
   readonly errors?: Description["errors"];
   readonly patient?: true;
+  /** Default "server". */
+  readonly repeats?: "store";
   /** Default: true for every method but GET. */
   readonly changes?: boolean;
   readonly run: R;
@@ -168,6 +178,7 @@ function finished<
     answer,
     changes: row.changes ?? method !== "GET",
     patient: row.patient ?? false,
+    repeats: row.repeats ?? "server",
     params: row.params ?? null,
     query: row.query ?? null,
     body: row.body ?? null,

@@ -10,6 +10,7 @@ import { inspectRoutes } from "./inspect.ts";
 import { instanceRoutes } from "./instances.ts";
 import { lifecycleRoutes } from "./lifecycle.ts";
 import { nodeRoutes } from "./nodes.ts";
+import { requestRoutes } from "./requests.ts";
 import { sessionRoutes } from "./session.ts";
 import { storeRoutes } from "./store.ts";
 import { streamRoutes } from "./streams.ts";
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...flowRoutes,
   ...nodeRoutes,
   ...waitingRoutes,
+  ...requestRoutes,
   ...streamRoutes,
   ...bulkRoutes,
   ...storeRoutes,

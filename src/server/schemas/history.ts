@@ -7,6 +7,9 @@ import { failure } from "./failure.ts";
 const text = v.exactOptional(v.string());
 const number = v.exactOptional(whole);
 
+/** A call of another instance. */
+const link = v.object({ id: v.string(), runId: v.string(), execution: whole, sequence: whole });
+
 /** One schema for all kinds of events. A kind has only some of the members. Payloads are decoded. */
 export const historyEvent = v.object({
   sequence: whole,
@@ -39,10 +42,16 @@ export const historyEvent = v.object({
   refusedEvents: v.exactOptional(v.array(v.object({ event: whole, failure }))),
   onParentClose: text,
   runId: text,
-  parent: v.exactOptional(
-    v.object({ id: v.string(), runId: v.string(), execution: whole, sequence: whole }),
-  ),
+  parent: v.exactOptional(link),
+  /** The names of the requests that the code serves. */
+  names: v.exactOptional(v.array(v.string())),
+  /** The sequence of the received request that this event answers or refuses. */
+  received: number,
+  /** The instance that asks. Absent: a client asks. */
+  from: v.exactOptional(link),
   input: v.exactOptional(value),
+  /** The input of a request as it was sent, if its schema changed it. */
+  sent: v.exactOptional(value),
   output: v.exactOptional(value),
   data: v.exactOptional(value),
   details: v.exactOptional(value),
@@ -82,7 +91,7 @@ export const span = v.object({
   sequence: whole,
   kind: v.picklist(["activity", "step", "timer", "event", "child", "ask", "requests"]),
   name: text,
-  /** The id of a child. */
+  /** The id of a child, or of the instance that is asked. */
   id: text,
   node: text,
   from: timestamp,

@@ -179,6 +179,12 @@ export const outcome = v.variant("ended", [
   }),
 ]);
 
+/** The answer to a request, if the instance has answered it. */
+export const requestAnswer = v.variant("answered", [
+  v.object({ answered: v.literal(false), reason: v.exactOptional(v.string()) }),
+  v.object({ answered: v.literal(true), answer: v.exactOptional(value) }),
+]);
+
 /** One key-value of an instance, if it exists. */
 export const keyValue = v.object({
   found: v.boolean(),

@@ -28,8 +28,16 @@ export function timelineOf(events: readonly HistoryEvent[], codec: Codec = defau
       ...retriesOf(call, codec),
       ...outcomeOf(call, end, codec),
     })),
-    marks: events.filter(({ sequence }) => !calls.has(sequence)).flatMap(markOf),
+    marks: marksOf(events.filter(({ sequence }) => !calls.has(sequence))),
   };
+}
+
+function marksOf(events: readonly HistoryEvent[]): readonly Mark[] {
+  const requests = new Map<number, string>();
+  return events.flatMap((event) => {
+    if (event.kind === "RequestReceived") requests.set(event.sequence, event.name);
+    return markOf(event, "received" in event ? requests.get(event.received) : undefined);
+  });
 }
 
 function requestOf(scheduled: ScheduleEvent): Omit<Span, "outcome"> {
@@ -84,8 +92,8 @@ function outcomeOf(
   };
 }
 
-/** Empty: the event belongs to a span. */
-function markOf(event: HistoryEvent): readonly Mark[] {
+/** Empty: the event belongs to a span. `request`: the name of the request that the event answers. */
+function markOf(event: HistoryEvent, request: string | undefined): readonly Mark[] {
   if ("scheduled" in event) return [];
   const { sequence, kind, at } = event;
   return [
@@ -94,6 +102,7 @@ function markOf(event: HistoryEvent): readonly Mark[] {
       kind,
       at: timeText(at),
       ...("name" in event ? { name: event.name } : {}),
+      ...(request === undefined ? {} : { name: request }),
       ...("key" in event && kind !== "EventReceived" ? { name: event.key } : {}),
       ...("change" in event ? { name: event.change } : {}),
     },

@@ -8,6 +8,7 @@
 import type { ActivityContext } from "../../core/context/activity-context.ts";
 import type { Activity } from "../../core/define/definitions.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
+import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import type { Definition } from "../../core/define/registrable.ts";
 import type { BusyWork } from "./busy-work.ts";
 
@@ -80,6 +81,26 @@ export class ActivityMocks {
   once(activity: ActivityReference, fn: Handler): void {
     const name = this.#nameOf(activity);
     this.#next.set(name, [...(this.#next.get(name) ?? []), fn]);
+  }
+
+  /** The next `times` runs throw the error. */
+  failTimes(activity: ActivityReference, times: number, error: Error): void {
+    const fail = (): never => {
+      throw error;
+    };
+    for (let i = 0; i < times; i++) this.once(activity, fail);
+  }
+  /** The next run does not end until it is cancelled or times out. */
+  hangOnce(activity: ActivityReference): void {
+    this.once(activity, (_, { signal }) =>
+      this.#busy.idleForever(
+        new Promise<never>((_resolve, reject) => {
+          const stop = (): void => reject(new CancelledError("the activity was ended"));
+          if (signal.aborted) stop();
+          else signal.addEventListener("abort", stop, { once: true });
+        }),
+      ),
+    );
   }
 
   calls(activity: ActivityReference): readonly ActivityCall[] {

@@ -1,8 +1,10 @@
-// Time skipping: moves virtual time automatically while a test awaits the result of an instance.
+// Time skipping: moves virtual time automatically while a test awaits the result of an instance or the
+// answer to a request.
 //   - Time stands still while work can proceed without it, and then moves to the next due moment only.
 //   - If the result can never come, the call throws TIMEOUT at once and names what the instance waits for.
 //   - A test may await several results at the same time; only one of the calls moves the clock at a time.
 
+import { askWait, type AskOptions } from "../../client/ask-item.ts";
 import type { Client } from "../../client/client.ts";
 import { Handle, type ResultOptions } from "../../client/handle.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
@@ -39,6 +41,9 @@ export function skippingClient(client: Client, options: SkippingOptions): Client
       if (typeof member !== "function") return member;
       return (...args: readonly unknown[]): unknown => {
         const result: unknown = Reflect.apply(member, target, args);
+        if (name === "ask" && result instanceof Promise) {
+          return skipUntilSettled(result, timeoutOf(args.slice(3)), options);
+        }
         return result instanceof Promise ? result.then(seen) : seen(result);
       };
     },
@@ -49,6 +54,9 @@ function skippingHandle(handle: Handle, options: SkippingOptions): Handle {
   const plain = (given: ResultOptions): Promise<unknown> =>
     Handle.prototype.result.call(handle, given);
   handle.result = (given = {}) => resultOf(handle, plain, given, options);
+  const ask = handle.ask.bind(handle);
+  handle.ask = (request, ...rest) =>
+    skipUntilSettled(ask(request, ...rest), timeoutOf(rest), options);
   return handle;
 }
 
@@ -58,13 +66,11 @@ async function resultOf(
   given: ResultOptions,
   options: SkippingOptions,
 ): Promise<unknown> {
-  const { clock, client, store } = options;
+  const { clock, client } = options;
   const timeoutMs =
     given.timeout === undefined ? Infinity : parseDuration(given.timeout, "timeout");
   const until = clock.now() + timeoutMs;
-  let inVain = 0;
-  let hopeless = 0;
-  let before = "";
+  const steps = new Steps(until, options);
   for (;;) {
     given.signal?.throwIfAborted();
     await options.settle();
@@ -74,22 +80,66 @@ async function resultOf(
       if (!isPerdureError(error, "TIMEOUT")) throw error;
       if (clock.now() >= until) throw await tooLate(client, handle.id, timeoutMs);
     }
+    if (await steps.next()) continue;
+    if (timeoutMs !== Infinity) await options.step(() => until);
+    else throw new PerdureError("TIMEOUT", await waitsForever(client, handle.id));
+  }
+}
+
+/** The timeout of an ask, from its arguments after the request. The ask itself has checked them. */
+function timeoutOf([, options]: readonly unknown[]): number {
+  const { timeoutMs } = askWait("request", (options ?? {}) as AskOptions);
+  return timeoutMs;
+}
+
+/** Moves the clock until the ask is settled. At its timeout the ask rejects by itself. */
+async function skipUntilSettled<T>(
+  asked: Promise<T>,
+  timeoutMs: number,
+  options: SkippingOptions,
+): Promise<T> {
+  let isSettled = false;
+  const settled = (): void => void (isSettled = true);
+  asked.then(settled, settled);
+  const until = options.clock.now() + timeoutMs;
+  const steps = new Steps(until, options);
+  for (;;) {
+    await options.settle();
+    if (isSettled || options.clock.now() >= until) return asked;
+    if (!(await steps.next())) await options.step(() => until);
+  }
+}
+
+/** Steps of the clock from one due moment to the next, at most to `until`. */
+class Steps {
+  readonly #until: number;
+  readonly #options: SkippingOptions;
+  #inVain = 0;
+  #hopeless = 0;
+  #before = "";
+
+  constructor(until: number, options: SkippingOptions) {
+    this.#until = until;
+    this.#options = options;
+  }
+
+  /** Makes one step. False: no instance can make progress. */
+  async next(): Promise<boolean> {
+    const { clock, client, store, step } = this.#options;
     const target = (upcoming: NextProgress): number | null => {
       const next = upcoming.soon === "no" ? upcoming.at : (clock.nextTimerAt() ?? upcoming.at);
-      return next === null ? null : Math.min(next, until);
+      return next === null ? null : Math.min(next, this.#until);
     };
-    const upcoming = await options.step(target);
+    const upcoming = await step(target);
     const isVague = upcoming.at === null && upcoming.soon === "maybe";
     if (isVague) {
       const now = await progress(client, store);
-      inVain = now === before ? inVain + 1 : 0;
-      before = now;
+      this.#inVain = now === this.#before ? this.#inVain + 1 : 0;
+      this.#before = now;
     }
-    hopeless = upcoming.soon === "no" && upcoming.at === null ? hopeless + 1 : 0;
+    this.#hopeless = upcoming.soon === "no" && upcoming.at === null ? this.#hopeless + 1 : 0;
     // Two times in a row: before the first one, a step of a concurrent wait may have ended the instance.
-    if (hopeless < 2 && inVain < STEPS_IN_VAIN_MAX) continue;
-    if (timeoutMs !== Infinity) await options.step(() => until);
-    else throw new PerdureError("TIMEOUT", await waitsForever(client, handle.id));
+    return this.#hopeless < 2 && this.#inVain < STEPS_IN_VAIN_MAX;
   }
 }
 
@@ -104,7 +154,7 @@ async function waitsForever(client: Client, id: string): Promise<string> {
   if (info.blocked !== undefined) return `${what} ${blockText(info.blocked)}.`;
   const { text, canScript } = await whyNot(client, info);
   const advice =
-    " Script it with kit.at(…) or kit.raiseAt(…), raise it before you await the result, or pass a timeout to result().";
+    " Script it with kit.at(…), kit.raiseAt(…) or kit.askAt(…), send it before you await the result, or pass a timeout to result().";
   return `${what} would wait forever: ${text}.${canScript ? advice : ""}`;
 }
 
@@ -112,7 +162,7 @@ async function waitsForever(client: Client, id: string): Promise<string> {
 interface WhyNot {
   /** A clause without a full stop. */
   readonly text: string;
-  /** Whether an event that the test can script would help. */
+  /** Whether an event or a request that the test can script would help. */
   readonly canScript: boolean;
 }
 
@@ -153,7 +203,10 @@ async function whyNotDone(client: Client, wait: WaitingFor): Promise<WhyNot> {
     case "timer":
       return unscripted(`it waits for ${wait.due.toISOString()}`);
     case "requests":
-      return unscripted(`it waits for requests "${wait.names.join('", "')}"`);
+      return {
+        text: `it waits for requests "${wait.names.join('", "')}": nothing scripted will ask it`,
+        canScript: true,
+      };
     case "ask":
       return whyNotThere(client, wait.id, `it waits for an answer of instance "${wait.id}"`);
     case "child":

@@ -7,6 +7,8 @@ import type { BusyWork } from "./busy-work.ts";
 export function stepTelemetry(busy: BusyWork, own: Telemetry | undefined): Telemetry {
   return {
     start: (span, fn) => own?.start(span, fn) ?? fn(undefined),
+    ask: (span, fn) => own?.ask?.(span, fn) ?? fn(),
+    askOver: (...args) => own?.askOver?.(...args),
     attempt(span, fn) {
       // Activities run through `ActivityMocks`, which stops the clock for them.
       const entered = span.kind === "step" ? () => busy.run(fn) : fn;

@@ -5,18 +5,24 @@
 //   - The client outlives every process: handles stay valid across restarts, crashes and deploys.
 //   - test-environment.1: The environment replaces a crashed process at once by another with the same code.
 
+import type { AskOptions } from "../../client/ask-item.ts";
 import { Client } from "../../client/client.ts";
 import type { StartOptions } from "../../client/start-item.ts";
 import type { Handle } from "../../client/handle.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
 import { Committer } from "../../core/commit/committer.ts";
-import type { InputArguments } from "../../core/context/types.ts";
+import type {
+  AskArguments,
+  InputArguments,
+  RequestOutput,
+  RequestSent,
+} from "../../core/context/types.ts";
 import type { Activity, EventDef, Orchestration } from "../../core/define/definitions.ts";
+import type { AnyRequest } from "../../core/define/request.ts";
 import { parseDuration, type Duration } from "../../core/time/duration.ts";
 import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
 import type { HistoryEvent } from "../../core/history/events.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import { definitionsOf, type Definition, type Registrable } from "../../core/define/registrable.ts";
 import { defined } from "../../core/values/defined.ts";
 import { SqliteProvider } from "../../sqlite/index.ts";
@@ -29,6 +35,7 @@ import {
   type MockFunction,
   type MockOf,
 } from "./activity-mocks.ts";
+import { askOf, raiseOf, scriptedAsk } from "./messages.ts";
 import { nextProgress, type NextProgress } from "./next-progress.ts";
 import { Script } from "./script.ts";
 import { skippingClient } from "./skipping.ts";
@@ -39,6 +46,7 @@ import {
   type LogLine,
   type TestEnvironmentOptions,
 } from "./test-environment-options.ts";
+import { throughTrouble } from "./through-trouble.ts";
 import { TestProcess } from "./test-process.ts";
 
 const PATIENCE_MS = 2_000;
@@ -139,13 +147,20 @@ export class TestEnvironment implements AsyncDisposable {
     data: NoInfer<Raised>,
     when: Duration | Date,
   ): void {
-    const id = typeof handle === "string" ? handle : handle.id;
-    // A definition validates the data at run time. The signature above has checked its types.
-    const untyped = event as EventDef<unknown> | string;
-    this.at(when, (client) => {
-      const to = client.get(id);
-      return typeof untyped === "string" ? to.raise(untyped, data) : to.raise(untyped, data);
-    });
+    this.at(when, (client) => raiseOf(client, handle, event as EventDef<unknown> | string, data));
+  }
+
+  /** Asks an instance after a duration, or at a date. Await the answer after the call that moves the clock. */
+  askAt<R extends AnyRequest | string>(
+    handle: Handle | string,
+    request: R,
+    input: NoInfer<RequestSent<R>>,
+    when: Duration | Date,
+    options: AskOptions = {},
+  ): Promise<RequestOutput<R>> {
+    const { send, answer } = scriptedAsk(handle, request, input, options);
+    this.at(when, send);
+    return answer as Promise<RequestOutput<R>>; // The type comes from the definition of the request.
   }
 
   // ── instances ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -173,6 +188,17 @@ export class TestEnvironment implements AsyncDisposable {
       if (handle !== null) return this.client.get(orchestration, id);
       await this.#clock.settle();
     }
+  }
+
+  /** Asks an instance and waits for its answer. Virtual time passes as for `handle.result()`. */
+  async ask<R extends AnyRequest | string>(
+    handle: Handle | string,
+    request: R,
+    ...rest: AskArguments<R, AskOptions>
+  ): Promise<RequestOutput<R>> {
+    const [input, options]: [input?: unknown, options?: AskOptions] = rest;
+    const answer = await askOf(this.client, handle, request, input, options);
+    return answer as RequestOutput<R>; // The type comes from the definition of the request.
   }
 
   /** All events of an instance's newest execution, or of the given one. */
@@ -220,22 +246,11 @@ export class TestEnvironment implements AsyncDisposable {
     times: number,
     error: Error = new Error("failed by the test"),
   ): void {
-    const fail = (): never => {
-      throw error;
-    };
-    for (let i = 0; i < times; i++) this.#mocks.once(activity, fail);
+    this.#mocks.failTimes(activity, times, error);
   }
   /** The next run of the activity does not end until it is cancelled or times out. */
   hangOnce(activity: ActivityReference): void {
-    this.#mocks.once(activity, (_, { signal }) =>
-      this.#clock.busy.idleForever(
-        new Promise<never>((_resolve, reject) => {
-          const stop = (): void => reject(new CancelledError("the activity was ended"));
-          if (signal.aborted) stop();
-          else signal.addEventListener("abort", stop, { once: true });
-        }),
-      ),
-    );
+    this.#mocks.hangOnce(activity);
   }
   /** Every run of an activity so far, in the order in which the runs began. */
   calls<I, O>(activity: Activity<I, O>): readonly ActivityCall<I, O>[];
@@ -333,18 +348,9 @@ export class TestEnvironment implements AsyncDisposable {
     }
   }
 
-  /** Awaits work and moves the clock meanwhile: retries of an unavailable store need virtual time. */
-  async #throughTrouble<T>(work: Promise<T>): Promise<T> {
+  #throughTrouble<T>(work: Promise<T>): Promise<T> {
     if (this.#options.faults === undefined) return work;
-    let isOver = false;
-    const over = (): void => void (isOver = true);
-    work.then(over, over);
-    for (;;) {
-      await this.#clock.settle();
-      const next = this.#clock.nextTimerAt();
-      if (isOver || next === null) return work;
-      await this.#alone(() => this.#clock.advance(Math.max(next - this.#clock.now(), 0)));
-    }
+    return throughTrouble(work, this.#clock, (move) => this.#alone(move));
   }
 
   /** test-environment.1 */

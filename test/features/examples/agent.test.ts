@@ -1,7 +1,7 @@
 // The agent example: killing its real process during turns does not affect the conversation.
 
 import { expect, test } from "vitest";
-import { SCRIPT } from "../../../examples/agent/script.ts";
+import { send, SCRIPT } from "../../../examples/agent/script.ts";
 import { chanceOf, seedFromEnvironment } from "../../faults/kill/chance.ts";
 import { until } from "../../faults/trouble/support.ts";
 import { AgentFolder, EFFECTS, type Sight } from "./agent-process.ts";
@@ -138,9 +138,9 @@ function isSpeech(progress: unknown): boolean {
   return progress !== undefined && JSON.stringify(progress) !== JSON.stringify({ text: "…" });
 }
 
-async function repliesOf(agent: AgentFolder): Promise<readonly unknown[]> {
-  const entries = await agent.handle.kv.entries();
-  return entries.filter(([key]) => key.startsWith("reply:"));
+/** The answers, which the store keeps after the end of the conversation. */
+function repliesOf(agent: AgentFolder): Promise<readonly unknown[]> {
+  return Promise.all(SCRIPT.map((sent, place) => send(agent.handle, sent, place)));
 }
 
 test("a typed conversation continues after its process was killed", async () => {
@@ -167,10 +167,16 @@ test("a dangerous tool waits for approval: a rejection is respected, an approval
   const chat = agent.spawn("chat");
   chat.type("write one to a.txt and then delete a.txt");
   await chat.prints("agent: may I delete a.txt? /yes or /no");
-  expect((await agent.see())?.info.waitingFor).toMatchObject([
+  const sight = await agent.see();
+  expect(sight?.status).toMatchObject({ call: { tool: "delete", path: "a.txt" } });
+  expect(sight?.info.waitingFor).toMatchObject([
+    { kind: "requests", names: ["recap"] },
+    { kind: "requests", names: ["say", "addBudget", "bye"] },
     { kind: "timer" },
-    { kind: "event", name: "decision", details: { call: { tool: "delete", path: "a.txt" } } },
+    { kind: "requests", names: ["decide"] },
   ]);
+  chat.type("/recap");
+  await chat.prints("user: write one to a.txt and then delete a.txt\n  write: Wrote a.txt");
   chat.type("/no");
   await chat.prints("agent: Wrote a.txt. I could not delete: the user does not want it.");
   expect(agent.file("a.txt")).toBe("one\n");

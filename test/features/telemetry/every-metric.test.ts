@@ -9,6 +9,7 @@ import {
   defaultCodec,
   orchestration,
   Perdure,
+  request,
   type Codec,
 } from "../../../src/index.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
@@ -19,6 +20,8 @@ import { collecting } from "./support.ts";
 
 const page = readFileSync(join(projectRoot, "docs/telemetry.md"), "utf8");
 const NAMES = [...page.matchAll(/^\| `(perdure\.[\w.]+)` /gm)].map(([, name]) => name);
+
+const say = request<undefined, string>("say");
 
 /** A codec that fails to decode the text "unreadable". */
 const codec: Codec = {
@@ -39,6 +42,10 @@ test("a program that uses all features reports every metric of docs/telemetry.md
     await ctx.call(child);
     await ctx.step("note", () => 1);
     await ctx.run(work, "unreadable").catch(() => undefined);
+    for await (const call of ctx.requests(say)) {
+      call.answer("yes");
+      break;
+    }
     throw new Error("over");
   });
   const store = await SqliteProvider.open(":memory:");
@@ -51,6 +58,7 @@ test("a program that uses all features reports every metric of docs/telemetry.md
     runtime: { telemetry, codec, stickyCacheMax: 0, log: () => undefined },
   });
   const handle = await perdure.client.start(main, 1);
+  expect(await handle.ask(say)).toBe("yes");
   await expect(handle.result()).rejects.toThrow("over");
   const found = async (): Promise<string[]> =>
     [

@@ -14,6 +14,7 @@ const COMMANDS = [
     "metrics",
     "start",
     "raise",
+    "ask",
     "cancel",
     "terminate",
     "pause",

@@ -9,7 +9,7 @@ import { givenValue } from "../../../src/server/views/values.ts";
 import { readSources } from "../../support/source-files.ts";
 import { findImports } from "../../support/source-scan.ts";
 import { SQL_TEXTS } from "./corpora.ts";
-import { EXPECTED, sendReservedNames } from "./reserved-names.ts";
+import { EXPECTED, sendReservedNames } from "./reserved-names/send.ts";
 import { openScene } from "./support.ts";
 
 const OFTEN = { perSecond: 1_000_000, burst: 1_000_000 };
@@ -79,7 +79,7 @@ test("S23: reserved names are data in users' values, and refused among the API's
 });
 
 test("S23: the results are the same in a process where `__proto__` throws", () => {
-  const program = join(import.meta.dirname, "reserved-names-process.ts");
+  const program = join(import.meta.dirname, "reserved-names", "process.ts");
   const output = execFileSync(process.execPath, ["--disable-proto=throw", program], {
     encoding: "utf8",
   });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { flow } from "../../../src/flow/index.ts";
-import { orchestration } from "../../../src/index.ts";
+import { orchestration, request } from "../../../src/index.ts";
 import { documentOf } from "../../../src/server/api/openapi.ts";
 import { ROUTES } from "../../../src/server/routes/index.ts";
 import { readEvents } from "../../../src/server/client/event-reader.ts";
@@ -103,6 +103,8 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   readStatistics: (s) => s.call("viewer", "GET", "/instances/waits/stats"),
   awaitResult: (s) => s.call("viewer", "GET", "/instances/waits/result"),
   readKeyValue: (s) => s.call("viewer", "GET", "/instances/waits/kv/date"),
+  askInstance: (s) =>
+    s.call("admin", "POST", "/instances/waits/requests/say", { body: { input: "hello" } }),
   watchInstance: (s) => s.call("viewer", "GET", "/instances/waits/watch"),
   watchChanges: (s) => s.call("viewer", "GET", "/changes"),
   bulkCancel: (s) => bulk(s, "cancel", { reason: "x" }),
@@ -143,6 +145,8 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
   await ctx.step("step", () => input);
   await ctx.sleep(1);
   void ctx.startDetached("echo", 1, { id: "detached" });
+  void ctx.serve(request<string, Date>("say"), async () => new Date(0));
+  const asked = ctx.ask("parent", "unanswered");
   const timer = ctx.sleep("1h");
   timer.cancel();
   await timer.catch(() => undefined);
@@ -151,6 +155,7 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
     ctx.sleep("1d"),
     ctx.run("unregistered", 1, { tags: ["gpu"] }),
     ctx.call("worker", 1),
+    asked,
   ]);
 });
 
@@ -158,10 +163,10 @@ test("a real answer of every route matches the document, and contains nothing el
   const doubling = flow<number>("doubling").then(double).build();
   const scene = await openScene({ limits: { burst: 1_000 } }, [everything, doubling]);
   const { client } = scene.perdure;
-  await client.start(everything, new Map([[1, new Date(0)]]), { id: "waits" });
   await client.raise("missing", "go", new Date(0), { ifMissing: "keep" });
   await client.raise("missing", "gone", 1, { ifMissing: "keep", keepFor: "1ms" });
   await client.start("parent", undefined, { id: "parent" });
+  await client.start(everything, new Map([[1, new Date(0)]]), { id: "waits" });
   await (await client.start(doubling, 2, { id: "flow" })).result();
   await (await client.start("echo", new Date(0), { id: "done" })).result();
   await (await client.start("rounds", 2, { id: "rounds" })).result();
@@ -172,8 +177,7 @@ test("a real answer of every route matches the document, and contains nothing el
     .catch(() => undefined);
   for (const id of ["spare-1", "spare-2", "spare-3"]) await client.start("worker", 1, { id });
   for await (const { waitingFor } of client.get("waits").watch()) {
-    if (waitingFor.length === 4 && waitingFor.every((wait) => "name" in wait || "due" in wait))
-      break;
+    if (waitingFor.length === 6 && waitingFor.every((wait) => wait.kind !== "step")) break;
   }
   await client.get("spare-3").pause({ reason: "audit", by: "ada" });
   await untilWaiting(scene.perdure, "spare-2");

@@ -1,6 +1,6 @@
 // The test kit: mocks, recorded calls and results are typed by their definitions.
 
-import { activity, event, orchestration } from "perdure";
+import { activity, event, orchestration, request } from "perdure";
 import { crashEverywhere, type ActivityCall, type TestEnvironment } from "perdure/testing";
 import { expectTypeOf } from "../../support/expect-type.ts";
 
@@ -37,6 +37,15 @@ await kit.start(pay);
 kit.raiseAt(handle, approval, { by: "ada" }, "2h");
 // @ts-expect-error: a wrong payload type
 kit.raiseAt(handle, approval, { by: 1 }, "2h");
+// Asks and their answers are typed by the request.
+const add = request<{ readonly sku: string }, number>("add");
+expectTypeOf(await kit.ask(handle, add, { sku: "a" })).is<number>();
+expectTypeOf(kit.askAt("id", add, { sku: "a" }, "2h")).is<Promise<number>>();
+expectTypeOf(await kit.ask(handle, "add", 1)).is<unknown>();
+// @ts-expect-error: a wrong input type
+await kit.ask(handle, add, { sku: 1 });
+// @ts-expect-error: a wrong input type
+void kit.askAt(handle, add, { sku: 1 }, "2h");
 // @ts-expect-error: not a duration
 await kit.advance("2 hours");
 

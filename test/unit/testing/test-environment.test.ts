@@ -134,7 +134,7 @@ describe("result() fails at once if it can never settle", () => {
     const handle = await env.start(pay, 500);
     await expect(handle.result()).rejects.toThrow(
       'Instance "pay-1" of pay 1.0.0 would wait forever: it waits for event "approval": nothing scripted will raise it. ' +
-        "Script it with kit.at(…) or kit.raiseAt(…), raise it before you await the result, or pass a timeout to result().",
+        "Script it with kit.at(…), kit.raiseAt(…) or kit.askAt(…), send it before you await the result, or pass a timeout to result().",
     );
     await expect(handle.result()).rejects.toMatchObject({ code: "TIMEOUT" });
   });

@@ -12,6 +12,7 @@ import type {
   KeyValue,
   Overview,
   Queue,
+  RequestAnswer,
   Runtime,
   Session,
   Statistics,
@@ -50,6 +51,8 @@ export const instances = {
   remove: (id: string, force: boolean) => change<object>("DELETE", of(id), { query: { force } }),
   raise: (id: string, body: { readonly name: string; readonly data?: unknown }) =>
     change("POST", `${of(id)}/events`, { body }),
+  ask: (id: string, name: string, body: { readonly requestId: string; readonly input?: unknown }) =>
+    change<RequestAnswer>("POST", `${of(id)}/requests/${encodeURIComponent(name)}`, { body }),
   cancel: (id: string, body: object) => change("POST", `${of(id)}/cancel`, { body }),
   terminate: (id: string, body: object) => change("POST", `${of(id)}/terminate`, { body }),
   pause: (id: string, body: object) => change("POST", `${of(id)}/pause`, { body }),

@@ -1,12 +1,23 @@
 // Errors of API requests.
 
+import type { FailureShape } from "./types.ts";
+
+/** Why the instance did not answer a request: its code refused the request, or its handler failed. */
+export interface Refusal {
+  readonly kind: "refused" | "failed";
+  readonly failure: FailureShape;
+}
+
 /** `code`: the server's error code, or OFFLINE if the server did not answer. */
 export class ApiProblem extends Error {
   readonly code: string;
   readonly status: number;
+  /** Of REQUEST_REFUSED. */
+  readonly refusal: Refusal | undefined;
 
-  constructor(code: string, status: number, message: string) {
+  constructor(code: string, status: number, message: string, refusal?: Refusal) {
     super(message);
+    this.refusal = refusal;
     this.name = "ApiProblem";
     this.code = code;
     this.status = status;
@@ -25,9 +36,14 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
   const { status } = response;
   const body: unknown = await response.json().catch(() => null);
   if (typeof body === "object" && body !== null && "code" in body && "detail" in body) {
-    return new ApiProblem(String(body.code), status, String(body.detail));
+    return new ApiProblem(String(body.code), status, String(body.detail), refusalOf(body));
   }
   return new ApiProblem("INTERNAL", status, `The server answered with status ${status}.`);
+}
+
+function refusalOf(body: object): Refusal | undefined {
+  if (!("kind" in body && "failure" in body)) return undefined;
+  return { kind: body.kind, failure: body.failure } as Refusal; // shaped by the schema of problems
 }
 
 /** The message of a thrown value. The engine's own errorMessage would add its error classes to the bundle. */

@@ -40,7 +40,7 @@ export async function change<T = void>(
 ): Promise<T> {
   const { body, query, token } = options;
   const headers: Record<string, string> = {
-    "Idempotency-Key": generateRequestId({ now: Date.now, randomHex }),
+    "Idempotency-Key": newRequestId(),
   };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
@@ -51,6 +51,10 @@ export async function change<T = void>(
   });
   if (response.status === 204) return undefined as T; // T is void for these routes
   return (await response.json()) as T; // shaped by the route's own schema
+}
+
+export function newRequestId(): string {
+  return generateRequestId({ now: Date.now, randomHex });
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {

@@ -17,6 +17,7 @@ import type {
   completedWork,
   execution,
   instance,
+  requestAnswer,
   statistics,
   summary,
   waiting,
@@ -52,6 +53,7 @@ export type Sketch = NonNullable<Block["recorded"]>;
 export type Ending = v.InferInput<typeof ending>;
 export type Execution = v.InferInput<typeof execution>;
 export type CompletedWork = v.InferInput<typeof completedWork>;
+export type RequestAnswer = v.InferInput<typeof requestAnswer>;
 export type Statistics = v.InferInput<typeof statistics>;
 
 export type HistoryEvent = v.InferInput<typeof historyEvent>;
@@ -83,6 +85,8 @@ export interface UnreadEvent {
   readonly data?: unknown;
   /** Why the schema of a wait refused the event. */
   readonly refused?: { readonly code: string; readonly message: string; readonly path?: string };
+  /** Set for a request that has no answer yet. `data` is its input. */
+  readonly requestId?: string;
 }
 export interface KeyValue {
   readonly key: string;

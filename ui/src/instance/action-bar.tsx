@@ -5,11 +5,12 @@ import { useSession, whyNot } from "../api/session.ts";
 import type { Instance, Role } from "../api/types.ts";
 import { ActionDialog } from "./action-dialog.tsx";
 import { ACTIONS, isEnded, type Action } from "./actions.ts";
+import { AskDialog, servedNames } from "./ask-dialog.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { RaiseDialog } from "./raise-dialog.tsx";
 
-type Open = Action | "raise" | "fork" | "delete" | null;
+type Open = Action | "raise" | "ask" | "fork" | "delete" | null;
 
 export function ActionBar({
   instance,
@@ -44,6 +45,9 @@ export function ActionBar({
   return (
     <div className="row" role="toolbar" aria-label="Actions">
       {isEnded(instance) ? null : button("Raise event", "raise", "operator", "primary")}
+      {isEnded(instance) || servedNames(instance).length === 0
+        ? null
+        : button("Ask", "ask", "operator", "primary")}
       {ACTIONS.filter(({ isOpen }) => isOpen(instance)).map((action) =>
         button(action.title, action, action.role, action.isDangerous ? "danger" : undefined),
       )}
@@ -62,6 +66,7 @@ export function ActionBar({
       {open === "raise" ? (
         <RaiseDialog instance={instance} onDone={onDone} onClose={close} />
       ) : null}
+      {open === "ask" ? <AskDialog instance={instance} onDone={onDone} onClose={close} /> : null}
       {open === "fork" ? (
         <ForkDialog id={instance.id} execution={instance.execution} onClose={close} />
       ) : null}

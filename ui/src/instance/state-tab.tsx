@@ -56,7 +56,11 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
         <Items
           loaded={{ ...unread, data: unread.data?.items }}
           none="No unread events."
-          item={({ name, data, refused }) => ({ name, value: data, note: refused?.message })}
+          item={({ name, data, refused, requestId }) => ({
+            name: requestId === undefined ? name : `request ${name}`,
+            value: data,
+            note: refused?.message,
+          })}
         />
         {unread.data?.cursor === undefined ? null : (
           <p className="muted">

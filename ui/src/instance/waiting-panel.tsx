@@ -1,4 +1,4 @@
-// Shows what the instance waits for, with a button to raise an awaited event.
+// Shows what the instance waits for, with buttons to raise an awaited event and to ask for a served request.
 
 import { useState, type ReactElement } from "react";
 import { useSession, whyNot } from "../api/session.ts";
@@ -10,6 +10,7 @@ import { Panel } from "../parts/panel.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
 import { ValueBrief } from "../values/value-view.tsx";
 import { isEnded } from "./actions.ts";
+import { AskDialog } from "./ask-dialog.tsx";
 import { RaiseDialog } from "./raise-dialog.tsx";
 import { retryWords } from "./timeline/span-words.ts";
 
@@ -20,7 +21,11 @@ export const KIND_ICONS: Readonly<Record<Waiting["kind"], IconName>> = {
   activity: "bolt",
   step: "step",
   child: "child",
+  ask: "ask",
+  requests: "inbox",
 };
+/** How many names of served requests have a button. The dialog offers all of them. */
+const ASK_BUTTONS = 3;
 
 export function WaitingPanel({
   instance,
@@ -31,9 +36,23 @@ export function WaitingPanel({
 }): ReactElement | null {
   const [limit, setLimit] = useState(SHOWN_FIRST);
   const [raising, setRaising] = useState<string | null>(null);
+  const [asking, setAsking] = useState<string | null>(null);
   const refusal = whyNot(useSession(), "operator");
   const { waitingFor } = instance;
   if (isEnded(instance)) return null;
+  const button = (title: string, onClick: () => void): ReactElement => (
+    <button
+      key={title}
+      type="button"
+      className="button"
+      data-size="small"
+      disabled={refusal !== null}
+      title={refusal ?? undefined}
+      onClick={onClick}
+    >
+      {title}
+    </button>
+  );
   return (
     <Panel title="Waiting for" isFlush>
       {waitingFor.length === 0 ? (
@@ -51,17 +70,15 @@ export function WaitingPanel({
                   <span className="faint"> at node {wait.node}</span>
                 )}
               </div>
-              {wait.kind === "event" && wait.internal !== true ? (
-                <button
-                  type="button"
-                  className="button"
-                  data-size="small"
-                  disabled={refusal !== null}
-                  title={refusal ?? undefined}
-                  onClick={() => setRaising(wait.name)}
-                >
-                  Raise {wait.name}
-                </button>
+              {wait.kind === "event" && wait.internal !== true
+                ? button(`Raise ${wait.name}`, () => setRaising(wait.name))
+                : null}
+              {wait.kind === "requests" ? (
+                <div className="row">
+                  {wait.names
+                    .slice(0, ASK_BUTTONS)
+                    .map((name) => button(`Ask ${name}`, () => setAsking(name)))}
+                </div>
               ) : null}
             </li>
           ))}
@@ -85,6 +102,14 @@ export function WaitingPanel({
           name={raising}
           onDone={onDone}
           onClose={() => setRaising(null)}
+        />
+      )}
+      {asking === null ? null : (
+        <AskDialog
+          instance={instance}
+          name={asking}
+          onDone={onDone}
+          onClose={() => setAsking(null)}
         />
       )}
     </Panel>
@@ -127,6 +152,20 @@ function Words({ wait }: { readonly wait: Waiting }): ReactElement {
       return (
         <>
           child <strong className="wrap">{wait.name}</strong> <InstanceLink id={wait.id} />
+        </>
+      );
+    case "ask":
+      return (
+        <>
+          the answer to <strong className="wrap">{wait.name}</strong> from{" "}
+          <InstanceLink id={wait.id} />
+        </>
+      );
+    case "requests":
+      return (
+        <>
+          {wait.names.length === 1 ? "request" : "requests"}{" "}
+          <strong className="wrap">{wait.names.join(", ")}</strong>
         </>
       );
   }

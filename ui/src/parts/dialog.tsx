@@ -10,6 +10,7 @@ export function Dialog({
   confirm,
   tone = "primary",
   isReady = true,
+  staysOpen = false,
   onConfirm,
   onClose,
   children,
@@ -19,6 +20,8 @@ export function Dialog({
   readonly confirm: string;
   readonly tone?: "primary" | "danger-fill";
   readonly isReady?: boolean;
+  /** Whether the dialog stays open after the confirmed action, to show its result. */
+  readonly staysOpen?: boolean;
   /** If it rejects, the dialog stays open and shows the error. */
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
@@ -38,7 +41,8 @@ export function Dialog({
     setProblem(null);
     try {
       await onConfirm();
-      onClose();
+      if (staysOpen) setIsBusy(false);
+      else onClose();
     } catch (error) {
       setProblem(asProblem(error));
       setIsBusy(false);

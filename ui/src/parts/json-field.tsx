@@ -20,13 +20,17 @@ export function parseJson(text: string): ParsedJson {
 export function JsonField({
   label,
   text,
+  error,
   onText,
 }: {
   readonly label: string;
   readonly text: string;
+  /** Why the value was refused. */
+  readonly error?: string | undefined;
   readonly onText: (text: string) => void;
 }): ReactElement {
   const parsed = parseJson(text);
+  const wrong = parsed.kind === "wrong" ? parsed.why : error;
   const hintId = useId();
   return (
     <label className="field">
@@ -36,12 +40,12 @@ export function JsonField({
         value={text}
         spellCheck={false}
         placeholder='JSON, such as {"by": "ada"}'
-        aria-invalid={parsed.kind === "wrong"}
+        aria-invalid={wrong !== undefined}
         aria-describedby={hintId}
         onChange={(event) => onText(event.target.value)}
       />
-      <span id={hintId} className="hint" data-tone={parsed.kind === "wrong" ? "danger" : undefined}>
-        {parsed.kind === "wrong" ? parsed.why : "JSON. Leave it empty for no value."}
+      <span id={hintId} className="hint" data-tone={wrong === undefined ? undefined : "danger"}>
+        {wrong ?? "JSON. Leave it empty for no value."}
       </span>
     </label>
   );

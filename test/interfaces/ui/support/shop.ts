@@ -1,7 +1,7 @@
 // A shop whose work the dashboard shows: one of everything that an instance page draws.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { activity, event, orchestration, RetryAfterError } from "../../../../src/index.ts";
+import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
 
 export interface Order {
@@ -103,6 +103,34 @@ export const rounds = orchestration("rounds", async (ctx, left: number): Promise
   return left === 0 ? ctx.waitFor(go) : ctx.continueAsNew(left - 1);
 });
 
+export const addLine = request<{ sku: string; count: number }, { lines: number; at: Date }>("add");
+export const clear = request<undefined, void>("clear");
+export const buy = request<string, number>("buy");
+
+/** Serves requests. A count must be positive, and the third line is refused by a handler that throws. */
+export const cart = orchestration("cart", async (ctx) => {
+  const skus: string[] = [];
+  const validate = ({ count }: { readonly count: number }): void => {
+    if (!(count > 0)) throw new RangeError(`count must be positive; got ${count}`);
+  };
+  const add = async ({ sku }: { readonly sku: string }): Promise<{ lines: number; at: Date }> => {
+    if (skus.length === 2) throw new Error("the cart is full");
+    return { lines: skus.push(sku), at: new Date(0) };
+  };
+  void ctx.serve(addLine, add, { validate });
+  for await (const call of ctx.requests(clear)) {
+    skus.length = 0;
+    call.answer(undefined);
+  }
+});
+/** Asks the cart "cart-of-buyer" for every line that it is asked for. */
+export const buyer = orchestration("buyer", async (ctx) => {
+  for await (const call of ctx.requests(buy)) {
+    const added = await ctx.ask("cart-of-buyer", addLine, { sku: call.input, count: 1 });
+    call.answer(added.lines);
+  }
+});
+
 /** Ends at once. */
 export const quick = orchestration("quick", async (_ctx, n: number) => n);
 
@@ -156,4 +184,6 @@ export const SHOP = [
   settle,
   stubborn,
   refund,
+  cart,
+  buyer,
 ] as const;

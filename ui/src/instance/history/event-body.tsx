@@ -59,9 +59,18 @@ export function EventBody({
             </Fact>
           ),
         )}
-        {event.id === undefined ? null : (
+        {event.received === undefined ? null : <Fact name="Answer to">event {event.received}</Fact>}
+        {event.names === undefined ? null : <Fact name="Requests">{event.names.join(", ")}</Fact>}
+        {event.id === undefined ? null : event.kind === "RequestReceived" ? (
+          <Fact name="Request id">{event.id}</Fact>
+        ) : (
           <Fact name="Instance">
             <InstanceLink id={event.id} />
+          </Fact>
+        )}
+        {event.from === undefined ? null : (
+          <Fact name="Asked by">
+            <InstanceLink id={event.from.id} />
           </Fact>
         )}
         {event.parent === undefined ? null : (

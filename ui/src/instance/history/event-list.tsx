@@ -38,6 +38,11 @@ export function EventList({
     estimateSize: () => ROW,
     overscan: 15,
   });
+  /** The event whose outcome, answer or refusal this event is, if it is loaded. */
+  const requestOf = ({ scheduled, received }: HistoryEvent): HistoryEvent | undefined => {
+    const sequence = scheduled ?? received;
+    return sequence === undefined ? undefined : bySequence(sequence);
+  };
   const items = virtual.getVirtualItems();
   const first = (items[0]?.index ?? 0) + 1;
   const last = (items.at(-1)?.index ?? 0) + 1;
@@ -80,7 +85,7 @@ export function EventList({
                   id={id}
                   execution={execution}
                   event={event}
-                  asked={event.scheduled === undefined ? undefined : bySequence(event.scheduled)}
+                  asked={requestOf(event)}
                   isOpen={event.sequence === opened}
                   onOpen={onOpen}
                   onFork={onFork}

@@ -13,17 +13,19 @@ export function kindWords(kind: string): string {
  * known.
  */
 export function aboutOf(event: HistoryEvent, asked: HistoryEvent | undefined): string {
-  const { kind, name, node, key, change, scheduled, reason, id, attempts, attempt, outcome } =
-    event;
+  const { kind, name, names, node, key, change, scheduled, received, from } = event;
+  const { reason, id, attempts, attempt, outcome } = event;
+  const request = scheduled ?? received;
   const of = asked?.node ?? asked?.name;
   const parts = [
     node ?? name,
     node !== undefined && name !== undefined && name !== node ? `(${name})` : undefined,
+    names?.join(", "),
     kind === "EventReceived" ? undefined : key, // here the key is the sender's idempotency key
     change,
-    id,
+    kind === "RequestReceived" ? `from ${from?.id ?? "a client"}` : id, // here the id is the request id
     of,
-    scheduled === undefined ? undefined : `of event ${scheduled}`,
+    request === undefined ? undefined : `of event ${request}`,
     outcome,
     attempt === undefined ? undefined : `attempt ${attempt}`,
     attempts === undefined || attempts < 2 ? undefined : `${attempts} attempts`,
@@ -35,15 +37,25 @@ export function aboutOf(event: HistoryEvent, asked: HistoryEvent | undefined): s
 export type EventTone = "good" | "bad" | "asked" | "state" | "plain";
 
 export function toneOf(kind: string): EventTone {
-  if (/(Failed|Cancelled|CancelRequested)$/.test(kind)) return "bad";
-  if (/(Completed|Fired|Received)$/.test(kind)) return "good";
-  if (/(Scheduled|Created|Subscribed|DetachedStarted)$/.test(kind)) return "asked";
+  if (/(Failed|Cancelled|CancelRequested|Refused)$/.test(kind)) return "bad";
+  if (/(Completed|Fired|Received|Answered)$/.test(kind)) return "good";
+  if (/(Scheduled|Created|Subscribed|DetachedStarted|Raised|Sent|Served)$/.test(kind))
+    return "asked";
   if (/^(Status|KeyValue|Attributes|Patch)/.test(kind)) return "state";
   return "plain";
 }
 
 /** The members of an event that are payloads, in the order of display. */
-export const PAYLOADS = ["input", "output", "data", "value", "status", "details", "state"] as const;
+export const PAYLOADS = [
+  "input",
+  "sent",
+  "output",
+  "data",
+  "value",
+  "status",
+  "details",
+  "state",
+] as const;
 
 export function payloadsOf(
   event: HistoryEvent,
@@ -57,7 +69,8 @@ export const GROUPS: Readonly<Record<string, RegExp>> = {
   activities: /^Activity/,
   steps: /^Step/,
   timers: /^Timer/,
-  events: /^Event/,
+  events: /^(Event|Send)/,
+  requests: /^(Request|Ask)/,
   children: /^(Child|Detached)/,
   state: /^(Status|KeyValue|Attributes|Patch)/,
   orchestration: /^Orchestration/,

@@ -56,7 +56,7 @@ export function SpanDetail({
           ) : null}
           {span.due === undefined ? null : <Fact name="Due">{formatDateTime(span.due)}</Fact>}
           {span.id === undefined ? null : (
-            <Fact name="Child">
+            <Fact name={kind === "ask" ? "Asked instance" : "Child"}>
               <InstanceLink id={span.id} />
             </Fact>
           )}

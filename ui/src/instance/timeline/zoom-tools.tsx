@@ -5,7 +5,7 @@ import { formatDuration, plural } from "../../parts/format.ts";
 import type { TimelineData } from "./timeline-data.ts";
 import { zoomed, type View } from "./view.ts";
 
-const KINDS = ["activity", "step", "timer", "event", "child"] as const;
+const KINDS = ["activity", "step", "timer", "event", "child", "ask", "requests"] as const;
 
 export function ZoomTools({
   view,

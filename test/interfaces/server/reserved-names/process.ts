@@ -1,9 +1,9 @@
 // A process that sends reserved names to its own server, and prints the results. It runs with Node's
 // `--disable-proto=throw`, where any use of `__proto__` as a property of objects throws.
 
-import { orchestration, Perdure } from "../../../src/index.ts";
-import { perdureServer } from "../../../src/server/index.ts";
-import { sendReservedNames, type Call } from "./reserved-names.ts";
+import { orchestration, Perdure } from "../../../../src/index.ts";
+import { perdureServer } from "../../../../src/server/index.ts";
+import { sendReservedNames, type Call } from "./send.ts";
 
 const echo = orchestration("echo", async (_ctx, value: unknown) => value);
 await using perdure = await Perdure.open("sqlite::memory:", {
