@@ -1,7 +1,7 @@
 // The workloads, in the order in which they run.
 //   Owns: names, titles, their stores, and which subjects have a program for them.  Does not own: goals (goals.ts).
-//   A workload `Wx` is `workloads/wx.ts`; its limit, if it has one, is `limit/wx.ts`; each
-//   exports a `Run` as `run`. The programs of the peers are in `peers/` (peers/catalogue.ts).
+//   A workload `Wx` is `workloads/wx.ts`, and `Wx-name` is `workloads/wx/name.ts`. Its limit, if it has one, is
+//   `limit/wx.ts`. Each exports a `Run` as `run`. The programs of the peers are in `peers/` (peers/catalogue.ts).
 
 import { join } from "node:path";
 import { peerHas, peerOf, peerProgram } from "./peers/catalogue.ts";
@@ -77,5 +77,6 @@ export async function programOf(order: Order): Promise<Run> {
 
 function fileOf(workload: string, subject: Subject): string {
   const folder = subject === "perdure" ? "workloads" : "limit";
-  return join(import.meta.dirname, folder, `${workload.toLowerCase()}.ts`);
+  const file = workload.toLowerCase().replace("-", "/");
+  return join(import.meta.dirname, folder, `${file}.ts`);
 }
