@@ -100,7 +100,7 @@ export const adapter: Adapter = {
         await ingress.workflowClient<typeof services.wait>({ name: "wait" }, id).go(value);
         return true;
       },
-      ask: (key, value) =>
+      ask: async (key, value) =>
         ingress.objectClient<typeof services.counter>({ name: "counter" }, key).add(value),
       async close() {
         const closed = once(endpoint, "close");
