@@ -1,7 +1,7 @@
 // The workloads, in the order in which they run.
 //   Owns: names, titles, their stores, and which subjects have a program for them.  Does not own: goals (goals.ts).
-//   A workload `Wx` is `workloads/wx.ts`; its limit, if it has one, is `limit/wx.ts`; each
-//   exports a `Run` as `run`. The programs of the peers are in `peers/` (peers/catalogue.ts).
+//   A workload `Wx` is `workloads/wx.ts`, and `Wx-name` is `workloads/wx/name.ts`. Its limit, if it has one, is
+//   `limit/wx.ts`. Each exports a `Run` as `run`. The programs of the peers are in `peers/` (peers/catalogue.ts).
 
 import { join } from "node:path";
 import { peerHas, peerOf, peerProgram } from "./peers/catalogue.ts";
@@ -43,7 +43,8 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W10", "1,000 instances × 5 activities of 20 to 200 ms, results of 2 to 50 kB"),
   entry("W10n", "1,000 instances × 5 activities, results of 20 kB", LIMIT),
   entry("W11", "describing an instance of n events, and a page of its history"),
-  entry("W12", "500 instances × 10 passages of one limiter"),
+  entry("W12", "asks of entities: one at a time, 200 on one key, 500 on 500 keys"),
+  entry("W13", "n instances pass a limiter of 50 slots, 500 at a time"),
 ];
 
 function entry(
@@ -76,5 +77,6 @@ export async function programOf(order: Order): Promise<Run> {
 
 function fileOf(workload: string, subject: Subject): string {
   const folder = subject === "perdure" ? "workloads" : "limit";
-  return join(import.meta.dirname, folder, `${workload.toLowerCase()}.ts`);
+  const file = workload.toLowerCase().replace("-", "/");
+  return join(import.meta.dirname, folder, `${file}.ts`);
 }

@@ -77,6 +77,20 @@ export function payloadRounds({ quick }: Setting): number {
 export const DESCRIBED_EVENTS = 50_000;
 export const DESCRIBES = 50;
 
+/** W12: asks in flight on one key, and keys with one ask in flight each. */
+export const ASKS_HOT = 200;
+export const ASKS_SPREAD = 500;
+export function askSizes({ quick }: Setting): { readonly hot: number; readonly perKey: number } {
+  return quick ? { hot: 8_000, perKey: 16 } : { hot: 40_000, perKey: 80 };
+}
+
+/** W13: instances, how many of them at once, and the slots of the limiter. */
+export function limited({ quick }: Setting): number {
+  return quick ? 1_000 : 8_000;
+}
+export const LIMITED_AT_ONCE = 500;
+export const LIMITER_SLOTS = 50;
+
 /** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {
   readonly flows: number;
@@ -109,7 +123,7 @@ export function giantSleepMs({ quick }: Setting): number {
 /** Branches of a fan-out. */
 export const BRANCHES = 10;
 
-/** W12: instances that pass a limiter, how often each of them, and how many pass it before the measurement. */
+/** W13: instances that pass a limiter, how often each of them, and how many pass it before the measurement. */
 export const PASSING = 500;
 export const PASSAGES = 10;
 export const PASSING_WARM_UP = 200;

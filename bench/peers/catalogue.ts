@@ -18,6 +18,8 @@ export interface Peer {
   readonly variable?: string;
   /** Whether its adapter has `startBulk`, for W10n. */
   readonly bulk?: true;
+  /** Whether its adapter has `ask`, for W12. */
+  readonly asks?: true;
 }
 
 const POSTGRES: readonly Store[] = ["postgres"];
@@ -26,12 +28,18 @@ export const PEERS: readonly Peer[] = [
   { name: "openworkflow", package: "openworkflow", stores: ["sqlite", "postgres"] },
   { name: "dbos", package: "@dbos-inc/dbos-sdk", stores: POSTGRES, bulk: true },
   { name: "absurd", package: "absurd-sdk", stores: POSTGRES, variable: "ABSURD_SQL" },
-  { name: "restate", package: "@restatedev/restate-server", stores: POSTGRES, note: "own store" },
+  {
+    name: "restate",
+    package: "@restatedev/restate-server",
+    stores: POSTGRES,
+    note: "own store",
+    asks: true,
+  },
   { name: "effect", package: "@effect/workflow", stores: POSTGRES },
   { name: "vercel", package: "workflow", stores: POSTGRES },
 ];
 
-const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W9", "W10n"];
+const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W9", "W10n", "W12"];
 /** Takes half a minute and more with the recommended settings of some peers, so only the tuned settings run. */
 const TUNED_ONLY = ["W9"];
 
@@ -51,6 +59,7 @@ export function peerOf(subject: Subject): Peer | undefined {
 export function peerHas(peer: Peer, subject: Subject, workload: string, store: Store): boolean {
   if (!WORKLOADS.includes(workload) || !peer.stores.includes(store)) return false;
   if (workload === "W10n" && peer.bulk !== true) return false;
+  if (workload === "W12" && peer.asks !== true) return false;
   return isTuned(subject) || !TUNED_ONLY.includes(workload);
 }
 

@@ -37,6 +37,8 @@ export interface Engine {
   startBulk?(input: Input): Promise<string>;
   /** Sends the number to an instance of `wait`; false if no instance waited and the number is lost. */
   signal?(key: string, input: Input): Promise<boolean>;
+  /** Calls the object with this key: it adds the value to its sum and returns the sum. */
+  ask?(key: string, value: number): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -18,7 +18,11 @@ export const ROUNDS = 3;
 export const WIDTH = 1_000;
 export const WIDTH_TIMES = 3;
 
-/** W4, W5 */
+/** W12 */
+export const HOT_ASKS = 4_000;
+export const ASKS_PER_KEY = 8;
+
+/** W4, W5, W12 */
 export function samples({ quick }: Setting): number {
   return quick ? 30 : 100;
 }

@@ -100,6 +100,8 @@ export const adapter: Adapter = {
         await ingress.workflowClient<typeof services.wait>({ name: "wait" }, id).go(value);
         return true;
       },
+      ask: async (key, value) =>
+        ingress.objectClient<typeof services.counter>({ name: "counter" }, key).add(value),
       async close() {
         const closed = once(endpoint, "close");
         endpoint.close();
@@ -146,7 +148,17 @@ function programs(work: Work) {
       },
     },
   });
-  return { row, fan, wait };
+  const counter = restate.object({
+    name: "counter",
+    handlers: {
+      add: async (ctx: restate.ObjectContext, value: number): Promise<number> => {
+        const sum = ((await ctx.get<number>("sum")) ?? 0) + value;
+        ctx.set("sum", sum);
+        return sum;
+      },
+    },
+  });
+  return { row, fan, wait, counter };
 }
 
 /** Registers the service with the server; repeating it changes nothing. */

@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly isSpare?: boolean;
   /** The work may end the process, with CRASH_CODE or by SIGKILL. */
   readonly mayCrash?: boolean;
+  /** Receives the texts that the process sends, except "begin" and "ready". */
+  readonly onMessage?: (message: string) => void;
 }
 
 export class WorkerProcess {
@@ -49,6 +51,7 @@ export class WorkerProcess {
     if (!isSpare) this.#expectReady();
     this.#child.on("message", (message) => {
       if (message === "begin") this.#begun++;
+      else if (message !== "ready" && typeof message === "string") options.onMessage?.(message);
       if (message !== "ready") return;
       clearTimeout(this.#late);
       this.#isReady = true;

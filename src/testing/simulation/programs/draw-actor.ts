@@ -72,7 +72,8 @@ export function drawLargeJob(random: SeededRandom, id: string, frame: PlanFrame)
   };
 }
 
-function plainJob(random: SeededRandom, id: string, frame: PlanFrame, startAtMs: number) {
+/** The members of a job that has nothing special. */
+export function plainJob(random: SeededRandom, id: string, frame: PlanFrame, startAtMs: number) {
   return {
     id,
     slot: random.below(frame.workers.length + frame.clients),

@@ -1,6 +1,6 @@
 // Expected results: computes the result of a program without running it.
 
-import type { Opponent, Program, WorkNode } from "./program.ts";
+import type { AskNode, Opponent, Program, WorkNode } from "./program.ts";
 
 /** The expected result of a program. */
 export type Expected =
@@ -79,6 +79,12 @@ export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
       const values = Array.from({ length: count }, (_, index) => index);
       return exactly(bytes === undefined ? values : values.map((salt) => largeText(salt, bytes)));
     }
+    case "ask":
+      return expectedAnswer(program, frame);
+    case "raise":
+      return exactly("raised");
+    case "serve":
+      throw new Error("A server has no result.");
     case "mailbox":
       return exactly(program.count);
     case "spin":
@@ -126,6 +132,24 @@ export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
     case "extra":
       return frame.extra(program.name, program.data);
   }
+}
+
+function expectedAnswer({ salt, style, mayEnd, start }: AskNode, frame: ExpectedFrame): Expected {
+  const failed = exactly(asked("failed"));
+  const answer =
+    style === "refuse" ? exactly(asked("refused")) : style === "fail" ? failed : exactly(mix(salt));
+  return oneOf(
+    answer,
+    ...(style === "work" && frame.mayPoison ? [failed] : []),
+    // A cancel of the server ends its handlers.
+    ...(mayEnd ? [exactly(asked("INSTANCE_FINISHED")), failed] : []),
+    ...(start === null ? [exactly(asked("INSTANCE_NOT_FOUND"))] : []),
+  );
+}
+
+/** The result of an ask without an answer. */
+export function asked(outcome: string): readonly string[] {
+  return ["asked", outcome];
 }
 
 /** The expected result of a part whose errors the surrounding program catches. */

@@ -11,7 +11,9 @@ import type { Definition } from "../../../core/define/registrable.ts";
 import type { SimulatedProcess } from "../world/machine.ts";
 import { DROPPED, failsForGood, FIXED, largeText, mix, OUTLIVED, THROWN } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
-import type { Opponent, Program, WorkNode } from "./program.ts";
+import { plainWork, type Opponent, type Program, type WorkNode } from "./program.ts";
+import { ask, raise, ROOT } from "./requests.ts";
+import { roundOfItsOwn, valueOf } from "./rounds.ts";
 
 /** The input of a root instance. The optional fields are carried from execution to execution. */
 export interface RootInput {
@@ -25,7 +27,6 @@ export interface RootInput {
   readonly wrong?: readonly unknown[];
 }
 const VERSIONS = ["1.0.0", "2.0.0"] as const;
-export const ROOT = "root";
 /**
  * The orchestration of root instances with code that ends its process. The function of the second
  * deployment has a different source text, so the engine sees it as changed code.
@@ -165,8 +166,13 @@ class Stage {
         return "slept";
       case "events":
         return this.#events(ctx, program);
+      case "ask":
+        return ask(ctx, program);
+      case "raise":
+        return raise(ctx, program);
       case "mailbox":
       case "spin":
+      case "serve":
         throw new Error(`"${program.op}" must be a whole round, not a part of one.`);
       case "large":
         return failureAsValue(this.#large(ctx, program));
@@ -340,34 +346,6 @@ class Stage {
     if (opponent === "timer") return ctx.sleep(100_000 * this.#o.unitMs);
     return opponent === "event" ? ctx.waitFor("never") : ctx.run(opponent);
   }
-}
-
-/** Runs one execution of a round that continues as new by itself. Returns null for an ordinary round. */
-async function roundOfItsOwn(
-  ctx: OrchestrationContext,
-  round: Program,
-  { turns = 0, wrong = [] }: RootInput,
-) {
-  if (round.op === "spin") {
-    const isOver = turns + 1 >= round.times;
-    return { isOver, carried: { turns: turns + 1, wrong } };
-  }
-  if (round.op !== "mailbox") return null;
-  const heard = [];
-  while (heard.length < round.perExecution && turns + heard.length < round.count) {
-    heard.push(await ctx.waitFor(round.name));
-  }
-  const strange = heard.flatMap((said, index) => (said === turns + index ? [] : [said]));
-  const carried = { turns: turns + heard.length, wrong: [...wrong, ...strange] };
-  return { isOver: carried.turns >= round.count, carried };
-}
-
-function valueOf({ turns, wrong }: { turns: number; wrong: readonly unknown[] }): unknown {
-  return wrong.length === 0 ? turns : wrong;
-}
-
-function plainWork(salt: number, ms: number): Partial<WorkNode> {
-  return { op: "work", salt, ms, fails: 0, attempts: 1, tells: false };
 }
 
 function state(ctx: OrchestrationContext, key: string, value: number): unknown {

@@ -6,9 +6,10 @@ import { isPerdureError } from "../../../core/errors/errors.ts";
 import { OrchestrationError } from "../../../core/errors/outcome-errors.ts";
 import type { Hand } from "../world/workload.ts";
 import { largeText } from "./expected.ts";
-import { KILLER, ROOT } from "./interpreter.ts";
-import type { Control, Job } from "./jobs.ts";
+import { KILLER } from "./interpreter.ts";
+import { isServer, type Control, type Job } from "./jobs.ts";
 import { killsIn } from "./killers.ts";
+import { askServer, ROOT } from "./requests.ts";
 
 type Raise = Extract<Control, { kind: "raise" }>;
 
@@ -70,6 +71,7 @@ export class JobScript {
       events: this.#ahead.started.map((raise) => ({ name: raise.name, data: dataOf(raise) })),
       ...(version === null ? {} : { version }),
       ...(delayMs === null ? {} : { delay: delayMs }),
+      ...(isServer(this.#job) ? { onConflict: "useExisting" } : {}),
     });
     hand.ledger.acknowledge({ kind: "start", id, request: `${id}.start`, at: hand.elapsedMs() });
   }
@@ -94,6 +96,7 @@ export class JobScript {
     const handle = hand.client.get(id);
     try {
       if (control.kind === "raise") return await this.#raise(hand, control, "fail");
+      if (control.kind === "ask") return await askServer(hand, id, control.request);
       if (control.kind === "cancel") await handle.cancel("the job says so");
       else await handle[control.kind]();
     } catch (error) {

@@ -1,7 +1,13 @@
 // Jobs: a root instance and the calls of its client, as data.
 
 import type { RootInput } from "./interpreter.ts";
-import { partsOf, smallerPrograms, type EventNode, type Program } from "./program.ts";
+import {
+  partsOf,
+  smallerPrograms,
+  type EventNode,
+  type Program,
+  type RequestData,
+} from "./program.ts";
 
 /** A call of the client at a planned time, other than the start. */
 export type Control =
@@ -13,7 +19,9 @@ export type Control =
       /** If set, the event data is a text of this size. */
       readonly bytes?: number;
     }
-  | { readonly kind: "pause" | "resume" | "cancel" | "terminate"; readonly atMs: number };
+  | { readonly kind: "pause" | "resume" | "cancel" | "terminate"; readonly atMs: number }
+  /** Asks the instance, which is a server. */
+  | { readonly kind: "ask"; readonly atMs: number; readonly request: RequestData };
 
 export interface Job {
   readonly id: string;
@@ -41,6 +49,11 @@ export function eventsIn(program: Program): EventNode[] {
   if (program.op === "events" || program.op === "mailbox") return [program];
   if (program.op === "child" || program.op === "detached") return [];
   return partsOf(program).flatMap(eventsIn);
+}
+
+/** Whether the instance of the job answers requests until an operator ends it. */
+export function isServer({ input }: Job): boolean {
+  return input.rounds.some(({ op }) => op === "serve");
 }
 
 /** Smaller jobs, for the minimizer. */

@@ -30,6 +30,30 @@ export interface WorkNode {
   /** Whether the activity sends heartbeats and progress while it runs. */
   readonly tells: boolean;
 }
+/** How a server handles a request: it answers at once, refuses, fails, or waits or works before it answers. */
+export type RequestStyle = "answer" | "refuse" | "fail" | "wait" | "work";
+/** The input of a request. */
+export interface RequestData {
+  /** Unique: a request that is handled twice is detected. */
+  readonly key: string;
+  readonly salt: number;
+  readonly style: RequestStyle;
+  readonly ms: number;
+}
+export interface ServeNode {
+  readonly op: "serve";
+  readonly how: "loop" | "serial" | "concurrent";
+  readonly perExecution: number;
+}
+/** Asks the root instance of a server. */
+export interface AskNode extends RequestData {
+  readonly op: "ask";
+  readonly to: string;
+  /** The round of the server, if the ask starts it. */
+  readonly start: ServeNode | null;
+  /** Whether an operator may end the server. */
+  readonly mayEnd: boolean;
+}
 export type Program =
   | WorkNode
   | {
@@ -74,6 +98,11 @@ export type Program =
     }
   /** A whole round: continues as new `times` times without waiting. */
   | { readonly op: "spin"; readonly times: number }
+  /** A whole round that never ends: answers requests, and continues as new after `perExecution` of them. */
+  | ServeNode
+  | AskNode
+  /** Raises an event at another root instance, which may not exist yet. */
+  | { readonly op: "raise"; readonly to: string; readonly name: string; readonly value: number }
   /** A large value in the store: the input and result of an activity, or the result of a step. */
   | {
       readonly op: "large";
@@ -142,4 +171,9 @@ export function* smallerPrograms(program: Program): Iterable<Program> {
     yield { ...program, times: Math.ceil(program.times / 2) };
   }
   if (program.op !== "sleep") yield { op: "sleep", ms: 0 };
+}
+
+/** Work that does not fail. */
+export function plainWork(salt: number, ms: number): Partial<WorkNode> {
+  return { op: "work", salt, ms, fails: 0, attempts: 1, tells: false };
 }

@@ -9,10 +9,12 @@ import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions } from "./interpreter.ts";
 import { drawJob, MAY_LOSE_OWNER } from "./draw-job.ts";
 import { drawActor, drawLargeJob } from "./draw-actor.ts";
+import { drawAskJobs } from "./draw-asks.ts";
 import { drawKiller } from "./draw-killer.ts";
 import { JobScript } from "./job-script.ts";
-import { smallerJobs, type Job } from "./jobs.ts";
+import { isServer, smallerJobs, type Job } from "./jobs.ts";
 import { checkJob } from "./check-job.ts";
+import { checkServer } from "./check-server.ts";
 import { Killers } from "./killers.ts";
 import { partsOf, type Program } from "./program.ts";
 
@@ -32,6 +34,8 @@ const KILLERS_MAX = 3;
 /** The share of runs with an actor, and the share with large values. */
 const ACTORS_SHARE = 0.05;
 const LARGE_SHARE = 0.05;
+/** The share of runs with servers and instances that ask them. */
+const ASKS_SHARE = 0.2;
 
 /** A workload of random programs with known results. Perdure is tested with it. */
 export function programs(
@@ -53,10 +57,12 @@ export function programs(
       // Separate streams: seeds that have found bugs keep their other jobs.
       const actors = random.of("actors");
       const large = random.of("large");
+      const asks = random.of("asks");
       const jobs = [
         ...ordinary,
         ...(actors.likely(ACTORS_SHARE) ? [drawActor(actors, "actor-1", frame)] : []),
         ...(large.likely(LARGE_SHARE) ? [drawLargeJob(large, "large-1", frame)] : []),
+        ...(asks.likely(ASKS_SHARE) ? drawAskJobs(asks, frame) : []),
       ];
       const killers = random.of("killers");
       if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
@@ -78,6 +84,7 @@ export function programs(
       const scripts = new Map(plan.jobs.map((job) => [job, new JobScript(job)]));
       const isMixed = faults.kinds.includes("deploy");
       const killers = new Killers(plan.jobs);
+      const servers = new Set(plan.jobs.filter(isServer).map(({ id }) => id));
       const killing = killers.count + plan.jobs.reduce((sum, job) => sum + poisonIn(job), 0);
       const frame: ExpectedFrame = {
         mayPoison: mayPoison(faults.kinds, killing),
@@ -105,16 +112,17 @@ export function programs(
                 : new Promise<never>(() => undefined),
           });
         },
-        mayWait: (record) => killers.mayWait(record),
+        mayWait: (record) => killers.mayWait(record) || servers.has(record.id),
         quarantine: (record) => killers.quarantine(record),
         killers: killing,
         // The sum: with a single slot all jobs run one after another.
         longestMs: plan.jobs.reduce((sum, job) => sum + jobMs(job, unitMs, extra), 0),
         mayBlock: (_, code) => code === "NONDETERMINISM" && isMixed,
-        check(end) {
+        async check(end) {
           killers.check(end);
+          for (const id of servers) await checkServer(id, end);
           for (const [job, script] of scripts) {
-            if (!killers.isKiller(job)) checkJob(job, script, end, frame);
+            if (!killers.isKiller(job) && !isServer(job)) checkJob(job, script, end, frame);
           }
         },
       };

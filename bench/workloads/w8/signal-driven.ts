@@ -1,9 +1,9 @@
 // W8, `signal-driven`: pickup → wait for "kick" → final; the signal is sent when the flow has been picked up.
 
-import { event } from "../../src/index.ts";
-import { flow } from "../../src/flow/index.ts";
-import { quantile } from "../statistics.ts";
-import type { Run } from "../subject.ts";
+import { event } from "../../../src/index.ts";
+import { flow } from "../../../src/flow/index.ts";
+import { quantile } from "../../statistics.ts";
+import type { Run } from "../../subject.ts";
 import {
   latenciesOf,
   measureShape,
@@ -11,7 +11,7 @@ import {
   next,
   Times,
   type Payload,
-} from "./support/shapes.ts";
+} from "../support/shapes.ts";
 
 /** The signal's value, so that the result shows a flow that continued without it. */
 const KICKED = 100;

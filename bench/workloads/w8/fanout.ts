@@ -1,10 +1,10 @@
 // W8, `fanout`: pickup → ten branches → join. Each branch adds its own number, so that the result shows a branch that
 // got the wrong value or was joined in the wrong position.
 
-import { flow } from "../../src/flow/index.ts";
-import { BRANCHES } from "../sizes.ts";
-import type { Run } from "../subject.ts";
-import { measureShape, newWatch, next, type Payload } from "./support/shapes.ts";
+import { flow } from "../../../src/flow/index.ts";
+import { BRANCHES } from "../../sizes.ts";
+import type { Run } from "../../subject.ts";
+import { measureShape, newWatch, next, type Payload } from "../support/shapes.ts";
 
 const watch = newWatch();
 

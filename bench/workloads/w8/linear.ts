@@ -1,9 +1,9 @@
 // W8, `linear`: pickup → no-op → no-op → final; four steps in a row.
 
-import { flow } from "../../src/flow/index.ts";
-import type { Shape } from "../sizes.ts";
-import type { Run } from "../subject.ts";
-import { measureShape, newWatch, next, type Payload } from "./support/shapes.ts";
+import { flow } from "../../../src/flow/index.ts";
+import type { Shape } from "../../sizes.ts";
+import type { Run } from "../../subject.ts";
+import { measureShape, newWatch, next, type Payload } from "../support/shapes.ts";
 
 const watch = newWatch();
 

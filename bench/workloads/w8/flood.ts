@@ -1,5 +1,5 @@
 // W8, `linear` submitted faster than it is done: thousands are in flight at a time.
 
-import { linearAs } from "./w8-linear.ts";
+import { linearAs } from "./linear.ts";
 
 export const run = linearAs("flood");

@@ -1,11 +1,11 @@
 // W8, `sleeping-giants`: accept → delay → wake → final. The figure is how late a flow woke, measured from the begin of
 // its submission plus the delay: it includes the time of submitting and accepting.
 
-import { flow } from "../../src/flow/index.ts";
-import { giantSleepMs } from "../sizes.ts";
-import { quantile } from "../statistics.ts";
-import type { Run } from "../subject.ts";
-import { measureShape, newWatch, next, Times, type Payload } from "./support/shapes.ts";
+import { flow } from "../../../src/flow/index.ts";
+import { giantSleepMs } from "../../sizes.ts";
+import { quantile } from "../../statistics.ts";
+import type { Run } from "../../subject.ts";
+import { measureShape, newWatch, next, Times, type Payload } from "../support/shapes.ts";
 
 export const run: Run = (setting) => {
   const sleepMs = giantSleepMs(setting);
