@@ -122,8 +122,3 @@ export function giantSleepMs({ quick }: Setting): number {
 }
 /** Branches of a fan-out. */
 export const BRANCHES = 10;
-
-/** W13: instances that pass a limiter, how often each of them, and how many pass it before the measurement. */
-export const PASSING = 500;
-export const PASSAGES = 10;
-export const PASSING_WARM_UP = 200;

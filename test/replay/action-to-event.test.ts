@@ -131,6 +131,7 @@ test("ctx.startDetached makes DetachedStarted and a start without a parent", asy
     input: '{"n":1}',
     unchecked: true,
     onConflict: "fail",
+    quiet: true,
   });
   expect(play.last.item.dispatched).toMatchObject([
     { sequence: 2, item: { kind: "start", id: "d-1", parent: null, version: "1.2.3" } },

@@ -446,6 +446,7 @@ const NO_EFFECTS = {
   sends: [],
   answers: null,
   dispatched: null,
+  published: null,
 };
 
 /** A turn over a history with only the start event, without a message. */

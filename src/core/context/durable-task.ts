@@ -64,14 +64,17 @@ export class DurableTask<T> extends Promise<T> implements Task<T> {
  */
 export class ObservedTask<T> extends DurableTask<T> {
   #isObserved = false;
+  readonly #onObserved: () => void;
 
-  constructor(promise: Promise<T>) {
+  /** `onObserved`: called when the code uses the task for the first time. */
+  constructor(promise: Promise<T>, onObserved: () => void) {
     super(
       (resolve, reject) => {
         promise.then(resolve, reject);
       },
       () => undefined,
     );
+    this.#onObserved = onObserved;
     Reflect.defineProperty(this, "constructor", { value: ObservedTask });
     super.then(undefined, ignore); // a rejection without an await is not an error of the process
   }
@@ -84,7 +87,10 @@ export class ObservedTask<T> extends DurableTask<T> {
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    this.#isObserved = true;
+    if (!this.#isObserved) {
+      this.#isObserved = true;
+      this.#onObserved();
+    }
     return super.then(onFulfilled, onRejected);
   }
 }

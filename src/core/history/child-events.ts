@@ -49,6 +49,8 @@ export interface DetachedStarted {
   readonly delayMs?: number;
   /** What happens if the id is taken. Absent in older histories, whose detached starts have no outcome. */
   readonly onConflict?: ConflictPolicy;
+  /** As for `EventRaised`. */
+  readonly quiet?: true;
   /** As for `ChildScheduled`. */
   readonly unchecked?: true;
 }

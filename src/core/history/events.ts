@@ -28,6 +28,7 @@ import type {
   RequestsServed,
   SendCompleted,
   SendFailed,
+  SendObserved,
 } from "./message-events.ts";
 import type { RetryPolicy } from "../define/retry-policy.ts";
 
@@ -270,6 +271,7 @@ export type CommandBody =
   | ChildCancelRequested
   | DetachedStarted
   | EventRaised
+  | SendObserved
   | AskSent
   | AskCancelled
   | RequestsServed
@@ -337,6 +339,7 @@ const KINDS: Readonly<
   ChildCancelRequested: "command",
   DetachedStarted: "command",
   EventRaised: "command",
+  SendObserved: "command",
   AskSent: "command",
   AskCancelled: "command",
   RequestsServed: "command",

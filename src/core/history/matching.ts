@@ -59,6 +59,8 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
         recorded.id === asked.id &&
         sameInput(recorded.data, asked.data, codec)
       );
+    case "SendObserved":
+      return recorded.kind === "SendObserved" && recorded.observed === asked.observed;
     case "AskSent":
       return (
         recorded.kind === "AskSent" &&

@@ -12,6 +12,14 @@ export interface EventRaised {
   /** Absent: the call fails if the instance does not exist. */
   readonly ifMissing?: "keep";
   readonly keepForMs?: number;
+  /** The code had not used the task when the turn ended, so only a failure is reported (outgoing-calls.2). */
+  readonly quiet?: true;
+}
+/** The code uses the task of a quiet message or start after the turn that sent it. */
+export interface SendObserved {
+  readonly kind: "SendObserved";
+  /** The sequence number of EventRaised or DetachedStarted. */
+  readonly observed: number;
 }
 /** The event was delivered or kept, or the detached instance was started. */
 export interface SendCompleted {

@@ -86,6 +86,8 @@ export interface Dispatch {
   /** The event that recorded the call. */
   readonly sequence: number;
   readonly item: SendItem | AskItem | StartItem | WithdrawItem;
+  /** The sender gets a message only if the item is refused. */
+  readonly quiet?: true;
 }
 /** The result of a dispatched item. */
 export type DispatchResult = SimpleResult | AskResult | StartResult;

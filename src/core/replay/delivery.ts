@@ -110,16 +110,13 @@ function refusedError({ code, message }: Failure): PerdureError {
   return withoutEngineStack(new PerdureError(known, message));
 }
 
-/** A failure that no code receives is logged (outgoing-calls.1). */
+/** The runtime logs the failure of a quiet message when it commits the turn (outgoing-calls.2). */
 function sendFailed(run: Run, { scheduled, failure }: SendFailed): void {
-  const task = close(run, scheduled, "send");
-  if (task?.kind !== "send") return;
   const error = refusedError(failure);
-  if (!run.isReplaying && !task.isObserved()) {
-    const message = `${sendName(task.body)} failed: ${error.message}`;
-    run.logs.push({ level: "warn", message, fields: { code: error.code } });
-  }
-  task.reject(error);
+  const task = run.openTasks.get(scheduled);
+  run.openTasks.delete(scheduled);
+  if (task?.kind === "send") task.reject(error);
+  else run.quietSends?.set(scheduled, error);
 }
 
 /** The call that sent something to another instance, for a log line. */

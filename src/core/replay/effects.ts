@@ -20,7 +20,8 @@ import type { ChildStart } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
 import type { KeyValueChange, StateChange } from "../provider/state.ts";
 import { PUBLISHED_KEY, type PublishedState } from "./published-state.ts";
-import { askRequestId, derivedId, dispatchOf } from "./outgoing-calls.ts";
+import { askRequestId, derivedId, dispatchOf, hushUnused } from "./outgoing-calls.ts";
+import type { Run } from "./run.ts";
 
 export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
   return { kind: "OrchestrationCancelRequested", reason, ...(by === undefined ? {} : { by }) };
@@ -95,6 +96,7 @@ export class TurnEffects {
       case "EventSubscribed":
       case "EventSubscriptionCancelled":
       case "AskCancelled": // cancelAsk adds the effect
+      case "SendObserved": // outgoing-calls.ts adds the effect
       case "RequestsServed":
       case "RequestsClosed":
       case "RequestAnswered": // request-call.ts adds the effect, because it has the request
@@ -131,6 +133,12 @@ export class TurnEffects {
     if (this.dispatched?.delete(asked) === true) return;
     const requestId = askRequestId(asked, source);
     this.#dispatch({ sequence, item: { kind: "withdraw", id: body.id, requestId } });
+  }
+
+  /** Call it at the end of the turn, before its events are encoded. */
+  settle(run: Run): void {
+    hushUnused(run);
+    this.recordState();
   }
 
   /** Adds the state to the last answer of the turn (published-state.2). */

@@ -4,7 +4,7 @@
 //   - A message that cannot be read blocks the run and stays in the inbox (semantics 6).
 
 import { scheduleToCloseFailure, terminated } from "../errors/built-in-failures.ts";
-import type { DeliveryBody } from "../history/events.ts";
+import type { DeliveryBody, SendFailed } from "../history/events.ts";
 import { isKnownKind } from "../history/events.ts";
 import {
   parseRequestMessage,
@@ -65,9 +65,11 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
     case "answer":
       if (openOf(run, message, "ask") === null) return null;
       return parse(run, message, ["AskCompleted", "AskFailed"]);
-    case "sent":
-      if (openOf(run, message, "send") === null) return warnOfCancelledSend(run, message);
-      return parse(run, message, ["SendCompleted", "SendFailed"]);
+    case "sent": {
+      const body = parse(run, message, ["SendCompleted", "SendFailed"]);
+      if (openOf(run, message, "send") !== null) return body;
+      return body?.kind === "SendFailed" ? failureOfClosed(run, body) : null;
+    }
     case "timer": {
       const timer = openOf(run, message, "timer");
       return timer === null ? null : { kind: "TimerFired", scheduled: timer.sequence };
@@ -100,16 +102,12 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
   }
 }
 
-/** The code that cancelled `ctx.raise` or `ctx.startDetached` cannot receive its failure: it is logged. */
-function warnOfCancelledSend(run: Run, message: Message): null {
-  const body = parse(run, message, ["SendCompleted", "SendFailed"]);
-  if (body?.kind !== "SendFailed") return null;
+/** A failure of a quiet message is recorded. That of a cancelled call is only logged: no code can receive it. */
+function failureOfClosed(run: Run, body: SendFailed): SendFailed | null {
+  if (run.quietSends?.has(body.scheduled) === true) return body;
   const { code, message: why } = body.failure;
-  run.logs.push({
-    level: "warn",
-    message: `The call of event ${body.scheduled}, which was cancelled, failed: ${why}`,
-    fields: defined({ code }),
-  });
+  const message = `The call of event ${body.scheduled}, which was cancelled, failed: ${why}`;
+  run.logs.push({ level: "warn", message, fields: defined({ code }) });
   return null;
 }
 

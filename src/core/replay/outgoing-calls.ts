@@ -1,7 +1,10 @@
 // Outgoing calls: messages and starts for other instances, and the tasks of their results.
 //   - outgoing-calls.1: A turn writes them as a client would, in its own commit. Their results come back as
 //       messages (provider.asks.4). So nothing is dropped silently.
-//   - A task that the code does not use is fine: its failure is logged.
+//   - outgoing-calls.2: If the code does not use the task of a message or a detached start in the turn that sends it,
+//       it is quiet: only a failure comes back, and is logged. So a message without an `await` costs no turn. If the
+//       code uses the task later, a message of the instance to itself reports the success. A failure has been in
+//       the inbox before, so it is delivered first.
 //   - A request id derives from the call, so that a repeated turn sends the same message. It has the form of a
 //       generated id, because instances that are asked may live for years (request-ids.ts).
 
@@ -13,6 +16,7 @@ import type {
   DetachedStarted,
   EventRaised,
   OrchestrationStarted,
+  SendCompleted,
 } from "../history/events.ts";
 import { generatedBefore } from "../ids/request-ids.ts";
 import { requestMessageName, type RequestMessage } from "../ids/request-messages.ts";
@@ -22,7 +26,9 @@ import { withoutEngineStack } from "../errors/replayed-error.ts";
 import type { AskItem, Dispatch } from "../provider/asks.ts";
 import type { SendItem, StartItem } from "../provider/commit.ts";
 import { defined } from "../values/defined.ts";
+import { sentKey } from "../provider/shared/message-keys.ts";
 import { openCall } from "./calls.ts";
+import type { OpenSend } from "./open-task.ts";
 import type { EffectSource } from "./effects.ts";
 import type { Run } from "./run.ts";
 
@@ -36,11 +42,15 @@ export function callAsk(run: Run, body: AskSent): DurableTask<unknown> {
   });
 }
 
+type Sent = EventRaised | DetachedStarted;
+type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
+
 /** Raises an event or starts a detached instance. A detached start resolves with its outcome. */
-export function callSend(run: Run, body: EventRaised | DetachedStarted): DurableTask<unknown> {
+export function callSend(run: Run, body: Sent): DurableTask<unknown> {
   const scope = run.currentScope();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-  const task = new ObservedTask(promise);
+  let observeLate = (): void => undefined;
+  const task = new ObservedTask(promise, () => observeLate());
   const refused = scope.cancelReason();
   if (refused !== null) {
     if (!run.isOver) {
@@ -57,18 +67,59 @@ export function callSend(run: Run, body: EventRaised | DetachedStarted): Durable
     return task;
   }
   const isObserved = (): boolean => task.isObserved;
-  const { name } = body;
-  run.openTasks.add({
-    kind: "send",
-    sequence,
-    scope,
-    name,
-    body: recorded,
-    isObserved,
-    resolve: settle,
-    reject,
-  });
+  const open = { kind: "send", sequence, scope, name: body.name, body: recorded } as const;
+  const openSend = { ...open, isObserved, resolve: settle, reject };
+  observeLate = () => {
+    if (recorded.quiet === true && run.isInTurn()) observeQuiet(run, openSend);
+  };
+  if (recorded.quiet === true) addQuiet(run, sequence);
+  else run.openTasks.add(openSend);
   return task;
+}
+
+/** The code uses the task of a quiet message after its turn (outgoing-calls.2). */
+function observeQuiet(run: Run, task: OpenSend): void {
+  const { sequence: sent } = task;
+  const failed = run.quietSends?.get(sent) ?? null;
+  if (failed !== null) return task.reject(failed);
+  const command = run.command({ kind: "SendObserved", observed: sent });
+  if (command === null) return;
+  run.openTasks.add(task);
+  if (!command.isNew) return;
+  const { instanceId: id, runId, execution } = run;
+  const body: SendCompleted = { kind: "SendCompleted", scheduled: sent };
+  run.effects.sends.push({
+    to: { id, runId },
+    kind: "sent",
+    execution,
+    sequence: sent,
+    data: JSON.stringify(body),
+    key: sentKey({ execution, sequence: sent }),
+  });
+}
+
+/** Makes the messages of this turn quiet whose tasks the code does not use (outgoing-calls.2). */
+export function hushUnused(run: Run): void {
+  const { effects, openTasks } = run;
+  for (const [sequence, dispatch] of effects.dispatched ?? []) {
+    const task = openTasks.get(sequence);
+    if (task?.kind !== "send" || task.isObserved() || hasOutcome(task.body)) continue;
+    // The event is not encoded yet: the turn ends now.
+    const body: Writable<Sent> = task.body;
+    body.quiet = true;
+    effects.dispatched?.set(sequence, { ...dispatch, quiet: true });
+    openTasks.delete(sequence);
+    addQuiet(run, sequence);
+  }
+}
+
+function addQuiet(run: Run, sequence: number): void {
+  (run.quietSends ??= new Map()).set(sequence, null);
+}
+
+/** Whether a success has two outcomes, so that it must be reported. */
+function hasOutcome(body: Sent): boolean {
+  return isStart(body) && body.onConflict === "useExisting";
 }
 
 function isStart(body: EventRaised | DetachedStarted): body is DetachedStarted {

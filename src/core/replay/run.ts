@@ -76,6 +76,7 @@ export class Run {
   /** How many compensations a compensation may still register; null (no bound) before they run. */
   nestedCompensationsLeft: number | null = null;
   readonly state = new RunState();
+  quietSends: Map<number, PerdureError | null> | null = null;
   readonly deadlineAlarm = new DeadlineAlarm();
   /** The tasks that `cancelTogether` has collected so far; null outside of it (cancel.1). */
   cancelling: Map<OpenTask, string> | null = null;
@@ -384,7 +385,7 @@ export class Run {
   /** Removes and returns everything that the current turn appended. */
   takeTurn(): { events: EventBody[]; effects: TurnEffects; logs: BufferedLog[] } {
     this.deadlineAlarm.settle(this);
-    this.effects.recordState();
+    this.effects.settle(this);
     const turn = { events: this.newEvents, effects: this.effects, logs: this.logs };
     this.newEvents = [];
     this.effects = new TurnEffects();

@@ -113,17 +113,17 @@ export class TurnResults {
     intake.onUnseenMessages(held.key);
   }
 
-  /** The code of an execution that has ended cannot get the failures of its last messages. */
+  /** Logs failures that the code does not get: of quiet messages, and of the last messages of an execution. */
   #logUndelivered(
     { held, run }: FinishedTurn,
     events: readonly EventBody[],
     undelivered: readonly RefusedDispatch[],
   ): void {
-    if (run.ended === null) return;
     const { log } = this.#runtime.options;
     for (const { sequence, code } of undelivered) {
       const body = events[sequence - held.lastEvent - 1];
       if (body?.kind !== "EventRaised" && body?.kind !== "DetachedStarted") continue;
+      if (run.ended === null && body.quiet !== true) continue;
       const { message } = askRefusedFailure(code, body.id);
       const fields = { code, ...instanceFields(loggedInstance(held)) };
       log("warn", `${sendName(body)} failed: ${message}`, fields);

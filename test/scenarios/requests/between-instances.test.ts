@@ -288,3 +288,35 @@ scenario("a fork owns no requests: it neither answers them nor carries them over
     expect(await t.result(waiting)).toBe(8);
   },
 });
+
+scenario("a message without an await costs no turn, and its task still has its outcome later", {
+  register: [
+    orchestration("sender", async (ctx) => {
+      const sent = ctx.raise("receiver", "go", 1);
+      const refused = ctx.raise("nobody", "go", 2);
+      await ctx.waitFor("later");
+      await sent;
+      const outcome = await Promise.allSettled([refused, sent]);
+      return outcome.map(({ status }) => status);
+    }),
+    orchestration("receiver", async (ctx) => ctx.waitFor("go")),
+  ],
+  run: async (t) => {
+    const receiver = await t.client.start("receiver", undefined, { id: "receiver" });
+    const sender = await t.client.start("sender", undefined, { id: "sender" });
+    expect(await t.result(receiver)).toBe(1);
+    expect(await t.story(sender)).toEqual([
+      "OrchestrationStarted",
+      "EventRaised go",
+      "EventRaised go",
+      "EventSubscribed later",
+      "SendFailed 3",
+    ]);
+    await t.deploy();
+    await t.client.get("sender").raise("later");
+    expect(await t.result(t.client.get("sender"))).toEqual(["rejected", "fulfilled"]);
+    expect(t.messages).toEqual([
+      'ctx.raise of event "go" to instance "nobody" failed: There is no instance "nobody".',
+    ]);
+  },
+});

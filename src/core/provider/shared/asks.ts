@@ -63,9 +63,10 @@ export function dispatchReply(
 /** As `dispatchReply`, for a store that knows the sender by its key. */
 export function replyToDispatch(
   execution: number,
-  { sequence, item }: Dispatch,
+  { sequence, item, quiet }: Dispatch,
   result: DispatchResult,
 ): Omit<OutgoingMessage, "to"> | null {
+  if (quiet === true && result.kind !== "refused") return null;
   const caller = { execution, sequence };
   switch (item.kind) {
     case "withdraw":
