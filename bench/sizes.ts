@@ -84,13 +84,6 @@ export function askSizes({ quick }: Setting): { readonly hot: number; readonly p
   return quick ? { hot: 8_000, perKey: 16 } : { hot: 40_000, perKey: 80 };
 }
 
-/** W13: instances, how many of them at once, and the slots of the limiter. */
-export function limited({ quick }: Setting): number {
-  return quick ? 1_000 : 8_000;
-}
-export const LIMITED_AT_ONCE = 500;
-export const LIMITER_SLOTS = 50;
-
 /** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {
   readonly flows: number;
@@ -122,3 +115,8 @@ export function giantSleepMs({ quick }: Setting): number {
 }
 /** Branches of a fan-out. */
 export const BRANCHES = 10;
+
+/** W13: instances that pass a limiter, how often each of them, and how many pass it before the measurement. */
+export const PASSING = 500;
+export const PASSAGES = 10;
+export const PASSING_WARM_UP = 200;

@@ -6,7 +6,8 @@ import { runOf } from "../core/context/orchestration-context.ts";
 import type { OrchestrationContext } from "../core/context/types.ts";
 import { checkState, stateSchema } from "../core/define/state-schema.ts";
 import type { AnyRequest } from "../core/define/request.ts";
-import { chainOf } from "../core/replay/request-call.ts";
+import { openRequest, type OpenRequest } from "../core/replay/request-call.ts";
+import type { Run } from "../core/replay/run.ts";
 import { decodeState, encodeState, publishState } from "../core/replay/published-state.ts";
 import { inChain } from "./chain.ts";
 import type { EntityInput, Self } from "./types.ts";
@@ -30,33 +31,54 @@ export function entityLoop({ name, requests, handlers, state: initial }: EntityC
     checkState(INPUT, input, name);
     // The loop uses no call that depends on the type of the input.
     const run = runOf(ctx as OrchestrationContext);
-    const key = ctx.info.instanceId.slice(name.length + 1);
     const self: Self<unknown> = {
-      key,
+      key: ctx.info.instanceId.slice(name.length + 1),
       state: input.state === null ? initial() : input.state.value,
       ctx: ctx as OrchestrationContext,
     };
-    let committed = encodeState(run, self.state);
+    /** The state after the last call, as codec text. */
+    let text = encodeState(run, self.state);
     for await (const call of ctx.requests(...requests.values())) {
-      // The definition of the entity checked that there is a handler for each request.
-      const handler = handlers[call.name] as (self: Self<unknown>, input: unknown) => unknown;
-      try {
-        const answer = await inChain(run, chainOf(call), async () => handler(self, call.input));
-        const text = encodeState(run, self.state);
-        call.answer(answer as never); // the asker's type comes from the same handler
-        if (text !== committed) publishState(run, text);
-        committed = text;
-      } catch (error) {
-        self.state = decodeState(run, committed); // entity.1
-        if (!call.isAnswered) call.fail(error);
+      const open = openRequest(call);
+      if (open.isRecordedAsAnswered) {
+        text = open.repeat() ?? text; // published-state.2
+      } else {
+        self.state = decodeState(run, text); // a handler that threw may have changed it (entity.1)
+        text = await handle(run, open, self, handlers[call.name], text);
       }
       const { historyLength, historyBytes } = ctx.info;
       if (historyLength >= EVENTS_MAX || historyBytes >= BYTES_MAX) {
-        return ctx.continueAsNew({ state: { value: self.state } });
+        return ctx.continueAsNew({ state: { value: decodeState(run, text) } });
       }
     }
     throw new Error("The loop of an entity ends only with its instance.");
   };
+}
+
+/** Runs a handler and answers its call. Returns the state after it, as codec text. */
+async function handle(
+  run: Run,
+  call: OpenRequest,
+  self: Self<unknown>,
+  handler: Handler | undefined,
+  before: string,
+): Promise<string> {
+  const began = run.lastSequence;
+  try {
+    if (handler === undefined) throw new Error(`There is no handler "${call.name}".`);
+    // The handler's types fit the state and the request of its definition.
+    const typed = handler as (self: Self<unknown>, input: unknown) => unknown;
+    const value = await inChain(run, call.chain, async () => typed(self, call.input));
+    if (call.isRecordedAsAnswered) return call.repeat() ?? encodeState(run, self.state);
+    const text = encodeState(run, self.state);
+    const answer = call.answer(value);
+    if (answer !== null) publishState(run, { text, answer }, run.lastSequence - 1 !== began);
+    return text;
+  } catch (error) {
+    if (call.isRecordedAsAnswered) return call.repeat() ?? before;
+    if (!call.isAnswered) call.fail(error);
+    return before;
+  }
 }
 
 export const INPUT = stateSchema<EntityInput>(

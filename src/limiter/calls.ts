@@ -1,4 +1,6 @@
-// The activities through which callers and a limiter communicate.
+// The activities of callers and of a limiter.
+//   - Callers communicate with a limiter by requests (entry.ts). The activities `ask`, `leave` and `admit` serve callers
+//        whose execution began before there were requests (event-entry.ts).
 //   - limiter.calls.1: A caller addresses its request to one run of the limiter's instance (its run id), and every other
 //        run ignores the request. A caller that waits long asks again and compares run ids. Same run: the request is
 //        in the mailbox or answered, so nothing is sent. Another run: the old request is lost, and the caller asks the
@@ -7,6 +9,9 @@
 //        after some time (core/ids/request-ids.ts), because limiters and some of their callers run for years.
 //   - limiter.calls.3: These activities retry until the store answers. The one permanent failure is an instance of
 //        another orchestration under the limiter's id. A caller or a limiter that has ended is not a failure.
+//   - limiter.calls.4: A request reaches whatever instance has the limiter's id. A caller that waits long therefore checks
+//        the instance once. Another orchestration: the call fails. An execution that does not serve requests yet
+//        (event-loop.ts): it gets a message to continue as new, which the caller repeats until requests are served.
 
 import type { Client } from "../client/client.ts";
 import type { ActivityContext } from "../core/context/activity-context.ts";
@@ -15,8 +20,8 @@ import { isPerdureError } from "../core/errors/errors.ts";
 import { isTerminalStatus } from "../core/provider/index.ts";
 import { NonRetryableError } from "../core/errors/retry-errors.ts";
 import { generatedBefore } from "../core/ids/request-ids.ts";
-import { ASK, isRecord, isTicket, LEAVE, type Ticket } from "./messages.ts";
-import { storedRule, type LimiterRule } from "./rule.ts";
+import { ASK, isTicket, LEAVE, MOVE, type Admission, type Ticket } from "./messages.ts";
+import type { StoredRule } from "./rule.ts";
 import { EMPTY, type LimiterState } from "./state.ts";
 
 /** No limit on attempts (limiter.calls.3). */
@@ -37,14 +42,14 @@ export interface LeaveRequest {
   readonly gate: string;
   readonly token: string;
 }
-/** The limiter's answer to an admitted caller. `holds`: the caller has a slot, and must send "leave" at its end. */
-export interface Admission {
-  readonly holds: boolean;
-}
+/** A key of the limiter's key-values: set to true by executions that serve requests. */
+export const SERVES = "limiter.requests";
 
 export interface CallerCalls {
   readonly ask: Activity<AskRequest, string>;
   readonly leave: Activity<LeaveRequest, void>;
+  /** Whether the limiter's instance serves requests (limiter.calls.4). The input is the id of that instance. */
+  readonly check: Activity<string, boolean>;
 }
 export interface LimiterCalls {
   readonly awake: Activity<undefined, string>;
@@ -58,9 +63,8 @@ export interface AdmitRequest extends Admission {
 const HERE = { executor: "process" } as const;
 
 /** The activities of the orchestrations that call `limiter.run`. */
-export function callerCalls(name: string, rule: LimiterRule): CallerCalls {
-  const stored = storedRule(rule);
-  const ruledBy = (client: Client) => ({ rule: stored, sentAt: client.provider.environment.now() });
+export function callerCalls(name: string, rule: StoredRule): CallerCalls {
+  const ruledBy = (client: Client) => ({ rule, sentAt: client.provider.environment.now() });
   const ask = async (request: AskRequest, context: ActivityContext): Promise<string> => {
     const { client, info } = context;
     const { instanceId: id, executionId: execution } = info;
@@ -84,9 +88,19 @@ export function callerCalls(name: string, rule: LimiterRule): CallerCalls {
       client.get(gate).raise(LEAVE, { token, id: info.instanceId, ...ruledBy(client) }),
     );
   };
+  const check = async (id: string, { client }: ActivityContext): Promise<boolean> => {
+    const record = await client.provider.readInstance(id);
+    if (record !== null && record.name !== name) throw foreign(id, record.name);
+    if (record === null || isTerminalStatus(record.status)) return false; // the caller gets INSTANCE_FINISHED
+    const handle = client.get(id);
+    if ((await handle.kv.get(SERVES)) === true) return true;
+    await isDelivered(() => handle.raise(LEAVE, { token: MOVE, id, ...ruledBy(client) }));
+    return false;
+  };
   return {
     ask: activity(`${name}/ask`, ask, HERE),
     leave: activity(`${name}/leave`, leave, HERE),
+    check: activity(`${name}/check`, check, HERE),
   };
 }
 
@@ -114,11 +128,6 @@ export function limiterCalls(name: string): LimiterCalls {
   };
 }
 
-/** Whether an event's value is an admission. Any client can raise an event under that name. */
-export function isAdmission(value: unknown): value is Admission {
-  return isRecord(value) && typeof value["holds"] === "boolean";
-}
-
 /** The name of the event that admits the caller with this token. Histories hold it, so it keeps its prefix. */
 export function admissionOf(token: string): string {
   return `gate/${token}`;
@@ -133,11 +142,7 @@ function requestIdOf({ token, askedAt }: Ticket): string {
 async function runOf(client: Client, name: string, id: string): Promise<string> {
   for (;;) {
     const record = await client.provider.readInstance(id);
-    if (record !== null && record.name !== name) {
-      throw new NonRetryableError(
-        `limiter "${id}" cannot start: an instance of "${record.name}" already has this id; rename one of them.`,
-      );
-    }
+    if (record !== null && record.name !== name) throw foreign(id, record.name);
     if (record !== null && !isTerminalStatus(record.status)) return record.runId;
     try {
       await client.start(name, EMPTY satisfies LimiterState, { id, onConflict: "restart" });
@@ -145,6 +150,12 @@ async function runOf(client: Client, name: string, id: string): Promise<string> 
       if (!isPerdureError(error, "INSTANCE_RUNNING")) throw error; // another caller started it first
     }
   }
+}
+
+function foreign(id: string, name: string): NonRetryableError {
+  return new NonRetryableError(
+    `limiter "${id}" cannot start: an instance of "${name}" already has this id; rename one of them.`,
+  );
 }
 
 /** Whether the execution that this ticket belongs to still runs. */

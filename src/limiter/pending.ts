@@ -2,12 +2,18 @@
 //   - An outcome stays until it is taken. A cancelled task leaves no outcome.
 
 import type { Task } from "../core/context/types.ts";
+import type { Wakeup } from "./wakeup.ts";
 
 /** One task and, once it has settled, its outcome. */
 export class Pending<T> {
-  #task: Task<T> | null = null;
+  readonly #wakeup: Wakeup | null;
+  #task: Promise<T> | Task<T> | null = null;
   #settled: Promise<void> | null = null;
   #outcome: { readonly value: T } | null = null;
+
+  constructor(wakeup: Wakeup | null = null) {
+    this.#wakeup = wakeup;
+  }
 
   get isOpen(): boolean {
     return this.#task !== null;
@@ -17,15 +23,25 @@ export class Pending<T> {
     return this.#outcome !== null;
   }
 
+  get isWaiting(): boolean {
+    return this.isOpen && !this.hasOutcome;
+  }
+
   /** Resolves when there is an outcome to take; null if no task is open. */
   get settled(): Promise<void> | null {
     return this.#settled;
   }
 
-  open(task: Task<T>): void {
+  open(task: Promise<T> | Task<T>): void {
     this.#task = task;
     this.#settled = task.then((value) => {
-      if (this.#task === task) this.#outcome = { value };
+      if (this.#task !== task) return;
+      this.#outcome = { value };
+      this.#wakeup?.set();
+    });
+    if (this.#wakeup === null) return;
+    this.#settled.catch((error: unknown) => {
+      if (this.#task === task) this.#wakeup?.fail(error);
     });
   }
 
@@ -38,7 +54,7 @@ export class Pending<T> {
   cancel(): void {
     const task = this.#task;
     this.#clear();
-    task?.cancel();
+    if (task !== null && "cancel" in task) task.cancel();
   }
 
   #clear(): void {

@@ -7,7 +7,7 @@
 //   - limiter.state.2: A caller that left before its admission is skipped, in whatever order its two messages arrive.
 
 import { stateSchema } from "../core/define/state-schema.ts";
-import type { Ask, Leave, Ruled, Ticket } from "./messages.ts";
+import type { Ask, Departure, Leave, Ruled, Ticket } from "./messages.ts";
 import type { StoredRule } from "./rule.ts";
 
 /** The input of a limiter's execution. Stores hold it, so its members must keep their names. */
@@ -19,9 +19,9 @@ export interface LimiterState {
   readonly inside: readonly Ticket[];
   /** The times of the last admissions, oldest first: at most as many as the rule's count. */
   readonly entered: readonly number[];
-  /** The first caller in the queue. The others are in the mailbox. */
+  /** The first caller that asked with an event. Other callers are in the mailbox. */
   readonly next: Ticket | null;
-  /** Tokens of callers that left without holding a slot. */
+  /** Keys of callers that left without holding a slot. */
   readonly left: readonly string[];
 }
 
@@ -40,6 +40,11 @@ export interface LimiterStatus {
   readonly holders: readonly string[];
   /** When the rate admits the next caller; null if no caller waits for the rate. */
   readonly nextAt: Date | null;
+}
+
+/** The key of a caller that asked with a request. A fork has the tokens of its original, but a different id. */
+export function keyOf({ token, id }: Departure): string {
+  return `${id}/${token}`;
 }
 
 const LEFT_MAX = 10_000;
@@ -76,6 +81,11 @@ export class Slots {
     return this.#next !== null;
   }
 
+  /** Null: no caller and no code has set a rule yet. */
+  get rule(): StoredRule | null {
+    return this.#rule;
+  }
+
   get holders(): readonly Ticket[] {
     return [...this.#holders.values()];
   }
@@ -95,9 +105,23 @@ export class Slots {
       // A fork has the same tokens as its original; it must not release the slot of its original.
       if (this.#holders.get(token)?.id === id) this.#holders.delete(token);
     } else {
-      this.#left.add(token);
-      if (this.#left.size > LEFT_MAX) this.#left.delete([...this.#left][0] ?? "");
+      this.#addLeft(token);
     }
+  }
+
+  /** A caller that asked with a request leaves. False: it holds no slot. */
+  depart(departure: Departure): boolean {
+    return this.#holders.delete(keyOf(departure));
+  }
+
+  /** The request of this caller may be received later, and must be skipped then. */
+  remember(departure: Departure): void {
+    this.#addLeft(keyOf(departure));
+  }
+
+  /** Whether the caller left before its request was received. */
+  hasLeft(key: string): boolean {
+    return this.#left.delete(key);
   }
 
   /** Releases the slots of callers that have ended. */
@@ -108,14 +132,25 @@ export class Slots {
   /** Admits the next caller if there is one and the rule allows it. */
   admit(now: number): Ticket | null {
     const ticket = this.#next;
-    if (ticket === null || !this.#hasFreeSlot || this.#rateOpensAt(now) !== null) return null;
+    if (ticket === null || !this.isOpen(now)) return null;
     this.#next = null;
+    this.enter(ticket, now);
+    return ticket;
+  }
+
+  /** Whether the rule allows an admission now. */
+  isOpen(now: number): boolean {
+    return this.#hasFreeSlot && this.#rateOpensAt(now) === null;
+  }
+
+  /** Counts an admission. `isOpen` must be true. */
+  enter(ticket: Ticket, now: number): void {
     if (this.holds) this.#holders.set(ticket.token, ticket);
     if (this.#rule?.rate) {
       this.#entered.push(now);
-      this.#entered = this.#entered.slice(-this.#rule.rate.count);
+      const surplus = this.#entered.length - this.#rule.rate.count;
+      if (surplus > 0) this.#entered.splice(0, surplus);
     }
-    return ticket;
   }
 
   /** Whether an admitted caller holds a slot until it leaves. False: the limiter has only a rate. */
@@ -123,9 +158,9 @@ export class Slots {
     return (this.#rule?.atOnce ?? null) !== null;
   }
 
-  /** When the rate admits the next caller, if the rate is all it waits for. */
-  nextAt(now: number): number | null {
-    return this.#next === null || !this.#hasFreeSlot ? null : this.#rateOpensAt(now);
+  /** When the rate admits the next caller, if there is one and the rate is all it waits for. */
+  nextAt(now: number, isAwaited = this.hasNext): number | null {
+    return isAwaited && this.#hasFreeSlot ? this.#rateOpensAt(now) : null;
   }
 
   /** Until when the limiter must keep the times of its admissions, even if it is idle. */
@@ -135,7 +170,12 @@ export class Slots {
   }
 
   get isEmpty(): boolean {
-    return this.#next === null && this.#holders.size === 0;
+    return this.#next === null && this.holdsNone;
+  }
+
+  /** Whether no caller holds a slot. */
+  get holdsNone(): boolean {
+    return this.#holders.size === 0;
   }
 
   toState(): LimiterState {
@@ -149,8 +189,8 @@ export class Slots {
     };
   }
 
-  toStatus(now: number): LimiterStatus {
-    const nextAt = this.nextAt(now);
+  toStatus(now: number, isAwaited = this.hasNext): LimiterStatus {
+    const nextAt = this.nextAt(now, isAwaited);
     return {
       concurrency: this.#rule?.atOnce ?? null,
       rate: this.#rule?.rate ?? null,
@@ -158,6 +198,17 @@ export class Slots {
       holders: [...this.#holders.values()].slice(0, HOLDERS_SHOWN).map(({ id }) => id),
       nextAt: nextAt === null ? null : new Date(nextAt),
     };
+  }
+
+  /** Sets the rule of the code that runs the limiter. */
+  setRule(rule: StoredRule, now: number): void {
+    this.#rule = rule;
+    this.#ruledAt = now;
+  }
+
+  #addLeft(key: string): void {
+    this.#left.add(key);
+    if (this.#left.size > LEFT_MAX) this.#left.delete([...this.#left][0] ?? "");
   }
 
   /** A message may have waited for a long time while newer code sent its rule; the older rule must not win. */

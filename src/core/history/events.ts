@@ -23,6 +23,7 @@ import type {
   RequestAnswered,
   RequestReceived,
   RequestRefused,
+  RequestsChanged,
   RequestsClosed,
   RequestsServed,
   SendCompleted,
@@ -303,7 +304,10 @@ export type DeliveryBody =
   | AskFailed
   | RequestReceived;
 
-export type EventBody = CommandBody | DeliveryBody | TerminalBody | PatchMarked;
+/** What the engine notes for replays. It is skipped when commands are compared. */
+export type MarkBody = PatchMarked | RequestsChanged;
+
+export type EventBody = CommandBody | DeliveryBody | TerminalBody | MarkBody;
 /** The kinds of history events. */
 export type EventKind = EventBody["kind"];
 
@@ -319,7 +323,7 @@ const KINDS: Readonly<
   Record<CommandBody["kind"], "command"> &
     Record<DeliveryBody["kind"], "delivery"> &
     Record<TerminalBody["kind"], "terminal"> &
-    Record<PatchMarked["kind"], "mark">
+    Record<MarkBody["kind"], "mark">
 > = {
   ActivityScheduled: "command",
   ActivityCancelRequested: "command",
@@ -363,6 +367,7 @@ const KINDS: Readonly<
   OrchestrationFailed: "terminal",
   OrchestrationContinuedAsNew: "terminal",
   PatchMarked: "mark",
+  RequestsChanged: "mark",
 };
 
 /** All kinds of events. */
@@ -370,6 +375,9 @@ export const EVENT_KINDS = Object.keys(KINDS) as readonly EventKind[];
 
 export function isCommand(body: EventBody): body is CommandBody {
   return KINDS[body.kind] === "command";
+}
+export function isMark(body: EventBody): body is MarkBody {
+  return KINDS[body.kind] === "mark";
 }
 export function isTerminal(body: EventBody): body is TerminalBody {
   return KINDS[body.kind] === "terminal";

@@ -69,6 +69,16 @@ export interface RequestsServed {
   readonly kind: "RequestsServed";
   readonly names: readonly string[];
 }
+/**
+ * Records that a deploy changed the names that an open loop or handler accepts. It is not a command: replay does not
+ * compare its position.
+ */
+export interface RequestsChanged {
+  readonly kind: "RequestsChanged";
+  /** The sequence number of RequestsServed. */
+  readonly served: number;
+  readonly names: readonly string[];
+}
 export interface RequestsClosed {
   readonly kind: "RequestsClosed";
   readonly scheduled: number;
@@ -91,6 +101,8 @@ export interface RequestAnswered {
   /** The sequence number of RequestReceived. */
   readonly received: number;
   readonly output: string;
+  /** The state of an entity after this answer, where a replay needs it (published-state.ts). */
+  readonly state?: string;
 }
 export interface RequestRefused {
   readonly kind: "RequestRefused";

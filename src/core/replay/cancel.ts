@@ -84,8 +84,12 @@ export function cancelOpenTasks(run: Run, reason: string): void {
   });
 }
 
-/** Ends an execution that continues to make calls after it was cancelled. */
-export function terminateIgnoredCancel(run: Run, callsMax: number): void {
+/** Ends an execution that continues to make calls after it was cancelled, or blocks one whose scope was. */
+export function stopIgnoredCancel(run: Run, callsMax: number): void {
+  if (run.cancelReason === null) {
+    const message = `A cancelled scope made more than ${callsMax} calls after it was cancelled.`;
+    return run.block({ code: "LIMIT_EXCEEDED", message });
+  }
   cancelOpenTasks(run, "ignored its cancellation");
   run.end(
     terminated(`the orchestration ignored its cancellation and made more than ${callsMax} calls`),

@@ -110,6 +110,7 @@ function refusedError({ code, message }: Failure): PerdureError {
   return withoutEngineStack(new PerdureError(known, message));
 }
 
+/** A failure that no code receives is logged (outgoing-calls.1). */
 function sendFailed(run: Run, { scheduled, failure }: SendFailed): void {
   const task = close(run, scheduled, "send");
   if (task?.kind !== "send") return;

@@ -19,7 +19,7 @@ import type { Dispatch, NewAnswer } from "../provider/asks.ts";
 import type { ChildStart } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
 import type { KeyValueChange, StateChange } from "../provider/state.ts";
-import { PUBLISHED_KEY } from "./published-state.ts";
+import { PUBLISHED_KEY, type PublishedState } from "./published-state.ts";
 import { askRequestId, derivedId, dispatchOf } from "./outgoing-calls.ts";
 
 export function cancelRequest(reason: string, by?: string): OrchestrationCancelRequested {
@@ -52,8 +52,8 @@ export class TurnEffects {
   readonly sends: OutgoingMessage[] = [];
   /** Null: none, as in most turns. */
   answers: NewAnswer[] | null = null;
-  /** The state of an entity after the turn, as codec text (published-state.ts). Null: unchanged. */
-  published: string | null = null;
+  /** The state of an entity after the turn (published-state.ts). Null: unchanged. */
+  published: PublishedState | null = null;
   /** By the sequence number of the command. Null: none. */
   dispatched: Map<number, Dispatch> | null = null;
 
@@ -133,6 +133,11 @@ export class TurnEffects {
     this.#dispatch({ sequence, item: { kind: "withdraw", id: body.id, requestId } });
   }
 
+  /** Adds the state to the last answer of the turn (published-state.2). */
+  recordState(): void {
+    if (this.published !== null) this.published.answer.state = this.published.text;
+  }
+
   answer(answer: NewAnswer): void {
     (this.answers ??= []).push(answer);
   }
@@ -182,7 +187,7 @@ function timerKey(timer: TimerReference): string {
 export function stateChangeOf(
   events: readonly EventBody[],
   attributes: Readonly<Record<string, string>>,
-  published: string | null,
+  published: PublishedState | null,
 ): StateChange | null {
   let status: { readonly value: string | null } | null = null;
   let changesAttributes = false;
@@ -194,7 +199,7 @@ export function stateChangeOf(
     else if (event.kind === "KeyValueCleared")
       keyValues.push({ key: event.key ?? null, value: null });
   }
-  if (published !== null) keyValues.push({ key: PUBLISHED_KEY, value: published });
+  if (published !== null) keyValues.push({ key: PUBLISHED_KEY, value: published.text });
   if (status === null && !changesAttributes && keyValues.length === 0) return null;
   return { status, attributes: changesAttributes ? attributes : null, keyValues };
 }

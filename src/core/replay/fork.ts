@@ -23,7 +23,7 @@ export function childOfFork(run: Run, sequence: number, body: ChildScheduled): C
 
 export function rescheduleCopied(run: Run): void {
   const copiedUntil = run.options.copiedUntil ?? 0;
-  run.mark(FORK_MARK);
+  run.mark({ kind: "PatchMarked", change: FORK_MARK });
   for (const task of run.openTasks.values()) {
     if (task.sequence > copiedUntil) continue; // a new command: its effects are added anyway
     switch (task.kind) {

@@ -1,8 +1,10 @@
 // Published state: a value that code derives from its history and writes with each turn that changes it, so that
 // clients can read it without a turn. Entities use it.
-//   - published-state.1: It is not in the history: a replay computes it again. So a large state costs one write per
-//       turn, not one per request.
-//   - It is a key-value with a reserved key, which no limit on keys counts.
+//   - published-state.1: The turn that changes it writes it once, as a key-value with a reserved key, however many
+//       requests the turn answers. No limit on keys counts this key.
+//   - published-state.2: The last answer of a turn records the state in the history, and so does the answer before
+//       a handler that makes calls. A replay takes the state from there. It does not run a handler again whose
+//       answer follows its receipt at once. So new code of such a handler never changes the past.
 
 import { PerdureError } from "../errors/errors.ts";
 import { bytesOver } from "../values/limits.ts";
@@ -26,9 +28,16 @@ export function encodeState(run: Run, state: unknown): string {
   throw new PerdureError("LIMIT_EXCEEDED", message);
 }
 
-/** Writes the state with this turn. */
-export function publishState(run: Run, text: string): void {
-  if (!run.isReplaying) run.effects.published = text;
+/** A state as codec text, and the answer that led to it. */
+export interface PublishedState {
+  readonly text: string;
+  readonly answer: { state?: string };
+}
+
+/** Writes the state after this answer with the turn. `madeCalls`: the handler made calls of the context. */
+export function publishState(run: Run, published: PublishedState, madeCalls: boolean): void {
+  if (madeCalls) run.effects.recordState(); // of the answer before
+  run.effects.published = published;
 }
 
 export function decodeState(run: Run, text: string): unknown {

@@ -1,14 +1,18 @@
 // Request box: the requests that an execution has received, and the services that accept them.
 //   - A request goes to the service of its name if the service accepts one now. Otherwise it stays unread, in
 //       order of arrival.
+//   - request-box.2: A deploy may change the names of an open service. In a replay the recorded names decide. The
+//       first live turn records the names of today, which are valid from then on. A request of a new name that the
+//       execution has received before is taken after the next one.
 //   - request-box.1: A request is open from its receipt to its answer. Open requests move along with
 //       `continueAsNew`. At the end of an execution their askers get INSTANCE_FINISHED.
 
 import { LazyMap } from "../collections/lazy-map.ts";
-import type { RequestReceived } from "../history/events.ts";
+import type { RequestReceived, RequestsChanged } from "../history/events.ts";
 import { requestMessageKey, requestMessageName } from "../ids/request-messages.ts";
 import type { RequestMessage } from "../ids/request-messages.ts";
 import type { KeptMessage } from "../provider/messages.ts";
+import type { Run } from "./run.ts";
 
 /** A request, with the sequence number of its RequestReceived. */
 export interface ReceivedRequest extends RequestReceived {
@@ -17,7 +21,10 @@ export interface ReceivedRequest extends RequestReceived {
 
 /** Code that handles the requests of some names: a loop or a handler. */
 export interface RequestService {
-  readonly names: readonly string[];
+  /** The names that it accepts. In a replay: the recorded ones. */
+  names: readonly string[];
+  /** The names in the code of today. */
+  readonly wanted: readonly string[];
   /** Whether it takes a request now. */
   readonly accepts: boolean;
   take(request: ReceivedRequest): void;
@@ -92,9 +99,13 @@ export class RequestBox {
   openRequests(): readonly ReceivedRequest[] {
     return [...this.#open.values()];
   }
-  /** The open requests as messages for the next execution (request-box.1). */
-  unanswered(): readonly KeptMessage[] {
-    return this.openRequests().map((request) => {
+  /**
+   * The open requests as messages for the next execution (request-box.1). `copiedUntil`: requests up to this
+   * event belong to the source of a fork (request-call.1).
+   */
+  unanswered(copiedUntil: number): readonly KeptMessage[] {
+    const own = this.openRequests().filter(({ sequence }) => sequence > copiedUntil);
+    return own.map((request) => {
       const { name, id, input, sent = input, from, chain } = request;
       const message: RequestMessage = {
         input: sent,
@@ -104,5 +115,31 @@ export class RequestBox {
       const data = JSON.stringify(message);
       return { name: requestMessageName(name), data, key: requestMessageKey(id) };
     });
+  }
+}
+
+/** Applies a recorded change of a service's names (request-box.2). */
+export function changeService(run: Run, { served, names }: RequestsChanged): void {
+  const task = run.openTasks.get(served);
+  if (task?.kind !== "requests") return;
+  run.requests.close(task.service);
+  task.service.names = names;
+  run.requests.open(task.service);
+}
+
+/** Records the names of services whose code has changed. Call it at the end of a replay (request-box.2). */
+export function renewServices(run: Run): void {
+  for (const task of run.openTasks.values()) {
+    if (task.kind !== "requests") continue;
+    const { sequence: served, service } = task;
+    const { names: recorded, wanted } = service;
+    if (wanted.length === recorded.length && wanted.every((name) => recorded.includes(name))) {
+      continue;
+    }
+    const isFree = (name: string): boolean =>
+      [undefined, service].includes(run.requests.serviceOf(name));
+    const change = { kind: "RequestsChanged", served, names: wanted.filter(isFree) } as const;
+    run.mark(change);
+    changeService(run, change);
   }
 }

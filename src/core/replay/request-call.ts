@@ -24,6 +24,9 @@ import { validateNow } from "../values/standard-schema.ts";
 import type { ReceivedRequest } from "./request-box.ts";
 import type { Run } from "./run.ts";
 
+/** An answer of this turn, to which the state of an entity may be added (published-state.2). */
+type RecordedAnswer = Omit<RequestAnswered, "state"> & { state?: string };
+
 /** Who asked, and under which id. */
 export type AskedBy = Pick<ReceivedRequest, "id" | "from">;
 
@@ -59,6 +62,23 @@ export class OpenRequest {
   get isAnswered(): boolean {
     return !this.#box.isOpen(this.#request);
   }
+  /** Whether the next recorded event answers or refuses this request. */
+  get isRecordedAsAnswered(): boolean {
+    const { sequence: received } = this.#request;
+    const recorded = this.#run.nextRecorded;
+    return (
+      (recorded?.kind === "RequestAnswered" || recorded?.kind === "RequestRefused") &&
+      recorded.received === received
+    );
+  }
+  /** Repeats the recorded answer. Returns the state that it records (published-state.2). */
+  repeat(): string | undefined {
+    const recorded = this.#run.nextRecorded;
+    if (recorded?.kind !== "RequestAnswered" && recorded?.kind !== "RequestRefused")
+      return undefined;
+    this.#record(recorded);
+    return recorded.kind === "RequestAnswered" ? recorded.state : undefined;
+  }
   /** Whether the next recorded event refuses this request. */
   get isRecordedAsRefused(): boolean {
     const { sequence: received } = this.#request;
@@ -69,7 +89,8 @@ export class OpenRequest {
     return requestName(request) === this.name;
   }
 
-  answer(value: unknown): void {
+  /** Returns the recorded answer, so that the state can be added to it. */
+  answer(value: unknown): RecordedAnswer | null {
     this.#run.currentScope();
     this.#mustBeOpen();
     try {
@@ -79,7 +100,9 @@ export class OpenRequest {
         schema === undefined ? value : validateNow(schema, value, what),
       );
       checkPayload(output, `The ${what}`, this.#run.limits);
-      this.#record({ kind: "RequestAnswered", received: this.#request.sequence, output });
+      const { sequence: received } = this.#request;
+      const answer: RecordedAnswer = { kind: "RequestAnswered", received, output };
+      return this.#record(answer);
     } catch (error) {
       this.answerError = error;
       throw error;
@@ -123,19 +146,22 @@ export class OpenRequest {
     throw invalidArgument(`Request "${this.name}" (${this.id}) cannot be answered: ${why}.`);
   }
 
-  #record(body: RequestAnswered | RequestRefused): void {
+  /** Null: the run is over. */
+  #record<Body extends RequestAnswered | RequestRefused>(body: Body): Body | null {
     const run = this.#run;
     const command = run.command(body);
-    if (command === null) return;
+    if (command === null) return null;
     this.#box.answered(this.#request);
     const isCopied = this.#request.sequence <= (run.options.copiedUntil ?? 0);
     if (command.isNew && !isCopied) sendAnswer(run, this.#request, answerOf(body)); // request-call.1
+    return command.body;
   }
 }
 
-/** The instances whose handlers wait for the answer to this call. */
-export function chainOf(call: object): readonly string[] {
-  return call instanceof OpenRequest ? call.chain : [];
+/** The engine's side of a call that `ctx.requests` returned. */
+export function openRequest(call: object): OpenRequest {
+  if (call instanceof OpenRequest) return call;
+  throw new Error("The engine did not create this call.");
 }
 
 /** Refuses a request that no code has received. Nothing is recorded but the answer. */

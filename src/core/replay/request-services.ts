@@ -58,13 +58,14 @@ export function serveRequests(
 
 /** Records the command that opens the service. Null: the run is over. */
 function recordService(run: Run, service: RequestService): number | null {
-  for (const name of service.names) {
+  for (const name of service.wanted) {
     if (run.requests.serviceOf(name) === undefined) continue;
     const rule = "is already served; a name must have one loop or one handler at a time";
     throw invalidArgument(`Request "${name}" ${rule}.`);
   }
-  const command = run.command({ kind: "RequestsServed", names: service.names });
+  const command = run.command({ kind: "RequestsServed", names: service.wanted });
   if (command === null) return null;
+  service.names = command.body.names; // request-box.2
   run.requests.open(service);
   return command.sequence;
 }
@@ -87,14 +88,16 @@ function outputOf(schema: StandardSchema, input: unknown, what: string): unknown
 
 /** What loops and handlers have in common. */
 abstract class Service implements RequestService {
-  readonly names: readonly string[];
+  names: readonly string[];
+  readonly wanted: readonly string[];
   protected readonly run: Run;
   readonly #definitions: Definitions;
   readonly #validate: Validate | undefined;
 
   constructor(run: Run, definitions: Definitions, validate?: Validate) {
     this.run = run;
-    this.names = [...definitions.keys()];
+    this.wanted = [...definitions.keys()];
+    this.names = this.wanted;
     this.#definitions = definitions;
     this.#validate = validate;
   }
@@ -254,7 +257,7 @@ class RequestServer extends Service {
     const handled = asyncContext.run(scope, async () => this.#handler(call.input, call));
     handled.then(
       (value) => this.#over(scope, () => answer(call, value)),
-      (error: unknown) => this.#over(scope, () => call.end("failed", error)),
+      (error: unknown) => this.#over(scope, () => call.end("failed", error)), // request-services.2
     );
   }
 

@@ -17,22 +17,24 @@ import { deterministicRandom, deterministicUuid } from "./deterministic.ts";
 import { PerdureError } from "../errors/errors.ts";
 import {
   isCommand,
+  isMark,
   isTerminal,
   type ActivityFailed,
   type CommandBody,
   type DeliveryBody,
   type EventBody,
   type HistoryEvent,
+  type MarkBody,
   type OrchestrationStarted,
   type TerminalBody,
 } from "../history/events.ts";
 import { commandRefusal, DEFAULT_LIMITS, type Limits } from "../values/limits.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 import { Mailbox } from "./mailbox.ts";
-import { RequestBox } from "./request-box.ts";
+import { changeService, renewServices, RequestBox } from "./request-box.ts";
 import { sameTerminal } from "../history/matching.ts";
 import { OpenTasks, type OpenTask, type OpenWait } from "./open-task.ts";
-import { cancelOpenTasks, terminateIgnoredCancel } from "./cancel.ts";
+import { cancelOpenTasks, stopIgnoredCancel } from "./cancel.ts";
 import { DeadlineAlarm } from "./deadline-alarm.ts";
 import { applyDelivery, isRecordedAs, type PendingCancel } from "./delivery.ts";
 import { endContinued, type Continuation } from "./execution-end.ts";
@@ -140,7 +142,7 @@ export class Run {
       const message = `Event ${event.sequence} of the history is ${event.kind}; OrchestrationStarted must be event 1 and no other.`;
       return this.block({ code: "HISTORY_CORRUPT", message });
     }
-    if (event.kind === "PatchMarked" || isCommand(event) || isTerminal(event)) {
+    if (isMark(event) || isCommand(event) || isTerminal(event)) {
       this.block(nondeterminism({ sequence: event.sequence, recorded: event, requested: null }));
       return;
     }
@@ -162,6 +164,7 @@ export class Run {
     this.#live = true;
     this.deadlineAlarm.beginTurn(this);
     if (this.#history.length === 0) return;
+    if (this.hasRequests) renewServices(this);
     // A live run does not need its history any more, and must not keep it in memory.
     this.options = { ...this.options, history: [], rowBytes: [] };
     this.#history = [];
@@ -275,6 +278,9 @@ export class Run {
     return recorded !== undefined && isRecordedAs(this, recorded, body);
   }
 
+  get nextRecorded(): HistoryEvent | undefined {
+    return this.#next();
+  }
   get instanceId(): string {
     return this.options.instanceId;
   }
@@ -323,7 +329,8 @@ export class Run {
   /** The next recorded event. Skips marks, whose position is not compared. */
   #next(): HistoryEvent | undefined {
     let event = this.#history[this.#cursor];
-    while (event?.kind === "PatchMarked") {
+    while (event !== undefined && isMark(event)) {
+      if (event.kind === "RequestsChanged") changeService(this, event);
       this.lastSequence = event.sequence;
       event = this.#history[++this.#cursor];
     }
@@ -336,27 +343,21 @@ export class Run {
     const known = this.#patches.get(change);
     if (known !== undefined) return known;
     this.#patches.set(change, this.#live);
-    if (this.#live) this.mark(change);
+    if (this.#live) this.mark({ kind: "PatchMarked", change });
     return this.#live;
   }
 
   /** Appends a mark to the events of this turn. */
-  mark(change: string): void {
+  mark(body: MarkBody): void {
     if (this.isOver) return;
     this.lastSequence++;
-    this.newEvents.push({ kind: "PatchMarked", change });
+    this.newEvents.push(body);
   }
 
   /** Rejects a call after a cancel, in a separate drain, so that a loop cannot starve the process. */
   rejectLater(reject: () => void): void {
-    if (++this.#ignoredCancels > IGNORED_CANCELS_MAX) {
-      if (this.cancelReason === null) {
-        const message = `A cancelled scope made more than ${IGNORED_CANCELS_MAX} calls after it was cancelled.`;
-        return this.block({ code: "LIMIT_EXCEEDED", message });
-      }
-      return terminateIgnoredCancel(this, IGNORED_CANCELS_MAX);
-    }
-    this.#lateRejections.push(reject);
+    if (++this.#ignoredCancels > IGNORED_CANCELS_MAX) stopIgnoredCancel(this, IGNORED_CANCELS_MAX);
+    else this.#lateRejections.push(reject);
   }
 
   /** The scope of the calling code. Throws outside of a turn of this run (async-context.1). */
@@ -383,6 +384,7 @@ export class Run {
   /** Removes and returns everything that the current turn appended. */
   takeTurn(): { events: EventBody[]; effects: TurnEffects; logs: BufferedLog[] } {
     this.deadlineAlarm.settle(this);
+    this.effects.recordState();
     const turn = { events: this.newEvents, effects: this.effects, logs: this.logs };
     this.newEvents = [];
     this.effects = new TurnEffects();

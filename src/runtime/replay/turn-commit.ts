@@ -199,7 +199,9 @@ function changeOf(run: Run): InstanceChange {
       const version = ended.orchestrationVersion ?? null;
       const started = JSON.stringify(nextStart(run, ended));
       const events = run.mailbox.unread().map(({ name, data, key }) => ({ name, data, key }));
-      const unread = run.hasRequests ? [...events, ...run.requests.unanswered()] : events;
+      const { copiedUntil = 0 } = run.options;
+      const requests = run.hasRequests ? run.requests.unanswered(copiedUntil) : [];
+      const unread = [...events, ...requests];
       return { kind: "continued", started, version, unread };
     }
   }

@@ -2,6 +2,8 @@
 //   - `from` must occur in its file exactly once; a patch that no longer fits is an error, not a pass.
 //   - `tests` are files of the commit tier that must find the bug; the table names the first that does.
 
+import { ASK_PATCHES } from "./ask-patches.ts";
+
 export interface Patch {
   /** The bug, as a user would describe it. */
   readonly bug: string;
@@ -298,8 +300,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "continueAsNew carries over twenty unread events, and drops the rest",
     file: "src/runtime/replay/turn-commit.ts",
-    from: "const unread = run.mailbox.unread();",
-    to: "const unread = run.mailbox.unread().slice(0, 20);",
+    from: "const events = run.mailbox.unread().map(",
+    to: "const events = run.mailbox.unread().slice(0, 20).map(",
     tests: ["test/scenarios/events/unread-messages.test.ts"],
   },
   {
@@ -445,4 +447,5 @@ export const PATCHES: readonly Patch[] = [
     to: "this.#add(pending);",
     tests: [FIRST_TURNS],
   },
+  ...ASK_PATCHES,
 ];

@@ -360,22 +360,22 @@ const SQLITE: readonly Change[] = [
   {
     bug: "request ids chosen by callers are deleted with generated ones",
     file: "write/requests.ts",
-    from: "kind = 'send' AND id >= ? AND id < ?",
-    to: "kind = 'send' AND (id >= ? OR 1) AND id < ?",
+    from: "kind IN ('send', 'ask') AND id >= ? AND id < ?",
+    to: "kind IN ('send', 'ask') AND (id >= ? OR 1) AND id < ?",
     in: "generated request ids",
   },
   {
     bug: "generated request ids of starts are deleted with those of sends",
     file: "write/requests.ts",
-    from: "instance = ? AND kind = 'send' AND id >= ?",
+    from: "instance = ? AND kind IN ('send', 'ask') AND id >= ?",
     to: "instance = ? AND id >= ?",
     in: "generated request ids",
   },
   {
     bug: "continuing as new deletes the request ids of all instances",
     file: "write/requests.ts",
-    from: "WHERE instance = ? AND kind = 'send' AND id >= ?",
-    to: "WHERE ? IS NOT NULL AND kind = 'send' AND id >= ?",
+    from: "WHERE instance = ? AND kind IN ('send', 'ask') AND id >= ?",
+    to: "WHERE ? IS NOT NULL AND kind IN ('send', 'ask') AND id >= ?",
     in: "generated request ids",
   },
 ];
@@ -692,7 +692,7 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "generated request ids of starts are deleted with those of sends",
     file: "write/requests.ts",
-    from: "AND kind = 'send' AND id >= $2::text",
+    from: "AND kind IN ('send', 'ask') AND id >= $2::text",
     to: "AND id >= $2::text",
     in: "generated request ids",
   },

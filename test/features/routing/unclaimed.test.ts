@@ -63,6 +63,20 @@ test("a process that schedules unregistered work logs it at once with the way to
   await quiet.shutdown({ graceMs: 0 });
 });
 
+test("unregistered orchestrations that a turn starts detached, or starts by asking, are logged", async () => {
+  const sender = orchestration("sender", async (ctx) => {
+    void ctx.startDetached("missing", null, { id: "detached" });
+    await ctx.ask("asked", "question", null, { start: { orchestration: "other", input: null } });
+  });
+  const { client, environment, logs } = await virtualWorld([sender]);
+  await client.start(sender, undefined, { id: "a" });
+  await environment.advance(100);
+  expect(logs.lines.map(({ message }) => message).toSorted()).toEqual([
+    'no running worker registers orchestration "missing"; add it to `register`',
+    'no running worker registers orchestration "other"; add it to `register`',
+  ]);
+});
+
 test("describe and the log name the tags that no worker has", async () => {
   const { client, environment, logs } = await virtualWorld([calls, print]);
   const handle = await client.start(calls, ["gpu", "eu"], { id: "a" });

@@ -157,7 +157,7 @@ test("a repeated request with an Idempotency-Key is sent once, also over another
   expect(await scene.perdure.client.get("cart").read(total)).toBe(1);
 });
 
-test("a refusal and a missing answer are not stored for a repeated key", async () => {
+test("a missing answer is not stored for a repeated key", async () => {
   const scene = await openCart();
   const { client } = scene.perdure;
   await client.get("cart").pause();
@@ -201,7 +201,7 @@ test("errors of the request have their codes", async () => {
   });
 });
 
-test("waiting requests take stream slots, and a caller that disconnects frees its slot", async () => {
+test("waiting requests take stream slots, and a caller that disconnects ends its wait", async () => {
   const scene = await openCart(9, { limits: { streamsPerCallerMax: 1 } });
   await scene.perdure.client.get("cart").pause();
   const leaving = new AbortController();
@@ -218,6 +218,9 @@ test("waiting requests take stream slots, and a caller that disconnects frees it
   expect([second.status, await codeOf(second)]).toEqual([429, "STREAMS_EXHAUSTED"]);
   leaving.abort();
   await gone;
+  // The entry in the audit comes after the end of the wait.
+  const ended = (): readonly unknown[] => scene.audit.map(({ code }) => code);
+  await expect.poll(ended, { timeout: 10_000 }).toContain("SHUTTING_DOWN");
   const third = (): Promise<number> =>
     post(scene, "add", { input: { sku: "a" }, timeoutMs: 1 }).then(({ status }) => status);
   await expect.poll(third).toBe(200);

@@ -87,6 +87,43 @@ scenario("handlers of one key run one at a time, in order, also while one waits"
   };
 });
 
+scenario("a deploy may add handlers and change them: new code never changes the past", (t) => {
+  const slow = activity("slow", async (value: number) => value);
+  const counter = (step: number, more: boolean) =>
+    entity("counter", {
+      state: () => ({ count: 100 * step }),
+      handlers: {
+        add: (self) => (self.state.count += step),
+        addSlowly: async (self, value: number) => {
+          const { count } = self.state;
+          self.state.count = count + (await self.ctx.run(slow, value));
+          return self.state.count;
+        },
+        ...(more ? { reset: (self: { state: { count: number } }) => (self.state.count = 0) } : {}),
+      },
+    });
+  const before = counter(1, false);
+  const after = counter(10, true);
+  return {
+    register: [slow, before],
+    run: async () => {
+      t.started.add("counter/a");
+      const old = t.client.entity(before, "a");
+      await t.during(Promise.all([old.add(), old.add(), old.addSlowly(5), old.add()]));
+      await t.deploy([slow, after]);
+      const fresh = t.client.entity(after, "a");
+      expect(await t.during(fresh.add())).toBe(118);
+      expect(await t.during(t.client.get("counter/a").ask("reset"))).toBe(0);
+      await t.deploy([slow, before]);
+      expect(await t.during(t.client.entity(before, "a").add())).toBe(1);
+      await expect(
+        t.during(t.client.get("counter/a").ask("reset", undefined, { timeout: 0 })),
+      ).rejects.toMatchObject({ code: "TIMEOUT" });
+    },
+    outdated: ["counter/a"],
+  };
+});
+
 const transfer = orchestration(
   "transfer",
   async (ctx, { from, to, cents }: { from: string; to: string; cents: number }) => {

@@ -242,3 +242,49 @@ scenario("a message of the last turn is sent, and its failure is logged", {
     ]);
   },
 });
+
+scenario("a refused message whose call was cancelled is logged", {
+  register: [
+    orchestration("main", async (ctx) => {
+      ctx.compensate(() => ctx.sleep("1s"));
+      void ctx.raise("nobody", "go", 1);
+      throw new Error("it fails");
+    }),
+  ],
+  run: async (t) => {
+    const handle = await t.client.start("main", undefined, { id: "main" });
+    await t.advance("2s");
+    expect((await handle.describe()).status).toBe("failed");
+    const logged = t.logs.filter(({ message }) => message.includes("which was cancelled"));
+    expect(logged).toMatchObject([{ level: "warn", instance: "main" }]);
+  },
+});
+
+scenario("a fork owns no requests: it neither answers them nor carries them over", {
+  register: [
+    asker,
+    orchestration("server", async (ctx, round: number) => {
+      for await (const call of ctx.requests(double)) {
+        if (round === 1) {
+          await ctx.waitFor("go");
+          return ctx.continueAsNew(2);
+        }
+        if (call.is(double)) call.answer(call.input * 2);
+      }
+      return null;
+    }),
+  ],
+  run: async (t) => {
+    const source = await t.client.start("server", 1, { id: "server" });
+    const waiting = await t.client.start(asker, 4, { id: "asker" });
+    await t.settle();
+    const beforeSequence = (await source.history()).length + 1;
+    const fork = await t.client.fork("server", { beforeSequence, id: "fork" });
+    await fork.raise("go");
+    await t.settle();
+    expect((await fork.describe()).execution).toBe(2);
+    expect((await waiting.describe()).status).toBe("running");
+    await source.raise("go");
+    expect(await t.result(waiting)).toBe(8);
+  },
+});

@@ -1,5 +1,6 @@
 // Snapshots: everything that a scenario left in the store, in a form that allows comparing two runs.
-//   The comparison ignores only the stacks of errors, because hot and cold turns have different callers.
+//   The comparison ignores only the stacks of errors, because hot and cold turns have different callers, and which
+//   answers record the state of an entity, because the modes divide a burst of requests into different turns.
 //   It includes all fields of `describe`, and times, run ids, seeds, idempotency keys and log lines.
 
 import type { Client, HistoryEvent, InstanceInfo } from "../../../src/index.ts";
@@ -30,9 +31,15 @@ export function comparable(snapshot: Snapshot): unknown {
   const instances = [...snapshot].map(([id, { info, executions }]) => ({
     id,
     info: withoutStacks(info),
-    executions: withoutStacks([...executions]),
+    executions: withoutStacks([...executions].map(([n, events]) => [n, events.map(withoutState)])),
   }));
   return instances;
+}
+
+function withoutState(event: HistoryEvent): object {
+  if (event.kind !== "RequestAnswered") return event;
+  const { state: _state, ...rest } = event;
+  return rest;
 }
 
 /** The same data without any `stack`. An error becomes an object of its own properties. */

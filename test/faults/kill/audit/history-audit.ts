@@ -9,6 +9,10 @@ const OUTCOMES: Readonly<Record<string, readonly string[]>> = {
   TimerCreated: ["TimerFired", "TimerCancelled"],
   EventSubscribed: ["EventSubscriptionCancelled"],
   ChildScheduled: ["ChildCompleted", "ChildFailed", "ChildCancelRequested"],
+  DetachedStarted: ["SendCompleted", "SendFailed"],
+  EventRaised: ["SendCompleted", "SendFailed"],
+  AskSent: ["AskCompleted", "AskFailed", "AskCancelled"],
+  RequestsServed: ["RequestsClosed"],
 };
 /** EventReceived ends a wait without naming it, so a wait needs no outcome here. */
 const NEEDS_OUTCOME = ["ActivityScheduled", "StepScheduled", "TimerCreated", "ChildScheduled"];
