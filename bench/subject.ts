@@ -32,6 +32,7 @@ export type Metric =
   | "replayBusyMs"
   | "hotAsksPerS"
   | "asksPerS"
+  | "passesPerS"
   | "describeCpuMs"
   | "pageCpuMs"
   | "r2"

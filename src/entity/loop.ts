@@ -69,10 +69,11 @@ async function handle(
     // The handler's types fit the state and the request of its definition.
     const typed = handler as (self: Self<unknown>, input: unknown) => unknown;
     const value = await inChain(run, call.chain, async () => typed(self, call.input));
-    if (call.isRecordedAsAnswered) return call.repeat() ?? encodeState(run, self.state);
+    if (call.isRecordedAsAnswered) return call.repeat() ?? before;
     const text = encodeState(run, self.state);
     const answer = call.answer(value);
-    if (answer !== null) publishState(run, { text, answer }, run.lastSequence - 1 !== began);
+    if (run.lastSequence !== began + 1) run.effects.recordState(); // it made calls (published-state.2)
+    if (answer !== null && text !== before) publishState(run, { text, answer });
     return text;
   } catch (error) {
     if (call.isRecordedAsAnswered) return call.repeat() ?? before;

@@ -34,9 +34,8 @@ export interface PublishedState {
   readonly answer: { state?: string };
 }
 
-/** Writes the state after this answer with the turn. `madeCalls`: the handler made calls of the context. */
-export function publishState(run: Run, published: PublishedState, madeCalls: boolean): void {
-  if (madeCalls) run.effects.recordState(); // of the answer before
+/** Writes the state after this answer with the turn. */
+export function publishState(run: Run, published: PublishedState): void {
   run.effects.published = published;
 }
 
