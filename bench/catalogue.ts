@@ -44,7 +44,7 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W10n", "1,000 instances × 5 activities, results of 20 kB", LIMIT),
   entry("W11", "describing an instance of n events, and a page of its history"),
   entry("W12", "asks of entities: one at a time, 200 on one key, 500 on 500 keys"),
-  entry("W13", "n instances pass a limiter of 50 slots, 500 at a time"),
+  entry("W13", "500 instances × 10 passages of one limiter"),
 ];
 
 function entry(

@@ -62,6 +62,7 @@ const GOALS: readonly Line[] = [
   { workload: "W12", metric: "p50Ms", goal: byStore(2, 4) },
   { workload: "W12", metric: "hotAsksPerS", goal: atLeastByStore(5_000, 2_000) },
   { workload: "W12", metric: "asksPerS", goal: atLeastByStore(8_000, 5_000) },
+  { workload: "W13", metric: "passagesPerS", goal: atLeastByStore(4_000, 2_000) },
 ];
 
 /** Null if performance.md names no goal. */

@@ -84,13 +84,6 @@ export function askSizes({ quick }: Setting): { readonly hot: number; readonly p
   return quick ? { hot: 8_000, perKey: 16 } : { hot: 40_000, perKey: 80 };
 }
 
-/** W13: instances, how many of them at once, and the slots of the limiter. */
-export function limited({ quick }: Setting): number {
-  return quick ? 1_000 : 8_000;
-}
-export const LIMITED_AT_ONCE = 500;
-export const LIMITER_SLOTS = 50;
-
 /** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {
   readonly flows: number;

@@ -32,7 +32,6 @@ export type Metric =
   | "replayBusyMs"
   | "hotAsksPerS"
   | "asksPerS"
-  | "passesPerS"
   | "describeCpuMs"
   | "pageCpuMs"
   | "r2"
