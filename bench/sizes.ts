@@ -84,6 +84,11 @@ export function askSizes({ quick }: Setting): { readonly hot: number; readonly p
   return quick ? { hot: 8_000, perKey: 16 } : { hot: 40_000, perKey: 80 };
 }
 
+/** W13: instances that pass a limiter, how often each of them, and how many pass it before the measurement. */
+export const PASSING = 500;
+export const PASSAGES = 10;
+export const PASSING_WARM_UP = 200;
+
 /** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {
   readonly flows: number;

@@ -28,9 +28,11 @@ import { askInChain } from "./chain.ts";
 import { entityLoop, INPUT } from "./loop.ts";
 import type { ClientCalls, ContextCalls, EntityInput, Self } from "./types.ts";
 
+/** The handlers of an entity: functions of the entity and the input of the call. */
 export type EntityHandlers<State> = Readonly<
   Record<string, (self: Self<State>, input: never) => unknown>
 >;
+/** The reads of an entity: functions of its state and the input of the call. */
 export type EntityReads<State> = Readonly<Record<string, (state: State, input: never) => unknown>>;
 
 /** The definition of an entity. */

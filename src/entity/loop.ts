@@ -73,6 +73,7 @@ async function handle(
     const text = encodeState(run, self.state);
     const answer = call.answer(value);
     if (run.lastSequence !== began + 1) run.effects.recordState(); // it made calls (published-state.2)
+    // One write per turn, however many calls it answers (published-state.1).
     if (answer !== null && text !== before) publishState(run, { text, answer });
     return text;
   } catch (error) {

@@ -1,5 +1,6 @@
 // Programs with requests and with messages between instances. The rules of programs.ts apply.
 
+import { entity } from "../../src/entity/index.ts";
 import { orchestration, request } from "../../src/index.ts";
 import type { Program } from "./programs.ts";
 
@@ -83,6 +84,42 @@ const sending = orchestration("sending", async (ctx) => {
   return [first, again, used, refused];
 });
 
+const receiver = orchestration("receiver", async (ctx) => ctx.waitFor(noted));
+
+/** Messages whose tasks the code uses after the turn that sent them, or never. */
+const later = orchestration("later", async (ctx) => {
+  const sent = ctx.raise("receiver", noted, "hello");
+  const refused = ctx.raise("no such instance", noted, "hello");
+  void ctx.raise("receiver", noted, "again");
+  await ctx.sleep("1s");
+  await sent;
+  return refused.catch(errorName);
+});
+
+/** Entities: answers that record the state, with handlers that make calls and handlers that throw. */
+const account = entity("account", {
+  state: () => ({ cents: 0 }),
+  handlers: {
+    deposit: (self, cents: number) => (self.state.cents += cents),
+    depositLater: async (self, cents: number) => {
+      const before = self.state.cents;
+      await self.ctx.sleep("1s");
+      return (self.state.cents = before + cents);
+    },
+    fail: (self) => {
+      self.state.cents = -1;
+      throw new RangeError("no");
+    },
+  },
+  reads: { balance: (state) => state.cents },
+});
+const paying = orchestration("paying", async (ctx) => {
+  const ada = ctx.entity(account, "ada");
+  const balances = await ctx.all([ada.deposit(1), ada.depositLater(2), ada.deposit(4)]);
+  const failed = await ada.fail().catch(errorName);
+  return [balances, failed, await ada.balance()];
+});
+
 export const REQUEST_PROGRAMS: readonly Program[] = [
   {
     name: "requests",
@@ -105,6 +142,21 @@ export const REQUEST_PROGRAMS: readonly Program[] = [
       await t.client.get("counter").terminate("recorded");
       await t.settle();
       await Promise.all(asks);
+    },
+  },
+  {
+    name: "quiet-messages",
+    register: [receiver, later],
+    async run(t) {
+      await t.client.start(receiver, undefined, { id: "receiver" });
+      await (await t.start(later, undefined, { id: "later" })).result();
+    },
+  },
+  {
+    name: "entities",
+    register: [account, paying],
+    async run(t) {
+      await (await t.start(paying, undefined, { id: "paying" })).result();
     },
   },
 ];

@@ -85,6 +85,7 @@ export function startDetached(
   return callSend(run, body);
 }
 
+/** The event leaves with the commit of the turn (outgoing-calls.1). */
 export function raiseEvent(
   run: Run,
   instanceId: string,

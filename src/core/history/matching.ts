@@ -78,7 +78,7 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
       return recorded.kind === "RequestRefused" && recorded.received === asked.received;
     case "StatusSet":
     case "AttributesSet":
-    case "RequestsServed": // a deploy may change the names (request-services.3)
+    case "RequestsServed": // a deploy may change the names (request-box.2)
       return recorded.kind === asked.kind;
     case "KeyValueSet":
       return (

@@ -1,5 +1,5 @@
 // Invariant 8, for messages and starts that a turn writes to other instances: the commit of the turn also
-// writes their outcomes (provider.asks.4). A history cannot show this later, because code may cancel such a
+// writes their outcomes, of quiet ones only a failure (provider.asks.4). A history cannot show this later, because code may cancel such a
 // call without an event.
 
 import type { Dispatch } from "../../../core/provider/asks.ts";
@@ -23,7 +23,8 @@ export async function missingOutcomes(
     const now = last(key);
     const isLast = !items.slice(i + 1).some((later) => later.kind === "turn" && later.key === key);
     if (now !== null && isLast && item.change.kind === "none") {
-      found.push(...unanswered(dispatched, execution, now));
+      const refused = new Set(call.result[i].undelivered?.map(({ sequence }) => sequence));
+      found.push(...unanswered(dispatched, refused, execution, now));
     }
     for (const each of writtenDispatches(item, call.result[i])) {
       if (each.kind !== "start" || (await store.readInstance(each.id)) !== null) continue;
@@ -35,12 +36,14 @@ export async function missingOutcomes(
 
 function unanswered(
   dispatched: readonly Dispatch[],
+  refused: ReadonlySet<number>,
   execution: number,
   { record, inbox }: InstanceSnapshot,
 ): string[] {
   if (record.execution !== execution) return []; // another item of the group restarted the instance
-  return dispatched.flatMap(({ sequence, item }) => {
+  return dispatched.flatMap(({ sequence, item, quiet }) => {
     if (item.kind !== "send" && item.kind !== "start") return []; // of an ask: reasons.ts
+    if (quiet === true && !refused.has(sequence)) return [];
     const isThere = inbox.some((each) => each.kind === "sent" && each.sequence === sequence);
     return isThere ? [] : [`${record.id}: the ${item.kind} of event ${sequence} has no outcome`];
   });
