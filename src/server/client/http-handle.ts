@@ -146,7 +146,7 @@ export class HttpHandle<O = unknown> {
         : parseRequestId(options.requestId);
     const what = `Instance "${this.id}" did not answer request "${name}"`;
     const found = await untilFound(timeoutMs, what, async (waitMs) => {
-      const answer = await this.#transport.json({
+      const asked = this.#transport.json({
         method: "POST",
         path: ["instances", this.id, "requests", name],
         body: { ...member("input", toHttp(sent.value)), timeoutMs: waitMs, requestId },
@@ -154,7 +154,7 @@ export class HttpHandle<O = unknown> {
         signal,
         refusal: (given) => requestError(this.id, name, given),
       });
-      return answer.answered ? { found: answer } : because(answer.reason);
+      return asked.then((found) => ({ found }), noAnswerYet);
     });
     return found.answer as RequestOutput<R>; // typed by the definition
   }
@@ -308,6 +308,12 @@ export class HttpHandle<O = unknown> {
     const path = ["instances", this.id, operation];
     await this.#transport.send({ method: "POST", path, body, answer: null, requestId });
   }
+}
+
+/** The reason of a TIMEOUT. Throws every other error. */
+function noAnswerYet(error: unknown): { readonly reason?: string } {
+  if (!isPerdureError(error, "TIMEOUT")) throw error;
+  return because(error.reason);
 }
 
 async function untilFound<T extends object>(

@@ -61,6 +61,7 @@ export class HttpProblemError extends Error {
 }
 
 const RETRIED = [429, 503, 504];
+const PROBLEM_TYPE = "application/problem+json";
 const BACKOFF_MS = 100;
 const WAIT_MS_MAX = 5_000;
 
@@ -101,7 +102,7 @@ export class HttpTransport {
       const last = attempt >= retries;
       const response = await this.#try(request, key, last);
       if (response?.ok === true) return response;
-      if (response !== null && (last || !RETRIED.includes(response.status))) {
+      if (response !== null && (last || !isRetried(response))) {
         throw await errorOf(response, request.refusal);
       }
       const named = Number(response?.headers.get("retry-after") ?? 0) * 1_000;
@@ -148,6 +149,12 @@ function segment(text: string): string {
   if (text !== "." && text !== "..") return encodeURIComponent(text);
   const message = `"${text}" cannot be part of a URL path; use a list or a bulk operation with this id.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
+}
+
+/** A problem with status 504 is the TIMEOUT of a request that waited; every other 504 comes from a gateway. */
+function isRetried({ status, headers }: Response): boolean {
+  if (!RETRIED.includes(status)) return false;
+  return status !== 504 || headers.get("content-type")?.startsWith(PROBLEM_TYPE) !== true;
 }
 
 async function errorOf(response: Response, refusal: HttpRequest<null>["refusal"]): Promise<Error> {

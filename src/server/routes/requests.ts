@@ -4,14 +4,13 @@
 //   - The wait takes a stream slot and at most `waitMs`, as the other waits do (waiting.ts).
 
 import * as v from "valibot";
-import { isPerdureError } from "../../core/errors/errors.ts";
 import { defined } from "../../core/values/defined.ts";
 import { jsonRoute } from "../http/route.ts";
 import { given, whole } from "../schemas/common.ts";
 import { requestAnswer } from "../schemas/instance.ts";
 import { toHttp } from "../views/values.ts";
 import { member } from "../wire/instance.ts";
-import { reasonOf, waiting } from "./waiting.ts";
+import { waiting } from "./waiting.ts";
 
 /** How long a request waits for its answer if it sets no `timeoutMs`. */
 const TIMEOUT_MS = 30_000;
@@ -22,7 +21,7 @@ export const requestRoutes = [
     path: "/instances/:id/requests/:name",
     operation: "askInstance",
     summary:
-      "Sends a request and waits for its answer up to `timeoutMs` (default 30,000; 0: does not wait). `reason`: why there is no answer yet. With a `requestId` or an Idempotency-Key, a repeated call sends the request once and gets its answer.",
+      "Sends a request and waits for its answer up to `timeoutMs` (default 30,000; 0: does not wait). Without an answer in time: a problem TIMEOUT whose `reason` says why; the request stays sent. With a `requestId` or an Idempotency-Key, a repeated call sends the request once and gets its answer.",
     tag: "instances",
     role: "operator",
     params: v.object({ id: v.string(), name: v.string() }),
@@ -38,6 +37,7 @@ export const requestRoutes = [
       "REQUEST_REFUSED",
       "KEY_REUSED",
       "LIMIT_EXCEEDED",
+      "TIMEOUT",
       "STREAMS_EXHAUSTED",
     ],
     patient: true,
@@ -48,15 +48,10 @@ export const requestRoutes = [
       const { input, timeoutMs: timeout = Math.min(TIMEOUT_MS, waitMs) } = body;
       const requestId = body.requestId ?? binding.requestId;
       const handle = services.client.get(params.id);
-      try {
-        const answer = await waiting(call, { timeout }, (wait) =>
-          handle.ask(params.name, input, { ...wait, ...defined({ requestId }) }),
-        );
-        return { answered: true, ...member("answer", toHttp(answer)) };
-      } catch (error) {
-        if (isPerdureError(error, "TIMEOUT")) return { answered: false, ...reasonOf(error) };
-        throw error;
-      }
+      const answer = await waiting(call, { timeout }, (wait) =>
+        handle.ask(params.name, input, { ...wait, ...defined({ requestId }) }),
+      );
+      return member("answer", toHttp(answer));
     },
   }),
 ];

@@ -179,11 +179,8 @@ export const outcome = v.variant("ended", [
   }),
 ]);
 
-/** The answer to a request, if the instance has answered it. */
-export const requestAnswer = v.variant("answered", [
-  v.object({ answered: v.literal(false), reason: v.exactOptional(v.string()) }),
-  v.object({ answered: v.literal(true), answer: v.exactOptional(value) }),
-]);
+/** The answer to a request. `answer` is absent if the instance answers with undefined. */
+export const requestAnswer = v.object({ answer: v.exactOptional(value) });
 
 /** One key-value of an instance, if it exists. */
 export const keyValue = v.object({

@@ -360,7 +360,9 @@ test("an instance of another orchestration under the limiter's id is left alone,
   }
   expect(await other.result()).toBe("passed");
   expect((await other.describe()).execution).toBe(1);
-  expect((await other.unread()).items).toEqual([]);
+  // The request reached the instance, which does not serve it, and its asker no longer waits.
+  const unread = (await other.unread()).items.filter(({ requestId }) => requestId === undefined);
+  expect(unread).toEqual([]);
 });
 
 test("a paused limiter admits no caller until it is resumed", async () => {

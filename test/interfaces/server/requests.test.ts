@@ -57,9 +57,9 @@ test("a request is answered with 200 and the answer", async () => {
   const scene = await openCart();
   const response = await post(scene, "add", { input: { sku: "a" } });
   expect(response.status).toBe(200);
-  expect(await response.json()).toEqual({ answered: true, answer: 1 });
+  expect(await response.json()).toEqual({ answer: 1 });
   const closed = await post(scene, "close", {});
-  expect(await closed.json()).toEqual({ answered: true });
+  expect(await closed.json()).toEqual({});
 });
 
 test("inputs and answers keep their types, also as plain texts of the API", async () => {
@@ -69,7 +69,6 @@ test("inputs and answers keep their types, also as plain texts of the API", asyn
   expect(await handle.ask(echoed, given)).toEqual(given);
   const body = { input: { $perdure: ["~d", 7] } };
   expect(await (await post(scene, "echoed", body)).json()).toEqual({
-    answered: true,
     answer: { $perdure: ["~d", 7] },
   });
 });
@@ -117,8 +116,11 @@ test("a request without an answer in time says why, and is answered later under 
   await client.get("cart").pause("stocktaking");
   const body = { input: { sku: "a" }, timeoutMs: 0, requestId: "r1" };
   const early = await post(scene, "add", body);
-  expect(early.status).toBe(200);
-  expect(await early.json()).toEqual({ answered: false, reason: "it is paused: stocktaking" });
+  expect(early.status).toBe(504);
+  expect(await early.json()).toMatchObject({
+    code: "TIMEOUT",
+    reason: "it is paused: stocktaking",
+  });
   const handle = scene.as("operator").get("cart");
   expect((await handle.unread()).items).toEqual([
     { name: "add", data: { sku: "a" }, requestId: "r1" },
@@ -131,7 +133,7 @@ test("a request without an answer in time says why, and is answered later under 
   });
   await client.get("cart").resume();
   expect(await handle.ask(add, { sku: "a" }, { requestId: "r1" })).toBe(1);
-  expect(await (await post(scene, "add", body)).json()).toEqual({ answered: true, answer: 1 });
+  expect(await (await post(scene, "add", body)).json()).toEqual({ answer: 1 });
   expect(await client.get("cart").ask(add, { sku: "a" }, { requestId: "r1" })).toBe(1);
   expect(await handle.read(total)).toBe(1);
 });
@@ -141,7 +143,7 @@ test("a repeated request with an Idempotency-Key is sent once, also over another
   const key = { "Idempotency-Key": "k" };
   for (const timeoutMs of [10_000, 20_000]) {
     const response = await post(scene, "add", { input: { sku: "a" }, timeoutMs }, key);
-    expect(await response.json()).toEqual({ answered: true, answer: 1 });
+    expect(await response.json()).toEqual({ answer: 1 });
   }
   const { entry, token } = createToken({ name: "otto", role: "operator" });
   const other = await serve(scene.perdure.client, { port: 0, tokens: [entry], log: () => {} });
@@ -151,7 +153,7 @@ test("a repeated request with an Idempotency-Key is sent once, also over another
     headers: { ...key, Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     body: JSON.stringify({ input: { sku: "a" } }),
   });
-  expect(await repeated.json()).toEqual({ answered: true, answer: 1 });
+  expect(await repeated.json()).toEqual({ answer: 1 });
   const reused = await post(scene, "add", { input: { sku: "b" } }, key);
   expect([reused.status, await codeOf(reused)]).toEqual([422, "KEY_REUSED"]);
   expect(await scene.perdure.client.get("cart").read(total)).toBe(1);
@@ -163,11 +165,12 @@ test("a missing answer is not stored for a repeated key", async () => {
   await client.get("cart").pause();
   const key = { "Idempotency-Key": "k" };
   const body = { input: { sku: "a" }, timeoutMs: 0 };
-  expect(await (await post(scene, "add", body, key)).json()).toMatchObject({ answered: false });
+  expect(await (await post(scene, "add", body, key)).json()).toMatchObject({
+    code: "TIMEOUT",
+  });
   await client.get("cart").resume();
   const later = { ...body, timeoutMs: 10_000 };
   expect(await (await post(scene, "add", later, key)).json()).toEqual({
-    answered: true,
     answer: 1,
   });
 });
@@ -223,7 +226,7 @@ test("waiting requests take stream slots, and a caller that disconnects ends its
   await expect.poll(ended, { timeout: 10_000 }).toContain("SHUTTING_DOWN");
   const third = (): Promise<number> =>
     post(scene, "add", { input: { sku: "a" }, timeoutMs: 1 }).then(({ status }) => status);
-  await expect.poll(third).toBe(200);
+  await expect.poll(third).toBe(504); // it waited, in a free slot
 });
 
 test("the audit records requests without their payloads", async () => {
@@ -297,7 +300,10 @@ test("an HTTP client polls a long wait under one request id", async () => {
     token: scene.tokens.operator,
     fetch: async (sent) => {
       bodies.push((await sent.clone().json()) as (typeof bodies)[number]);
-      return ++calls === 1 ? Response.json({ answered: false }) : fetch(sent);
+      if (++calls > 1) return fetch(sent);
+      const problem = { type: "urn:perdure:problem:TIMEOUT", title: "", status: 504 };
+      const headers = { "content-type": "application/problem+json" };
+      return Response.json({ ...problem, code: "TIMEOUT", detail: "" }, { status: 504, headers });
     },
   });
   expect(await client.get("cart").ask(add, { sku: "a" }, { timeout: "2m" })).toBe(1);

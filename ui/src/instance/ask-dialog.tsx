@@ -121,7 +121,7 @@ function OutcomeView({ outcome }: { readonly outcome: Outcome }): ReactElement |
       return (
         <p className="note" data-tone="warn">
           <Icon name="clock" />
-          <span className="grow">No answer yet: {outcome.reason}. The request stays sent.</span>
+          <span className="grow">No answer yet: {outcome.reason} The request stays sent.</span>
         </p>
       );
     case "refused":
@@ -135,10 +135,12 @@ function OutcomeView({ outcome }: { readonly outcome: Outcome }): ReactElement |
 async function outcomeOf(asked: ReturnType<typeof instances.ask>): Promise<Outcome> {
   try {
     const given = await asked;
-    if (!given.answered) return { kind: "open", reason: given.reason ?? "the time is over" };
     return { kind: "answered", ...("answer" in given ? { answer: given.answer } : {}) };
   } catch (error) {
     if (error instanceof ApiProblem && error.refusal !== undefined) return error.refusal;
+    if (error instanceof ApiProblem && error.code === "TIMEOUT") {
+      return { kind: "open", reason: error.message };
+    }
     throw error;
   }
 }
