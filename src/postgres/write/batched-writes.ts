@@ -162,10 +162,11 @@ export function touchedBy(
   const keys = items.flatMap((item) =>
     item.kind === "stepOutcome" || item.kind === "releaseInstance" ? [item.key] : [],
   );
-  const ids = [
-    ...items.flatMap((item) => (isEventItem(item) ? [item.id] : [])),
-    ...turns.flatMap((turn) => [...turn.sends.map(({ to }) => to.id), ...dispatchReceivers(turn)]),
-  ];
+  const ids = items.flatMap((item) => (isEventItem(item) ? [item.id] : []));
+  for (const { sends, dispatched } of turns) {
+    for (const { to } of sends) ids.push(to.id);
+    if (dispatched !== undefined) for (const { item } of dispatched) ids.push(item.id);
+  }
   if (keys.length + ids.length > 0) keys.push(...turns.map(({ key }) => key));
   return { keys, ids: [...new Set(ids)] };
 }

@@ -30,7 +30,9 @@ export class TurnCompletion extends Subject {
   readonly #end = this.prepare(`
     WITH ended AS (
       SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-      WHERE CASE WHEN $2::boolean AND ${exists(`
+      WHERE CASE WHEN $2::boolean
+        AND (SELECT true FROM @requests WHERE asker IS NOT NULL LIMIT 1) -- NULL while no instance waits
+        AND ${exists(`
         FROM @requests AS r WHERE r.instance = k.key AND r.asker IS NOT NULL`)}
         THEN @refuse('an instance waits for an answer') IS NULL ELSE true END
     ), messages AS (
