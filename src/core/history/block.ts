@@ -24,6 +24,8 @@ export interface CommandSketch {
   readonly session?: string;
   readonly tags?: readonly string[];
   readonly node?: string;
+  /** The answer to a request. */
+  readonly output?: string;
 }
 /** Why an instance is blocked. For a divergence it includes both sides. */
 export interface BlockReason {
@@ -77,6 +79,8 @@ function sketch(body: EventBody): CommandSketch {
     ...("session" in body ? { session: body.session } : {}),
     ...("tags" in body ? { tags: body.tags } : {}),
     ...("node" in body ? { node: body.node } : {}),
+    ...("received" in body ? { scheduled: body.received } : {}),
+    ...(body.kind === "RequestAnswered" ? { output: cut(body.output) } : {}),
     ...(body.kind === "KeyValueSet" ? { name: body.key, input: cut(body.value) } : {}),
     ...(body.kind === "KeyValueCleared" && body.key !== undefined ? { name: body.key } : {}),
   };
@@ -91,7 +95,8 @@ function describeCommand(side: CommandSketch): string {
   const session = side.session === undefined ? "" : ` in session "${side.session}"`;
   const tags = side.tags === undefined ? "" : ` with tags ${side.tags.join(", ")}`;
   const node = side.node === undefined ? "" : ` of node "${side.node}"`;
-  return `${side.kind}${name}${of}${id}${node}${input}${since}${session}${tags}`;
+  const answer = side.output === undefined ? "" : ` with answer ${side.output}`;
+  return `${side.kind}${name}${of}${id}${node}${input}${answer}${since}${session}${tags}`;
 }
 
 function cut(text: string): string {

@@ -101,13 +101,14 @@ function observeQuiet(run: Run, task: OpenSend): void {
 /** Makes the messages of this turn quiet whose tasks the code does not use (outgoing-calls.2). */
 export function hushUnused(run: Run): void {
   const { effects, openTasks } = run;
-  for (const [sequence, dispatch] of effects.dispatched ?? []) {
+  if (effects.dispatched === null) return;
+  for (const [sequence, dispatch] of effects.dispatched) {
     const task = openTasks.get(sequence);
     if (task?.kind !== "send" || task.isObserved() || hasOutcome(task.body)) continue;
     // The event is not encoded yet: the turn ends now.
     const body: Writable<Sent> = task.body;
     body.quiet = true;
-    effects.dispatched?.set(sequence, { ...dispatch, quiet: true });
+    effects.dispatched.set(sequence, { ...dispatch, quiet: true });
     openTasks.delete(sequence);
     addQuiet(run, sequence);
   }

@@ -25,7 +25,9 @@ export class Answers extends Subject {
 
   /** The caller must hold the locks of the instances. */
   record(pipeline: Pipeline, turns: readonly TurnItem[]): void {
-    const rows = turns.flatMap(({ key, answers = [] }) =>
+    const answering = turns.filter(({ answers }) => answers !== undefined);
+    if (answering.length === 0) return;
+    const rows = answering.flatMap(({ key, answers = [] }) =>
       answers.map(({ requestId, answer }) => ({
         instance: key,
         kind: "ask",

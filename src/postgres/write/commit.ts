@@ -80,7 +80,9 @@ export class GroupCommit {
     const parts = planCommit(items);
     const [first] = parts;
     const isAtOnce =
-      !mode.stepwise && parts.length === 1 && turnsIn(items).every(dispatchesOnlyEvents);
+      !mode.stepwise &&
+      parts.length === 1 &&
+      items.every((item) => dispatchesOnlyEvents(turnOf(item)));
     if (isAtOnce && first?.kind === "together") {
       const results = await this.#writeInOneRoundTrip(first.items, mode.lockMs);
       if (results !== null) return this.#withLeftOver(first.items, results, mode);
@@ -160,23 +162,18 @@ function distinct(items: readonly CommitItem[]): readonly CommitItem[] {
 /** The runtimes that get leases from these items. */
 function ownersIn(items: readonly CommitItem[]): string[] {
   const owners = new Set<string>();
-  const turns = turnsIn(items);
-  const dispatched = turns.flatMap((turn) => turn.dispatched?.map(({ item }) => item) ?? []);
-  for (const item of [...items, ...dispatched]) {
+  for (const item of items) {
     if (item.kind === "start" && item.lease !== null) owners.add(item.lease.owner);
+    const turn = turnOf(item);
+    for (const { lease } of turn?.tasks ?? []) if (lease !== null) owners.add(lease.owner);
   }
-  for (const { tasks } of turns) {
-    for (const { lease } of tasks) if (lease !== null) owners.add(lease.owner);
-  }
-  return [...owners];
+  return [...owners]; // a dispatched start has no lease
 }
 
-/** The turns among the items, and the first turns of starts. */
-function turnsIn(items: readonly CommitItem[]): TurnItem[] {
-  return items.flatMap((item) => {
-    if (item.kind === "turn") return [item];
-    return item.kind === "start" && item.firstTurn !== undefined ? [item.firstTurn] : [];
-  });
+/** The turn of the item: the item itself, or the first turn of a start. */
+function turnOf(item: CommitItem): TurnItem | undefined {
+  if (item.kind === "turn") return item;
+  return item.kind === "start" ? item.firstTurn : undefined;
 }
 
 function failed(error: PerdureError): CommitResult {

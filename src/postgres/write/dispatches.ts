@@ -81,17 +81,19 @@ export class Dispatches extends Subject {
 
 /** The dispatched items of turns. Each item is a new object, because results are stored by object. */
 export function dispatchedBy(turns: readonly TurnItem[]): Dispatched[] {
-  return turns.flatMap((turn) =>
-    (turn.dispatched ?? []).map(({ sequence, item }) => ({
-      turn,
-      dispatch: { sequence, item: { ...item } },
-    })),
-  );
+  const all: Dispatched[] = [];
+  for (const turn of turns) {
+    if (turn.dispatched === undefined) continue;
+    for (const dispatch of turn.dispatched) {
+      all.push({ turn, dispatch: { ...dispatch, item: { ...dispatch.item } } });
+    }
+  }
+  return all;
 }
 
 /** Whether the turn and its dispatched items can be written in one round trip (postgres.dispatches.1). */
-export function dispatchesOnlyEvents({ dispatched = [] }: TurnItem): boolean {
-  return dispatched.every(({ item }) => isEventItem(item));
+export function dispatchesOnlyEvents(turn: TurnItem | undefined): boolean {
+  return turn?.dispatched?.every(({ item }) => isEventItem(item)) ?? true;
 }
 
 export function eventsOf(dispatched: readonly Dispatched[]): EventItem[] {

@@ -291,8 +291,8 @@ function newTasksOf({ key, execution, tasks, cancelledTasks }: TurnItem) {
 }
 
 /** Whether clients must be notified of the turn. */
-function isChanged({ change, state, answers = [] }: TurnItem): boolean {
-  return change.kind !== "none" || state !== null || answers.length > 0;
+function isChanged({ change, state, answers }: TurnItem): boolean {
+  return change.kind !== "none" || state !== null || answers !== undefined;
 }
 
 function toColumns(item: TurnItem) {

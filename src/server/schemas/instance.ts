@@ -52,6 +52,8 @@ const sketch = v.nullable(
     since: v.exactOptional(v.string()),
     session: v.exactOptional(v.string()),
     tags: v.exactOptional(v.array(v.string())),
+    /** The start of the encoded answer to a request. */
+    output: v.exactOptional(v.string()),
   }),
 );
 

@@ -110,6 +110,18 @@ export const dispatches: ContractSubject = {
       },
     },
     {
+      title: "a quiet item has a reply only if it is refused",
+      async run(setup) {
+        const [held, other] = [await setup.hold("a"), await setup.hold("b")];
+        const items = [sendItem({ id: "b" }), startItem({ id: "c" }), sendItem({ id: "missing" })];
+        const dispatched = numbered(held, items).map((each) => ({ ...each, quiet: true }) as const);
+        const result = await setup.turn(held, { events: items.map(() => eventText()), dispatched });
+        expect(replies(result.due)).toMatchObject([notSent(4, "INSTANCE_NOT_FOUND")]);
+        expect(result.undelivered).toEqual([undelivered(4, "INSTANCE_NOT_FOUND")]);
+        expect(await setup.due(other)).toHaveLength(1);
+      },
+    },
+    {
       title: "an accepted ask has no reply until it is answered",
       async run(setup) {
         const [held, other] = [await setup.hold("a"), await setup.hold("b")];
