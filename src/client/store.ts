@@ -6,6 +6,7 @@ import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type { Codec } from "../core/values/codec.ts";
 import { backOff } from "../core/commit/back-off.ts";
 import { Committer } from "../core/commit/committer.ts";
+import { refusalMessage, type RefusalCode } from "../core/errors/built-in-failures.ts";
 import { isPerdureError, PerdureError } from "../core/errors/errors.ts";
 import type { HistoryRow } from "../core/history/rows.ts";
 import { verifyRows, type VerifyOptions } from "../core/history/seal.ts";
@@ -110,25 +111,13 @@ function resultOrThrow(result: CommitResult | undefined): Exclude<CommitResult, 
   return result;
 }
 
-type RefusalCode = Extract<SimpleResult, { readonly kind: "refused" }>["code"];
-
-const REFUSALS: Readonly<Record<RefusalCode, (id: string) => string>> = {
-  INSTANCE_NOT_FOUND: (id) => `There is no instance "${id}".`,
-  INSTANCE_FINISHED: (id) => `Instance "${id}" has already ended.`,
-  LIMIT_EXCEEDED: (id) =>
-    `Too many messages wait for instance "${id}", which does not exist; start it first.`,
-  KEY_REUSED: (id) =>
-    `The request id was already used for a different request to instance "${id}".`,
-  LEASE_LOST: (id) => `Another runtime holds instance "${id}".`,
-};
-
 function throwIfRefused(id: string, result: SimpleResult): void {
   if (result.kind === "refused") throw refusedWrite(result.code, id);
 }
 
 /** The error of a write that the store refused. */
 export function refusedWrite(code: RefusalCode, id: string): PerdureError {
-  return new PerdureError(code, REFUSALS[code](id));
+  return new PerdureError(code, refusalMessage(code, id));
 }
 
 export function keyReused(id: string): PerdureError {

@@ -70,14 +70,15 @@ async function handle(
     const typed = handler as (self: Self<unknown>, input: unknown) => unknown;
     const value = await inChain(run, call.chain, async () => typed(self, call.input));
     if (call.isRecordedAsAnswered) return call.repeat() ?? before;
+    if (run.lastSequence !== began) run.effects.recordState(); // it made calls (published-state.2)
     const text = encodeState(run, self.state);
     const answer = call.answer(value);
-    if (run.lastSequence !== began + 1) run.effects.recordState(); // it made calls (published-state.2)
     // One write per turn, however many calls it answers (published-state.1).
     if (answer !== null && text !== before) publishState(run, { text, answer });
     return text;
   } catch (error) {
     if (call.isRecordedAsAnswered) return call.repeat() ?? before;
+    if (run.lastSequence !== began) run.effects.recordState(); // published-state.2
     if (!call.isAnswered) call.fail(error);
     return before;
   }

@@ -151,7 +151,7 @@ function startOf(run: Run, start: AskStartOptions): AskStarted {
   return { ...target, input, ...(start.ifEnded === "restart" ? { ifEnded: "restart" } : {}) };
 }
 
-/** The loser of the race is cancelled: a request that was not received is taken back. */
+/** The loser of the race is cancelled: a request that was not received is withdrawn. */
 function orTimeout(
   run: Run,
   asked: Task<unknown>,

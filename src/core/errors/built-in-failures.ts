@@ -81,13 +81,7 @@ export function notRegisteredFailure(why: string): Failure {
   return { category: "configuration", ...own, message, retryable: false };
 }
 
-/** A child could not start because another instance has its id (semantics 2). */
-export function instanceExistsFailure(id: string): Failure {
-  const message = `An instance with id "${id}" already exists.`;
-  return { ...APPLICATION, name: "PerdureError", code: "INSTANCE_EXISTS", message };
-}
-
-/** Why the store refused a message or a start that one instance sent to another. */
+/** Why the store refused a write of a client, or of one instance to another. */
 const REFUSALS = {
   INSTANCE_NOT_FOUND: (id: string) => `There is no instance "${id}".`,
   INSTANCE_FINISHED: (id: string) => `Instance "${id}" has already ended.`,
@@ -100,9 +94,16 @@ const REFUSALS = {
   LEASE_LOST: (id: string) => `Another runtime holds instance "${id}".`,
 } as const;
 
+export type RefusalCode = keyof typeof REFUSALS;
+
+/** The message of a write to instance `id` that the store refused. */
+export function refusalMessage(code: RefusalCode, id: string): string {
+  return REFUSALS[code](id);
+}
+
 /** A message or a start from one instance to another was refused. */
-export function askRefusedFailure(code: keyof typeof REFUSALS, id: string): Failure {
-  return { ...APPLICATION, name: "PerdureError", code, message: REFUSALS[code](id) };
+export function askRefusedFailure(code: RefusalCode, id: string): Failure {
+  return { ...APPLICATION, name: "PerdureError", code, message: refusalMessage(code, id) };
 }
 
 const APPLICATION = { category: "application", retryable: false } as const;

@@ -66,7 +66,7 @@ export interface AskFailed {
   /** Set if the receiver's code refused the request or failed. Absent: the request did not reach its code. */
   readonly outcome?: "refused" | "failed";
 }
-/** The answer is no longer needed. A request that has not been received is taken back. */
+/** The answer is no longer needed. A request that has not been received is withdrawn. */
 export interface AskCancelled {
   readonly kind: "AskCancelled";
   readonly scheduled: number;

@@ -60,7 +60,7 @@ export type AskResult =
     };
 
 /**
- * Takes a request back that no turn has received yet, with its request id. If a turn has received it, the asker
+ * Withdraws a request that no turn has received yet, with its request id. If a turn has received it, the asker
  * no longer waits, and the answer is only stored. Always done.
  */
 export interface WithdrawItem {

@@ -128,7 +128,7 @@ export class TurnEffects {
     });
   }
 
-  /** Takes a request back. A request of the same turn is never sent. `sequence`: of the command that cancels. */
+  /** Withdraws a request. A request of the same turn is never sent. `sequence`: of the command that cancels. */
   cancelAsk(sequence: number, asked: number, body: AskSent, source: EffectSource): void {
     if (this.dispatched?.delete(asked) === true) return;
     const requestId = askRequestId(asked, source);

@@ -6,7 +6,7 @@
 //   - A problem with an error code of the library becomes a PerdureError, any other a HttpProblemError.
 
 import * as v from "valibot";
-import { ERROR_CODES, PerdureError, type ErrorCode } from "../../core/errors/errors.ts";
+import { isErrorCode, PerdureError } from "../../core/errors/errors.ts";
 import { showValue } from "../../core/ids/ids.ts";
 import { checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import { generateRequestId } from "../../core/ids/request-ids.ts";
@@ -171,8 +171,4 @@ async function errorOf(response: Response, refusal: HttpRequest<null>["refusal"]
   const { code, detail, path, reason } = parsed.output;
   if (!isErrorCode(code)) return new HttpProblemError(response.status, code, detail);
   return new PerdureError(code, detail, defined({ path, reason }));
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_CODES, code);
 }

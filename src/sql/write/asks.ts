@@ -57,7 +57,7 @@ export function* settleAsk(item: AskItem): Script<AskResult | null> {
   return target === null ? null : yield* findAsk(item, target);
 }
 
-/** Takes a request back if no turn has received it; otherwise its asker no longer waits. */
+/** Withdraws a request if no turn has received it; otherwise its asker no longer waits. */
 export function* withdraw({ id, requestId }: WithdrawItem): Script<SimpleResult> {
   const target = yield* lockHead(id);
   if (target === null) return DONE;

@@ -65,7 +65,7 @@ export class Requests extends Subject {
     this.#insertAsk.run(key, requestId, execution, now, requestDigest ?? null, waiting);
   }
 
-  /** Stores an answer. Nothing is stored if the request was taken back or is answered already. */
+  /** Stores an answer. Nothing is stored if the request was withdrawn or is answered already. */
   answer(instance: number, { requestId, answer }: NewAnswer, now: number): void {
     this.#answer.run(instance, requestId, answer, checksumOf(answer), now);
   }

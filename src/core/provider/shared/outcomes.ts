@@ -1,8 +1,8 @@
 // Outcomes: event texts that the store itself writes, because no code of the instance runs.
 
 import {
+  askRefusedFailure,
   cancelledWithoutRun,
-  instanceExistsFailure,
   terminated,
 } from "../../errors/built-in-failures.ts";
 import type { ChildFailed, OrchestrationFailed } from "../../history/events.ts";
@@ -22,7 +22,7 @@ export function childFailed(scheduled: number, failed: string): string {
 
 /** The event for a parent whose child has an id that is taken (semantics 2). */
 export function childExists(scheduled: number, id: string): string {
-  const failure = instanceExistsFailure(id);
+  const failure = askRefusedFailure("INSTANCE_EXISTS", id);
   const body: ChildFailed = { kind: "ChildFailed", scheduled, outcome: "failed", failure };
   return JSON.stringify(body);
 }

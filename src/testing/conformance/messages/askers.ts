@@ -1,5 +1,5 @@
 // Contract of askers: an instance that waits for an answer gets one message, whatever becomes of its request
-// (provider.asks.3). Its request can be taken back.
+// (provider.asks.3). Its request can be withdrawn.
 
 import { expect } from "vitest";
 import type { AskItem, OutgoingMessage } from "../../../core/provider/index.ts";
@@ -206,7 +206,7 @@ export const askers: ContractSubject = {
       },
     },
     {
-      title: "a request that no turn has received is taken back with its request id",
+      title: "a request that no turn has received is withdrawn with its request id",
       async run(setup) {
         const { asker, held, item } = await waiting(setup);
         expect(await setup.provider.settle(withdrawItem(item))).toBeNull();
@@ -234,7 +234,7 @@ export const askers: ContractSubject = {
       },
     },
     {
-      title: "after the oldest request was taken back, the next event makes the instance due",
+      title: "after the oldest request was withdrawn, the next event makes the instance due",
       async run(setup) {
         const held = await setup.hold("a");
         await setup.turn(held, { release: true });

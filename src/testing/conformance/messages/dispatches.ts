@@ -222,7 +222,7 @@ export const dispatches: ContractSubject = {
       },
     },
     {
-      title: "a request that is sent and taken back in one turn leaves nothing",
+      title: "a request that is sent and withdrawn in one turn leaves nothing",
       async run(setup) {
         const [held, other] = [await setup.hold("a"), await setup.hold("b")];
         const item = askItem({ id: "b", asker: askerOf(held) });
