@@ -34,6 +34,9 @@ export function commitSize(item: CommitItem): number {
       return item.terminated.length;
     case "block":
       return item.reason.length;
+    case "append":
+      return sum(item.values, textSize);
+    case "trim":
     case "withdraw":
     case "resume":
     case "unblock":
@@ -44,7 +47,7 @@ export function commitSize(item: CommitItem): number {
 }
 
 function turnSize(item: TurnItem): number {
-  const { row, tasks, starts, sends, answers, dispatched, change, state } = item;
+  const { row, tasks, starts, sends, answers, dispatched, streams, change, state } = item;
   return (
     (row?.data.length ?? 0) +
     sum(tasks, ({ input }) => input.length) +
@@ -52,6 +55,7 @@ function turnSize(item: TurnItem): number {
     sum(sends, dataSize) +
     (answers === undefined ? 0 : sum(answers, ({ answer }) => answer.length)) +
     (dispatched === undefined ? 0 : sum(dispatched, ({ item }) => commitSize(item))) +
+    (streams === undefined ? 0 : sum(streams, ({ values }) => sum(values, textSize))) +
     changeSize(change) +
     (state === null ? 0 : stateSize(state))
   );
@@ -73,6 +77,10 @@ function startSize({ started }: NewInstance): number {
 
 function dataSize({ data }: { readonly data: string }): number {
   return data.length;
+}
+
+function textSize(text: string): number {
+  return text.length;
 }
 
 function sum<T>(list: readonly T[], sizeOf: (each: T) => number): number {

@@ -31,6 +31,7 @@ import type {
   WithdrawItem,
 } from "./asks.ts";
 import type { StateChange } from "./state.ts";
+import type { AppendItem, AppendResult, StreamWrite, TrimItem } from "./streams.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
 /** What a start does if its id is taken. */
@@ -162,6 +163,8 @@ export interface TurnItem {
   readonly answers?: readonly NewAnswer[];
   /** Items for other instances (provider.asks.4), written after everything else of the turn; absent: none. */
   readonly dispatched?: readonly Dispatch[];
+  /** What the orchestration writes to its streams, in order; absent: nothing. */
+  readonly streams?: readonly StreamWrite[];
   readonly change: InstanceChange;
   /** Custom status, key-values, attributes; null: unchanged. */
   readonly state: StateChange | null;
@@ -356,6 +359,8 @@ export type CommitItem =
   | SendItem
   | AskItem
   | WithdrawItem
+  | AppendItem
+  | TrimItem
   | PauseItem
   | ResumeItem
   | UnblockItem
@@ -372,7 +377,9 @@ export type ResultOf<Item extends CommitItem> = Item extends StartItem | ForkIte
     ? TurnResult
     : Item extends AskItem
       ? AskResult
-      : SimpleResult;
+      : Item extends AppendItem
+        ? AppendResult
+        : SimpleResult;
 /**
  * The store will never accept this item, although it accepted the rest of its group (too large, a broken
  * constraint).
@@ -390,4 +397,4 @@ export interface BusyResult {
 }
 /** The result of one item of a group. */
 export type CommitResult =
-  StartResult | TurnResult | AskResult | SimpleResult | ErrorResult | BusyResult;
+  StartResult | TurnResult | AskResult | AppendResult | SimpleResult | ErrorResult | BusyResult;

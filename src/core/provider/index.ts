@@ -9,6 +9,7 @@ export type * from "./provider.ts";
 export type * from "./runtimes.ts";
 export type * from "./sessions.ts";
 export type * from "./state.ts";
+export type * from "./streams.ts";
 export type * from "./tasks.ts";
 export type * from "./transactions.ts";
 export type * from "./transfer.ts";

@@ -28,6 +28,8 @@ export interface News {
   readonly changed: readonly string[];
   /** Ids of instances with a running activity that reported progress; only for watchers. */
   readonly progressed?: readonly string[];
+  /** Ids of instances whose streams have new entries, were closed or settled; only for readers of streams. */
+  readonly streamed?: readonly string[];
   /** A task waits in the queue. */
   readonly tasks: boolean;
   /** Another process wrote something: anything may have changed. */

@@ -36,6 +36,7 @@ import type {
   RuntimeRegistration,
 } from "./runtimes.ts";
 import type { SessionStore } from "./sessions.ts";
+import type { StreamStore } from "./streams.ts";
 import type { TransactionStore } from "./transactions.ts";
 import type { TransferStore } from "./transfer.ts";
 import type {
@@ -48,7 +49,8 @@ import type {
 } from "./tasks.ts";
 
 /** The store: everything durable goes through it. Every provider implements all of it. */
-export interface Provider extends AdminStore, KeptStore, SessionStore, Partial<TransactionStore> {
+export interface Provider
+  extends AdminStore, KeptStore, SessionStore, StreamStore, Partial<TransactionStore> {
   /** The kind of store, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
   /** How durable a returned call is, as a text that is shown with the status (P1). */

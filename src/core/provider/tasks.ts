@@ -38,6 +38,11 @@ export interface TaskClaim extends TaskAddress {
    * (sessions.4).
    */
   readonly sessionClaim?: SessionClaim;
+  /**
+   * Set with the outcome of a successful attempt that wrote to streams: the commit settles what it wrote
+   * (provider.streams.4).
+   */
+  readonly wroteStreams?: true;
 }
 
 /** The options of a call that apply to its attempts. */
