@@ -23,7 +23,10 @@ import type {
 import type { Provider } from "../core/provider/provider.ts";
 import { KEEP_MS } from "../core/provider/shared/early-messages.ts";
 
-type SimpleItem = Exclude<CommitItem, { readonly kind: "start" | "turn" | "fork" | "ask" }>;
+type SimpleItem = Exclude<
+  CommitItem,
+  { readonly kind: "start" | "turn" | "fork" | "ask" | "append" }
+>;
 
 export class Store {
   readonly provider: Provider;

@@ -44,6 +44,7 @@ import {
 } from "./read/listing.ts";
 import { readMetrics } from "./read/metrics.ts";
 import { readStatistics } from "./read/statistics.ts";
+import { listStreams, readStream } from "./read/streams.ts";
 import { readQueues, readTasks } from "./read/tasks.ts";
 import { readLoads, readWaiting } from "./read/waiting.ts";
 import type { Scope } from "./script/scope.ts";
@@ -151,6 +152,10 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
     this.#scripts.read(() => readKeyValue(id, key));
 
   readKeyValues: Provider["readKeyValues"] = (id) => this.#scripts.read(() => readKeyValues(id));
+
+  readStream: Provider["readStream"] = (request) => this.#scripts.read(() => readStream(request));
+
+  listStreams: Provider["listStreams"] = (id) => this.#scripts.read(() => listStreams(id));
 
   readKept(request: KeptRequest): Promise<KeptRecords> {
     return this.#scripts.read(() => readKept(request, this.#parts));

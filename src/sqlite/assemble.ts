@@ -25,6 +25,7 @@ import { Sends } from "./write/send.ts";
 import { Starts } from "./write/start.ts";
 import { State } from "./write/state.ts";
 import { StepOutcomes } from "./write/step-outcomes.ts";
+import { Streams } from "./write/streams.ts";
 import { Turns } from "./write/turn.ts";
 import { type Script, together } from "../sql/script/script.ts";
 import type { Call } from "../sql/script/statement.ts";
@@ -47,7 +48,8 @@ export function assemble(connection: Connection) {
   const stepOutcomes = new StepOutcomes(connection, inbox);
   const sessions = new Sessions(connection);
   const leases = new InstanceLeases(connection, inbox, history);
-  const tasks = new Tasks(connection, { inbox, instances, sessions });
+  const streams = new Streams(connection);
+  const tasks = new Tasks(connection, { inbox, instances, sessions, streams });
   const owners = { instances, inbox, history, tasks, deliveries, earlyMessages };
   const parts = storeParts(connection, owners);
   const terminations = new Terminations(parts);
@@ -59,8 +61,8 @@ export function assemble(connection: Connection) {
   const dispatches = new Dispatches(connection, dispatched);
   const state = new State(connection, keyValues);
   const forTurns = { inbox, tasks, sessions, history, requests, starts, sends, state };
-  const turns = new Turns(connection, { ...forTurns, dispatches, parts });
-  const forItems = { starts, turns, tasks, sends, asks, leases, stepOutcomes };
+  const turns = new Turns(connection, { ...forTurns, dispatches, streams, parts });
+  const forItems = { starts, turns, tasks, sends, asks, leases, stepOutcomes, streams };
   const writers = { ...forItems, terminations, parts };
   return {
     parts,

@@ -3,7 +3,8 @@
 //     are dense from 0, in the order of the commits, and never reused. A stream lives as long as its instance.
 //   - provider.streams.2: An append of an activity names the claim of its task, and is refused unless the task is
 //     held under that token (I2). It also names the run of the call, and how many values that run wrote to the stream
-//     before. Values that are already there are not written again (I14).
+//     before. Values that are already there are not written again (I14). It is also refused if values of its run
+//     before it are missing, or another run of the call has written since.
 //   - provider.streams.3: If an earlier run of the call wrote to the stream, the first append of a run writes a
 //     reset before its values. The reset has an offset of its own. `from` is the offset of the first item that the
 //     call wrote to the stream.

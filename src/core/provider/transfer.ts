@@ -14,7 +14,7 @@
 //     writes that it refuses. Numbers are only compared for order.
 
 /** Changes with every change of a table, a column or a meaning. Both stores must have the same format. */
-export const TRANSFER_FORMAT = 2;
+export const TRANSFER_FORMAT = 3;
 
 /** "texts": a list of texts. */
 export type CellType = "integer" | "real" | "text" | "flag" | "texts";
@@ -33,7 +33,17 @@ export interface TransferTable {
 
 /** The names of the tables that move. */
 export type TransferName =
-  "instances" | "history" | "kv" | "inbox" | "tasks" | "sessions" | "requests" | "kept";
+  | "instances"
+  | "history"
+  | "kv"
+  | "inbox"
+  | "tasks"
+  | "sessions"
+  | "requests"
+  | "kept"
+  | "streams"
+  | "stream_calls"
+  | "stream_chunks";
 
 /** All tables that move, in order. */
 export const TRANSFER_TABLES: readonly TransferTable[] = [
@@ -172,6 +182,48 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       digest: "text",
       expires_at: "integer",
       expired_at: "integer",
+    },
+  },
+  {
+    name: "streams",
+    key: ["instance", "name"],
+    columns: {
+      instance: "integer",
+      name: "text",
+      first: "integer",
+      next: "integer",
+      closed: "flag",
+      updated_at: "integer",
+    },
+  },
+  {
+    name: "stream_calls",
+    key: ["instance", "execution", "call", "name"],
+    columns: {
+      instance: "integer",
+      execution: "integer",
+      call: "integer",
+      name: "text",
+      run: "text",
+      since: "integer",
+      run_since: "integer",
+      written: "integer",
+      last: "integer",
+      settled: "flag",
+    },
+  },
+  {
+    name: "stream_chunks",
+    key: ["instance", "name", "first"],
+    columns: {
+      instance: "integer",
+      name: "text",
+      first: "integer",
+      count: "integer",
+      execution: "integer",
+      call: "integer",
+      kind: "text",
+      data: "text",
     },
   },
 ];

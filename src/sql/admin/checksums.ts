@@ -33,6 +33,9 @@ const COVERED: Covered = {
     progress_checksum: ["progress"],
     failure_checksum: ["last_failure"],
   },
+  stream_chunks: {
+    checksum: ["instance", "name", "first", "count", "execution", "call", "kind", "data"],
+  },
 };
 
 /** The columns of a table that hold checksums. */

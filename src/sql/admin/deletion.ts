@@ -41,7 +41,8 @@ const DELETE = new Statement(`
 const DELETE_TASKS = new Statement(`
   DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance`);
 const DELETE_MESSAGES = new Statement("DELETE FROM @inbox WHERE instance = ANY ($1::bigint[])");
-const DELETE_REST = ["history", "kv", "requests"].map(
+const REST = ["history", "kv", "requests", "streams", "stream_calls", "stream_chunks"];
+const DELETE_REST = REST.map(
   (table) => new Statement(`DELETE FROM @${table} WHERE instance = ANY ($1::bigint[])`),
 );
 

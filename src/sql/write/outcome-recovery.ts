@@ -34,6 +34,7 @@ import { Statement } from "../script/statement.ts";
 import { settleAsk } from "./asks.ts";
 import { findEarlyMessage } from "./early-messages.ts";
 import { findRequest, findStartRequest } from "./requests.ts";
+import { isAppended } from "./streams.ts";
 
 const SELECT_COMMIT = new Statement(`
   SELECT last_commit, lease_token FROM @instances WHERE key = $1`);
@@ -57,6 +58,10 @@ export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult
       return yield* settleAsk(item);
     case "withdraw":
       return null; // a second withdrawal changes nothing
+    case "append":
+      return (yield* isAppended(item)) ? DONE : null;
+    case "trim":
+      return null; // a second trim changes nothing
     case "cancel":
       return isCancelledBy(yield* readHead(item.id), item) ? DONE : null;
     case "terminate":

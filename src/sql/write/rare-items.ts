@@ -9,13 +9,22 @@ import { withdraw } from "./asks.ts";
 import { block, unblock } from "./blocks.ts";
 import { fork } from "./fork.ts";
 import { pause, resume } from "./pause.ts";
+import { trim } from "./streams.ts";
 import type { Terminations } from "./termination.ts";
 
 export type RareItem = Extract<
   CommitItem,
   {
     readonly kind:
-      "cancel" | "terminate" | "block" | "unblock" | "pause" | "resume" | "fork" | "withdraw";
+      | "cancel"
+      | "terminate"
+      | "block"
+      | "unblock"
+      | "pause"
+      | "resume"
+      | "fork"
+      | "withdraw"
+      | "trim";
   }
 >;
 
@@ -46,5 +55,7 @@ export function writeRare<S extends Scope>(
       return withdraw(item);
     case "fork":
       return fork(item, scope, parts);
+    case "trim":
+      return trim(item);
   }
 }

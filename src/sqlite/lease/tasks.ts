@@ -20,6 +20,7 @@ import type { Inbox } from "../read/inbox.ts";
 import { dueTime } from "../read/messages.ts";
 import type { Instances } from "../read/instances.ts";
 import type { Transaction } from "../notify/change-draft.ts";
+import type { Streams } from "../write/streams.ts";
 import type { SessionActivity, Sessions } from "./sessions.ts";
 import { tagsText } from "./task-rows.ts";
 
@@ -30,6 +31,7 @@ interface TaskParts {
   readonly inbox: Inbox;
   readonly instances: Instances;
   readonly sessions: Sessions;
+  readonly streams: Streams;
 }
 
 const FAILED = `
@@ -105,11 +107,12 @@ export class Tasks extends Subject {
     return true;
   }
 
-  /** Removes the row if the claim still holds. */
-  finish(claim: TaskClaim, activity: SessionActivity): boolean {
+  /** Removes the row if the claim still holds, and settles what the attempt wrote to streams. */
+  finish(claim: TaskClaim, transaction: Transaction & SessionActivity): boolean {
     const { key, execution, sequence, token, sessionClaim } = claim;
     if (!changed(this.#delete.run(key, execution, sequence, token))) return false;
-    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim, activity);
+    if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim, transaction);
+    if (claim.wroteStreams === true) this.#parts.streams.settle(claim, transaction);
     return true;
   }
 
@@ -133,9 +136,10 @@ export class Tasks extends Subject {
 
   complete(
     { task, outcome }: CompletionItem,
-    { now, changes, bumped }: Transaction & SessionActivity,
+    transaction: Transaction & SessionActivity,
   ): SimpleResult {
-    if (!this.finish(task, { now, bumped })) return LEASE_LOST;
+    const { now, changes } = transaction;
+    if (!this.finish(task, transaction)) return LEASE_LOST;
     const { key: instance, execution, sequence } = task;
     this.#parts.inbox.insert(instance, {
       kind: "activity",

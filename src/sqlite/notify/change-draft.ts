@@ -9,6 +9,7 @@ export class ChangeDraft implements Changes {
   readonly #due = new Set<string>();
   readonly #changed = new Set<string>();
   readonly #progressed = new Set<string>();
+  readonly #streamed = new Set<string>();
   #tasks = false;
   #withdrawn = false;
 
@@ -24,6 +25,11 @@ export class ChangeDraft implements Changes {
     this.#progressed.add(instanceId);
   }
 
+  /** Streams of the instance have new entries, were closed or settled. */
+  streamed(instanceId: string): void {
+    this.#streamed.add(instanceId);
+  }
+
   /** A task waits in the queue. */
   queued(): void {
     this.#tasks = true;
@@ -35,18 +41,19 @@ export class ChangeDraft implements Changes {
   }
 
   get isEmpty(): boolean {
-    const ids = this.#due.size + this.#changed.size + this.#progressed.size;
+    const ids = this.#due.size + this.#changed.size + this.#progressed.size + this.#streamed.size;
     return ids === 0 && !this.#tasks && !this.#withdrawn;
   }
 
   toNews(elsewhere: boolean): News {
-    const news = {
+    return {
       due: [...this.#due],
       changed: [...this.#changed],
+      ...(this.#progressed.size === 0 ? {} : { progressed: [...this.#progressed] }),
+      ...(this.#streamed.size === 0 ? {} : { streamed: [...this.#streamed] }),
       tasks: this.#tasks,
       elsewhere,
     };
-    return this.#progressed.size === 0 ? news : { ...news, progressed: [...this.#progressed] };
   }
 }
 

@@ -20,6 +20,7 @@ import type { Asks } from "./asks.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
+import type { Streams } from "./streams.ts";
 import type { Tasks } from "../lease/tasks.ts";
 import { ClaimGone, type GroupTransaction, type Turns } from "./turn.ts";
 
@@ -31,6 +32,7 @@ export interface Writers extends RareWriters<Transaction> {
   readonly asks: Asks;
   readonly leases: InstanceLeases;
   readonly stepOutcomes: StepOutcomes;
+  readonly streams: Streams;
 }
 
 /** A transaction of a group. `publish` notifies the listeners once it is on disk. */
@@ -120,7 +122,7 @@ export class GroupCommit {
   }
 
   #write(item: CommitItem, transaction: GroupTransaction): CommitResult {
-    const { turns, tasks, sends, asks, leases, stepOutcomes } = this.#writers;
+    const { turns, tasks, sends, asks, leases, stepOutcomes, streams } = this.#writers;
     switch (item.kind) {
       case "turn":
         return turns.commit(item, transaction);
@@ -128,6 +130,8 @@ export class GroupCommit {
         return this.#start(item, transaction);
       case "completion":
         return tasks.complete(item, transaction);
+      case "append":
+        return streams.append(item, transaction);
       case "retry":
         return tasks.retry(item, transaction);
       case "releaseTask":

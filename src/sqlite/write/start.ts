@@ -20,6 +20,7 @@ import { byReplacement, conflictRefusal } from "../../core/provider/shared/termi
 import type { Deliveries } from "./delivery.ts";
 import type { Connection } from "../connection/connection.ts";
 import { finishAsks } from "../../sql/write/asks.ts";
+import { reopenStreams } from "../../sql/write/streams.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import type { Inbox } from "../read/inbox.ts";
 import { dueTime, startMessage } from "../read/messages.ts";
@@ -153,6 +154,7 @@ export class Starts {
     }
     if (!isTerminalStatus(existing.status)) this.#terminate(existing, item.terminated, transaction);
     this.#connection.run(finishAsks(key, transaction), transaction.now);
+    this.#connection.run(reopenStreams(key), transaction.now);
     this.#parts.inbox.clear(key);
     this.#parts.keyValues.clear(key);
     this.#parts.instances.revive(item, first.lease, transaction.now);

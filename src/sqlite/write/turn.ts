@@ -30,6 +30,7 @@ import type { Requests } from "./requests.ts";
 import type { Sends } from "./send.ts";
 import type { BegunStart, Starts } from "./start.ts";
 import type { State } from "./state.ts";
+import type { Streams } from "./streams.ts";
 import type { SessionActivity, Sessions } from "../lease/sessions.ts";
 import type { Tasks } from "../lease/tasks.ts";
 
@@ -43,6 +44,7 @@ interface TurnParts {
   readonly sends: Sends;
   readonly state: State;
   readonly dispatches: Dispatches;
+  readonly streams: Streams;
   /** Posts messages to the askers of an instance that ends. */
   readonly parts: StoreParts<Transaction>;
 }
@@ -248,6 +250,7 @@ export class Turns extends Subject {
       for (const answer of item.answers) this.#parts.requests.answer(key, answer, now);
       transaction.changes.changed(this.#idOf(key));
     }
+    if (item.streams !== undefined) this.#parts.streams.write(item, item.streams, transaction);
     if (item.state !== null) {
       this.#parts.state.change(key, item.state, now);
       transaction.changes.changed(this.#idOf(key));

@@ -39,6 +39,10 @@ function itemText(item: CommitItem): string {
       return `request "${requestNameOf(item.name) ?? item.name}" to "${item.id}"`;
     case "withdraw":
       return `the withdrawal of a request to "${item.id}"`;
+    case "append":
+      return `an append of the task scheduled by event ${item.task.sequence} to stream "${item.name}"`;
+    case "trim":
+      return `trim of stream "${item.name}" of "${item.id}"`;
     case "fork":
       return `the fork "${item.instance.id}"`;
     case "block":

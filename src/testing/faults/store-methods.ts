@@ -61,6 +61,8 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "liveness">> = {
   readStatistics: "reads",
   readKeyValue: "reads",
   readKeyValues: "reads",
+  readStream: "reads",
+  listStreams: "reads",
   readKept: "reads",
   expireKept: "writes",
   renewSessions: "liveness",

@@ -67,6 +67,10 @@ function itemText(item: CommitItem): string {
       return `ask ${item.name} of ${item.id}`;
     case "withdraw":
       return `withdraw ${item.requestId} from ${item.id}`;
+    case "append":
+      return `append ${item.task.key}#${item.task.execution}/${item.task.sequence} to ${item.name} at ${item.position}`;
+    case "trim":
+      return `trim ${item.name} of ${item.id}`;
     case "fork":
       return `fork to ${item.instance.id}`;
     case "block":

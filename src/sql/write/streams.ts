@@ -1,0 +1,67 @@
+// Streams: trimming, the recovery of an append, and the restart of an instance.
+//   - Each store writes appends and the streams of turns itself (write/streams.ts of the stores).
+//   - sql.streams.2: A row of `stream_calls` is deleted when none of its items is left and its call is over:
+//     no append can come any more.
+//   - Rows are locked in this order: instance or task, stream, calls, chunks.
+
+import type { SimpleResult } from "../../core/provider/commit.ts";
+import { DONE, NOT_FOUND } from "../../core/provider/results.ts";
+import type { AppendItem, TrimItem } from "../../core/provider/streams.ts";
+import { integer, text } from "../columns.ts";
+import { notExists } from "../index-lookup.ts";
+import { readHead } from "../read/heads.ts";
+import { first, run, together, type Script } from "../script/script.ts";
+import { call, Statement } from "../script/statement.ts";
+
+const LOCK = new Statement(`
+  SELECT first, next FROM @streams WHERE instance = $1 AND name = $2 FOR NO KEY UPDATE`);
+const SET_FIRST = new Statement(`
+  UPDATE @streams SET first = $3 WHERE instance = $1 AND name = $2`);
+const DELETE_CALLS = new Statement(`
+  DELETE FROM @stream_calls AS c
+  WHERE c.instance = $1 AND c.name = $2 AND c.last < $3 AND ${notExists(`
+    FROM @tasks AS t
+    WHERE t.instance = c.instance AND t.execution = c.execution AND t.sequence = c.call`)}`);
+const DELETE_CHUNKS = new Statement(`
+  DELETE FROM @stream_chunks
+  WHERE instance = $1 AND name = $2 AND first < $3::bigint AND first + count <= $3::bigint`);
+const SELECT_CALL = new Statement(`
+  SELECT run, written FROM @stream_calls
+  WHERE instance = $1 AND execution = $2 AND call = $3 AND name = $4`);
+const REOPEN = new Statement(`
+  UPDATE @streams SET closed = false WHERE instance = $1 AND closed = true`);
+
+/** A chunk is deleted with its last entry. Until then the stream begins inside the chunk. */
+export function* trim({ id, name, before }: TrimItem): Script<SimpleResult> {
+  const target = yield* readHead(id);
+  if (target === null) return NOT_FOUND;
+  const { key } = target;
+  const stream = yield* first(LOCK, key, name);
+  if (stream === undefined) return DONE;
+  const until = Math.min(before, integer(stream, "next"));
+  if (until <= integer(stream, "first")) return DONE;
+  yield* together(
+    call(SET_FIRST, key, name, until),
+    call(DELETE_CALLS, key, name, until), // sql.streams.2
+    call(DELETE_CHUNKS, key, name, until),
+  );
+  return DONE;
+}
+
+/** Whether the values of an append are in the stream. */
+export function* isAppended({
+  task,
+  name,
+  run: wanted,
+  position,
+  values,
+}: AppendItem): Script<boolean> {
+  const row = yield* first(SELECT_CALL, task.key, task.execution, task.sequence, name);
+  if (row === undefined || text(row, "run") !== wanted) return false;
+  return integer(row, "written") >= position + values.length;
+}
+
+/** Opens the closed streams of an instance, because it restarts (provider.streams.5). */
+export function* reopenStreams(key: number): Script<void> {
+  yield* run(REOPEN, key);
+}
