@@ -9,6 +9,7 @@
 //   instances/        starts, turns, history, cancel, pause, children, forks
 //   messages/         inbox, events, timers, request ids, notifications
 //   tasks/            activity tasks, retries, sessions, queues
+//   streams/          appends, resets, settled items, pages, trims
 //   leases/           leases of instances, fencing, liveness, suspects
 //   stores/           group commit, transactions, listing, deletion, concurrency, corrupted rows
 //
@@ -16,6 +17,7 @@
 //   - A case that needs more than `open` offers is left out.
 
 import { describe } from "vitest";
+import { appends } from "./streams/appends.ts";
 import { answers } from "./messages/answers.ts";
 import { askers } from "./messages/askers.ts";
 import { asks } from "./messages/asks.ts";
@@ -69,6 +71,8 @@ import { starting } from "./instances/starting.ts";
 import { visibleState } from "./instances/state.ts";
 import { stepOutcomes } from "./instances/step-outcomes.ts";
 import { quarantine, suspicion } from "./leases/suspicion.ts";
+import { streamReads, streamTrims } from "./streams/reads-and-trims.ts";
+import { settledStreams, streamsOfTurns } from "./streams/turns-and-states.ts";
 import { sweeps } from "./stores/sweeps.ts";
 import { taskRetry } from "./tasks/task-retry.ts";
 import { taskSuspects } from "./tasks/task-suspects.ts";
@@ -144,6 +148,11 @@ export const contractSubjects: readonly ContractSubject[] = [
   suspicion,
   visibleState,
   keyValueContract,
+  appends,
+  streamsOfTurns,
+  settledStreams,
+  streamReads,
+  streamTrims,
   forks,
   multiExecution,
   duplicates,

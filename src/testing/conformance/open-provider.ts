@@ -53,6 +53,13 @@ export interface Tampering {
     readonly requestId: string;
     readonly text: string;
   }): Promise<void>;
+  /** Replaces the text of the chunk of a stream that begins with the entry `first`. */
+  corruptStream?(chunk: {
+    readonly key: number;
+    readonly name: string;
+    readonly first: number;
+    readonly text: string;
+  }): Promise<void>;
   /** Sets the counters so that the next instance key and the next message id are at least `least`. */
   setNextIds?(least: number): Promise<void>;
 }

@@ -18,6 +18,7 @@ export const IN_POSTGRES: ContractOptions = {
     "corruptMessage",
     "corruptTask",
     "corruptAnswer",
+    "corruptStream",
     "setNextIds",
   ],
 };
@@ -93,6 +94,16 @@ function tampering(schema: string): Required<Tampering> {
         text,
         key,
         requestId,
+      );
+    },
+    corruptStream({ key, name, first, text }) {
+      return change(
+        `UPDATE ${schema}.stream_chunks SET data = $1
+         WHERE instance = $2 AND name = $3 AND first = $4`,
+        text,
+        key,
+        name,
+        first,
       );
     },
     async setNextIds(least) {

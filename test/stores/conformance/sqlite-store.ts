@@ -17,6 +17,7 @@ const TAMPERING = [
   "corruptMessage",
   "corruptTask",
   "corruptAnswer",
+  "corruptStream",
   "setNextIds",
 ] as const;
 export const IN_MEMORY: ContractOptions = { offers: TAMPERING };
@@ -140,6 +141,15 @@ function tampering(use: (work: (database: DatabaseSync) => void) => void): Requi
         text,
         key,
         requestId,
+      );
+    },
+    async corruptStream({ key, name, first, text }) {
+      change(
+        "UPDATE stream_chunks SET data = ? WHERE instance = ? AND name = ? AND first = ?",
+        text,
+        key,
+        name,
+        first,
       );
     },
     async setNextIds(least) {
