@@ -2,6 +2,7 @@
 //   - options.1: Every option has an effect. An option that is unknown, out of range or contradicts
 //     another is INVALID_ARGUMENT when the runtime is created.
 
+import { checkFlag, checkMembers, type Members } from "../core/checks.ts";
 import { defaultCodec, type Codec } from "../core/values/codec.ts";
 import { checkExecutor, type Executor } from "../core/define/executor.ts";
 import { GUARD_NAMES, type GuardOptions } from "../core/define/guard-names.ts";
@@ -125,10 +126,23 @@ export interface RuntimeOptions {
   readonly executor?: Executor;
   /** How values are encoded as text. */
   readonly codec?: Codec;
-  readonly log?: LogSink;
+  /**
+   * Where log lines go; default: the console. With `{ stream: true }`, the lines of `ctx.log` and of the `log` of
+   * activities also go to the stream "perdure.log" of their instance.
+   */
+  readonly log?: LogSink | LogOptions;
   /** An observer of what happens, such as `openTelemetry()` of `perdure/otel`. */
   readonly telemetry?: Telemetry;
 }
+
+/** The option `log` of a runtime in its long form. */
+export interface LogOptions {
+  /** Default: the console. */
+  readonly sink?: LogSink;
+  /** Whether the lines of user code also go to the stream "perdure.log" of their instance. Default false. */
+  readonly stream?: boolean;
+}
+const LOG_OPTIONS: Members<LogOptions> = { sink: true, stream: true };
 
 /** Options whose resolved form differs from the given form. */
 interface ResolvedRules {
@@ -138,6 +152,9 @@ interface ResolvedRules {
   readonly unregistered: number | null;
   readonly retention: ResolvedRetention | null;
   readonly telemetry: Telemetry | null;
+  readonly log: LogSink;
+  /** Whether the log lines of user code also go to the stream of log lines. */
+  readonly logToStream: boolean;
 }
 /** Options without a default. */
 type Absent = "instanceLeaseMs" | "taskLeaseMs" | "renewBufferMs" | "staleMs" | "workerNodeId";
@@ -218,17 +235,17 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
     poison: "throw",
     executor: "process",
     codec: defaultCodec,
-    log: consoleLog(),
     ...defined(options), // an option set to undefined counts as absent
     limits: resolveLimits(options.limits),
     keepFor: parseKeepFor(options.keepFor),
     unregistered: resolveUnregistered(options.unregistered),
     retention: resolveRetention(options.retention),
     telemetry: resolveTelemetry(options.telemetry),
+    ...resolveLog(options.log),
   };
   checkOthers(resolved);
   checkTogether(resolved);
-  return { ...resolved, log: safeSink(resolved.log) };
+  return resolved;
 }
 
 function checkOthers(options: ResolvedOptions): void {
@@ -247,9 +264,19 @@ function checkOthers(options: ResolvedOptions): void {
   if (typeof codec?.encode !== "function" || typeof codec.decode !== "function") {
     throw invalid("codec must be an object with the methods encode and decode");
   }
-  if (typeof options.log !== "function") {
-    throw invalid("log must be a function (level, message, fields) => void");
+}
+
+function resolveLog(given: LogSink | LogOptions = {}): Pick<ResolvedRules, "log" | "logToStream"> {
+  const options = typeof given === "function" ? { sink: given } : given;
+  const rule = "log must be a function (level, message, fields) => void";
+  if (typeof options !== "object" || options === null) {
+    throw invalid(`${rule}, or an object with sink and stream`);
   }
+  checkMembers(options, LOG_OPTIONS, "log");
+  const { sink = consoleLog(), stream = false } = options;
+  if (typeof sink !== "function") throw invalid(rule.replace("log", "log.sink"));
+  checkFlag(stream, "log.stream");
+  return { log: safeSink(sink), logToStream: stream };
 }
 
 function resolveTelemetry(telemetry: Telemetry | undefined): Telemetry | null {

@@ -17,6 +17,7 @@ const LAYERS = [
 const SHELLS = [
   "encryption",
   "entity",
+  "stream",
   "limiter",
   "schedule",
   "telemetry",
@@ -42,6 +43,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   postgres: ["core", "liveness", "sql"],
   encryption: ["core"],
   entity: ["core", "client"],
+  stream: ["core", "client"],
   limiter: ["core", "client"],
   schedule: ["core", "client"],
   telemetry: ["core"],

@@ -8,13 +8,16 @@ import type {
   ActivityContext,
   ActivityInfo,
   StepContext,
+  StreamWriter,
 } from "../context/activity-context.ts";
 import type { WorkFrame } from "../context/async-context.ts";
+import type { AnyStream, StreamWritten } from "../define/stream.ts";
 import type { LeasedTask } from "../provider/tasks.ts";
 import { attemptFields, type LoggedAttempt } from "../telemetry/log-fields.ts";
 import { type Logger, type LogSink, makeLogger } from "../telemetry/log.ts";
 import type { Codec } from "../values/codec.ts";
 import type { NodeMetadata } from "../history/events.ts";
+import { writeStream, type StreamSink } from "./stream-writer.ts";
 
 /** What an attempt executes. Its context and its log lines show it. */
 export interface AttemptDescription extends LoggedAttempt {
@@ -87,14 +90,17 @@ export class Attempt implements StepContext {
   readonly attempt: number;
   readonly #description: AttemptDescription;
   readonly #sink: LogSink;
+  readonly #logged: LogSink | null;
   #controller: AbortController | null = null;
   #reason: Error | undefined = undefined;
   #log: Logger | null = null;
 
-  constructor(description: AttemptDescription, sink: LogSink) {
+  /** `logged` also receives the lines of `log`. */
+  constructor(description: AttemptDescription, sink: LogSink, logged: LogSink | null = null) {
     this.attempt = description.attempt;
     this.#description = description;
     this.#sink = sink;
+    this.#logged = logged;
   }
 
   get idempotencyKey(): string {
@@ -114,7 +120,7 @@ export class Attempt implements StepContext {
   }
 
   get log(): Logger {
-    this.#log ??= makeLogger(this.#sink, attemptFields(this.#description));
+    this.#log ??= makeLogger(both(this.#sink, this.#logged), attemptFields(this.#description));
     return this.#log;
   }
 
@@ -138,10 +144,15 @@ export interface ActivityServices {
   readonly client: ActivityClient;
 }
 
-interface OwnOfActivity {
+/** What an activity has of its own attempt. */
+export interface OwnOfActivity {
   /** The encoded details of the last heartbeat of an earlier attempt. */
   readonly lastHeartbeat: string | null;
   readonly reports: ActivityReports;
+  /** Creates what it returns on the first call, because most activities write to no stream. */
+  readonly streams: () => StreamSink;
+  /** Also receives the lines of the activity's log; null: there is no stream of log lines. */
+  readonly logged: LogSink | null;
 }
 
 /** The context of an activity. A value that cannot be stored is refused at the call. */
@@ -150,7 +161,7 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
   readonly #own: OwnOfActivity;
 
   constructor(description: AttemptDescription, services: ActivityServices, own: OwnOfActivity) {
-    super(description, services.log);
+    super(description, services.log, own.logged);
     this.#services = services;
     this.#own = own;
   }
@@ -167,6 +178,12 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
     return (value) => reports.progress(codec.encode(value));
   }
 
+  get stream(): <S extends AnyStream | string>(stream: S) => StreamWriter<StreamWritten<S>> {
+    const { streams } = this.#own;
+    const { codec } = this.#services;
+    return (stream) => writeStream(stream, streams(), codec);
+  }
+
   get client(): ActivityClient {
     return this.#services.client;
   }
@@ -175,6 +192,14 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
     const text = this.#own.lastHeartbeat;
     return text === null ? undefined : this.#services.codec.decode(text);
   }
+}
+
+function both(sink: LogSink, other: LogSink | null): LogSink {
+  if (other === null) return sink;
+  return (level, message, fields) => {
+    sink(level, message, fields);
+    other(level, message, fields);
+  };
 }
 
 /** Empty for an activity that an orchestration called outside of a flow. */

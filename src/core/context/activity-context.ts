@@ -1,5 +1,6 @@
 // The contexts of activities and steps: what their functions receive while they run.
 
+import type { AnyStream, StreamWritten } from "../define/stream.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
@@ -32,6 +33,22 @@ export interface ActivityInfo {
   };
 }
 
+/**
+ * Writes the values of one attempt to a stream of its instance. When the attempt has ended, what it wrote is in the
+ * store before its outcome is.
+ */
+export interface StreamWriter<Written> extends AsyncDisposable {
+  /**
+   * Appends a value. It resolves at once unless much is unwritten; then it waits. Rejects if the value cannot be
+   * stored, if the stream is closed, or if the attempt is over.
+   */
+  write(value: Written): Promise<void>;
+  /** Resolves when everything written so far is in the store. */
+  flush(): Promise<void>;
+  /** Flushes, and accepts no further values. The stream itself stays open. */
+  close(): Promise<void>;
+}
+
 /** What an activity's function receives. Its members are bound: they can be destructured. */
 export interface ActivityContext {
   /** Aborted, with the reason, when the call is cancelled or timed out, or when the worker lost its lease. */
@@ -54,6 +71,11 @@ export interface ActivityContext {
    * value is written, at most four times a second.
    */
   readonly progress: (value: unknown) => void;
+  /**
+   * A writer to a stream of this instance, for readers outside: `handle.stream()`. If the call runs again, readers
+   * get a reset first, which voids what earlier runs of this call wrote.
+   */
+  readonly stream: <S extends AnyStream | string>(stream: S) => StreamWriter<StreamWritten<S>>;
   /** A client on the store that contains this call. */
   readonly client: ActivityClient;
 }

@@ -30,7 +30,9 @@ import type { AnyRequest, ValueDef } from "../define/request.ts";
 import { parseName, showValue } from "../ids/ids.ts";
 import { ask, getValue, raiseEvent, serve, setValue, startDetached } from "./message-calls.ts";
 import { requestLoop, type Handler } from "../replay/request-services.ts";
+import type { AnyStream } from "../define/stream.ts";
 import { keyValues } from "./key-values.ts";
+import { openStream } from "./stream-calls.ts";
 import {
   checkChoice,
   checkFlag,
@@ -176,6 +178,10 @@ class Context {
   get events() {
     const run = this.#run;
     return (event: AnyEvent) => eventStream(run, event);
+  }
+  get stream() {
+    const run = this.#run;
+    return (stream: AnyStream | string) => openStream(run, stream);
   }
   get scope() {
     const run = this.#run;

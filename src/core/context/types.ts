@@ -6,6 +6,7 @@ import type { StepContext } from "./activity-context.ts";
 import type { Activity, EventDef, Orchestration, RunOptions } from "../define/definitions.ts";
 import type { EntityDef } from "../define/entity.ts";
 import type { AnyRequest, RequestDef, ValueDef } from "../define/request.ts";
+import type { AnyStream, StreamWritten } from "../define/stream.ts";
 import type { Duration } from "../time/duration.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Attempts } from "../define/retry-policy.ts";
@@ -247,6 +248,14 @@ export interface KeyValues {
   of(instanceId: string): { get<T = unknown>(key: string): Task<T | undefined> };
 }
 
+/** A stream of the instance, as its orchestration sees it. */
+export interface OrchestrationStream<Written> {
+  /** Appends a value. Readers get it when this turn is committed. */
+  write(value: Written): void;
+  /** Closes the stream with this turn: its readers end, and further writes throw. */
+  close(): void;
+}
+
 /** The context of an orchestration: all its calls and waits go through it. Members are bound. */
 export interface OrchestrationContext<I = unknown> {
   /** Runs an activity. */
@@ -323,6 +332,8 @@ export interface OrchestrationContext<I = unknown> {
   ): Task<EventValue<E> | NullOnTimeout<T>>;
   /** Every event of that name, one after the other, for `for await`. */
   events<E extends EventDef<unknown, never> | string>(event: E): AsyncIterable<EventValue<E>>;
+  /** A stream of this instance, for readers outside: `handle.stream()`. */
+  stream<S extends AnyStream | string>(stream: S): OrchestrationStream<StreamWritten<S>>;
   /** The entity with this key. Its handlers are durable calls, its reads are recorded. */
   entity<Calls>(entity: EntityDef<unknown, Calls>, key: string): Calls;
   /** Runs a block that can be cancelled as a whole. */

@@ -57,6 +57,8 @@ export interface OrchestrationStarted {
   /** The custom status and the key-values at the start of this execution (I15). */
   readonly status?: string;
   readonly keyValues?: readonly StoredKeyValue[];
+  /** The streams that earlier executions closed (stream-calls.2). */
+  readonly closedStreams?: readonly string[];
   /**
    * The state that an interpreter of flows carries from one execution to the next. `input` stays the user's
    * input.

@@ -44,6 +44,13 @@ export interface EffectSource {
   readonly traceParent: string | undefined;
 }
 
+/** A StreamWrite while the turn runs. */
+interface TurnStream {
+  readonly name: string;
+  readonly values: string[];
+  closes?: true;
+}
+
 export class TurnEffects {
   readonly activities = new LazyMap<number, ScheduledActivity>();
   readonly cancelledTasks: number[] = [];
@@ -57,6 +64,8 @@ export class TurnEffects {
   published: PublishedState | null = null;
   /** By the sequence number of the command. Null: none. */
   dispatched: Map<number, Dispatch> | null = null;
+  /** What the code writes to its streams, by name. Null: nothing. */
+  streams: Map<string, TurnStream> | null = null;
 
   add(sequence: number, body: CommandBody, source: EffectSource): void {
     switch (body.kind) {
@@ -148,6 +157,14 @@ export class TurnEffects {
 
   answer(answer: NewAnswer): void {
     (this.answers ??= []).push(answer);
+  }
+
+  /** The writes of this turn to a stream (stream-calls.1). */
+  stream(name: string): TurnStream {
+    this.streams ??= new Map();
+    let stream = this.streams.get(name);
+    if (stream === undefined) this.streams.set(name, (stream = { name, values: [] }));
+    return stream;
   }
 
   #dispatch(dispatch: Dispatch): void {

@@ -36,7 +36,7 @@ export function endContinued(run: Run, { input, version, state }: Continuation):
 export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): OrchestrationStarted {
   const { kind, name, runId, seed, parent, traceParent } = run.started;
   const { input, orchestrationVersion = "", state } = ended;
-  const { status, attributes } = run.state;
+  const { status, attributes, closedStreams } = run.state;
   const keyValues = run.state.entries();
   return {
     kind,
@@ -49,6 +49,7 @@ export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): Orchest
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     ...(status === null ? {} : { status }),
     ...(keyValues.length === 0 ? {} : { keyValues }),
+    ...(closedStreams.length === 0 ? {} : { closedStreams }),
     // A flow carries its state, and an input that was checked when the flow started.
     ...(state === undefined ? { unchecked: true } : { state }),
   };

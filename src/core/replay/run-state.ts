@@ -16,11 +16,14 @@ export class RunState {
   status: string | null = null;
   attributes: Readonly<Record<string, string>> = {};
   readonly #keyValues = new LazyMap<string, { value: string; at: number }>();
+  /** Null: none, as in most executions. */
+  #closedStreams: Set<string> | null = null;
 
   begin(started: OrchestrationStarted): void {
     this.status = started.status ?? null;
     this.attributes = started.attributes ?? {};
     for (const [key, value, at] of started.keyValues ?? []) this.#keyValues.set(key, { value, at });
+    for (const name of started.closedStreams ?? []) this.closeStream(name);
   }
 
   get size(): number {
@@ -48,6 +51,17 @@ export class RunState {
     return this.entries()
       .filter((entry) => entry[2] < at)
       .map(([key]) => key);
+  }
+
+  /** The streams that the code of this instance has closed, sorted (stream-calls.2). */
+  get closedStreams(): readonly string[] {
+    return this.#closedStreams === null ? [] : [...this.#closedStreams].sort();
+  }
+  isStreamClosed(name: string): boolean {
+    return this.#closedStreams?.has(name) ?? false;
+  }
+  closeStream(name: string): void {
+    (this.#closedStreams ??= new Set()).add(name);
   }
 
   merge(changes: Readonly<Record<string, string | null>>): void {

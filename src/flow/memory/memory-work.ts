@@ -11,6 +11,7 @@ import {
 import { decide, type Decision } from "../../core/attempts/decide.ts";
 import { runAttempt, type AttemptResult } from "../../core/attempts/run-attempt.ts";
 import { RunningAttempt } from "../../core/attempts/running-attempt.ts";
+import type { StreamSink } from "../../core/attempts/stream-writer.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
 import type { MemoryWorld } from "./memory-world.ts";
@@ -51,7 +52,12 @@ export class MemoryWork {
       },
       progress: () => void running.beat(), // the value has no reader
     };
-    const own = { lastHeartbeat: this.#lastHeartbeat, reports };
+    const own = {
+      lastHeartbeat: this.#lastHeartbeat,
+      reports,
+      streams: () => NO_READERS,
+      logged: null,
+    };
     const context = new ActivityAttempt(description, world, own);
     running.handle = context;
     this.#running = running;
@@ -72,3 +78,10 @@ export class MemoryWork {
     this.#timer = world.wheel.schedule(at, () => this.#attempt(failures + 1));
   }
 }
+
+/** A flow in memory has no instance, so the streams of its activities have no readers. */
+const NO_READERS: StreamSink = {
+  hasCapacity: () => true,
+  append: () => null,
+  flush: async () => undefined,
+};

@@ -12,6 +12,7 @@ import {
   ActivityAttempt,
   DescribedAttempt,
   type ActivityServices,
+  type OwnOfActivity,
 } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
 import { decide } from "../../core/attempts/decide.ts";
@@ -20,6 +21,7 @@ import type { AttemptHandle } from "../../core/attempts/running-attempt.ts";
 import type { WorkFrame } from "../../core/context/async-context.ts";
 import type { Activity } from "../../core/define/definitions.ts";
 import type { Executor, ExecutorFunction, Threads } from "../../core/define/executor.ts";
+import { toFailure } from "../../core/errors/failure.ts";
 import { poisonFailure, threadDiedFailure } from "../../core/errors/built-in-failures.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
@@ -32,6 +34,7 @@ import { activitySpan } from "../health/observation.ts";
 import type { SuspectSlot } from "../instances/suspect-slot.ts";
 import type { ThreadJob } from "../threads/pool-thread.ts";
 import { executorOf } from "../threads/thread-pools.ts";
+import { streamedLog } from "../streams/log-lines.ts";
 import { enterAttempt, observeAttempt, type RunnerOptions } from "./enter-attempt.ts";
 import { addressKey, RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
 import type { Sessions } from "./sessions.ts";
@@ -55,6 +58,9 @@ export interface ActivityRunnerOptions
   /** Called when a slot is free. */
   readonly onFree: () => void;
   readonly suspects: SuspectSlot;
+  /** Whether the log lines of activities also go to the stream of log lines. */
+  readonly logToStream: boolean;
+  readonly storeNow: () => number;
 }
 
 export class ActivityRunner {
@@ -160,8 +166,7 @@ export class ActivityRunner {
     this.#begin(running);
     const input = decodeInput(task.input, this.#options.codec);
     if (input.kind === "undecodable") return this.#ended(running, input);
-    const own = { lastHeartbeat: task.heartbeat, reports: running };
-    const context = new ActivityAttempt(description, this.#options, own);
+    const context = new ActivityAttempt(description, this.#options, this.#ownOf(running));
     running.handle = context;
     running.isHere = true;
     enterAttempt(
@@ -170,6 +175,16 @@ export class ActivityRunner {
       this.#options,
       (result) => this.#ended(running, result),
     );
+  }
+
+  #ownOf(running: RunningActivity): OwnOfActivity {
+    const { codec, logToStream, storeNow } = this.#options;
+    return {
+      lastHeartbeat: running.task.heartbeat,
+      reports: running,
+      streams: () => running.streams,
+      logged: logToStream ? streamedLog(() => running.streams, codec, storeNow) : null,
+    };
   }
 
   #runInThread(running: RunningActivity, threads: Threads): void {
@@ -181,6 +196,7 @@ export class ActivityRunner {
     running.handle = this.#options.toThread(threads, {
       order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat },
       reports: running,
+      streams: () => running.streams,
       entered: () => this.#begin(running),
       ended: resolve,
     });
@@ -195,7 +211,16 @@ export class ActivityRunner {
     });
   }
 
+  /** What the attempt wrote to streams is in the store before its outcome is. */
   #ended(running: RunningActivity, result: ActivityResult): void {
+    if (!running.usesStreams || running.isOver) return this.#over(running, result);
+    running.streams.flushAll().then(
+      () => this.#over(running, result),
+      (error: unknown) => this.#over(running, withStreamError(result, error)),
+    );
+  }
+
+  #over(running: RunningActivity, result: ActivityResult): void {
     if (running.isOver) return this.#freeSlot(running);
     if (result.kind === "undecodable" && result.keyMissing) return this.#withhold(running, result);
     running.end(result.kind);
@@ -225,10 +250,8 @@ export class ActivityRunner {
     this.settled(running.task);
   }
 
-  #report(
-    { task, description, details: heartbeat }: RunningActivity,
-    result: ActivityResult,
-  ): void {
+  #report(running: RunningActivity, result: ActivityResult): void {
+    const { task, description, details: heartbeat } = running;
     const { outcomes, log } = this.#options;
     const { name, sequence: scheduled } = task;
     if (result.kind === "undecodable") {
@@ -257,12 +280,18 @@ export class ActivityRunner {
       return outcomes.retry(task, { delayMs, failure: JSON.stringify(failure), heartbeat });
     }
     this.stats[decision.kind]++;
-    outcomes.over(
-      task,
-      decision.kind === "completed"
-        ? { kind: "ActivityCompleted", scheduled, output: decision.output, attempts }
-        : { kind: "ActivityFailed", scheduled, failure: decision.failure, attempts },
-    );
+    if (decision.kind === "failed") {
+      const { failure } = decision;
+      return outcomes.over(task, { kind: "ActivityFailed", scheduled, failure, attempts });
+    }
+    const wrote = running.usesStreams && running.streams.hasWritten;
+    const { output } = decision;
+    outcomes.over(wrote ? { ...task, wroteStreams: true } : task, {
+      kind: "ActivityCompleted",
+      scheduled,
+      output,
+      attempts,
+    });
   }
 
   #poison(task: LeasedTask, why: string): void {
@@ -345,4 +374,10 @@ export class ActivityRunner {
     if (!task.suspect) return;
     this.#options.suspects.leave(addressKey(task));
   }
+}
+
+/** A success whose last values could not be written is a failure: the stream is closed. */
+function withStreamError(result: ActivityResult, error: unknown): ActivityResult {
+  if (result.kind !== "completed") return result;
+  return { kind: "failed", failure: toFailure(error), retryAfterMs: null };
 }

@@ -12,6 +12,7 @@ import { LoopWatch } from "../health/loop-watch.ts";
 import { StepRunner } from "./step-runner.ts";
 import { TaskOutcomes } from "./task-outcomes.ts";
 import { ProgressReports } from "./progress-reports.ts";
+import { StreamAppends } from "../streams/stream-appends.ts";
 import { ThreadPools } from "../threads/thread-pools.ts";
 
 /** How long the end waits for the store to take unfinished tasks back, and then for the threads. */
@@ -28,12 +29,12 @@ export class Attempts {
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;
     const { provider, environment, registry, wheel, wiring, monotonic, onStoreError } = runtime;
-    const { codec, log, limits, executor, telemetry, keepFor } = runtime.options;
+    const { codec, log, logToStream, limits, executor, telemetry, keepFor } = runtime.options;
     this.#threads = new ThreadPools({
       activities: registry.activities,
       options: runtime.options,
       environment,
-      resources: { entry: wiring.threadEntry, provider, limits, keepFor, log },
+      resources: { entry: wiring.threadEntry, provider, limits, keepFor, log, logToStream },
     });
     this.#loop = new LoopWatch({
       environment,
@@ -48,6 +49,11 @@ export class Attempts {
       monotonic,
       onLost: (claim) => this.activities.lose(claim),
       onStoreError,
+    });
+    const streamAppends = new StreamAppends({
+      committer: runtime.committer,
+      environment,
+      onLost: (claim) => this.activities.lose(claim),
     });
     this.#outcomes = new TaskOutcomes(runtime, progressReports);
     const common = {
@@ -74,6 +80,9 @@ export class Attempts {
       toThread: (threads, job) => this.#threads.send(threads, job),
       outcomes: this.#outcomes,
       progressReports,
+      streamAppends,
+      logToStream,
+      storeNow: runtime.storeNow,
       sessions: runtime.sessions,
       onFree: () => runtime.intake.slotFree(),
       suspects: runtime.suspects,

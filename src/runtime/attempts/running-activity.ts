@@ -4,11 +4,14 @@ import { DescribedAttempt, type ActivityReports } from "../../core/attempts/atte
 import { RunningAttempt, type AttemptClock } from "../../core/attempts/running-attempt.ts";
 import type { LeasedTask, TaskAddress } from "../../core/provider/tasks.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
+import type { AttemptStreams } from "../streams/attempt-streams.ts";
+import type { StreamAppends } from "../streams/stream-appends.ts";
 import type { ProgressReports } from "./progress-reports.ts";
 
 export interface RunningActivityOptions extends AttemptClock {
   readonly workerId: string;
   readonly progressReports: ProgressReports;
+  readonly streamAppends: StreamAppends;
 }
 
 export class RunningActivity extends RunningAttempt implements ActivityReports {
@@ -21,6 +24,8 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
   /** The end of the grace period, or of the time for which the task is withheld. */
   slotTimer: TimerHandle | null = null;
   readonly #progressReports: ProgressReports;
+  readonly #streamAppends: StreamAppends;
+  #streams: AttemptStreams | null = null;
 
   constructor(task: LeasedTask, options: RunningActivityOptions) {
     const { workerId: worker } = options;
@@ -28,6 +33,15 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
     this.task = task;
     this.address = addressKey(task);
     this.#progressReports = options.progressReports;
+    this.#streamAppends = options.streamAppends;
+  }
+
+  /** What the attempt writes to streams. */
+  get streams(): AttemptStreams {
+    return (this.#streams ??= this.#streamAppends.streamsOf(this));
+  }
+  get usesStreams(): boolean {
+    return this.#streams !== null;
   }
 
   heartbeat(details: string | null): void {

@@ -9,6 +9,7 @@ import type { TurnItem } from "../../core/provider/commit.ts";
 import type { BufferedLog, Run } from "../../core/replay/run.ts";
 import { PreLeases } from "../attempts/pre-leased-tasks.ts";
 import type { RuntimeContext } from "../context.ts";
+import { addLines } from "../streams/log-lines.ts";
 import { turnItem } from "./turn-commit.ts";
 import type { FinishedTurn } from "./turn-job.ts";
 
@@ -27,6 +28,7 @@ export function prepareTurn(runtime: RuntimeContext, turn: FinishedTurn): Prepar
   if (events.length === 0 && turn.consumed.length === 0 && !turn.leftEvents) return null;
   const { stickyCacheMax, stickyIdleMs, cancelTimeoutMs } = runtime.options;
   const soon = runtime.storeNow() + stickyIdleMs;
+  if (runtime.options.logToStream) addLines(effects, logs, run.codec, runtime.storeNow());
   const stopping = !runtime.isRunning;
   const preLeases = new PreLeases(runtime);
   const item = turnItem(turn, events, effects, {

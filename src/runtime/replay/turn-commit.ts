@@ -77,6 +77,7 @@ export function turnItem(
   if (effects.dispatched !== null && effects.dispatched.size > 0) {
     item.dispatched = [...effects.dispatched.values()];
   }
+  if (effects.streams !== null) item.streams = [...effects.streams.values()];
   const waitingEvents = waitingEventsOf(turn);
   if (waitingEvents !== undefined) item.waitingEvents = waitingEvents;
   if (keepsSuspicion(held, run)) item.keepsSuspicion = true;

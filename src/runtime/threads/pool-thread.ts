@@ -8,8 +8,10 @@
 
 import { Worker } from "node:worker_threads";
 import type { ActivityReports } from "../../core/attempts/attempt-context.ts";
+import type { StreamSink } from "../../core/attempts/stream-writer.ts";
 import type { ActivityResult } from "../../core/attempts/run-attempt.ts";
 import { inRootContext } from "../../core/context/async-context.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
 import { toFailure } from "../../core/errors/failure.ts";
 import type { Limits } from "../../core/values/limits.ts";
 import type { LogSink } from "../../core/telemetry/log.ts";
@@ -22,6 +24,7 @@ import { ThreadStoreHost } from "./thread-store-host.ts";
 export interface ThreadJob {
   readonly order: AttemptOrder;
   readonly reports: ActivityReports;
+  readonly streams: () => StreamSink;
   /** Called when a thread is about to enter the attempt. */
   readonly entered: () => void;
   readonly ended: (result: ActivityResult) => void;
@@ -35,6 +38,7 @@ export interface ThreadResources {
   readonly limits: Limits;
   readonly keepFor: number;
   readonly log: LogSink;
+  readonly logToStream: boolean;
 }
 
 export interface PoolThreadOptions extends ThreadResources {
@@ -67,11 +71,11 @@ export class PoolThread {
   }
 
   #make(): Worker {
-    const { entry, module, limits, keepFor, provider, memoryMb } = this.#deps;
+    const { entry, module, limits, keepFor, logToStream, provider, memoryMb } = this.#deps;
     const { name, durability } = provider;
     const store = { name, durability };
     const logMemory = this.#logMemory;
-    const workerData: ThreadData = { module, limits, keepFor, store, logMemory };
+    const workerData: ThreadData = { module, limits, keepFor, logToStream, store, logMemory };
     const resourceLimits = memoryMb === null ? {} : { maxOldGenerationSizeMb: memoryMb };
     const worker = new Worker(entry, { workerData, resourceLimits, name: "perdure-activities" });
     worker.on("message", (message: FromThread) => this.#receive(message));
@@ -122,6 +126,9 @@ export class PoolThread {
       case "progress":
         if (this.#current?.id === message.id) this.#current.job.reports.progress(message.value);
         return;
+      case "append":
+      case "flush":
+        return void this.#write(message);
       case "log":
         return receiveLine(this.#logMemory, message, this.#deps.log);
       case "call":
@@ -131,6 +138,22 @@ export class PoolThread {
       case "handled":
         return this.#host.handled();
     }
+  }
+
+  /** Answers when the attempt may write more, or when its values are in the store. */
+  async #write(message: Extract<FromThread, { kind: "append" | "flush" }>): Promise<void> {
+    const { id, number, stream } = message;
+    const current = this.#current;
+    let failure: string | null = null;
+    try {
+      if (current?.id !== id) throw new PerdureError("LEASE_LOST", "The attempt is over.");
+      const streams = current.job.streams();
+      if (message.kind === "flush") await streams.flush(stream);
+      else await streams.append(stream, message.value);
+    } catch (error) {
+      failure = JSON.stringify(toFailure(error));
+    }
+    this.#post({ kind: "written", number, failure });
   }
 
   #ended(id: number, result: string): void {

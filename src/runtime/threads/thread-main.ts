@@ -16,10 +16,12 @@ import { type Failure, fromFailure } from "../../core/errors/failure.ts";
 import { limitedCodec } from "../../core/values/limited-codec.ts";
 import { systemEnvironment } from "../../core/time/system-environment.ts";
 import { watchRejections } from "../guards/rejections.ts";
+import { streamedLog } from "../streams/log-lines.ts";
 import { lineSender } from "./thread-log.ts";
 import type { AttemptOrder, FromThread, ThreadData, ToThread } from "./thread-messages.ts";
 import { ThreadStore } from "./thread-store.ts";
 import { ThreadReports } from "./thread-reports.ts";
+import { ThreadStreams } from "./thread-streams.ts";
 import type { MakeClient } from "../wiring.ts";
 import { missingFileHint } from "./missing-file.ts";
 import { errorMessage } from "../../core/errors/errors.ts";
@@ -42,14 +44,20 @@ class ActivityServer {
   readonly #loaded: LoadedModule;
   readonly #store: ThreadStore;
   readonly #services: ActivityServices;
-  #current: { readonly id: number; readonly attempt: ActivityAttempt } | null = null;
+  readonly #logToStream: boolean;
+  #current: {
+    readonly id: number;
+    readonly attempt: ActivityAttempt;
+    readonly streams: ThreadStreams;
+  } | null = null;
 
   constructor(port: MessagePort, data: ThreadData, loaded: LoadedModule, makeClient: MakeClient) {
-    const { limits, keepFor, store, logMemory } = data;
+    const { limits, keepFor, store, logMemory, logToStream } = data;
     const codec = loaded.codec ?? defaultCodec;
     const post = (message: FromThread): void => port.postMessage(message);
     this.#port = port;
     this.#loaded = loaded;
+    this.#logToStream = logToStream;
     this.#store = new ThreadStore({ store, environment: systemEnvironment, post });
     this.#services = {
       log: lineSender(logMemory, post),
@@ -84,6 +92,9 @@ class ActivityServer {
       case "refusal":
         this.#store.answer(message);
         break;
+      case "written":
+        this.#current?.streams.written(message);
+        break;
       case "changes":
         this.#store.notify(message.changes);
         break;
@@ -100,8 +111,17 @@ class ActivityServer {
       heartbeat: (details) => this.#post({ kind: "heartbeat", id, details }),
       progress: (value) => this.#post({ kind: "progress", id, value }),
     });
-    const context = new ActivityAttempt(order, this.#services, { lastHeartbeat, reports });
-    this.#current = { id, attempt: context };
+    const streams = new ThreadStreams(id, (message) => this.#post(message));
+    const logged = this.#logToStream
+      ? streamedLog(
+          () => streams,
+          codec,
+          () => this.#store.provider.now(),
+        )
+      : null;
+    const own = { lastHeartbeat, reports, streams: () => streams, logged };
+    const context = new ActivityAttempt(order, this.#services, own);
+    this.#current = { id, attempt: context, streams };
     const input = decodeInput(order.input, codec);
     const frame = { kind: order.kind, name, instanceId: order.info.instanceId };
     const result =

@@ -14,6 +14,7 @@ export interface ThreadData {
   readonly module: string;
   readonly limits: Limits;
   readonly keepFor: number;
+  readonly logToStream: boolean;
   readonly store: { readonly name: string; readonly durability: string };
   /** One Int32: the number of log lines in flight to the runtime. */
   readonly logMemory: SharedArrayBuffer;
@@ -38,6 +39,8 @@ export type ToThread =
   | { readonly kind: "answer"; readonly id: number; readonly value: string }
   /** JSON text of a Failure. */
   | { readonly kind: "refusal"; readonly id: number; readonly failure: string }
+  /** The answer to "append" or "flush". JSON text of a Failure; null: done. */
+  | { readonly kind: "written"; readonly number: number; readonly failure: string | null }
   /** JSON text of News. */
   | { readonly kind: "changes"; readonly changes: string };
 
@@ -48,6 +51,19 @@ export type FromThread =
   | { readonly kind: "ended"; readonly id: number; readonly result: string }
   | { readonly kind: "heartbeat"; readonly id: number; readonly details: string | null }
   | { readonly kind: "progress"; readonly id: number; readonly value: string }
+  | {
+      readonly kind: "append";
+      readonly id: number;
+      readonly number: number;
+      readonly stream: string;
+      readonly value: string;
+    }
+  | {
+      readonly kind: "flush";
+      readonly id: number;
+      readonly number: number;
+      readonly stream: string;
+    }
   /** `fields` is encoded with the default codec, as are the parameters and results of calls. */
   | {
       readonly kind: "log";

@@ -40,6 +40,10 @@ function activityContext(lastHeartbeat: string | null = null) {
   const context = new ActivityAttempt(new DescribedAttempt("activity", call, first), services, {
     lastHeartbeat,
     reports,
+    streams: () => {
+      throw new Error("This attempt writes to no stream.");
+    },
+    logged: null,
   });
   return { context, reported };
 }
