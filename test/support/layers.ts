@@ -97,6 +97,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   encryption: ["node:buffer", "node:crypto"],
   entity: ["node:buffer"],
+  stream: [],
   limiter: ["node:buffer"],
   schedule: ["node:buffer"],
   telemetry: [...EVERYDAY, "node:diagnostics_channel", "node:module", "node:perf_hooks"],
