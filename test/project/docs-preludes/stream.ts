@@ -1,5 +1,8 @@
-import type { InstanceHandle } from "perdure";
-import { stream } from "perdure/stream";
+// Declarations for the blocks of docs/streams.md: a stream, and the handle of an instance that writes to it.
+// The packages are imported whole, because a block may import the same names itself.
 
-declare const handle: InstanceHandle;
-const tokens = stream<{ text: string }>("tokens");
+import type * as library from "perdure";
+import * as streams from "perdure/stream";
+
+const tokens = streams.stream<{ text: string }>("tokens");
+declare const handle: library.Handle<unknown>;
