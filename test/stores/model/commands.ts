@@ -15,6 +15,8 @@ const WEIGHTS = {
   send: 4,
   ask: 6,
   withdraw: 2,
+  append: 10,
+  trim: 2,
   retry: 3,
   settle: 4,
   releaseTask: 4,

@@ -3,6 +3,7 @@
 import { composeRow } from "../../../src/core/history/rows.ts";
 import { generatedBefore } from "../../../src/core/ids/request-ids.ts";
 import type {
+  AppendItem,
   AskItem,
   CommitItem,
   Dispatch,
@@ -12,6 +13,7 @@ import type {
   OutgoingMessage,
   StartItem,
   StateChange,
+  StreamWrite,
   TurnItem,
 } from "../../../src/core/provider/index.ts";
 import {
@@ -32,6 +34,7 @@ import {
 } from "../../../src/testing/conformance/fixture.ts";
 import type { Caller, Held } from "./caller.ts";
 import { dueOf, type ModelRequest } from "./model-store.ts";
+import { writtenBy } from "./model-streams.ts";
 
 export type ItemKind = CommitItem["kind"];
 
@@ -43,7 +46,7 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
     case "turn":
       return randomTurn(caller);
     case "completion": {
-      const task = caller.claim();
+      const task = { ...caller.claim(), ...wrote(caller) };
       return { kind, task, outcome: outcomeText(task.sequence, `${caller.fresh()}`) };
     }
     case "retry": {
@@ -70,6 +73,10 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
       return randomAsk(caller, caller.oneIn(2) ? caller.hold() : null);
     case "withdraw":
       return { kind, id: caller.id(), requestId: caller.of(REQUESTS) };
+    case "append":
+      return randomAppend(caller);
+    case "trim":
+      return { kind, id: caller.id(), name: caller.of(STREAMS), before: caller.next() % 12 };
     case "pause":
       return { kind, id: caller.id(), info: `{"reason":"${caller.fresh()}","at":${now}}` };
     case "resume":
@@ -109,6 +116,7 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
   }
 }
 
+const STREAMS = ["tokens", "other"] as const;
 const MISSING = ["fail", "keep"] as const;
 const GENERATED_AT = Date.UTC(2026, 0, 1);
 /** Request ids chosen by callers, and generated ids: with the correct time and with wrong clocks. */
@@ -169,10 +177,37 @@ function randomTurn(caller: Caller): TurnItem {
     ...turnOf(caller, held, { change, count }),
     version: lastEvent === 0 ? (target?.record.version ?? VERSION) : null,
     consumed: caller.oneIn(4) ? known.slice(0, 1) : known,
-    finished: caller.oneIn(6) ? [caller.claim(key)] : [],
+    finished: caller.oneIn(6) ? [{ ...caller.claim(key), ...wrote(caller) }] : [],
     cancelledTasks: caller.oneIn(8) ? [caller.of([lastEvent, lastEvent + 1])] : [],
     cancelledTimers: caller.oneIn(6) ? [{ kind: "timer", sequence: lastEvent }] : [],
   };
+}
+
+/** The append of a run that knows what it wrote, or does not. A token has one run. */
+function randomAppend(caller: Caller): AppendItem {
+  const task = caller.claim();
+  const name = caller.of(STREAMS);
+  const run = `run-${task.token}`;
+  const entries = caller.store.byKey(task.key)?.streams.get(name)?.entries ?? [];
+  const written = writtenBy(entries, { task, run });
+  const position = caller.oneIn(4) ? caller.of([0, written + 1]) : written;
+  const values = Array.from({ length: 1 + (caller.next() % 3) }, () => `${caller.fresh()}`);
+  return { kind: "append", task, name, run, position, values };
+}
+
+/** A turn never writes values to a stream that is closed (provider.streams.5). */
+function randomWrite(caller: Caller, { key }: Held): StreamWrite {
+  const name = caller.of(STREAMS);
+  const isClosed = caller.store.byKey(key)?.streams.get(name)?.isClosed === true;
+  const values = Array.from(
+    { length: isClosed ? 0 : caller.next() % 3 },
+    () => `${caller.fresh()}`,
+  );
+  return { name, values, ...(values.length === 0 || caller.oneIn(9) ? { closes: true } : {}) };
+}
+
+function wrote(caller: Caller): { readonly wroteStreams?: true } {
+  return caller.oneIn(2) ? { wroteStreams: true } : {};
 }
 
 function randomAsk(caller: Caller, held: Held | null): AskItem {
@@ -242,6 +277,7 @@ function turnOf(
     stepsOpen: isPlain && caller.oneIn(4),
     ...{ release: caller.oneIn(8), messagesMax: caller.of([100, 1]) },
     ...(caller.oneIn(3) ? { answers: randomAnswers(caller, held) } : {}),
+    ...(caller.oneIn(3) ? { streams: [randomWrite(caller, held)] } : {}),
     ...(caller.oneIn(4)
       ? { dispatched: [{ sequence: first, item: randomDispatch(caller, held) }] }
       : {}),

@@ -23,6 +23,7 @@ import {
   type ModelStore,
   type ModelTask,
 } from "./model-store.ts";
+import { isAppended, streamsOf } from "./model-streams.ts";
 
 /** I14: null means that the item was not written, or that sending it again is harmless. */
 export function settle(store: ModelStore, item: CommitItem): CommitResult | null {
@@ -85,6 +86,9 @@ export function settle(store: ModelStore, item: CommitItem): CommitResult | null
       return done(store.byKey(item.key)?.record.blocked === item.reason);
     case "releaseInstance":
       return done(store.byKey(item.key)?.lease === null);
+    case "append":
+      return done(isAppended(store, item));
+    case "trim":
     case "unblock":
     case "withdraw":
       return null;
@@ -168,6 +172,7 @@ export function snapshot(store: ModelStore) {
         .toSorted(([a], [b]) => (a < b ? -1 : 1))
         .map(([key, value]) => ({ key, ...value })),
       asks: asksOf(instance),
+      streams: streamsOf(instance),
     })),
   };
 }

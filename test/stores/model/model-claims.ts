@@ -2,6 +2,7 @@
 
 import type { TaskClaim } from "../../../src/core/provider/index.ts";
 import type { ModelInstance, ModelStore, ModelTask } from "./model-store.ts";
+import { settleItems } from "./model-streams.ts";
 
 export function holder(
   store: ModelStore,
@@ -23,6 +24,7 @@ export function finish(store: ModelStore, claim: TaskClaim): ModelInstance | nul
   const owner = store.byKey(claim.key);
   if (task === null || owner === undefined) return null;
   owner.tasks = owner.tasks.filter((other) => other !== task);
+  settleItems(owner, claim);
   return owner;
 }
 

@@ -13,6 +13,7 @@ import { ask, finishAsks, withdraw } from "./model-asks.ts";
 import { countDeath, findTask, finish, holder } from "./model-claims.ts";
 import { cancel, end, releaseLease, nextExecution, resume } from "./model-endings.ts";
 import { append, dueTime, isLive, type ModelInstance, type ModelStore } from "./model-store.ts";
+import { appendToStream, reopenStreams, trim } from "./model-streams.ts";
 import { turn } from "./model-turn.ts";
 
 const DONE = { kind: "done" } as const;
@@ -58,6 +59,10 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
     case "withdraw":
       withdraw(store, item);
       return DONE;
+    case "append":
+      return appendToStream(store, item);
+    case "trim":
+      return trim(store, item);
     case "fork": {
       const { instance, rows, keyValues, status } = item;
       const forked = store.create(instance, null);
@@ -153,6 +158,7 @@ function start(store: ModelStore, item: StartItem): StartResult {
       end(store, existing, { status: "terminated", ...ending });
     }
     finishAsks(store, existing);
+    reopenStreams(existing);
     existing.inbox = [];
     existing.keyValues.clear();
     nextExecution(existing);

@@ -14,6 +14,7 @@ import type {
 } from "../../../src/core/provider/index.ts";
 import { isTerminalStatus } from "../../../src/core/provider/instances.ts";
 import type { KeptMessage } from "../../../src/core/provider/messages.ts";
+import type { ModelStream } from "./model-streams.ts";
 
 /** Waiting this long raises the priority by one (semantics 16). */
 export const AGEING_MS = 5 * 60_000;
@@ -48,6 +49,8 @@ export interface ModelInstance {
   /** By execution. */
   readonly history: Map<number, HistoryRow[]>;
   readonly keyValues: Map<string, { readonly value: string; readonly updatedAt: number }>;
+  /** By name. */
+  readonly streams: Map<string, ModelStream>;
   /** By kind and id. */
   readonly requests: Map<string, ModelRequest>;
 }
@@ -105,7 +108,7 @@ export class ModelStore {
       },
       ...{ onParentClose, replayVersion: null, lease, suspicion: lease === null ? 0 : 1 },
       ...{ stepsOpen: false, lastCommit: null, blockedBy: new Set(), inbox: [], tasks: [] },
-      ...{ history: new Map(), keyValues: new Map(), requests: new Map() },
+      ...{ history: new Map(), keyValues: new Map(), requests: new Map(), streams: new Map() },
     };
     this.instances.set(id, created);
     return created;

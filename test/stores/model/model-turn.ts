@@ -23,6 +23,7 @@ import {
   type ModelInstance,
   type ModelStore,
 } from "./model-store.ts";
+import { writeStreams } from "./model-streams.ts";
 
 const LEASE_LOST = { kind: "refused", code: "LEASE_LOST" } as const;
 
@@ -82,6 +83,7 @@ export function turn(
     else store.deliver(target, message);
   }
   answer(store, held, item);
+  writeStreams(store, held, execution, item.streams ?? []);
   if (item.state !== null) changeState(store, held, item.state);
   if (isEnd) {
     held.tasks = [];

@@ -13,13 +13,14 @@ import { concerned } from "./concerned.ts";
 import { randomItem, REQUESTS, type ItemKind } from "./items.ts";
 import { snapshot } from "./model-admin.ts";
 import { ModelStore } from "./model-store.ts";
+import { entriesOf } from "./model-streams.ts";
 import { Numbers } from "./numbers.ts";
 import { randomCall } from "./requests.ts";
 import type { Tally } from "./tally.ts";
 
 const COMPARE_EVERY = 8;
 const ITEM_KINDS: readonly string[] =
-  "start turn completion retry releaseTask stepOutcome send ask withdraw pause resume unblock fork cancel terminate block releaseInstance".split(
+  "start turn completion retry releaseTask stepOutcome send ask withdraw append trim pause resume unblock fork cancel terminate block releaseInstance".split(
     " ",
   );
 
@@ -206,17 +207,36 @@ async function readInstance(provider: Provider, id: string): Promise<unknown> {
   const record = await provider.readInstance(id);
   if (record === null) return null;
   const { key, execution } = record;
-  const [executions, history, inbox, tasks, keyValues, asked] = await Promise.all([
+  const [executions, history, inbox, tasks, keyValues, asked, streams] = await Promise.all([
     provider.readExecutions(key),
     provider.readHistory({ key, execution }),
     provider.readInbox(key),
     provider.readTasks({ key, execution }),
     provider.readKeyValues(id),
     provider.readAsks(id, REQUESTS),
+    readStreams(provider, id),
   ]);
   const numbers = executions.map((each) => each.execution);
   const asks = asked?.asks.toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
-  return { record, executions: numbers, history, inbox, tasks, keyValues, asks };
+  return { record, executions: numbers, history, inbox, tasks, keyValues, asks, streams };
+}
+
+/** Every stream of an instance in the form of `streamsOf`, read in small pages. */
+async function readStreams(provider: Provider, id: string): Promise<unknown> {
+  const list = (await provider.listStreams(id)) ?? [];
+  return Promise.all(
+    list.map(async (stream) => {
+      const entries: unknown[] = [];
+      for (let from = stream.first; ;) {
+        const request = { id, name: stream.name, from, bytesMax: 30, settled: true };
+        const page = await provider.readStream({ ...request, chunksMax: 2 });
+        if (page === null) return null;
+        entries.push(...entriesOf(page));
+        from = stream.first + entries.length;
+        if (from >= page.next) return { ...stream, isOver: page.isOver, entries };
+      }
+    }),
+  );
 }
 
 async function figures(provider: Provider): Promise<unknown> {
