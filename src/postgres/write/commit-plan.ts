@@ -84,7 +84,7 @@ class TouchedRows {
   /**
    * A part writes starts first, then turns, then the rest. An item that this would move before an earlier
    * item of the same instance or task begins a new part. The claims of appends are checked before anything else
-   * is written, so an append begins a new part after an item that ends its task.
+   * is written, so an append begins a new part after an item that creates or ends its task.
    */
   mustFollow(item: BatchedItem): boolean {
     switch (item.kind) {
@@ -100,7 +100,7 @@ class TouchedRows {
         const { task } = item;
         if (this.#tasks.has(addressOf(task)) || this.#streams.has(streamOf(item))) return true;
         const turn = this.#keys.get(task.key) ?? null;
-        return turn !== null && endsTask(turn, task);
+        return turn !== null && changesTask(turn, task);
       }
       case "send":
       case "ask":
@@ -115,12 +115,13 @@ function isBatched(item: CommitItem): item is BatchedItem {
   return (BATCHED_KINDS as readonly string[]).includes(item.kind);
 }
 
-function endsTask(
-  { change, finished, cancelledTasks }: TurnItem,
+function changesTask(
+  { change, tasks, finished, cancelledTasks }: TurnItem,
   { execution, sequence }: TaskAddress,
 ): boolean {
   if (change.kind !== "none" || cancelledTasks.includes(sequence)) return true;
-  return finished.some((one) => one.execution === execution && one.sequence === sequence);
+  if (tasks.some((task) => task.sequence === sequence)) return true;
+  return finished.some((claim) => claim.execution === execution && claim.sequence === sequence);
 }
 
 function streamOf({ task, name }: AppendItem): string {

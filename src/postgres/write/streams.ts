@@ -85,8 +85,10 @@ const CLAIMS = new ColumnArrays({ ...ADDRESS, token: "bigint" });
 const IS_STREAM = `${indexEquals("s.instance", "t.instance")} AND s.name = t.name`;
 const isCall = (row: string, call: string): string =>
   `${indexEquals("c.instance", `${row}.instance`)} AND c.execution = ${row}.execution AND c.call = ${row}.${call}`;
-/** The ids of the instances of rows `w`. */
-const IDS = `SELECT i.id FROM written AS w JOIN @instances AS i ON ${indexEquals("i.key", "w.instance")}`;
+/** The ids of the instances that were written to (index-lookup.1). */
+const IDS = `
+  SELECT i.id FROM written AS w
+  CROSS JOIN LATERAL (SELECT x.id FROM @instances AS x WHERE x.key = w.instance OFFSET 0) AS i`;
 
 export class Streams extends Subject {
   readonly #taskRenewal: TaskRenewal;

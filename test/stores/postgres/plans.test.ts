@@ -78,7 +78,7 @@ async function crowd(store: PostgresProvider): Promise<void> {
       }),
     );
     const results = await store.commit(items);
-    const turns: CommitItem[] = items.map((item, i) => {
+    const turns = items.map((item, i) => {
       const result = results[i];
       const key = result?.kind === "started" ? result.key : -1;
       const held = { id: item.id, runId: "", key, execution: 1, token: item.lease?.token ?? 0 };
@@ -92,7 +92,7 @@ async function crowd(store: PostgresProvider): Promise<void> {
       );
     });
     await store.commit(turns);
-    await store.commit(turns.flatMap((turn) => (turn.kind === "turn" ? writesAfter(turn) : [])));
+    await streams(store, turns);
     await store.commit(
       items.map(({ id }) => startItem({ id: `pending-${id}`, name: "pending", events: [] })),
     );
@@ -104,16 +104,17 @@ async function crowd(store: PostgresProvider): Promise<void> {
   }
 }
 
-/** A turn that follows `turn` and writes to a stream and leases a task, and an append of that task. */
-function writesAfter(turn: TurnItem): CommitItem[] {
-  const held = { ...turn, id: "", runId: "", lastEvent: turn.lastEvent + 1 };
+/** Turns that follow `turns` and lease a task each, and writes of those turns and tasks to a stream. */
+async function streams(store: PostgresProvider, turns: readonly TurnItem[]): Promise<void> {
   const lease = { owner: ALPHA, token: 78 };
-  const streams = [{ name: TOKENS, values: ["1"] }];
-  const task = claimOf({ ...held, sequence: 4 }, lease.token);
-  return [
-    turnItem(held, { tasks: [newTask({ sequence: 4, name: "crowd task", lease })], streams }),
-    appendItem(task, [1]),
-  ];
+  const values = { streams: [{ name: TOKENS, values: ["1"] }] };
+  const tasks = [newTask({ sequence: 4, name: "crowd task", lease })];
+  const held = turns.map((turn) => ({ ...turn, id: "", runId: "", lastEvent: 1 }));
+  await store.commit(held.map((each) => turnItem(each, { tasks, ...values })));
+  const results = await store.commit(
+    held.map((each) => appendItem(claimOf({ ...each, sequence: 4 }, lease.token), [1])),
+  );
+  expect(results.every(({ kind }) => kind === "done")).toBe(true);
 }
 
 /** Each of the calls that a runtime makes regularly, once. */
