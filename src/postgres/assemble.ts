@@ -35,6 +35,7 @@ import { Sends } from "./write/send.ts";
 import { Starts } from "./write/start.ts";
 import { State } from "./write/state.ts";
 import { StepOutcomes } from "./write/step-outcomes.ts";
+import { Streams } from "./write/streams.ts";
 import { TurnCompletion } from "./write/turn-completion.ts";
 import { Turns } from "./write/turn.ts";
 
@@ -76,7 +77,9 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const asks = new Asks(connection);
   const dispatches = new Dispatches(connection);
   const sending = { sends, asks, dispatches, outbox };
-  const batched = { instances, starts, turns, tasks, stepOutcomes, leases, ...sending };
+  const streams = new Streams(connection, taskRenewal);
+  const taskWriters = { tasks, taskRenewal, streams };
+  const batched = { instances, starts, turns, stepOutcomes, leases, ...taskWriters, ...sending };
   const writers: Writers = { ...batched, terminations, parts, instanceKeys };
   const startsWithin = new StartsWithin(connection, inserts);
   const steps = new StepTransactions(connection, forSteps, { instances, stepOutcomes, notifier });

@@ -49,6 +49,12 @@ export class TaskRenewal extends Subject {
     SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED}`);
   readonly #lock = this.prepare(`
     SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED} FOR UPDATE OF t`);
+  readonly #hold = this.prepare(`
+    WITH held AS (
+      SELECT c.n FROM ${CLAIMS.from("c")} JOIN @tasks AS t ON ${IS_CLAIMED} FOR NO KEY UPDATE OF t
+    )
+    SELECT @refuse('a task is not held') FROM (SELECT count(*) AS found FROM held) AS h
+    WHERE found <> $${CLAIMS.width + 1}::bigint`);
 
   constructor(connection: Connection, notifier: ChangeNotifier) {
     super(connection);
@@ -97,6 +103,13 @@ export class TaskRenewal extends Subject {
     const columns = claims.map((claim) => ({ ...claimColumns(claim), claim }));
     const rows = await this.connection.read(this.#selectHeld, CLAIMS.values(columns));
     return without(claims, matchingRows(rows, columns));
+  }
+
+  /** Locks the rows until the transaction ends. If a claim does not hold, the transaction is refused. */
+  hold(pipeline: Pipeline, claims: readonly TaskClaim[]): void {
+    if (claims.length === 0) return;
+    const sorted = inOrder(claims.map(claimColumns));
+    pipeline.add(this.#hold, [...CLAIMS.values(sorted), claims.length]);
   }
 
   /** Returns the claims that hold, and locks their rows until the transaction ends. */

@@ -21,6 +21,8 @@ export interface ChangePayload {
   readonly a?: readonly (readonly [string, string, string | null])[];
   /** Ids of instances with new progress of an activity. */
   readonly p?: readonly string[];
+  /** Ids of instances whose streams have changed. */
+  readonly s?: readonly string[];
   /** Names of tasks that wait in the queue. */
   readonly t?: readonly string[];
 }
@@ -32,6 +34,7 @@ export class ChangeDraft implements Changes {
   readonly #arrived = new Map<string, Due>();
   readonly #changed = new Set<string>();
   readonly #progressed = new Set<string>();
+  readonly #streamed = new Set<string>();
   readonly #tasks = new Set<string>();
   readonly #withdrawn = new Set<string>();
 
@@ -57,6 +60,11 @@ export class ChangeDraft implements Changes {
     this.#progressed.add(instanceId);
   }
 
+  /** Streams of the instance have new entries, were closed or settled. */
+  streamed(instanceId: string): void {
+    this.#streamed.add(instanceId);
+  }
+
   /** A task of that name waits in the queue. */
   queued(name: string): void {
     this.#tasks.add(name);
@@ -71,7 +79,7 @@ export class ChangeDraft implements Changes {
 
   get isEmpty(): boolean {
     const ids = this.#due.size + this.#changed.size + this.#progressed.size + this.#withdrawn.size;
-    return ids + this.#arrived.size + this.#tasks.size === 0;
+    return ids + this.#streamed.size + this.#arrived.size + this.#tasks.size === 0;
   }
 
   /** Adds the changes of another draft. */
@@ -80,6 +88,7 @@ export class ChangeDraft implements Changes {
     for (const [id, due] of other.#arrived) this.#arrived.set(id, due);
     for (const id of other.#changed) this.#changed.add(id);
     for (const id of other.#progressed) this.#progressed.add(id);
+    for (const id of other.#streamed) this.#streamed.add(id);
     for (const name of other.#tasks) this.#tasks.add(name);
     for (const id of other.#withdrawn) this.#withdrawn.add(id);
   }
@@ -90,6 +99,7 @@ export class ChangeDraft implements Changes {
       ...(this.#dueEvents.size === 0 ? {} : { dueEvents: this.#dueEvents }),
       changed: [...this.#changed],
       ...(this.#progressed.size === 0 ? {} : { progressed: [...this.#progressed] }),
+      ...(this.#streamed.size === 0 ? {} : { streamed: [...this.#streamed] }),
       tasks: this.#tasks.size > 0,
       elsewhere: false,
     };
@@ -105,6 +115,7 @@ export class ChangeDraft implements Changes {
       ...(arrived.length === 0 ? {} : { a: arrived }),
       ...(changed.length === 0 ? {} : { c: changed }),
       ...(this.#progressed.size === 0 ? {} : { p: [...this.#progressed] }),
+      ...(this.#streamed.size === 0 ? {} : { s: [...this.#streamed] }),
       ...(this.#tasks.size === 0 ? {} : { t: [...this.#tasks] }),
     };
   }

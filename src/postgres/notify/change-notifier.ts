@@ -4,6 +4,9 @@
 //     a NOTIFY inside one would serialize all commits of the server. One NOTIFY is in flight at a time;
 //     later changes go with the next. It is a hint; a process that misses it finds the change by polling. A
 //     user's transaction runs NOTIFY inside, because Perdure does not see its commit.
+//   - change-notifier.2: Many processes may write to the streams of many instances all the time. A list of
+//     streams that is too long for one message is sent in several, because a notification to read everything
+//     would make all runtimes look for work.
 //   - Heartbeats, plain turns and messages to instances of this process send no notification, so the work of
 //     one process does not wake the others.
 
@@ -17,10 +20,18 @@ import { Listener, type ListenerOptions } from "../connection/listener.ts";
 import type { BorrowedTransaction } from "../transactions/borrowed-transaction.ts";
 import { ChangeDraft, type ChangePayload } from "./change-draft.ts";
 import { Pipeline, Statement } from "../connection/pipeline.ts";
+import { texts } from "../sql/column-arrays.ts";
 
 /** PostgreSQL accepts less than 8,000 bytes. */
 const PAYLOAD_BYTES_MAX = 7_900;
+/** More streams than fit into so many messages become a notification to read everything. */
+const STREAM_MESSAGES_MAX = 8;
+/** At most so many bytes of a message are not ids. */
+const FRAME_BYTES = 64;
 const NOTIFY = new Statement("SELECT pg_notify($1, $2)::text AS notified");
+const NOTIFY_ALL = new Statement(
+  "SELECT pg_notify($1, payload)::text AS notified FROM unnest($2::text[]) AS payload",
+);
 /** The sender of notifications from users' transactions: every process handles them, including this one. */
 const TRANSACTION_SENDER = "tx";
 
@@ -159,9 +170,9 @@ export class ChangeNotifier {
       this.#outgoing = null;
       const told = draft.toPayload((owner) => this.#interest.isHere(owner));
       if (Object.keys(told).length === 0) continue;
-      const payload = payloadOf({ from: this.#sender, told });
+      const payloads = payloadsOf(this.#sender, told);
       try {
-        await this.#connection.send(NOTIFY, [this.#channel, payload]);
+        await this.#connection.send(NOTIFY_ALL, [this.#channel, texts(payloads)]);
       } catch {
         // The hint is lost; the next use of the store reports the error.
       }
@@ -179,9 +190,39 @@ export class ChangeNotifier {
 }
 
 function payloadOf(payload: Payload): string {
+  return encode(payload) ?? JSON.stringify({ ...payload, told: null });
+}
+
+/** change-notifier.2 */
+function payloadsOf(from: string, told: ChangePayload): string[] {
+  const whole = encode({ from, told });
+  if (whole !== null) return [whole];
+  const { s = [], ...rest } = told;
+  const parts = [...(Object.keys(rest).length === 0 ? [] : [rest]), ...inParts(s)];
+  const payloads = parts.flatMap((part) => encode({ from, told: part }) ?? []);
+  const isComplete = payloads.length === parts.length && parts.length <= STREAM_MESSAGES_MAX;
+  return isComplete ? payloads : [JSON.stringify({ from, told: null })];
+}
+
+/** Null: it is too long for one message. */
+function encode(payload: Payload): string | null {
   const text = JSON.stringify(payload);
-  if (Buffer.byteLength(text) <= PAYLOAD_BYTES_MAX) return text;
-  return JSON.stringify({ ...payload, told: null });
+  return Buffer.byteLength(text) <= PAYLOAD_BYTES_MAX ? text : null;
+}
+
+function inParts(ids: readonly string[]): ChangePayload[] {
+  const parts: string[][] = [];
+  let left = 0;
+  for (const id of ids) {
+    const bytes = Buffer.byteLength(JSON.stringify(id)) + 1;
+    const part = bytes <= left ? parts.at(-1) : undefined;
+    if (part === undefined) {
+      parts.push([id]);
+      left = PAYLOAD_BYTES_MAX - FRAME_BYTES;
+    } else part.push(id);
+    left -= bytes;
+  }
+  return parts.map((s) => ({ s }));
 }
 
 /** Null: the message was not sent by Perdure. */

@@ -36,12 +36,18 @@ export class Interest {
   }
 
   /** The part that concerns this process; null: nothing does. */
-  read({ d = [], c = [], p = [], t = [] }: ChangePayload): News | null {
+  read({ d = [], c = [], p = [], s = [], t = [] }: ChangePayload): News | null {
     const due = d.filter(([, target, owner]) => this.#mayTake(target, owner)).map(([id]) => id);
     const tasks = t.some((name) => this.#mayRun(name));
-    if (due.length + c.length + p.length === 0 && !tasks) return null;
-    const news = { due, changed: c, tasks, elsewhere: false };
-    return p.length === 0 ? news : { ...news, progressed: p };
+    if (due.length + c.length + p.length + s.length === 0 && !tasks) return null;
+    return {
+      due,
+      changed: c,
+      ...(p.length === 0 ? {} : { progressed: p }),
+      ...(s.length === 0 ? {} : { streamed: s }),
+      tasks,
+      elsewhere: false,
+    };
   }
 
   /** Whether an event waits in the outbox for an instance that a runtime here can lease. */

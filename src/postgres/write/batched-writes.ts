@@ -1,7 +1,7 @@
 // Batched writes: writes the common items of a group with a few statements.
 //   - batched-writes.1: The statements run kind by kind, in a fixed lock order, which rules out deadlocks:
 //     starts first, because a start may wait for an id and holds no row lock yet; then all instances, in
-//     the order of their keys; then tasks, in the order of theirs.
+//     the order of their keys; then tasks, in the order of theirs; then streams (postgres.streams.1).
 //   - In one round trip, the batch refuses the transaction where a decision must come first: an event is
 //     waiting in the outbox for a receiver, a fence does not hold, a cancel must end its receiver, an instance
 //     waits for an answer of one that ends, or a dispatched item is not accepted. In the stepwise mode the
@@ -19,6 +19,7 @@ import type {
   TurnItem,
   TurnResult,
 } from "../../core/provider/commit.ts";
+import { DONE } from "../../core/provider/results.ts";
 import type { Outbox } from "../transactions/outbox.ts";
 import type { Instances } from "../read/instances.ts";
 import type { InstanceLeases } from "../lease/leases.ts";
@@ -31,6 +32,14 @@ import type { Sends } from "./send.ts";
 import type { StartKeys } from "./instance-keys.ts";
 import { firstTurnOf, type Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
+import {
+  assumedEntry,
+  entriesOf,
+  settledBy,
+  type CheckedStreams,
+  type Streams,
+} from "./streams.ts";
+import type { TaskRenewal } from "../lease/task-renewal.ts";
 import type { Tasks } from "../lease/tasks.ts";
 import type { Turns } from "./turn.ts";
 
@@ -40,6 +49,8 @@ export interface BatchWriters {
   readonly starts: Starts;
   readonly turns: Turns;
   readonly tasks: Tasks;
+  readonly taskRenewal: TaskRenewal;
+  readonly streams: Streams;
   readonly sends: Sends;
   readonly asks: Asks;
   readonly dispatches: Dispatches;
@@ -56,6 +67,8 @@ type Writer<Item> = (items: readonly Item[]) => () => readonly (CommitResult | n
 interface BatchOptions {
   readonly writers: BatchWriters;
   readonly stepwise: boolean;
+  /** Only in the stepwise mode: the appends that passed. They are not among the items. */
+  readonly checked?: CheckedStreams;
   /** Keys of the starts whose first turns are written too (batched-writes.2). */
   readonly keys: StartKeys;
 }
@@ -68,7 +81,7 @@ export function writeBatch(
   pipeline: Pipeline,
   items: readonly BatchedItem[],
   changes: ChangeDraft,
-  { writers, stepwise, keys }: BatchOptions,
+  { writers, stepwise, checked, keys }: BatchOptions,
 ): () => BatchResults {
   const { instances, starts, turns, tasks, sends, asks, dispatches, stepOutcomes, leases, outbox } =
     writers;
@@ -92,9 +105,16 @@ export function writeBatch(
   });
   instances.lock(pipeline, touchedBy(items, written));
   if (!stepwise) outbox.refuse(pipeline, receiversIn(items));
+  const appends = of("append");
+  const completions = of("completion");
+  const settling = completions.filter(({ task }) => task.wroteStreams === true);
+  // postgres.streams.2; after the instances are locked, and before an item ends a task
+  const held = stepwise ? [] : [...appends, ...settling].map(({ task }) => task);
+  const options = { stepwise, inserted, held };
+  if (written.length === 0) writers.taskRenewal.hold(pipeline, held);
   const addTurnChanges =
-    written.length === 0 ? null : turns.write(pipeline, written, changes, { stepwise, inserted });
-  write(of("completion"), (list) => tasks.complete(pipeline, list, changes));
+    written.length === 0 ? null : turns.write(pipeline, written, changes, options);
+  write(completions, (list) => tasks.complete(pipeline, list, changes));
   write(of("retry"), (list) => tasks.retry(pipeline, list, changes));
   write(of("releaseTask"), (list) => tasks.release(pipeline, list, changes));
   write(of("stepOutcome"), (list) => stepOutcomes.record(pipeline, list, changes));
@@ -109,10 +129,18 @@ export function writeBatch(
     dispatches.replyDone(pipeline, dispatched);
   }
   write(of("releaseInstance"), (list) => leases.release(pipeline, list, changes));
+  const entries = [...(checked?.entries ?? appends.map(assumedEntry)), ...entriesOf(written)];
+  const settled = [
+    ...settledBy(written),
+    ...(checked?.settled ?? settling.map(({ task }) => task)),
+  ];
+  const addStreamed = writers.streams.write(pipeline, entries, settled, changes);
+  write(appends, (list) => () => list.map(() => DONE));
   write(turnItems, (list: readonly TurnItem[]) => turns.due(pipeline, list, changes));
   const readFirstDue = firstTurns.length === 0 ? null : turns.due(pipeline, firstTurns, changes);
   return () => {
     addTurnChanges?.();
+    addStreamed();
     const due = readFirstDue?.() ?? [];
     dueAfterStarts = new Map(firstTurns.flatMap(({ key }, i) => (due[i] ? [[key, due[i]]] : [])));
     return new Map(readers.flatMap((read) => read()));

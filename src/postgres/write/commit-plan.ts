@@ -6,7 +6,8 @@
 //     both calls were in flight at the same time.
 
 import type { RareItem } from "../../sql/write/rare-items.ts";
-import type { CommitItem } from "../../core/provider/commit.ts";
+import type { CommitItem, TurnItem } from "../../core/provider/commit.ts";
+import type { AppendItem } from "../../core/provider/streams.ts";
 import type { TaskAddress } from "../../core/provider/tasks.ts";
 
 const BATCHED_KINDS = [
@@ -15,6 +16,7 @@ const BATCHED_KINDS = [
   "completion",
   "retry",
   "releaseTask",
+  "append",
   "stepOutcome",
   "send",
   "ask",
@@ -50,8 +52,10 @@ export function planCommit(items: readonly CommitItem[]): CommitPart[] {
 /** The instances and tasks that the items of one part have touched so far. */
 class TouchedRows {
   readonly #ids = new Set<string>();
-  readonly #keys = new Set<number>();
+  /** With the turn of the instance, if the part has one. */
+  readonly #keys = new Map<number, TurnItem | null>();
   readonly #tasks = new Set<string>();
+  readonly #streams = new Set<string>();
 
   note(item: BatchedItem): void {
     switch (item.kind) {
@@ -61,9 +65,14 @@ class TouchedRows {
         this.#ids.add(item.id);
         break;
       case "turn":
+        this.#keys.set(item.key, item);
+        break;
       case "stepOutcome":
       case "releaseInstance":
-        this.#keys.add(item.key);
+        this.#keys.set(item.key, this.#keys.get(item.key) ?? null);
+        break;
+      case "append":
+        this.#streams.add(streamOf(item));
         break;
       case "completion":
       case "retry":
@@ -74,7 +83,8 @@ class TouchedRows {
 
   /**
    * A part writes starts first, then turns, then the rest. An item that this would move before an earlier
-   * item of the same instance or task begins a new part.
+   * item of the same instance or task begins a new part. The claims of appends are checked before anything else
+   * is written, so an append begins a new part after an item that creates or ends its task.
    */
   mustFollow(item: BatchedItem): boolean {
     switch (item.kind) {
@@ -86,6 +96,12 @@ class TouchedRows {
       case "retry":
       case "releaseTask":
         return this.#tasks.has(addressOf(item.task));
+      case "append": {
+        const { task } = item;
+        if (this.#tasks.has(addressOf(task)) || this.#streams.has(streamOf(item))) return true;
+        const turn = this.#keys.get(task.key) ?? null;
+        return turn !== null && changesTask(turn, task);
+      }
       case "send":
       case "ask":
       case "stepOutcome":
@@ -97,6 +113,19 @@ class TouchedRows {
 
 function isBatched(item: CommitItem): item is BatchedItem {
   return (BATCHED_KINDS as readonly string[]).includes(item.kind);
+}
+
+function changesTask(
+  { change, tasks, finished, cancelledTasks }: TurnItem,
+  { execution, sequence }: TaskAddress,
+): boolean {
+  if (change.kind !== "none" || cancelledTasks.includes(sequence)) return true;
+  if (tasks.some((task) => task.sequence === sequence)) return true;
+  return finished.some((claim) => claim.execution === execution && claim.sequence === sequence);
+}
+
+function streamOf({ task, name }: AppendItem): string {
+  return `${addressOf(task)}:${name}`;
 }
 
 function addressOf({ key, execution, sequence }: TaskAddress): string {

@@ -30,6 +30,7 @@ import type { Scope } from "../../sql/script/scope.ts";
 import { targetOf } from "../../sql/write/fork.ts";
 import { finishAsks } from "../../sql/write/asks.ts";
 import { findStartRequest } from "../../sql/write/requests.ts";
+import { reopenStreams } from "../../sql/write/streams.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import {
   eventMessage,
@@ -222,6 +223,7 @@ export class Starts extends Subject {
     await statements.all(cleared);
     await this.#parts.instances.revive(statements, item, lease);
     await statements.script(finishAsks(key, { now: statements.now, changes }));
+    await statements.script(reopenStreams(key));
     const filled = new Pipeline();
     const due = { delay: null, due_at: visibleAt };
     const start = { ...startMessage(key, execution, item.started), ...due };

@@ -52,18 +52,26 @@ export class StepwiseWrites {
     changes: ChangeDraft,
     results: Map<CommitItem, CommitResult>,
   ): Promise<void> {
-    const { turns, terminations, outbox, instances, parts } = this.#writers;
+    const { turns, terminations, outbox, instances, streams, parts } = this.#writers;
     await outbox.drain(statements, receiversIn(items), changes);
     const turnItems = items.filter((item) => item.kind === "turn");
     await this.#lockAhead(statements, items, turnItems);
     const refused = await turns.check(statements, turnItems);
     for (const [item, result] of refused) results.set(item, result);
-    const passed = items.filter((item) => item.kind !== "turn" || !refused.has(item));
+    const written = turnItems.filter((item) => !refused.has(item));
+    const checked = await streams.check(statements, {
+      turns: written,
+      appends: items.filter((item) => item.kind === "append"),
+      completions: items.filter((item) => item.kind === "completion"),
+    });
+    for (const [item, result] of checked.results) results.set(item, result);
+    const passed = items.filter(
+      (item) => item.kind !== "append" && (item.kind !== "turn" || !refused.has(item)),
+    );
     const pipeline = new Pipeline();
-    const options = { writers: this.#writers, stepwise: true, keys: NO_KEYS };
+    const options = { writers: this.#writers, stepwise: true, checked, keys: NO_KEYS };
     const read = writeBatch(pipeline, passed, changes, options);
     await statements.all(pipeline);
-    const written = turnItems.filter((item) => !refused.has(item));
     const scope = { now: statements.now, changes };
     for (const cancel of cancelsOf(written)) {
       await statements.script(terminations.postCancel(cancel, scope));
@@ -79,7 +87,7 @@ export class StepwiseWrites {
 
   /**
    * Locks everything that the items touch in one statement (batched-writes.1): the receivers of dispatched items,
-   * and the askers of instances that end.
+   * and the askers of instances that end. With appends, all other instances too (postgres.streams.1).
    */
   async #lockAhead(
     statements: Statements,
@@ -87,7 +95,8 @@ export class StepwiseWrites {
     turns: readonly TurnItem[],
   ): Promise<void> {
     const asked = endedKeys(turns);
-    if (asked.length === 0 && dispatchedBy(turns).length === 0) return;
+    const appends = items.some(({ kind }) => kind === "append");
+    if (asked.length === 0 && dispatchedBy(turns).length === 0 && !appends) return;
     const pipeline = new Pipeline();
     this.#writers.instances.lockWithAskers(pipeline, { ...touchedBy(items, turns), asked });
     await statements.all(pipeline);

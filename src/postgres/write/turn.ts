@@ -11,7 +11,7 @@
 import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
 import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
-import type { SessionClaim } from "../../core/provider/tasks.ts";
+import type { SessionClaim, TaskClaim } from "../../core/provider/tasks.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
 import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
@@ -55,6 +55,8 @@ export interface TurnOptions {
    * rows need no update.
    */
   readonly inserted: ReadonlyMap<number, string>;
+  /** Claims of other items. If one does not hold, the transaction is refused (postgres.streams.2). */
+  readonly held: readonly TaskClaim[];
 }
 
 const unlessReleased = (column: string): string =>
@@ -114,6 +116,7 @@ export class Turns extends Subject {
       advanced.length === 0
         ? null
         : pipeline.add(this.#advance, [...TURNS.values(advanced.map(toColumns)), advanced.length]);
+    this.#parts.taskRenewal.hold(pipeline, options.held);
     const ended = items.flatMap(({ finished }) => finished);
     tasks.finish(pipeline, ended);
     sessions.bump(pipeline, { ended, needed: items.flatMap(sessionClaimsOf) });

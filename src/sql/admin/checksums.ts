@@ -34,7 +34,7 @@ const COVERED: Covered = {
     failure_checksum: ["last_failure"],
   },
   stream_chunks: {
-    checksum: ["instance", "name", "first", "count", "execution", "call", "kind", "data"],
+    checksum: ["instance", "name", "count", "execution", "call", "kind", "data", "first"],
   },
 };
 

@@ -3,7 +3,7 @@
 
 import { CHUNK_KINDS, type NewChunk } from "../../core/provider/shared/streams.ts";
 import type { StreamChunk, StreamItemsState, StreamRecord } from "../../core/provider/streams.ts";
-import { checksumOf } from "../../core/values/checksum.ts";
+import { checksumOf, type ChecksumPart } from "../../core/values/checksum.ts";
 import { defined } from "../../core/values/defined.ts";
 import { flag, integer, integerOrNull, json, text, word, type Row } from "../columns.ts";
 
@@ -11,8 +11,24 @@ const STATES: readonly StreamItemsState[] = ["settled", "open", "void"];
 
 /** The checksum of a chunk (admin/checksums.ts). */
 export function checksumOfChunk(instance: number, name: string, chunk: NewChunk): number {
-  const { first, count, execution, call, kind, data } = chunk;
-  return checksumOf(instance, name, first, count, execution, call, kind, data);
+  return checksumOf(...contentsOf(instance, name, chunk), chunk.first);
+}
+
+/** The checksum without the offset. PostgreSQL adds the offset, which only the insert knows. */
+export function checksumOfContents(
+  instance: number,
+  name: string,
+  chunk: Omit<NewChunk, "first">,
+): number {
+  return checksumOf(...contentsOf(instance, name, chunk));
+}
+
+function contentsOf(
+  instance: number,
+  name: string,
+  { count, execution, call, kind, data }: Omit<NewChunk, "first">,
+): readonly ChecksumPart[] {
+  return [instance, name, count, execution, call, kind, data];
 }
 
 /** Reads all columns of a chunk, and its state if `hasState`. */

@@ -1,14 +1,18 @@
 // All transactions lock rows in the same order, so no two groups wait for each other (batched-writes.1).
 
 import { expect, test } from "vitest";
+import type { CommitItem } from "../../../src/index.ts";
 import {
   ALPHA,
   askItem,
+  claimOf,
   fresh,
+  newTask,
   sendItem,
   startItem,
   turnItem,
 } from "../../../src/testing/conformance/fixture.ts";
+import { appendItem, TOKENS } from "../../../src/testing/conformance/streams/stream-steps.ts";
 import { postgres } from "../../support/postgres.ts";
 import { openStoreFor, ownSchema, until, urlWith } from "./support.ts";
 
@@ -74,6 +78,63 @@ test(`in ${ROUNDS} rounds the turns of two processes dispatch items to each othe
     ]);
     // On a busy machine a process may wait longer for a lock than the store allows.
     for (const { kind } of [...first, ...second]) expect(["committed", "busy"]).toContain(kind);
+  }
+  for (const store of [one, other]) await store.close();
+  await until("the commits are counted", async () => {
+    return (await statistics()).commits >= before.commits + 2 * ROUNDS;
+  });
+  expect((await statistics()).deadlocks).toBe(before.deadlocks);
+});
+
+test(`in ${ROUNDS} rounds turns and activities of two processes write to the same streams without a deadlock`, async () => {
+  const schema = ownSchema();
+  const options = "-c deadlock_timeout=10ms";
+  const target = await urlWith((url) => url.searchParams.set("options", options));
+  const one = await openStoreFor([ALPHA], { schema, target });
+  const other = await openStoreFor([], { schema, target });
+  const items = Array.from({ length: INSTANCES }, (_, index) =>
+    startItem({ id: `instance-${index}`, lease: { owner: ALPHA, token: fresh() } }),
+  );
+  const results = await one.commit(items);
+  const lease = { owner: ALPHA, token: 77 };
+  const tasks = [2, 3].map((sequence) => newTask({ sequence, lease }));
+  const held = items.map(({ id, runId, lease }, index) => {
+    const result = results[index];
+    const key = result?.kind === "started" ? result.key : -1;
+    return { id, runId, key, execution: 1, token: lease?.token ?? 0, lastEvent: 0 };
+  });
+  await one.commit(held.map((each) => turnItem(each, { tasks })));
+  const positions = new Map<string, number>();
+  // Each process runs one of two activities of every instance, and every second instance. Both send to all.
+  const group = (parity: number, isStepwise: boolean): CommitItem[] =>
+    held.flatMap((each, index) => {
+      const task = claimOf({ ...each, sequence: 2 + parity });
+      const streams = [{ name: TOKENS, values: ["1"] }];
+      const append = appendItem(task, [1, 2], {
+        position: positions.get(`${parity} ${index}`) ?? 0,
+      });
+      const lost = appendItem({ ...task, token: -1 }, [1]); // makes its group stepwise
+      return [
+        append,
+        ...(isStepwise && index === 0 ? [{ ...lost, name: "other" }] : []),
+        sendItem({ id: each.id }),
+        ...(index % 2 === parity ? [turnItem(each, { streams })] : []),
+      ];
+    });
+  const before = await statistics();
+  for (let round = 0; round < ROUNDS; round++) {
+    const isStepwise = round % 5 === 0;
+    const groups = [group(0, isStepwise), group(1, isStepwise).toReversed()];
+    const answers = await Promise.all([one.commit(groups[0] ?? []), other.commit(groups[1] ?? [])]);
+    for (const [parity, list] of answers.entries()) {
+      for (const [index, { kind }] of list.entries()) {
+        const item = groups[parity]?.[index];
+        if (item?.kind !== "append" || item.task.token === -1) continue;
+        expect(["done", "busy"]).toContain(kind);
+        const at = held.findIndex(({ key }) => key === item.task.key);
+        if (kind === "done") positions.set(`${parity} ${at}`, item.position + 2);
+      }
+    }
   }
   for (const store of [one, other]) await store.close();
   await until("the commits are counted", async () => {

@@ -12,6 +12,7 @@ import {
   eventText,
   fresh,
   newTask,
+  registration,
   sendItem,
   startItem,
   turnItem,
@@ -42,9 +43,13 @@ async function payloads(schema: string): Promise<string[]> {
   onTestFinished(() => client.end());
   const received: string[] = [];
   client.on("notification", ({ payload = "" }) => received.push(payload));
-  const digest = createHash("sha256").update(`"${schema}"`).digest("hex");
-  await client.query(`LISTEN perdure_${digest.slice(0, 32)}`);
+  await client.query(`LISTEN ${channelOf(schema)}`);
   return received;
+}
+
+function channelOf(schema: string): string {
+  const digest = createHash("sha256").update(`"${schema}"`).digest("hex");
+  return `perdure_${digest.slice(0, 32)}`;
 }
 
 const LEASE = { limit: 1, allowSuspect: false, messagesMax: 1 };
@@ -136,6 +141,52 @@ describe("a notification from another process", () => {
     await there.commit(long);
     await until("the notification is received", () => received.some(({ elsewhere }) => elsewhere));
   });
+});
+
+describe("a notification about streams", () => {
+  const write = (id: string, values = ["1"]) => {
+    const token = fresh();
+    const start = startItem({ id, lease: { owner: ALPHA, token } });
+    const held = { id, runId: start.runId, key: 0, execution: 1, token, lastEvent: 0 };
+    const streams = [{ name: "tokens", values }];
+    return { ...start, firstTurn: turnItem(held, { events: [eventText()], streams }) };
+  };
+
+  test("names many instances in several messages, and does not make runtimes look for work", async () => {
+    const schema = ownSchema();
+    const [here, there] = [await openStoreFor([BETA], { schema }), await openStore({ schema })];
+    await there.registerRuntime(registration({ id: ALPHA }));
+    const [received, sent] = [listen(here), await payloads(schema)];
+    const ids = Array.from({ length: 200 }, (_, i) => `${"x".repeat(100)}-${i}`);
+    await there.commit(ids.map((id) => write(id)));
+    const streamed = () => received.flatMap((news) => news.streamed ?? []);
+    await until("all are received", () => streamed().length >= ids.length);
+    expect(streamed().toSorted()).toEqual(ids.toSorted());
+    expect(received.some(({ elsewhere }) => elsewhere)).toBe(false);
+    expect(sent.length).toBeGreaterThan(2);
+    expect(sent.every((payload) => Buffer.byteLength(payload) < 8_000)).toBe(true);
+  });
+
+  test("becomes a notification to read everything if it names too many instances", async () => {
+    const schema = ownSchema();
+    const [here, there] = [await openStoreFor([BETA], { schema }), await openStore({ schema })];
+    await there.registerRuntime(registration({ id: ALPHA }));
+    const received = listen(here);
+    const ids = Array.from({ length: 250 }, (_, i) => `${"x".repeat(400)}-${i}`);
+    await there.commit(ids.map((id) => write(id)));
+    await until("the notification is received", () => received.some(({ elsewhere }) => elsewhere));
+  });
+});
+
+test("a notification with unknown members is ignored", async () => {
+  const schema = ownSchema();
+  const [here, there] = [await openStoreFor([BETA], { schema }), await openStore({ schema })];
+  const received = listen(here);
+  const { query } = await postgres();
+  const payload = JSON.stringify({ from: "a later version", told: { later: ["a"] } });
+  await query("SELECT pg_notify($1, $2)", [channelOf(schema), payload]);
+  await receivedAll(received, there);
+  expect(received.every(({ elsewhere }) => !elsewhere)).toBe(true);
 });
 
 describe("the listening connection", () => {

@@ -3,7 +3,7 @@
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { generatedBefore } from "../../../src/core/ids/request-ids.ts";
-import type { CommitItem } from "../../../src/index.ts";
+import type { CommitItem, TurnItem } from "../../../src/index.ts";
 import { PostgresProvider } from "../../../src/postgres/index.ts";
 import {
   ALPHA,
@@ -28,6 +28,7 @@ import {
   withdrawItem,
   type Held,
 } from "../../../src/testing/conformance/fixture.ts";
+import { appendItem, page, TOKENS } from "../../../src/testing/conformance/streams/stream-steps.ts";
 import { postgres } from "../../support/postgres.ts";
 import { ownSchema } from "./support.ts";
 
@@ -77,7 +78,7 @@ async function crowd(store: PostgresProvider): Promise<void> {
       }),
     );
     const results = await store.commit(items);
-    const turns: CommitItem[] = items.map((item, i) => {
+    const turns = items.map((item, i) => {
       const result = results[i];
       const key = result?.kind === "started" ? result.key : -1;
       const held = { id: item.id, runId: "", key, execution: 1, token: item.lease?.token ?? 0 };
@@ -91,6 +92,7 @@ async function crowd(store: PostgresProvider): Promise<void> {
       );
     });
     await store.commit(turns);
+    await streams(store, turns);
     await store.commit(
       items.map(({ id }) => startItem({ id: `pending-${id}`, name: "pending", events: [] })),
     );
@@ -100,6 +102,19 @@ async function crowd(store: PostgresProvider): Promise<void> {
     const asker = { id: "crowd-0", runId: "", execution: 1, sequence: 2 };
     await store.commit(items.map(({ id }) => askItem({ id, requestId: `${old}-${id}`, asker })));
   }
+}
+
+/** Turns that follow `turns` and lease a task each, and writes of those turns and tasks to a stream. */
+async function streams(store: PostgresProvider, turns: readonly TurnItem[]): Promise<void> {
+  const lease = { owner: ALPHA, token: 78 };
+  const values = { streams: [{ name: TOKENS, values: ["1"] }] };
+  const tasks = [newTask({ sequence: 4, name: "crowd task", lease })];
+  const held = turns.map((turn) => ({ ...turn, id: "", runId: "", lastEvent: 1 }));
+  await store.commit(held.map((each) => turnItem(each, { tasks, ...values })));
+  const results = await store.commit(
+    held.map((each) => appendItem(claimOf({ ...each, sequence: 4 }, lease.token), [1])),
+  );
+  expect(results.every(({ kind }) => kind === "done")).toBe(true);
 }
 
 /** Each of the calls that a runtime makes regularly, once. */
@@ -175,6 +190,7 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
   expect(leased.instances.map((instance) => instance.id).toSorted()).toEqual([id, `${id}-child`]);
   await heldDue(store, `${id}-held`);
   await asking(store, id);
+  await streaming(store, id);
   await store.renewInstances([{ key, token: 0 }], 1_000);
   await store.peek({ owner: BETA });
   await store.readInstance(id);
@@ -189,6 +205,40 @@ async function everything(store: PostgresProvider, id: string): Promise<void> {
     const ended = { kind: "ended", status: "completed", output: "1", error: null } as const;
     await store.commit([turnItem(last, { events: [eventText()], change: ended })]);
   }
+}
+
+/** Writes of a turn and of two runs of an activity, an outcome, reads and a trim. */
+async function streaming(store: PostgresProvider, id: string): Promise<void> {
+  const lease = { owner: ALPHA, token: fresh() };
+  const item = startItem({ id: `${id}-streaming`, name: "streaming", lease });
+  const [started] = await store.commit([item]);
+  const key = started?.kind === "started" ? started.key : -1;
+  const held = { id: item.id, runId: item.runId, key, execution: 1, ...lease, lastEvent: 0 };
+  const streams = [{ name: TOKENS, values: ["1"] }];
+  const task = claimOf({ key, execution: 1, sequence: 2 });
+  const other = claimOf({ key, execution: 1, sequence: 3 });
+  const items: readonly CommitItem[] = [
+    turnItem(held, {
+      tasks: [2, 3].map((sequence) => newTask({ sequence, lease: { owner: ALPHA, token: 77 } })),
+    }),
+    turnItem(held, { streams }),
+    appendItem(task, [1]),
+    appendItem(task, [2], { position: 1 }),
+    appendItem(task, [3], { run: "run-2" }), // stepwise
+    appendItem(other, [1]),
+    { kind: "completion", task: { ...task, wroteStreams: true }, outcome: outcomeText(2) },
+    turnItem(held, { finished: [{ ...other, wroteStreams: true }] }),
+  ];
+  for (const each of items) {
+    const [result] = await store.commit([each]);
+    expect(result?.kind).toMatch(/committed|done/);
+  }
+  for (const settled of [false, true]) {
+    expect((await page({ provider: store }, { id: item.id, settled })).chunks).toHaveLength(6);
+  }
+  expect(await store.listStreams(item.id)).toHaveLength(1);
+  await store.commit([{ kind: "trim", id: item.id, name: TOKENS, before: 3 }]);
+  await store.deleteInstance({ id: item.id, force: true });
 }
 
 /** Asks of a client and of a turn, answers, and the end of an instance that owes an answer. */
@@ -265,7 +315,10 @@ async function tableScans(pool: pg.Pool): Promise<string[]> {
     const explained = await pool.query<Record<string, string>>(`EXPLAIN EXECUTE ${name}${values}`);
     const lines = explained.rows.map((row) => row["QUERY PLAN"] ?? "");
     lines.forEach((line, i) => {
-      const isScan = / Scan .*on (instances|inbox|tasks|history|requests|kv|kept)\b/.test(line);
+      const isScan =
+        / Scan .*on (instances|inbox|tasks|history|requests|kv|kept|streams|stream_calls|stream_chunks)\b/.test(
+          line,
+        );
       const isLookUp = (lines[i + 1] ?? "").includes("Index Cond");
       if (isScan && !isLookUp && !(lines[i - 1] ?? "").includes("Limit")) {
         found.push(`${statement}\n${lines.join("\n")}`);
