@@ -4,7 +4,7 @@ import type { Environment } from "../../core/time/environment.ts";
 import { checkFlag, checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import type { LogLevel } from "../../core/telemetry/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { LogOptions, RuntimeOptions } from "../../runtime/options.ts";
 import type { Registrable } from "../../core/define/registrable.ts";
 import type { FaultObserver } from "../faults/fault-injecting-provider.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
@@ -57,4 +57,19 @@ export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The option `log` of a runtime, so that every line is collected too. */
+export function collectingLog(
+  given: RuntimeOptions["log"],
+  collect: (line: LogLine) => void,
+): LogOptions {
+  const { sink, ...rest } = typeof given === "function" ? { sink: given } : (given ?? {});
+  return {
+    ...rest,
+    sink: (level, message, fields) => {
+      collect({ level, message, fields });
+      sink?.(level, message, fields);
+    },
+  };
 }

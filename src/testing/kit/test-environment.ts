@@ -43,6 +43,7 @@ import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
   checkTestOptions,
+  collectingLog,
   type LogLine,
   type TestEnvironmentOptions,
 } from "./test-environment-options.ts";
@@ -326,10 +327,7 @@ export class TestEnvironment implements AsyncDisposable {
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),
-          log: (level, message, fields) => {
-            this.#logs.push({ level, message, fields });
-            runtime.log?.(level, message, fields);
-          },
+          log: collectingLog(runtime.log, (line) => this.#logs.push(line)),
         },
         plan: faults,
         observer: this.#observer(),

@@ -145,6 +145,7 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
       (name) => `ALTER TABLE @requests DROP COLUMN ${name}`,
     ),
     ...["DROP INDEX @kept_due", "DROP INDEX @kept_expired"],
+    ...["streams", "stream_calls", "stream_chunks"].map((table) => `DROP TABLE @${table}`),
     "ALTER TABLE @kept DROP COLUMN expires_at",
     "ALTER TABLE @kept DROP COLUMN expired_at",
     "CREATE INDEX kept_age ON @kept (created_at)",

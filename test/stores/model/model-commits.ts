@@ -60,7 +60,7 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
       withdraw(store, item);
       return DONE;
     case "append":
-      return appendToStream(store, item);
+      return appendToStream(store, item, findTask(store, item.task) !== null);
     case "trim":
       return trim(store, item);
     case "fork": {

@@ -9,7 +9,6 @@ import type {
   TaskClaim,
   TrimItem,
 } from "../../../src/core/provider/index.ts";
-import { findTask } from "./model-claims.ts";
 import { isLive, type ModelInstance, type ModelStore } from "./model-store.ts";
 
 const DONE = { kind: "done" } as const;
@@ -36,11 +35,12 @@ export interface ModelStream {
   readonly entries: ModelEntry[];
 }
 
-export function appendToStream(store: ModelStore, item: AppendItem): CommitResult {
+/** `isHeld`: whether the claim of the task holds. */
+export function appendToStream(store: ModelStore, item: AppendItem, isHeld: boolean): CommitResult {
   const { task, run, position, values } = item;
   const { key, execution, sequence: call, token } = task;
   const owner = store.byKey(key);
-  if (owner === undefined || findTask(store, task) === null) return LEASE_LOST;
+  if (owner === undefined || !isHeld) return LEASE_LOST;
   const before = owner.streams.get(item.name)?.entries ?? [];
   const written = writtenBy(before, item);
   if (position + values.length <= written) return DONE;

@@ -243,6 +243,8 @@ export class LeaseModel {
         if (story !== null) story.releases++;
         return;
       }
+      case "append":
+        return this.#mustHold(item.task, `an append to ${item.name}`);
       case "stepOutcome":
         return this.#must(item.key, item.token, "a step's outcome");
       case "block":
@@ -289,11 +291,15 @@ export class LeaseModel {
 
   #takeTask(claim: TaskClaim, what: string): TaskStory | null {
     const key = taskKey(claim);
-    if (this.#tasks.get(key)?.token !== claim.token) {
-      this.#found.push(`6: ${what} of task ${key} was written with a replaced token`);
-    }
+    this.#mustHold(claim, what);
     this.#tasks.delete(key);
     return this.#stories.get(key) ?? null;
+  }
+
+  #mustHold(claim: TaskClaim, what: string): void {
+    const key = taskKey(claim);
+    if (this.#tasks.get(key)?.token === claim.token) return;
+    this.#found.push(`6: ${what} of task ${key} was written with a replaced token`);
   }
 
   #must(key: number, token: number, what: string): void {
