@@ -4,7 +4,7 @@ import type { Environment } from "../../core/time/environment.ts";
 import { checkFlag, checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import type { LogLevel } from "../../core/telemetry/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
-import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { LogOptions, RuntimeOptions } from "../../runtime/options.ts";
 import type { Registrable } from "../../core/define/registrable.ts";
 import type { FaultObserver } from "../faults/fault-injecting-provider.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
@@ -57,4 +57,16 @@ export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The option `log` of a runtime whose lines are also kept here. */
+export function keptLog(lines: LogLine[], given: RuntimeOptions["log"]): LogOptions {
+  const options = typeof given === "function" ? { sink: given } : given;
+  return {
+    ...options,
+    sink: (level, message, fields) => {
+      lines.push({ level, message, fields });
+      options?.sink?.(level, message, fields);
+    },
+  };
 }

@@ -43,6 +43,7 @@ import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
   checkTestOptions,
+  keptLog,
   type LogLine,
   type TestEnvironmentOptions,
 } from "./test-environment-options.ts";
@@ -326,10 +327,7 @@ export class TestEnvironment implements AsyncDisposable {
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),
-          log: (level, message, fields) => {
-            this.#logs.push({ level, message, fields });
-            runtime.log?.(level, message, fields);
-          },
+          log: keptLog(this.#logs, runtime.log),
         },
         plan: faults,
         observer: this.#observer(),
