@@ -6,6 +6,9 @@
 //        time first. So it causes at most 1,000 reads per second.
 //   - changes.2: Instances that this process has just started are remembered as unchanged until the first
 //        notification about them, at most UNCHANGED_MAX. They need no timer.
+//   - changes.3: A change of an instance wakes all its watchers. Apart from that, a watcher of its state is
+//        woken by progress, and a watcher of its streams by new entries. A failed call settles nothing, but its
+//        items are no longer open: a watcher of settled items is also woken by messages that are due.
 
 import { ChurningMap, ChurningSet } from "../core/collections/churning-map.ts";
 import type { Environment, TimerHandle } from "../core/time/environment.ts";
@@ -18,6 +21,16 @@ const WOKEN_MAX = 1_000;
 
 /** How many instances are remembered as unchanged (I12). */
 const UNCHANGED_MAX = 1_000;
+
+/** What a watcher wants to know of an instance (changes.3). */
+export type Watched = "state" | "streams" | "settled";
+const IN_PROGRESS = ["state"] as const;
+const IN_STREAMS = ["streams", "settled"] as const;
+const IN_SETTLED = ["settled"] as const;
+interface Watcher {
+  readonly woken: () => void;
+  readonly watched: Watched;
+}
 
 type Notifier = Pick<Provider, "environment" | "subscribe">;
 
@@ -33,7 +46,7 @@ export class Changes {
   readonly #provider: Notifier;
   readonly #environment: Environment;
   /** By instance id. The first was not woken by the timer for the longest time (changes.1). */
-  readonly #watchers = new ChurningMap<string, Set<() => void>>();
+  readonly #watchers = new ChurningMap<string, Set<Watcher>>();
   /** Ids, in the order in which they were added (changes.2). */
   readonly #unchanged = new ChurningSet<string>();
   #unsubscribe: (() => void) | null = null;
@@ -45,14 +58,15 @@ export class Changes {
   }
 
   /** Calls `woken` whenever the instance may have changed. Call the returned function to unsubscribe. */
-  watch(id: string, woken: () => void): () => void {
+  watch(id: string, woken: () => void, watched: Watched = "state"): () => void {
+    const watcher = { woken, watched };
     let watchers = this.#watchers.get(id);
     if (watchers === undefined) this.#watchers.set(id, (watchers = new Set()));
-    watchers.add(woken);
+    watchers.add(watcher);
     this.#begin();
     return () => {
       const set = this.#watchers.get(id);
-      set?.delete(woken);
+      set?.delete(watcher);
       if (set?.size === 0) this.#watchers.delete(id);
       if (this.#watchers.size === 0) this.#end();
     };
@@ -102,7 +116,9 @@ export class Changes {
       this.#unchanged.delete(id);
       this.#wake(id);
     }
-    for (const id of news.progressed ?? []) this.#wake(id);
+    for (const id of news.progressed ?? []) this.#wake(id, IN_PROGRESS);
+    for (const id of news.streamed ?? []) this.#wake(id, IN_STREAMS);
+    for (const id of news.due) this.#wake(id, IN_SETTLED);
   }
 
   /** changes.1 */
@@ -121,7 +137,12 @@ export class Changes {
     for (const id of [...this.#watchers.keys()]) this.#wake(id);
   }
 
-  #wake(id: string): void {
-    for (const woken of [...(this.#watchers.get(id) ?? [])]) woken();
+  /** `only`: what a watcher must watch to be woken. Null: anything. */
+  #wake(id: string, only: readonly Watched[] | null = null): void {
+    const watchers = this.#watchers.get(id);
+    if (watchers === undefined) return;
+    for (const { woken, watched } of [...watchers]) {
+      if (only === null || only.includes(watched)) woken();
+    }
   }
 }

@@ -8,6 +8,7 @@ import type { EventDef } from "../core/define/definitions.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { HistoryEvent } from "../core/history/events.ts";
 import { checkChoice, checkMembers, checkInteger, type Members } from "../core/checks.ts";
+import type { AnyStream, StreamValue } from "../core/define/stream.ts";
 import { parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
 import type { InstanceStatistics } from "../core/provider/index.ts";
 import { generateRequestId } from "../core/ids/request-ids.ts";
@@ -36,6 +37,9 @@ import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
 import { requestDigestOf } from "./request-digest.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
+import type { StreamEntry, StreamInfo } from "./streams/entries.ts";
+import { listStreams, trimStream } from "./streams/list-and-trim.ts";
+import { checkReadStream, readStream, type ReadStreamOptions } from "./streams/read-stream.ts";
 import { treeOf, type InstanceTree } from "./inspect/tree.ts";
 import { readUnread, type UnreadOptions, type UnreadPage } from "./inspect/unread.ts";
 import { checkSignal, checkWait, type LocalStart, waitUntil, type WaitOptions } from "./waiting.ts";
@@ -141,6 +145,34 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     checkMembers(options, WATCH_OPTIONS, "handle.watch");
     checkSignal(options.signal);
     return watchInstance(this.#store, this.id, options.signal);
+  }
+
+  /**
+   * Reads a stream of the instance until it is over: items, resets, and one end. Waits at the end of a live
+   * stream. Aborting the signal throws the signal's reason.
+   */
+  stream<S extends AnyStream | string>(
+    stream: S,
+    options: ReadStreamOptions = {},
+  ): AsyncIterableIterator<StreamEntry<StreamValue<S>>, undefined, undefined> {
+    const name = checkReadStream(stream, options, "handle.stream");
+    const target = { id: this.id, name, settled: options.settled ?? false };
+    // The type comes from the definition: the code that writes to the stream uses it too.
+    return readStream(this.#store, target, options) as AsyncIterableIterator<
+      StreamEntry<StreamValue<S>>,
+      undefined,
+      undefined
+    >;
+  }
+
+  /** The streams of the instance, sorted by name. */
+  streams(): Promise<readonly StreamInfo[]> {
+    return listStreams(this.#store, this.id);
+  }
+
+  /** Deletes the entries of a stream before an offset. An offset beyond the end means the end. */
+  async trim(stream: AnyStream | string, options: { readonly before: number }): Promise<void> {
+    await trimStream(this.#store, this.id, stream, options);
   }
 
   /** Sends an event. The store keeps it until the instance reads it. */

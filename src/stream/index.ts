@@ -10,3 +10,11 @@ export {
 } from "../core/define/stream.ts";
 export type { StreamWriter } from "../core/context/activity-context.ts";
 export type { OrchestrationStream } from "../core/context/types.ts";
+export type {
+  StreamEnd,
+  StreamEntry,
+  StreamInfo,
+  StreamItem,
+  StreamResetEntry,
+} from "../client/streams/entries.ts";
+export type { ReadStreamOptions } from "../client/streams/read-stream.ts";

@@ -59,17 +59,14 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The option `log` of a runtime, so that every line is collected too. */
-export function collectingLog(
-  given: RuntimeOptions["log"],
-  collect: (line: LogLine) => void,
-): LogOptions {
-  const { sink, ...rest } = typeof given === "function" ? { sink: given } : (given ?? {});
+/** The option `log` of a runtime whose lines are also kept here. */
+export function keptLog(lines: LogLine[], given: RuntimeOptions["log"]): LogOptions {
+  const options = typeof given === "function" ? { sink: given } : given;
   return {
-    ...rest,
+    ...options,
     sink: (level, message, fields) => {
-      collect({ level, message, fields });
-      sink?.(level, message, fields);
+      lines.push({ level, message, fields });
+      options?.sink?.(level, message, fields);
     },
   };
 }

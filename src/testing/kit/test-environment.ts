@@ -43,7 +43,7 @@ import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
   checkTestOptions,
-  collectingLog,
+  keptLog,
   type LogLine,
   type TestEnvironmentOptions,
 } from "./test-environment-options.ts";
@@ -327,7 +327,7 @@ export class TestEnvironment implements AsyncDisposable {
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),
-          log: collectingLog(runtime.log, (line) => this.#logs.push(line)),
+          log: keptLog(this.#logs, runtime.log),
         },
         plan: faults,
         observer: this.#observer(),
