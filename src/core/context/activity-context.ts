@@ -1,5 +1,6 @@
 // The contexts of activities and steps: what their functions receive while they run.
 
+import type { CallbackAddress } from "../define/callback.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
@@ -54,6 +55,11 @@ export interface ActivityContext {
    * value is written, at most four times a second.
    */
   readonly progress: (value: unknown) => void;
+  /**
+   * The call completes later: the value that the function returns is ignored, and a call from outside completes the
+   * activity (`client.complete`, or a POST to the address). An error that the function throws is still a failed attempt.
+   */
+  readonly completeLater: () => CallbackAddress;
   /** A client on the store that contains this call. */
   readonly client: ActivityClient;
 }

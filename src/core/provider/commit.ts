@@ -30,6 +30,7 @@ import type {
   RefusedDispatch,
   WithdrawItem,
 } from "./asks.ts";
+import type { CallbackChange, CallbackItem, DeferItem, TaskCallItem } from "./callbacks.ts";
 import type { StateChange } from "./state.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
 
@@ -160,6 +161,8 @@ export interface TurnItem {
   readonly sends: readonly OutgoingMessage[];
   /** Answers to requests that the instance received; absent: none. */
   readonly answers?: readonly NewAnswer[];
+  /** What the turn does to its callbacks (provider.callbacks.2); absent: nothing. */
+  readonly callbacks?: readonly CallbackChange[];
   /** Items for other instances (provider.asks.4), written after everything else of the turn; absent: none. */
   readonly dispatched?: readonly Dispatch[];
   readonly change: InstanceChange;
@@ -342,7 +345,12 @@ export type SimpleResult =
   | {
       readonly kind: "refused";
       readonly code:
-        "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED" | "KEY_REUSED";
+        | "LEASE_LOST"
+        | "INSTANCE_NOT_FOUND"
+        | "INSTANCE_FINISHED"
+        | "LIMIT_EXCEEDED"
+        | "KEY_REUSED"
+        | "CALLBACK_CLOSED";
     };
 
 /** Any item that can be written. A group of items is one transaction. */
@@ -352,10 +360,13 @@ export type CommitItem =
   | CompletionItem
   | RetryItem
   | ReleaseTaskItem
+  | DeferItem
   | StepOutcomeItem
   | SendItem
   | AskItem
   | WithdrawItem
+  | CallbackItem
+  | TaskCallItem
   | PauseItem
   | ResumeItem
   | UnblockItem
