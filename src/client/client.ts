@@ -349,7 +349,10 @@ export class Client {
       beforeSequence: options.beforeSequence,
       seal: this.#store.codec.rowSeal,
     };
-    const result = await this.#store.committer.submit(forkItem(source, rows, target));
+    const addressOf = await this.#callbacks.addressesIn({ ...target, orchestration: source.name });
+    const result = await this.#store.committer.submit(
+      forkItem(source, rows, { ...target, addressOf }),
+    );
     if (result.kind === "refused") {
       const message = `Instance "${target.id}" already exists; choose another id.`;
       throw new PerdureError(result.code, message);

@@ -9,6 +9,7 @@
 import { threw } from "../../core/attempts/run-attempt.ts";
 import { checkMembers, invalidArgument, type Members } from "../../core/checks.ts";
 import type { CallbackCall, CallbackSettings } from "../../core/define/callback.ts";
+import type { CallbackCreated } from "../../core/history/events.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { showValue } from "../../core/ids/ids.ts";
 import type { CallbackMessage } from "../../core/ids/callback-messages.ts";
@@ -121,10 +122,17 @@ export class ClientCallbacks {
     await this.#callTask(claims, { kind: "heartbeat", attempt: claims.attempt });
   }
 
-  /** The address of a call of another run, for a fork. */
-  async sign(call: CallbackCall): Promise<{ readonly url: string; readonly token: string }> {
-    const settings = this.#configured();
-    return addressOf(call, settings, await this.#readStoreId());
+  /** The addresses of the callbacks of a fork, as codec texts. Without settings, such a history cannot be forked. */
+  async addressesIn(
+    fork: Pick<CallbackCall, "runId" | "orchestration"> & { readonly id: string },
+  ): Promise<(created: CallbackCreated & { readonly sequence: number }) => string> {
+    const { id: instanceId, runId, orchestration } = fork;
+    const run = { kind: "callback", instanceId, runId, execution: 1, orchestration } as const;
+    const storeId = this.isConfigured ? await this.#readStoreId() : null;
+    return ({ name, sequence, expiresAt = 0, checked = false }) => {
+      const call = { ...run, sequence, attempt: 0, name, expiresAt, isChecked: checked };
+      return this.#store.codec.encode(addressOf(call, this.#configured(), storeId));
+    };
   }
 
   async #callTask(claims: TokenClaims, call: TaskCall): Promise<void> {

@@ -10,6 +10,8 @@ import type {
   StepContext,
 } from "../context/activity-context.ts";
 import type { WorkFrame } from "../context/async-context.ts";
+import type { CallbackAddress } from "../define/callback.ts";
+import { laterUnconfigured } from "./later.ts";
 import type { LeasedTask } from "../provider/tasks.ts";
 import { attemptFields, type LoggedAttempt } from "../telemetry/log-fields.ts";
 import { type Logger, type LogSink, makeLogger } from "../telemetry/log.ts";
@@ -142,6 +144,8 @@ interface OwnOfActivity {
   /** The encoded details of the last heartbeat of an earlier attempt. */
   readonly lastHeartbeat: string | null;
   readonly reports: ActivityReports;
+  /** The address that completes the call; null: without settings of callbacks. */
+  readonly later: (() => CallbackAddress) | null;
 }
 
 /** The context of an activity. A value that cannot be stored is refused at the call. */
@@ -165,6 +169,18 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
     const { reports } = this.#own;
     const { codec } = this.#services;
     return (value) => reports.progress(codec.encode(value));
+  }
+
+  /** Whether `completeLater` was called: with an address, or without settings. */
+  later: "deferred" | "unconfigured" | null = null;
+
+  get completeLater(): () => CallbackAddress {
+    return () => {
+      const { later } = this.#own;
+      this.later = later === null ? "unconfigured" : "deferred";
+      if (later === null) throw laterUnconfigured();
+      return later();
+    };
   }
 
   get client(): ActivityClient {

@@ -51,7 +51,7 @@ export class MemoryWork {
       },
       progress: () => void running.beat(), // the value has no reader
     };
-    const own = { lastHeartbeat: this.#lastHeartbeat, reports };
+    const own = { lastHeartbeat: this.#lastHeartbeat, reports, later: null };
     const context = new ActivityAttempt(description, world, own);
     running.handle = context;
     this.#running = running;

@@ -2,7 +2,7 @@
 //   - An activity holds its slot from its reservation or lease until its handler or its grace period ends.
 //   - A failed attempt counts. A task that was handed back does not count as an attempt (semantics 13).
 //   - activity-runner.1: After `stop` nothing begins. Tasks that still arrive are handed back.
-//   - activity-runner.2: If this worker lacks the key of the input, the task is held for WITHHOLD_MS without
+//   - activity-runner.2: If this worker lacks the key of the input, or the settings of callbacks, the task is held for WITHHOLD_MS without
 //     a slot and then handed back. Another worker may have the key. This does not count as an attempt.
 //   - activity-runner.3: Tasks that run in this process are entered one after the other, and the event
 //     loop turns in between (entries.ts). A task that waits for its entry holds its slot and its lease.
@@ -15,12 +15,18 @@ import {
 } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
 import { decide } from "../../core/attempts/decide.ts";
-import type { ActivityResult, Undecodable } from "../../core/attempts/run-attempt.ts";
+import { laterCall, laterResult } from "../../core/attempts/later.ts";
+import type { ActivityResult, AttemptResult } from "../../core/attempts/run-attempt.ts";
 import type { AttemptHandle } from "../../core/attempts/running-attempt.ts";
 import type { WorkFrame } from "../../core/context/async-context.ts";
+import type { CallbackAddress, CallbackSigner } from "../../core/define/callback.ts";
 import type { Activity } from "../../core/define/definitions.ts";
 import type { Executor, ExecutorFunction, Threads } from "../../core/define/executor.ts";
-import { poisonFailure, threadDiedFailure } from "../../core/errors/built-in-failures.ts";
+import {
+  poisonFailure,
+  threadDiedFailure,
+  timeoutFailure,
+} from "../../core/errors/built-in-failures.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import type { LeasedTask, TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
@@ -49,13 +55,20 @@ export interface ActivityRunnerOptions
   readonly executor: Executor;
   /** Hands an attempt to a thread. */
   readonly toThread: (threads: Threads, job: ThreadJob) => AttemptHandle;
-  readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "release">;
+  readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "release" | "defer">;
+  /** Signs the addresses of `completeLater`. */
+  readonly signer: CallbackSigner | null;
   /** Counts the running tasks of each session. */
   readonly sessions: Pick<Sessions, "enter" | "leave">;
   /** Called when a slot is free. */
   readonly onFree: () => void;
   readonly suspects: SuspectSlot;
 }
+
+/** An attempt that has ended. */
+type Decided = Pick<RunningActivity, "task" | "description" | "details">;
+/** A task without settings of callbacks is withheld (activity-runner.2). */
+type Reported = Exclude<ActivityResult, { readonly kind: "unconfigured" }>;
 
 export class ActivityRunner {
   readonly #options: ActivityRunnerOptions;
@@ -72,6 +85,7 @@ export class ActivityRunner {
     failed: 0,
     retried: 0,
     died: 0,
+    deferred: 0,
     cancelled: 0,
     poisoned: 0,
   };
@@ -127,6 +141,7 @@ export class ActivityRunner {
       const what = `activity ${task.name}#${task.sequence}`;
       return this.#poison(task, `${what} ${times}: its process died each time`);
     }
+    if (task.deferred !== undefined) return this.#timeOut(task, task.deferred);
     const definition = find(task.name);
     if (definition === undefined)
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
@@ -160,7 +175,7 @@ export class ActivityRunner {
     this.#begin(running);
     const input = decodeInput(task.input, this.#options.codec);
     if (input.kind === "undecodable") return this.#ended(running, input);
-    const own = { lastHeartbeat: task.heartbeat, reports: running };
+    const own = { lastHeartbeat: task.heartbeat, reports: running, later: this.#laterOf(task) };
     const context = new ActivityAttempt(description, this.#options, own);
     running.handle = context;
     running.isHere = true;
@@ -168,8 +183,26 @@ export class ActivityRunner {
       running,
       () => callActivity(definition, input.value, context, executor),
       this.#options,
-      (result) => this.#ended(running, result),
+      (result) => this.#ended(running, laterResult(result, context)),
+      () => context.later === "deferred",
     );
+  }
+
+  #laterOf(task: LeasedTask): (() => CallbackAddress) | null {
+    const { signer } = this.#options;
+    return signer === null ? null : () => signer.sign(laterCall(task));
+  }
+
+  /** The attempt has waited too long for its completion from outside (provider.callbacks.3). Its code does not run. */
+  #timeOut(task: LeasedTask, over: NonNullable<LeasedTask["deferred"]>): void {
+    if (task.session !== null) {
+      this.#options.sessions.enter(task.session, task.sessionClaim);
+      this.#options.sessions.leave(task.session);
+    }
+    const failure = timeoutFailure(over === "timeout" ? "activity" : "activity heartbeat");
+    const description = this.#described(task);
+    const result = { kind: "failed", failure, retryAfterMs: null } as const;
+    this.#decided({ task, description, details: null }, result);
   }
 
   #runInThread(running: RunningActivity, threads: Threads): void {
@@ -177,9 +210,10 @@ export class ActivityRunner {
     const { name, input, heartbeat } = task;
     const { kind, attempt, key, info } = running.description;
     observeAttempt(running, () => activitySpan(task), this.#options);
+    const later = this.#laterOf(task)?.() ?? null;
     const { promise, resolve } = Promise.withResolvers<ActivityResult>();
     running.handle = this.#options.toThread(threads, {
-      order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat },
+      order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat, later },
       reports: running,
       entered: () => this.#begin(running),
       ended: resolve,
@@ -197,7 +231,12 @@ export class ActivityRunner {
 
   #ended(running: RunningActivity, result: ActivityResult): void {
     if (running.isOver) return this.#freeSlot(running);
-    if (result.kind === "undecodable" && result.keyMissing) return this.#withhold(running, result);
+    if (result.kind === "undecodable" && result.keyMissing) {
+      return this.#withhold(running, result.kind, `can read its input: ${result.why}`);
+    }
+    if (result.kind === "unconfigured") {
+      return this.#withhold(running, result.kind, "was opened with callbacks");
+    }
     running.end(result.kind);
     this.#unregister(running);
     this.#report(running, result);
@@ -205,12 +244,9 @@ export class ActivityRunner {
   }
 
   /** Holds the task for a while (activity-runner.2). */
-  #withhold(running: RunningActivity, { kind, why }: Undecodable): void {
-    const { name } = running.task;
-    this.#warn(
-      running.task,
-      `activity "${name}" waits for a worker that can read its input: ${why}`,
-    );
+  #withhold(running: RunningActivity, kind: AttemptOutcome, worker: string): void {
+    const { task } = running;
+    this.#warn(task, `activity "${task.name}" waits for a worker that ${worker}`);
     this.#withheld.add(running);
     running.stopTimeouts();
     running.slotTimer = this.#after(WITHHOLD_MS, () => this.#handBack(running, kind));
@@ -225,12 +261,10 @@ export class ActivityRunner {
     this.settled(running.task);
   }
 
-  #report(
-    { task, description, details: heartbeat }: RunningActivity,
-    result: ActivityResult,
-  ): void {
+  #report(running: RunningActivity, result: Reported): void {
+    const { task, description, details: heartbeat } = running;
     const { outcomes, log } = this.#options;
-    const { name, sequence: scheduled } = task;
+    const { name } = task;
     if (result.kind === "undecodable") {
       return this.#poison(task, `the input of activity ${name} cannot be read: ${result.why}`);
     }
@@ -246,6 +280,18 @@ export class ActivityRunner {
       } as const;
       return outcomes.retry(task, again);
     }
+    if (result.kind === "deferred") {
+      this.stats.deferred++;
+      const details = heartbeat === null ? {} : { heartbeat };
+      return outcomes.defer(task, { ...running.left(task.options ?? {}), ...details });
+    }
+    this.#decided(running, result);
+  }
+
+  /** The retry policy of the call decides what follows. */
+  #decided({ task, description, details: heartbeat }: Decided, result: AttemptResult): void {
+    const { outcomes } = this.#options;
+    const { sequence: scheduled } = task;
     const attempts = task.attempt + 1;
     // Deaths of the process do not use up the attempts that the retry policy allows.
     const failures = attempts - task.deaths;
@@ -275,10 +321,12 @@ export class ActivityRunner {
   }
 
   #warn(task: LeasedTask, message: string): void {
-    const { log, workerId: worker } = this.#options;
-    const attempt = { attempt: task.attempt + 1, worker };
-    const description = new DescribedAttempt("activity", task, attempt);
-    log("warn", message, attemptFields(description));
+    this.#options.log("warn", message, attemptFields(this.#described(task)));
+  }
+
+  #described(task: LeasedTask): DescribedAttempt {
+    const { workerId: worker } = this.#options;
+    return new DescribedAttempt("activity", task, { attempt: task.attempt + 1, worker });
   }
 
   /** The call was cancelled: the task's row is deleted. */

@@ -10,7 +10,9 @@ import { Worker } from "node:worker_threads";
 import type { ActivityReports } from "../../core/attempts/attempt-context.ts";
 import type { ActivityResult } from "../../core/attempts/run-attempt.ts";
 import { inRootContext } from "../../core/context/async-context.ts";
+import type { CallbackSettings } from "../../core/define/callback.ts";
 import { toFailure } from "../../core/errors/failure.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { Limits } from "../../core/values/limits.ts";
 import type { LogSink } from "../../core/telemetry/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
@@ -34,6 +36,7 @@ export interface ThreadResources {
   readonly provider: Provider;
   readonly limits: Limits;
   readonly keepFor: number;
+  readonly callbacks?: CallbackSettings;
   readonly log: LogSink;
 }
 
@@ -67,11 +70,12 @@ export class PoolThread {
   }
 
   #make(): Worker {
-    const { entry, module, limits, keepFor, provider, memoryMb } = this.#deps;
+    const { entry, module, limits, keepFor, callbacks, provider, memoryMb } = this.#deps;
     const { name, durability } = provider;
     const store = { name, durability };
     const logMemory = this.#logMemory;
-    const workerData: ThreadData = { module, limits, keepFor, store, logMemory };
+    const given = { module, limits, keepFor, store, logMemory };
+    const workerData: ThreadData = { ...given, ...defined({ callbacks }) };
     const resourceLimits = memoryMb === null ? {} : { maxOldGenerationSizeMb: memoryMb };
     const worker = new Worker(entry, { workerData, resourceLimits, name: "perdure-activities" });
     worker.on("message", (message: FromThread) => this.#receive(message));

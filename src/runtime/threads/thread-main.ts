@@ -9,11 +9,13 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { ActivityAttempt, type ActivityServices } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
+import { laterResult } from "../../core/attempts/later.ts";
 import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
 import { type Codec, defaultCodec } from "../../core/values/codec.ts";
 import { isActivity, type Activity } from "../../core/define/definitions.ts";
 import { type Failure, fromFailure } from "../../core/errors/failure.ts";
 import { limitedCodec } from "../../core/values/limited-codec.ts";
+import { defined } from "../../core/values/defined.ts";
 import { systemEnvironment } from "../../core/time/system-environment.ts";
 import { watchRejections } from "../guards/rejections.ts";
 import { lineSender } from "./thread-log.ts";
@@ -45,7 +47,7 @@ class ActivityServer {
   #current: { readonly id: number; readonly attempt: ActivityAttempt } | null = null;
 
   constructor(port: MessagePort, data: ThreadData, loaded: LoadedModule, makeClient: MakeClient) {
-    const { limits, keepFor, store, logMemory } = data;
+    const { limits, keepFor, store, logMemory, callbacks } = data;
     const codec = loaded.codec ?? defaultCodec;
     const post = (message: FromThread): void => port.postMessage(message);
     this.#port = port;
@@ -54,7 +56,10 @@ class ActivityServer {
     this.#services = {
       log: lineSender(logMemory, post),
       codec: limitedCodec(codec, limits),
-      client: makeClient(this.#store.provider, { codec, limits, telemetry: null, keepFor }),
+      client: makeClient(this.#store.provider, {
+        ...{ codec, limits, telemetry: null, keepFor },
+        ...defined({ callbacks }),
+      }),
     };
   }
 
@@ -91,7 +96,7 @@ class ActivityServer {
   }
 
   async #run(id: number, order: AttemptOrder): Promise<void> {
-    const { name, lastHeartbeat } = order;
+    const { name, lastHeartbeat, later: address } = order;
     const { codec } = this.#services;
     const definition = this.#loaded.activities.get(name);
     if (definition === undefined)
@@ -100,18 +105,21 @@ class ActivityServer {
       heartbeat: (details) => this.#post({ kind: "heartbeat", id, details }),
       progress: (value) => this.#post({ kind: "progress", id, value }),
     });
-    const context = new ActivityAttempt(order, this.#services, { lastHeartbeat, reports });
+    const later = address === null ? null : () => address;
+    const context = new ActivityAttempt(order, this.#services, { lastHeartbeat, reports, later });
     this.#current = { id, attempt: context };
     const input = decodeInput(order.input, codec);
     const frame = { kind: order.kind, name, instanceId: order.info.instanceId };
+    const code = (value: unknown) => ({
+      frame,
+      fn: () => callActivity(definition, value, context, null),
+      codec,
+      ignoresValue: () => context.later === "deferred",
+    });
     const result =
       input.kind === "undecodable"
         ? input
-        : await runAttempt({
-            frame,
-            fn: () => callActivity(definition, input.value, context, null),
-            codec,
-          });
+        : laterResult(await runAttempt(code(input.value)), context);
     reports.flush();
     this.#current = null;
     this.#post({ kind: "ended", id, result: JSON.stringify(result satisfies ActivityResult) });

@@ -7,6 +7,8 @@ import type { Scope } from "../script/scope.ts";
 import type { Script } from "../script/script.ts";
 import { withdraw } from "./asks.ts";
 import { block, unblock } from "./blocks.ts";
+import { deliverCallback } from "./callbacks.ts";
+import { callTask, defer } from "./deferred-tasks.ts";
 import { fork } from "./fork.ts";
 import { pause, resume } from "./pause.ts";
 import type { Terminations } from "./termination.ts";
@@ -15,7 +17,17 @@ export type RareItem = Extract<
   CommitItem,
   {
     readonly kind:
-      "cancel" | "terminate" | "block" | "unblock" | "pause" | "resume" | "fork" | "withdraw";
+      | "cancel"
+      | "terminate"
+      | "block"
+      | "unblock"
+      | "pause"
+      | "resume"
+      | "fork"
+      | "withdraw"
+      | "callback"
+      | "callTask"
+      | "defer";
   }
 >;
 
@@ -44,6 +56,12 @@ export function writeRare<S extends Scope>(
       return resume(item, scope);
     case "withdraw":
       return withdraw(item);
+    case "callback":
+      return deliverCallback(item, scope, parts);
+    case "callTask":
+      return callTask(item, scope, parts);
+    case "defer":
+      return defer(item, scope);
     case "fork":
       return fork(item, scope, parts);
   }

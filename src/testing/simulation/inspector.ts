@@ -165,6 +165,7 @@ export class Inspector {
       case "completion":
       case "retry":
       case "releaseTask":
+      case "defer":
         return this.#add(item.task.key, ids);
       case "block":
       case "releaseInstance":

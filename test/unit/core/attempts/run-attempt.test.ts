@@ -40,6 +40,7 @@ function activityContext(lastHeartbeat: string | null = null) {
   const context = new ActivityAttempt(new DescribedAttempt("activity", call, first), services, {
     lastHeartbeat,
     reports,
+    later: null,
   });
   return { context, reported };
 }
