@@ -21,6 +21,7 @@ export {
   type ClientOptions,
   type ForkOptions,
 } from "./client/client.ts";
+export type { CompleteOptions, CompleteResult, TokenInfo } from "./client/callbacks/complete.ts";
 export type { StartOptions } from "./client/start-item.ts";
 export type { AskOptions } from "./client/ask-item.ts";
 export type { InstanceTree } from "./client/inspect/tree.ts";
@@ -82,6 +83,8 @@ export {
   type OrchestrationOptions,
   type RunOptions,
 } from "./core/define/definitions.ts";
+export type { CallbackOptions, CallbackTask } from "./core/context/callback-types.ts";
+export type { CallbackAddress, CallbackDef, CallbackSettings } from "./core/define/callback.ts";
 export type { EntityDef } from "./core/define/entity.ts";
 export {
   request,

@@ -3,6 +3,7 @@
 import { Client } from "./client/client.ts";
 import { Committer } from "./core/commit/committer.ts";
 import { PerdureError } from "./core/errors/errors.ts";
+import type { CallbackSettings } from "./core/define/callback.ts";
 import { checkFlag, checkMembers, type Members } from "./core/checks.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import { defined } from "./core/values/defined.ts";
@@ -18,9 +19,16 @@ export interface OpenOptions {
   readonly runtime?: RuntimeOptions;
   /** Whether the runtime starts at once. Default true. */
   readonly autoStart?: boolean;
+  /** The secrets and the address of callbacks: `ctx.callback`, `completeLater` and `client.complete` need them. */
+  readonly callbacks?: CallbackSettings;
 }
 
-const OPEN_OPTIONS: Members<OpenOptions> = { register: true, runtime: true, autoStart: true };
+const OPEN_OPTIONS: Members<OpenOptions> = {
+  register: true,
+  runtime: true,
+  autoStart: true,
+  callbacks: true,
+};
 
 /** A store, a runtime and a client, opened together and closed together. */
 export class Perdure implements AsyncDisposable {
@@ -33,8 +41,10 @@ export class Perdure implements AsyncDisposable {
     this.provider = provider;
     this.#ownsProvider = ownsProvider;
     const { codec, limits, telemetry, keepFor } = options.runtime ?? {};
-    this.client = new Client(provider, defined({ codec, limits, telemetry, keepFor }));
-    this.runtime = new Runtime(provider, { ...options.runtime, register: options.register ?? [] });
+    const { register = [], callbacks } = options;
+    this.client = new Client(provider, defined({ codec, limits, telemetry, keepFor, callbacks }));
+    const start = { ...options.runtime, register, ...defined({ callbacks }) };
+    this.runtime = new Runtime(provider, start);
   }
 
   /**

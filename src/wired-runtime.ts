@@ -1,6 +1,7 @@
 // The runtime as the package exports it: the engine, with functions of higher layers passed in.
 
 import { extname } from "node:path";
+import { Signer } from "./client/callbacks/signer.ts";
 import { Client } from "./client/client.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import { Runtime as Engine } from "./runtime/runtime.ts";
@@ -11,6 +12,7 @@ const THREAD = new URL(`./activity-thread${extname(import.meta.url)}`, import.me
 
 const WIRING: RuntimeWiring = {
   makeClient: (provider, options) => new Client(provider, options),
+  makeSigner: (provider, settings) => new Signer(provider, settings),
   threadEntry: THREAD,
 };
 

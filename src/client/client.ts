@@ -11,6 +11,7 @@ import type { Duration } from "../core/time/duration.ts";
 import { limitedCodec } from "../core/values/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
 import { parseInstanceId, parseInstanceReference } from "../core/ids/ids.ts";
+import type { CallbackSettings } from "../core/define/callback.ts";
 import { checkEntity, type EntityDef } from "../core/define/entity.ts";
 import type { AnyRequest } from "../core/define/request.ts";
 import type { AskStart, StartItem, StartResult } from "../core/provider/commit.ts";
@@ -53,6 +54,12 @@ import {
 } from "./admin.ts";
 import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
 import { askInstance } from "./asks.ts";
+import {
+  ClientCallbacks,
+  type CompleteOptions,
+  type CompleteResult,
+  type TokenInfo,
+} from "./callbacks/complete.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
 import { forkItem } from "./fork.ts";
 import { Handle, type RaiseOptions } from "./handle.ts";
@@ -98,6 +105,8 @@ export interface ClientOptions {
   readonly limits?: Partial<Limits>;
   /** How long `raise` with `ifMissing: "keep"` keeps an event. Default seven days. */
   readonly keepFor?: Duration;
+  /** The secrets that sign the tokens of callbacks. Without them, `complete`, `fail` and `heartbeat` reject. */
+  readonly callbacks?: CallbackSettings;
 }
 
 const ASK_START: Members<AskStartOf<string>> = {
@@ -113,6 +122,7 @@ const CLIENT_OPTIONS: Members<ClientOptions> = {
   telemetry: true,
   limits: true,
   keepFor: true,
+  callbacks: true,
 };
 const DELETE_OPTIONS = { force: true } as const;
 const BULK_OPTIONS = { limit: true } as const;
@@ -126,6 +136,7 @@ declare module "../core/context/activity-context.ts" {
 /** Starts instances, finds them and administers the store. It needs no registered code and no runtime. */
 export class Client {
   readonly #store: Store;
+  readonly #callbacks: ClientCallbacks;
 
   constructor(provider: Provider, options: ClientOptions = {}) {
     checkMembers(options, CLIENT_OPTIONS, "a client");
@@ -136,6 +147,7 @@ export class Client {
       telemetry: telemetry === null ? null : safeTelemetry(telemetry),
       keepForMs: parseKeepFor(options.keepFor),
     });
+    this.#callbacks = new ClientCallbacks(this.#store, options.callbacks);
   }
 
   /** The store that the client uses. */
@@ -145,6 +157,11 @@ export class Client {
   /** The client's codec, with the client's limits applied. */
   get codec(): Codec {
     return this.#store.codec;
+  }
+
+  /** Whether the client has the secrets of callbacks. */
+  get hasCallbacks(): boolean {
+    return this.#callbacks.isConfigured;
   }
 
   /** Starts an instance. When the call returns, the instance is durable and will run. */
@@ -247,6 +264,30 @@ export class Client {
     await this.get(id).raise(event, data, options);
   }
 
+  /**
+   * Completes a callback of `ctx.callback`, or an activity that called `completeLater`. A repeated call changes nothing.
+   * Rejects with `TOKEN_INVALID`, with `CALLBACK_CLOSED` if nothing waits any more, and with `INVALID_ARGUMENT` if the
+   * schema refuses the value. "accepted": the schema is not known here, so the receiver checks the value.
+   */
+  complete(token: string, value?: unknown, options?: CompleteOptions): Promise<CompleteResult> {
+    return this.#callbacks.complete(token, value, options);
+  }
+  /**
+   * Ends the attempt of an activity that called `completeLater` with a failure; its retry policy decides what follows.
+   * A call for an earlier attempt changes nothing.
+   */
+  fail(token: string, error: unknown): Promise<void> {
+    return this.#callbacks.fail(token, error);
+  }
+  /** Reports that the work of an activity that called `completeLater` goes on, for its `heartbeatTimeout`. */
+  heartbeat(token: string): Promise<void> {
+    return this.#callbacks.heartbeat(token);
+  }
+  /** What a token says. Checks only its signature; throws `TOKEN_INVALID`. */
+  readToken(token: string): TokenInfo {
+    return this.#callbacks.read(token);
+  }
+
   /** One page of the events that wait for instances that do not exist yet, and of expired ones, oldest first. */
   kept(options: KeptOptions = {}): Promise<KeptPage> {
     return readKept(this.#store, options);
@@ -308,7 +349,10 @@ export class Client {
       beforeSequence: options.beforeSequence,
       seal: this.#store.codec.rowSeal,
     };
-    const result = await this.#store.committer.submit(forkItem(source, rows, target));
+    const addressOf = await this.#callbacks.addressesIn({ ...target, orchestration: source.name });
+    const result = await this.#store.committer.submit(
+      forkItem(source, rows, { ...target, addressOf }),
+    );
     if (result.kind === "refused") {
       const message = `Instance "${target.id}" already exists; choose another id.`;
       throw new PerdureError(result.code, message);

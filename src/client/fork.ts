@@ -1,11 +1,14 @@
 // Fork: creates a new instance with a copy of another instance's history up to a given event (semantics 21a).
 //   - The source instance may be running and does not change. Its inbox is not copied.
 //   - The copy has no parent, a new run id and the source's seed.
+//   - Its callbacks have new addresses: those of the source complete the source. What the source passed on before, such
+//        as the inputs of its activities, is copied as it is.
 
 import type { RowSeal } from "../core/values/codec.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import {
   isTerminal,
+  type CallbackCreated,
   type EventBody,
   type HistoryEvent,
   type StoredKeyValue,
@@ -27,6 +30,8 @@ export interface ForkTarget {
    * sealed.
    */
   readonly seal: RowSeal | undefined;
+  /** Codec text of the address of a callback of the fork. */
+  readonly addressOf: (created: CallbackCreated & { readonly sequence: number }) => string;
 }
 
 export function forkItem(
@@ -48,7 +53,7 @@ export function forkItem(
     const first = events[0];
     if (first === undefined) break;
     for (const event of events) copiedEvents.push(event);
-    const bodies = events.map((event) => copyOf(event, target.runId));
+    const bodies = events.map((event) => copyOf(event, target));
     const to = row.first + bodies.length - 1;
     const copy = { first: row.first, last: to, data: encodeRow(first.at, bodies) };
     copied.push(sealRow(copy, { ...target, execution: EXECUTION }, target.seal));
@@ -97,8 +102,11 @@ function endsExecution(row: HistoryRow): boolean {
   return kind === "OrchestrationCompleted" || kind === "OrchestrationFailed";
 }
 
-function copyOf(event: HistoryEvent, runId: string): EventBody {
+function copyOf(event: HistoryEvent, { runId, addressOf }: ForkTarget): EventBody {
   const { sequence: _sequence, at: _at, version: _version, ...body } = event;
+  if (event.kind === "CallbackCreated" && body.kind === "CallbackCreated") {
+    return { ...body, address: addressOf(event) };
+  }
   if (body.kind !== "OrchestrationStarted") return body;
   const { parent: _parent, ...started } = body;
   return { ...started, runId };

@@ -22,6 +22,7 @@ import { StartsWithin } from "./transactions/start-within.ts";
 import { StepTransactions, type StepConnections } from "./transactions/step-transactions.ts";
 import { sharedTransactions } from "./transactions/transactions.ts";
 import { Answers } from "./write/answers.ts";
+import { CallbackRows } from "./write/callback-rows.ts";
 import { Asks } from "./write/asks.ts";
 import { GroupCommit, type Writers } from "./write/commit.ts";
 import { Deliveries } from "./write/delivery.ts";
@@ -72,6 +73,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     deliveries,
     state: new State(connection, keyValues),
     answers: new Answers(connection),
+    callbackRows: new CallbackRows(connection),
     completion: new TurnCompletion(connection, { inbox, tasks, requests }),
   });
   const asks = new Asks(connection);

@@ -32,6 +32,7 @@ const FILES = [
   "0012-payload-compression.sql",
   "0013-asks.sql",
   "0014-kept-messages.sql",
+  "0015-callbacks.sql",
   "0016-streams.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;

@@ -2,6 +2,7 @@
 // definitions, the clocks and the counters.
 
 import { Committer } from "../core/commit/committer.ts";
+import type { CallbackSettings, CallbackSigner } from "../core/define/callback.ts";
 import { guardsOf, type GuardName } from "../core/define/guard-names.ts";
 import type { RegisteredWork } from "../core/define/work-matching.ts";
 import { REPLAY_VERSIONS } from "../core/history/replay-version.ts";
@@ -31,6 +32,10 @@ export class RuntimeResources {
   /** Options of every run. */
   readonly runOptions: RunOptions;
   readonly wiring: RuntimeWiring;
+  /** The settings of callbacks, for the clients of activities. */
+  readonly callbacks: { readonly callbacks?: CallbackSettings };
+  /** Null: without settings of callbacks. */
+  readonly signer: CallbackSigner | null;
   readonly wheel: TimerWheel;
   /** Shared by all user code of the runtime. */
   readonly slice: LoopSlice;
@@ -38,7 +43,8 @@ export class RuntimeResources {
   /** Set by runtime.ts. */
   state: "new" | "running" | "stopping" | "stopped" = "new";
 
-  constructor(provider: Provider, { register, ...given }: RuntimeStart, wiring: RuntimeWiring) {
+  constructor(provider: Provider, start: RuntimeStart, wiring: RuntimeWiring) {
+    const { register, callbacks, ...given } = start;
     const isDevelopment = process.env["NODE_ENV"] !== "production";
     this.provider = provider;
     this.environment = provider.environment;
@@ -48,6 +54,8 @@ export class RuntimeResources {
     this.guards = guardsOf(this.options.guards, isDevelopment);
     this.id = this.environment.randomHex(8);
     this.wiring = wiring;
+    this.callbacks = callbacks === undefined ? {} : { callbacks };
+    this.signer = callbacks === undefined ? null : wiring.makeSigner(provider, callbacks);
     const { codec, limits, log, tags } = this.options;
     this.log = log;
     this.registered = { ...this.registry.list(), tags, replayVersions: REPLAY_VERSIONS };
@@ -56,6 +64,7 @@ export class RuntimeResources {
       limits,
       guards: this.guards,
       readKeyValue: async (id, key) => (await provider.readKeyValue(id, key))?.value,
+      ...(this.signer === null ? {} : { callbacks: this.signer }),
     };
     this.wheel = new TimerWheel({
       now: this.monotonic,

@@ -55,6 +55,7 @@ export class Runtime {
       throw invalidArgument("A runtime can start only once; create a new one.");
     }
     this.#context.state = "running";
+    await this.#context.signer?.open();
     await attempts.start();
     await upkeep.start();
     instances.start();
@@ -72,11 +73,12 @@ export class Runtime {
 
   /** Calls `onOpen` of the registered definitions that have one. */
   async #openDefinitions(): Promise<void> {
-    const { provider, registry, wiring, options } = this.#context;
+    const { provider, registry, wiring, options, callbacks } = this.#context;
     const { codec, limits, telemetry, keepFor, log } = options;
     const hooks = registry.orchestrations.flatMap(({ onOpen }) => onOpen ?? []);
     if (hooks.length === 0) return;
-    const client = wiring.makeClient(provider, { codec, limits, telemetry, keepFor });
+    const settings = { codec, limits, telemetry, keepFor, ...callbacks };
+    const client = wiring.makeClient(provider, settings);
     const opened: OpenedStore = { client, log: makeLogger(log), runtimeId: this.id };
     await Promise.all(hooks.map((onOpen) => onOpen(opened)));
   }

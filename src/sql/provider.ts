@@ -34,6 +34,7 @@ import { readAsks } from "./read/asks.ts";
 import { readExecutions, readHistory } from "./read/history.ts";
 import { readEvents, readInbox } from "./read/inbox.ts";
 import { readKept } from "./read/kept.ts";
+import { readStoreId } from "./read/store-id.ts";
 import { readKeyValue, readKeyValues } from "./read/key-values.ts";
 import {
   countInstances,
@@ -98,6 +99,8 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
   settle(item: CommitItem): Promise<CommitResult | null> {
     return this.#scripts.read(() => settle(item, this.#parts));
   }
+
+  storeId: Provider["storeId"] = () => this.#scripts.read(readStoreId);
 
   leaseInstances: Provider["leaseInstances"] = (request) => this.#store.leases.lease(request);
 

@@ -3,6 +3,7 @@
 //   - The test checks correctness too: every instance has the right result, no call has two outcomes, no
 //        ended instance has tasks.
 
+import { Signer } from "../client/callbacks/signer.ts";
 import { Client } from "../client/client.ts";
 import { activity, orchestration } from "../core/define/definitions.ts";
 import { checkMembers, type Members } from "../core/checks.ts";
@@ -62,6 +63,7 @@ export async function stressProvider(options: StressOptions): Promise<StressRepo
       provider,
       { register, log: () => undefined },
       {
+        makeSigner: (given, settings) => new Signer(given, settings),
         makeClient: (given, clientOptions) => new Client(given, clientOptions),
         threadEntry: new URL("data:text/javascript,"), // the activities run in this process
       },

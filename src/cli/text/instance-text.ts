@@ -96,6 +96,12 @@ export function describeWait(wait: WaitingFor, now: number, liveness?: WorkerLiv
       return [...head, bold(wait.name), nodeOf(wait), attemptOf(wait), lastErrorOf(wait)];
     case "child":
       return [...head, bold(wait.name), nodeOf(wait), dim(" as "), wait.id];
+    case "callback": {
+      const { expiresAt } = wait;
+      const until =
+        expiresAt === undefined ? "" : ` until ${showTime(expiresAt)} (${showAge(expiresAt, now)})`;
+      return [...head, bold(wait.name), until];
+    }
     case "ask":
       return [...head, bold(wait.name), dim(" of "), wait.id];
     case "requests":
@@ -107,6 +113,7 @@ export function describeWait(wait: WaitingFor, now: number, liveness?: WorkerLiv
         bold(wait.node ?? withoutFlow(name)),
         attemptOf(wait),
         ...(worker === undefined ? [] : [dim(` on ${worker}`), deathNote(worker, liveness)]),
+        wait.completesLater === true ? dim(" waits for its completion from outside") : "",
         progress === undefined ? "" : ` ${showValue(progress)}`,
         lastErrorOf(wait),
         unclaimed === undefined ? "" : yellow(` ${unclaimed}`),

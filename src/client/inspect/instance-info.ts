@@ -15,6 +15,7 @@ import {
   type ListedText,
   type TaskRecord,
 } from "../../core/provider/index.ts";
+import { NEVER } from "../../core/provider/callbacks.ts";
 import { defined } from "../../core/values/defined.ts";
 import { damagedPart, listedErrorOf, outcomeOf, type Outcome } from "../outcome.ts";
 import type { OrchestrationError } from "../../core/errors/outcome-errors.ts";
@@ -45,6 +46,11 @@ export type WaitingFor = OfNode &
         readonly worker?: string;
         /** Why no live runtime accepts the task. Absent: one does, or the task is not due yet. */
         readonly unclaimed?: string;
+        /**
+         * Set: the attempt has returned, and a call from outside completes the activity (`completeLater`). `availableAt`
+         * is then the time at which the attempt times out, if it does.
+         */
+        readonly completesLater?: true;
         /** The last value that the activity reported with `progress`. */
         readonly progress?: unknown;
       }
@@ -63,6 +69,15 @@ export type WaitingFor = OfNode &
         readonly sequence: number;
         readonly name: string;
         readonly id: string;
+      }
+    | {
+        /** A call from outside (`ctx.callback`). */
+        readonly kind: "callback";
+        readonly sequence: number;
+        readonly name: string;
+        readonly createdAt: Date;
+        /** When the wait times out. Absent: never. */
+        readonly expiresAt?: Date;
       }
     | {
         /** An answer of the instance `id` to the request `name`. */
@@ -233,6 +248,11 @@ function waitOf(call: Call, row: TaskRecord | undefined, codec: Codec): WaitingF
       return stepWait(sequence, scheduled.name, call.failedAttempts.at(-1), codec);
     case "ChildScheduled":
       return { kind: "child", sequence, name: scheduled.name, id: scheduled.id };
+    case "CallbackCreated": {
+      const { name, at, expiresAt } = scheduled;
+      const wait = { kind: "callback", sequence, name, createdAt: new Date(at) } as const;
+      return expiresAt === undefined ? wait : { ...wait, expiresAt: new Date(expiresAt) };
+    }
     case "AskSent":
       return { kind: "ask", sequence, name: scheduled.name, id: scheduled.id };
     case "RequestsServed":
@@ -284,7 +304,10 @@ function activityWait(
     name,
     attempt: (row?.attempt ?? 0) + 1,
     ...(lastFailure === null ? {} : { lastError: lastError(lastFailure) }),
-    ...(row === undefined ? {} : { availableAt: new Date(row.availableAt) }),
+    ...(row === undefined || row.availableAt >= NEVER
+      ? {}
+      : { availableAt: new Date(row.availableAt) }),
+    ...(row?.isDeferred === true ? { completesLater: true } : {}),
     ...(owner === null ? {} : { worker: owner }),
     ...(shown === undefined || "why" in shown ? {} : { progress: shown.value }),
   };

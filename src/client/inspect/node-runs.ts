@@ -33,7 +33,7 @@ export function nodeRuns(events: readonly HistoryEvent[]): readonly NodeRun[] {
 
 /** Empty: the call does not belong to a node. */
 function runOf({ kind, scheduled, outcome }: Call): readonly NodeRun[] {
-  if (kind === "step" || kind === "ask" || kind === "requests") return [];
+  if (kind === "step" || kind === "ask" || kind === "requests" || kind === "callback") return [];
   if (!("node" in scheduled) || scheduled.node === undefined) return [];
   const { node: path, sequence, at: startedAt } = scheduled;
   const name = "name" in scheduled ? scheduled.name : "timer";

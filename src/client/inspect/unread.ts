@@ -13,6 +13,11 @@ import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeHistory } from "../../core/history/rows.ts";
 import { checkMembers, type Members } from "../../core/checks.ts";
 import {
+  callbackSequence,
+  isCallbackMessage,
+  parseCallbackMessage,
+} from "../../core/ids/callback-messages.ts";
+import {
   parseRequestMessage,
   requestIdOf,
   requestNameOf,
@@ -47,6 +52,8 @@ export interface UnreadEvent {
   readonly refused?: RefusedData;
   /** Set if it is a request that has no answer yet: its request id. `data` is its input. */
   readonly requestId?: string;
+  /** Set if it is a value for the callback of that name: the receiver has refused it, or has not received it yet. */
+  readonly callback?: true;
 }
 /** Why a schema refused a value. */
 export interface RefusedData {
@@ -74,6 +81,7 @@ interface StoredEvent {
   readonly data: string;
   readonly refused?: Failure;
   readonly requestId?: string;
+  readonly callback?: true;
 }
 
 export async function readUnread(
@@ -93,10 +101,10 @@ export async function readUnread(
   const last = page.at(-1);
   const isLast = !more && page.length === found.length;
   return {
-    items: page.map(({ name, data, refused, requestId }) => ({
+    items: page.map(({ name, data, refused, requestId, callback }) => ({
       name,
       data: store.codec.decode(data),
-      ...defined({ requestId }),
+      ...defined({ requestId, callback }),
       ...(refused === undefined ? {} : { refused: refusedData(refused, store.codec) }),
     })),
     cursor: last === undefined || isLast ? undefined : cursorOf(last.position),
@@ -127,8 +135,10 @@ async function atOneMoment(
     const isSameExecution = after?.kind === "history" && after.execution === execution;
     store.verifyRows(seen, execution, rows);
     const from = isSameExecution ? after.sequence : 0;
-    const inHistory = unreadInHistory(execution, decodeHistory(rows), from);
-    return { found: [...inHistory, ...unreadInInbox(inbox)], more: inbox.more };
+    const events = decodeHistory(rows);
+    const inHistory = unreadInHistory(execution, events, from);
+    const found = [...inHistory, ...unreadInInbox(inbox)].map((one) => withCallback(one, events));
+    return { found, more: inbox.more };
   }
 }
 
@@ -152,6 +162,14 @@ function unreadInHistory(
     .sort((a, b) => a.position.sequence - b.position.sequence);
 }
 
+/** Replaces the reserved name of a callback's value. Without the history only its number is known. */
+function withCallback(stored: StoredEvent, events: readonly HistoryEvent[]): StoredEvent {
+  if (!isCallbackMessage(stored.name)) return stored;
+  const created = events[callbackSequence(stored.name) - 1];
+  const name = created?.kind === "CallbackCreated" ? created.name : stored.name;
+  return { ...stored, name, callback: true };
+}
+
 function refusedData(failure: Failure, codec: Codec): RefusedData {
   const { code = "INVALID_ARGUMENT", message } = readableFailure(failure, codec);
   const error = fromFailure(failure, codec);
@@ -164,6 +182,9 @@ function unreadInInbox({ messages }: EventsPage): StoredEvent[] {
     const { id, name, data, key } = message;
     const position = { kind: "inbox", id } as const;
     const request = requestNameOf(name ?? "");
+    if (isCallbackMessage(name ?? "")) {
+      return { position, name: name ?? "", data: parseCallbackMessage(data).value };
+    }
     if (request === null) return { position, name: name ?? "", data };
     const { input } = parseRequestMessage(data);
     return { position, name: request, data: input, requestId: requestIdOf(key ?? "") };

@@ -45,7 +45,10 @@ export async function checkNumbers(
   copied: LastNumbers,
 ): Promise<readonly (keyof LastNumbers)[]> {
   const arrived = await to.readNumbers();
-  return (["instances", "messages"] as const).filter((name) => arrived[name] < copied[name]);
+  const behind = (["instances", "messages"] as const).filter(
+    (name) => arrived[name] < copied[name],
+  );
+  return arrived.storeId === copied.storeId ? behind : [...behind, "storeId"];
 }
 
 async function sumOf(

@@ -12,6 +12,8 @@ import type {
 } from "../context/activity-context.ts";
 import type { WorkFrame } from "../context/async-context.ts";
 import type { AnyStream, StreamWritten } from "../define/stream.ts";
+import type { CallbackAddress } from "../define/callback.ts";
+import { laterUnconfigured } from "./later.ts";
 import type { LeasedTask } from "../provider/tasks.ts";
 import { attemptFields, type LoggedAttempt } from "../telemetry/log-fields.ts";
 import { type Logger, type LogSink, makeLogger } from "../telemetry/log.ts";
@@ -153,6 +155,8 @@ export interface OwnOfActivity {
   readonly streams: () => StreamSink;
   /** Also receives the lines of the activity's log; null: there is no stream of log lines. */
   readonly logged: LogSink | null;
+  /** The address that completes the call; null: without settings of callbacks. */
+  readonly later: (() => CallbackAddress) | null;
 }
 
 /** The context of an activity. A value that cannot be stored is refused at the call. */
@@ -182,6 +186,18 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
     const { streams } = this.#own;
     const { codec } = this.#services;
     return (stream) => writeStream(stream, streams(), codec);
+  }
+
+  /** Whether `completeLater` was called: with an address, or without settings. */
+  later: "deferred" | "unconfigured" | null = null;
+
+  get completeLater(): () => CallbackAddress {
+    return () => {
+      const { later } = this.#own;
+      this.later = later === null ? "unconfigured" : "deferred";
+      if (later === null) throw laterUnconfigured();
+      return later();
+    };
   }
 
   get client(): ActivityClient {

@@ -7,6 +7,7 @@ import type { ExecutorFunction } from "../define/executor.ts";
 import { isPerdureError } from "../errors/errors.ts";
 import type { Codec } from "../values/codec.ts";
 import { validate } from "../values/standard-schema.ts";
+import type { LaterContext } from "./later.ts";
 import type { Undecodable } from "./run-attempt.ts";
 
 type Definition = Activity<never, unknown>;
@@ -27,7 +28,7 @@ export function decodeInput(
 export function callActivity(
   definition: Definition,
   input: unknown,
-  context: ActivityContext,
+  context: ActivityContext & Partial<LaterContext>,
   executor: ExecutorFunction | null,
 ): unknown {
   const { input: inputSchema, output: outputSchema } = definition.defaults;
@@ -40,7 +41,7 @@ export function callActivity(
 function callUnchecked(
   definition: Definition,
   input: unknown,
-  context: ActivityContext,
+  context: ActivityContext & Partial<LaterContext>,
   executor: ExecutorFunction | null,
 ): unknown {
   if (executor !== null) return executor({ name: definition.name, input, context });
@@ -52,12 +53,13 @@ function callUnchecked(
 async function callChecked(
   definition: Definition,
   input: unknown,
-  context: ActivityContext,
+  context: ActivityContext & Partial<LaterContext>,
   executor: ExecutorFunction | null,
 ): Promise<unknown> {
   const { input: inputSchema, output: outputSchema } = definition.defaults;
   const what = `of activity "${definition.name}"`;
   const checked = inputSchema ? await validate(inputSchema, input, `input ${what}`) : input;
   const output = await callUnchecked(definition, checked, context, executor);
+  if (context.later === "deferred") return undefined; // the value arrives from outside
   return outputSchema ? validate(outputSchema, output, `output ${what}`) : output;
 }

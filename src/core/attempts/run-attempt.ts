@@ -24,21 +24,30 @@ export interface Undecodable {
 
 /** How an attempt of an activity ended. In a thread, the thread may have died first. */
 export type ActivityResult =
-  AttemptResult | Undecodable | { readonly kind: "died"; readonly why: string };
+  | AttemptResult
+  | Undecodable
+  | { readonly kind: "died"; readonly why: string }
+  /** A call from outside completes the activity (later.ts). */
+  | { readonly kind: "deferred" }
+  /** This worker has no settings of callbacks. */
+  | { readonly kind: "unconfigured" };
 
 export interface UserCode {
   readonly frame: WorkFrame;
   readonly fn: () => unknown;
   readonly codec: Codec;
+  /** Whether the value that `fn` returns is ignored. */
+  readonly ignoresValue?: (() => boolean) | undefined;
 }
 
 /**
  * Runs `fn` to its end. Never rejects. It is not an async function, because a suspended async function costs
  * several objects, and thousands of attempts may run at once.
  */
-export function runAttempt({ frame, fn, codec }: UserCode): Promise<AttemptResult> {
+export function runAttempt(code: UserCode): Promise<AttemptResult> {
+  const { frame, fn, codec, ignoresValue } = code;
   return entered(frame, fn).then(
-    (value) => returned(value, codec),
+    (value) => returned(ignoresValue?.() === true ? undefined : value, codec),
     (error: unknown) => threw(error, codec),
   );
 }

@@ -44,6 +44,7 @@ export class RunningAttempt {
   #beatTimer: TimerHandle | null = null;
   /** The time of the last heartbeat, or of the start. */
   #beatAt = 0;
+  #begunAt = 0;
 
   constructor(description: DescribedAttempt, clock: AttemptClock) {
     this.description = description;
@@ -66,6 +67,7 @@ export class RunningAttempt {
     const { kind } = this.frame;
     const { timeoutMs, heartbeatTimeoutMs } = timeouts;
     this.#beatAt = this.#clock.monotonic();
+    this.#begunAt = this.#beatAt;
     if (timeoutMs !== undefined) {
       const over = (): void => this.#timeOut(kind, onTimeout);
       this.#timer = this.#clock.wheel.schedule(this.#beatAt + timeoutMs, over);
@@ -79,6 +81,21 @@ export class RunningAttempt {
     if (this.isOver) return false;
     this.#beatAt = this.#clock.monotonic();
     return true;
+  }
+
+  /** What is left of the timeouts. */
+  left({ timeoutMs, heartbeatTimeoutMs }: AttemptTimeouts): {
+    timeoutMs?: number;
+    heartbeatMs?: number;
+  } {
+    const now = this.#clock.monotonic();
+    const left = (end: number): number => Math.max(end - now, 0);
+    return {
+      ...(timeoutMs === undefined ? {} : { timeoutMs: left(this.#begunAt + timeoutMs) }),
+      ...(heartbeatTimeoutMs === undefined
+        ? {}
+        : { heartbeatMs: left(this.#beatAt + heartbeatTimeoutMs) }),
+    };
   }
 
   /** Ends the attempt. False: it was over before (running-attempt.1). */

@@ -16,7 +16,12 @@ export function commitSize(item: CommitItem): number {
         (item.firstTurn === undefined ? 0 : turnSize(item.firstTurn))
       );
     case "send":
+    case "callback":
       return item.data.length;
+    case "callTask":
+      return JSON.stringify(item.call).length;
+    case "defer":
+      return item.heartbeat?.length ?? 0;
     case "ask":
       return item.data.length + (item.start?.started.length ?? 0);
     case "completion":

@@ -1,6 +1,7 @@
 // The contexts of activities and steps: what their functions receive while they run.
 
 import type { AnyStream, StreamWritten } from "../define/stream.ts";
+import type { CallbackAddress } from "../define/callback.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
@@ -76,6 +77,11 @@ export interface ActivityContext {
    * get a reset first, which voids what earlier runs of this call wrote.
    */
   readonly stream: <S extends AnyStream | string>(stream: S) => StreamWriter<StreamWritten<S>>;
+  /**
+   * The call completes later: the value that the function returns is ignored, and a call from outside completes the
+   * activity (`client.complete`, or a POST to the address). An error that the function throws is still a failed attempt.
+   */
+  readonly completeLater: () => CallbackAddress;
   /** A client on the store that contains this call. */
   readonly client: ActivityClient;
 }

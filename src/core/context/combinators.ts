@@ -3,12 +3,15 @@
 //   - Branches are checked in argument order, so that the first of two settled branches wins (semantics 7a).
 //   - combinators.1: Losers are cancelled in schedule order, in the drain in which they lost.
 
+import { timerBody } from "./call-bodies.ts";
 import { DurableTask, isTask } from "./durable-task.ts";
 import { invalidArgument } from "../checks.ts";
 import { showValue } from "../ids/ids.ts";
+import { callTimer } from "../replay/calls.ts";
 import { cancelTogether } from "../replay/cancel.ts";
 import { runScope } from "../replay/run-scope.ts";
 import type { Run } from "../replay/run.ts";
+import type { Task } from "./types.ts";
 
 type Members = readonly Promise<unknown>[];
 
@@ -87,4 +90,12 @@ function cancelMembers(run: Run, members: Members, reason: string): void {
   cancelTogether(run, () => {
     for (const member of members) if (isTask(member)) member.cancel(reason);
   });
+}
+
+/**
+ * A race between the wait and a timer. The loser is cancelled, and the event stays unread if it comes later.
+ */
+export function orNull(run: Run, wait: Task<unknown>, timeoutMs: number): Task<unknown> {
+  const timer = callTimer(run, timerBody(run, timeoutMs));
+  return firstOutcome(run, [wait, timer]).map(({ index, value }) => (index === 0 ? value : null));
 }

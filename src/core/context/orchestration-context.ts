@@ -9,7 +9,7 @@ import {
   stepBody,
   timerBody,
 } from "./call-bodies.ts";
-import { firstOutcome, firstSuccess, joinAll, joinAllSettled } from "./combinators.ts";
+import { firstOutcome, firstSuccess, joinAll, joinAllSettled, orNull } from "./combinators.ts";
 import type {
   CallOptions,
   ContextAskOptions,
@@ -23,6 +23,8 @@ import type {
   Task,
   WaitForOptions,
 } from "./types.ts";
+import type { CallbackOptions } from "./callback-types.ts";
+import type { CallbackDef } from "../define/callback.ts";
 import type { EventDef, RunOptions as ActivityRunOptions } from "../define/definitions.ts";
 import { type Duration, parseDuration } from "../time/duration.ts";
 import { checkEntity, type EntityDef } from "../define/entity.ts";
@@ -54,6 +56,7 @@ import {
   callTimer,
   callTransaction,
 } from "../replay/calls.ts";
+import { createCallback } from "../replay/callback-calls.ts";
 import { addCompensation } from "../replay/cancel.ts";
 import { decodeNow } from "../replay/delivery.ts";
 import { runScope, runShield } from "../replay/run-scope.ts";
@@ -175,6 +178,11 @@ class Context {
     const run = this.#run;
     return (event: AnyEvent, options: WaitForOptions = {}) => waitFor(run, event, options);
   }
+  get callback() {
+    const run = this.#run;
+    return (callback: string | CallbackDef<unknown, never>, options: CallbackOptions = {}) =>
+      createCallback(run, callback, options);
+  }
   get events() {
     const run = this.#run;
     return (event: AnyEvent) => eventStream(run, event);
@@ -293,14 +301,6 @@ function waitFor(run: Run, event: AnyEvent, options: WaitForOptions): Task<unkno
   const wait = callEvent(run, body, typeof event === "string" ? undefined : event.schema);
   const isTaken = run.mailbox.unreadCount < unread;
   return timeoutMs === null || isTaken ? wait : orNull(run, wait, timeoutMs);
-}
-
-/**
- * A race between the wait and a timer. The loser is cancelled, and the event stays unread if it comes later.
- */
-function orNull(run: Run, wait: Task<unknown>, timeoutMs: number): Task<unknown> {
-  const timer = callTimer(run, timerBody(run, timeoutMs));
-  return firstOutcome(run, [wait, timer]).map(({ index, value }) => (index === 0 ? value : null));
 }
 
 function eventStream(run: Run, event: AnyEvent): AsyncIterable<unknown> {

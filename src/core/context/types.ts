@@ -3,6 +3,7 @@
 //   - A call is recorded when it is made, in call order, not when it is awaited.
 
 import type { StepContext } from "./activity-context.ts";
+import type { CallbackCalls } from "./callback-types.ts";
 import type { Activity, EventDef, Orchestration, RunOptions } from "../define/definitions.ts";
 import type { EntityDef } from "../define/entity.ts";
 import type { AnyRequest, RequestDef, ValueDef } from "../define/request.ts";
@@ -257,7 +258,7 @@ export interface OrchestrationStream<Written> {
 }
 
 /** The context of an orchestration: all its calls and waits go through it. Members are bound. */
-export interface OrchestrationContext<I = unknown> {
+export interface OrchestrationContext<I = unknown> extends CallbackCalls {
   /** Runs an activity. */
   run<A extends Activity<never, unknown> | string, I extends NotFunction<I, RunHint>>(
     activity: A,

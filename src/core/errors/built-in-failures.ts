@@ -91,6 +91,7 @@ const REFUSALS = {
     `The request id was already used for a different request to instance "${id}".`,
   LIMIT_EXCEEDED: (id: string) =>
     `Too many messages wait for instance "${id}", which does not exist; start it first.`,
+  CALLBACK_CLOSED: (id: string) => `Instance "${id}" no longer waits for the callback.`,
   LEASE_LOST: (id: string) => `Another runtime holds instance "${id}".`,
 } as const;
 

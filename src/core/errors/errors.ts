@@ -49,6 +49,10 @@ export const ERROR_CODES = {
     "Stored data cannot be decoded, or its checksum does not match; it was left unchanged.",
   KEY_REUSED: "The request id was used before, for a different request.",
   KEY_MISSING: "The codec lacks the key that a stored value was encrypted with.",
+  TOKEN_INVALID: "The token of the callback is not valid: this store did not sign it.",
+  CALLBACK_CLOSED: "Nothing waits for the callback any more.",
+  NOT_CONFIGURED:
+    "The process was opened without a setting that the call needs, such as callbacks.",
   SHUTTING_DOWN: "The runtime is shutting down and accepts no new work.",
 } as const;
 

@@ -47,7 +47,7 @@ export function waitsText(waitingFor: readonly AwaitedThing[]): string {
   if (events.length > 0) return `waits for the ${list("event", events)}`;
   const requests = waitingFor.flatMap(({ names = [] }) => names);
   const served = requests.length === 0 ? [] : [list("request", requests)];
-  const kinds = ["activity", "step", "child", "ask"] as const;
+  const kinds = ["activity", "step", "child", "ask", "callback"] as const;
   const work = kinds.flatMap((kind) => {
     const names = named(waitingFor.filter((wait) => wait.kind === kind));
     if (names.length === 0) return [];
@@ -71,6 +71,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   activity: "activities",
   step: "steps",
   child: "children",
+  callback: "callbacks",
   answer: "answers",
   request: "requests",
 };

@@ -11,6 +11,7 @@ export type BlockCode =
   | "HISTORY_CORRUPT"
   | "KEY_MISSING"
   | "LIMIT_EXCEEDED"
+  | "NOT_CONFIGURED"
   | "QUARANTINE";
 
 /** One side of a divergence. */

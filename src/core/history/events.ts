@@ -19,6 +19,7 @@ import type {
   AskCompleted,
   AskFailed,
   AskSent,
+  CallbackCreated,
   EventRaised,
   RequestAnswered,
   RequestReceived,
@@ -223,6 +224,8 @@ export interface EventReceived {
   readonly output?: string;
   /** Set if waits are open and the schema of each refuses the event: why. The event stays unread. */
   readonly refused?: Failure;
+  /** Codec text of the headers with which the value of a callback arrived. */
+  readonly headers?: string;
 }
 export interface EventSubscriptionCancelled {
   readonly kind: "EventSubscriptionCancelled";
@@ -269,6 +272,7 @@ export type CommandBody =
   | TimerCancelled
   | EventSubscribed
   | EventSubscriptionCancelled
+  | CallbackCreated
   | ChildScheduled
   | ChildCancelRequested
   | DetachedStarted
@@ -337,6 +341,7 @@ const KINDS: Readonly<
   TimerCancelled: "command",
   EventSubscribed: "command",
   EventSubscriptionCancelled: "command",
+  CallbackCreated: "command",
   ChildScheduled: "command",
   ChildCancelRequested: "command",
   DetachedStarted: "command",

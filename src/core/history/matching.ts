@@ -1,6 +1,6 @@
 // Matching: whether a command issued in a replay is the command that the history holds.
-//   - Replay compares (semantics 3): kind, name, input, session and tags of activities; the name of steps and
-//       waits; name, receiver and input of requests and events to other instances; the answers to requests; name
+//   - Replay compares (semantics 3): kind, name, input, session and tags of activities; the name of steps,
+//       waits and callbacks; name, receiver and input of requests and events to other instances; the answers to requests; name
 //       and input of children, and their id if the caller chose it; key and value of key-values;
 //       only the kind of timers, status, attributes and served requests. It does not compare options that a deploy may tune.
 //   - A cancel must refer to the same task.
@@ -36,6 +36,8 @@ export function sameCommand(recorded: EventBody, asked: CommandBody, codec: Code
         recorded.node === asked.node &&
         recorded.since === asked.since
       );
+    case "CallbackCreated": // its address is the recorded one (callback-calls.1)
+      return recorded.kind === "CallbackCreated" && recorded.name === asked.name;
     case "ChildScheduled":
       return (
         recorded.kind === "ChildScheduled" &&

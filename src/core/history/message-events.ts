@@ -35,6 +35,18 @@ export interface SendFailed {
   readonly failure: Failure;
 }
 
+/** The code waits for a call from outside (core/replay/callback-calls.ts). */
+export interface CallbackCreated {
+  readonly kind: "CallbackCreated";
+  readonly name: string;
+  /** Codec text of CallbackAddress. */
+  readonly address: string;
+  /** When the wait times out. Absent: never. */
+  readonly expiresAt?: number;
+  /** A schema checks the value. */
+  readonly checked?: true;
+}
+
 /** A request to another instance. */
 export interface AskSent {
   readonly kind: "AskSent";

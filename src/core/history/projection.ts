@@ -6,6 +6,7 @@
 
 import type { Checkpoint } from "./checkpoint.ts";
 import type { Failure } from "../errors/failure.ts";
+import { callbackMessageName } from "../ids/callback-messages.ts";
 import { Mailbox } from "../replay/mailbox.ts";
 import { RunState } from "../replay/run-state.ts";
 import type { HistoryEvent } from "./events.ts";
@@ -54,6 +55,7 @@ const CALL_KINDS = {
   TimerCreated: "timer",
   ChildScheduled: "child",
   EventSubscribed: "event",
+  CallbackCreated: "callback",
   AskSent: "ask",
   RequestsServed: "requests",
 } as const;
@@ -123,6 +125,10 @@ class Fold {
       case "EventSubscribed":
         this.#open(event);
         this.#wait(event);
+        break;
+      case "CallbackCreated":
+        this.#open(event);
+        this.#mailbox.wait(callbackMessageName(event.sequence), event.sequence);
         break;
       case "EventReceived":
         this.#receive(event);
@@ -224,6 +230,9 @@ class Fold {
   #forget(sequence: number): void {
     const scheduled = this.calls.get(sequence)?.scheduled;
     if (scheduled?.kind === "EventSubscribed") this.#mailbox.forget(scheduled.name, sequence);
+    if (scheduled?.kind === "CallbackCreated") {
+      this.#mailbox.forget(callbackMessageName(sequence), sequence);
+    }
   }
 
   #applyState(event: HistoryEvent): void {

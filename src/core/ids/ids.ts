@@ -8,6 +8,7 @@
 //       It has at most 1,024 bytes, which every store can index.
 
 import { PerdureError } from "../errors/errors.ts";
+import { CALLBACK_PREFIX } from "./callback-messages.ts";
 import { REQUEST_PREFIX } from "./request-messages.ts";
 
 const BYTES_MAX = 256;
@@ -64,8 +65,12 @@ export function parseKey(value: unknown): string {
 /** The key by which a store recognizes a repeated call. */
 export function parseRequestId(value: unknown): string {
   const id = parseText(value, "request id", BYTES_MAX);
-  if (!id.startsWith(REQUEST_PREFIX)) return id;
-  throw refusal("request id", id, `begins with "${REQUEST_PREFIX}", which is reserved`);
+  for (const prefix of [REQUEST_PREFIX, CALLBACK_PREFIX]) {
+    if (id.startsWith(prefix)) {
+      throw refusal("request id", id, `begins with "${prefix}", which is reserved`);
+    }
+  }
+  return id;
 }
 
 /** A short text that identifies the content of a request. Stores compare digests and never interpret them. */

@@ -30,9 +30,20 @@ import type {
   RefusedDispatch,
   WithdrawItem,
 } from "./asks.ts";
+import type { CallbackChange, CallbackItem, DeferItem, TaskCallItem } from "./callbacks.ts";
+import type {
+  BlockItem,
+  CancelItem,
+  PauseItem,
+  ResumeItem,
+  TerminateItem,
+  UnblockItem,
+} from "./control.ts";
 import type { StateChange } from "./state.ts";
 import type { AppendItem, AppendResult, StreamWrite, TrimItem } from "./streams.ts";
 import type { NewTask, TaskClaim } from "./tasks.ts";
+
+export type * from "./control.ts";
 
 /** What a start does if its id is taken. */
 export type ConflictPolicy = "fail" | "useExisting" | "restart" | "terminateExisting";
@@ -161,6 +172,8 @@ export interface TurnItem {
   readonly sends: readonly OutgoingMessage[];
   /** Answers to requests that the instance received; absent: none. */
   readonly answers?: readonly NewAnswer[];
+  /** What the turn does to its callbacks (provider.callbacks.2); absent: nothing. */
+  readonly callbacks?: readonly CallbackChange[];
   /** Items for other instances (provider.asks.4), written after everything else of the turn; absent: none. */
   readonly dispatched?: readonly Dispatch[];
   /** What the orchestration writes to its streams, in order; absent: nothing. */
@@ -263,29 +276,6 @@ export interface SendItem {
   /** How long it waits at most. Only with "keep". Absent: 7 days. */
   readonly keepForMs?: number;
 }
-/**
- * Pauses an instance: no further turn is committed until it is resumed (semantics 20). Pausing twice
- * keeps the first reason.
- */
-export interface PauseItem {
-  readonly kind: "pause";
-  readonly id: string;
-  /** JSON text { reason, by?, at }. */
-  readonly info: string;
-}
-/** Lifts a pause. */
-export interface ResumeItem {
-  readonly kind: "resume";
-  readonly id: string;
-}
-/**
- * Removes a block and resets the suspicion and quarantine of the instance. Any runtime that registers it
- * may lease it again.
- */
-export interface UnblockItem {
-  readonly kind: "unblock";
-  readonly id: string;
-}
 /** A new instance with a copied history. It is due at once, without a start message (semantics 21a). */
 export interface ForkItem {
   readonly kind: "fork";
@@ -294,43 +284,6 @@ export interface ForkItem {
   readonly rows: readonly HistoryRow[];
   readonly keyValues: readonly StoredKeyValue[];
   readonly status: string | null;
-}
-/** Requests the cancellation of an instance. Its code may clean up. */
-export interface CancelItem {
-  readonly kind: "cancel";
-  readonly id: string;
-  /** JSON text of OrchestrationCancelRequested. */
-  readonly request: string;
-  /**
-   * JSON text of OrchestrationFailed: how a blocked instance ends, without running its code (semantics
-   * 19a).
-   */
-  readonly cancelled: string;
-}
-/** Ends an instance at once, without running its code. */
-export interface TerminateItem {
-  readonly kind: "terminate";
-  readonly id: string;
-  readonly status: "terminated" | "failed";
-  /** JSON text of OrchestrationFailed. */
-  readonly terminated: string;
-  /** JSON text of OrchestrationCancelRequested for children that are not abandoned. */
-  readonly childRequest: string;
-}
-/** Blocks an instance that cannot continue. */
-export interface BlockItem {
-  readonly kind: "block";
-  readonly key: number;
-  readonly token: number;
-  /** JSON text for people and tools; `null` removes a block. */
-  readonly reason: string;
-  /** The runtime that found the block. It does not try again (semantics 5). */
-  readonly by: string;
-  /**
-   * Set for a quarantine: the code it was found under. No runtime that registers the same code tries
-   * again (9a, provider.instances.5).
-   */
-  readonly code?: string;
 }
 /** Releases the lease of an instance. */
 export interface ReleaseInstanceItem {
@@ -345,7 +298,12 @@ export type SimpleResult =
   | {
       readonly kind: "refused";
       readonly code:
-        "LEASE_LOST" | "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "LIMIT_EXCEEDED" | "KEY_REUSED";
+        | "LEASE_LOST"
+        | "INSTANCE_NOT_FOUND"
+        | "INSTANCE_FINISHED"
+        | "LIMIT_EXCEEDED"
+        | "KEY_REUSED"
+        | "CALLBACK_CLOSED";
     };
 
 /** Any item that can be written. A group of items is one transaction. */
@@ -355,12 +313,15 @@ export type CommitItem =
   | CompletionItem
   | RetryItem
   | ReleaseTaskItem
+  | DeferItem
   | StepOutcomeItem
   | SendItem
   | AskItem
   | WithdrawItem
   | AppendItem
   | TrimItem
+  | CallbackItem
+  | TaskCallItem
   | PauseItem
   | ResumeItem
   | UnblockItem

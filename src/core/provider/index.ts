@@ -1,6 +1,7 @@
 // The storage contract: the types that every provider implements. README.md lists the files.
 export type * from "./admin.ts";
 export type * from "./asks.ts";
+export type * from "./callbacks.ts";
 export type * from "./commit.ts";
 export type * from "./kept.ts";
 export type * from "./messages.ts";

@@ -57,6 +57,9 @@ export interface Provider
   readonly durability: string;
   readonly environment: Environment;
 
+  /** The id of the store: random, and the same in every process. It moves with the store (provider.transfer.4). */
+  storeId(): Promise<string>;
+
   /** The store's clock, or this process's copy of it. */
   now(): number;
 

@@ -8,6 +8,7 @@ export const PAUSED = refused("PAUSED");
 export const NOT_FOUND = refused("INSTANCE_NOT_FOUND");
 export const FINISHED = refused("INSTANCE_FINISHED");
 export const LIMIT_EXCEEDED = refused("LIMIT_EXCEEDED");
+export const CALLBACK_CLOSED = refused("CALLBACK_CLOSED");
 export const KEY_REUSED = refused("KEY_REUSED");
 export const BUSY = { kind: "busy" } as const satisfies BusyResult;
 

@@ -93,6 +93,11 @@ export interface LeasedTask extends TaskClaim, TaskWork {
   /** Payload text of the last heartbeat's details, or null. */
   readonly heartbeat: string | null;
   /**
+   * Set if the attempt waited for its completion from outside (provider.callbacks.3): which of its timeouts is over. The
+   * runtime must not run the activity.
+   */
+  readonly deferred?: "timeout" | "heartbeat";
+  /**
    * The options or tags cannot be decoded and are null here, or the stored checksum does not match the
    * row. The task ends as poison (semantics 6).
    */
@@ -166,6 +171,8 @@ export interface TaskRecord extends TaskAddress, MaybeDamaged {
   readonly lastFailure: string | null;
   /** Payload text of the last reported progress, or null. */
   readonly progress: string | null;
+  /** Set: it waits for its completion from outside (provider.callbacks.3). `availableAt` is its timeout. */
+  readonly isDeferred?: true;
 }
 
 /** What a running attempt reports. Absent members leave the stored values unchanged. */

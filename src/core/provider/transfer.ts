@@ -12,6 +12,8 @@
 //   - provider.transfer.3: The last numbers assigned to instances and messages move too, because no
 //     number may be assigned twice (provider.instances.1). A frozen store may still assign numbers, for
 //     writes that it refuses. Numbers are only compared for order.
+//   - provider.transfer.4: The id of the store moves too, so that the tokens of callbacks stay valid. A target that is
+//     emptied gets a new id.
 
 /** Changes with every change of a table, a column or a meaning. Both stores must have the same format. */
 export const TRANSFER_FORMAT = 3;
@@ -140,6 +142,7 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       avoid: "text",
       heartbeat: "text",
       progress: "text",
+      deferred_until: "integer",
       input: "text",
     },
   },
@@ -228,10 +231,13 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
   },
 ];
 
-/** The last numbers that were assigned; 0: none. */
+/** What moves in addition to the rows. */
 export interface LastNumbers {
+  /** The last numbers that were assigned; 0: none. */
   readonly instances: number;
   readonly messages: number;
+  /** The id of the store (provider.transfer.4). */
+  readonly storeId: string;
 }
 
 /** The mark of a store that takes part in a move. */

@@ -149,6 +149,9 @@ function close(run: Run, task: OpenTask, reason: string, commandOf: Command): vo
   const command = body === null ? null : run.command(body);
   if (command?.isNew !== true) return;
   if (task.kind === "activity") withdrawDeadline(run, task);
+  if (task.kind === "event" && task.callback !== undefined) {
+    run.effects.changeCallback(task.callback.requestId, "closed");
+  }
   if (task.kind === "step" && task.failures > 0) {
     run.effects.cancelTimer("stepRetry", task.sequence);
   }

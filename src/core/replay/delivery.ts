@@ -203,6 +203,11 @@ function receive(run: Run, body: EventReceived): void {
   const wait = receiverOf(run, body);
   if (wait === null) return;
   run.openTasks.delete(wait.sequence);
+  if (body.headers !== undefined && wait.kind === "event") {
+    const headers = decode(run, body.headers);
+    if (headers === null) return;
+    wait.callback?.onHeaders(headers.decoded as Readonly<Record<string, string>>); // a client checked it
+  }
   fulfil(run, wait, body.output ?? body.data);
 }
 

@@ -16,6 +16,7 @@ import type {
   ParentLink,
 } from "../history/events.ts";
 import type { Dispatch, NewAnswer } from "../provider/asks.ts";
+import type { CallbackChange } from "../provider/callbacks.ts";
 import type { ChildStart } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
 import type { KeyValueChange, StateChange } from "../provider/state.ts";
@@ -60,6 +61,8 @@ export class TurnEffects {
   readonly sends: OutgoingMessage[] = [];
   /** Null: none, as in most turns. */
   answers: NewAnswer[] | null = null;
+  /** What the turn does to its callbacks. Null: nothing, as in most turns. */
+  callbacks: CallbackChange[] | null = null;
   /** The state of an entity after the turn (published-state.ts). Null: unchanged. */
   published: PublishedState | null = null;
   /** By the sequence number of the command. Null: none. */
@@ -104,6 +107,7 @@ export class TurnEffects {
       case "StepScheduled":
       case "EventSubscribed":
       case "EventSubscriptionCancelled":
+      case "CallbackCreated":
       case "AskCancelled": // cancelAsk adds the effect
       case "SendObserved": // outgoing-calls.ts adds the effect
       case "RequestsServed":
@@ -165,6 +169,10 @@ export class TurnEffects {
     let stream = this.streams.get(name);
     if (stream === undefined) this.streams.set(name, (stream = { name, values: [] }));
     return stream;
+  }
+
+  changeCallback(requestId: string, state: CallbackChange["state"]): void {
+    (this.callbacks ??= []).push({ requestId, state });
   }
 
   #dispatch(dispatch: Dispatch): void {

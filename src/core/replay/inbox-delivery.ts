@@ -12,6 +12,12 @@ import {
   requestNameOf,
   type RequestMessage,
 } from "../ids/request-messages.ts";
+import {
+  callbackRequestId,
+  callbackSequence,
+  isCallbackMessage,
+  parseCallbackMessage,
+} from "../ids/callback-messages.ts";
 import type { Message } from "../provider/messages.ts";
 import { defined } from "../values/defined.ts";
 import type { OpenTask } from "./open-task.ts";
@@ -58,6 +64,7 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
       return parse(run, message, ["OrchestrationCancelRequested"]);
     case "event": {
       const { name, data, key } = message;
+      if (isCallbackMessage(name ?? "")) return callbackOf(run, message);
       const request = requestNameOf(name ?? "");
       if (request !== null) return requestOf(run, message, request);
       return { kind: "EventReceived", name: name ?? "", data, ...(key === null ? {} : { key }) };
@@ -109,6 +116,20 @@ function failureOfClosed(run: Run, body: SendFailed): SendFailed | null {
   const message = `The call of event ${body.scheduled}, which was cancelled, failed: ${why}`;
   run.logs.push({ level: "warn", message, fields: defined({ code }) });
   return null;
+}
+
+/** Null: the message cannot be read, or is for a callback of another execution. */
+function callbackOf(run: Run, message: Message): DeliveryBody | null {
+  const { name, data, key } = message;
+  const sequence = callbackSequence(name ?? "");
+  const { runId, execution } = run;
+  if (key !== callbackRequestId({ runId, execution, sequence })) return null;
+  try {
+    const { value, headers } = parseCallbackMessage(data);
+    return { kind: "EventReceived", name: name ?? "", data: value, key, ...defined({ headers }) };
+  } catch {
+    return refuse(run, message, "cannot be read");
+  }
 }
 
 /** Null: the message cannot be read, or the service of that name refuses it (request-services.1). */

@@ -36,6 +36,12 @@ export interface OpenWait extends OpenBase {
   readonly details: string | undefined;
   /** Checks the events that the wait may receive (received.4). */
   readonly schema: StandardSchema | undefined;
+  /** Set for a callback. */
+  readonly callback?: {
+    readonly requestId: string;
+    /** Called before the wait resolves, if the value has headers. */
+    readonly onHeaders: (headers: Readonly<Record<string, string>>) => void;
+  };
 }
 export interface OpenChild extends OpenBase {
   readonly kind: "child";

@@ -78,6 +78,9 @@ function checkEvent(run: Run, body: EventReceived): EventReceived | null {
   }
   if (refused === undefined) return body;
   warn(run, body.name, refused);
+  for (const { callback } of run.mailbox.waits(body.name)) {
+    if (callback !== undefined) run.effects.changeCallback(callback.requestId, "open");
+  }
   return { ...body, refused };
 }
 

@@ -1,6 +1,7 @@
 // The options of a run, and the types that a run returns.
 
 import type { Codec } from "../values/codec.ts";
+import type { CallbackSigner } from "../define/callback.ts";
 import type { GuardName } from "../define/guard-names.ts";
 import type { CommandBody, HistoryEvent, OrchestrationStarted } from "../history/events.ts";
 import type { Limits } from "../values/limits.ts";
@@ -40,6 +41,8 @@ export interface RunOptions {
   readonly limits?: Limits;
   /** Called with the value of every node of a flow when the node ends, for replays that read these values. */
   readonly onNodeEnd?: (node: string, value: unknown) => void;
+  /** Signs the addresses of new callbacks; absent: the worker has no settings for them (callback-calls.2). */
+  readonly callbacks?: CallbackSigner;
   /** The guards against nondeterminism that are active while the code runs. */
   readonly guards?: ReadonlySet<GuardName>;
   /**

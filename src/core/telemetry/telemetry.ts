@@ -39,9 +39,19 @@ export interface AttemptSpan {
   readonly traceParent: string | undefined;
 }
 
-/** How an attempt ended. "cancelled" includes a lost lease and a shutdown. */
+/**
+ * How an attempt ended. "cancelled" includes a lost lease and a shutdown. "deferred": its code has ended, and a call from
+ * outside completes the activity. "unconfigured": the worker has no settings of callbacks.
+ */
 export type AttemptOutcome =
-  "completed" | "failed" | "timedOut" | "cancelled" | "died" | "undecodable";
+  | "completed"
+  | "failed"
+  | "timedOut"
+  | "cancelled"
+  | "died"
+  | "undecodable"
+  | "deferred"
+  | "unconfigured";
 
 /** A turn, after its commit. */
 export interface TurnRecord {

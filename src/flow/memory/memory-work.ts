@@ -57,6 +57,7 @@ export class MemoryWork {
       reports,
       streams: () => NO_READERS,
       logged: null,
+      later: null,
     };
     const context = new ActivityAttempt(description, world, own);
     running.handle = context;

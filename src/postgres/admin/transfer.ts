@@ -26,6 +26,7 @@ import { moveParts } from "./move-lock.ts";
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   meta: "belongs to the schema: schema version, creation time",
   move: "the mark itself",
+  store: "the id of the store, which moves with the last numbers",
   tallies: "maintained by triggers while instances are copied",
   runtimes: "no runtime is registered during a move",
   arrivals: "delivered to the inboxes before the store is marked",
@@ -79,6 +80,7 @@ export function transferParts(connection: Connection, outbox: Outbox): TransferP
       yield* run(SET_MESSAGES, messages);
       yield* run(SET_KEPT);
     },
+    newStoreId: () => connection.environment.randomHex(16),
     tagCells: (tags) => ({ ...tagColumns(tags) }),
     ownCells(table, cells) {
       if (table === "instances") return { failed: isFailed(cells["status"]) };

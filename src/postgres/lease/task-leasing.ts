@@ -33,7 +33,7 @@ const ADDRESSES = new ColumnArrays(ADDRESS);
  * Whether the death counts for a task with an expired lease, judged by what its worker holds now
  * (blame.ts).
  */
-const DEATH_COUNTS = `(
+const DEATH_COUNTS = `r.deferred_until IS NULL AND (
   r.deaths = 0
   OR NOT EXISTS (
       SELECT 1 FROM @instances AS b
@@ -42,7 +42,6 @@ const DEATH_COUNTS = `(
       SELECT 1 FROM @tasks AS b
       WHERE b.lease_owner = r.lease_owner AND b.lease_token <> $2 AND b.deaths > 0
         AND (b.instance, b.execution, b.sequence) <> (r.instance, r.execution, r.sequence)))`;
-const RETURNED_COLUMNS = `${LEASED_COLUMNS}, t.available_at`;
 
 const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
 const LEASE = "lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint";
@@ -62,7 +61,7 @@ export class TaskLeasing extends Subject {
       ) AS x
     )
     UPDATE @tasks AS t SET ${LEASE} FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
-    WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${RETURNED_COLUMNS}`);
+    WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${LEASED_COLUMNS}`);
   readonly #leaseNamed = this.prepare(`
     WITH c AS MATERIALIZED (
       SELECT r.instance, r.execution, r.sequence,
@@ -78,9 +77,9 @@ export class TaskLeasing extends Subject {
       suspect = t.suspect OR (c.overdue AND t.deaths >= 1),
       available_at = CASE WHEN c.overdue THEN (SELECT @clock()) ELSE t.available_at END
     FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
-    WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${RETURNED_COLUMNS}`);
+    WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${LEASED_COLUMNS}`);
   readonly #selectLeased = this.prepare(`
-    SELECT ${RETURNED_COLUMNS}, s.token AS session_token FROM @tasks AS t
+    SELECT ${LEASED_COLUMNS}, s.token AS session_token FROM @tasks AS t
     JOIN @instances AS i ON ${indexEquals("i.key", "t.instance")}
     LEFT JOIN @sessions AS s ON s.id = t.session AND s.owner = $3
     WHERE t.lease_owner = $1 AND t.lease_token = $2::bigint`);

@@ -10,6 +10,7 @@ import type {
   RetryItem,
   SimpleResult,
 } from "../../core/provider/commit.ts";
+import { activityKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
@@ -111,7 +112,7 @@ export class Tasks extends Subject {
     WITH freed AS (
       UPDATE @tasks AS t SET
         attempt = t.attempt + 1, suspect = t.suspect OR (c.died AND t.deaths >= 1),
-        deaths = t.deaths + c.died::int, available_at = ${dueTime("c")},
+        deaths = t.deaths + c.died::int, available_at = ${dueTime("c")}, deferred_until = NULL,
         last_failure = c.failure, failure_checksum = c.failure_checksum, avoid = t.lease_owner,
         heartbeat = coalesce(c.heartbeat, t.heartbeat),
         heartbeat_checksum = coalesce(c.heartbeat_checksum, t.heartbeat_checksum), ${CLEAR_LEASE}
@@ -240,7 +241,8 @@ function toColumns(task: InstanceTask) {
 }
 
 /** The checksum of the message that #complete inserts. */
-function outcomeChecksum({ execution, sequence }: TaskAddress, data: string): number {
-  const key = `a:${execution}:${sequence}`;
+function outcomeChecksum(task: TaskAddress, data: string): number {
+  const { sequence } = task;
+  const key = activityKey(task);
   return messageChecksum({ sequence, kind: "activity", name: null, key, data });
 }

@@ -16,7 +16,7 @@ CREATE TABLE stream_calls (
   instance    bigint NOT NULL,
   execution   bigint NOT NULL,
   call        bigint NOT NULL, -- the sequence of the task
-  lease_token bigint,          -- the claim of the last run; NULL: from another store
+  lease_token bigint DEFAULT 0, -- the claim of the last run; 0: from another store; NULL: superseded
   since       bigint NOT NULL, -- the offset of the first item of the call
   run_since   bigint NOT NULL, -- the offset of the first item of the last run
   written     bigint NOT NULL, -- the number of values of that run

@@ -25,6 +25,7 @@ import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import type { Starts } from "./start.ts";
 import type { Answers } from "./answers.ts";
+import type { CallbackRows } from "./callback-rows.ts";
 import type { State } from "./state.ts";
 import { claimKey, type Sessions } from "../lease/sessions.ts";
 import type { TaskRenewal } from "../lease/task-renewal.ts";
@@ -108,8 +109,8 @@ export class Turns extends Subject {
     changes: ChangeDraft,
     options: TurnOptions,
   ): () => void {
-    const { tasks, sessions, inbox, history, starts, deliveries, state, answers, completion } =
-      this.#parts;
+    const { tasks, sessions, inbox, history, starts, deliveries, state, answers } = this.#parts;
+    const { callbackRows, completion } = this.#parts;
     const sorted = items.toSorted((a, b) => a.key - b.key);
     const advanced = sorted.filter(({ key }) => !options.inserted.has(key));
     const fenced =
@@ -163,6 +164,7 @@ export class Turns extends Subject {
     const cancels = options.stepwise ? [] : cancelsOf(items);
     const addCancels = deliveries.postCancels(pipeline, cancels, changes);
     answers.record(pipeline, items);
+    callbackRows.change(pipeline, items);
     state.change(
       pipeline,
       items.flatMap((item) => (item.state === null ? [] : [{ key: item.key, state: item.state }])),
@@ -273,6 +275,7 @@ export interface TurnParts {
   readonly deliveries: Deliveries;
   readonly state: State;
   readonly answers: Answers;
+  readonly callbackRows: CallbackRows;
   readonly completion: TurnCompletion;
 }
 

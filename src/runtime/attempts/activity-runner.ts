@@ -2,32 +2,30 @@
 //   - An activity holds its slot from its reservation or lease until its handler or its grace period ends.
 //   - A failed attempt counts. A task that was handed back does not count as an attempt (semantics 13).
 //   - activity-runner.1: After `stop` nothing begins. Tasks that still arrive are handed back.
-//   - activity-runner.2: If this worker lacks the key of the input, the task is held for WITHHOLD_MS without
-//     a slot and then handed back. Another worker may have the key. This does not count as an attempt.
+//   - activity-runner.2: If this worker lacks the key of the input, or the settings of callbacks, the task is held
+//     for WITHHOLD_MS without a slot and then handed back. Another worker may have them. This does not count as an
+//     attempt.
 //   - activity-runner.3: Tasks that run in this process are entered one after the other, and the event
 //     loop turns in between (entries.ts). A task that waits for its entry holds its slot and its lease.
 
 import { ChurningMap, ChurningSet } from "../../core/collections/churning-map.ts";
 import {
   ActivityAttempt,
-  DescribedAttempt,
   type ActivityServices,
   type OwnOfActivity,
 } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
-import { decide } from "../../core/attempts/decide.ts";
-import type { ActivityResult, Undecodable } from "../../core/attempts/run-attempt.ts";
+import { laterCall, laterResult } from "../../core/attempts/later.ts";
+import type { ActivityResult } from "../../core/attempts/run-attempt.ts";
 import type { AttemptHandle } from "../../core/attempts/running-attempt.ts";
 import type { WorkFrame } from "../../core/context/async-context.ts";
+import type { CallbackAddress, CallbackSigner } from "../../core/define/callback.ts";
 import type { Activity } from "../../core/define/definitions.ts";
 import type { Executor, ExecutorFunction, Threads } from "../../core/define/executor.ts";
 import { toFailure } from "../../core/errors/failure.ts";
-import { poisonFailure, threadDiedFailure } from "../../core/errors/built-in-failures.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import type { LeasedTask, TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
-import { logFailedAttempt } from "../../core/telemetry/failure-lines.ts";
-import { attemptFields } from "../../core/telemetry/log-fields.ts";
 import type { AttemptOutcome } from "../../core/telemetry/telemetry.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
 import { activitySpan } from "../health/observation.ts";
@@ -35,6 +33,7 @@ import type { SuspectSlot } from "../instances/suspect-slot.ts";
 import type { ThreadJob } from "../threads/pool-thread.ts";
 import { executorOf } from "../threads/thread-pools.ts";
 import { streamedLog } from "../streams/log-lines.ts";
+import { ActivityResults } from "./activity-results.ts";
 import { enterAttempt, observeAttempt, type RunnerOptions } from "./enter-attempt.ts";
 import { addressKey, RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
 import type { Sessions } from "./sessions.ts";
@@ -52,7 +51,9 @@ export interface ActivityRunnerOptions
   readonly executor: Executor;
   /** Hands an attempt to a thread. */
   readonly toThread: (threads: Threads, job: ThreadJob) => AttemptHandle;
-  readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "release">;
+  readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "release" | "defer">;
+  /** Signs the addresses of `completeLater`. */
+  readonly signer: CallbackSigner | null;
   /** Counts the running tasks of each session. */
   readonly sessions: Pick<Sessions, "enter" | "leave">;
   /** Called when a slot is free. */
@@ -72,20 +73,16 @@ export class ActivityRunner {
   readonly #withheld = new ChurningSet<RunningActivity>();
   #reserved = 0;
   #isStopped = false;
-  readonly stats = {
-    started: 0,
-    completed: 0,
-    failed: 0,
-    retried: 0,
-    died: 0,
-    cancelled: 0,
-    poisoned: 0,
-  };
+  readonly #results: ActivityResults;
 
   constructor(options: ActivityRunnerOptions) {
     this.#options = options;
+    this.#results = new ActivityResults(options);
   }
 
+  get stats(): ActivityResults["stats"] {
+    return this.#results.stats;
+  }
   get free(): number {
     const used = this.active + this.#reserved + this.#lingering.size;
     return Math.max(this.#options.concurrency - used, 0);
@@ -126,17 +123,18 @@ export class ActivityRunner {
     if (this.#isStopped) return this.#options.outcomes.release(task);
     if (task.suspect) this.#options.suspects.enter(addressKey(task));
     if (task.undecodable === true) {
-      return this.#poison(task, `the options of activity ${task.name} cannot be read`);
+      return this.#results.poison(task, `the options of activity ${task.name} cannot be read`);
     }
     if (task.deaths >= attemptsMax) {
       const times = `exceeded ${task.deaths} attempts (max ${attemptsMax})`;
       const what = `activity ${task.name}#${task.sequence}`;
-      return this.#poison(task, `${what} ${times}: its process died each time`);
+      return this.#results.poison(task, `${what} ${times}: its process died each time`);
     }
+    if (task.deferred !== undefined) return this.#timeOut(task, task.deferred);
     const definition = find(task.name);
     if (definition === undefined)
       throw new Error(`Leased an activity that is not registered: ${task.name}`);
-    this.stats.started++;
+    this.#results.stats.started++;
     const running = new RunningActivity(task, this.#options);
     if (task.session !== null) this.#options.sessions.enter(task.session, task.sessionClaim);
     // An attempt under an earlier token is still running: the database lost commits, or that lease
@@ -173,7 +171,8 @@ export class ActivityRunner {
       running,
       () => callActivity(definition, input.value, context, executor),
       this.#options,
-      (result) => this.#ended(running, result),
+      (result) => this.#ended(running, laterResult(result, context)),
+      () => context.later === "deferred",
     );
   }
 
@@ -183,8 +182,23 @@ export class ActivityRunner {
       lastHeartbeat: running.task.heartbeat,
       reports: running,
       streams: () => running.streams,
+      later: this.#laterOf(running.task),
       logged: logToStream ? streamedLog(() => running.streams, codec, storeNow) : null,
     };
+  }
+
+  #laterOf(task: LeasedTask): (() => CallbackAddress) | null {
+    const { signer } = this.#options;
+    return signer === null ? null : () => signer.sign(laterCall(task));
+  }
+
+  /** The code of the attempt does not run again, but its session counts as used. */
+  #timeOut(task: LeasedTask, over: NonNullable<LeasedTask["deferred"]>): void {
+    if (task.session !== null) {
+      this.#options.sessions.enter(task.session, task.sessionClaim);
+      this.#options.sessions.leave(task.session);
+    }
+    this.#results.timedOut(task, over);
   }
 
   #runInThread(running: RunningActivity, threads: Threads): void {
@@ -192,9 +206,10 @@ export class ActivityRunner {
     const { name, input, heartbeat } = task;
     const { kind, attempt, key, info } = running.description;
     observeAttempt(running, () => activitySpan(task), this.#options);
+    const later = this.#laterOf(task)?.() ?? null;
     const { promise, resolve } = Promise.withResolvers<ActivityResult>();
     running.handle = this.#options.toThread(threads, {
-      order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat },
+      order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat, later },
       reports: running,
       streams: () => running.streams,
       entered: () => this.#begin(running),
@@ -207,7 +222,7 @@ export class ActivityRunner {
   #begin(running: RunningActivity): void {
     running.begin(running.task.options, (result) => {
       this.#linger(running);
-      this.#report(running, result);
+      this.#results.report(running, result);
     });
   }
 
@@ -222,20 +237,22 @@ export class ActivityRunner {
 
   #over(running: RunningActivity, result: ActivityResult): void {
     if (running.isOver) return this.#freeSlot(running);
-    if (result.kind === "undecodable" && result.keyMissing) return this.#withhold(running, result);
+    if (result.kind === "undecodable" && result.keyMissing) {
+      return this.#withhold(running, result.kind, `can read its input: ${result.why}`);
+    }
+    if (result.kind === "unconfigured") {
+      return this.#withhold(running, result.kind, "was opened with callbacks");
+    }
     running.end(result.kind);
     this.#unregister(running);
-    this.#report(running, result);
+    this.#results.report(running, result);
     this.#options.onFree();
   }
 
   /** Holds the task for a while (activity-runner.2). */
-  #withhold(running: RunningActivity, { kind, why }: Undecodable): void {
-    const { name } = running.task;
-    this.#warn(
-      running.task,
-      `activity "${name}" waits for a worker that can read its input: ${why}`,
-    );
+  #withhold(running: RunningActivity, kind: AttemptOutcome, worker: string): void {
+    const { task } = running;
+    this.#results.warn(task, `activity "${task.name}" waits for a worker that ${worker}`);
     this.#withheld.add(running);
     running.stopTimeouts();
     running.slotTimer = this.#after(WITHHOLD_MS, () => this.#handBack(running, kind));
@@ -250,71 +267,11 @@ export class ActivityRunner {
     this.settled(running.task);
   }
 
-  #report(running: RunningActivity, result: ActivityResult): void {
-    const { task, description, details: heartbeat } = running;
-    const { outcomes, log } = this.#options;
-    const { name, sequence: scheduled } = task;
-    if (result.kind === "undecodable") {
-      return this.#poison(task, `the input of activity ${name} cannot be read: ${result.why}`);
-    }
-    if (result.kind === "died") {
-      this.stats.died++;
-      const failure = threadDiedFailure(name, result.why);
-      logFailedAttempt(log, { description, failure, next: { kind: "rerun" } });
-      const again = {
-        delayMs: 0,
-        failure: JSON.stringify(failure),
-        heartbeat,
-        died: true,
-      } as const;
-      return outcomes.retry(task, again);
-    }
-    const attempts = task.attempt + 1;
-    // Deaths of the process do not use up the attempts that the retry policy allows.
-    const failures = attempts - task.deaths;
-    const attempt = { description, policy: task.options?.retry, failures };
-    const decision = decide(result, attempt, this.#options);
-    if (decision.kind === "retry") {
-      this.stats.retried++;
-      const { delayMs, failure } = decision;
-      return outcomes.retry(task, { delayMs, failure: JSON.stringify(failure), heartbeat });
-    }
-    this.stats[decision.kind]++;
-    if (decision.kind === "failed") {
-      const { failure } = decision;
-      return outcomes.over(task, { kind: "ActivityFailed", scheduled, failure, attempts });
-    }
-    const wrote = running.usesStreams && running.streams.hasWritten;
-    const { output } = decision;
-    outcomes.over(wrote ? { ...task, wroteStreams: true } : task, {
-      kind: "ActivityCompleted",
-      scheduled,
-      output,
-      attempts,
-    });
-  }
-
-  #poison(task: LeasedTask, why: string): void {
-    this.stats.poisoned++;
-    const message = `poison: ${why}`;
-    this.#warn(task, `${task.name}, ${task.instanceId}: ${message}`);
-    const failure = poisonFailure(message);
-    const { sequence: scheduled, attempt: attempts } = task;
-    this.#options.outcomes.over(task, { kind: "ActivityFailed", scheduled, attempts, failure });
-  }
-
-  #warn(task: LeasedTask, message: string): void {
-    const { log, workerId: worker } = this.#options;
-    const attempt = { attempt: task.attempt + 1, worker };
-    const description = new DescribedAttempt("activity", task, attempt);
-    log("warn", message, attemptFields(description));
-  }
-
   /** The call was cancelled: the task's row is deleted. */
   cancel(address: TaskAddress, reason: string): void {
     const running = this.#running.get(addressKey(address));
     if (running === undefined) return;
-    this.stats.cancelled++;
+    this.#results.stats.cancelled++;
     this.#abort(running, new CancelledError(reason));
     this.settled(running.task);
   }
@@ -378,6 +335,6 @@ export class ActivityRunner {
 
 /** A success whose last values could not be written is a failure: the stream is closed. */
 function withStreamError(result: ActivityResult, error: unknown): ActivityResult {
-  if (result.kind !== "completed") return result;
+  if (result.kind !== "completed" && result.kind !== "deferred") return result;
   return { kind: "failed", failure: toFailure(error), retryAfterMs: null };
 }

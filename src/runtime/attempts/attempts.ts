@@ -29,12 +29,21 @@ export class Attempts {
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;
     const { provider, environment, registry, wheel, wiring, monotonic, onStoreError } = runtime;
+    const { callbacks } = runtime;
     const { codec, log, logToStream, limits, executor, telemetry, keepFor } = runtime.options;
     this.#threads = new ThreadPools({
       activities: registry.activities,
       options: runtime.options,
       environment,
-      resources: { entry: wiring.threadEntry, provider, limits, keepFor, log, logToStream },
+      resources: {
+        entry: wiring.threadEntry,
+        provider,
+        limits,
+        keepFor,
+        log,
+        logToStream,
+        ...callbacks,
+      },
     });
     this.#loop = new LoopWatch({
       environment,
@@ -75,7 +84,8 @@ export class Attempts {
       cancelGraceMs,
       attemptsMax,
       find: (name) => registry.activity(name),
-      client: wiring.makeClient(provider, { codec, limits, telemetry, keepFor }),
+      client: wiring.makeClient(provider, { codec, limits, telemetry, keepFor, ...callbacks }),
+      signer: runtime.signer,
       executor,
       toThread: (threads, job) => this.#threads.send(threads, job),
       outcomes: this.#outcomes,

@@ -39,11 +39,12 @@ export function enterAttempt(
   call: () => unknown,
   { codec, entering, loop }: RunnerOptions,
   ended: (result: AttemptResult) => void,
+  ignoresValue?: () => boolean,
 ): void {
   const fn = watch === null ? call : (): unknown => watch.enter(call);
   entering(`${frame.kind} "${frame.name}" of ${frame.instanceId}`);
   const since = loop.now();
-  void runAttempt({ frame, fn, codec }).then((result) => {
+  void runAttempt({ frame, fn, codec, ignoresValue }).then((result) => {
     loop.ended(frame);
     ended(result);
   });

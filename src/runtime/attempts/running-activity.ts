@@ -40,6 +40,10 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
   get streams(): AttemptStreams {
     return (this.#streams ??= this.#streamAppends.streamsOf(this));
   }
+  /** Whether anything that the attempt wrote to streams is in the store. */
+  get hasWritten(): boolean {
+    return this.#streams?.hasWritten ?? false;
+  }
   get usesStreams(): boolean {
     return this.#streams !== null;
   }

@@ -4,6 +4,7 @@
 //     process.
 
 import type { DeliveryBody } from "../../core/history/events.ts";
+import type { DeferItem } from "../../core/provider/callbacks.ts";
 import type { LeasedTask } from "../../core/provider/tasks.ts";
 import type { RuntimeContext } from "../context.ts";
 import type { ProgressReports } from "./progress-reports.ts";
@@ -40,6 +41,19 @@ export class TaskOutcomes {
     committer
       .submit(item)
       .then(() => intake.wakeTasksIn(again.delayMs), onStoreError)
+      .finally(() => activities.settled(task));
+  }
+
+  /** The attempt has returned, and a call from outside completes the task. */
+  defer(task: LeasedTask, left: Pick<DeferItem, "timeoutMs" | "heartbeatMs" | "heartbeat">): void {
+    const { committer, intake, activities, onStoreError } = this.#runtime;
+    const wakeIn = Math.min(left.timeoutMs ?? Infinity, left.heartbeatMs ?? Infinity);
+    const wake = (): void => {
+      if (wakeIn < Infinity) intake.wakeTasksIn(wakeIn);
+    };
+    committer
+      .submit({ kind: "defer", task, ...left })
+      .then(wake, onStoreError)
       .finally(() => activities.settled(task));
   }
 

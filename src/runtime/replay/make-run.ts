@@ -1,6 +1,7 @@
 // Builds a live run from a held instance: decodes its history and prepares its code.
 
 import type { Codec } from "../../core/values/codec.ts";
+import type { CallbackSigner } from "../../core/define/callback.ts";
 import type { GuardName } from "../../core/define/guard-names.ts";
 import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeHistory, type HistoryRow } from "../../core/history/rows.ts";
@@ -16,6 +17,7 @@ export interface RunOptions {
   readonly guards?: ReadonlySet<GuardName>;
   readonly limits?: Limits;
   readonly readKeyValue?: (id: string, key: string) => Promise<string | undefined>;
+  readonly callbacks?: CallbackSigner;
 }
 
 export interface MakeRunOptions extends RunOptions {
@@ -53,6 +55,7 @@ export function makeRun(held: HeldInstance, options: MakeRunOptions): Run {
     ...(options.guards === undefined ? {} : { guards: options.guards }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.readKeyValue === undefined ? {} : { readKeyValue: options.readKeyValue }),
+    ...(options.callbacks === undefined ? {} : { callbacks: options.callbacks }),
     ...(options.captureSources === true ? { captureSources: true } : {}),
     ...(options.isShadow === true ? { isShadow: true } : {}),
   });

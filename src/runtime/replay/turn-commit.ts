@@ -7,6 +7,7 @@
 import { isCheckpointDue, type Checkpoint } from "../../core/history/checkpoint.ts";
 import { childOutcome, nextStart } from "../../core/replay/execution-end.ts";
 import { encodeRow, type HistoryRow } from "../../core/history/rows.ts";
+import { isCallbackMessage } from "../../core/ids/callback-messages.ts";
 import { leavesEventsInInbox } from "../../core/replay/inbox-delivery.ts";
 import { sealRow } from "../../core/history/seal.ts";
 import type {
@@ -74,6 +75,8 @@ export function turnItem(
     messagesMax: Math.min(Math.max(2 * turn.consumed.length, MESSAGES_MIN), MESSAGES_MAX),
   };
   if (effects.answers !== null) item.answers = effects.answers;
+  // Of an execution that ends, every callback is closed (provider.callbacks.2).
+  if (effects.callbacks !== null && run.ended === null) item.callbacks = effects.callbacks;
   if (effects.dispatched !== null && effects.dispatched.size > 0) {
     item.dispatched = [...effects.dispatched.values()];
   }
@@ -199,7 +202,8 @@ function changeOf(run: Run): InstanceChange {
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
       const started = JSON.stringify(nextStart(run, ended));
-      const events = run.mailbox.unread().map(({ name, data, key }) => ({ name, data, key }));
+      const unreadEvents = run.mailbox.unread().filter(({ name }) => !isCallbackMessage(name));
+      const events = unreadEvents.map(({ name, data, key }) => ({ name, data, key }));
       const { copiedUntil = 0 } = run.options;
       const requests = run.hasRequests ? run.requests.unanswered(copiedUntil) : [];
       const unread = [...events, ...requests];

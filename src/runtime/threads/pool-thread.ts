@@ -11,8 +11,10 @@ import type { ActivityReports } from "../../core/attempts/attempt-context.ts";
 import type { StreamSink } from "../../core/attempts/stream-writer.ts";
 import type { ActivityResult } from "../../core/attempts/run-attempt.ts";
 import { inRootContext } from "../../core/context/async-context.ts";
+import type { CallbackSettings } from "../../core/define/callback.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { toFailure } from "../../core/errors/failure.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { Limits } from "../../core/values/limits.ts";
 import type { LogSink } from "../../core/telemetry/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
@@ -37,6 +39,7 @@ export interface ThreadResources {
   readonly provider: Provider;
   readonly limits: Limits;
   readonly keepFor: number;
+  readonly callbacks?: CallbackSettings;
   readonly log: LogSink;
   readonly logToStream: boolean;
 }
@@ -71,11 +74,13 @@ export class PoolThread {
   }
 
   #make(): Worker {
-    const { entry, module, limits, keepFor, logToStream, provider, memoryMb } = this.#deps;
+    const { entry, module, limits, keepFor, callbacks, logToStream, provider, memoryMb } =
+      this.#deps;
     const { name, durability } = provider;
     const store = { name, durability };
     const logMemory = this.#logMemory;
-    const workerData: ThreadData = { module, limits, keepFor, logToStream, store, logMemory };
+    const given = { module, limits, keepFor, logToStream, store, logMemory };
+    const workerData: ThreadData = { ...given, ...defined({ callbacks }) };
     const resourceLimits = memoryMb === null ? {} : { maxOldGenerationSizeMb: memoryMb };
     const worker = new Worker(entry, { workerData, resourceLimits, name: "perdure-activities" });
     worker.on("message", (message: FromThread) => this.#receive(message));

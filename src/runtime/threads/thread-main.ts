@@ -9,11 +9,13 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { ActivityAttempt, type ActivityServices } from "../../core/attempts/attempt-context.ts";
 import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
+import { laterResult } from "../../core/attempts/later.ts";
 import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
 import { type Codec, defaultCodec } from "../../core/values/codec.ts";
 import { isActivity, type Activity } from "../../core/define/definitions.ts";
 import { type Failure, fromFailure } from "../../core/errors/failure.ts";
 import { limitedCodec } from "../../core/values/limited-codec.ts";
+import { defined } from "../../core/values/defined.ts";
 import { systemEnvironment } from "../../core/time/system-environment.ts";
 import { watchRejections } from "../guards/rejections.ts";
 import { streamedLog } from "../streams/log-lines.ts";
@@ -52,7 +54,7 @@ class ActivityServer {
   } | null = null;
 
   constructor(port: MessagePort, data: ThreadData, loaded: LoadedModule, makeClient: MakeClient) {
-    const { limits, keepFor, store, logMemory, logToStream } = data;
+    const { limits, keepFor, store, logMemory, callbacks, logToStream } = data;
     const codec = loaded.codec ?? defaultCodec;
     const post = (message: FromThread): void => port.postMessage(message);
     this.#port = port;
@@ -62,7 +64,10 @@ class ActivityServer {
     this.#services = {
       log: lineSender(logMemory, post),
       codec: limitedCodec(codec, limits),
-      client: makeClient(this.#store.provider, { codec, limits, telemetry: null, keepFor }),
+      client: makeClient(this.#store.provider, {
+        ...{ codec, limits, telemetry: null, keepFor },
+        ...defined({ callbacks }),
+      }),
     };
   }
 
@@ -102,7 +107,7 @@ class ActivityServer {
   }
 
   async #run(id: number, order: AttemptOrder): Promise<void> {
-    const { name, lastHeartbeat } = order;
+    const { name, lastHeartbeat, later: address } = order;
     const { codec } = this.#services;
     const definition = this.#loaded.activities.get(name);
     if (definition === undefined)
@@ -111,6 +116,7 @@ class ActivityServer {
       heartbeat: (details) => this.#post({ kind: "heartbeat", id, details }),
       progress: (value) => this.#post({ kind: "progress", id, value }),
     });
+    const later = address === null ? null : () => address;
     const streams = new ThreadStreams(id, (message) => this.#post(message));
     const logged = this.#logToStream
       ? streamedLog(
@@ -119,19 +125,21 @@ class ActivityServer {
           () => this.#store.provider.now(),
         )
       : null;
-    const own = { lastHeartbeat, reports, streams: () => streams, logged };
+    const own = { lastHeartbeat, reports, streams: () => streams, logged, later };
     const context = new ActivityAttempt(order, this.#services, own);
     this.#current = { id, attempt: context, streams };
     const input = decodeInput(order.input, codec);
     const frame = { kind: order.kind, name, instanceId: order.info.instanceId };
+    const code = (value: unknown) => ({
+      frame,
+      fn: () => callActivity(definition, value, context, null),
+      codec,
+      ignoresValue: () => context.later === "deferred",
+    });
     const result =
       input.kind === "undecodable"
         ? input
-        : await runAttempt({
-            frame,
-            fn: () => callActivity(definition, input.value, context, null),
-            codec,
-          });
+        : laterResult(await runAttempt(code(input.value)), context);
     reports.flush();
     this.#current = null;
     this.#post({ kind: "ended", id, result: JSON.stringify(result satisfies ActivityResult) });

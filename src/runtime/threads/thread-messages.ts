@@ -5,6 +5,7 @@
 //     lines are counted in shared memory (thread-log.ts), and notifications are collected until the
 //     thread has handled the last one (thread-store-host.ts).
 
+import type { CallbackAddress, CallbackSettings } from "../../core/define/callback.ts";
 import type { Limits } from "../../core/values/limits.ts";
 import type { LogLevel } from "../../core/telemetry/log.ts";
 import type { AttemptDescription } from "../../core/attempts/attempt-context.ts";
@@ -15,6 +16,7 @@ export interface ThreadData {
   readonly limits: Limits;
   readonly keepFor: number;
   readonly logToStream: boolean;
+  readonly callbacks?: CallbackSettings;
   readonly store: { readonly name: string; readonly durability: string };
   /** One Int32: the number of log lines in flight to the runtime. */
   readonly logMemory: SharedArrayBuffer;
@@ -25,6 +27,8 @@ export interface AttemptOrder extends AttemptDescription {
   readonly name: string;
   readonly input: string;
   readonly lastHeartbeat: string | null;
+  /** The address of `completeLater`; null: without settings of callbacks. */
+  readonly later: CallbackAddress | null;
 }
 
 export type ToThread =

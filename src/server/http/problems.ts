@@ -70,6 +70,9 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, number>> = {
   HISTORY_CORRUPT: 500,
   KEY_REUSED: 422,
   KEY_MISSING: 503,
+  TOKEN_INVALID: 404,
+  CALLBACK_CLOSED: 410,
+  NOT_CONFIGURED: 409,
   SHUTTING_DOWN: 503,
 };
 

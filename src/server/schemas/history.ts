@@ -89,7 +89,7 @@ export const SPAN_OUTCOMES = ["open", "completed", "failed", "cancelled"] as con
 /** A call that takes time, from its request to its outcome. */
 export const span = v.object({
   sequence: whole,
-  kind: v.picklist(["activity", "step", "timer", "event", "child", "ask", "requests"]),
+  kind: v.picklist(["activity", "step", "timer", "event", "child", "ask", "requests", "callback"]),
   name: text,
   /** The id of a child, or of the instance that is asked. */
   id: text,

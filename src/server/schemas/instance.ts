@@ -26,6 +26,7 @@ export const waiting = v.variant("kind", [
     availableAt: v.exactOptional(timestamp),
     worker: v.exactOptional(v.string()),
     unclaimed: v.exactOptional(v.string()),
+    completesLater: v.exactOptional(v.literal(true)),
     progress: v.exactOptional(value),
   }),
   v.object({
@@ -38,6 +39,13 @@ export const waiting = v.variant("kind", [
   }),
   v.object({ kind: v.literal("child"), ...position, name: v.string(), id: v.string() }),
   v.object({ kind: v.literal("ask"), ...position, name: v.string(), id: v.string() }),
+  v.object({
+    kind: v.literal("callback"),
+    ...position,
+    name: v.string(),
+    createdAt: timestamp,
+    expiresAt: v.exactOptional(timestamp),
+  }),
   v.object({ kind: v.literal("requests"), ...position, names: v.array(v.string()) }),
 ]);
 

@@ -55,6 +55,8 @@ function requestOf(scheduled: ScheduleEvent): Omit<Span, "outcome"> {
       return { ...common, kind: "child", name: scheduled.name, id: scheduled.id };
     case "EventSubscribed":
       return { ...common, kind: "event", name: scheduled.name };
+    case "CallbackCreated":
+      return { ...common, kind: "callback", name: scheduled.name };
     case "AskSent":
       return { ...common, kind: "ask", name: scheduled.name, id: scheduled.id };
     case "RequestsServed":

@@ -125,6 +125,11 @@ function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {
       const { availableAt, ...rest } = wait;
       return { ...rest, ...defined({ availableAt: availableAt?.toISOString() }) };
     }
+    case "callback": {
+      const { createdAt, expiresAt, ...rest } = wait;
+      const times = { createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() };
+      return { ...rest, ...defined(times) };
+    }
     case "child":
     case "ask":
       return wait;
@@ -139,10 +144,10 @@ export function treeToHttp(tree: InstanceTree): TreeShape {
 
 export function unreadToHttp({ items, cursor }: UnreadPage): v.InferInput<typeof unreadPage> {
   return {
-    items: items.map(({ name, data, refused, requestId }) => ({
+    items: items.map(({ name, data, refused, requestId, callback }) => ({
       name,
       ...member("data", toHttp(data)),
-      ...defined({ refused, requestId }),
+      ...defined({ refused, requestId, callback }),
     })),
     ...defined({ cursor }),
   };

@@ -20,6 +20,7 @@ import {
   type WriteRowsRequest,
 } from "../../core/provider/transfer.ts";
 import { flag, integer, integerOrNull, integers, only, text, type Row } from "../columns.ts";
+import { readStoreId } from "../read/store-id.ts";
 import { tagsOf } from "../rows/task-rows.ts";
 import { run, type Script } from "../script/script.ts";
 import { Statement, type Value } from "../script/statement.ts";
@@ -36,6 +37,8 @@ export interface TransferParts extends MoveParts {
   /** Called before a store without a mark is marked. */
   beforeMark(): Promise<void>;
   writeNumbers(numbers: LastNumbers): Script<void>;
+  /** A random id for the store. */
+  newStoreId(): string;
   /** The cells of a list of tags, and of columns that follow from it. */
   tagCells(tags: readonly string[]): Cells;
   /** Columns of a table that are not in the format. */
@@ -69,6 +72,8 @@ const COUNTS: ReadonlyMap<string, Statement> = new Map(
 const CLEARS: readonly Statement[] = MOVED_TABLES.map(
   (table) => new Statement(`DELETE FROM @${table}`),
 );
+
+const SET_STORE_ID = new Statement("UPDATE @store SET id = $1");
 
 export class Transfer implements TransferStore {
   readonly format = TRANSFER_FORMAT;
@@ -118,17 +123,24 @@ export class Transfer implements TransferStore {
   readNumbers(): Promise<LastNumbers> {
     const { selectNumbers } = this.#parts;
     return this.#store.read(function* () {
-      return integers(only(yield* run(selectNumbers)), "instances", "messages");
+      const numbers = integers(only(yield* run(selectNumbers)), "instances", "messages");
+      return { ...numbers, storeId: yield* readStoreId() };
     });
   }
 
   writeNumbers(request: ClearRequest, numbers: LastNumbers): Promise<void> {
-    return this.#writeAsCopy(request, () => this.#parts.writeNumbers(numbers));
+    const { writeNumbers } = this.#parts;
+    return this.#writeAsCopy(request, function* () {
+      yield* writeNumbers(numbers);
+      yield* run(SET_STORE_ID, numbers.storeId);
+    });
   }
 
   clear(request: ClearRequest): Promise<void> {
+    const newStoreId = this.#parts.newStoreId();
     return this.#writeAsCopy(request, function* () {
       for (const statement of CLEARS) yield* run(statement);
+      yield* run(SET_STORE_ID, newStoreId);
     });
   }
 

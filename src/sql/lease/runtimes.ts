@@ -31,7 +31,9 @@ export const RUNTIME_COLUMNS =
   "r.leases_checked_at, r.leases_stranded";
 const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 const RETURNING_FREED = "RETURNING key, execution, steps_open";
-const DEATH = "CASE WHEN deaths = 0 OR $2::boolean THEN 1 ELSE 0 END";
+// A deferred task runs no code (provider.callbacks.3).
+const DEATH = `
+  CASE WHEN deferred_until IS NULL AND (deaths = 0 OR $2::boolean) THEN 1 ELSE 0 END`;
 
 const INSERT = new Statement(`
   INSERT INTO @runtimes (id, node_id, hostname, process, registered, started_at, beat_at)

@@ -15,7 +15,7 @@ export const tagsColumn = (task: string): string => `array_to_json(${task}.tags)
 export const TASK_COLUMNS = `
   t.instance, t.execution, t.sequence, t.name, t.attempt, t.available_at, t.lease_owner,
   ${tagsColumn("t")}, t.session, t.suspect, t.last_failure, t.failure_checksum, t.progress,
-  t.progress_checksum`;
+  t.progress_checksum, t.deferred_until`;
 
 /** Reads TASK_COLUMNS. */
 export function toTaskRecord(row: Row): TaskRecord {
@@ -37,6 +37,7 @@ export function toTaskRecord(row: Row): TaskRecord {
     suspect: flag(row, "suspect"),
     lastFailure,
     progress,
+    ...(row["deferred_until"] === null ? {} : { isDeferred: true }),
     ...(isWrong ? { damaged: true } : {}),
   };
 }
@@ -46,7 +47,8 @@ export function toTaskRecord(row: Row): TaskRecord {
  * `covered` is the text of the tags that the checksum of the task covers.
  */
 export function toLeasedTask(row: Row, covered: string | null): LeasedTask {
-  const options = row["options"] === null ? null : json(row, "options", isTaskOptions);
+  const options = taskOptionsOf(row);
+  const deferred = deferredOf(row);
   const tags = tagsOf(row);
   const isUnreadable = options === undefined || tags === undefined || isWrong(row, covered);
   return {
@@ -68,6 +70,7 @@ export function toLeasedTask(row: Row, covered: string | null): LeasedTask {
     deaths: integer(row, "deaths"),
     suspect: flag(row, "suspect"),
     heartbeat: textOrNull(row, "heartbeat"),
+    ...(deferred === null ? {} : { deferred }),
     ...(isUnreadable ? { undecodable: true } : {}),
   };
 }
@@ -95,6 +98,18 @@ export function toQueue(row: Row): QueueRecord {
     delayed: integer(row, "delayed"),
     oldestAvailableAt: integerOrNull(row, "oldest"),
   };
+}
+
+/** Null: the task has none. Undefined: they cannot be read. */
+export function taskOptionsOf(row: Row): TaskOptions | null | undefined {
+  return row["options"] === null ? null : json(row, "options", isTaskOptions);
+}
+
+/** Which timeout has ended the wait of a deferred task. Null: it is not deferred. */
+function deferredOf(row: Row): NonNullable<LeasedTask["deferred"]> | null {
+  const until = integerOrNull(row, "deferred_until");
+  if (until === null) return null;
+  return integer(row, "available_at") >= until ? "timeout" : "heartbeat";
 }
 
 /** The store wrote it from a TaskOptions. The runtime checks its members (provider.3). */

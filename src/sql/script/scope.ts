@@ -17,6 +17,8 @@ export interface Changes {
   changed(instanceId: string): void;
   /** Tasks of that name wait in the queue; ANY_TASK stands for every name. */
   queued(name: string): void;
+  /** A stream of the instance has entries, was closed or settled. */
+  streamed(instanceId: string): void;
   /** A task of the instance was deleted while a worker may be running it. */
   withdrawn(instanceId: string): void;
 }

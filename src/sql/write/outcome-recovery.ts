@@ -32,6 +32,8 @@ import { findStart, findStep } from "../read/inbox.ts";
 import { first, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 import { settleAsk } from "./asks.ts";
+import { settleCallback } from "./callbacks.ts";
+import { settleTaskCall } from "./deferred-tasks.ts";
 import { findEarlyMessage } from "./early-messages.ts";
 import { findRequest, findStartRequest } from "./requests.ts";
 import { isAppended } from "./streams.ts";
@@ -51,11 +53,16 @@ export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult
       return (yield* taskToken(item.task)) === undefined ? DONE : null;
     case "retry":
     case "releaseTask":
+    case "defer":
       return ((yield* taskToken(item.task)) ?? null) === null ? DONE : null;
     case "send":
       return yield* findSend(item);
     case "ask":
       return yield* settleAsk(item);
+    case "callback":
+      return yield* settleCallback(item);
+    case "callTask":
+      return yield* settleTaskCall(item);
     case "withdraw":
       return null; // a second withdrawal changes nothing
     case "append":

@@ -7,6 +7,8 @@ import type { Scope } from "../script/scope.ts";
 import type { Script } from "../script/script.ts";
 import { withdraw } from "./asks.ts";
 import { block, unblock } from "./blocks.ts";
+import { deliverCallback } from "./callbacks.ts";
+import { callTask, defer } from "./deferred-tasks.ts";
 import { fork } from "./fork.ts";
 import { pause, resume } from "./pause.ts";
 import { trim } from "./streams.ts";
@@ -24,7 +26,10 @@ export type RareItem = Extract<
       | "resume"
       | "fork"
       | "withdraw"
-      | "trim";
+      | "trim"
+      | "callback"
+      | "callTask"
+      | "defer";
   }
 >;
 
@@ -53,6 +58,12 @@ export function writeRare<S extends Scope>(
       return resume(item, scope);
     case "withdraw":
       return withdraw(item);
+    case "callback":
+      return deliverCallback(item, scope, parts);
+    case "callTask":
+      return callTask(item, scope, parts);
+    case "defer":
+      return defer(item, scope);
     case "fork":
       return fork(item, scope, parts);
     case "trim":

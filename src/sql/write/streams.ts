@@ -2,11 +2,14 @@
 //   - Each store writes appends and the streams of turns itself (write/streams.ts of the stores).
 //   - sql.streams.2: A row of `stream_calls` is deleted when none of its items is left and its call is over:
 //     no append can come any more.
+//   - sql.streams.3: When an activity that completes later is deferred, the rows of its earlier runs lose their token.
+//     So the call that completes it settles the rows that have one.
 //   - Rows are locked in this order: instance or task, stream, calls, chunks.
 
 import type { SimpleResult } from "../../core/provider/commit.ts";
 import { DONE, NOT_FOUND } from "../../core/provider/results.ts";
 import type { AppendItem, TrimItem } from "../../core/provider/streams.ts";
+import type { TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
 import { integer, text } from "../columns.ts";
 import { notExists } from "../index-lookup.ts";
 import { readHead } from "../read/heads.ts";
@@ -28,6 +31,13 @@ const DELETE_CHUNKS = new Statement(`
 const SELECT_CALL = new Statement(`
   SELECT run, written FROM @stream_calls
   WHERE instance = $1 AND execution = $2 AND call = $3 AND name = $4`);
+const SUPERSEDE = new Statement(`
+  UPDATE @stream_calls SET lease_token = NULL
+  WHERE instance = $1 AND execution = $2 AND call = $3 AND lease_token <> $4::bigint`);
+const SETTLE_LAST = new Statement(`
+  UPDATE @stream_calls SET settled = true
+  WHERE instance = $1 AND execution = $2 AND call = $3
+    AND lease_token = coalesce($4::bigint, lease_token) RETURNING name`);
 const REOPEN = new Statement(`
   UPDATE @streams SET closed = false WHERE instance = $1 AND closed = true`);
 
@@ -59,6 +69,22 @@ export function* isAppended({
   const row = yield* first(SELECT_CALL, task.key, task.execution, task.sequence, name);
   if (row === undefined || text(row, "run") !== wanted) return false;
   return integer(row, "written") >= position + values.length;
+}
+
+/** The run under this claim completes later; earlier runs never count again (sql.streams.3). */
+export function* supersedeRuns({ key, execution, sequence, token }: TaskClaim): Script<void> {
+  yield* run(SUPERSEDE, key, execution, sequence, token);
+}
+
+/**
+ * Settles what the last run of a call wrote, because a call from outside completed it (provider.streams.4). `token`:
+ * the lease of an attempt that still runs.
+ */
+export function* settleLastRun(
+  { key, execution, sequence }: TaskAddress,
+  token: number | null,
+): Script<boolean> {
+  return (yield* run(SETTLE_LAST, key, execution, sequence, token)).length > 0;
 }
 
 /** Opens the closed streams of an instance, because it restarts (provider.streams.5). */

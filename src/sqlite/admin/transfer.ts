@@ -23,6 +23,7 @@ export { OWN_COLUMNS };
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   meta: "belongs to the file: schema version, creation time, change counter",
   move: "the mark itself",
+  store: "the id of the store, which moves with the last numbers",
   tallies: "maintained by triggers while instances are copied",
   runtimes: "no runtime is registered during a move",
 };
@@ -96,6 +97,7 @@ export function transferParts(connection: Connection): TransferParts {
         note.run(table, last);
       }
     },
+    newStoreId: () => connection.environment.randomHex(16),
     tagCells: (tags) => ({ tags: tagsText(tags) }),
     ownCells: () => ({}),
     *insert(table: TransferTable, rows: readonly Cells[]) {

@@ -39,7 +39,7 @@ import { LEASED_COLUMNS, toLeasedTask } from "./task-rows.ts";
  * Whether the death counts for a task with an expired lease, judged by what its worker holds now
  * (blame.ts).
  */
-const DEATH_COUNTS = `(
+const DEATH_COUNTS = `deferred_until IS NULL AND (
   deaths = 0
   OR NOT EXISTS (
       SELECT 1 FROM instances AS i

@@ -9,7 +9,8 @@ import * as mappings from "../../sql/rows/task-rows.ts";
 
 export const LEASED_COLUMNS = `
   instance, execution, sequence, lease_token, name, input, options, session, tags, priority,
-  attempt, deaths, suspect, heartbeat, heartbeat_checksum, checksum`;
+  attempt, deaths, suspect, heartbeat, heartbeat_checksum, checksum, available_at,
+  deferred_until`;
 
 /** Reads LEASED_COLUMNS and the instance's id, run_id, name AS orchestration and version. */
 export function toLeasedTask(row: Row): LeasedTask {

@@ -10,6 +10,7 @@ import type {
   RetryItem,
   SimpleResult,
 } from "../../core/provider/commit.ts";
+import { activityKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim, TaskHeartbeat } from "../../core/provider/tasks.ts";
 import { integerOrNull } from "../../sql/columns.ts";
@@ -35,7 +36,7 @@ interface TaskParts {
 }
 
 const FAILED = `
-  available_at = ?, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
+  available_at = ?, deferred_until = NULL, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
   heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum)`;
 
 export class Tasks extends Subject {
@@ -147,7 +148,7 @@ export class Tasks extends Subject {
       sequence,
       name: null,
       data: outcome,
-      key: `a:${execution}:${sequence}`,
+      key: activityKey(task),
       visibleAt: now,
     });
     const owner = this.#parts.instances.get(instance);

@@ -16,7 +16,7 @@ CREATE TABLE stream_calls (
   execution   INTEGER NOT NULL,
   call        INTEGER NOT NULL, -- the sequence of the task
   name        TEXT NOT NULL,
-  lease_token INTEGER, -- the claim of the current run; NULL: from another store
+  lease_token INTEGER DEFAULT 0, -- the claim of the current run; 0: from another store; NULL: superseded
   run         TEXT NOT NULL, -- the last run that wrote
   since       INTEGER NOT NULL, -- the offset of the first item of the call
   run_since   INTEGER NOT NULL, -- the offset of the first item of that run

@@ -16,6 +16,7 @@ import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
 import { flag, text } from "../../sql/columns.ts";
 import { releaseAskers } from "../../sql/write/asks.ts";
+import { changeCallbacks } from "../../sql/write/callbacks.ts";
 import type { StoreParts } from "../../sql/parts.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -251,6 +252,9 @@ export class Turns extends Subject {
       transaction.changes.changed(this.#idOf(key));
     }
     if (item.streams !== undefined) this.#parts.streams.write(item, item.streams, transaction);
+    if (item.callbacks !== undefined) {
+      this.connection.run(changeCallbacks(key, execution, item.callbacks), now);
+    }
     if (item.state !== null) {
       this.#parts.state.change(key, item.state, now);
       transaction.changes.changed(this.#idOf(key));

@@ -30,6 +30,7 @@ function itemText(item: CommitItem): string {
     case "completion":
     case "retry":
     case "releaseTask":
+    case "defer":
       return `${item.kind} of the task scheduled by event ${item.task.sequence}`;
     case "stepOutcome":
       return `the outcome of the step scheduled by event ${item.sequence}`;
@@ -37,6 +38,10 @@ function itemText(item: CommitItem): string {
       return `event "${item.name}" to "${item.id}"`;
     case "ask":
       return `request "${requestNameOf(item.name) ?? item.name}" to "${item.id}"`;
+    case "callback":
+      return `the value of callback ${item.sequence} to "${item.id}"`;
+    case "callTask":
+      return `${item.call.kind} of activity ${item.sequence} of "${item.id}"`;
     case "withdraw":
       return `the withdrawal of a request to "${item.id}"`;
     case "append":

@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<StoreMethod, "reads" | "writes" | "liveness">> = {
   heartbeatTasks: "writes",
   lostTasks: "reads",
   peek: "reads",
+  storeId: "reads",
   readInstance: "reads",
   readHistory: "reads",
   readExecutions: "reads",

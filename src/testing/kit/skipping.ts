@@ -192,7 +192,15 @@ async function whyNotDone(client: Client, wait: WaitingFor): Promise<WhyNot> {
       const text = `it waits for event "${wait.name}": nothing scripted will raise it`;
       return { text, canScript: true };
     }
+    case "callback": {
+      const text = `it waits for callback "${wait.name}": nothing scripted will complete it`;
+      return { text, canScript: true };
+    }
     case "activity":
+      if (wait.completesLater === true) {
+        const text = `it waits for activity "${wait.name}": nothing scripted will complete it`;
+        return { text, canScript: true };
+      }
       return unscripted(
         wait.unclaimed === undefined
           ? `it waits for activity "${wait.name}", whose function does not end and has no timeout`

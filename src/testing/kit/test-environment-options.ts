@@ -3,6 +3,7 @@
 import type { Environment } from "../../core/time/environment.ts";
 import { checkFlag, checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import type { LogLevel } from "../../core/telemetry/log.ts";
+import type { CallbackSettings } from "../../core/define/callback.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { LogOptions, RuntimeOptions } from "../../runtime/options.ts";
 import type { Registrable } from "../../core/define/registrable.ts";
@@ -24,6 +25,8 @@ export interface TestEnvironmentOptions {
    * How long virtual time waits, in real time, for an activity or a step that does real I/O. Default 2,000.
    */
   readonly patienceMs?: number;
+  /** The settings of callbacks. Default: a secret for tests, and the address https://callbacks.test. */
+  readonly callbacks?: CallbackSettings;
   /** Opens the store. The environment closes it. Default: SQLite in memory. */
   readonly store?: (environment: Environment) => Promise<Provider>;
   /** Faults of the calls between the runtime and the store. Default: none. */
@@ -36,6 +39,7 @@ const TEST_OPTIONS: Members<TestEnvironmentOptions> = {
   seed: true,
   startAt: true,
   patienceMs: true,
+  callbacks: true,
   store: true,
   faults: true,
 };
@@ -43,6 +47,12 @@ const FAULTS: Members<NonNullable<TestEnvironmentOptions["faults"]>> = {
   call: true,
   news: true,
   observer: true,
+};
+
+/** Not a secret: it is in the source. */
+export const TEST_CALLBACKS: CallbackSettings = {
+  secrets: ["a secret of tests, which is not secret"],
+  baseUrl: "https://callbacks.test",
 };
 
 export function checkTestOptions(options: TestEnvironmentOptions): void {

@@ -42,6 +42,7 @@ import { skippingClient } from "./skipping.ts";
 import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
+  TEST_CALLBACKS,
   checkTestOptions,
   keptLog,
   type LogLine,
@@ -85,7 +86,8 @@ export class TestEnvironment implements AsyncDisposable {
     this.#script = new Script(clock);
     this.#line = new FaultInjectingProvider(store, {}, this.#observer());
     const { codec, limits, keepFor } = options.runtime ?? {};
-    this.#plain = new Client(this.#line.provider, defined({ codec, limits, keepFor }));
+    const { callbacks = TEST_CALLBACKS } = options;
+    this.#plain = new Client(this.#line.provider, defined({ codec, limits, keepFor, callbacks }));
     this.client = options.autoSkip === false ? this.#plain : this.#skipping();
   }
 
@@ -324,6 +326,7 @@ export class TestEnvironment implements AsyncDisposable {
       const process = new TestProcess({
         store: this.store,
         register: this.#mocks.wrap(this.#register),
+        callbacks: this.#options.callbacks ?? TEST_CALLBACKS,
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),

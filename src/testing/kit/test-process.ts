@@ -4,8 +4,10 @@
 //   - test-process.2: Heartbeats and polls are rare. Each of them is a stop when virtual time moves, and no
 //        behavior under test depends on them.
 
+import { Signer } from "../../client/callbacks/signer.ts";
 import { Client } from "../../client/client.ts";
 import { Committer } from "../../core/commit/committer.ts";
+import type { CallbackSettings } from "../../core/define/callback.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { defined } from "../../core/values/defined.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
@@ -27,6 +29,7 @@ export interface TestProcessOptions {
   readonly store: Provider;
   readonly register: readonly Definition[];
   readonly runtime: RuntimeOptions;
+  readonly callbacks: CallbackSettings;
   readonly plan: FaultPlan;
   readonly observer: FaultObserver;
 }
@@ -38,16 +41,17 @@ export class TestProcess {
   readonly #store: Provider;
   #stopped = false;
 
-  constructor({ store, register, runtime, plan, observer }: TestProcessOptions) {
+  constructor({ store, register, runtime, callbacks, plan, observer }: TestProcessOptions) {
     this.#store = store;
     this.connection = new FaultInjectingProvider(store, plan, observer);
     const { codec, limits, keepFor } = runtime;
     const { provider } = this.connection;
-    this.client = new Client(provider, defined({ codec, limits, keepFor }));
+    this.client = new Client(provider, defined({ codec, limits, keepFor, callbacks }));
     this.runtime = new Runtime(
       provider,
-      { ...RARELY, ...runtime, executor: "process", register },
+      { ...RARELY, ...runtime, executor: "process", register, callbacks },
       {
+        makeSigner: (given, settings) => new Signer(given, settings),
         makeClient: (given, options) => new Client(given, options),
         threadEntry: new URL("data:text/javascript,"), // nothing runs in threads here (activity-mocks.1)
       },

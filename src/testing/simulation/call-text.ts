@@ -58,6 +58,7 @@ function itemText(item: CommitItem): string {
     case "completion":
     case "retry":
     case "releaseTask":
+    case "defer":
       return `${item.kind} ${item.task.key}#${item.task.execution}/${item.task.sequence}`;
     case "stepOutcome":
       return `${item.kind} ${item.key}#${item.execution}/${item.sequence}`;
@@ -65,6 +66,10 @@ function itemText(item: CommitItem): string {
       return `send ${item.name} to ${item.id}`;
     case "ask":
       return `ask ${item.name} of ${item.id}`;
+    case "callback":
+      return `callback ${item.execution}/${item.sequence} to ${item.id}`;
+    case "callTask":
+      return `${item.call.kind} ${item.id}#${item.execution}/${item.sequence} from outside`;
     case "withdraw":
       return `withdraw ${item.requestId} from ${item.id}`;
     case "append":

@@ -166,6 +166,7 @@ export class Inspector {
       case "retry":
       case "releaseTask":
       case "append":
+      case "defer":
         return this.#add(item.task.key, ids);
       case "block":
       case "releaseInstance":

@@ -36,7 +36,8 @@ import type { Caller, Held } from "./caller.ts";
 import { dueOf, type ModelRequest } from "./model-store.ts";
 import { writtenBy } from "./model-streams.ts";
 
-export type ItemKind = CommitItem["kind"];
+/** The kinds that the model knows. Callbacks have conformance cases (messages/callbacks.ts, tasks/deferred.ts). */
+export type ItemKind = Exclude<CommitItem["kind"], "callback" | "callTask" | "defer">;
 
 export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
   const { now } = caller.store;

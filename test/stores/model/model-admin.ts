@@ -48,6 +48,10 @@ export function settle(store: ModelStore, item: CommitItem): CommitResult | null
       }
       return { kind: "started", key, execution, leased: isHeld ? startOf(named) : null };
     }
+    case "callback":
+    case "callTask":
+    case "defer":
+      throw new Error(`The model does not know items of kind "${item.kind}".`);
     case "fork": {
       const found = store.instances.get(item.instance.id);
       if (found?.record.runId !== item.instance.runId) return null;

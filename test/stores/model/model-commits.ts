@@ -94,6 +94,10 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
       releaseLease(store, held);
       return DONE;
     }
+    case "callback":
+    case "callTask":
+    case "defer":
+      throw new Error(`The model does not know items of kind "${item.kind}".`);
     default:
       return toLive(store, item);
   }

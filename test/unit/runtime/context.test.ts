@@ -33,7 +33,13 @@ test.each(PARTS.map((Part) => [Part.name, Part] as const))(
   async (_, Part) => {
     const provider = await SqliteProvider.open(":memory:");
     onTestFinished(() => provider.close());
-    const wiring = { makeClient: () => expect.unreachable(), threadEntry: new URL("file:///") };
+    const wiring = {
+      makeSigner: () => {
+        throw new Error("not used");
+      },
+      makeClient: () => expect.unreachable(),
+      threadEntry: new URL("file:///"),
+    };
     const resources = new RuntimeResources(provider, { register: [] }, wiring);
     const withoutParts = new Proxy(resources, {
       get(target, name) {

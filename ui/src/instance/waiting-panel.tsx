@@ -23,6 +23,7 @@ export const KIND_ICONS: Readonly<Record<Waiting["kind"], IconName>> = {
   child: "child",
   ask: "ask",
   requests: "inbox",
+  callback: "bell",
 };
 /** How many names of served requests have a button. The dialog offers all of them. */
 const ASK_BUTTONS = 3;
@@ -152,6 +153,17 @@ function Words({ wait }: { readonly wait: Waiting }): ReactElement {
       return (
         <>
           child <strong className="wrap">{wait.name}</strong> <InstanceLink id={wait.id} />
+        </>
+      );
+    case "callback":
+      return (
+        <>
+          callback <strong className="wrap">{wait.name}</strong>
+          {wait.expiresAt === undefined ? null : (
+            <>
+              , expires <TimeAgo at={wait.expiresAt} />
+            </>
+          )}
         </>
       );
     case "ask":

@@ -11,6 +11,11 @@ export function stepKey({ execution, sequence }: Caller): string {
   return `s:${execution}:${sequence}`;
 }
 
+/** The outcome of an activity. */
+export function activityKey({ execution, sequence }: Caller): string {
+  return `a:${execution}:${sequence}`;
+}
+
 /** The outcome of a child, for the parent's execution that started it. */
 export function childKey({ execution, sequence }: Caller): string {
   return `c:${execution}:${sequence}`;

@@ -3,7 +3,7 @@
 import type { SimpleResult, StartItem, StartResult } from "../commit.ts";
 import { DONE, isOtherRequest, KEY_REUSED } from "../results.ts";
 
-export const REQUEST_OUTCOMES = ["started", "existing", "done"] as const;
+export const REQUEST_OUTCOMES = ["started", "existing", "done", "closed"] as const;
 
 export interface RequestKey {
   readonly instance: number;

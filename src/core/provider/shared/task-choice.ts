@@ -4,6 +4,8 @@
 //     (semantics 13).
 //   - New sessions are chosen in the order of their tasks, up to the number that the caller may claim.
 
+import { NEVER } from "../callbacks.ts";
+
 /** A waiting task, with what determines its position in the queue. */
 export interface Candidate {
   readonly instance: number;
@@ -70,7 +72,7 @@ export function foundTasks<Task>(
   limit: number,
   parts: readonly QueuePart[],
 ): FoundTasks<Task> {
-  const times = parts.flatMap(({ nextAt }) => (nextAt === null ? [] : [nextAt]));
+  const times = parts.flatMap(({ nextAt }) => (nextAt === null || nextAt >= NEVER ? [] : [nextAt]));
   return {
     waiting: takeable.slice(0, limit),
     more: takeable.length > limit,

@@ -4,6 +4,7 @@
 //   - The ledger records every activity run of the machine.
 //   - `bury` cleans up, after the run, what a crashed runtime left in the host (guards, listeners).
 
+import { Signer } from "../../../client/callbacks/signer.ts";
 import { Client } from "../../../client/client.ts";
 import { Committer } from "../../../core/commit/committer.ts";
 import type { Activity } from "../../../core/define/definitions.ts";
@@ -102,6 +103,7 @@ export class Machine implements SimulatedProcess {
       this.line.provider,
       { ...options, log: this.#o.log, register: definitions },
       {
+        makeSigner: (provider, settings) => new Signer(provider, settings),
         makeClient: (provider, clientOptions) => new Client(provider, clientOptions),
         threadEntry: new URL("data:text/javascript,"), // the simulation uses no threads
       },

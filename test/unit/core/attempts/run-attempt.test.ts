@@ -44,6 +44,7 @@ function activityContext(lastHeartbeat: string | null = null) {
       throw new Error("This attempt writes to no stream.");
     },
     logged: null,
+    later: null,
   });
   return { context, reported };
 }
