@@ -1,12 +1,14 @@
 // Providers that each break one rule of the contract on purpose. Each wraps a correct provider.
 
 import type {
+  AppendItem,
   CommitItem,
   CommitResult,
   LeasedInstance,
   Message,
   NewsListener,
   Provider,
+  TaskAddress,
   TurnItem,
 } from "../../../src/core/provider/index.ts";
 import type { OpenProvider } from "../../../src/testing/conformance/index.ts";
@@ -41,6 +43,38 @@ export function changingItems(change: (item: CommitItem, real: Provider) => Comm
 export function changingTurns(change: (turn: TurnItem) => TurnItem): Breakage {
   return changingItems((item) => (item.kind === "turn" ? change(item) : item));
 }
+
+export function changingAppends(change: (append: AppendItem) => AppendItem): Breakage {
+  return changingItems((item) => (item.kind === "append" ? change(item) : item));
+}
+
+/** Writes an append under the current token of its task, whatever token it names. */
+export const ignoresTokensOfAppends: Breakage = (real) => {
+  const current = new Map<string, number>();
+  const address = ({ key, execution, sequence }: TaskAddress) => `${key}:${execution}:${sequence}`;
+  return {
+    commit(items) {
+      return real.commit(
+        items.map((item) => {
+          if (item.kind === "turn") {
+            const { key, execution } = item;
+            for (const { sequence, lease } of item.tasks) {
+              if (lease !== null) current.set(address({ key, execution, sequence }), lease.token);
+            }
+          }
+          if (item.kind !== "append") return item;
+          const token = current.get(address(item.task)) ?? item.task.token;
+          return { ...item, task: { ...item.task, token } };
+        }),
+      );
+    },
+    async leaseTasks(request) {
+      const leased = await real.leaseTasks(request);
+      for (const task of leased.tasks) current.set(address(task), task.token);
+      return leased;
+    },
+  };
+};
 
 /** Changes the messages of instances in every result that contains messages. */
 export function changingMessages(

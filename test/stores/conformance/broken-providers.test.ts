@@ -8,7 +8,9 @@ import {
   runCase,
   type OpenProvider,
 } from "../../../src/testing/conformance/index.ts";
+import { fresh } from "../../../src/testing/conformance/fixture.ts";
 import {
+  changingAppends,
   changingItems,
   changingMessages,
   changingTurns,
@@ -17,6 +19,7 @@ import {
   forgetsLostAnswers,
   ignoresLastEvent,
   ignoresTokens,
+  ignoresTokensOfAppends,
   leasesWhatOthersHold,
   leavesTracesOfRefusedTurns,
   letsExpiryDecide,
@@ -61,6 +64,51 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
     what: "forgets which instance asked",
     breakage: changingItems((item) => (item.kind === "ask" ? { ...item, asker: null } : item)),
     caughtBy: "askers: an asker is notified when the instance ends by a turn",
+  },
+  {
+    what: "takes every append for the first of a new run",
+    breakage: changingAppends((append) => ({ ...append, run: `${fresh()}`, position: 0 })),
+    caughtBy: "appends to streams: a repeated append writes nothing (I14)",
+  },
+  {
+    what: "does not notice another run of a call",
+    breakage: changingAppends((append) => ({ ...append, run: "run" })),
+    caughtBy:
+      "appends to streams: another run of a call writes a reset before its values (provider.streams.3)",
+  },
+  {
+    what: "accepts the appends of a lost lease",
+    breakage: ignoresTokensOfAppends,
+    caughtBy:
+      "appends to streams: an append with another token is refused, also after earlier appends of its run (I2)",
+  },
+  {
+    what: "settles whatever the outcome of a call is",
+    breakage: changingItems((item) =>
+      item.kind === "completion" ? { ...item, task: { ...item.task, wroteStreams: true } } : item,
+    ),
+    caughtBy: "settled items of streams: the items of a call that failed for good are void",
+  },
+  {
+    what: "never closes a stream",
+    breakage: changingTurns(({ streams, ...turn }) =>
+      streams === undefined
+        ? turn
+        : { ...turn, streams: streams.map(({ name, values }) => ({ name, values })) },
+    ),
+    caughtBy:
+      "streams of turns: a closed stream accepts no append, and is over after its last entry",
+  },
+  {
+    what: "reads a stream by whole chunks only",
+    breakage: (real) => ({
+      async readStream(request) {
+        const page = await real.readStream(request);
+        if (page === null) return null;
+        return { ...page, chunks: page.chunks.filter(({ offset }) => offset >= request.from) };
+      },
+    }),
+    caughtBy: "reading streams: a page begins with the chunk that contains the offset",
   },
   {
     what: "drops dispatched items",
