@@ -185,7 +185,8 @@ export class Crowd {
     const effect = activity("effect", (name: string) => this.#did(name));
     const flaky = activity(
       "flaky",
-      (name: string) => {
+      async (name: string, { stream }) => {
+        await stream("words").write(name); // void after a failed attempt
         if (code === "old") throw new Error("not today");
         return this.#did(name);
       },
@@ -269,7 +270,9 @@ export class Crowd {
         ctx.kv.set("cart", { items: [1n, new Date(0)] });
         ctx.setStatus({ stands: id, at: 1 });
         ctx.setAttributes({ mood: "grüßend \u{1F600}" });
+        for (const word of ["grüßend", id]) ctx.stream("words").write(word);
         ctx.kv.set("seen", await ctx.waitFor(go));
+        ctx.stream("words").close();
         return ctx.kv.entries();
       }),
     ];

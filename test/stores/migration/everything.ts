@@ -30,5 +30,17 @@ async function instanceOf(client: Client, id: string): Promise<unknown> {
     executions.map(({ execution }) => handle.history({ execution })),
   );
   const values = await client.provider.readKeyValues(id);
-  return { info, executions, histories, values, unread: (await handle.unread()).items };
+  const streams = await streamsOf(client.provider, id);
+  return { info, executions, histories, values, unread: (await handle.unread()).items, streams };
+}
+
+async function streamsOf(provider: Provider, id: string): Promise<unknown> {
+  const list = (await provider.listStreams(id)) ?? [];
+  const limits = { from: 0, chunksMax: 1_000, bytesMax: 1_000_000, settled: true };
+  return Promise.all(
+    list.map(async (stream) => {
+      const page = await provider.readStream({ id, name: stream.name, ...limits });
+      return { ...stream, ...page };
+    }),
+  );
 }
