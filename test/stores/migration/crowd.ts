@@ -185,7 +185,9 @@ export class Crowd {
     const effect = activity("effect", (name: string) => this.#did(name));
     const flaky = activity(
       "flaky",
-      (name: string) => {
+      async (name: string, { stream }) => {
+        await using out = stream("attempts");
+        await out.write(code);
         if (code === "old") throw new Error("not today");
         return this.#did(name);
       },
@@ -268,8 +270,10 @@ export class Crowd {
       orchestration("stateful", async (ctx, id: string) => {
         ctx.kv.set("cart", { items: [1n, new Date(0)] });
         ctx.setStatus({ stands: id, at: 1 });
+        ctx.stream("notes").write("begun");
         ctx.setAttributes({ mood: "grüßend \u{1F600}" });
         ctx.kv.set("seen", await ctx.waitFor(go));
+        ctx.stream("notes").close();
         return ctx.kv.entries();
       }),
     ];

@@ -30,5 +30,17 @@ async function instanceOf(client: Client, id: string): Promise<unknown> {
     executions.map(({ execution }) => handle.history({ execution })),
   );
   const values = await client.provider.readKeyValues(id);
-  return { info, executions, histories, values, unread: (await handle.unread()).items };
+  const streams = await streamsOf(client.provider, id);
+  return { info, executions, histories, values, streams, unread: (await handle.unread()).items };
+}
+
+export async function streamsOf(provider: Provider, id: string) {
+  const streams = (await provider.listStreams(id)) ?? [];
+  const request = { id, from: 0, chunksMax: 100, bytesMax: 1_000_000, settled: true };
+  return Promise.all(
+    streams.map(async (stream) => {
+      const page = await provider.readStream({ ...request, name: stream.name });
+      return { ...stream, page };
+    }),
+  );
 }
