@@ -129,6 +129,7 @@ export class Streams extends Subject {
     SELECT @refuse('an append does not continue its run') FROM (
       SELECT (SELECT count(*) FROM begun) + (SELECT count(*) FROM continued) AS found) AS f
     WHERE found <> $${CHUNKS.width + 1}::bigint`);
+  // postgres.streams.3
   readonly #settle = this.prepare(`
     WITH written AS (
       UPDATE @stream_calls AS c SET settled = true FROM ${CLAIMS.from("t")}

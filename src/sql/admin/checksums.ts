@@ -34,6 +34,7 @@ const COVERED: Covered = {
     failure_checksum: ["last_failure"],
   },
   stream_chunks: {
+    // The offset comes last, because on PostgreSQL the statement that inserts the chunk adds it.
     checksum: ["instance", "name", "count", "execution", "call", "kind", "data", "first"],
   },
 };
