@@ -78,7 +78,7 @@ export async function passByRequest<T>(
   } finally {
     if (mustLeave) {
       await ctx.shield(() => {
-        void ctx.raise(call.gate, LEAVE, departure);
+        void ctx.raise(call.gate, LEAVE, departure); // limiter.entry.6
       });
     }
   }
