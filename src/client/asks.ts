@@ -15,7 +15,7 @@ import type { Codec } from "../core/values/codec.ts";
 import { formatDuration } from "../core/time/duration.ts";
 import { Changes } from "./changes.ts";
 import { reasonNow } from "./inspect/stuck.ts";
-import { notFound, refusedWrite, type Store } from "./store.ts";
+import { notFound, refusedAsk, refusedWrite, type Store } from "./store.ts";
 import { timeoutError } from "./waiting.ts";
 
 /** How many request ids one read names. */
@@ -57,7 +57,7 @@ async function sendAndWait(store: Store, item: AskItem, wait: AskWait): Promise<
   const seen = instance.changes;
   try {
     const result = await store.committer.submit(item);
-    if (result.kind === "refused") throw refusedWrite(result.code, item.id);
+    if (result.kind === "refused") throw refusedAsk(result.code, item.id);
     const answer =
       result.answer ??
       (await instance.answerTo(item.requestId, result.key, { until, seen, signal: wait.signal }));

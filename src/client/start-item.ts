@@ -89,7 +89,8 @@ export async function startItem(
       ? generatedId(environment, name, requestId)
       : parseInstanceId(options.id);
   const schema = typeof target === "string" ? undefined : target.options.input;
-  const sent = await validateToSend(schema, input, `input of "${name}"`);
+  const checked = validateToSend(schema, input, `input of "${name}"`);
+  const sent = checked instanceof Promise ? await checked : checked;
   checkChoice(options.onConflict, CONFLICT_POLICIES, "onConflict");
   if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
   const attributes = parseAttributes(options.attributes ?? {}, { mayBeNull: false });

@@ -6,7 +6,11 @@ import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type { Codec } from "../core/values/codec.ts";
 import { backOff } from "../core/commit/back-off.ts";
 import { Committer } from "../core/commit/committer.ts";
-import { refusalMessage, type RefusalCode } from "../core/errors/built-in-failures.ts";
+import {
+  askRefusalMessage,
+  refusalMessage,
+  type RefusalCode,
+} from "../core/errors/built-in-failures.ts";
 import { isPerdureError, PerdureError } from "../core/errors/errors.ts";
 import type { HistoryRow } from "../core/history/rows.ts";
 import { verifyRows, type VerifyOptions } from "../core/history/seal.ts";
@@ -121,6 +125,11 @@ function throwIfRefused(id: string, result: SimpleResult): void {
 /** The error of a write that the store refused. */
 export function refusedWrite(code: RefusalCode, id: string): PerdureError {
   return new PerdureError(code, refusalMessage(code, id));
+}
+
+/** As `refusedWrite`, for an ask. */
+export function refusedAsk(code: RefusalCode, id: string): PerdureError {
+  return new PerdureError(code, askRefusalMessage(code, id));
 }
 
 export function keyReused(id: string): PerdureError {

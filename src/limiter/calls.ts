@@ -9,9 +9,9 @@
 //        after some time (core/ids/request-ids.ts), because limiters and some of their callers run for years.
 //   - limiter.calls.3: These activities retry until the store answers. The one permanent failure is an instance of
 //        another orchestration under the limiter's id. A caller or a limiter that has ended is not a failure.
-//   - limiter.calls.4: A request reaches whatever instance has the limiter's id. A caller that waits long therefore checks
-//        the instance once. Another orchestration: the call fails. An execution that does not serve requests yet
-//        (event-loop.ts): it gets a message to continue as new, which the caller repeats until requests are served.
+//   - limiter.calls.4: A caller that waits long checks the limiter's instance. An execution that does not serve requests
+//        yet (event-loop.ts) gets a message to continue as new, which the caller repeats until requests are served. The
+//        same activity names the orchestration of an instance that is not a limiter.
 
 import type { Client } from "../client/client.ts";
 import type { ActivityContext } from "../core/context/activity-context.ts";

@@ -6,8 +6,13 @@
 //        admission may be on its way. So the caller sends "leave", too, in the same commit.
 //   - limiter.entry.3: A limiter that ends, by itself or by an operator, rejects the requests that it has not answered.
 //        Their callers ask again, which starts the next run. So no caller is admitted by two runs.
-//   - limiter.entry.4: A caller checks the instance that it asked (limiter.calls.4) if that has ended, before it restarts
-//        it, and if the caller has waited for CHECK_MS. So an instance of another orchestration is left alone.
+//   - limiter.entry.4: The store refuses a request whose start names another orchestration than that of the instance. Then
+//        an activity reads the name of the instance, for the error. The instance is left alone.
+//   - limiter.entry.5: A limiter that began before there were requests does not receive them until it continues as new
+//        (limiter.calls.4). So a caller that has waited for CHECK_MS checks the instance. Once a limiter has answered,
+//        it receives requests for good: this execution of the caller needs no timer for it again.
+//   - limiter.entry.6: The caller does not use the task of "leave", so a delivered "leave" costs it no turn. If the
+//        limiter has ended, it has no slots to release, and the engine logs that the event was not delivered.
 //   - Histories in stores hold these calls on `ctx`, so a change to them goes behind `ctx.patched`.
 
 import type { OrchestrationContext, Task } from "../core/context/types.ts";
@@ -73,8 +78,7 @@ export async function passByRequest<T>(
   } finally {
     if (mustLeave) {
       await ctx.shield(() => {
-        // A limiter that has ended has no slots to release.
-        ctx.raise(call.gate, LEAVE, departure).catch(() => undefined);
+        void ctx.raise(call.gate, LEAVE, departure); // limiter.entry.6
       });
     }
   }
@@ -91,43 +95,68 @@ export function timedOut({ gate, timeoutMs }: EntryCall): PerdureError {
 /** Carries the error of the check: the instance is not a limiter, so it must not get a "leave". */
 class Misdirected extends Error {}
 
+/** The limiters that have answered an execution (limiter.entry.5), by the context of the execution. */
+const answered = new WeakMap<EntryContext, Set<string>>();
+
 async function admission(ctx: EntryContext, call: EntryCall, token: string): Promise<Admission> {
   const until = ctx.now().getTime() + call.timeoutMs;
+  const known = answered.get(ctx) ?? new Set();
+  answered.set(ctx, known);
   for (let endings = 0; ; endings++) {
-    const asked = ask(ctx, call, { token, ifEnded: endings === 0 ? "fail" : "restart" });
-    const watched = ctx.scope(() => watch(ctx, call, until));
     try {
-      const first = await Promise.race([asked, watched]);
-      return first ?? (await asked);
+      const isServed = known.has(call.gate);
+      const asked = ask(ctx, call, token);
+      const needsNoTimer = isServed && until === Infinity;
+      const admitted = await (needsNoTimer
+        ? asked
+        : watched(ctx, call, asked, { until, isServed }));
+      known.add(call.gate);
+      return admitted;
     } catch (error) {
-      if (!hasEnded(error)) throw error;
-    } finally {
-      watched.cancel();
-      asked.cancel();
+      if (isPerdureError(error, "INSTANCE_EXISTS")) await check(ctx, call);
+      else if (!hasEnded(error)) throw error;
     }
     // limiter.entry.3
-    await check(ctx, call);
     const leftMs = until - ctx.now().getTime();
     if (leftMs <= 0) throw timedOut(call);
     if (endings > 1) await ctx.sleep(Math.min(AGAIN_MS * 2 ** endings, AGAIN_MS_MAX, leftMs));
   }
 }
 
-/** limiter.entry.1 */
-function ask(
+interface Watch {
+  /** When the call times out. Infinity: never. */
+  readonly until: number;
+  /** Whether the limiter is known to receive requests. */
+  readonly isServed: boolean;
+}
+
+async function watched(
   ctx: EntryContext,
-  { gate, limiter }: EntryCall,
-  { token, ifEnded }: { readonly token: string; readonly ifEnded: "fail" | "restart" },
-): Task<Admission> {
+  call: EntryCall,
+  asked: Task<Admission>,
+  from: Watch,
+): Promise<Admission> {
+  const watching = ctx.scope(() => watch(ctx, call, from));
+  try {
+    return (await Promise.race([asked, watching])) ?? (await asked);
+  } finally {
+    watching.cancel();
+    asked.cancel();
+  }
+}
+
+/** limiter.entry.1 */
+function ask(ctx: EntryContext, { gate, limiter }: EntryCall, token: string): Task<Admission> {
   const ruledAt = ctx.now().getTime();
   const input: LimiterState = { ...EMPTY, rule: limiter.rule, ruledAt };
-  const start = { orchestration: limiter.name, input, ifEnded };
+  const start = { orchestration: limiter.name, input, ifEnded: "restart" } as const;
   return ctx.ask(gate, ENTER, { token }, { start });
 }
 
 /** Rejects at the timeout, and if the instance is not a limiter. Resolves if there is nothing more to watch. */
-async function watch(ctx: EntryContext, call: EntryCall, until: number): Promise<null> {
-  let isServed = false;
+async function watch(ctx: EntryContext, call: EntryCall, from: Watch): Promise<null> {
+  const { until } = from;
+  let { isServed } = from;
   for (
     let checkMs = CHECK_MS;
     !isServed || until < Infinity;
@@ -141,7 +170,7 @@ async function watch(ctx: EntryContext, call: EntryCall, until: number): Promise
   return null;
 }
 
-/** limiter.entry.4 */
+/** Whether the limiter receives requests (limiter.entry.5). Rejects if the instance is not a limiter (limiter.entry.4). */
 async function check(ctx: EntryContext, { gate, limiter }: EntryCall): Promise<boolean> {
   try {
     return await ctx.run(limiter.calls.check, gate, { retry: RETRY });

@@ -49,9 +49,11 @@ const IDLE_MS = 60_000;
 const RULE_MS = 1_000;
 /**
  * An execution continues as new once it has no call in flight, has caused at least OWN_MIN events itself, and either
- * those are half of its history (limiter.loop.1) or its history is longer than EVENTS_MAX.
+ * those are OWN_RATIO times as many as the other events of its history, so that few requests are copied
+ * (limiter.loop.1), or its history is longer than EVENTS_MAX.
  */
 const OWN_MIN = 1_000;
+const OWN_RATIO = 9;
 const EVENTS_MAX = 30_000;
 /** How many callers one `admit` or `look` activity handles at most, apart from those that hold a slot. */
 const BATCH_MAX = 100;
@@ -161,7 +163,8 @@ class Loop {
   get #isLong(): boolean {
     const { historyLength } = this.#ctx.info;
     if (this.#own < OWN_MIN) return false; // however long the queue is
-    return this.#own >= historyLength - this.#own || historyLength > EVENTS_MAX;
+    const others = historyLength - this.#own;
+    return this.#own >= OWN_RATIO * others || historyLength > EVENTS_MAX;
   }
 
   get #idleUntil(): number {

@@ -102,9 +102,20 @@ export function refusalMessage(code: RefusalCode, id: string): string {
   return REFUSALS[code](id);
 }
 
+/** As `refusalMessage`, for an ask: it is refused with INSTANCE_EXISTS if its start has another name. */
+export function askRefusalMessage(code: RefusalCode, id: string): string {
+  if (code !== "INSTANCE_EXISTS") return refusalMessage(code, id);
+  return `Instance "${id}" belongs to another orchestration than the one that the ask would start.`;
+}
+
 /** A message or a start from one instance to another was refused. */
 export function askRefusedFailure(code: RefusalCode, id: string): Failure {
   return { ...APPLICATION, name: "PerdureError", code, message: refusalMessage(code, id) };
+}
+
+/** As `askRefusedFailure`, for an ask. */
+export function refusedAskFailure(code: RefusalCode, id: string): Failure {
+  return { ...APPLICATION, name: "PerdureError", code, message: askRefusalMessage(code, id) };
 }
 
 const APPLICATION = { category: "application", retryable: false } as const;

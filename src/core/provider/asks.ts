@@ -12,6 +12,8 @@
 //   - provider.asks.4: A turn may dispatch items as a client would submit them. Each is written in the turn's
 //     transaction. Unless the turn ends the execution, its result reaches the sender as a message of kind "sent",
 //     or "answer" for an ask that is refused. An ask that is accepted has no result until it is answered.
+//   - provider.asks.5: An ask with a start is meant for an orchestration. If the instance with its id, running or
+//     ended, belongs to another one, the ask is refused (INSTANCE_EXISTS), and the instance is left alone.
 
 import type { Failure } from "../errors/failure-record.ts";
 import type { AskStart, SendItem, SimpleResult, StartItem, StartResult } from "./commit.ts";
@@ -41,7 +43,7 @@ export interface AskItem {
   readonly asker: Asker | null;
   /**
    * Starts the instance in the same transaction if the id does not exist, or if the instance has ended and
-   * `onConflict` is "restart".
+   * `onConflict` is "restart". The name must be that of the instance (provider.asks.5).
    */
   readonly start: AskStart | null;
 }
@@ -56,7 +58,7 @@ export type AskResult =
     }
   | {
       readonly kind: "refused";
-      readonly code: "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "KEY_REUSED";
+      readonly code: "INSTANCE_NOT_FOUND" | "INSTANCE_FINISHED" | "INSTANCE_EXISTS" | "KEY_REUSED";
     };
 
 /**

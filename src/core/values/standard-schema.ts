@@ -49,19 +49,27 @@ export async function validate(
   return accept(await schema["~standard"].validate(value), what);
 }
 
+/** A value as it is sent. `isOutput`: a schema has accepted and perhaps changed it, so the receiver need not check it. */
+interface SentValue {
+  readonly value: unknown;
+  readonly isOutput: boolean;
+}
+
 /**
  * Validates what a client or a command sends, so that a wrong value fails early. The receiver checks the value
  * again, so a synchronous schema leaves the value as it was given. The output of an asynchronous schema is sent
- * instead: a turn cannot wait for the schema.
+ * instead: a turn cannot wait for the schema. A promise is returned only for an asynchronous schema.
  */
-export async function validateToSend(
+export function validateToSend(
   schema: StandardSchema | undefined,
   given: unknown,
   what: string,
-): Promise<{ readonly value: unknown; readonly isOutput: boolean }> {
+): SentValue | Promise<SentValue> {
   if (schema === undefined) return { value: given, isOutput: false };
   const result = schema["~standard"].validate(given);
-  if (result instanceof Promise) return { value: accept(await result, what), isOutput: true };
+  if (result instanceof Promise) {
+    return result.then((settled) => ({ value: accept(settled, what), isOutput: true }));
+  }
   accept(result, what);
   return { value: given, isOutput: false };
 }

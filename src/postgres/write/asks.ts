@@ -11,10 +11,10 @@ import type { AskItem, AskResult } from "../../core/provider/asks.ts";
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
 import { requestMessageKey } from "../../core/ids/request-messages.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
-import { FINISHED } from "../../core/provider/results.ts";
-import { repeatedAsk } from "../../core/provider/shared/asks.ts";
+import { EXISTS, FINISHED } from "../../core/provider/results.ts";
+import { isForOther, repeatedAsk } from "../../core/provider/shared/asks.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
-import { flag, integer, textOrNull, type Row } from "../../sql/columns.ts";
+import { flag, integer, text, textOrNull, type Row } from "../../sql/columns.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 import { toStatus } from "../../sql/rows/instance-rows.ts";
 import { toStoredAsk } from "../../sql/rows/requests.ts";
@@ -38,12 +38,14 @@ interface EventItems {
 
 const EVENTS = new ColumnArrays({
   checksum: "bigint",
-  ...columns("text", "id", "kind", "request_id", "digest", "asker", "name", "key", "data"),
+  ...columns("text", "id", "kind", "request_id", "digest", "asker", "start", "name", "key", "data"),
 });
 const REQUEST = requestOf(
   "t.kind",
   "x.id, x.digest, x.batch, x.outcome, x.execution, x.answer, x.answer_checksum",
 );
+/** SQL: the instance belongs to the orchestration that the item would start, if any (provider.asks.5). */
+const IS_MEANT = "(t.start IS NULL OR t.start = i.name)";
 const WITH_REQUEST = `
   LEFT JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
   LEFT JOIN LATERAL (${REQUEST}) AS r ON true`;
@@ -54,11 +56,12 @@ export class Asks extends Subject {
     SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, t.kind, t.request_id,
       CASE WHEN t.kind = 'ask' THEN 'asked' ELSE 'done' END, t.digest, t.asker
     FROM ${EVENTS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
+      AND ${IS_MEANT}
     ORDER BY t.n -- of two items with one request id in a group, the first is recorded and delivered
     ON CONFLICT DO NOTHING`);
   readonly #put = this.prepare(putEvents(EVENTS.from("t", 2), { request: REQUEST, key: "t.key" }));
   readonly #select = this.prepare(`
-    SELECT i.key, i.status, r.id IS NOT NULL AS sent, r.digest, r.outcome, r.execution, r.answer,
+    SELECT i.key, i.name, i.status, r.id IS NOT NULL AS sent, r.digest, r.outcome, r.execution, r.answer,
       r.answer_checksum
     FROM ${EVENTS.from("t")} ${WITH_REQUEST} ORDER BY t.n`);
   readonly #refuse = this.prepare(`
@@ -106,6 +109,7 @@ function resultOf(item: EventItem, row: Row | undefined): SimpleResult | AskResu
       item.requestDigest,
     );
   }
+  if (item.kind === "ask" && isForOther(item, text(row, "name"))) return EXISTS;
   const mustRestart = item.kind === "ask" && item.start?.onConflict === "restart";
   // A live receiver without the request row was inserted after the message was written; try again.
   return hasEnded && !mustRestart ? FINISHED : null;
@@ -114,7 +118,8 @@ function resultOf(item: EventItem, row: Row | undefined): SimpleResult | AskResu
 function toColumns(item: EventItem) {
   const { kind, id, name, data, requestId: request_id, requestDigest: digest = null } = item;
   const asker = item.kind === "ask" && item.asker !== null ? JSON.stringify(item.asker) : null;
+  const start = item.kind === "ask" && item.start !== null ? item.start.name : null;
   const key = item.kind === "ask" ? requestMessageKey(request_id) : request_id;
   const checksum = messageChecksum({ sequence: null, kind: "event", name, key, data });
-  return { checksum, id, kind, request_id, digest, asker, name, key, data };
+  return { checksum, id, kind, request_id, digest, asker, start, name, key, data };
 }

@@ -162,21 +162,20 @@ function withDue(
 
 /** Ids whose waiting outbox events must be delivered before the items are written (outbox.2). */
 export function receiversIn(items: readonly BatchedItem[]): string[] {
-  const ids = items.flatMap((item) => {
-    if (item.kind === "start") return [item.id, ...eventReceivers(item.firstTurn)];
-    if (isEventItem(item)) return [item.id];
-    return item.kind === "turn" ? eventReceivers(item) : [];
-  });
-  return [...new Set(ids)];
+  const ids = new Set<string>();
+  for (const item of items) {
+    if (item.kind === "start" || isEventItem(item)) ids.add(item.id);
+    if (item.kind === "turn") addEventReceivers(item, ids);
+    else if (item.kind === "start" && item.firstTurn !== undefined) {
+      addEventReceivers(item.firstTurn, ids);
+    }
+  }
+  return [...ids];
 }
 
-function eventReceivers(turn: TurnItem | undefined): string[] {
-  const sent = turn?.sends.flatMap(({ kind, to }) => (kind === "event" ? [to.id] : [])) ?? [];
-  return [...sent, ...dispatchReceivers(turn)];
-}
-
-function dispatchReceivers(turn: TurnItem | undefined): string[] {
-  return turn?.dispatched?.map(({ item }) => item.id) ?? [];
+function addEventReceivers({ sends, dispatched }: TurnItem, ids: Set<string>): void {
+  for (const { kind, to } of sends) if (kind === "event") ids.add(to.id);
+  if (dispatched !== undefined) for (const { item } of dispatched) ids.add(item.id);
 }
 
 /**

@@ -232,7 +232,8 @@ export class TurnResults {
 }
 
 /** The starts of a turn: of children, of detached instances, and of instances that it asks. */
-function startsOf({ starts, dispatched = [] }: TurnItem): readonly NewInstance[] {
+function startsOf({ starts, dispatched }: TurnItem): readonly NewInstance[] {
+  if (dispatched === undefined) return starts;
   const others = dispatched.flatMap(({ item }) => {
     if (item.kind === "start") return [item];
     return item.kind === "ask" && item.start !== null ? [item.start] : [];

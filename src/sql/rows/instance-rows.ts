@@ -30,7 +30,7 @@ export const TARGET = `
     || CASE WHEN i.replay_version > 1 THEN '#' || i.replay_version ELSE '' END END`;
 
 export const HEAD_COLUMNS = `
-  key, id, run_id, execution, status, last_event, blocked, paused, cancel_requested, error,
+  key, id, run_id, name, execution, status, last_event, blocked, paused, cancel_requested, error,
   lease_owner, lease_token, parent_id, parent_run_id, parent_execution, parent_sequence`;
 /** Columns of a record whose values are always short. */
 const SHORT_COLUMNS = `
@@ -61,6 +61,7 @@ export interface InstanceHead {
   readonly key: number;
   readonly id: string;
   readonly runId: string;
+  readonly name: string;
   readonly execution: number;
   readonly status: InstanceStatus;
   readonly lastEvent: number;
@@ -87,6 +88,7 @@ export function toHead(row: Row | undefined): InstanceHead | null {
     key: integer(row, "key"),
     id: text(row, "id"),
     runId: text(row, "run_id"),
+    name: text(row, "name"),
     execution: integer(row, "execution"),
     status: word(row, "status", INSTANCE_STATUSES),
     lastEvent: integer(row, "last_event"),

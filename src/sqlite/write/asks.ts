@@ -6,8 +6,8 @@
 import type { AskItem, AskResult } from "../../core/provider/asks.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { requestMessageKey } from "../../core/ids/request-messages.ts";
-import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
-import { repeatedAsk } from "../../core/provider/shared/asks.ts";
+import { EXISTS, FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
+import { isForOther, repeatedAsk } from "../../core/provider/shared/asks.ts";
 import type { InstanceHead } from "../../sql/rows/instance-rows.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 import type { Instances } from "../read/instances.ts";
@@ -36,6 +36,7 @@ export class Asks {
     const hasEnded = isTerminalStatus(status);
     const earlier = this.#parts.requests.findAsk(key, item.requestId);
     if (earlier !== null) return repeatedAsk({ key, hasEnded }, earlier, item.requestDigest);
+    if (isForOther(item, target.name)) return EXISTS;
     if (!hasEnded) return this.#deliver(target, item, transaction);
     const restarts = item.start?.onConflict === "restart";
     return (restarts ? this.#start(item, transaction) : null) ?? FINISHED;

@@ -21,6 +21,7 @@ import { isLive, type ModelInstance, type ModelRequest, type ModelStore } from "
 
 const NOT_FOUND = { kind: "refused", code: "INSTANCE_NOT_FOUND" } as const;
 const FINISHED = { kind: "refused", code: "INSTANCE_FINISHED" } as const;
+const EXISTS = { kind: "refused", code: "INSTANCE_EXISTS" } as const;
 const ASK = "ask:";
 
 export function ask(
@@ -31,6 +32,8 @@ export function ask(
   const found = store.instances.get(item.id);
   const earlier = found === undefined ? null : askedBefore(found, item.requestId);
   if (earlier !== null) return earlier;
+  if (found !== undefined && item.start !== null && item.start.name !== found.record.name)
+    return EXISTS;
   const isEnded = found !== undefined && !isLive(found);
   const restarts = item.start?.onConflict === "restart";
   if (found === undefined && item.start === null) return NOT_FOUND;

@@ -1,8 +1,15 @@
 // Asks: how a repeated ask is answered, and the messages that askers and senders get from the store.
 
-import { askRefusedFailure } from "../../errors/built-in-failures.ts";
+import { askRefusedFailure, refusedAskFailure } from "../../errors/built-in-failures.ts";
 import type { AskFailed, SendCompleted, SendFailed } from "../../history/events.ts";
-import type { Asker, AskResult, Dispatch, DispatchResult, RefusedDispatch } from "../asks.ts";
+import type {
+  Asker,
+  AskItem,
+  AskResult,
+  Dispatch,
+  DispatchResult,
+  RefusedDispatch,
+} from "../asks.ts";
 import type { OutgoingMessage } from "../messages.ts";
 import { FINISHED, isOtherRequest, KEY_REUSED } from "../results.ts";
 import { answerKey, sentKey } from "./message-keys.ts";
@@ -28,6 +35,11 @@ export function repeatedAsk(
   if (outcome === "answered") return { kind: "asked", key, execution, answer };
   if (outcome === "finished" || hasEnded) return FINISHED;
   return { kind: "asked", key, execution, answer: null };
+}
+
+/** Whether the instance with the id of this ask belongs to another orchestration (provider.asks.5). */
+export function isForOther({ start }: Pick<AskItem, "start">, name: string): boolean {
+  return start !== null && start.name !== name;
 }
 
 /** The message for an instance that asked and gets no answer, because `id` has ended (provider.asks.3). */
@@ -73,7 +85,7 @@ export function replyToDispatch(
       return null;
     case "ask": {
       if (result.kind !== "refused") return null;
-      const failure = askRefusedFailure(result.code, item.id);
+      const failure = refusedAskFailure(result.code, item.id);
       const body: AskFailed = { kind: "AskFailed", scheduled: sequence, failure };
       return { kind: "answer", ...caller, data: JSON.stringify(body), key: answerKey(caller) };
     }

@@ -6,6 +6,7 @@ import { requestMessageKey } from "../../../core/ids/request-messages.ts";
 import type { AskItem, AskRecord, Message, News } from "../../../core/provider/index.ts";
 import type { ContractSubject } from "../contract-case.ts";
 import {
+  askerOf,
   askItem,
   askStart,
   eventText,
@@ -19,6 +20,7 @@ import type { Setup } from "../setup.ts";
 export const ANSWER = '{"output":"42"}';
 const REUSED = refused("KEY_REUSED");
 const FINISHED = refused("INSTANCE_FINISHED");
+const EXISTS = refused("INSTANCE_EXISTS");
 
 /** Sends a request to a leased instance. */
 export async function asked(
@@ -259,6 +261,40 @@ export const asks: ContractSubject = {
         expect(await stateOf(setup, item)).toMatchObject({ state: "open" });
         expect(await stateOf(setup, before)).toMatchObject({ state: "finished" });
         expect(await setup.commit(before)).toEqual(FINISHED);
+      },
+    },
+    {
+      title: "an ask whose start names another orchestration is refused (provider.asks.5)",
+      async run(setup) {
+        const [held, asker] = [await setup.hold("a"), await setup.hold("asker")];
+        for (const onConflict of ["useExisting", "restart"] as const) {
+          const start = { ...askStart("a", { onConflict }), name: "another" };
+          const item = askItem({ id: "a", start });
+          expect(await setup.commit(item)).toEqual(EXISTS);
+          expect(await stateOf(setup, item)).toBeUndefined();
+        }
+        expect(await setup.due(held)).toEqual([]);
+        await setup.complete(held);
+        const start = { ...askStart("a", { onConflict: "restart" }), name: "another" };
+        expect(await setup.commit(askItem({ id: "a", start }))).toEqual(EXISTS);
+        const sequence = asker.lastEvent + 1;
+        const item = askItem({ id: "a", asker: askerOf(asker, sequence), start });
+        const turn = { events: [eventText()], dispatched: [{ sequence, item }] };
+        const { due, undelivered } = await setup.turn(asker, turn);
+        expect(undelivered).toEqual([{ sequence, code: "INSTANCE_EXISTS" }]);
+        expect(due.map(({ data }): unknown => JSON.parse(data))).toMatchObject([
+          { kind: "AskFailed", scheduled: sequence, failure: { code: "INSTANCE_EXISTS" } },
+        ]);
+        expect(await setup.read("a")).toMatchObject({ status: "completed", execution: 1 });
+      },
+    },
+    {
+      title: "an ask that was written is repeated, whatever orchestration its start names",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const item = await asked(setup, held);
+        const start = { ...askStart("a"), name: "another" };
+        expect(await setup.commit({ ...item, start })).toMatchObject({ kind: "asked" });
       },
     },
     {
