@@ -88,7 +88,7 @@ async function tablesOf(schema: string): Promise<readonly string[]> {
   const { query } = await postgres();
   const rows = await query(
     `SELECT relname FROM pg_class
-     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'meta'
+     WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname NOT IN ('meta', 'store')
      ORDER BY relname = 'tallies', relname`,
     [schema],
   );

@@ -10,7 +10,7 @@ export interface CallbackOptions<T = unknown> {
   /** How long to wait, from the call on. Then the callback is closed, and the result is null. Default: forever. */
   readonly timeout?: Duration;
   /** Checks the value. A value that it refuses does not complete the callback. It must be synchronous. */
-  readonly schema?: StandardSchema<never, T>;
+  readonly schema?: StandardSchema<unknown, T>;
 }
 
 /** A wait for a call from outside. Pass `url` or `token` to the system that calls. */

@@ -33,7 +33,8 @@ export class CallbackRows extends Subject {
     );
     const closed = rows.filter(({ state }) => state === "closed");
     const opened = rows.filter(({ state }) => state === "open");
-    if (closed.length > 0) pipeline.add(this.#close, CHANGES.values(closed));
+    // In this order: a closed callback never opens again.
     if (opened.length > 0) pipeline.add(this.#reopen, CHANGES.values(opened));
+    if (closed.length > 0) pipeline.add(this.#close, CHANGES.values(closed));
   }
 }

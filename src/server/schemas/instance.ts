@@ -160,6 +160,8 @@ export const unreadPage = v.object({
       ),
       /** Set if it is a request that has no answer yet. */
       requestId: v.exactOptional(v.string()),
+      /** Set if it is a value for the callback of that name. */
+      callback: v.exactOptional(v.literal(true)),
     }),
   ),
   cursor: v.exactOptional(v.string()),

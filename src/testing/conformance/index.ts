@@ -23,12 +23,14 @@ import { askers } from "./messages/askers.ts";
 import { asks } from "./messages/asks.ts";
 import { bigIds } from "./stores/big-ids.ts";
 import { blocked } from "./instances/blocked.ts";
+import { callbacks } from "./messages/callbacks.ts";
 import { cancel } from "./instances/cancel.ts";
 import { children } from "./instances/children.ts";
 import { concurrency } from "./stores/concurrency.ts";
 import { continuing } from "./instances/continue-as-new.ts";
 import { registerCases, type ContractOptions, type ContractSubject } from "./contract-case.ts";
 import { corruptedRows } from "./stores/corrupted-rows.ts";
+import { deferred } from "./tasks/deferred.ts";
 import { deletion } from "./stores/deletion.ts";
 import { detached } from "./instances/detached.ts";
 import { dispatches } from "./messages/dispatches.ts";
@@ -128,6 +130,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   keptMessages,
   startWithEvents,
   firstTurns,
+  callbacks,
   cancel,
   pausing,
   stepOutcomes,
@@ -165,6 +168,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   concurrency,
   listing,
   listingFilters,
+  deferred,
   deletion,
   sweeps,
   pruning,

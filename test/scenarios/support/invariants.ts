@@ -75,6 +75,7 @@ function answerFaults(events: readonly HistoryEvent[]): string[] {
 
 function answeredBy(kind: EventKind): readonly (EventKind | undefined)[] {
   if (kind === "StepAttemptFailed") return ["StepScheduled"];
+  if (kind === "EventSubscriptionCancelled") return ["EventSubscribed", "CallbackCreated"];
   if (kind === "SendCompleted" || kind === "SendFailed") return ["EventRaised", "DetachedStarted"];
   return [ANSWERS[kind]];
 }

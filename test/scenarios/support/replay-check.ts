@@ -6,6 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { drain } from "../../../src/core/context/async-context.ts";
 import { defaultCodec } from "../../../src/core/values/codec.ts";
 import { orchestrationMain } from "../../../src/core/replay/orchestration-main.ts";
+import type { OpenTask } from "../../../src/core/replay/open-task.ts";
 import { Run } from "../../../src/core/replay/run.ts";
 import type { EventKind, HistoryEvent, InstanceInfo, Orchestration } from "../../../src/index.ts";
 import { isEndedFromOutside } from "./invariants.ts";
@@ -49,7 +50,7 @@ export async function replay(
     blocked: cutOff && wantsMore(run, history) ? null : (run.blocked?.message ?? null),
     end: cutOff ? null : withoutStacks(run.ended),
     recordedEnd: last === undefined || !isEnd(last) ? null : withoutStacks(body(last)),
-    open: [...run.openTasks.values()].map((task) => `${task.kind} ${task.sequence}`),
+    open: [...run.openTasks.values()].map((task) => `${kindOf(task)} ${task.sequence}`),
   };
 }
 
@@ -91,4 +92,9 @@ function isEnd({ kind }: Pick<HistoryEvent, "kind">): boolean {
 
 function body({ sequence: _sequence, at: _at, version: _version, ...rest }: HistoryEvent): object {
   return rest;
+}
+
+/** A callback is a wait for an event with a reserved name. */
+function kindOf(task: OpenTask): string {
+  return task.kind === "event" && task.callback !== undefined ? "callback" : task.kind;
 }

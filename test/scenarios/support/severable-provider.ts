@@ -50,6 +50,7 @@ export class SeverableProvider {
     const method = (member as Method).bind(store);
     if (name === "subscribe") return this.#subscribe(method);
     if (name === "now" || name === "close") return method;
+    if (name === "storeId") return async () => "store of the scenario"; // equal in all modes
     return (...parameters: readonly unknown[]) => this.#call(String(name), method, parameters);
   }
 

@@ -6,6 +6,7 @@
 
 import {
   Perdure,
+  type CallbackSettings,
   type Client,
   type Definition,
   type Duration,
@@ -61,6 +62,11 @@ export class World {
   readonly started = new Set<string>();
   /** The registered definitions by `name@version`. Later registrations replace earlier ones. */
   readonly definitions = new Map<string, Definition>();
+  /** The settings of the next process. */
+  callbacks: CallbackSettings | undefined = {
+    secrets: ["a secret of scenarios, 32 bytes or more"],
+    baseUrl: "https://example.test/callbacks",
+  };
   readonly #modeOptions: RuntimeOptions;
   readonly #processes: Process[] = [];
   #place: Place | null = null;
@@ -173,6 +179,7 @@ export class World {
     if (fate === "diesInCommit") line.dieInNextCommit("before");
     const perdure = await Perdure.open(line.provider, {
       register,
+      ...(this.callbacks === undefined ? {} : { callbacks: this.callbacks }),
       runtime: {
         beatMs: HOUR_MS,
         staleMs: 2 * HOUR_MS,

@@ -27,7 +27,7 @@ export const ANSWERS: Readonly<Partial<Record<EventKind, readonly EventKind[]>>>
   StepCancelRequested: ["StepScheduled"],
   TimerFired: ["TimerCreated"],
   TimerCancelled: ["TimerCreated"],
-  EventSubscriptionCancelled: ["EventSubscribed"],
+  EventSubscriptionCancelled: ["EventSubscribed", "CallbackCreated"],
   ChildCompleted: ["ChildScheduled"],
   ChildFailed: ["ChildScheduled"],
   ChildCancelRequested: ["ChildScheduled"],
