@@ -9,9 +9,9 @@ export {
   type MoveOptions,
   type MoveProgress,
   type MoveResult,
-} from "./move-store.ts";
-export { planMove, type MovePlan } from "./move-plan.ts";
-export type { TableSum } from "./client/move/move-check.ts";
+} from "./move/move-store.ts";
+export { planMove, type MovePlan } from "./move/move-plan.ts";
+export type { TableSum } from "./move/move-check.ts";
 export type { InstanceList, ListOptions, PruneOptions, RuntimeInfo } from "./client/admin.ts";
 export type { ListFilter } from "./client/list-filter.ts";
 export {

@@ -1,7 +1,7 @@
 // Checks a store's rows: reads each row once and verifies its checksum.
 
 import { setImmediate as turn } from "node:timers/promises";
-import { batchesOf } from "../../client/move/move-copy.ts";
+import { batchesOf } from "../../move/move-copy.ts";
 import { isPerdureError } from "../../core/errors/errors.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { TRANSFER_TABLES, type TransferStore } from "../../core/provider/transfer.ts";

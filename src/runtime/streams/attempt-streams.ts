@@ -83,7 +83,7 @@ export class AttemptStream {
   /** The bytes of all unwritten values, including those in flight. */
   #bytes = 0;
   #waitingBytes = 0;
-  #inFlight: readonly string[] | null = null;
+  #inFlight: readonly string[] | null = null; // attempt-streams.1
   #error: Error | null = null;
   #capacity: PromiseWithResolvers<void> | null = null;
   #empty: PromiseWithResolvers<void> | null = null;

@@ -38,6 +38,7 @@ export class StreamAppends implements Appender {
     return this.#options.environment.randomHex(RUN_BYTES);
   }
 
+  /** stream-appends.1 */
   waits(stream: AttemptStream): void {
     this.#waiting.add(stream);
     if (this.#timer !== null) return;

@@ -10,7 +10,7 @@ import {
   type TransferName,
   type TransferStore,
   type TransferTable,
-} from "../../core/provider/transfer.ts";
+} from "../core/provider/transfer.ts";
 import { batchesOf, type CopyOptions } from "./move-copy.ts";
 
 /** Row count and checksum of one table of one store. */

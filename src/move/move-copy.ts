@@ -14,7 +14,7 @@ import {
   type TransferRow,
   type TransferStore,
   type TransferTable,
-} from "../../core/provider/transfer.ts";
+} from "../core/provider/transfer.ts";
 
 const ROWS_MAX = 1_000;
 const ROWS_FIRST = 100;

@@ -4,10 +4,10 @@
 //     leases.
 //   - An interrupted move is recognised by the marks of both stores, and is resumed.
 
-import { PerdureError } from "./core/errors/errors.ts";
-import { checkMembers } from "./core/checks.ts";
-import type { Provider } from "./core/provider/provider.ts";
-import type { RuntimeRecord } from "./core/provider/runtimes.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkMembers } from "../core/checks.ts";
+import type { Provider } from "../core/provider/provider.ts";
+import type { RuntimeRecord } from "../core/provider/runtimes.ts";
 import {
   moveMarkMessage,
   TRANSFER_FORMAT,
@@ -15,9 +15,9 @@ import {
   type MoveMark,
   type TransferName,
   type TransferStore,
-} from "./core/provider/transfer.ts";
-import { staleMsOf } from "./runtime/health/liveness.ts";
-import { isCertainlyGone, ownIdentity } from "./runtime/health/process-identity.ts";
+} from "../core/provider/transfer.ts";
+import { staleMsOf } from "../runtime/health/liveness.ts";
+import { isCertainlyGone, ownIdentity } from "../runtime/health/process-identity.ts";
 
 /** What a move would do. */
 export interface MovePlan {

@@ -5,23 +5,18 @@
 //   - The source keeps every row. Only its mark and the leases of dead runtimes change.
 //   - A target that differs from its source is never released. The next call empties it and begins again.
 
-import {
-  checkNumbers,
-  checkTables,
-  type TableCheck,
-  type TableSum,
-} from "./client/move/move-check.ts";
-import { copyTables, type CopyPosition } from "./client/move/move-copy.ts";
-import { PerdureError } from "./core/errors/errors.ts";
-import { checkFlag, checkMembers, type Members } from "./core/checks.ts";
-import type { Provider } from "./core/provider/provider.ts";
+import { checkNumbers, checkTables, type TableCheck, type TableSum } from "./move-check.ts";
+import { copyTables, type CopyPosition } from "./move-copy.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { checkFlag, checkMembers, type Members } from "../core/checks.ts";
+import type { Provider } from "../core/provider/provider.ts";
 import {
   TRANSFER_TABLES,
   type LastNumbers,
   type MoveMark,
   type TransferName,
   type TransferStore,
-} from "./core/provider/transfer.ts";
+} from "../core/provider/transfer.ts";
 import { expireDeadRuntimes, planMove, marksOf, transferOf } from "./move-plan.ts";
 
 /** The progress of a move. */
