@@ -2,8 +2,8 @@
 //   - Each store writes appends and the streams of turns itself (write/streams.ts of the stores).
 //   - sql.streams.2: A row of `stream_calls` is deleted when none of its items is left and its call is over:
 //     no append can come any more.
-//   - sql.streams.3: When an activity that completes later is deferred, the rows of its earlier runs lose their token.
-//     So the call that completes it settles the rows that have one.
+//   - sql.streams.3: When an activity that completes later is deferred, the items of its earlier runs become void. So
+//     the call that completes it can settle all its rows, also after a move, which keeps no tokens.
 //   - Rows are locked in this order: instance or task, stream, calls, chunks.
 
 import type { SimpleResult } from "../../core/provider/commit.ts";
@@ -32,12 +32,13 @@ const SELECT_CALL = new Statement(`
   SELECT run, written FROM @stream_calls
   WHERE instance = $1 AND execution = $2 AND call = $3 AND name = $4`);
 const SUPERSEDE = new Statement(`
-  UPDATE @stream_calls SET lease_token = NULL
-  WHERE instance = $1 AND execution = $2 AND call = $3 AND lease_token <> $4::bigint`);
+  UPDATE @stream_calls SET run_since = last + 1
+  WHERE instance = $1 AND execution = $2 AND call = $3
+    AND lease_token IS DISTINCT FROM $4::bigint`);
 const SETTLE_LAST = new Statement(`
   UPDATE @stream_calls SET settled = true
   WHERE instance = $1 AND execution = $2 AND call = $3
-    AND lease_token = coalesce($4::bigint, lease_token) RETURNING name`);
+    AND ($4::bigint IS NULL OR lease_token = $4::bigint) RETURNING name`);
 const REOPEN = new Statement(`
   UPDATE @streams SET closed = false WHERE instance = $1 AND closed = true`);
 

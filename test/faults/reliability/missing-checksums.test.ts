@@ -145,11 +145,15 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
       (name) => `ALTER TABLE @requests DROP COLUMN ${name}`,
     ),
     ...["DROP INDEX @kept_due", "DROP INDEX @kept_expired"],
+    "DROP TABLE @store",
+    "ALTER TABLE @tasks DROP COLUMN deferred_until",
     ...["streams", "stream_calls", "stream_chunks"].map((table) => `DROP TABLE @${table}`),
     "ALTER TABLE @kept DROP COLUMN expires_at",
     "ALTER TABLE @kept DROP COLUMN expired_at",
     "CREATE INDEX kept_age ON @kept (created_at)",
-    ...(isPostgres ? ["ALTER TABLE @arrivals DROP COLUMN keep_ms"] : []),
+    ...(isPostgres
+      ? ["ALTER TABLE @arrivals DROP COLUMN keep_ms", "DROP FUNCTION @checksum_with"]
+      : []),
   ];
   for (const sql of undo) await store.column(sql);
 }

@@ -24,8 +24,10 @@ const UNDO_KEPT_MESSAGES = `
   ALTER TABLE kept DROP COLUMN expired_at;
   CREATE INDEX kept_age ON kept (created_at);`;
 
-/** Undoes the migration "streams". */
-const UNDO_STREAMS = `
+/** Undoes the migrations "callbacks" and "streams". */
+const UNDO_CALLBACKS_AND_STREAMS = `
+  DROP TABLE store;
+  ALTER TABLE tasks DROP COLUMN deferred_until;
   DROP TABLE streams;
   DROP TABLE stream_calls;
   DROP TABLE stream_chunks;`;
@@ -84,7 +86,7 @@ test("the history of a file from before row ids keeps its rows, order and checks
     INSERT INTO history VALUES
       (2, 1, 1, 2, '${"x".repeat(20_000)}', 7), (1, 2, 1, 1, 'b', 8), (1, 1, 3, 4, 'a', -9);
     ${UNDO_KEPT_MESSAGES}
-    ${UNDO_STREAMS}
+    ${UNDO_CALLBACKS_AND_STREAMS}
     UPDATE meta SET value = 10 WHERE name = 'schema_version'`);
   const before = rowsOf(database);
   await (await SqliteProvider.open(path)).close();

@@ -275,6 +275,27 @@ export const settledStreams: ContractSubject = {
       },
     },
     {
+      title: "a call from outside settles what the deferred run wrote, and nothing of earlier runs",
+      async run(setup) {
+        const { held, task } = await writingCall(setup);
+        await appended(setup, task, [1]);
+        await appended(setup, task, [1], { name: "other" });
+        const second = await nextAttempt(setup, task);
+        await appended(setup, second, [2], { run: "run-2" });
+        expect(await setup.commit({ kind: "defer", task: second })).toEqual({ kind: "done" });
+        expect(await append(setup, second, [3], { run: "run-2", position: 1 })).toEqual(LEASE_LOST);
+        expect(await states(setup)).toEqual(["0 void", "2 open"]);
+        expect(await states(setup, { name: "other" })).toEqual(["0 void"]);
+        const { id, runId } = held;
+        const { execution, sequence } = task;
+        const call = { kind: "complete", output: "1" } as const;
+        const item = { kind: "callTask", id, runId, execution, sequence, call } as const;
+        expect(await setup.commit(item)).toEqual({ kind: "done" });
+        expect(await states(setup)).toEqual(["0 void", "2 settled"]);
+        expect(await states(setup, { name: "other" })).toEqual(["0 void"]);
+      },
+    },
+    {
       title: "a call settles only its own items",
       async run(setup) {
         const { held, task } = await writingCall(setup);
