@@ -17,4 +17,4 @@ export type {
   StreamItem,
   StreamResetEntry,
 } from "../client/streams/entries.ts";
-export type { ReadStreamOptions } from "../client/streams/read-stream.ts";
+export type { ReadStreamOptions, StreamReader } from "../client/streams/read-stream.ts";
