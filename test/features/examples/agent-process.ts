@@ -1,14 +1,12 @@
 // The agent example as a real process in a separate folder, and what a test can observe of it.
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import type { AgentResult, AgentStatus } from "../../../examples/agent/protocol.ts";
 import { type Handle, type HistoryEvent, type InstanceInfo } from "../../../src/index.ts";
 import { projectRoot } from "../../support/source-files.ts";
-import { fileStore, temporaryFolder, until } from "../../faults/trouble/support.ts";
+import { fileStore, temporaryFolder } from "../../faults/trouble/support.ts";
+import { ExampleProcess } from "./example-process.ts";
 
 const PROGRAM = join(projectRoot, "examples/agent/main.ts");
 /** Activities with side effects. */
@@ -49,11 +47,8 @@ export class AgentFolder {
     return new AgentFolder(folder, client.get(id), given);
   }
 
-  /** Starts a process. The end of the test kills it if it is still running. */
-  spawn(mode: "script" | "chat" | "worker", ...more: readonly string[]): AgentProcess {
-    const child = new AgentProcess([PROGRAM, mode, ...this.#options, ...more]);
-    onTestFinished(() => child.kill());
-    return child;
+  spawn(mode: "script" | "chat" | "worker", ...more: readonly string[]): ExampleProcess {
+    return ExampleProcess.spawn([PROGRAM, mode, ...this.#options, ...more]);
   }
 
   /** The content of a file, or null if it does not exist. */
@@ -116,46 +111,4 @@ function isOutcome(
   event: HistoryEvent,
 ): event is Extract<HistoryEvent, { kind: "ActivityCompleted" | "ActivityFailed" }> {
   return event.kind === "ActivityCompleted" || event.kind === "ActivityFailed";
-}
-
-export class AgentProcess {
-  readonly #child: ChildProcess;
-  #output = "";
-
-  constructor(args: readonly string[]) {
-    this.#child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"] });
-    const listen = (chunk: Buffer): void => void (this.#output += chunk.toString());
-    this.#child.stdout?.on("data", listen);
-    this.#child.stderr?.on("data", listen);
-    this.#child.stdin?.on("error", () => undefined); // the process was killed during a write
-  }
-
-  get output(): string {
-    return this.#output;
-  }
-  get isGone(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
-  }
-
-  type(line: string): void {
-    this.#child.stdin?.write(`${line}\n`);
-  }
-  async prints(text: string): Promise<void> {
-    await until(`the process prints "${text}"; output so far: ${this.#output}`, () =>
-      this.#output.includes(text),
-    );
-  }
-
-  /** Waits until the process exits. */
-  async end(): Promise<number | null> {
-    if (!this.isGone) await once(this.#child, "exit");
-    return this.#child.exitCode;
-  }
-  /** Sends SIGKILL: the process cannot clean up. */
-  async kill(): Promise<void> {
-    if (this.isGone) return;
-    const exit = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await exit;
-  }
 }
