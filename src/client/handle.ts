@@ -37,9 +37,14 @@ import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
 import { requestDigestOf } from "./request-digest.ts";
 import { restartInstance } from "./restart.ts";
 import type { Store } from "./store.ts";
-import type { StreamEntry, StreamInfo } from "./streams/entries.ts";
+import type { StreamInfo } from "./streams/entries.ts";
 import { listStreams, trimStream } from "./streams/list-and-trim.ts";
-import { checkReadStream, readStream, type ReadStreamOptions } from "./streams/read-stream.ts";
+import {
+  checkReadStream,
+  readStream,
+  type ReadStreamOptions,
+  type StreamReader,
+} from "./streams/read-stream.ts";
 import { treeOf, type InstanceTree } from "./inspect/tree.ts";
 import { readUnread, type UnreadOptions, type UnreadPage } from "./inspect/unread.ts";
 import { checkSignal, checkWait, type LocalStart, waitUntil, type WaitOptions } from "./waiting.ts";
@@ -154,15 +159,11 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   stream<S extends AnyStream | string>(
     stream: S,
     options: ReadStreamOptions = {},
-  ): AsyncIterableIterator<StreamEntry<StreamValue<S>>, undefined, undefined> {
+  ): StreamReader<StreamValue<S>> {
     const name = checkReadStream(stream, options, "handle.stream");
     const target = { id: this.id, name, settled: options.settled ?? false };
     // The type comes from the definition: the code that writes to the stream uses it too.
-    return readStream(this.#store, target, options) as AsyncIterableIterator<
-      StreamEntry<StreamValue<S>>,
-      undefined,
-      undefined
-    >;
+    return readStream(this.#store, target, options) as StreamReader<StreamValue<S>>;
   }
 
   /** The streams of the instance, sorted by name. */

@@ -24,6 +24,8 @@ import { addRestart } from "./change/restart.ts";
 import { addRetry } from "./change/retry.ts";
 import { addRuntimes } from "./inspect/runtimes.ts";
 import { addStart } from "./change/start.ts";
+import { addStream, addStreams } from "./inspect/streams.ts";
+import { addTrim } from "./change/trim.ts";
 import { addUi } from "./ui.ts";
 import { addWatch } from "./inspect/watch.ts";
 import { addWorker } from "./worker.ts";
@@ -38,13 +40,15 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
     addHistory,
     addWatch,
     addKv,
+    addStreams,
+    addStream,
     addKept,
     addQueues,
     addRuntimes,
     addMetrics,
   ],
   "Control:": [addStart, addRaise, addAsk, addCancel, addTerminate, addPause, addResume],
-  "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
+  "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune, addTrim],
   "Store:": [addMigrate, addBackup, addCheck, addDoctor],
 };
 

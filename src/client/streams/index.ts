@@ -17,4 +17,4 @@ export type {
   StreamItem,
   StreamResetEntry,
 } from "./entries.ts";
-export type { ReadStreamOptions } from "./read-stream.ts";
+export type { ReadStreamOptions, StreamReader } from "./read-stream.ts";

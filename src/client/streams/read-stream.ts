@@ -13,6 +13,7 @@ import { damagedPart } from "../outcome.ts";
 import { notFound, type Store } from "../store.ts";
 import { checkSignal } from "../waiting.ts";
 import type { StreamEntry } from "./entries.ts";
+import { returnable, type Returnable } from "./returnable.ts";
 import { endOf, StreamHub, type HubTarget, type ReadPage } from "./stream-hub.ts";
 
 /** Options of `handle.stream`. */
@@ -40,84 +41,110 @@ export function checkReadStream(
   return name;
 }
 
-/** An iterator whose `return` ends a `next` that waits (read-stream.3). */
+/** Reads a stream, entry by entry. Leave the loop, abort the signal or call `return` to stop. */
+export interface StreamReader<T = unknown> extends AsyncIterableIterator<
+  StreamEntry<T>,
+  undefined,
+  undefined
+> {
+  /**
+   * Resolves when the first part of the stream is read. Rejects if there is no such instance, or if `from` is
+   * outside the stream. Calling it is optional: otherwise the first `next` rejects.
+   */
+  ready(): Promise<void>;
+  return(): Promise<IteratorResult<StreamEntry<T>, undefined>>;
+}
+
 export function readStream(
   store: Store,
   target: HubTarget,
   { from, signal }: ReadStreamOptions,
-): AsyncIterableIterator<StreamEntry, undefined, undefined> {
-  const returned = new AbortController();
-  const reader = new Reader(store, target);
-  const entries = reader.entries(from, signal, returned.signal);
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    async next() {
-      try {
-        return await entries.next();
-      } catch (error) {
-        if (!returned.signal.aborted) throw error;
-        return { done: true, value: undefined };
-      }
-    },
-    async return() {
-      returned.abort();
-      await entries.return(undefined).catch(() => undefined);
-      return { done: true, value: undefined };
-    },
-  };
+): StreamReader {
+  return returnable(new Reader(store, target, from), signal);
 }
 
-class Reader {
+class Reader implements Returnable<StreamEntry> {
   readonly #store: Store;
   readonly #target: HubTarget;
+  readonly #from: number | undefined;
   readonly #stop = new AbortController();
+  #hub: StreamHub | null = null;
+  #begun: Promise<ReadPage> | null = null;
   #cursor = 0;
 
-  constructor(store: Store, target: HubTarget) {
+  constructor(store: Store, target: HubTarget, from: number | undefined) {
     this.#store = store;
     this.#target = target;
+    this.#from = from;
   }
 
-  /** Each of the signals ends the reader with its reason. */
-  async *entries(
-    from: number | undefined,
-    ...signals: readonly (AbortSignal | undefined)[]
-  ): AsyncGenerator<StreamEntry, undefined, undefined> {
-    for (const signal of signals) signal?.throwIfAborted();
-    const stop = (event: Event): void => this.#stop.abort((event.target as AbortSignal).reason);
-    for (const signal of signals) signal?.addEventListener("abort", stop, { once: true });
-    const hub = StreamHub.join(this.#store, this.#target);
+  async ready(): Promise<void> {
+    await this.#begin();
+  }
+
+  stop(reason: unknown): void {
+    this.#stop.abort(reason);
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#hub?.leave();
+    this.#hub = null;
+  }
+
+  /** Joins the readers of the stream, and reads the first page. */
+  #begin(): Promise<ReadPage> {
+    this.#begun ??= this.#readFirst();
+    return this.#begun;
+  }
+
+  async #readFirst(): Promise<ReadPage> {
+    this.#stop.signal.throwIfAborted();
+    const hub = (this.#hub = StreamHub.join(this.#store, this.#target));
     try {
-      yield* this.#read(hub, from);
-    } finally {
-      hub.leave();
-      for (const signal of signals) signal?.removeEventListener("abort", stop);
+      this.#cursor = this.#from ?? 0;
+      const page = await this.#unlessStopped(hub.read(this.#cursor));
+      if (this.#from === undefined) this.#cursor = page.first;
+      this.#check(page, page.key);
+      this.#isAtEnd(page);
+      return page;
+    } catch (error) {
+      this.#leave();
+      throw error;
     }
-    return undefined;
   }
 
-  async *#read(
-    hub: StreamHub,
-    from: number | undefined,
-  ): AsyncGenerator<StreamEntry, void, undefined> {
-    this.#cursor = from ?? 0;
-    let page = await this.#unlessStopped(hub.read(this.#cursor));
-    const { key } = page;
-    if (from === undefined) this.#cursor = page.first;
-    for (;;) {
-      this.#check(page, key);
-      const start = this.#cursor;
-      for (const chunk of page.chunks) yield* this.#entriesOf(chunk);
-      if (this.#isAtEnd(page)) {
-        yield { kind: "end" };
-        return;
+  async *entries(): AsyncGenerator<StreamEntry, undefined, undefined> {
+    try {
+      let page = await this.#begin();
+      const { key } = page;
+      for (;;) {
+        this.#check(page, key);
+        const start = this.#cursor;
+        for (const chunk of page.chunks) yield* this.#entriesOf(chunk);
+        if (this.#isAtEnd(page)) {
+          yield { kind: "end" };
+          return;
+        }
+        this.#stop.signal.throwIfAborted();
+        if (this.#cursor === start) await this.#change(page);
+        page = await this.#pageAt(key);
       }
-      if (this.#cursor === start) await this.#change(hub, page);
-      this.#stop.signal.throwIfAborted();
-      page = hub.cached(key, this.#cursor) ?? (await this.#unlessStopped(hub.read(this.#cursor)));
+    } finally {
+      this.#leave();
     }
+  }
+
+  async #pageAt(key: number): Promise<ReadPage> {
+    const hub = this.#joined();
+    return hub.cached(key, this.#cursor) ?? (await this.#unlessStopped(hub.read(this.#cursor)));
+  }
+
+  /** Throws the signal's reason after `stop`. */
+  #joined(): StreamHub {
+    this.#stop.signal.throwIfAborted();
+    if (this.#hub === null) throw new Error("The reader has left its stream.");
+    return this.#hub;
   }
 
   #check({ key, first }: StreamPage, expected: number): void {
@@ -169,8 +196,8 @@ class Reader {
     return damagedPart({ id }, `entry ${this.#cursor} of stream "${name}"`);
   }
 
-  async #change(hub: StreamHub, page: ReadPage): Promise<void> {
-    const { changed, stop } = hub.nextChange(page);
+  async #change(page: ReadPage): Promise<void> {
+    const { changed, stop } = this.#joined().nextChange(page);
     try {
       await this.#unlessStopped(changed);
     } finally {

@@ -8,6 +8,8 @@
 //   - stream-hub.4: Chunks never change, so pages are never refreshed. The state of items may change only while
 //     it is "open"; pages end before the first open chunk. Only a page that was just read tells whether the
 //     stream is over.
+//   - stream-hub.5: The failure of a call makes its items void, without an entry in the stream. The next turn of the
+//     instance takes the failure: for settled readers, a turn that this process commits counts as a change.
 
 import { ChurningMap } from "../../core/collections/churning-map.ts";
 import type { StreamChunk, StreamPage, StreamRequest } from "../../core/provider/streams.ts";
@@ -59,6 +61,8 @@ export class StreamHub {
   readonly #target: HubTarget;
   readonly #onUnused: () => void;
   readonly #unwatch: () => void;
+  /** Of a hub of settled readers (stream-hub.5). */
+  #turns: { readonly key: number; readonly unwatch: () => void } | null = null;
   #readers = 0;
   #changes = 0;
   /** Reads in flight, by offset. */
@@ -88,6 +92,7 @@ export class StreamHub {
     this.#readers--;
     if (this.#readers > 0) return;
     this.#unwatch();
+    this.#turns?.unwatch();
     this.#onUnused();
   }
 
@@ -136,11 +141,21 @@ export class StreamHub {
     return read.page;
   }
 
+  /** stream-hub.5 */
+  #watchTurns(key: number): void {
+    if (!this.#target.settled || this.#turns?.key === key || this.#readers === 0) return;
+    this.#turns?.unwatch();
+    const unwatch = this.#store.committer.watchTurns(key, () => this.#onChange());
+    this.#turns = { key, unwatch };
+    this.#changes++; // a turn may have come during the read
+  }
+
   async #readPage(from: number, changes: number): Promise<ReadPage> {
     const limits = { chunksMax: PAGE_CHUNKS_MAX, bytesMax: PAGE_BYTES_MAX };
     const request = { ...this.#target, from, ...limits };
     const found = await this.#store.read((provider) => provider.readStream(request));
     if (found === null) throw notFound(this.#target.id);
+    this.#watchTurns(found.key);
     const chunks = untilOpen(found.chunks);
     const page = { ...found, chunks, changes, bytes: bytesOf(chunks) };
     if (chunks.length > 0) this.#keep(page);

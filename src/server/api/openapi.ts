@@ -13,6 +13,7 @@ import { historyEvent, mark, span } from "../schemas/history.ts";
 import { block, execution, instance, summary, tree, waiting } from "../schemas/instance.ts";
 import { node } from "../schemas/node.ts";
 import { problem } from "../schemas/problem.ts";
+import { streamInfo } from "../schemas/streams.ts";
 import { metrics, queue, removed, runtime, sample } from "../schemas/store.ts";
 
 /** The path of the API, below the mount path of the server. */
@@ -32,6 +33,7 @@ const COMPONENTS = {
   Execution: execution,
   Node: node,
   Tree: tree,
+  Stream: streamInfo,
   Metrics: metrics,
   Queue: queue,
   Runtime: runtime,
@@ -82,6 +84,7 @@ function operationOf(route: Route): object {
   const { operation, summary: text, tag, role, body } = route;
   const parameters = [...pathParameters(route), ...queryParameters(route.query)];
   if (route.changes) parameters.push(IDEMPOTENCY_KEY);
+  if (resumes(route)) parameters.push(LAST_EVENT_ID);
   return {
     operationId: operation,
     summary: text,
@@ -103,6 +106,18 @@ const IDEMPOTENCY_KEY = {
   schema: { type: "string", minLength: 1, maxLength: 256 },
 };
 
+const LAST_EVENT_ID = {
+  name: "Last-Event-ID",
+  in: "header",
+  description:
+    "The `id` of the last event that the client received. The stream continues after it.",
+  schema: { type: "string" },
+};
+
+function resumes({ answer }: Route): boolean {
+  return answer.kind === "events" && answer.resumes;
+}
+
 function pathParameters({ path }: Route): object[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -123,7 +138,8 @@ function queryParameters(query: QuerySchema | null): object[] {
   });
 }
 
-function responsesOf({ answer, errors }: Route): object {
+function responsesOf(route: Route): object {
+  const { answer, errors } = route;
   const own = errors.map((code) =>
     code in HTTP_CODES
       ? HTTP_CODES[code as keyof typeof HTTP_CODES][0]
@@ -132,6 +148,9 @@ function responsesOf({ answer, errors }: Route): object {
   const statuses = [...new Set([...COMMON_STATUSES, ...own])].sort((a, b) => a - b);
   return {
     [answer.status]: { description: DESCRIPTIONS[answer.kind], ...contentOf(answer) },
+    ...(resumes(route)
+      ? { 204: { description: "The client has received the whole stream." } }
+      : {}),
     ...Object.fromEntries(statuses.map((status) => [status, PROBLEM_RESPONSE])),
   };
 }

@@ -5,9 +5,10 @@ import type { ForkOptions } from "../../client/client.ts";
 import { askWait, checkAsk, type AskOptions } from "../../client/ask-item.ts";
 import type { RaiseOptions, ResultOptions } from "../../client/handle.ts";
 import type { AskArguments, RequestOutput } from "../../core/context/types.ts";
+import type { AnyStream, StreamValue } from "../../core/define/stream.ts";
 import { checkValue, type AnyRequest, type ValueDef } from "../../core/define/request.ts";
 import { formatDuration, parseDuration } from "../../core/time/duration.ts";
-import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
+import { isPerdureError } from "../../core/errors/errors.ts";
 import { fromFailure } from "../../core/errors/failure.ts";
 import { checkMembers } from "../../core/checks.ts";
 import { OrchestrationError } from "../../core/errors/outcome-errors.ts";
@@ -18,11 +19,19 @@ import { systemEnvironment } from "../../core/time/system-environment.ts";
 import { defined } from "../../core/values/defined.ts";
 import { validateToSend } from "../../core/values/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
-import { HttpProblemError, type HttpTransport, type ProblemOutput } from "./http-transport.ts";
+import { readHttpStream } from "./http-streams.ts";
+import { streamError, type HttpTransport, type ProblemOutput } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
 import { value } from "../schemas/common.ts";
 import { historyEvent, historyPage, timeline } from "../schemas/history.ts";
 import type { UnreadOptions } from "../../client/inspect/unread.ts";
+import type { StreamInfo } from "../../client/streams/entries.ts";
+import { checkTrim } from "../../client/streams/list-and-trim.ts";
+import {
+  checkReadStream,
+  type ReadStreamOptions,
+  type StreamReader,
+} from "../../client/streams/read-stream.ts";
 import { checkWait, timeoutError, type WaitOptions } from "../../client/waiting.ts";
 import {
   completedWork,
@@ -37,7 +46,7 @@ import {
   unreadPage,
 } from "../schemas/instance.ts";
 import { node, nodeOutcome } from "../schemas/node.ts";
-import { problem } from "../schemas/problem.ts";
+import { streamInfo } from "../schemas/streams.ts";
 import { toHttp } from "../views/values.ts";
 import { failureFromHttp } from "../wire/failure.ts";
 import { member } from "../wire/instance.ts";
@@ -109,7 +118,7 @@ export class HttpHandle<O = unknown> {
       try {
         for await (const { event, data } of readEvents(response.body)) {
           if (event === "end") return;
-          if (event === "error") throw streamError(data);
+          if (event === "error") throw streamError(JSON.parse(data));
           yield v.parse(instance, JSON.parse(data));
         }
       } catch (error) {
@@ -117,6 +126,31 @@ export class HttpHandle<O = unknown> {
         if (!(error instanceof TypeError)) throw error; // fetch throws TypeError when the connection breaks
       }
     }
+  }
+
+  /** Reads a stream of the instance until it is over. Resumes when the connection breaks. */
+  stream<S extends AnyStream | string>(
+    stream: S,
+    options: ReadStreamOptions = {},
+  ): StreamReader<StreamValue<S>> {
+    const path = [
+      "instances",
+      this.id,
+      "streams",
+      checkReadStream(stream, options, "handle.stream"),
+    ];
+    // typed by the definition
+    return readHttpStream(this.#transport, path, options) as StreamReader<StreamValue<S>>;
+  }
+  /** The streams of the instance, sorted by name. */
+  async streams(): Promise<readonly StreamInfo[]> {
+    return (await this.#get(["streams"], v.object({ items: v.array(streamInfo) }))).items;
+  }
+  /** Deletes the entries of a stream before an offset. An offset beyond the end means the end. */
+  async trim(stream: AnyStream | string, options: { readonly before: number }): Promise<void> {
+    const { name, before } = checkTrim(stream, options, "handle.trim");
+    const path = ["instances", this.id, "streams", name, "trim"];
+    await this.#transport.send({ method: "POST", path, body: { before }, answer: null });
   }
 
   /** Sends an event. The store keeps it until the instance reads it. */
@@ -360,14 +394,4 @@ function numbers(options: Readonly<Record<string, number | undefined>>): Query {
   return Object.entries(options).flatMap(([name, number]) =>
     number === undefined ? [] : [[name, String(number)] as const],
   );
-}
-
-function streamError(data: string): Error {
-  const parsed = v.safeParse(problem, JSON.parse(data));
-  if (!parsed.success)
-    return new HttpProblemError(500, "INTERNAL", "The stream ended with an error.");
-  const { code, detail, status } = parsed.output;
-  return code === "INSTANCE_NOT_FOUND"
-    ? new PerdureError(code, detail)
-    : new HttpProblemError(status, code, detail);
 }

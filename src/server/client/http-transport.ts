@@ -166,9 +166,17 @@ async function errorOf(response: Response, refusal: HttpRequest<null>["refusal"]
       `The server answered with status ${response.status}.`,
     );
   }
-  const special = refusal?.(parsed.output);
-  if (special !== undefined) return special;
-  const { code, detail, path, reason } = parsed.output;
-  if (!isErrorCode(code)) return new HttpProblemError(response.status, code, detail);
+  return refusal?.(parsed.output) ?? errorOfProblem(parsed.output);
+}
+
+function errorOfProblem({ code, detail, status, path, reason }: ProblemOutput): Error {
+  if (!isErrorCode(code)) return new HttpProblemError(status, code, detail);
   return new PerdureError(code, detail, defined({ path, reason }));
+}
+
+/** The error of an `error` event, from its data. */
+export function streamError(data: unknown): Error {
+  const parsed = v.safeParse(problem, data);
+  if (parsed.success) return errorOfProblem(parsed.output);
+  return new HttpProblemError(500, "INTERNAL", "The stream ended with an error.");
 }

@@ -16,6 +16,7 @@ import type {
   waiting,
 } from "../schemas/instance.ts";
 import type { FailureShape, TreeShape } from "../schemas/shapes.ts";
+import type { streamInfo, streamItem, streamReset } from "../schemas/streams.ts";
 import type { metrics, overview, queue, removed, runtime, sample } from "../schemas/store.ts";
 
 /** An instance, as `GET /instances/{id}` returns it. */
@@ -38,6 +39,12 @@ export type ExecutionJson = v.InferInput<typeof execution>;
 export type StatisticsJson = v.InferInput<typeof statistics>;
 /** The outcome of an instance, if it has ended. */
 export type OutcomeJson = v.InferInput<typeof outcome>;
+/** A stream of an instance. */
+export type StreamJson = v.InferInput<typeof streamInfo>;
+/** The data of the event `item` of a stream. */
+export type StreamItemJson = v.InferInput<typeof streamItem>;
+/** The data of the event `reset` of a stream: the items of this call at or after `from` are void. */
+export type StreamResetJson = v.InferInput<typeof streamReset>;
 /** Ids of instances that changed. */
 export type ChangeJson = v.InferInput<typeof change>;
 /** One history event with decoded payloads. */

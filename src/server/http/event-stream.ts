@@ -13,6 +13,8 @@ import type { StreamSlot } from "../security/concurrency-slots.ts";
 export interface ServerSentEvent {
   readonly event: string;
   readonly data: unknown;
+  /** What a client that reconnects sends as Last-Event-ID. */
+  readonly id?: number | "end";
 }
 type Source = AsyncGenerator<ServerSentEvent, void, undefined>;
 
@@ -23,10 +25,15 @@ export function eventStream(options: {
   readonly slot: StreamSlot;
   readonly source: Source;
   readonly heartbeatMs: number;
+  /** Whether the events have ids, so that a client can resume. Otherwise their ids are their numbers. */
+  readonly resumes?: true;
 }): ReadableStream<Uint8Array> {
-  const { slot, heartbeatMs } = options;
+  const { slot, heartbeatMs, resumes = false } = options;
   const steps = new Steps(options.source, slot.signal);
   let count = 0;
+  // An event without an id leaves the client's Last-Event-ID as it was.
+  const written = (event: ServerSentEvent): string =>
+    textOf(event, resumes ? event.id : (count += 1));
   return new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n\n`));
@@ -34,10 +41,10 @@ export function eventStream(options: {
     async pull(controller) {
       const write = (text: string): void => controller.enqueue(encoder.encode(text));
       const step = await steps.next(heartbeatMs);
-      if (step.kind === "event") return write(textOf(step.event, (count += 1)));
+      if (step.kind === "event") return write(written(step.event));
       if (step.kind === "beat") return write(": beat\n\n");
       if (step.kind === "failed") {
-        write(textOf({ event: "error", data: problemOf(step.error) }, (count += 1)));
+        write(written({ event: "error", data: problemOf(step.error) }));
       }
       slot.release();
       controller.close();
@@ -123,6 +130,7 @@ function stepOf(result: IteratorResult<ServerSentEvent, void>): Step {
 }
 
 /** The text of one event. JSON contains no line breaks, so the data is one line. */
-function textOf({ event, data }: ServerSentEvent, id: number): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+function textOf({ event, data }: ServerSentEvent, id: number | "end" | undefined): string {
+  const head = id === undefined ? "" : `id: ${id}\n`;
+  return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -227,6 +227,7 @@ export class Pipeline {
     // For HEAD the router drops the body. A stream would stay open, because nothing would read or close it.
     if (call.request.method === "HEAD") return new Response(null, { headers });
     const { content } = await inTime(route.run(call), this.#services.settings.limits.answerMs);
+    if (content === null) return new Response(null, { status: 204 });
     if (!(content instanceof ReadableStream))
       throw new TypeError("the handler of a stream route returned no stream");
     return new Response(content, { headers });

@@ -19,7 +19,13 @@ import type { Services } from "../services.ts";
 export type Answer =
   | { readonly kind: "json"; readonly status: 200 | 201; readonly schema: Schema }
   | { readonly kind: "empty"; readonly status: 204 }
-  | { readonly kind: "events"; readonly status: 200; readonly schema: Schema }
+  | {
+      readonly kind: "events";
+      readonly status: 200;
+      readonly schema: Schema;
+      /** Whether Last-Event-ID resumes the stream. 204: the client has received all of it. */
+      readonly resumes: boolean;
+    }
   | { readonly kind: "text"; readonly status: 200 };
 
 /** The part of a call that every handler receives. */
@@ -135,18 +141,22 @@ export function emptyRoute<
   return finished(row, { kind: "empty", status: 204 }, async (call) => (await run(call)) ?? {});
 }
 
-/** A route that answers with server-sent events. The schema describes the data of an event. */
+/**
+ * A route that answers with server-sent events. The schema describes the data of an event. Null: the stream that the
+ * client resumes has no further events.
+ */
 export function eventRoute<
   A extends Schema,
   P extends Schema | undefined = undefined,
   Q extends QuerySchema | undefined = undefined,
 >(
-  row: Row<P, Q, undefined, Handler<P, Q, undefined, ReadableStream<Uint8Array>>> & {
+  row: Row<P, Q, undefined, Handler<P, Q, undefined, ReadableStream<Uint8Array> | null>> & {
     readonly events: A;
+    readonly resumes?: true;
   },
 ): Route {
-  const { events: schema, run } = row;
-  return finished(row, { kind: "events", status: 200, schema }, async (call) => ({
+  const { events: schema, resumes = false, run } = row;
+  return finished(row, { kind: "events", status: 200, schema, resumes }, async (call) => ({
     content: await run(call),
   }));
 }

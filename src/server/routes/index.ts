@@ -7,6 +7,7 @@ import { bulkRoutes } from "./bulk.ts";
 import { documentRoutes } from "./document.ts";
 import { flowRoutes } from "./flow.ts";
 import { inspectRoutes } from "./inspect.ts";
+import { instanceStreamRoutes } from "./instance-streams.ts";
 import { instanceRoutes } from "./instances.ts";
 import { lifecycleRoutes } from "./lifecycle.ts";
 import { nodeRoutes } from "./nodes.ts";
@@ -25,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...waitingRoutes,
   ...requestRoutes,
   ...streamRoutes,
+  ...instanceStreamRoutes,
   ...bulkRoutes,
   ...storeRoutes,
   ...sessionRoutes,

@@ -8,6 +8,7 @@ import type * as v from "valibot";
 import { notFound } from "../../client/store.ts";
 import type { News } from "../../core/provider/notifications.ts";
 import { watchAccess } from "../security/access-watch.ts";
+import type { StreamSlot } from "../security/concurrency-slots.ts";
 import { eventStream, type ServerSentEvent } from "../http/event-stream.ts";
 import { pause } from "../http/pauses.ts";
 import { eventRoute, type CallBase } from "../http/route.ts";
@@ -54,11 +55,17 @@ export const streamRoutes = [
 type Source = AsyncGenerator<ServerSentEvent, void, undefined>;
 
 function open(call: CallBase, source: (signal: AbortSignal) => Source): ReadableStream<Uint8Array> {
+  const slot = streamSlot(call);
+  const { heartbeatMs } = call.services.settings.limits;
+  return eventStream({ slot, source: source(slot.signal), heartbeatMs });
+}
+
+/** A slot that is released when the caller disconnects or loses its access. */
+export function streamSlot(call: CallBase): StreamSlot {
   const { services, caller, request } = call;
   const slot = services.slots.stream(caller.name, request.signal);
   void watchAccess(call, slot);
-  const { heartbeatMs } = services.settings.limits;
-  return eventStream({ slot, source: source(slot.signal), heartbeatMs });
+  return slot;
 }
 
 async function* states({ services }: CallBase, id: string, signal: AbortSignal): Source {

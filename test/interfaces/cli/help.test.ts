@@ -8,7 +8,21 @@ import { projectRoot } from "../../support/source-files.ts";
 import { runOnTerminal } from "./support.ts";
 
 const COMMANDS = [
-  ...["init", "dev", "worker", "ui", "list", "get", "history", "watch", "kv", "kept", "queues"],
+  ...[
+    "init",
+    "dev",
+    "worker",
+    "ui",
+    "list",
+    "get",
+    "history",
+    "watch",
+    "kv",
+    "streams",
+    "stream",
+    "kept",
+    "queues",
+  ],
   ...[
     "runtimes",
     "metrics",
@@ -22,7 +36,7 @@ const COMMANDS = [
     "retry",
     "unblock",
   ],
-  ...["restart", "fork", "delete", "prune", "migrate", "backup", "check", "doctor"],
+  ...["restart", "fork", "delete", "prune", "trim", "migrate", "backup", "check", "doctor"],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");
 const run = (line: string) => runOnTerminal(line, { cwd: projectRoot, env: { NO_COLOR: "1" } });

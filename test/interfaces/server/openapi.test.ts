@@ -107,6 +107,10 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
     s.call("admin", "POST", "/instances/waits/requests/say", { body: { input: "hello" } }),
   watchInstance: (s) => s.call("viewer", "GET", "/instances/waits/watch"),
   watchChanges: (s) => s.call("viewer", "GET", "/changes"),
+  listStreams: (s) => s.call("viewer", "GET", "/instances/waits/streams"),
+  readStream: (s) => s.call("viewer", "GET", "/instances/waits/streams/letters"),
+  trimStream: (s) =>
+    s.call("admin", "POST", "/instances/waits/streams/letters/trim", { body: { before: 1 } }),
   bulkCancel: (s) => bulk(s, "cancel", { reason: "x" }),
   bulkTerminate: (s) => bulk(s, "terminate", {}),
   bulkPause: (s) => bulk(s, "pause", {}),
@@ -141,6 +145,7 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
   ctx.kv.set("gone", 1);
   ctx.kv.delete("gone");
   ctx.patched("change");
+  ctx.stream("letters").write(new Date(0));
   await ctx.run(double, 1, { attempts: 2, timeout: "1m", priority: 1 });
   await ctx.step("step", () => input);
   await ctx.sleep(1);

@@ -9,6 +9,7 @@ import {
   event,
   orchestration,
   Perdure,
+  type Activity,
   type LogLevel,
   type Orchestration,
 } from "../../../src/index.ts";
@@ -52,6 +53,8 @@ export const rounds = orchestration("rounds", async (ctx, left: number): Promise
   return left === 0 ? "done" : ctx.continueAsNew(left - 1);
 });
 
+type Registered = Orchestration<never, unknown> | Activity<never, unknown>;
+
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
@@ -79,9 +82,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export async function openPerdure(
-  register: readonly Orchestration<never, unknown>[] = [],
-): Promise<Perdure> {
+export async function openPerdure(register: readonly Registered[] = []): Promise<Perdure> {
   const perdure = await Perdure.open(`sqlite:${join(temporaryFolder(), "store.db")}`, {
     register: [worker, echo, failing, parent, rounds, double, ...register],
     runtime: { log: () => undefined },
@@ -92,7 +93,7 @@ export async function openPerdure(
 
 export async function openScene(
   options: ListenOptions = {},
-  register: readonly Orchestration<never, unknown>[] = [],
+  register: readonly Registered[] = [],
 ): Promise<Scene> {
   const perdure = await openPerdure(register);
   const made = {
