@@ -2,7 +2,8 @@
 //   - attempt-streams.1: Each stream has at most one append in flight, so its values keep their order.
 //   - attempt-streams.2: After WAITING_BYTES_MAX unwritten bytes, writers to a stream wait until half of them are
 //     written. So an activity that is faster than the store needs no more memory.
-//   - attempt-streams.3: After a refused append, every further write to the stream rejects with the same error.
+//   - attempt-streams.3: After a refused append, every further write to the stream rejects with the same error. If no
+//     writer got the error before the attempt ended, the attempt fails with it.
 
 import type { StreamSink } from "../../core/attempts/stream-writer.ts";
 import { streamClosed } from "../../core/define/stream.ts";
@@ -66,9 +67,9 @@ export class AttemptStreams implements StreamSink {
     await this.#streams.get(name)?.flush();
   }
 
-  /** Resolves when nothing is unwritten. Rejects with the first error of a stream that no writer has seen. */
+  /** Resolves when nothing is unwritten. Rejects with an error that no writer got (attempt-streams.3). */
   async flushAll(): Promise<void> {
-    await Promise.all([...this.#streams.values()].map((stream) => stream.flush()));
+    await Promise.all([...this.#streams.values()].map((stream) => stream.flushAtEnd()));
   }
 }
 
@@ -85,6 +86,8 @@ export class AttemptStream {
   #waitingBytes = 0;
   #inFlight: readonly string[] | null = null; // attempt-streams.1
   #error: Error | null = null;
+  /** Whether a writer got the error. */
+  #isReported = false;
   #capacity: PromiseWithResolvers<void> | null = null;
   #empty: PromiseWithResolvers<void> | null = null;
 
@@ -103,7 +106,7 @@ export class AttemptStream {
   }
 
   add(value: string): Promise<void> | null {
-    if (this.#error !== null) return Promise.reject(this.#error);
+    if (this.#error !== null) return Promise.reject(this.#report(this.#error));
     this.#values.push(value);
     this.#bytes += value.length;
     this.#waitingBytes += value.length;
@@ -116,8 +119,12 @@ export class AttemptStream {
     return this.#capacity.promise;
   }
 
+  async flushAtEnd(): Promise<void> {
+    if (!this.#isReported) await this.flush();
+  }
+
   async flush(): Promise<void> {
-    if (this.#error !== null) throw this.#error;
+    if (this.#error !== null) throw this.#report(this.#error);
     if (this.#bytes === 0) return;
     this.#empty ??= withoutUnhandled();
     const { promise } = this.#empty;
@@ -172,10 +179,16 @@ export class AttemptStream {
     this.#values = [];
     this.#bytes = 0;
     this.#waitingBytes = 0;
+    if (this.#capacity !== null || this.#empty !== null) this.#isReported = true;
     this.#capacity?.reject(error);
     this.#empty?.reject(error);
     this.#capacity = null;
     this.#empty = null;
+  }
+
+  #report(error: Error): Error {
+    this.#isReported = true;
+    return error;
   }
 
   #release(): void {
