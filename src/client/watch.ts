@@ -60,8 +60,10 @@ function visibleState(record: InstanceRecord, tasks: readonly TaskRecord[]): str
   const { status, execution, lastEvent, customStatusVersion, attributes } = record;
   const { blocked, paused, cancelRequested } = record;
   const position = [status, execution, lastEvent, customStatusVersion];
-  const attempts = tasks.flatMap(({ sequence, attempt, progress }) =>
-    attempt === 0 && progress === null ? [] : [sequence, attempt, progress],
+  const attempts = tasks.flatMap(({ sequence, attempt, progress, isDeferred = false }) =>
+    attempt === 0 && progress === null && !isDeferred
+      ? []
+      : [sequence, attempt, progress, isDeferred],
   );
   return JSON.stringify([position, blocked, paused, cancelRequested, attributes, attempts]);
 }

@@ -13,6 +13,7 @@ import {
 import { flow } from "../../src/flow/index.ts";
 import type { TestEnvironment, TestEnvironmentOptions } from "../../src/testing/index.ts";
 import { OUR_PROGRAMS } from "./our-programs.ts";
+import { CALLBACK_PROGRAMS } from "./callback-programs.ts";
 import { REQUEST_PROGRAMS } from "./request-programs.ts";
 
 type Register = TestEnvironmentOptions["register"];
@@ -342,4 +343,5 @@ export const PROGRAMS: readonly Program[] = [
   ending(timeouts, stuck, echo),
   ...OUR_PROGRAMS,
   ...REQUEST_PROGRAMS,
+  ...CALLBACK_PROGRAMS,
 ];

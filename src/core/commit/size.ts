@@ -21,7 +21,7 @@ export function commitSize(item: CommitItem): number {
     case "callTask":
       return JSON.stringify(item.call).length;
     case "defer":
-      return item.heartbeat?.length ?? 0;
+      return (item.heartbeat?.length ?? 0) + (item.progress?.length ?? 0);
     case "ask":
       return item.data.length + (item.start?.started.length ?? 0);
     case "completion":

@@ -61,6 +61,8 @@ export interface DeferItem {
   readonly heartbeatMs?: number;
   /** Details of the attempt's last heartbeat; absent: the stored details stay. */
   readonly heartbeat?: string;
+  /** Its last progress; absent: the stored progress stays. */
+  readonly progress?: string;
 }
 
 /** What a turn does to one of its callbacks (provider.callbacks.2). */

@@ -36,6 +36,12 @@ export class ProgressReports {
     this.#progress.add(task, text);
   }
 
+  /** Removes and returns the progress of the task that waits to be written. The caller writes it. */
+  take(task: LeasedTask): string | undefined {
+    this.#details.take(task);
+    return this.#progress.take(task);
+  }
+
   /** Writes all waiting values. At shutdown this happens before tasks are handed back. */
   async flush(): Promise<void> {
     await Promise.all([this.#details.flush(), this.#progress.flush()]);
@@ -60,6 +66,12 @@ class Batch {
   add(task: LeasedTask, value: string): void {
     this.#waiting.set(task, value);
     this.#schedule();
+  }
+
+  take(task: LeasedTask): string | undefined {
+    const value = this.#waiting.get(task);
+    this.#waiting.delete(task);
+    return value;
   }
 
   async flush(): Promise<void> {

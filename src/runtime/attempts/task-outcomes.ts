@@ -6,6 +6,7 @@
 import type { DeliveryBody } from "../../core/history/events.ts";
 import type { DeferItem } from "../../core/provider/callbacks.ts";
 import type { LeasedTask } from "../../core/provider/tasks.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { RuntimeContext } from "../context.ts";
 import type { ProgressReports } from "./progress-reports.ts";
 
@@ -47,12 +48,13 @@ export class TaskOutcomes {
   /** The attempt has returned, and a call from outside completes the task. */
   defer(task: LeasedTask, left: Pick<DeferItem, "timeoutMs" | "heartbeatMs" | "heartbeat">): void {
     const { committer, intake, activities, onStoreError } = this.#runtime;
+    const progress = this.#progressReports.take(task);
     const wakeIn = Math.min(left.timeoutMs ?? Infinity, left.heartbeatMs ?? Infinity);
     const wake = (): void => {
       if (wakeIn < Infinity) intake.wakeTasksIn(wakeIn);
     };
     committer
-      .submit({ kind: "defer", task, ...left })
+      .submit({ kind: "defer", task, ...left, ...defined({ progress }) })
       .then(wake, onStoreError)
       .finally(() => activities.settled(task));
   }

@@ -15,7 +15,7 @@ import type { RequestOutcome } from "../../core/provider/shared/requests.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
 import { integer, integerOrNull, text } from "../columns.ts";
 import type { StoreParts } from "../parts.ts";
-import { lockHead, readHead } from "../read/heads.ts";
+import { lockHead, readHead, readHeadByKey } from "../read/heads.ts";
 import { taskOptionsOf } from "../rows/task-rows.ts";
 import type { InstanceHead } from "../rows/instance-rows.ts";
 import type { Scope } from "../script/scope.ts";
@@ -29,7 +29,9 @@ const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL"
 const DEFER = new Statement(`
   UPDATE @tasks SET deferred_until = $5::bigint, available_at = $6::bigint, ${CLEAR_LEASE},
     heartbeat = coalesce($7::text, heartbeat),
-    heartbeat_checksum = coalesce($8::bigint, heartbeat_checksum)
+    heartbeat_checksum = coalesce($8::bigint, heartbeat_checksum),
+    progress = coalesce($9::text, progress),
+    progress_checksum = coalesce($10::bigint, progress_checksum)
   WHERE ${AT} AND lease_token = $4::bigint RETURNING name`);
 const BUMP = new Statement(`
   UPDATE @sessions SET last_activity_at = @now WHERE id = $1 AND token = $2 AND until > @now`);
@@ -46,22 +48,24 @@ const EXTEND = new Statement(`
 
 /** The attempt has returned, and its task waits for its completion from outside. */
 export function* defer(
-  { task, timeoutMs, heartbeatMs, heartbeat }: DeferItem,
+  { task, timeoutMs, heartbeatMs, heartbeat, progress }: DeferItem,
   { now, changes }: Scope,
 ): Script<SimpleResult> {
   const { key, execution, sequence, token, sessionClaim } = task;
   const until = timeoutMs === undefined ? NEVER : after(now, timeoutMs);
   const beatBy = heartbeatMs === undefined ? NEVER : after(now, heartbeatMs);
   const availableAt = Math.min(until, beatBy);
-  const details = heartbeat ?? null;
-  const checksum = details === null ? null : checksumOf(details);
   const row = yield* first(
     DEFER,
-    ...[key, execution, sequence, token, until, availableAt, details, checksum],
+    ...[key, execution, sequence, token, until, availableAt],
+    ...withChecksum(heartbeat),
+    ...withChecksum(progress),
   );
   if (row === undefined) return LEASE_LOST;
   yield* supersedeRuns(task);
   if (sessionClaim !== undefined) yield* run(BUMP, sessionClaim.id, sessionClaim.token);
+  const instance = yield* readHeadByKey(key);
+  if (instance !== null) changes.changed(instance.id);
   // A runtime that polls learns when the attempt times out.
   if (availableAt < NEVER) changes.queued(text(row, "name"));
   return DONE;
@@ -144,6 +148,10 @@ export function* settleTaskCall(item: TaskCallItem): Script<SimpleResult | null>
 function isRepeated({ call }: TaskCallItem, { outcome, digest }: RequestOutcome): boolean {
   if (outcome === "done") return true;
   return call.kind === "fail" && digest === String(call.attempt);
+}
+
+function withChecksum(text: string | undefined): readonly [string, number] | readonly [null, null] {
+  return text === undefined ? [null, null] : [text, checksumOf(text)];
 }
 
 function after(now: number, delayMs: number): number {

@@ -1,10 +1,12 @@
 // Options of a test environment, and the log lines that it collects.
 
+import type { ClientOptions } from "../../client/client.ts";
 import type { Environment } from "../../core/time/environment.ts";
 import { checkFlag, checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import type { LogLevel } from "../../core/telemetry/log.ts";
 import type { CallbackSettings } from "../../core/define/callback.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import { defined } from "../../core/values/defined.ts";
 import type { LogOptions, RuntimeOptions } from "../../runtime/options.ts";
 import type { Registrable } from "../../core/define/registrable.ts";
 import type { FaultObserver } from "../faults/fault-injecting-provider.ts";
@@ -50,10 +52,22 @@ const FAULTS: Members<NonNullable<TestEnvironmentOptions["faults"]>> = {
 };
 
 /** Not a secret: it is in the source. */
-export const TEST_CALLBACKS: CallbackSettings = {
+const TEST_CALLBACKS: CallbackSettings = {
   secrets: ["a secret of tests, which is not secret"],
   baseUrl: "https://callbacks.test",
 };
+
+export function callbacksOf({
+  callbacks = TEST_CALLBACKS,
+}: TestEnvironmentOptions): CallbackSettings {
+  return callbacks;
+}
+
+/** The options of a client that suits the runtime. */
+export function clientOptions(options: TestEnvironmentOptions): ClientOptions {
+  const { codec, limits, keepFor } = options.runtime ?? {};
+  return { ...defined({ codec, limits, keepFor }), callbacks: callbacksOf(options) };
+}
 
 export function checkTestOptions(options: TestEnvironmentOptions): void {
   checkMembers(options, TEST_OPTIONS, "TestEnvironment.create");

@@ -42,7 +42,8 @@ import { skippingClient } from "./skipping.ts";
 import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
-  TEST_CALLBACKS,
+  callbacksOf,
+  clientOptions,
   checkTestOptions,
   keptLog,
   type LogLine,
@@ -85,9 +86,7 @@ export class TestEnvironment implements AsyncDisposable {
     this.#mocks = new ActivityMocks(clock.busy, () => clock.now());
     this.#script = new Script(clock);
     this.#line = new FaultInjectingProvider(store, {}, this.#observer());
-    const { codec, limits, keepFor } = options.runtime ?? {};
-    const { callbacks = TEST_CALLBACKS } = options;
-    this.#plain = new Client(this.#line.provider, defined({ codec, limits, keepFor, callbacks }));
+    this.#plain = new Client(this.#line.provider, clientOptions(options));
     this.client = options.autoSkip === false ? this.#plain : this.#skipping();
   }
 
@@ -326,7 +325,7 @@ export class TestEnvironment implements AsyncDisposable {
       const process = new TestProcess({
         store: this.store,
         register: this.#mocks.wrap(this.#register),
-        callbacks: this.#options.callbacks ?? TEST_CALLBACKS,
+        callbacks: callbacksOf(this.#options),
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),

@@ -49,6 +49,20 @@ const rounds = orchestration(
     return round.n === 3 ? sum : ctx.continueAsNew({ n: round.n + 1, sum });
   },
 );
+/** Tokens by instance and name. A second attempt has another token of the same call. */
+const tokens = new Map<string, string>();
+const publish = activity("publish", async (token: string, { info }) => {
+  tokens.set(`${info.instanceId} publish`, token);
+});
+const render = activity("render", async (_: undefined, { info, completeLater }) => {
+  tokens.set(`${info.instanceId} render`, completeLater().token);
+});
+const callback = orchestration("callback", async (ctx) => {
+  const paid = ctx.callback<number>("paid", { timeout: "2d" });
+  await ctx.run(publish, paid.token);
+  const late = await ctx.callback<number>("late", { timeout: "1h" });
+  return [await paid, late, await ctx.run(render, undefined, { timeout: "1d", attempts: 3 })];
+});
 const undo = activity("undo", async (what: string) => what);
 const cancelled = orchestration("cancelled", async (ctx) => {
   ctx.compensate(() => ctx.run(undo, "hotel"));
@@ -174,6 +188,19 @@ export function scenariosOn(store?: Store): readonly FailureScenario[] {
         const handle = await t.start(cancelled);
         t.at("1h", (client) => client.get(handle.id).cancel("changed my mind"));
         return failure(handle);
+      },
+    },
+    {
+      name: "callbacks",
+      options: options([callback, publish, render]),
+      async run(t) {
+        const handle = await t.start(callback);
+        const complete = (name: string, value: number) => (client: Client) =>
+          client.complete(tokens.get(`${handle.id} ${name}`) ?? "", value).then(() => undefined);
+        t.at("10m", complete("publish", 1));
+        t.at("11m", complete("publish", 2)); // a repetition
+        t.at("3h", complete("render", 3));
+        return handle.result();
       },
     },
     {

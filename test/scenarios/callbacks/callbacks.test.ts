@@ -42,6 +42,7 @@ async function startOrder(t: World, order: ReturnType<typeof waiting>["order"], 
   return handle;
 }
 
+// complete.2
 scenario("a call with the token completes the callback; a repeated call changes nothing", () => {
   const { register, order, token } = waiting();
   return {
@@ -182,6 +183,7 @@ scenario("a callback that loses a race is closed", () => {
   };
 });
 
+// complete.3
 scenario("a value that the schema refuses raises an error where the schema is known", () => {
   const { register, order, token } = waiting({ checked: true });
   return {

@@ -130,3 +130,14 @@ function aborted(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
+
+/** Completes later: the test completes it with the token that it reports. */
+export const later = activity("later", (_: undefined, { completeLater, progress }) => {
+  progress(completeLater().token);
+  return () => "a value that cannot be stored";
+});
+
+/** Completes itself by its token, with the client of the thread. */
+export const selfMade = activity("selfMade", async (value: string, { completeLater, client }) => {
+  await client.complete(completeLater().token, `${value}, ${isMainThread}`);
+});
