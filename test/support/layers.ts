@@ -15,6 +15,7 @@ const LAYERS = [
   "postgres",
 ] as const;
 const SHELLS = [
+  "callback",
   "encryption",
   "entity",
   "move",
@@ -41,6 +42,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   sql: ["core"],
   sqlite: ["core", "liveness", "sql"],
   postgres: ["core", "liveness", "sql"],
+  callback: ["core", "client"],
   encryption: ["core"],
   entity: ["core", "client"],
   move: ["core", "runtime", "client"],
@@ -48,7 +50,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   schedule: ["core", "client"],
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
-  server: ["core", "client"],
+  server: ["core", "client", "callback"],
   "eslint-plugin": [],
   index: ["core", "runtime", "client", "move"],
   cli: [...LAYERS, ...SHELLS],
@@ -66,6 +68,7 @@ export const MAY_IMPORT_PACKAGES: Partial<Table<readonly string[]>> = {
   schedule: ["croner"],
   testing: ["vitest"],
   "eslint-plugin": ["eslint"],
+  callback: ["hono"],
   server: ["hono", "hono/*", "@hono/node-server", "valibot", "@valibot/to-json-schema"],
   cli: ["commander", "@hono/node-server"],
 };
@@ -95,6 +98,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   sql: [],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
+  callback: ["node:buffer", "node:crypto"],
   encryption: ["node:buffer", "node:crypto"],
   entity: ["node:buffer"],
   move: EVERYDAY,

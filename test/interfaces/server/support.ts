@@ -9,9 +9,8 @@ import {
   event,
   orchestration,
   Perdure,
-  type Activity,
   type LogLevel,
-  type Orchestration,
+  type Registrable,
 } from "../../../src/index.ts";
 import {
   createToken,
@@ -53,7 +52,6 @@ export const rounds = orchestration("rounds", async (ctx, left: number): Promise
   return left === 0 ? "done" : ctx.continueAsNew(left - 1);
 });
 
-type Registered = Orchestration<never, unknown> | Activity<never, unknown>;
 
 export interface LogLine {
   readonly level: LogLevel;
@@ -82,10 +80,14 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export async function openPerdure(register: readonly Registered[] = []): Promise<Perdure> {
+export async function openPerdure(register: readonly Registrable[] = []): Promise<Perdure> {
   const perdure = await Perdure.open(`sqlite:${join(temporaryFolder(), "store.db")}`, {
     register: [worker, echo, failing, parent, rounds, double, ...register],
     runtime: { log: () => undefined },
+    callbacks: {
+      secrets: ["a-secret-of-at-least-32-bytes-for-tests"],
+      baseUrl: "http://127.0.0.1/callbacks",
+    },
   });
   onTestFinished(() => perdure.close({ graceMs: 0 }));
   return perdure;
@@ -93,7 +95,7 @@ export async function openPerdure(register: readonly Registered[] = []): Promise
 
 export async function openScene(
   options: ListenOptions = {},
-  register: readonly Registered[] = [],
+  register: readonly Registrable[] = [],
 ): Promise<Scene> {
   const perdure = await openPerdure(register);
   const made = {
@@ -108,6 +110,7 @@ export async function openScene(
     tokens: Object.values(made).map(({ entry }) => entry),
     audit: (entry) => void audit.push(entry),
     log: (level, message, fields) => void log.push({ level, message, fields }),
+    callbacks: false, // test/interfaces/callback has the tests of callbacks
     ...options,
   });
   onTestFinished(() => listening.close());
