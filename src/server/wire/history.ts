@@ -30,6 +30,7 @@ export function eventToHttp(
     ...("data" in event ? member("data", payload(event.data)) : {}),
     ...("value" in event ? member("value", payload(event.value)) : {}),
     ...("details" in event ? member("details", payload(event.details)) : {}),
+    ...("schemas" in event ? member("schemas", payload(event.schemas)) : {}),
     ...("state" in event ? member("state", payload(event.state)) : {}),
     ...("status" in event
       ? member("status", event.status === null ? null : payload(event.status))

@@ -1,6 +1,8 @@
 // A shop whose work the dashboard shows: one of everything that an instance page draws.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
 import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
 
@@ -131,6 +133,26 @@ export const buyer = orchestration("buyer", async (ctx) => {
   }
 });
 
+export const reserve = request("reserve", {
+  input: toStandardJsonSchema(
+    v.object({
+      guest: v.pipe(v.string(), v.minLength(2), v.description("The name at the door.")),
+      seats: v.pipe(v.number(), v.integer(), v.minValue(1)),
+      area: v.picklist(["inside", "garden"]),
+      quiet: v.optional(v.boolean()),
+      note: v.optional(v.string()),
+      contact: v.optional(v.object({ phone: v.pipe(v.string(), v.startsWith("+")) })),
+    }),
+  ),
+});
+export const cancelTable = request("cancel table", {
+  input: toStandardJsonSchema(v.pipe(v.string(), v.title("Guest"))),
+});
+/** Answers with its input. */
+export const waiter = orchestration("waiter", async (ctx) => {
+  for await (const call of ctx.requests(reserve, cancelTable)) call.answer(call.input as never);
+});
+
 /** Ends at once. */
 export const quick = orchestration("quick", async (_ctx, n: number) => n);
 
@@ -186,4 +208,5 @@ export const SHOP = [
   refund,
   cart,
   buyer,
+  waiter,
 ] as const;

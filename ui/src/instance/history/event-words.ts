@@ -55,6 +55,7 @@ export const PAYLOADS = [
   "status",
   "details",
   "state",
+  "schemas",
 ] as const;
 
 export function payloadsOf(
