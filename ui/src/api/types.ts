@@ -31,6 +31,7 @@ import type {
   troubles,
   unclaimed,
 } from "../../../src/server/schemas/store.ts";
+import type { streamInfo, streamItem, streamReset } from "../../../src/server/schemas/streams.ts";
 
 export type { CauseShape, FailureShape, TreeShape } from "../../../src/server/schemas/shapes.ts";
 export type { Role };
@@ -61,6 +62,18 @@ export type HistoryPage = v.InferInput<typeof historyPage>;
 export type Timeline = v.InferInput<typeof timeline>;
 export type Span = v.InferInput<typeof span>;
 export type Mark = v.InferInput<typeof mark>;
+
+export type StreamInfo = v.InferInput<typeof streamInfo>;
+export type StreamItem = v.InferInput<typeof streamItem>;
+export type StreamReset = v.InferInput<typeof streamReset>;
+export type StreamEntry =
+  | (StreamItem & {
+      readonly kind: "item";
+      /** The length of its JSON. */
+      readonly chars: number;
+    })
+  | (StreamReset & { readonly kind: "reset" })
+  | { readonly kind: "end" };
 
 export type Overview = v.InferInput<typeof overview>;
 export type Metrics = v.InferInput<typeof metrics>;

@@ -5,6 +5,7 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
+import { stream } from "../../../../src/stream/index.ts";
 
 export interface Order {
   readonly id: string;
@@ -153,6 +154,43 @@ export const waiter = orchestration("waiter", async (ctx) => {
   for await (const call of ctx.requests(reserve, cancelTable)) call.answer(call.input as never);
 });
 
+export const words = stream<{ text: string }>("words");
+/** Writes the words; the first attempt fails after them. */
+export const dictate = activity(
+  "dictate",
+  async (texts: readonly string[], { attempt, stream: open, log }) => {
+    await using out = open(words);
+    log.info(`attempt ${attempt} writes`, { words: texts.length, at: new Date(0) });
+    for (const text of texts) await out.write({ text: `${text} ${attempt}` });
+    if (attempt === 1) throw new Error("the pen broke");
+  },
+  { retry: { maxAttempts: 2, backoff: { kind: "fixed", base: 5 } } },
+);
+/** Writes a title, and after the event dictates; after the next one it writes an end and closes the stream. */
+export const author = orchestration("author", async (ctx, texts: readonly string[]) => {
+  const out = ctx.stream(words);
+  out.write({ text: "title" });
+  ctx.log.debug("the paper is ready");
+  ctx.log.warn("the ink is low", { drops: 3 });
+  await ctx.waitFor(go);
+  await ctx.run(dictate, texts);
+  await ctx.waitFor(go);
+  out.write({ text: "the end" });
+  out.close();
+  return ctx.waitFor(go);
+});
+/** Writes that many numbers. */
+export const count = activity("count", async (numbers: number, { stream: open }) => {
+  await using out = open("numbers");
+  for (let i = 0; i < numbers; i++) await out.write(i);
+});
+export const counter = orchestration("counter", async (ctx, numbers: number) => {
+  await ctx.run(count, numbers);
+  await ctx.waitFor(go);
+  ctx.stream("numbers").write("last");
+  return ctx.waitFor(go);
+});
+
 /** Ends at once. */
 export const quick = orchestration("quick", async (_ctx, n: number) => n);
 
@@ -209,4 +247,8 @@ export const SHOP = [
   cart,
   buyer,
   waiter,
+  author,
+  dictate,
+  counter,
+  count,
 ] as const;

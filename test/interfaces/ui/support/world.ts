@@ -24,13 +24,14 @@ export interface World extends AsyncDisposable {
 }
 
 const QUIET = { log: () => undefined };
+const STREAMED = { log: { sink: QUIET.log, stream: true } };
 const LOOK_AGAIN_MS = 10;
 
 export async function openWorld(options: Partial<ListenOptions> = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "perdure-ui-"));
   const store = `sqlite:${join(folder, "shop.db")}`;
   await writeDrift(store);
-  const perdure = await Perdure.open(store, { register: [...SHOP, driftAfter], runtime: QUIET });
+  const perdure = await Perdure.open(store, { register: [...SHOP, driftAfter], runtime: STREAMED });
   const made = {
     viewer: createToken({ name: "vera", role: "viewer" }),
     operator: createToken({ name: "otto", role: "operator" }),
