@@ -69,6 +69,8 @@ export const historyEvent = v.object({
   attempt: number,
   attempts: number,
   due: v.exactOptional(timestamp),
+  /** When the wait for a callback times out. */
+  expiresAt: v.exactOptional(timestamp),
   delayMs: number,
   timeoutMs: number,
   scheduleToCloseMs: number,

@@ -93,6 +93,7 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
     ...("attempt" in event ? { attempt: event.attempt } : {}),
     ...("attempts" in event ? { attempts: event.attempts } : {}),
     ...("due" in event ? { due: timeText(event.due) } : {}),
+    ...("expiresAt" in event ? { expiresAt: timeText(event.expiresAt) } : {}),
     ...("delayMs" in event ? { delayMs: event.delayMs } : {}),
     ...("timeoutMs" in event ? { timeoutMs: event.timeoutMs } : {}),
     ...("scheduleToCloseMs" in event ? { scheduleToCloseMs: event.scheduleToCloseMs } : {}),

@@ -100,6 +100,8 @@ export interface UnreadEvent {
   readonly refused?: { readonly code: string; readonly message: string; readonly path?: string };
   /** Set for a request that has no answer yet. `data` is its input. */
   readonly requestId?: string;
+  /** Set for a value of the callback of that name. */
+  readonly callback?: true;
 }
 export interface KeyValue {
   readonly key: string;

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
+import { callback } from "../../../../src/core/define/callback.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
 import { stream } from "../../../../src/stream/index.ts";
 
@@ -191,6 +192,25 @@ export const counter = orchestration("counter", async (ctx, numbers: number) => 
   return ctx.waitFor(go);
 });
 
+/** The tokens of callbacks by their names. */
+export const callbackTokens = new Map<string, string>();
+/** Its outcome arrives later, from outside. */
+export const film = activity(
+  "film",
+  async (_: undefined, { completeLater }) => {
+    callbackTokens.set("film", completeLater().token);
+  },
+  { timeout: "2h" },
+);
+const payment = callback("paid", { schema: v.object({ cents: v.number() }) });
+/** Waits for a payment, for a call that does not expire, and for an activity that is completed from outside. */
+export const cinema = orchestration("cinema", async (ctx) => {
+  const paid = ctx.callback(payment, { timeout: "3d" });
+  const opened = ctx.callback("opened");
+  callbackTokens.set("paid", paid.token).set("opened", opened.token);
+  return ctx.all([paid, opened, ctx.run(film, undefined)]);
+});
+
 /** Ends at once. */
 export const quick = orchestration("quick", async (_ctx, n: number) => n);
 
@@ -251,4 +271,6 @@ export const SHOP = [
   dictate,
   counter,
   count,
+  cinema,
+  film,
 ] as const;
