@@ -13,6 +13,7 @@ import "./styles/pages.css";
 import "./styles/list.css";
 import "./styles/timeline.css";
 import "./styles/flow.css";
+import "./styles/streams.css";
 
 applyTheme();
 const root = document.getElementById("root");

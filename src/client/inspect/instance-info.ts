@@ -5,7 +5,11 @@ import type { BlockReason } from "../../core/history/block.ts";
 import type { Codec } from "../../core/values/codec.ts";
 import type { Failure } from "../../core/errors/failure.ts";
 import { readableFailure } from "../../core/errors/failure-seal.ts";
-import type { OfNode, OrchestrationCancelRequested } from "../../core/history/events.ts";
+import type {
+  OfNode,
+  OrchestrationCancelRequested,
+  RequestsServed,
+} from "../../core/history/events.ts";
 import type { Call } from "../../core/history/projection.ts";
 import {
   isTerminalStatus,
@@ -91,6 +95,8 @@ export type WaitingFor = OfNode &
         readonly kind: "requests";
         readonly sequence: number;
         readonly names: readonly string[];
+        /** The JSON Schemas of the inputs by name, if the schemas of the requests have them. */
+        readonly schemas?: Readonly<Record<string, unknown>>;
       }
   );
 
@@ -256,7 +262,7 @@ function waitOf(call: Call, row: TaskRecord | undefined, codec: Codec): WaitingF
     case "AskSent":
       return { kind: "ask", sequence, name: scheduled.name, id: scheduled.id };
     case "RequestsServed":
-      return { kind: "requests", sequence, names: scheduled.names };
+      return requestsWait(scheduled, codec);
     case "EventSubscribed": {
       const { name, details, internal } = scheduled;
       const shown = details === undefined ? undefined : tryRead(() => codec.decode(details));
@@ -269,6 +275,16 @@ function waitOf(call: Call, row: TaskRecord | undefined, codec: Codec): WaitingF
       };
     }
   }
+}
+
+function requestsWait(
+  { sequence, names, schemas }: RequestsServed & { readonly sequence: number },
+  codec: Codec,
+): WaitingFor {
+  const shown = schemas === undefined ? undefined : tryRead(() => codec.decode(schemas));
+  const wait = { kind: "requests", sequence, names } as const;
+  if (shown === undefined || "why" in shown) return wait;
+  return { ...wait, schemas: shown.value as Readonly<Record<string, unknown>> }; // encodeJsonSchemas wrote it
 }
 
 function stepWait(

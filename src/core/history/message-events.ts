@@ -88,6 +88,8 @@ export interface AskCancelled {
 export interface RequestsServed {
   readonly kind: "RequestsServed";
   readonly names: readonly string[];
+  /** The JSON Schemas of the inputs by name, as far as they are known, for forms (json-schemas.1). */
+  readonly schemas?: string;
 }
 /**
  * Records that a deploy changed the names that an open loop or handler accepts. It is not a command: replay does not

@@ -13,6 +13,7 @@ import { invalidArgument } from "../checks.ts";
 import type { AnyRequest } from "../define/request.ts";
 import { requestName } from "../define/request.ts";
 import { isPerdureError } from "../errors/errors.ts";
+import { encodeJsonSchemas } from "../values/json-schemas.ts";
 import { verdictOf, type StandardSchema } from "../values/standard-schema.ts";
 import { openCall } from "./calls.ts";
 import { cancelTask } from "./cancel.ts";
@@ -57,13 +58,19 @@ export function serveRequests(
 }
 
 /** Records the command that opens the service. Null: the run is over. */
-function recordService(run: Run, service: RequestService): number | null {
+function recordService(run: Run, service: Service): number | null {
   for (const name of service.wanted) {
     if (run.requests.serviceOf(name) === undefined) continue;
     const rule = "is already served; a name must have one loop or one handler at a time";
     throw invalidArgument(`Request "${name}" ${rule}.`);
   }
-  const command = run.command({ kind: "RequestsServed", names: service.wanted });
+  const isNew = run.nextRecorded === undefined;
+  const schemas = isNew ? encodeJsonSchemas(service.schemas(), run.codec) : null;
+  const command = run.command({
+    kind: "RequestsServed",
+    names: service.wanted,
+    ...(schemas === null ? {} : { schemas }),
+  });
   if (command === null) return null;
   service.names = command.body.names; // request-box.2
   run.requests.open(service);
@@ -117,6 +124,11 @@ abstract class Service implements RequestService {
     if (!(result instanceof Promise)) return checked;
     result.catch(() => undefined);
     throw invalidArgument(`validate of request "${name}" must be synchronous.`);
+  }
+
+  /** The schemas of the inputs, by name. */
+  *schemas(): Iterable<readonly [string, StandardSchema | undefined]> {
+    for (const [name, definition] of this.#definitions) yield [name, definition?.input];
   }
 
   /** request-services.1: the turn that received the request has checked it. */

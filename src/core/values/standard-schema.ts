@@ -12,6 +12,9 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Standard JSON Schema: describes the input as a JSON Schema. It throws if it cannot. */
+    readonly jsonSchema?:
+      { readonly input: (options: { readonly target: "draft-2020-12" }) => unknown } | undefined;
   };
 }
 export type SchemaResult<Output> =

@@ -45,6 +45,8 @@ export const historyEvent = v.object({
   parent: v.exactOptional(link),
   /** The names of the requests that the code serves. */
   names: v.exactOptional(v.array(v.string())),
+  /** The JSON Schemas of the inputs of these requests. */
+  schemas: v.exactOptional(value),
   /** The sequence of the received request that this event answers or refuses. */
   received: number,
   /** The instance that asks. Absent: a client asks. */
@@ -67,6 +69,8 @@ export const historyEvent = v.object({
   attempt: number,
   attempts: number,
   due: v.exactOptional(timestamp),
+  /** When the wait for a callback times out. */
+  expiresAt: v.exactOptional(timestamp),
   delayMs: number,
   timeoutMs: number,
   scheduleToCloseMs: number,

@@ -46,7 +46,13 @@ export const waiting = v.variant("kind", [
     createdAt: timestamp,
     expiresAt: v.exactOptional(timestamp),
   }),
-  v.object({ kind: v.literal("requests"), ...position, names: v.array(v.string()) }),
+  v.object({
+    kind: v.literal("requests"),
+    ...position,
+    names: v.array(v.string()),
+    /** The JSON Schemas of the inputs by name, as far as they are known. */
+    schemas: v.exactOptional(v.record(v.string(), v.unknown())),
+  }),
 ]);
 
 const sketch = v.nullable(

@@ -30,6 +30,7 @@ export function eventToHttp(
     ...("data" in event ? member("data", payload(event.data)) : {}),
     ...("value" in event ? member("value", payload(event.value)) : {}),
     ...("details" in event ? member("details", payload(event.details)) : {}),
+    ...("schemas" in event ? member("schemas", payload(event.schemas)) : {}),
     ...("state" in event ? member("state", payload(event.state)) : {}),
     ...("status" in event
       ? member("status", event.status === null ? null : payload(event.status))
@@ -92,6 +93,7 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
     ...("attempt" in event ? { attempt: event.attempt } : {}),
     ...("attempts" in event ? { attempts: event.attempts } : {}),
     ...("due" in event ? { due: timeText(event.due) } : {}),
+    ...("expiresAt" in event ? { expiresAt: timeText(event.expiresAt) } : {}),
     ...("delayMs" in event ? { delayMs: event.delayMs } : {}),
     ...("timeoutMs" in event ? { timeoutMs: event.timeoutMs } : {}),
     ...("scheduleToCloseMs" in event ? { scheduleToCloseMs: event.scheduleToCloseMs } : {}),

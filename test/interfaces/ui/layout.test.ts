@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { useScene } from "./support/scene.ts";
-import { checkout, fulfil, keeper, payout, poster } from "./support/shop.ts";
+import { author, checkout, fulfil, go, keeper, payout, poster } from "./support/shop.ts";
 import { block, until, waitsForEvent } from "./support/world.ts";
 
 const LONG = "a-very-long-id-".repeat(14);
@@ -18,6 +18,9 @@ const scene = useScene({}, async (world) => {
   await client.start(keeper, { text: "word".repeat(300) }, { id: LONG });
   const failed = await client.start(payout, "DE89".repeat(60), { id: "payout-1" });
   await failed.result().catch(() => undefined);
+  await client.start(author, ["word ".repeat(50)], { id: "author-1" });
+  await until(world.perdure, "author-1", waitsForEvent);
+  await client.get("author-1").raise(go);
   for (const id of ["order-1", "checkout-1", LONG]) await until(world.perdure, id, waitsForEvent);
 });
 
@@ -32,6 +35,8 @@ const PLACES = [
   "/instances/checkout-1?tab=flow",
   "/instances/drift-1",
   "/instances/payout-1",
+  "/instances/author-1?tab=streams&stream=words",
+  "/instances/author-1?tab=logs",
   `/instances/${LONG}?tab=state`,
   `/instances/${LONG}?tab=payload`,
 ];

@@ -14,6 +14,8 @@ const hostile = orchestration(`hostile ${evil}`, async (ctx, text: string) => {
   ctx.setStatus({ [text]: text, list: [text] });
   ctx.kv.set("key", { [text]: text });
   ctx.setAttributes({ attribute: text.slice(0, 60) });
+  ctx.stream(`stream ${evil}`).write({ [text]: text });
+  ctx.log.warn(text, { [text]: text });
   await ctx.step(`step ${evil}`, () => text);
   await ctx.all([
     ctx.waitFor(`event ${evil}`, { details: text }),
@@ -36,7 +38,7 @@ const scene = useScene(
   async ({ perdure }) => {
     held.runtime = await Perdure.open(perdure.provider, {
       register: [hostile, throwing, returning, harmless],
-      runtime: { log: () => undefined, workerNodeId: `node ${evil}` },
+      runtime: { log: { sink: () => undefined, stream: true }, workerNodeId: `node ${evil}` },
     });
     const { client } = held.runtime;
     await Promise.all(
@@ -81,12 +83,18 @@ test("no page executes, requests or renders anything from hostile strings", asyn
 
 test("no tab of an instance page executes, requests or renders anything from a hostile string", async () => {
   const { page, troubles } = await scene.show("/");
-  const tabs = ["timeline", "history", "payload", "state", "family"];
+  const tabs = ["timeline", "history", "payload", "state", "family", "streams", "logs"];
   for (const [index, text] of HOSTILE.entries()) {
     const tab = tabs[index % tabs.length];
     await page.evaluate(`location.hash = "#/instances/hostile-${index}?tab=${tab}&event=5"`);
     await page.getByRole("heading", { level: 1, name: `hostile-${index}` }).waitFor();
     await page.getByRole("tabpanel").waitFor();
+    if (tab === "streams" || tab === "logs") {
+      const rows = page.locator(".tail").getByRole("listitem");
+      if (tab === "streams") await page.getByRole("link", { name: /^stream / }).click();
+      await rows.getByRole("button").first().click();
+      await rows.locator(".value").waitFor();
+    }
     if (tab === "state") {
       const status = page.getByRole("region", { name: "Custom status" });
       await status

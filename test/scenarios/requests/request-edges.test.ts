@@ -1,5 +1,7 @@
 // Requests at their edges: answers that cannot be stored, hostile validation, restarts, instances that cannot run.
 
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
 import { expect } from "vitest";
 import { entity } from "../../../src/entity/index.ts";
 import { orchestration, request } from "../../../src/index.ts";
@@ -170,5 +172,37 @@ scenario("a replay gives a handler that made calls and failed the state that it 
     ]);
     await t.deploy();
     expect(await t.during(t.client.entity(account, "ada").deposit(1))).toBe(8);
+  },
+});
+
+const sized = request("sized", {
+  input: toStandardJsonSchema(v.object({ size: v.picklist(["s", "m"]) })),
+});
+const plain = request<number, void>("plain");
+const tailor = orchestration("tailor", async (ctx) => {
+  for await (const call of ctx.requests(sized, plain)) call.answer();
+});
+
+scenario("describe shows the JSON Schema of a served request, as the history recorded it", {
+  register: [tailor],
+  run: async (t) => {
+    const handle = await t.client.start(tailor, undefined, { id: "tailor" });
+    await t.during(handle.ask(sized, { size: "s" }));
+    const schema = {
+      type: "object",
+      properties: { size: { enum: ["s", "m"] } },
+      required: ["size"],
+    };
+    const expected = [
+      { kind: "requests", names: ["sized", "plain"], schemas: { sized: schema } },
+    ] as const;
+    expect((await handle.describe()).waitingFor).toMatchObject(expected);
+    await t.deploy();
+    await t.during(handle.ask(sized, { size: "m" }));
+    expect((await handle.describe()).waitingFor).toMatchObject(expected);
+    await expect(t.during(handle.ask("sized", { size: "xl" }))).rejects.toMatchObject({
+      code: "REQUEST_REFUSED",
+      failure: { code: "INVALID_ARGUMENT" },
+    });
   },
 });

@@ -16,6 +16,7 @@ import type {
   Runtime,
   Session,
   Statistics,
+  StreamInfo,
   Timeline,
   TreeShape,
   UnreadPage,
@@ -80,6 +81,9 @@ export const inspect = {
   keyValues: async (id: string, signal: AbortSignal) =>
     (await get<Items<KeyValue>>(`${of(id)}/kv`, {}, signal)).items,
   tree: (id: string, signal: AbortSignal) => get<TreeShape>(`${of(id)}/tree`, {}, signal),
+  streams: async (id: string, signal: AbortSignal) =>
+    (await get<Items<StreamInfo>>(`${of(id)}/streams`, {}, signal)).items,
+  streamPath: (id: string, name: string) => `${of(id)}/streams/${encodeURIComponent(name)}`,
   /** The definition is absent if no running worker registers this version. */
   flow: (id: string, signal: AbortSignal) =>
     get<{ readonly definition?: FlowDefinition }>(`${of(id)}/flow`, {}, signal),

@@ -33,6 +33,12 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return (await response.json()) as T; // shaped by the route's own schema
 }
 
+/** Rejects with the reason if the server refuses the request. The body of the answer is not read. */
+export async function check(address: string, signal: AbortSignal): Promise<void> {
+  const { body } = await send(address, { signal });
+  await body?.cancel();
+}
+
 export async function change<T = void>(
   method: "POST" | "DELETE",
   path: string,

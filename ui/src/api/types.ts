@@ -31,6 +31,7 @@ import type {
   troubles,
   unclaimed,
 } from "../../../src/server/schemas/store.ts";
+import type { streamInfo, streamItem, streamReset } from "../../../src/server/schemas/streams.ts";
 
 export type { CauseShape, FailureShape, TreeShape } from "../../../src/server/schemas/shapes.ts";
 export type { Role };
@@ -62,6 +63,18 @@ export type Timeline = v.InferInput<typeof timeline>;
 export type Span = v.InferInput<typeof span>;
 export type Mark = v.InferInput<typeof mark>;
 
+export type StreamInfo = v.InferInput<typeof streamInfo>;
+export type StreamItem = v.InferInput<typeof streamItem>;
+export type StreamReset = v.InferInput<typeof streamReset>;
+export type StreamEntry =
+  | (StreamItem & {
+      readonly kind: "item";
+      /** The length of its JSON. */
+      readonly chars: number;
+    })
+  | (StreamReset & { readonly kind: "reset" })
+  | { readonly kind: "end" };
+
 export type Overview = v.InferInput<typeof overview>;
 export type Metrics = v.InferInput<typeof metrics>;
 export type Queue = v.InferInput<typeof queue>;
@@ -87,6 +100,8 @@ export interface UnreadEvent {
   readonly refused?: { readonly code: string; readonly message: string; readonly path?: string };
   /** Set for a request that has no answer yet. `data` is its input. */
   readonly requestId?: string;
+  /** Set for a value of the callback of that name. */
+  readonly callback?: true;
 }
 export interface KeyValue {
   readonly key: string;

@@ -1,14 +1,15 @@
 // Asks the instance: sends a request and shows the answer, the refusal, or why there is no answer yet.
 //   - A repeated question after a missing answer uses the same request id, so the instance receives it once.
 
-import { useId, useRef, useState, type ReactElement } from "react";
+import { useId, useMemo, useRef, useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { newRequestId } from "../api/request.ts";
 import type { FailureShape, Instance } from "../api/types.ts";
+import { formOf, type FormShape } from "../forms/form-shape.ts";
+import { emptyDraft, InputField, valueOfDraft, type RefusedInput } from "../forms/input-field.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { JsonField, parseJson } from "../parts/json-field.tsx";
 import { FailureView } from "../values/failure-view.tsx";
 import { ValueView } from "../values/value-view.tsx";
 
@@ -24,6 +25,22 @@ export function servedNames({ waitingFor }: Pick<Instance, "waitingFor">): reado
   return [...new Set(names)];
 }
 
+/** The form for the input of a request that the code serves. Null: no JSON Schema of it is known. */
+function formFor({ waitingFor }: Instance, name: string): FormShape | null {
+  for (const wait of waitingFor) {
+    if (wait.kind !== "requests" || !wait.names.includes(name)) continue;
+    const { schemas = {} } = wait;
+    if (Object.hasOwn(schemas, name)) return formOf(schemas[name]);
+  }
+  return null;
+}
+
+/** The properties of a schema's error name the refused part of the input. */
+function refusedInput({ message, data }: FailureShape): RefusedInput {
+  const isNamed = typeof data === "object" && data !== null && "path" in data;
+  return { message, path: isNamed && typeof data.path === "string" ? data.path : undefined };
+}
+
 export function AskDialog({
   instance,
   name: given,
@@ -37,16 +54,22 @@ export function AskDialog({
 }): ReactElement {
   const served = servedNames(instance);
   const [name, setName] = useState(given ?? served[0] ?? "");
-  const [input, setInput] = useState("");
+  const form = useMemo(() => formFor(instance, name.trim()), [instance, name]);
+  const [draft, setDraft] = useState(() => emptyDraft(form));
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const requestId = useRef<string | null>(null);
   const listId = useId();
-  const parsed = parseJson(input);
+  const parsed = valueOfDraft(draft);
   const request = name.trim();
   const edit = (change: () => void): void => {
     requestId.current = null;
     setOutcome(null);
     change();
+  };
+  const rename = (next: string): void => {
+    setName(next);
+    const nextForm = formFor(instance, next.trim());
+    if (form !== null || nextForm !== null) setDraft(emptyDraft(nextForm));
   };
   const ask = async (): Promise<void> => {
     requestId.current ??= newRequestId();
@@ -76,7 +99,7 @@ export function AskDialog({
           autoFocus={name === ""}
           list={listId}
           value={name}
-          onChange={(event) => edit(() => setName(event.target.value))}
+          onChange={(event) => edit(() => rename(event.target.value))}
         />
         <datalist id={listId}>
           {served.map((each) => (
@@ -93,11 +116,11 @@ export function AskDialog({
           </span>
         </p>
       )}
-      <JsonField
-        label="Input"
-        text={input}
-        error={outcome?.kind === "refused" ? `Refused: ${outcome.failure.message}` : undefined}
-        onText={(text) => edit(() => setInput(text))}
+      <InputField
+        form={form}
+        draft={draft}
+        refused={outcome?.kind === "refused" ? refusedInput(outcome.failure) : undefined}
+        onDraft={(next) => edit(() => setDraft(next))}
       />
       <div role="status">{outcome === null ? null : <OutcomeView outcome={outcome} />}</div>
     </Dialog>

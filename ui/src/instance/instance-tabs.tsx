@@ -14,6 +14,10 @@ import { StateTab } from "./state-tab.tsx";
 import { TimelineTab } from "./timeline/timeline-tab.tsx";
 
 const FlowTab = lazy(async () => ({ default: (await import("./flow/flow-tab.tsx")).FlowTab }));
+const StreamsTab = lazy(async () => ({
+  default: (await import("./streams/streams-tab.tsx")).StreamsTab,
+}));
+const LogsTab = lazy(async () => ({ default: (await import("./streams/logs-tab.tsx")).LogsTab }));
 
 const TITLES = {
   timeline: "Timeline",
@@ -21,7 +25,19 @@ const TITLES = {
   history: "History",
   payload: "Input and output",
   state: "State",
+  streams: "Streams",
+  logs: "Logs",
   family: "Parent and children",
+} as const;
+/** What the user chose in a tab. Another tab begins without it. */
+const NO_CHOICES = {
+  event: null,
+  q: null,
+  kind: null,
+  stream: null,
+  settled: null,
+  from: null,
+  level: null,
 } as const;
 type TabId = keyof typeof TITLES;
 
@@ -45,9 +61,7 @@ export function InstanceTabs({
         <Tabs
           label="Details"
           selected={selected}
-          onSelect={(tab) =>
-            setQuery({ tab: tab === "timeline" ? null : tab, event: null, q: null, kind: null })
-          }
+          onSelect={(tab) => setQuery({ ...NO_CHOICES, tab: tab === "timeline" ? null : tab })}
           tabs={ids.map((id) => ({
             id,
             title:
@@ -74,6 +88,10 @@ export function InstanceTabs({
             <PayloadTab instance={instance} execution={number} />
           ) : selected === "state" ? (
             <StateTab instance={instance} />
+          ) : selected === "streams" ? (
+            <StreamsTab instance={instance} />
+          ) : selected === "logs" ? (
+            <LogsTab instance={instance} />
           ) : (
             <FamilyTab instance={instance} executions={executions} />
           )}

@@ -4,9 +4,10 @@ import { useId, useState, type ReactElement } from "react";
 import { whyNotAwaited } from "../../../src/core/history/awaited-event.ts";
 import { instances } from "../api/endpoints.ts";
 import type { Instance } from "../api/types.ts";
+import { JsonField } from "../forms/json-field.tsx";
+import { parseJson } from "../forms/parsed-json.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { JsonField, parseJson } from "../parts/json-field.tsx";
 import { toast } from "../parts/toasts.tsx";
 
 export function RaiseDialog({

@@ -56,8 +56,8 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
         <Items
           loaded={{ ...unread, data: unread.data?.items }}
           none="No unread events."
-          item={({ name, data, refused, requestId }) => ({
-            name: requestId === undefined ? name : `request ${name}`,
+          item={({ name, data, refused, requestId, callback }) => ({
+            name: `${requestId !== undefined ? "request " : callback === true ? "callback " : ""}${name}`,
             value: data,
             note: refused?.message,
           })}

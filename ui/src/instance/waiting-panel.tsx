@@ -23,7 +23,7 @@ export const KIND_ICONS: Readonly<Record<Waiting["kind"], IconName>> = {
   child: "child",
   ask: "ask",
   requests: "inbox",
-  callback: "bell",
+  callback: "out",
 };
 /** How many names of served requests have a button. The dialog offers all of them. */
 const ASK_BUTTONS = 3;
@@ -159,9 +159,13 @@ function Words({ wait }: { readonly wait: Waiting }): ReactElement {
       return (
         <>
           callback <strong className="wrap">{wait.name}</strong>
-          {wait.expiresAt === undefined ? null : (
+          , open since <TimeAgo at={wait.createdAt} />
+          {wait.expiresAt === undefined ? (
+            ", does not expire"
+          ) : (
             <>
-              , expires <TimeAgo at={wait.expiresAt} />
+              , expires <TimeAgo at={wait.expiresAt} />{" "}
+              <span className="faint">{formatDateTime(wait.expiresAt)}</span>
             </>
           )}
         </>
@@ -188,11 +192,13 @@ function ActivityWords({
 }: {
   readonly wait: Waiting & { readonly kind: "activity" };
 }): ReactElement {
-  const { name, worker, unclaimed, availableAt, progress } = wait;
+  const { name, worker, unclaimed, availableAt, progress, completesLater } = wait;
   return (
     <>
       activity <strong className="wrap">{name}</strong>, <Attempt wait={wait} />
-      {worker !== undefined ? (
+      {completesLater === true ? (
+        <CompletesLater timesOutAt={availableAt} />
+      ) : worker !== undefined ? (
         <span className="muted">
           {" "}
           running on <span className="mono wrap">{worker}</span>
@@ -210,6 +216,21 @@ function ActivityWords({
         <p className="list-trouble wrap">No worker can run this: {unclaimed}</p>
       )}
     </>
+  );
+}
+
+/** The attempt has returned, and a call from outside completes the activity. */
+function CompletesLater({ timesOutAt }: { readonly timesOutAt: string | undefined }): ReactElement {
+  return (
+    <span className="muted">
+      {" "}
+      waits for its completion from outside
+      {timesOutAt === undefined ? null : (
+        <>
+          , times out <TimeAgo at={timesOutAt} />
+        </>
+      )}
+    </span>
   );
 }
 

@@ -3,8 +3,9 @@
 import { useId, useState, type ReactElement } from "react";
 import { instances, store } from "../api/endpoints.ts";
 import { useLoaded } from "../api/use-loaded.ts";
+import { JsonField } from "../forms/json-field.tsx";
+import { parseJson } from "../forms/parsed-json.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { JsonField, parseJson } from "../parts/json-field.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { addressTo, go } from "../router/hash-location.ts";
 

@@ -42,6 +42,8 @@ function fingerprint(): string {
     "src/flow/data/paths.ts",
     "src/core/history/awaited-event.ts",
     "src/core/ids/request-ids.ts",
+    "src/core/define/stream.ts",
+    "src/core/telemetry/log.ts",
   ];
   for (const file of [...files.sort(), ...shared.map((each) => join(projectRoot, each))]) {
     hash.update(file).update(readFileSync(file));

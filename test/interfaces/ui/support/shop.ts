@@ -1,8 +1,12 @@
 // A shop whose work the dashboard shows: one of everything that an instance page draws.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
 import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
+import { callback } from "../../../../src/core/define/callback.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
+import { stream } from "../../../../src/stream/index.ts";
 
 export interface Order {
   readonly id: string;
@@ -131,6 +135,82 @@ export const buyer = orchestration("buyer", async (ctx) => {
   }
 });
 
+export const reserve = request("reserve", {
+  input: toStandardJsonSchema(
+    v.object({
+      guest: v.pipe(v.string(), v.minLength(2), v.description("The name at the door.")),
+      seats: v.pipe(v.number(), v.integer(), v.minValue(1)),
+      area: v.picklist(["inside", "garden"]),
+      quiet: v.optional(v.boolean()),
+      note: v.optional(v.string()),
+      contact: v.optional(v.object({ phone: v.pipe(v.string(), v.startsWith("+")) })),
+    }),
+  ),
+});
+export const cancelTable = request("cancel table", {
+  input: toStandardJsonSchema(v.pipe(v.string(), v.title("Guest"))),
+});
+/** Answers with its input. */
+export const waiter = orchestration("waiter", async (ctx) => {
+  for await (const call of ctx.requests(reserve, cancelTable)) call.answer(call.input as never);
+});
+
+export const words = stream<{ text: string }>("words");
+/** Writes the words; the first attempt fails after them. */
+export const dictate = activity(
+  "dictate",
+  async (texts: readonly string[], { attempt, stream: open, log }) => {
+    await using out = open(words);
+    log.info(`attempt ${attempt} writes`, { words: texts.length, at: new Date(0) });
+    for (const text of texts) await out.write({ text: `${text} ${attempt}` });
+    if (attempt === 1) throw new Error("the pen broke");
+  },
+  { retry: { maxAttempts: 2, backoff: { kind: "fixed", base: 5 } } },
+);
+/** Writes a title, and after the event dictates; after the next one it writes an end and closes the stream. */
+export const author = orchestration("author", async (ctx, texts: readonly string[]) => {
+  const out = ctx.stream(words);
+  out.write({ text: "title" });
+  ctx.log.debug("the paper is ready");
+  ctx.log.warn("the ink is low", { drops: 3 });
+  await ctx.waitFor(go);
+  await ctx.run(dictate, texts);
+  await ctx.waitFor(go);
+  out.write({ text: "the end" });
+  out.close();
+  return ctx.waitFor(go);
+});
+/** Writes that many numbers. */
+export const count = activity("count", async (numbers: number, { stream: open }) => {
+  await using out = open("numbers");
+  for (let i = 0; i < numbers; i++) await out.write(i);
+});
+export const counter = orchestration("counter", async (ctx, numbers: number) => {
+  await ctx.run(count, numbers);
+  await ctx.waitFor(go);
+  ctx.stream("numbers").write("last");
+  return ctx.waitFor(go);
+});
+
+/** The tokens of callbacks by their names. */
+export const callbackTokens = new Map<string, string>();
+/** Its outcome arrives later, from outside. */
+export const film = activity(
+  "film",
+  async (_: undefined, { completeLater }) => {
+    callbackTokens.set("film", completeLater().token);
+  },
+  { timeout: "2h" },
+);
+const payment = callback("paid", { schema: v.object({ cents: v.number() }) });
+/** Waits for a payment, for a call that does not expire, and for an activity that is completed from outside. */
+export const cinema = orchestration("cinema", async (ctx) => {
+  const paid = ctx.callback(payment, { timeout: "3d" });
+  const opened = ctx.callback("opened");
+  callbackTokens.set("paid", paid.token).set("opened", opened.token);
+  return ctx.all([paid, opened, ctx.run(film, undefined)]);
+});
+
 /** Ends at once. */
 export const quick = orchestration("quick", async (_ctx, n: number) => n);
 
@@ -186,4 +266,11 @@ export const SHOP = [
   refund,
   cart,
   buyer,
+  waiter,
+  author,
+  dictate,
+  counter,
+  count,
+  cinema,
+  film,
 ] as const;

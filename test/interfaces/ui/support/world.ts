@@ -17,6 +17,8 @@ import { driftAfter, driftBefore, go, SHOP } from "./shop.ts";
 
 export interface World extends AsyncDisposable {
   readonly perdure: Perdure;
+  /** The address of the store. */
+  readonly store: string;
   readonly listening: Listening;
   readonly tokens: Readonly<Record<Role, string>>;
   /** The address that logs in with this role. */
@@ -24,13 +26,22 @@ export interface World extends AsyncDisposable {
 }
 
 const QUIET = { log: () => undefined };
+const STREAMED = { log: { sink: QUIET.log, stream: true } };
+export const CALLBACKS = {
+  secrets: ["a secret of the shop with 32 bytes or more"],
+  baseUrl: "https://shop.example/callbacks",
+};
 const LOOK_AGAIN_MS = 10;
 
 export async function openWorld(options: Partial<ListenOptions> = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "perdure-ui-"));
   const store = `sqlite:${join(folder, "shop.db")}`;
   await writeDrift(store);
-  const perdure = await Perdure.open(store, { register: [...SHOP, driftAfter], runtime: QUIET });
+  const perdure = await Perdure.open(store, {
+    register: [...SHOP, driftAfter],
+    runtime: STREAMED,
+    callbacks: CALLBACKS,
+  });
   const made = {
     viewer: createToken({ name: "vera", role: "viewer" }),
     operator: createToken({ name: "otto", role: "operator" }),
@@ -52,6 +63,7 @@ export async function openWorld(options: Partial<ListenOptions> = {}): Promise<W
   };
   return {
     perdure,
+    store,
     listening,
     tokens,
     enter: (role = "admin") => `${listening.url}/#token=${tokens[role]}`,

@@ -81,6 +81,9 @@ export function EventBody({
         {event.attempt === undefined ? null : <Fact name="Attempt">{event.attempt}</Fact>}
         {event.attempts === undefined ? null : <Fact name="Attempts">{event.attempts}</Fact>}
         {event.due === undefined ? null : <Fact name="Due">{formatDateTime(event.due)}</Fact>}
+        {event.expiresAt === undefined ? null : (
+          <Fact name="Expires">{formatDateTime(event.expiresAt)}</Fact>
+        )}
         {TIMES.map((name) =>
           event[name] === undefined ? null : (
             <Fact key={name} name={kindWords(name.replace(/Ms$/, ""))}>

@@ -55,6 +55,7 @@ export const PAYLOADS = [
   "status",
   "details",
   "state",
+  "schemas",
 ] as const;
 
 export function payloadsOf(
@@ -69,7 +70,7 @@ export const GROUPS: Readonly<Record<string, RegExp>> = {
   activities: /^Activity/,
   steps: /^Step/,
   timers: /^Timer/,
-  events: /^(Event|Send)/,
+  events: /^(Event|Send|Callback)/,
   requests: /^(Request|Ask)/,
   children: /^(Child|Detached)/,
   state: /^(Status|KeyValue|Attributes|Patch)/,

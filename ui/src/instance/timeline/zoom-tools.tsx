@@ -5,7 +5,16 @@ import { formatDuration, plural } from "../../parts/format.ts";
 import type { TimelineData } from "./timeline-data.ts";
 import { zoomed, type View } from "./view.ts";
 
-const KINDS = ["activity", "step", "timer", "event", "child", "ask", "requests"] as const;
+const KINDS = [
+  "activity",
+  "step",
+  "timer",
+  "event",
+  "child",
+  "ask",
+  "requests",
+  "callback",
+] as const;
 
 export function ZoomTools({
   view,

@@ -1,32 +1,21 @@
 // A field for a JSON value. Empty means no value.
 
 import { useId, type ReactElement } from "react";
-import { messageOf } from "../api/problem.ts";
-
-export type ParsedJson =
-  | { readonly kind: "none" }
-  | { readonly kind: "value"; readonly value: unknown }
-  | { readonly kind: "wrong"; readonly why: string };
-
-export function parseJson(text: string): ParsedJson {
-  if (text.trim() === "") return { kind: "none" };
-  try {
-    return { kind: "value", value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { kind: "wrong", why: messageOf(error) };
-  }
-}
+import { parseJson } from "./parsed-json.ts";
 
 export function JsonField({
   label,
   text,
   error,
+  hint = "JSON. Leave it empty for no value.",
   onText,
 }: {
   readonly label: string;
   readonly text: string;
   /** Why the value was refused. */
   readonly error?: string | undefined;
+  /** What to enter. */
+  readonly hint?: string | undefined;
   readonly onText: (text: string) => void;
 }): ReactElement {
   const parsed = parseJson(text);
@@ -45,7 +34,7 @@ export function JsonField({
         onChange={(event) => onText(event.target.value)}
       />
       <span id={hintId} className="hint" data-tone={wrong === undefined ? undefined : "danger"}>
-        {wrong ?? "JSON. Leave it empty for no value."}
+        {wrong ?? hint}
       </span>
     </label>
   );
