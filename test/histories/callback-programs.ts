@@ -28,7 +28,7 @@ const callbacks = orchestration("callbacks", async (ctx) => {
   const late = await ctx.callback("late", { timeout: "1h" });
   const first = await ctx.race({ never: ctx.callback("never"), soon: ctx.sleep("1m") });
   const rendered = await ctx.run(render, undefined, { timeout: "1d" });
-  ctx.callback("open");
+  void ctx.callback("open");
   return [value, paid.headers, late, first.key, rendered];
 });
 

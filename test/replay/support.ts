@@ -445,6 +445,7 @@ const NO_EFFECTS = {
   starts: [],
   sends: [],
   answers: null,
+  callbacks: null,
   dispatched: null,
   published: null,
 };

@@ -52,21 +52,16 @@ const FAULTS: Members<NonNullable<TestEnvironmentOptions["faults"]>> = {
 };
 
 /** Not a secret: it is in the source. */
-const TEST_CALLBACKS: CallbackSettings = {
+export const TEST_CALLBACKS: CallbackSettings = {
   secrets: ["a secret of tests, which is not secret"],
   baseUrl: "https://callbacks.test",
 };
 
-export function callbacksOf({
-  callbacks = TEST_CALLBACKS,
-}: TestEnvironmentOptions): CallbackSettings {
-  return callbacks;
-}
-
 /** The options of a client that suits the runtime. */
 export function clientOptions(options: TestEnvironmentOptions): ClientOptions {
   const { codec, limits, keepFor } = options.runtime ?? {};
-  return { ...defined({ codec, limits, keepFor }), callbacks: callbacksOf(options) };
+  const { callbacks = TEST_CALLBACKS } = options;
+  return { ...defined({ codec, limits, keepFor }), callbacks };
 }
 
 export function checkTestOptions(options: TestEnvironmentOptions): void {

@@ -42,7 +42,6 @@ import { skippingClient } from "./skipping.ts";
 import { stepTelemetry } from "./step-telemetry.ts";
 import { TestClock } from "./test-clock.ts";
 import {
-  callbacksOf,
   clientOptions,
   checkTestOptions,
   keptLog,
@@ -325,7 +324,7 @@ export class TestEnvironment implements AsyncDisposable {
       const process = new TestProcess({
         store: this.store,
         register: this.#mocks.wrap(this.#register),
-        callbacks: callbacksOf(this.#options),
+        callbacks: this.#options.callbacks,
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),

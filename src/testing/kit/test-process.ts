@@ -13,6 +13,7 @@ import { defined } from "../../core/values/defined.ts";
 import type { RuntimeOptions } from "../../runtime/options.ts";
 import type { Definition } from "../../core/define/registrable.ts";
 import { Runtime } from "../../runtime/runtime.ts";
+import { TEST_CALLBACKS } from "./test-environment-options.ts";
 import { FaultInjectingProvider, type FaultObserver } from "../faults/fault-injecting-provider.ts";
 import type { FaultPlan } from "../faults/fault-plan.ts";
 
@@ -29,7 +30,7 @@ export interface TestProcessOptions {
   readonly store: Provider;
   readonly register: readonly Definition[];
   readonly runtime: RuntimeOptions;
-  readonly callbacks: CallbackSettings;
+  readonly callbacks: CallbackSettings | undefined;
   readonly plan: FaultPlan;
   readonly observer: FaultObserver;
 }
@@ -41,7 +42,8 @@ export class TestProcess {
   readonly #store: Provider;
   #stopped = false;
 
-  constructor({ store, register, runtime, callbacks, plan, observer }: TestProcessOptions) {
+  constructor(options: TestProcessOptions) {
+    const { store, register, runtime, callbacks = TEST_CALLBACKS, plan, observer } = options;
     this.#store = store;
     this.connection = new FaultInjectingProvider(store, plan, observer);
     const { codec, limits, keepFor } = runtime;

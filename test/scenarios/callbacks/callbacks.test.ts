@@ -423,7 +423,7 @@ scenario("callbacks refuse wrong arguments before anything is written", () => {
     ];
     for (const attempt of attempts) {
       try {
-        attempt();
+        void attempt();
         errors.push("none");
       } catch (error) {
         errors.push((error as { code: string }).code);

@@ -1,9 +1,9 @@
 // Activities that complete later: `completeLater`, and the calls from outside that end them.
 
 import { expect } from "vitest";
+import type { ActivityError } from "../../../src/index.ts";
 import {
   activity,
-  ActivityError,
   NonRetryableError,
   orchestration,
   RetryAfterError,

@@ -204,7 +204,7 @@ describe.each([
     await old.delete("i3", { force: true });
     const target = await openTarget();
     const { numbers } = await moveStore(source, target);
-    expect(numbers).toEqual({ instances: 5, messages: 5 });
+    expect(numbers).toEqual({ instances: 5, messages: 5, storeId: await source.storeId() });
     await new Client(target).start("x", undefined, { id: "new" });
     expect(await target.readInstance("new")).toMatchObject({ key: 6 });
   });
