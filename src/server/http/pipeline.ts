@@ -12,7 +12,7 @@ import { writeAudit, type AuditFacts } from "../security/audit.ts";
 import { readJson } from "./body.ts";
 import { secured } from "../security/headers.ts";
 import { checkHost, checkOrigin, type OriginRules } from "../security/origin-check.ts";
-import { inTime } from "./pauses.ts";
+import { inTime } from "../../http/in-time.ts";
 import { isOurFault, problemOf, Refusal } from "./problems.ts";
 import { RateLimit } from "../security/rate-limit.ts";
 import { bindRequest } from "./request-binding.ts";
@@ -24,6 +24,7 @@ import type { Services } from "../services.ts";
 
 const JSON_TYPE = "application/json";
 const TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+const REPEAT = "repeat the request with the same Idempotency-Key.";
 /** A route that waits or processes a list may take this many times longer than others. */
 const PATIENCE = 10;
 
@@ -204,7 +205,7 @@ export class Pipeline {
   async #run(route: Route, call: RawCall): Promise<Outcome> {
     const { answerMs } = this.#services.settings.limits;
     const patience = route.patient ? PATIENCE * answerMs : answerMs;
-    const { content, headers = {} } = await inTime(route.run(call), patience);
+    const { content, headers = {} } = await inTime(route.run(call), patience, REPEAT);
     const { kind, status } = route.answer;
     const at = this.#services.provider.now();
     if (kind === "empty") return { status, at, text: null, headers };
@@ -226,7 +227,11 @@ export class Pipeline {
     const headers = { "Content-Type": "text/event-stream", "X-Accel-Buffering": "no" };
     // For HEAD the router drops the body. A stream would stay open, because nothing would read or close it.
     if (call.request.method === "HEAD") return new Response(null, { headers });
-    const { content } = await inTime(route.run(call), this.#services.settings.limits.answerMs);
+    const { content } = await inTime(
+      route.run(call),
+      this.#services.settings.limits.answerMs,
+      REPEAT,
+    );
     if (!(content instanceof ReadableStream))
       throw new TypeError("the handler of a stream route returned no stream");
     return new Response(content, { headers });

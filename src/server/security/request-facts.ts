@@ -2,6 +2,7 @@
 //   - `X-Forwarded-*` headers are used only with the option `trustProxy`; otherwise they are ignored (S34).
 
 import { PerdureError } from "../../core/errors/errors.ts";
+import { lastValue, peerAddress } from "../../http/peer-address.ts";
 import { Refusal } from "../http/problems.ts";
 
 export interface RequestFacts {
@@ -17,9 +18,8 @@ export interface RequestFacts {
 export function factsOf(request: Request, environment: unknown, trustProxy: boolean): RequestFacts {
   const { headers } = request;
   const url = new URL(request.url);
-  const forwardedHost = trustProxy ? lastOf(headers.get("x-forwarded-host")) : undefined;
-  const proto = trustProxy ? lastOf(headers.get("x-forwarded-proto")) : undefined;
-  const forwardedFor = trustProxy ? lastOf(headers.get("x-forwarded-for")) : undefined;
+  const forwardedHost = trustProxy ? lastValue(headers.get("x-forwarded-host")) : undefined;
+  const proto = trustProxy ? lastValue(headers.get("x-forwarded-proto")) : undefined;
   const named = parseHost(forwardedHost ?? headers.get("host") ?? url.host);
   // A request line with an absolute URL can name another host than the Host header.
   if (forwardedHost === undefined && url.host !== named.host) throw new Refusal("HOST_REFUSED");
@@ -29,7 +29,7 @@ export function factsOf(request: Request, environment: unknown, trustProxy: bool
     hostname: named.hostname,
     port: named.port === "" ? (https ? "443" : "80") : named.port,
     https,
-    address: forwardedFor ?? peerAddress(environment) ?? "unknown",
+    address: peerAddress(headers, environment, trustProxy),
   };
 }
 
@@ -61,18 +61,4 @@ export function checkHostOption(host: string): string {
   } catch {
     throw new PerdureError("INVALID_ARGUMENT", `hosts must contain host names; got "${host}".`);
   }
-}
-
-/** The last value, which the nearest proxy added. Earlier values come from the client and are not trusted. */
-function lastOf(header: string | null): string | undefined {
-  const last = header?.split(",").at(-1)?.trim();
-  return last === "" ? undefined : last;
-}
-
-/** The address of the socket. The Node listener passes its request in `environment`. */
-function peerAddress(environment: unknown): string | undefined {
-  if (typeof environment !== "object" || environment === null) return undefined;
-  const { incoming } = environment as { incoming?: { socket?: { remoteAddress?: unknown } } };
-  const address = incoming?.socket?.remoteAddress;
-  return typeof address === "string" ? address : undefined;
 }
