@@ -159,6 +159,10 @@ export class Client {
     return this.#store.codec;
   }
 
+  /** The client's telemetry, whose errors are ignored. Null: none. */
+  get telemetry(): Telemetry | null {
+    return this.#store.telemetry;
+  }
   /** Whether the client has the secrets of callbacks. */
   get hasCallbacks(): boolean {
     return this.#callbacks.isConfigured;
@@ -286,6 +290,10 @@ export class Client {
   /** What a token says. Checks only its signature; throws `TOKEN_INVALID`. */
   readToken(token: string): TokenInfo {
     return this.#callbacks.read(token);
+  }
+  /** What a token says. Checks its signature and that this store issued it; rejects with `TOKEN_INVALID`. */
+  checkToken(token: string): Promise<TokenInfo> {
+    return this.#callbacks.check(token);
   }
 
   /** One page of the events that wait for instances that do not exist yet, and of expired ones, oldest first. */

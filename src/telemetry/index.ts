@@ -34,6 +34,8 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     start: (span, fn) => (spans === null ? fn(undefined) : spans.start(span, fn)),
     ask: (span, fn) => (spans === null ? fn() : spans.ask(span, fn)),
     askOver: (span, outcome, durationMs) => instruments?.askOver(span, outcome, durationMs),
+    callback: (span, fn) => (spans === null ? fn() : spans.callback(span, fn)),
+    callbackOver: (kind, outcome) => instruments?.callbackOver(kind, outcome),
     attempt: (span, fn) => (spans === null ? fn() : spans.attempt(span, fn)),
     attemptOver: (span, outcome, durationMs) => instruments?.attemptOver(span, outcome, durationMs),
     turn(record) {

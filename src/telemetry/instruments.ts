@@ -52,6 +52,10 @@ export class Instruments {
     this.#instruments.asks.record(durationMs / 1_000, { request, outcome });
   }
 
+  callbackOver(kind: string, outcome: string): void {
+    this.#instruments.callbacks.add(1, { kind, outcome });
+  }
+
   operation(name: string, result: { items: number; durationMs: number; failed: boolean }): void {
     const status = result.failed ? "error" : "ok";
     this.#instruments.operations.record(result.durationMs / 1_000, { operation: name, status });
@@ -172,6 +176,7 @@ function instruments(meter: Meter) {
     steps: counter("step.executions", "Step attempts, by outcome."),
     stepDuration: histogram("step.duration", "Duration of step attempts.", "s", SHORT),
     asks: histogram("asks", "Time from a client's request to its answer.", "s", SHORT),
+    callbacks: counter("callbacks", "Calls from outside, by outcome."),
     messagesExpired: counter(
       "messages.expired",
       "Events that expired before their instance started.",

@@ -1,4 +1,5 @@
-// Spans: a producer span for each start, a client span for each request, and spans of executions and attempts in the same trace.
+// Spans: a producer span for each start, a client span for each request, a consumer span for each call from outside, and
+// spans of executions and attempts in the trace of the start.
 //   - The trace context is stored as text in the start event and passed on through continueAsNew, children
 //        and tasks. One trace therefore spans several processes.
 //   - The span of an execution is created when the execution ends, with the times from its history. No span
@@ -6,7 +7,14 @@
 
 import type { Context, Span, Tracer } from "@opentelemetry/api";
 import type { TerminalBody } from "../core/history/events.ts";
-import type { AskSpan, AttemptSpan, StartSpan, TurnRecord } from "../core/telemetry/telemetry.ts";
+import type {
+  AskSpan,
+  AttemptSpan,
+  CallbackEnd,
+  CallbackSpan,
+  StartSpan,
+  TurnRecord,
+} from "../core/telemetry/telemetry.ts";
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "./api.ts";
 import { errorMessage } from "../core/errors/errors.ts";
 import { askOutcomeOf } from "../core/telemetry/ask-outcome.ts";
@@ -49,6 +57,32 @@ export class Spans {
       return answer;
     } catch (error) {
       span.setAttribute("perdure.outcome", askOutcomeOf(error));
+      fail(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** One span from the request to its answer, inside the caller's own span, with a link to the instance's trace. */
+  async callback<T extends CallbackEnd>(
+    { kind, name, instanceId }: CallbackSpan,
+    fn: () => Promise<T>,
+  ): Promise<T> {
+    const span = this.#tracer.startSpan(`${kind === "webhook" ? "webhook" : "callback"} ${name}`, {
+      kind: SpanKind.CONSUMER,
+      attributes: {
+        [`perdure.${kind}`]: name,
+        ...(instanceId === undefined ? {} : { "perdure.instance": instanceId }),
+      },
+    });
+    try {
+      const end = await context.with(trace.setSpan(context.active(), span), fn);
+      span.setAttribute("perdure.outcome", end.outcome);
+      const linked = trace.getSpanContext(contextOf(end.traceParent));
+      if (linked !== undefined) span.addLink({ context: linked });
+      return end;
+    } catch (error) {
       fail(span, error);
       throw error;
     } finally {

@@ -70,9 +70,12 @@ export class ClientCallbacks {
 
   /** Checks only the signature. */
   read(token: string): TokenInfo {
-    const { kind, name, instanceId, orchestration, expiresAt } = this.#claims(token);
-    const info = { kind, name, instanceId, orchestration };
-    return expiresAt === 0 ? info : { ...info, expiresAt: new Date(expiresAt) };
+    return infoOf(this.#claims(token));
+  }
+
+  /** Checks the signature and the store (complete.1). */
+  async check(token: string): Promise<TokenInfo> {
+    return infoOf(await this.#ofThisStore(token));
   }
 
   async complete(
@@ -164,6 +167,11 @@ export class ClientCallbacks {
       "This client has no callbacks. Open the store with Perdure.open(address, { callbacks: { secrets, baseUrl } }).";
     throw new PerdureError("NOT_CONFIGURED", message);
   }
+}
+
+function infoOf({ kind, name, instanceId, orchestration, expiresAt }: TokenClaims): TokenInfo {
+  const info = { kind, name, instanceId, orchestration };
+  return expiresAt === 0 ? info : { ...info, expiresAt: new Date(expiresAt) };
 }
 
 function targetOf({ instanceId: id, runId, execution, sequence }: CallbackCall): CallbackTarget {

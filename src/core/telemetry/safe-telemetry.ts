@@ -26,6 +26,14 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
       );
     },
     askOver: (...given) => quietly(() => telemetry.askOver?.(...given)),
+    callback(span, fn) {
+      const call = once(fn);
+      return attempted(
+        () => telemetry.callback?.(span, call.fn) ?? call.fn(),
+        () => call.result ?? fn(),
+      );
+    },
+    callbackOver: (...given) => quietly(() => telemetry.callbackOver?.(...given)),
     attempt(span, fn) {
       const call = once(fn);
       return attempted(

@@ -25,6 +25,22 @@ export interface AskSpan {
  */
 export type AskOutcome = "answered" | "refused" | "failed" | "timedOut" | "error";
 
+/** A received call from outside: to a callback, to an activity that completes later, or to a webhook. */
+export interface CallbackSpan {
+  readonly kind: "callback" | "activity" | "webhook";
+  /** The name of the callback, the activity or the webhook. */
+  readonly name: string;
+  /** The instance that the call is for; undefined for a webhook. */
+  readonly instanceId: string | undefined;
+}
+/** How a call from outside ended. */
+export interface CallbackEnd {
+  /** Such as "completed", "accepted", "started", "callback_closed" or "value_refused". */
+  readonly outcome: string;
+  /** The trace context in which the instance was started; undefined if it is not known. */
+  readonly traceParent?: string | undefined;
+}
+
 /** One attempt of an activity or a step. */
 export interface AttemptSpan {
   readonly kind: "activity" | "step";
@@ -104,6 +120,13 @@ export interface Telemetry {
   ask?<T>(span: AskSpan, fn: () => Promise<T>): Promise<T>;
   /** A request by a client ended after `durationMs`. */
   askOver?(span: AskSpan, outcome: AskOutcome, durationMs: number): void;
+  /** Wraps a received call from outside, until its answer. Absent: the observer does not observe them. */
+  callback?<T extends CallbackEnd>(span: CallbackSpan, fn: () => Promise<T>): Promise<T>;
+  /**
+   * A call from outside ended with this outcome. `kind` "unknown": its token or its address is not valid, or the call
+   * was refused before it was read.
+   */
+  callbackOver?(kind: CallbackSpan["kind"] | "unknown", outcome: string): void;
   /** Wraps an attempt. Returns the result of `fn`, which may be a promise. */
   attempt<T>(span: AttemptSpan, fn: () => T): T;
   /** An attempt ended after `durationMs`. */
