@@ -3,6 +3,7 @@
 import type { LogSink } from "../core/telemetry/log.ts";
 import { consoleLog } from "../core/telemetry/console-log.ts";
 
+import type { CallbacksOptions } from "../callback/options.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import { checkFlag, checkMembers, type Members } from "../core/checks.ts";
 import type { Authenticate } from "./security/access.ts";
@@ -77,6 +78,11 @@ export interface ServerOptions {
   readonly ui?: string | false;
   /** Returns more lines for `/metrics` in the Prometheus text format, for example those of a runtime. */
   readonly prometheus?: () => string | Promise<string>;
+  /**
+   * What the server receives at `/callbacks`: options of `callbacks(client)`. False: nothing. Default: callbacks, if the
+   * store was opened with `callbacks`. A read-only server receives nothing.
+   */
+  readonly callbacks?: Omit<CallbacksOptions, "log" | "trustProxy"> | false;
   readonly limits?: Partial<ServerLimits>;
 }
 
@@ -92,6 +98,7 @@ export const SERVER_OPTIONS: Members<ServerOptions> = {
   log: true,
   ui: true,
   prometheus: true,
+  callbacks: true,
   limits: true,
 };
 

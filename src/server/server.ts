@@ -1,10 +1,11 @@
 // The server: one Hono application with the API routes, the dashboard's files and a health check. Its `fetch`
 // is a handler `(Request) => Response`; `app.route("/perdure", server)` mounts it in Hono, `nodeListener`
 // elsewhere.
-//   - Every route needs credentials (S3), except `/healthz`, which reveals nothing about the store, and
-//        the dashboard's files, which contain no data.
+//   - Every route needs credentials (S3), except `/healthz`, which reveals nothing about the store, the
+//        dashboard's files, which contain no data, and `/callbacks`, where a token is the permission.
 
 import { Hono, type Context } from "hono";
+import { callbacks } from "../callback/callbacks.ts";
 import type { Client } from "../client/client.ts";
 import { Access } from "./security/access.ts";
 import { openApiDocument } from "./api/document.ts";
@@ -24,6 +25,9 @@ import { Slots } from "./security/concurrency-slots.ts";
 import { StaticFiles } from "./http/static-files.ts";
 import { TroubleGroups } from "./views/trouble-groups.ts";
 import { createToken, TokenBook, type TokenEntry } from "./security/tokens.ts";
+
+/** Where the server receives callbacks. */
+const CALLBACKS_PATH = "/callbacks";
 
 /** The HTTP API and the dashboard as a Hono application; see `perdureServer`. */
 export class PerdureServer extends Hono implements AsyncDisposable {
@@ -60,6 +64,9 @@ export class PerdureServer extends Hono implements AsyncDisposable {
     };
     const rules = originRules(options.hosts ?? [], options.origins ?? []);
     const files = new StaticFiles(options.ui === false ? null : (options.ui ?? uiFolder()));
+    if (options.callbacks !== false && !settings.readOnly) {
+      this.#receive(client, options.callbacks);
+    }
     this.#register(new Pipeline(this.#services, rules), files);
     this.#services.sampler.start();
   }
@@ -86,6 +93,13 @@ export class PerdureServer extends Hono implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** Receives callbacks outside of the pipeline: a token needs no credentials, and it names no host or origin. */
+  #receive(client: Client, options: ServerOptions["callbacks"]): void {
+    if (options === undefined && !client.hasCallbacks) return;
+    const { log, trustProxy } = this.#services.settings;
+    this.route(CALLBACKS_PATH, callbacks(client, { ...options, log, trustProxy }));
   }
 
   #register(pipeline: Pipeline, files: StaticFiles): void {

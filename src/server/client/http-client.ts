@@ -2,6 +2,8 @@
 // the schemas of the server's answers.
 
 import * as v from "valibot";
+import { reportOf } from "../../callback/failure.ts";
+import type { CompleteOptions, CompleteResult } from "../../client/callbacks/complete.ts";
 import type { ListOptions, PruneOptions } from "../../client/admin.ts";
 import type { KeptOptions } from "../../client/inspect/kept.ts";
 import type { ListFilter } from "../../client/list-filter.ts";
@@ -24,6 +26,7 @@ import { HttpHandle, type HttpRaiseOptions } from "./http-handle.ts";
 import { HttpTransport, type HttpClientOptions } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
 import { ROLES } from "../security/roles.ts";
+import { callbackAnswer } from "../schemas/callback.ts";
 import { bulkAnswer } from "../schemas/bulk.ts";
 import { change, instancePage, started } from "../schemas/instance.ts";
 import { whole } from "../schemas/common.ts";
@@ -126,6 +129,30 @@ export class HttpClient {
     options?: HttpRaiseOptions,
   ): Promise<void> {
     await this.get(id).raise(event, data, options);
+  }
+
+  /** Completes a callback, or an activity that completes later, like `Client.complete`. */
+  async complete(
+    token: string,
+    value?: unknown,
+    options: Pick<CompleteOptions, "headers"> = {},
+  ): Promise<CompleteResult> {
+    checkMembers(options, { headers: true }, "client.complete");
+    const body = { token, ...member("value", toHttp(value)), ...defined(options) };
+    const path = ["callbacks", "complete"];
+    const answer = callbackAnswer;
+    return (await this.#transport.json({ method: "POST", path, body, answer })).status;
+  }
+  /** Reports a failed attempt, like `Client.fail`. HTTP carries the name and the message of the error. */
+  async fail(token: string, error: unknown): Promise<void> {
+    const body = { token, error: reportOf(error) };
+    const path = ["callbacks", "fail"];
+    await this.#transport.send({ method: "POST", path, body, answer: null });
+  }
+  /** Reports that the work goes on, like `Client.heartbeat`. */
+  async heartbeat(token: string): Promise<void> {
+    const path = ["callbacks", "heartbeat"];
+    await this.#transport.send({ method: "POST", path, body: { token }, answer: null });
   }
 
   list(

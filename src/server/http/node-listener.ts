@@ -1,19 +1,20 @@
-// Adapts the server to Node's request listener, which Express, Fastify, Connect and `node:http` call.
+// Adapts the server, and every other Hono application, to Node's request listener, which Express, Fastify, Connect and `node:http` call.
 //   - It does not replace the global Request and Response: other libraries may use them.
 //   - A framework may already have read the request's body (`express.json()`). The stream is then empty,
 //        so the adapter serializes the parsed body again.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import type { PerdureServer } from "../server.ts";
+import type { Hono } from "hono";
 
 /** Answers one request of Node's HTTP server. */
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 /**
- * Mounts a server in Express (`app.use("/perdure", nodeListener(server))`), Fastify, Connect or `node:http`.
+ * Mounts a server, or `callbacks(client)`, in Express (`app.use("/perdure", nodeListener(server))`), Fastify, Connect or
+ * `node:http`.
  */
-export function nodeListener(server: PerdureServer): NodeListener {
+export function nodeListener(server: Pick<Hono, "fetch">): NodeListener {
   const listener = getRequestListener((request, bindings) => server.fetch(request, bindings), {
     overrideGlobalObjects: false,
   });

@@ -4,6 +4,7 @@
 
 import type { Route } from "../http/route.ts";
 import { bulkRoutes } from "./bulk.ts";
+import { callbackRoutes } from "./callbacks.ts";
 import { documentRoutes } from "./document.ts";
 import { flowRoutes } from "./flow.ts";
 import { inspectRoutes } from "./inspect.ts";
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...nodeRoutes,
   ...waitingRoutes,
   ...requestRoutes,
+  ...callbackRoutes,
   ...streamRoutes,
   ...bulkRoutes,
   ...storeRoutes,

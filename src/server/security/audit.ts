@@ -37,7 +37,7 @@ export interface AuditEntry {
   readonly replayed?: true;
 }
 /** The members of an entry that only a route's handler knows. */
-export type AuditFacts = Pick<AuditEntry, "filter" | "instances" | "count" | "dryRun">;
+export type AuditFacts = Pick<AuditEntry, "instance" | "filter" | "instances" | "count" | "dryRun">;
 /** Receives the audit entries. The server awaits it before it sends the answer. */
 export type AuditSink = (entry: AuditEntry) => void | Promise<void>;
 

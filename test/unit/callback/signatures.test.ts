@@ -1,12 +1,13 @@
 // Comparing signatures.
 
 import { createHmac } from "node:crypto";
+import type * as nodeCrypto from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { isRecent, isSigned } from "../../../src/callback/signatures.ts";
 
 const compared = vi.hoisted(() => ({ calls: 0 }));
 vi.mock("node:crypto", async (original) => {
-  const crypto = await original<typeof import("node:crypto")>();
+  const crypto = await original<typeof nodeCrypto>();
   return {
     ...crypto,
     timingSafeEqual: (a: Buffer, b: Buffer) => {

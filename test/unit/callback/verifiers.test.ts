@@ -119,7 +119,7 @@ test.each(VECTORS)(
   async (vector) => {
     const { make, secret, headers, signed, body } = vector;
     const verify = make(secret);
-    const signature = headers[signed] ?? "";
+    const signature = (headers[signed] ?? "").replace(/,v0=.*$/, "");
     expect(await verify(deliveryOf({ ...vector, body: `${body} ` }))).toBe(false);
     expect(await verify(deliveryOf({ ...vector, body: "" }))).toBe(false);
     expect(await make(otherSecret(secret))(deliveryOf(vector))).toBe(false);
@@ -130,7 +130,7 @@ test.each(VECTORS)(
       signature.slice(0, -2),
       `${signature}00`,
       signature.replace(/[0-9]/, (digit) => String((Number(digit) + 1) % 10)),
-      signature.replace(/^(?:v0|v1|sha256)[=,]/, ""),
+      signature.replace(/(?:v0|v1|sha256)[=,]/, ""),
       signature.replace(/v1|v0|sha256/, "v9"),
       `${signature},`.repeat(30),
     ]) {

@@ -1,0 +1,5 @@
+// Answers about callbacks.
+
+import * as v from "valibot";
+
+export const callbackAnswer = v.object({ status: v.picklist(["completed", "accepted"]) });
