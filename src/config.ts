@@ -1,5 +1,6 @@
 // The settings of a project, as `perdure.config.ts` passes them to the command line.
 
+import type { CallbackSettings } from "./core/define/callback.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./core/define/registrable.ts";
@@ -17,6 +18,8 @@ export interface PerdureConfig {
    */
   readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
+  /** The secrets and the address of callbacks, as for `Perdure.open`. */
+  readonly callbacks?: CallbackSettings;
 }
 
 /** Adds types to a config and returns it unchanged. */

@@ -5,6 +5,7 @@ import { addAsk } from "./change/ask.ts";
 import { addBackup } from "./backup.ts";
 import { addCancel, addPause, addResume, addTerminate, addUnblock } from "./change/control.ts";
 import { addCheck } from "./check.ts";
+import { addComplete } from "./change/complete.ts";
 import { addDelete } from "./change/delete.ts";
 import { addDev } from "./dev.ts";
 import { addDoctor } from "./doctor.ts";
@@ -43,7 +44,16 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
     addRuntimes,
     addMetrics,
   ],
-  "Control:": [addStart, addRaise, addAsk, addCancel, addTerminate, addPause, addResume],
+  "Control:": [
+    addStart,
+    addRaise,
+    addAsk,
+    addComplete,
+    addCancel,
+    addTerminate,
+    addPause,
+    addResume,
+  ],
   "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune],
   "Store:": [addMigrate, addBackup, addCheck, addDoctor],
 };

@@ -19,7 +19,7 @@ export const CONFIG_NAMES = [
   "perdure.config.js",
   "perdure.config.mjs",
 ] as const;
-const MEMBERS: readonly string[] = ["store", "register", "runtime"];
+const MEMBERS: readonly string[] = ["store", "register", "runtime", "callbacks"];
 
 export interface LoadedConfig {
   readonly path: string;
@@ -64,7 +64,7 @@ function checkConfig(path: string, value: unknown): PerdureConfig {
       "the default export must be a config: export default defineConfig({ … })",
     );
   }
-  const { store, register, runtime } = value as Readonly<Record<string, unknown>>;
+  const { store, register, runtime, callbacks } = value as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(value).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined) {
     throw invalidConfig(
@@ -81,7 +81,10 @@ function checkConfig(path: string, value: unknown): PerdureConfig {
   if (runtime !== undefined && (typeof runtime !== "object" || runtime === null)) {
     throw invalidConfig(path, "runtime must be an object of runtime options");
   }
-  return value; // the runtime checks register and runtime in detail
+  if (callbacks !== undefined && (typeof callbacks !== "object" || callbacks === null)) {
+    throw invalidConfig(path, "callbacks must be an object with secrets and baseUrl");
+  }
+  return value; // the runtime and the client check the rest in detail
 }
 
 function invalidConfig(path: string, why: string): CliError {

@@ -8,7 +8,7 @@ import { defaultCodec, type Codec } from "../../core/values/codec.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { defined } from "../../core/values/defined.ts";
 import { Perdure } from "../../perdure.ts";
-import type { RuntimeOptions } from "../../runtime/options.ts";
+import type { PerdureConfig } from "../../config.ts";
 import { findConfig, loadConfig, type LoadedConfig } from "./config-file.ts";
 import type { Call } from "../define-command.ts";
 import { CliError } from "../exit-codes.ts";
@@ -48,7 +48,7 @@ export class Session implements AsyncDisposable {
     if (source.kind === "address" && options.create !== true) assertStoreExists(source.address);
     const migrate = options.create === true ? "apply" : "verify";
     const provider = await openProvider(source, migrate, options.access);
-    const opened = await openClient(provider, config?.config.runtime ?? {});
+    const opened = await openClient(provider, config?.config ?? {});
     return new Session(opened, config, showSource(source));
   }
 
@@ -89,14 +89,15 @@ interface OpenedStore {
 }
 
 /**
- * Opens Perdure without starting its runtime. A client needs only codec, limits and keepFor of the runtime
- * options.
+ * Opens Perdure without starting its runtime. A client needs only the callbacks, and codec, limits and keepFor of the
+ * runtime options.
  */
-async function openClient(provider: Provider, runtime: RuntimeOptions): Promise<OpenedStore> {
-  const { codec, limits, keepFor } = runtime;
+async function openClient(provider: Provider, config: PerdureConfig): Promise<OpenedStore> {
+  const { runtime: { codec, limits, keepFor } = {}, callbacks } = config;
   const perdure = await Perdure.open(provider, {
     autoStart: false,
     runtime: defined({ codec, limits, keepFor }),
+    ...defined({ callbacks }),
   });
   const close = async (): Promise<void> => {
     await perdure.close();

@@ -5,6 +5,7 @@
 
 import type { LogSink } from "../../core/telemetry/log.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import { defined } from "../../core/values/defined.ts";
 import { Perdure } from "../../perdure.ts";
 import type { LoadedConfig } from "../store/config-file.ts";
 import { CliError, type ExitCode } from "../exit-codes.ts";
@@ -26,7 +27,7 @@ export interface WorkerReady {
 
 export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   const { config, log, graceMs, shown } = options;
-  const { register = [], runtime = {} } = config.config;
+  const { register = [], runtime = {}, callbacks } = config.config;
   if (register.length === 0) {
     const message = `${config.path} registers no orchestrations or activities: the worker has nothing to run.`;
     throw new CliError("CONFIG_INVALID", message);
@@ -34,7 +35,11 @@ export async function runWorker(options: WorkerOptions): Promise<ExitCode> {
   using interruption = new Interruption();
   const provider = await options.open();
   try {
-    const perdure = await Perdure.open(provider, { register, runtime: { log, ...runtime } });
+    const perdure = await Perdure.open(provider, {
+      register,
+      runtime: { log, ...runtime },
+      ...defined({ callbacks }),
+    });
     const { activities, orchestrations } = perdure.runtime.registered();
     log("info", "worker ready", {
       runtime: perdure.runtime.id,
