@@ -16,6 +16,7 @@ export {
 export {
   webhook,
   type MappedWebhookOptions,
+  type NamedWebhookOptions,
   type Webhook,
   type WebhookHeaders,
   type WebhookOptions,

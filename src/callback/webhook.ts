@@ -28,7 +28,12 @@ interface Common<Event, C extends Target> {
   readonly headers?: readonly string[];
 }
 /** Options of a webhook whose event is the input of the orchestration. */
-export type WebhookOptions<C extends Target> = Common<OrchestrationInput<C>, C>;
+export type WebhookOptions<C extends Orchestration<never, unknown, unknown>> = Common<
+  OrchestrationInput<C>,
+  C
+>;
+/** Options of a webhook that starts an orchestration by its name, with the event as input. */
+export type NamedWebhookOptions<Event> = Common<Event, string>;
 /** Options of a webhook with a function that makes the input of the event. */
 export interface MappedWebhookOptions<C extends Target, Event> extends Common<Event, C> {
   /** The input of the orchestration. Default: the event. */
@@ -63,7 +68,11 @@ export function webhook<C extends Target, Event>(
   name: string,
   options: MappedWebhookOptions<C, Event>,
 ): Webhook;
-export function webhook<C extends Target>(name: string, options: WebhookOptions<C>): Webhook;
+export function webhook<C extends Orchestration<never, unknown, unknown>>(
+  name: string,
+  options: WebhookOptions<C>,
+): Webhook;
+export function webhook<Event>(name: string, options: NamedWebhookOptions<Event>): Webhook;
 export function webhook(name: string, options: object): Webhook {
   const what = `webhook "${checkedName(name)}"`;
   const given = options as UntypedOptions; // The overloads have checked the types.
