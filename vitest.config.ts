@@ -13,6 +13,7 @@ const ON_POSTGRES = [
   "test/faults/kill/{sharing,takeover}.test.ts",
   "test/faults/trouble/killers.test.ts",
   "test/features/{limiter,schedule}/processes.test.ts",
+  "test/interfaces/callback/{answers,security,webhooks}.test.ts",
 ];
 const ON_POSTGRES_FULL = [
   "test/features/lifecycle/*.test.ts",

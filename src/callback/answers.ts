@@ -1,7 +1,7 @@
 // The answers of callbacks and webhooks: one table of their statuses.
 //   - A program gets JSON, and for an error a problem document (RFC 9457). A browser, which accepts text/html, gets a page.
 //   - answers.1: Everything that is not found gets the same answer: a forged, malformed or foreign token, an unknown
-//        webhook, an unknown path. The answer does not say which of them it was (S37, S41).
+//        webhook, an unknown path. The answer does not say which of them it was (S37, S40).
 //   - Every answer forbids caching, indexing, framing, scripts and referrers, because addresses contain tokens.
 
 import { messagePage, STYLE_SOURCE } from "./page.ts";

@@ -2,7 +2,7 @@
 //   - page.1: Opening a link changes nothing, because mail programs and link scanners open links too. The page has a
 //        button, which sends the form.
 //   - The parameters of the link become hidden fields of the form. The page shows them, so that the reader sees what
-//        the button sends. Every text is escaped (S37).
+//        the button sends. Every text is escaped.
 //   - No script, no image, no request to another address; the style is inline, and the policy names its hash.
 
 import { hash } from "node:crypto";

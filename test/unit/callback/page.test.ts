@@ -6,7 +6,7 @@ import { formPage, messagePage, STYLE_SOURCE } from "../../../src/callback/page.
 
 const HOSTILE = `"><script>alert(1)</script><img src=x onerror='alert(2)'>&amp;`;
 
-test("S37: every text of the page is escaped", () => {
+test("every text of the page is escaped", () => {
   const page = formPage({
     fields: [[HOSTILE, HOSTILE]],
     texts: { lang: HOSTILE, title: HOSTILE, text: HOSTILE, button: HOSTILE },
