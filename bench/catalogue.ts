@@ -45,6 +45,7 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W11", "describing an instance of n events, and a page of its history"),
   entry("W12", "asks of entities: one at a time, 200 on one key, 500 on 500 keys"),
   entry("W13", "500 instances × 10 passages of one limiter"),
+  entry("W15", "callbacks: POST to the address → result, idle system"),
 ];
 
 function entry(

@@ -105,6 +105,9 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   readKeyValue: (s) => s.call("viewer", "GET", "/instances/waits/kv/date"),
   askInstance: (s) =>
     s.call("admin", "POST", "/instances/waits/requests/say", { body: { input: "hello" } }),
+  completeCallback: (s) => callback(s, "complete", "complete"),
+  failCallback: (s) => callback(s, "fail", "fail"),
+  heartbeatCallback: (s) => callback(s, "heartbeat", "heartbeat"),
   watchInstance: (s) => s.call("viewer", "GET", "/instances/waits/watch"),
   watchChanges: (s) => s.call("viewer", "GET", "/changes"),
   bulkCancel: (s) => bulk(s, "cancel", { reason: "x" }),
