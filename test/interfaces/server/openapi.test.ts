@@ -1,8 +1,8 @@
 // The OpenAPI document is accurate: it has every route, its references resolve, and real answers match it.
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { flow } from "../../../src/flow/index.ts";
-import { orchestration, request } from "../../../src/index.ts";
+import { activity, orchestration, request } from "../../../src/index.ts";
 import { documentOf } from "../../../src/server/api/openapi.ts";
 import { ROUTES } from "../../../src/server/routes/index.ts";
 import { readEvents } from "../../../src/server/client/event-reader.ts";
@@ -70,6 +70,19 @@ test("references lead to components, and all components are used and named", () 
   expect([...used].toSorted()).toEqual(there.toSorted());
   expect(there.filter((name) => !/\/[A-Z]\w+$/.test(name))).toEqual([]);
 });
+
+/** The tokens of `later`, by the id of their instance. */
+const tokens = new Map<string, string>();
+const later = activity("later", async (_none: undefined, { completeLater, info }) => {
+  tokens.set(info.instanceId, completeLater().token);
+});
+const outside = orchestration("outside", (ctx) => ctx.run(later, undefined));
+
+async function callback(scene: Scene, operation: string, id: string): Promise<Response> {
+  await scene.perdure.client.start(outside, undefined, { id });
+  const token = await vi.waitUntil(() => tokens.get(id), { timeout: 30_000, interval: 5 });
+  return scene.call("operator", "POST", `/callbacks/${operation}`, { body: { token } });
+}
 
 /** A real answer of each route, from a store in which every member of an answer occurs. */
 const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
@@ -164,7 +177,12 @@ const everything = orchestration("everything", async (ctx, input: unknown) => {
 
 test("a real answer of every route matches the document, and contains nothing else", async () => {
   const doubling = flow<number>("doubling").then(double).build();
-  const scene = await openScene({ limits: { burst: 1_000 } }, [everything, doubling]);
+  const scene = await openScene({ limits: { burst: 1_000 } }, [
+    everything,
+    doubling,
+    later,
+    outside,
+  ]);
   const { client } = scene.perdure;
   await client.raise("missing", "go", new Date(0), { ifMissing: "keep" });
   await client.raise("missing", "gone", 1, { ifMissing: "keep", keepFor: "1ms" });

@@ -10,7 +10,7 @@ import {
   orchestration,
   Perdure,
   type LogLevel,
-  type Orchestration,
+  type Registrable,
 } from "../../../src/index.ts";
 import {
   createToken,
@@ -79,12 +79,14 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export async function openPerdure(
-  register: readonly Orchestration<never, unknown>[] = [],
-): Promise<Perdure> {
+export async function openPerdure(register: readonly Registrable[] = []): Promise<Perdure> {
   const perdure = await Perdure.open(`sqlite:${join(temporaryFolder(), "store.db")}`, {
     register: [worker, echo, failing, parent, rounds, double, ...register],
     runtime: { log: () => undefined },
+    callbacks: {
+      secrets: ["a-secret-of-at-least-32-bytes-for-tests"],
+      baseUrl: "http://127.0.0.1/callbacks",
+    },
   });
   onTestFinished(() => perdure.close({ graceMs: 0 }));
   return perdure;
@@ -92,7 +94,7 @@ export async function openPerdure(
 
 export async function openScene(
   options: ListenOptions = {},
-  register: readonly Orchestration<never, unknown>[] = [],
+  register: readonly Registrable[] = [],
 ): Promise<Scene> {
   const perdure = await openPerdure(register);
   const made = {
@@ -107,6 +109,7 @@ export async function openScene(
     tokens: Object.values(made).map(({ entry }) => entry),
     audit: (entry) => void audit.push(entry),
     log: (level, message, fields) => void log.push({ level, message, fields }),
+    callbacks: false, // test/interfaces/callback has the tests of callbacks
     ...options,
   });
   onTestFinished(() => listening.close());
