@@ -1,8 +1,7 @@
 // The public API of Perdure: the exports of `import … from "perdure"`.
 import "./node-version.ts";
 
-export { Perdure, type OpenOptions } from "./perdure.ts";
-export { defineConfig, type PerdureConfig } from "./config.ts";
+export { defineConfig, Perdure, type OpenOptions, type PerdureConfig } from "./perdure.ts";
 export {
   moveStore,
   unmarkStore,

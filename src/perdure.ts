@@ -1,4 +1,5 @@
-// Perdure: a store, a runtime and a client, opened together and closed together.
+// Perdure: a store, a runtime and a client, opened together and closed together; and the settings of a project, with which
+// the command line opens them.
 
 import { Client } from "./client/client.ts";
 import { Committer } from "./core/commit/committer.ts";
@@ -77,6 +78,28 @@ export class Perdure implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** The settings of a project, as `perdure.config.ts` exports them. */
+export interface PerdureConfig {
+  /**
+   * The store: an address such as `sqlite:./orders.db`, relative to the config file, or a function that
+   * opens a store. The command line closes the store that it opened.
+   */
+  readonly store?: string | (() => Provider | Promise<Provider>);
+  /**
+   * What `perdure worker` and `perdure dev` run, and what `perdure check` replays with: definitions, and
+   * modules that export definitions.
+   */
+  readonly register?: readonly Registrable[];
+  readonly runtime?: RuntimeOptions;
+  /** The secrets and the address of callbacks, as for `Perdure.open`. */
+  readonly callbacks?: CallbackSettings;
+}
+
+/** Adds types to a config and returns it unchanged. */
+export function defineConfig(config: PerdureConfig): PerdureConfig {
+  return config;
 }
 
 async function openProvider(address: string): Promise<Provider> {

@@ -3,7 +3,7 @@
 //   - Nothing is dropped silently: a form with a repeated name, or with a file, is refused.
 
 import { invalidArgument } from "../core/checks.ts";
-import { decodeText, parseJson, type JsonBounds } from "../http/json-text.ts";
+import { decodeText, parseJson, type JsonBounds } from "./http/json-text.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 const MULTIPART = "multipart/form-data";

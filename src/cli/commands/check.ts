@@ -11,7 +11,7 @@ import {
   type ReplayHistoriesOptions,
   type ReplayReport,
 } from "../../testing/replay-histories.ts";
-import type { PerdureConfig } from "../../config.ts";
+import type { PerdureConfig } from "../../perdure.ts";
 import { defineCommand, type Call, type Program } from "../define-command.ts";
 import { CliError } from "../exit-codes.ts";
 import {

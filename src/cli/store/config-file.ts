@@ -9,7 +9,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { PerdureConfig } from "../../config.ts";
+import type { PerdureConfig } from "../../perdure.ts";
 import { missingFileHint } from "../../runtime/threads/missing-file.ts";
 import { CliError } from "../exit-codes.ts";
 

@@ -1,10 +1,10 @@
 // Reads request bodies up to a limit and checks them before parsing.
-//   - http/ limits the size, the nesting depth and the number of members (S26).
+//   - callback/http/ limits the size, the nesting depth and the number of members (S26).
 //   - `__proto__`, `constructor` and `prototype` are allowed inside users' data and refused in the API's
 //        own objects. Nothing is dropped silently (S23, semantics 29).
 
-import { parseJson, type JsonBounds } from "../../http/json-text.ts";
-import { readBytes } from "../../http/body-bytes.ts";
+import { parseJson, type JsonBounds } from "../../callback/http/json-text.ts";
+import { readBytes } from "../../callback/http/body-bytes.ts";
 import { invalidArgument } from "../../core/checks.ts";
 import { Refusal } from "./problems.ts";
 

@@ -12,7 +12,7 @@ import { writeAudit, type AuditFacts } from "../security/audit.ts";
 import { readJson } from "./body.ts";
 import { secured } from "../security/headers.ts";
 import { checkHost, checkOrigin, type OriginRules } from "../security/origin-check.ts";
-import { inTime } from "../../http/in-time.ts";
+import { inTime } from "../../callback/http/in-time.ts";
 import { isOurFault, problemOf, Refusal } from "./problems.ts";
 import { RateLimit } from "../security/rate-limit.ts";
 import { bindRequest } from "./request-binding.ts";

@@ -1,7 +1,7 @@
-// Rate limits: a bucket per caller, and one per IP address for unauthenticated requests (http/rate-buckets.ts). An
+// Rate limits: a bucket per caller, and one per IP address for unauthenticated requests (callback/http/rate-buckets.ts). An
 // empty bucket answers 429 with Retry-After (S29).
 
-import { RateBuckets, type Rate } from "../../http/rate-buckets.ts";
+import { RateBuckets, type Rate } from "../../callback/http/rate-buckets.ts";
 import { Refusal } from "../http/problems.ts";
 
 export class RateLimit {

@@ -2,7 +2,7 @@
 //   - `X-Forwarded-*` headers are used only with the option `trustProxy`; otherwise they are ignored (S34).
 
 import { PerdureError } from "../../core/errors/errors.ts";
-import { lastValue, peerAddress } from "../../http/peer-address.ts";
+import { lastValue, peerAddress } from "../../callback/http/peer-address.ts";
 import { Refusal } from "../http/problems.ts";
 
 export interface RequestFacts {

@@ -22,7 +22,7 @@ const COMMANDS = [
     "retry",
     "unblock",
   ],
-  ...["restart", "fork", "delete", "prune", "migrate", "backup", "check", "doctor"],
+  ...["complete", "restart", "fork", "delete", "prune", "migrate", "backup", "check", "doctor"],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");
 const run = (line: string) => runOnTerminal(line, { cwd: projectRoot, env: { NO_COLOR: "1" } });

@@ -2,7 +2,7 @@
 //   - Nesting depth and number of members are counted in the text, before JSON.parse sees it (S26).
 //   - Bytes that are not UTF-8 and text that is not JSON raise INVALID_ARGUMENT.
 
-import { invalidArgument } from "../core/checks.ts";
+import { invalidArgument } from "../../core/checks.ts";
 
 export interface JsonBounds {
   readonly jsonDepthMax: number;

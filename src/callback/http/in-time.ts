@@ -1,6 +1,6 @@
 // A time limit on the work of a request. Its timer does not keep the process alive.
 
-import { PerdureError } from "../core/errors/errors.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
 
 /**
  * Rejects with TIMEOUT if `work` takes longer than `ms`. The work continues: a change may still happen. `repeat` says
