@@ -12,6 +12,7 @@ import {
   request,
   type Codec,
 } from "../../../src/index.ts";
+import { callbacks } from "../../../src/callback/index.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import type { Telemetry } from "../../../src/telemetry/index.ts";
 import { projectRoot } from "../../support/source-files.ts";
@@ -57,7 +58,9 @@ test("a program that uses all features reports every metric of docs/telemetry.md
   await using perdure = await Perdure.open(provider, {
     register: [main, child, work],
     runtime: { telemetry, codec, stickyCacheMax: 0, log: () => undefined },
+    callbacks: { secrets: ["a-secret-of-at-least-32-bytes-for-tests"], baseUrl: "http://host" },
   });
+  await callbacks(perdure.client).request("/unknown", { method: "POST" });
   const handle = await perdure.client.start(main, 1);
   expect(await handle.ask(say)).toBe("yes");
   await expect(handle.result()).rejects.toThrow("over");

@@ -29,6 +29,7 @@ const COMMANDS = [
     "start",
     "raise",
     "ask",
+    "complete",
     "cancel",
     "terminate",
     "pause",
