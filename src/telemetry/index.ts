@@ -42,6 +42,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     },
     operation: (name, result) => instruments?.operation(name, result),
     messageExpired: ({ event }) => instruments?.messageExpired(event),
+    streamItems: (record) => instruments?.streamItems(record),
     observe: (source) => instruments?.observe(source) ?? (() => undefined),
   };
 }

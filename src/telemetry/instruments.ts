@@ -11,6 +11,7 @@ import type {
   AttemptSpan,
   FigureSource,
   StoreFigures,
+  StreamItemsRecord,
   TurnRecord,
 } from "../core/telemetry/telemetry.ts";
 
@@ -61,6 +62,10 @@ export class Instruments {
 
   messageExpired(event: string): void {
     this.#instruments.messagesExpired.add(1, { event });
+  }
+
+  streamItems({ stream, direction, count }: StreamItemsRecord): void {
+    this.#instruments.streamItems.add(count, { stream, direction });
   }
 
   #event(event: EventBody, turn: TurnRecord): void {
@@ -144,6 +149,7 @@ function instruments(meter: Meter) {
   return {
     starts: counter("orchestration.starts", "Executions started."),
     completions: counter("orchestration.completions", "Executions ended, by status."),
+    streamItems: counter("stream.items", "Items of streams, written and read."),
     failures: counter("orchestration.failures", "Executions failed, by category."),
     continued: counter("orchestration.continued_as_new", "Executions that continued as new."),
     duration: histogram(

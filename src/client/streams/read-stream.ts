@@ -180,6 +180,9 @@ class Reader implements Returnable<StreamEntry> {
     if (chunk.damaged === true) throw this.#damaged();
     const { call, offset: first } = chunk;
     const end = endOf(chunk);
+    const count = end - this.#cursor;
+    const { name: stream } = this.#target;
+    this.#store.telemetry?.streamItems?.({ stream, direction: "read", count });
     while (this.#cursor < end) {
       this.#stop.signal.throwIfAborted();
       const offset = this.#cursor;

@@ -37,6 +37,7 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
     turn: (record) => quietly(() => telemetry.turn(record)),
     operation: (...given) => quietly(() => telemetry.operation(...given)),
     messageExpired: (record) => quietly(() => telemetry.messageExpired?.(record)),
+    streamItems: (record) => quietly(() => telemetry.streamItems?.(record)),
     observe(source) {
       const end = attempted(
         () => telemetry.observe(source),

@@ -71,6 +71,13 @@ export interface TurnRecord {
   readonly traceParent: string | undefined;
 }
 
+/** Items of a stream that were written or read. */
+export interface StreamItemsRecord {
+  readonly stream: string;
+  readonly direction: "written" | "read";
+  readonly count: number;
+}
+
 /** Measurements of a runtime, read when the observer collects. */
 export interface RuntimeFigures {
   readonly runtimeId: string;
@@ -119,6 +126,11 @@ export interface Telemetry {
    * this method does not count them.
    */
   messageExpired?(record: { readonly event: string; readonly instanceId: string }): void;
+  /**
+   * Items of a stream were written by an activity or an orchestration, or delivered to a reader. An observer
+   * without this method does not count them.
+   */
+  streamItems?(record: StreamItemsRecord): void;
   /** A runtime started. The engine calls the returned function when the runtime stops. */
   observe(source: FigureSource): () => void;
 }

@@ -63,6 +63,7 @@ export class Attempts {
       committer: runtime.committer,
       environment,
       onLost: (claim) => this.activities.lose(claim),
+      telemetry,
     });
     this.#outcomes = new TaskOutcomes(runtime, progressReports);
     const common = {

@@ -2,6 +2,7 @@
 // (core/telemetry/telemetry.ts).
 
 import type { Committer } from "../../core/commit/committer.ts";
+import type { TurnItem } from "../../core/provider/commit.ts";
 import type { EventBody } from "../../core/history/events.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import type { LeasedTask } from "../../core/provider/tasks.ts";
@@ -36,6 +37,7 @@ export function observe(options: {
 export function reportTurn(
   telemetry: Telemetry,
   { held, run, at, replayed }: FinishedTurn,
+  { streams = [] }: Pick<TurnItem, "streams">,
   events: readonly EventBody[],
 ): void {
   telemetry.turn({
@@ -50,6 +52,10 @@ export function reportTurn(
     at,
     traceParent: run.traceParent,
   });
+  for (const { name: stream, values } of streams) {
+    const count = values.length;
+    if (count > 0) telemetry.streamItems?.({ stream, direction: "written", count });
+  }
 }
 
 export function activitySpan(task: LeasedTask): AttemptSpan {

@@ -67,7 +67,7 @@ export class TurnResults {
     if (ended?.kind === "OrchestrationFailed" && ended.outcome === "failed") {
       logFailedInstance(options, loggedInstance(held), ended.failure);
     }
-    if (telemetry !== null) reportTurn(telemetry, turn, events);
+    if (telemetry !== null) reportTurn(telemetry, turn, item, events);
     this.#runtime.firstTurns.hasRun(held.definition);
     this.#startTasks(held, item);
     this.#findUnknown(item);

@@ -5,12 +5,15 @@
 
 import type { Committer } from "../../core/commit/committer.ts";
 import { errorMessage, PerdureError } from "../../core/errors/errors.ts";
+import type { AppendItem } from "../../core/provider/streams.ts";
 import type { TaskClaim } from "../../core/provider/tasks.ts";
+import type { Telemetry } from "../../core/telemetry/telemetry.ts";
 import type { Environment, TimerHandle } from "../../core/time/environment.ts";
 import { AttemptStreams, type Appender, type AttemptStream } from "./attempt-streams.ts";
 import type { WritingAttempt } from "./attempt-streams.ts";
 
-const GATHER_MS = 25;
+/** How long values wait at most (stream-appends.1). */
+export const GATHER_MS = 25;
 const RUN_BYTES = 9;
 
 export interface StreamAppendsOptions {
@@ -18,6 +21,7 @@ export interface StreamAppendsOptions {
   readonly environment: Environment;
   /** The store no longer knows the claim: the attempt has lost its lease. */
   readonly onLost: (claim: TaskClaim) => void;
+  readonly telemetry: Pick<Telemetry, "streamItems"> | null;
 }
 
 export class StreamAppends implements Appender {
@@ -60,12 +64,18 @@ export class StreamAppends implements Appender {
     for (const stream of streams) this.#send(stream);
   }
 
+  #report({ name, values }: AppendItem): void {
+    const { telemetry } = this.#options;
+    telemetry?.streamItems?.({ stream: name, direction: "written", count: values.length });
+  }
+
   #send(stream: AttemptStream): void {
     const item = stream.take();
     if (item === null) return;
     this.#options.committer.submit(item).then(
       (result) => {
         stream.settled(result);
+        if (result.kind === "done") this.#report(item);
         if (result.kind === "refused" && result.code === "LEASE_LOST") {
           this.#options.onLost(item.task);
         }

@@ -1,5 +1,5 @@
-// Time skipping: moves virtual time automatically while a test awaits the result of an instance or the
-// answer to a request.
+// Time skipping: moves virtual time automatically while a test awaits the result of an instance, the answer
+// to a request, or the next entry of a stream.
 //   - Time stands still while work can proceed without it, and then moves to the next due moment only.
 //   - If the result can never come, the call throws TIMEOUT at once and names what the instance waits for.
 //   - A test may await several results at the same time; only one of the calls moves the clock at a time.
@@ -7,6 +7,8 @@
 import { askWait, type AskOptions } from "../../client/ask-item.ts";
 import type { Client } from "../../client/client.ts";
 import { Handle, type ResultOptions } from "../../client/handle.ts";
+import type { StreamReader } from "../../client/streams/read-stream.ts";
+import { GATHER_MS } from "../../runtime/streams/stream-appends.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
 import { timeoutError } from "../../client/waiting.ts";
 import { formatDuration, parseDuration } from "../../core/time/duration.ts";
@@ -57,7 +59,43 @@ function skippingHandle(handle: Handle, options: SkippingOptions): Handle {
   const ask = handle.ask.bind(handle);
   handle.ask = (request, ...rest) =>
     skipUntilSettled(ask(request, ...rest), timeoutOf(rest), options);
+  const stream = handle.stream.bind(handle);
+  handle.stream = (...given) => skippingReader(stream(...given), handle.id, options);
   return handle;
+}
+
+/** A reader whose `next` and `ready` move the clock. If no entry can come, they throw TIMEOUT. */
+function skippingReader<T>(
+  reader: StreamReader<T>,
+  id: string,
+  options: SkippingOptions,
+): StreamReader<T> {
+  const skipping = async <Value>(waited: Promise<Value>): Promise<Value> => {
+    let isSettled = false;
+    const settled = (): void => void (isSettled = true);
+    waited.then(settled, settled);
+    const steps = new Steps(Infinity, options);
+    for (;;) {
+      await options.settle();
+      if (isSettled) return waited;
+      if (await steps.next()) continue;
+      // What a running activity has written reaches its stream within this time.
+      const { clock } = options;
+      await options.step(() => clock.now() + GATHER_MS);
+      await options.settle();
+      if (isSettled) return waited;
+      await reader.return();
+      throw new PerdureError("TIMEOUT", await waitsForever(options.client, id));
+    }
+  };
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next: () => skipping(reader.next()),
+    ready: () => skipping(reader.ready()),
+    return: () => reader.return(),
+  };
 }
 
 async function resultOf(

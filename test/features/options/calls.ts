@@ -21,6 +21,7 @@ import { PostgresProvider } from "../../../src/postgres/index.ts";
 import { HttpClient, perdureServer, serve } from "../../../src/server/index.ts";
 import { limiter } from "../../../src/limiter/index.ts";
 import { schedule } from "../../../src/schedule/index.ts";
+import { stream } from "../../../src/client/streams/index.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import {
   crashEverywhere,
@@ -47,6 +48,7 @@ const built = plain.build();
 /** Definitions, which need no store. */
 export const DEFINITIONS: Readonly<Record<string, (options: Wrong) => unknown>> = {
   activity: (options) => activity("a", () => 1, options),
+  stream: (options) => stream("s", options),
   orchestration: (options) => orchestration("o", async () => 1, options),
   flow: (options) => flow("f", options),
   schedule: (options) => schedule("s", options),
@@ -127,6 +129,8 @@ export const CALLS: Readonly<Record<string, (options: Wrong, given: Given) => un
   "handle.result": (options, { handle }) => handle.result(options),
   "handle.completedWork": (options, { handle }) => handle.completedWork(options),
   "handle.watch": (options, { handle }) => handle.watch(options).next(),
+  "handle.stream": (options, { handle }) => handle.stream("s", options),
+  "handle.trim": (options, { handle }) => handle.trim("s", options),
   "handle.raise": (options, { handle }) => handle.raise("go", 1, options),
   "handle.history": (options, { handle }) => handle.history(options),
   "handle.restart": (options, { handle }) => handle.restart(options),

@@ -39,6 +39,7 @@ test("a program that uses all features reports every metric of docs/telemetry.md
   const child = orchestration("child", (ctx) => ctx.run(work, "fine"));
   const main = orchestration("main", async (ctx, round: number): Promise<string> => {
     if (round === 1) return ctx.continueAsNew(2);
+    ctx.stream("notes").write("begun");
     await ctx.call(child);
     await ctx.step("note", () => 1);
     await ctx.run(work, "unreadable").catch(() => undefined);

@@ -73,6 +73,7 @@ const LEFT_OUT = [
   "perdure_orchestration_continued_as_new",
   "perdure_orchestration_children",
   "perdure_replay_length",
+  "perdure_stream_items",
 ];
 
 test("panels have unique ids and do not overlap", () => {

@@ -24,6 +24,13 @@ export const busy = activity("busy", (ms: number) => {
   return isMainThread;
 });
 
+/** Writes numbers to the stream "numbers", and fails in its first attempt. */
+export const writes = activity("writes", async (count: number, { stream, attempt }) => {
+  await using out = stream("numbers");
+  for (let number = 0; number < count; number++) await out.write({ number, attempt, isMainThread });
+  if (attempt === 1) throw new Error("again");
+});
+
 export const details = activity("details", (_: undefined, { info, attempt, idempotencyKey }) => ({
   info,
   attempt,
