@@ -74,6 +74,7 @@ const LEFT_OUT = [
   "perdure_orchestration_children",
   "perdure_replay_length",
   "perdure_stream_items",
+  "perdure_stream_items",
   "perdure_callbacks",
 ];
 
