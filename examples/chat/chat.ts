@@ -1,7 +1,7 @@
 // One message of a chat: an instance that writes the question and its answer to a stream.
 
 import { activity, orchestration } from "../../src/index.ts";
-import { stream } from "../../src/client/streams/index.ts";
+import { stream } from "../../src/stream/index.ts";
 import { model } from "./model.ts";
 
 /** What a page shows: the question whole, then the answer token by token. */

@@ -63,6 +63,7 @@ export function readStream(
   return returnable(new Reader(store, target, from), signal);
 }
 
+/** read-stream.1 */
 class Reader implements Returnable<StreamEntry> {
   readonly #store: Store;
   readonly #target: HubTarget;
@@ -166,7 +167,7 @@ class Reader implements Returnable<StreamEntry> {
 
   *#entriesOf(chunk: StreamChunk): Generator<StreamEntry, void, undefined> {
     if (endOf(chunk) <= this.#cursor) return;
-    const { settled } = this.#target;
+    const { settled } = this.#target; // read-stream.2
     if (chunk.kind === "items" && !(settled && chunk.state === "void")) {
       yield* this.#items(chunk);
     } else if (chunk.kind === "reset" && !settled) {

@@ -60,6 +60,7 @@ export function returnable<Entry>(
         throw error;
       }
     },
+    // read-stream.3
     async return() {
       isReturned = true;
       end();

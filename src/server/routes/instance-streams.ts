@@ -54,11 +54,12 @@ export const instanceStreamRoutes = [
     errors: ["INSTANCE_NOT_FOUND", "STREAMS_EXHAUSTED", "HISTORY_CORRUPT"],
     run: async (call) => {
       const { services, params, query, request } = call;
-      const last = lastEventId(request);
+      const last = lastEventId(request); // instance-streams.1
       const from = last === null ? query.from : last === "end" ? undefined : last + 1;
       const options = defined({ from, settled: query.settled });
       const handle = services.client.get(params.id);
       if (last === "end") {
+        // instance-streams.2
         handle.stream(params.name, options); // throws for an invalid name
         return null;
       }

@@ -4,11 +4,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { tokens } from "../../../examples/chat/chat.ts";
-import type {
-  ReadStreamOptions,
-  StreamEntry,
-  StreamValue,
-} from "../../../src/client/streams/index.ts";
+import type { ReadStreamOptions, StreamEntry, StreamValue } from "../../../src/stream/index.ts";
 import { fileStore, temporaryFolder } from "../../faults/trouble/support.ts";
 import { openPage } from "../../interfaces/ui/support/browser.ts";
 import { projectRoot } from "../../support/source-files.ts";

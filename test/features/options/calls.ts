@@ -21,7 +21,7 @@ import { PostgresProvider } from "../../../src/postgres/index.ts";
 import { HttpClient, perdureServer, serve } from "../../../src/server/index.ts";
 import { limiter } from "../../../src/limiter/index.ts";
 import { schedule } from "../../../src/schedule/index.ts";
-import { stream } from "../../../src/client/streams/index.ts";
+import { stream } from "../../../src/stream/index.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import {
   crashEverywhere,

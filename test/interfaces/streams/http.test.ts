@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { activity, orchestration, type Activity } from "../../../src/index.ts";
 import { HttpClient } from "../../../src/server/index.ts";
 import { readEvents } from "../../../src/server/client/event-reader.ts";
-import { stream, type StreamEntry } from "../../../src/client/streams/index.ts";
+import { stream, type StreamEntry } from "../../../src/stream/index.ts";
 import { codeOf, openScene, type Scene } from "../server/support.ts";
 
 const letters = stream<string>("letters");

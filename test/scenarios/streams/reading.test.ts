@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { activity, event, orchestration, type Handle, type Provider } from "../../../src/index.ts";
-import { stream, type StreamEntry } from "../../../src/client/streams/index.ts";
+import { stream, type StreamEntry } from "../../../src/stream/index.ts";
 import { scenario } from "../support/scenario.ts";
 import type { World } from "../support/world.ts";
 

@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { activity, orchestration, type Handle, type RunOptions } from "../../../src/index.ts";
-import { stream, type ReadStreamOptions, type StreamEntry } from "../../../src/client/streams/index.ts";
+import { stream, type ReadStreamOptions, type StreamEntry } from "../../../src/stream/index.ts";
 import { scenario } from "../support/scenario.ts";
 
 const tokens = stream<string>("tokens");

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { activity, orchestration } from "../../../src/index.ts";
-import { stream } from "../../../src/client/streams/index.ts";
+import { stream } from "../../../src/stream/index.ts";
 import { TestEnvironment } from "../../../src/testing/index.ts";
 
 const ticks = stream<number>("ticks");

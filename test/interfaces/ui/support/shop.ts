@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
 import { callback } from "../../../../src/core/define/callback.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
-import { stream } from "../../../../src/client/streams/index.ts";
+import { stream } from "../../../../src/stream/index.ts";
 
 export interface Order {
   readonly id: string;

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { Client, orchestration, Perdure, type Provider } from "../../../../src/index.ts";
 import { SqliteProvider } from "../../../../src/sqlite/index.ts";
-import { stream } from "../../../../src/client/streams/index.ts";
+import { stream } from "../../../../src/stream/index.ts";
 
 const texts = stream<string>("texts");
 const main = orchestration(
