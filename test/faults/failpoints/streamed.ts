@@ -8,9 +8,9 @@ import type { TestEnvironment } from "../../../src/testing/index.ts";
 const words = stream<string>("words");
 const retry = { maxAttempts: 20, backoff: { kind: "fixed", base: "1s" } } as const;
 
-/** The first attempt fails after values that readers may have seen. */
+/** The first attempt fails after values that readers may have seen. No attempt waits for its last values. */
 const think = activity("think", async (topic: string, { attempt, stream: open }) => {
-  await using out = open(words);
+  const out = open(words);
   await out.write(`${topic} 1`);
   await out.flush();
   await out.write(`${topic} 2`);
