@@ -42,6 +42,9 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "readStatistics",
   "readKeyValue",
   "readKeyValues",
+  "readStream",
+  "listStreams",
+  "storeId",
   "readKept",
   "listSessions",
 ]);

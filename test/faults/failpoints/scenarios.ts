@@ -4,6 +4,7 @@
 import { activity, event, orchestration, type Client, type Handle } from "../../../src/index.ts";
 import { flow } from "../../../src/flow/index.ts";
 import type { FailureScenario, TestEnvironmentOptions } from "../../../src/testing/index.ts";
+import { answer, auditOf, streamed, studio } from "./streamed.ts";
 
 type Store = TestEnvironmentOptions["store"];
 
@@ -215,6 +216,16 @@ export function scenariosOn(store?: Store): readonly FailureScenario[] {
         const handle = await t.start(order, 3);
         t.at("1h", (client) => say(client, handle.id, 7));
         return handle.result();
+      },
+    },
+    {
+      name: "streams and callbacks",
+      // An activity waits for the store: without a limit on that wait, a store that hangs costs two seconds per run.
+      options: () => ({ ...options(streamed)(), patienceMs: 50 }),
+      async run(t) {
+        const handle = await t.start(studio, 1);
+        answer(t);
+        return auditOf(handle);
       },
     },
   ];

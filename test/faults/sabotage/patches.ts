@@ -3,6 +3,7 @@
 //   - `tests` are files of the commit tier that must find the bug; the table names the first that does.
 
 import { ASK_PATCHES } from "./ask-patches.ts";
+import { STREAM_PATCHES } from "./stream-patches.ts";
 
 export interface Patch {
   /** The bug, as a user would describe it. */
@@ -300,8 +301,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "continueAsNew carries over twenty unread events, and drops the rest",
     file: "src/runtime/replay/turn-commit.ts",
-    from: "const events = run.mailbox.unread().map(",
-    to: "const events = run.mailbox.unread().slice(0, 20).map(",
+    from: "const events = unreadEvents.map(",
+    to: "const events = unreadEvents.slice(0, 20).map(",
     tests: ["test/scenarios/events/unread-messages.test.ts"],
   },
   {
@@ -448,4 +449,5 @@ export const PATCHES: readonly Patch[] = [
     tests: [FIRST_TURNS],
   },
   ...ASK_PATCHES,
+  ...STREAM_PATCHES,
 ];

@@ -80,6 +80,24 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
     changingTurns((turn) => ({ ...turn, tasks: turn.tasks.slice(0, 1) })),
     ["C8"],
   ],
+  "a turn writes its values to a stream twice": [
+    changingTurns((turn) =>
+      turn.streams === undefined
+        ? turn
+        : {
+            ...turn,
+            streams: turn.streams.map((each) => ({
+              ...each,
+              values: [...each.values, ...each.values],
+            })),
+          },
+    ),
+    ["C18"],
+  ],
+  "a later attempt appends to a stream as if it were the first one": [
+    changingItems((item) => (item.kind === "append" ? { ...item, run: "first" } : item)),
+    ["C18"],
+  ],
   "the death of a process is not counted against its tasks": [countsNoDeaths, ["C16", "stuck"]],
 };
 

@@ -144,11 +144,15 @@ function drawRequest(random: SeededRandom, key: string, unitMs: number): Request
   return { key, style, salt: random.below(1_000), ms: drawMs(random, unitMs) };
 }
 
-function drawMs(random: SeededRandom, ms: number): number {
+export function drawMs(random: SeededRandom, ms: number): number {
   return random.likely(0.3) ? random.below(50) : random.below(ms);
 }
 
-function drawControls(random: SeededRandom, atMs: number, unitMs: number): readonly Control[] {
+export function drawControls(
+  random: SeededRandom,
+  atMs: number,
+  unitMs: number,
+): readonly Control[] {
   const fate = random.below(10);
   if (fate === 0) return [{ kind: "cancel", atMs }];
   if (fate === 1) return [{ kind: "terminate", atMs }];

@@ -38,7 +38,11 @@ export function largeText(salt: number, bytes: number): string {
 }
 
 /** Whether every attempt of the work fails. */
-export function failsForGood({ fails, attempts, style }: WorkNode): boolean {
+export function failsForGood({
+  fails,
+  attempts,
+  style,
+}: Pick<WorkNode, "fails" | "attempts"> & Partial<Pick<WorkNode, "style">>): boolean {
   return fails >= attempts || (style === "nonRetryable" && fails > 0);
 }
 
@@ -48,6 +52,9 @@ export const DROPPED = "dropped";
 export const FIXED = "fixed";
 /** The result of work that ended before its cancellation. */
 export const OUTLIVED = "outlived";
+/** The results of a part that writes to a stream from the orchestration. */
+export const WRITTEN = "written";
+export const CLOSED = "closed";
 const POISONED = ["failed", "poison"] as const;
 
 export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
@@ -83,6 +90,12 @@ export function expectedOf(program: Program, frame: ExpectedFrame): Expected {
       return expectedAnswer(program, frame);
     case "raise":
       return exactly("raised");
+    case "write": // the check of the streams knows which one
+      return oneOf(exactly(WRITTEN), exactly(CLOSED));
+    case "streamed": {
+      const value = exactly(failsForGood(program) ? ["failed", "application"] : mix(program.salt));
+      return orPoison(value, frame);
+    }
     case "serve":
       throw new Error("A server has no result.");
     case "mailbox":

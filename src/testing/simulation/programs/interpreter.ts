@@ -14,6 +14,7 @@ import type { ExtraOperation } from "./extra-operation.ts";
 import { plainWork, type Opponent, type Program, type WorkNode } from "./program.ts";
 import { ask, raise, ROOT } from "./requests.ts";
 import { roundOfItsOwn, valueOf } from "./rounds.ts";
+import { STREAMED, streamedActivity, write } from "./streams.ts";
 
 /** The input of a root instance. The optional fields are carried from execution to execution. */
 export interface RootInput {
@@ -112,7 +113,8 @@ class Stage {
       await process.sleep(salt % 100);
       return text;
     });
-    return [large, work, lasting("endless", 100_000), lasting("long", 60), undo, poison];
+    const streamed = streamedActivity(process);
+    return [large, work, streamed, lasting("endless", 100_000), lasting("long", 60), undo, poison];
   }
 
   async runRoot(ctx: OrchestrationContext<RootInput>, input: RootInput): Promise<unknown> {
@@ -170,6 +172,15 @@ class Stage {
         return ask(ctx, program);
       case "raise":
         return raise(ctx, program);
+      case "write":
+        return write(ctx, program);
+      case "streamed": {
+        const retry = {
+          maxAttempts: program.attempts,
+          backoff: { kind: "fixed", base: 100 },
+        } as const;
+        return failureAsValue(ctx.run(STREAMED, program, { retry }));
+      }
       case "mailbox":
       case "spin":
       case "serve":

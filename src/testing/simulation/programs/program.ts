@@ -54,8 +54,35 @@ export interface AskNode extends RequestData {
   /** Whether an operator may end the server. */
   readonly mayEnd: boolean;
 }
+/** A part that writes `count` values to a stream of its instance. */
+export interface StreamPart {
+  readonly stream: string;
+  /** Unique: it is in every value of the part. */
+  readonly key: string;
+  readonly count: number;
+  /** The size of each value, about. */
+  readonly bytes: number;
+}
+/** The orchestration writes. */
+export interface WriteNode extends StreamPart {
+  readonly op: "write";
+  /** Closes the stream after the values. */
+  readonly closes: boolean;
+}
+/** An activity writes while it runs. */
+export interface StreamedNode extends StreamPart {
+  readonly op: "streamed";
+  readonly salt: number;
+  readonly ms: number;
+  readonly fails: number;
+  readonly attempts: number;
+  /** Whether the activity waits until each value is in the store. */
+  readonly flushes: boolean;
+}
 export type Program =
   | WorkNode
+  | WriteNode
+  | StreamedNode
   | {
       readonly op: "step";
       readonly salt: number;

@@ -11,10 +11,12 @@ import { drawJob, MAY_LOSE_OWNER } from "./draw-job.ts";
 import { drawActor, drawLargeJob } from "./draw-actor.ts";
 import { drawAskJobs } from "./draw-asks.ts";
 import { drawKiller } from "./draw-killer.ts";
+import { drawStreamJobs } from "./draw-streams.ts";
 import { JobScript } from "./job-script.ts";
 import { isServer, smallerJobs, type Job } from "./jobs.ts";
 import { checkJob } from "./check-job.ts";
 import { checkServer } from "./check-server.ts";
+import { checkStreams } from "./check-streams.ts";
 import { Killers } from "./killers.ts";
 import { partsOf, type Program } from "./program.ts";
 
@@ -36,6 +38,8 @@ const ACTORS_SHARE = 0.05;
 const LARGE_SHARE = 0.05;
 /** The share of runs with servers and instances that ask them. */
 const ASKS_SHARE = 0.2;
+/** The share of runs with instances that write to streams. */
+const STREAMS_SHARE = 0.2;
 
 /** A workload of random programs with known results. Perdure is tested with it. */
 export function programs(
@@ -58,11 +62,13 @@ export function programs(
       const actors = random.of("actors");
       const large = random.of("large");
       const asks = random.of("asks");
+      const streams = random.of("streams");
       const jobs = [
         ...ordinary,
         ...(actors.likely(ACTORS_SHARE) ? [drawActor(actors, "actor-1", frame)] : []),
         ...(large.likely(LARGE_SHARE) ? [drawLargeJob(large, "large-1", frame)] : []),
         ...(asks.likely(ASKS_SHARE) ? drawAskJobs(asks, frame) : []),
+        ...(streams.likely(STREAMS_SHARE) ? drawStreamJobs(streams, frame) : []),
       ];
       const killers = random.of("killers");
       if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
@@ -123,6 +129,7 @@ export function programs(
           for (const id of servers) await checkServer(id, end);
           for (const [job, script] of scripts) {
             if (!killers.isKiller(job) && !isServer(job)) checkJob(job, script, end, frame);
+            await checkStreams(job, end);
           }
         },
       };

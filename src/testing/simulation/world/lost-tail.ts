@@ -4,8 +4,10 @@
 //   - At the end every instance must have completed with the expected result. None may be stuck, blocked or
 //        failed.
 
+import type { Handle } from "../../../client/handle.ts";
 import { activity, event, orchestration } from "../../../core/define/definitions.ts";
 import { isPerdureError, type PerdureError } from "../../../core/errors/errors.ts";
+import { stream } from "../../../core/define/stream.ts";
 import type { Definition } from "../../../core/define/registrable.ts";
 import { FAULT_KINDS, type FaultKind } from "./faults.ts";
 import type { SimulatedProcess } from "./machine.ts";
@@ -42,9 +44,41 @@ export function lostTail(): Workload<null> {
         const result = await client.get(id).result({ timeout: 0 });
         if (result !== EXPECTED)
           throw new Error(`${id} returned ${String(result)}; expected ${EXPECTED}`);
+        await checkTold(client.get(id));
       }
     },
   });
+}
+
+/**
+ * An attempt whose values the store has lost cannot continue its stream, so it fails. The number of attempts must be
+ * larger than the number of such losses.
+ */
+const TELLS_MAX = 30;
+const TOLD = stream<string>("told");
+const PARTS = ["a", "b", "c"] as const;
+
+/** Each value is in the stream once: those of the orchestration before those of the activity, round by round. */
+async function checkTold(handle: Handle): Promise<void> {
+  const expected = Array.from({ length: ROUNDS }, (_, index) =>
+    ["", ...PARTS].map((part) => `${index + 1}${part}`),
+  ).flat();
+  let next = 0;
+  let shown: { readonly call: number; readonly offset: number; readonly value: string }[] = [];
+  for await (const entry of handle.stream(TOLD)) {
+    if (entry.kind === "end") break;
+    if (entry.offset !== next++)
+      throw new Error(`${handle.id}: offset ${entry.offset} must be ${next - 1}`);
+    if (entry.kind === "item") shown.push(entry);
+    else shown = shown.filter(({ call, offset }) => call !== entry.call || offset < entry.from);
+  }
+  const settled: string[] = [];
+  for await (const entry of handle.stream(TOLD, { settled: true }))
+    if (entry.kind === "item") settled.push(entry.value);
+  for (const values of [shown.map(({ value }) => value), settled]) {
+    if (values.join() !== expected.join())
+      throw new Error(`${handle.id} shows ${values.join()}; expected ${expected.join()}`);
+  }
 }
 
 /** Each round adds four: one for an activity, a step, an activity of a child, and an event. */
@@ -57,12 +91,22 @@ function register(process: SimulatedProcess): readonly Definition[] {
     if (attempt === 1 && value % 2 === 0) throw new Error("the first attempt fails");
     return 1;
   });
+  const tell = activity("tell", async (round: number, { attempt, stream: open }) => {
+    const out = open(TOLD);
+    for (const part of PARTS) {
+      await out.write(`${round}${part}`);
+      await process.sleep(unitMs / 4);
+    }
+    if (attempt === 1 && round === 2) throw new Error("the first attempt fails");
+  });
   const child = orchestration("child", async (ctx, value: number) => {
     await ctx.sleep(unitMs);
     return ctx.run(work, value);
   });
   const job = orchestration("job", async (ctx, { round, sum }: Progress) => {
     const retry = { maxAttempts: 3 };
+    ctx.stream(TOLD).write(`${round}`);
+    await ctx.run(tell, round, { retry: { maxAttempts: TELLS_MAX } });
     const [first, second] = await ctx.all([
       ctx.run(work, round, { retry, session: `${ctx.info.instanceId} ${round}` }),
       ctx.call(child, 2 * round + 1),
@@ -76,7 +120,7 @@ function register(process: SimulatedProcess): readonly Definition[] {
     if (round === ROUNDS) return total;
     return ctx.continueAsNew({ round: round + 1, sum: total });
   });
-  return [work, child, job];
+  return [work, tell, child, job];
 }
 
 function ids(): readonly string[] {
