@@ -4,6 +4,8 @@
 //   - read-stream.2: With `settled` the reader waits at items whose call has no outcome yet, and skips void items
 //     and resets. So the order of the offsets is kept.
 //   - read-stream.3: `return` and the signal also end a wait. Aborting the signal throws its reason.
+//   - read-stream.4: A reader that has taken everything up to the end of a live stream waits for the next change after
+//     the read of its page. It does not read again to find nothing.
 
 import { checkFlag, checkInteger, checkMembers, invalidArgument } from "../../core/checks.ts";
 import type { Members } from "../../core/checks.ts";
@@ -114,7 +116,7 @@ class Reader {
         yield { kind: "end" };
         return;
       }
-      if (this.#cursor === start) await this.#change(hub, page);
+      if (this.#cursor === start || this.#isAtTail(page)) await this.#change(hub, page);
       this.#stop.signal.throwIfAborted();
       page = hub.cached(key, this.#cursor) ?? (await this.#unlessStopped(hub.read(this.#cursor)));
     }
@@ -135,6 +137,11 @@ class Reader {
     const range = first === next ? `${next}` : `a whole number from ${first} to ${next}`;
     const what = `Stream "${name}" of instance "${id}" is over`;
     throw invalidArgument(`${what}; from must be ${range}; got ${this.#cursor}.`);
+  }
+
+  /** Whether the page had everything, so that nothing follows before the next change (read-stream.4). */
+  #isAtTail({ next, goesOn }: ReadPage): boolean {
+    return goesOn && this.#cursor === next;
   }
 
   *#entriesOf(chunk: StreamChunk): Generator<StreamEntry, void, undefined> {
