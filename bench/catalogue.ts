@@ -45,6 +45,10 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W11", "describing an instance of n events, and a page of its history"),
   entry("W12", "asks of entities: one at a time, 200 on one key, 500 on 500 keys"),
   entry("W13", "500 instances × 10 passages of one limiter"),
+  entry("W14-many", "500 streams × 50 tokens per second, written and read in one process", SLOW),
+  entry("W14-across", "n streams × 50 tokens per second, read in another process", SLOW),
+  entry("W14-readers", "n readers of one stream of 50 tokens per second", SLOW),
+  entry("W14-resume", "a reader begins at offset n of a live stream", SLOW),
   entry("W15", "callbacks: POST to the address → result, idle system"),
 ];
 

@@ -89,6 +89,37 @@ export const PASSING = 500;
 export const PASSAGES = 10;
 export const PASSING_WARM_UP = 200;
 
+/** W14-many: streams, and the measured period after the warm-up. */
+export const STREAMS = 500;
+export const STREAMS_MS = 8_000;
+export const STREAMS_WARM_UP_MS = 1_000;
+
+/** W14-across: streams at once, and tokens of each. */
+export interface AcrossSize {
+  readonly streams: number;
+  readonly tokens: number;
+}
+/** The first tokens of each stream are not counted: its reader may begin after its writer. */
+export const ACROSS_SKIPPED = 25;
+export const ACROSS_WARM_UP: AcrossSize = { streams: 1, tokens: 50 };
+export function acrossSizes({ quick }: Setting): readonly AcrossSize[] {
+  return [
+    { streams: 1, tokens: quick ? 250 : 500 },
+    { streams: 50, tokens: quick ? 150 : 300 },
+  ];
+}
+
+/** W14-readers: readers of one stream, and the measured period. */
+export const READERS = 1_000;
+export const READERS_MS = 5_000;
+
+/** W14-resume: the offset, the activities that write the stream, and the readers that begin there, one after another. */
+export const RESUMED_AT = 100_000;
+export const RESUME_WRITERS = 100;
+export function resumes({ quick }: Setting): { readonly n: number; readonly warmUp: number } {
+  return quick ? { n: 100, warmUp: 20 } : { n: 300, warmUp: 50 };
+}
+
 /** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {
   readonly flows: number;

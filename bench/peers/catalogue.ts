@@ -20,13 +20,15 @@ export interface Peer {
   readonly bulk?: true;
   /** Whether its adapter has `ask`, for W12. */
   readonly asks?: true;
+  /** Whether its adapter has `startStream` and `readStream`, for W14-across. */
+  readonly streams?: true;
 }
 
 const POSTGRES: readonly Store[] = ["postgres"];
 
 export const PEERS: readonly Peer[] = [
   { name: "openworkflow", package: "openworkflow", stores: ["sqlite", "postgres"] },
-  { name: "dbos", package: "@dbos-inc/dbos-sdk", stores: POSTGRES, bulk: true },
+  { name: "dbos", package: "@dbos-inc/dbos-sdk", stores: POSTGRES, bulk: true, streams: true },
   { name: "absurd", package: "absurd-sdk", stores: POSTGRES, variable: "ABSURD_SQL" },
   {
     name: "restate",
@@ -39,7 +41,7 @@ export const PEERS: readonly Peer[] = [
   { name: "vercel", package: "workflow", stores: POSTGRES },
 ];
 
-const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W9", "W10n", "W12"];
+const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W9", "W10n", "W12", "W14-across"];
 /** Takes half a minute and more with the recommended settings of some peers, so only the tuned settings run. */
 const TUNED_ONLY = ["W9"];
 
@@ -60,6 +62,7 @@ export function peerHas(peer: Peer, subject: Subject, workload: string, store: S
   if (!WORKLOADS.includes(workload) || !peer.stores.includes(store)) return false;
   if (workload === "W10n" && peer.bulk !== true) return false;
   if (workload === "W12" && peer.asks !== true) return false;
+  if (workload === "W14-across" && peer.streams !== true) return false;
   return isTuned(subject) || !TUNED_ONLY.includes(workload);
 }
 

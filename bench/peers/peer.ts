@@ -5,6 +5,7 @@
 //   - Each peer has two settings: the one that its documentation or starter recommends, and the best one found.
 
 import type { Setting } from "../subject.ts";
+import type { Token } from "../tokens.ts";
 
 /**
  * - `row`: n steps, one after another, each on the result of the last; the last result.
@@ -27,6 +28,8 @@ export interface Work {
   payload(): string;
   /** An instance of `wait` is about to wait. */
   waits(id: string): void;
+  /** The step of `startStream`: writes n tokens. */
+  produce(input: Input, write: (token: Token) => Promise<void>): Promise<void>;
 }
 
 export interface Engine {
@@ -39,6 +42,10 @@ export interface Engine {
   signal?(key: string, input: Input): Promise<boolean>;
   /** Calls the object with this key: it adds the value to its sum and returns the sum. */
   ask?(key: string, value: number): Promise<number>;
+  /** Starts an instance of one step, which writes n tokens to a stream (`Work.produce`). */
+  startStream?(input: Input): Promise<string>;
+  /** Reads that stream from its start to its end. The instance may run in another process. */
+  readStream?(key: string): AsyncIterable<Token>;
   close(): Promise<void>;
 }
 

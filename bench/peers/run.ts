@@ -13,7 +13,12 @@ export interface PeerOrder {
   readonly setting: Setting;
 }
 
-const PLAIN_WORK: Work = { step: increment, waits: () => {}, payload: () => "" };
+export const PLAIN_WORK: Work = {
+  step: increment,
+  waits: () => {},
+  payload: () => "",
+  produce: () => Promise.resolve(),
+};
 
 /** Opens, works, closes; anything left open keeps the process alive, and repetition.1 detects it. */
 export async function withEngine<T>(

@@ -3,14 +3,19 @@
 //   LISTEN/NOTIFY on; `getResult` of a workflow that runs here does not poll.
 //   Tuned: a pool of 30, because 500 workflows in flight wait for ten connections; notifications gathered for 1 ms
 //   instead of 10; a workflow of an earlier process is polled every 20 ms instead of every second.
+//   Streams are written from a step, because a workflow records every write as a step. Reader and writer are two
+//   launched applications: only these get notifications of new values, a `DBOSClient` polls. Tuned, a reader that misses
+//   a notification polls after 20 ms instead of a second.
 //   `applicationVersion` is set, so that a restarted process is the same application whatever its source text.
 
 import { DBOS, type WorkflowHandle } from "@dbos-inc/dbos-sdk";
+import type { Token } from "../../tokens.ts";
 import type { Adapter, Input } from "../peer.ts";
 
 const TUNED = { systemDatabasePoolSize: 30, notificationCoalesceMs: 1 };
 const POLL_MS = 20;
 const WAIT_S = 600;
+const STREAM = "tokens";
 
 export const adapter: Adapter = {
   async open({ database, tuned }, work) {
@@ -22,6 +27,7 @@ export const adapter: Adapter = {
       logLevel: "error",
       ...(tuned ? TUNED : {}),
     });
+    const polling = tuned ? { pollingIntervalMs: POLL_MS } : {};
     const step = (id: string, index: number, value: number): Promise<number> =>
       DBOS.runStep(() => work.step(value, { id, index }), { name: "step" });
     const row = async ({ id, n, value }: Input): Promise<number> => {
@@ -48,6 +54,13 @@ export const adapter: Adapter = {
       fan: DBOS.registerWorkflow(fan, { name: "fan" }),
       wait: DBOS.registerWorkflow(wait, { name: "wait" }),
     };
+    const produce = async (input: Input): Promise<number> => {
+      const write = (token: Token): Promise<void> => DBOS.writeStream(STREAM, token);
+      await DBOS.runStep(() => work.produce(input, write), { name: "produce" });
+      await DBOS.closeStream(STREAM);
+      return input.n;
+    };
+    const streamWorkflow = DBOS.registerWorkflow(produce, { name: "stream" });
     const bulkWorkflow = DBOS.registerWorkflow(bulk, { name: "bulk" });
     await DBOS.launch();
     const handles = new Map<string, WorkflowHandle<number>>();
@@ -64,12 +77,18 @@ export const adapter: Adapter = {
       },
       async result(key) {
         const handle = handles.get(key) ?? DBOS.retrieveWorkflow<number>(key);
-        return (await handle.getResult(tuned ? { pollingIntervalMs: POLL_MS } : {})) ?? Number.NaN;
+        return (await handle.getResult(polling)) ?? Number.NaN;
       },
       async signal(key, { value }) {
         await DBOS.send(key, value, "go");
         return true;
       },
+      async startStream(input) {
+        const workflowID = input.id;
+        handles.set(workflowID, await DBOS.startWorkflow(streamWorkflow, { workflowID })(input));
+        return workflowID;
+      },
+      readStream: (key) => DBOS.readStream<Token>(key, STREAM, polling),
       close: () => DBOS.shutdown(),
     };
   },

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { adapterOf } from "../catalogue.ts";
 import type { Place } from "../peer.ts";
+import { PLAIN_WORK } from "../run.ts";
 
 export const INSTANCES = 200;
 export const STEPS = 10;
@@ -59,8 +60,7 @@ async function work({ peer, place, keys }: Task): Promise<void> {
   const tell = (news: News): void => void process.send?.(news);
   const { open } = await adapterOf(peer);
   const engine = await open(place, {
-    waits: () => {},
-    payload: () => "",
+    ...PLAIN_WORK,
     step: async (value, { id, index }) => {
       appendFileSync(logOf(place), `${id} ${index}\n`);
       await pause(WORK_MS);

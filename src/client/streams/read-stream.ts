@@ -4,6 +4,8 @@
 //   - read-stream.2: With `settled` the reader waits at items whose call has no outcome yet, and skips void items
 //     and resets. So the order of the offsets is kept.
 //   - read-stream.3: `return` and the signal also end a wait. Aborting the signal throws its reason.
+//   - read-stream.4: A reader that has taken everything up to the end of a live stream waits for the next change after
+//     the read of its page. It does not read again to find nothing.
 
 import { checkFlag, checkInteger, checkMembers, invalidArgument } from "../../core/checks.ts";
 import type { Members } from "../../core/checks.ts";
@@ -128,7 +130,7 @@ class Reader implements Returnable<StreamEntry> {
           return;
         }
         this.#stop.signal.throwIfAborted();
-        if (this.#cursor === start) await this.#change(page);
+        if (this.#cursor === start || this.#isAtTail(page)) await this.#change(page);
         page = await this.#pageAt(key);
       }
     } finally {
@@ -163,6 +165,11 @@ class Reader implements Returnable<StreamEntry> {
     const range = first === next ? `${next}` : `a whole number from ${first} to ${next}`;
     const what = `Stream "${name}" of instance "${id}" is over`;
     throw invalidArgument(`${what}; from must be ${range}; got ${this.#cursor}.`);
+  }
+
+  /** Whether the page had everything, so that nothing follows before the next change (read-stream.4). */
+  #isAtTail({ next, goesOn }: ReadPage): boolean {
+    return goesOn && this.#cursor === next;
   }
 
   *#entriesOf(chunk: StreamChunk): Generator<StreamEntry, void, undefined> {

@@ -32,6 +32,8 @@ export interface ReadPage extends StreamPage {
   /** The hub's number of changes when the read began. */
   readonly changes: number;
   readonly bytes: number;
+  /** Whether the stream is known to go on after this page: it was not over when the page was read. */
+  readonly goesOn: boolean;
 }
 
 interface Read {
@@ -157,7 +159,7 @@ export class StreamHub {
     if (found === null) throw notFound(this.#target.id);
     this.#watchTurns(found.key);
     const chunks = untilOpen(found.chunks);
-    const page = { ...found, chunks, changes, bytes: bytesOf(chunks) };
+    const page = { ...found, chunks, changes, bytes: bytesOf(chunks), goesOn: !found.isOver };
     if (chunks.length > 0) this.#keep(page);
     else this.#nothing = { offset: from, page };
     return page;

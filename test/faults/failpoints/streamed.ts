@@ -2,7 +2,7 @@
 //   - The activity `pay` completes a callback in the process that has the fault. The others are completed from outside.
 
 import { activity, orchestration, type Handle } from "../../../src/index.ts";
-import { stream } from "../../../src/client/streams/index.ts";
+import { stream } from "../../../src/stream/index.ts";
 import type { TestEnvironment } from "../../../src/testing/index.ts";
 
 const words = stream<string>("words");
