@@ -446,6 +446,7 @@ const NO_EFFECTS = {
   sends: [],
   answers: null,
   callbacks: null,
+  streams: null,
   dispatched: null,
   published: null,
 };

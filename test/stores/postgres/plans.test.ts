@@ -267,7 +267,7 @@ async function asking(store: PostgresProvider, id: string): Promise<void> {
     turnItem(asked, {
       change: { kind: "ended", status: "completed", output: "1", error: null },
     }),
-    askItem({ id: asked.id, start: askStart(asked.id, { onConflict: "restart" }) }),
+    askItem({ id: asked.id, start: askStart(asked.id, { name: "asking", onConflict: "restart" }) }),
     terminateItem(asked.id),
   ];
   for (const item of items) {
