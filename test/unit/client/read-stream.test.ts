@@ -12,13 +12,14 @@ const chat = orchestration("chat", async (ctx) => {
   for await (const word of ctx.events(say)) {
     if (word === "end") return;
     ctx.stream(words).write(word);
+    if (word === "last") return;
   }
 });
 
 /** How long the process has work to do, less than the interval of the timer for lost notifications. */
 const SOON_MS = 50;
 
-test.for([1, 10])("%i readers at the end of a stream cause one read per change", async (count) => {
+async function setup() {
   const environment = new VirtualEnvironment();
   const provider = await SqliteProvider.open(":memory:", { environment });
   onTestFinished(() => provider.close());
@@ -28,7 +29,11 @@ test.for([1, 10])("%i readers at the end of a stream cause one read per change",
   onTestFinished(() => perdure.close());
   const started = perdure.client.start(chat);
   await environment.advance(SOON_MS);
-  const handle = await started;
+  return { environment, reads, handle: await started };
+}
+
+test.for([1, 10])("%i readers at the end of a stream cause one read per change", async (count) => {
+  const { environment, reads, handle } = await setup();
   const texts = Array.from({ length: count }, () => [] as string[]);
   const readers = texts.map(async (text) => {
     for await (const entry of handle.stream(words)) {
@@ -47,4 +52,24 @@ test.for([1, 10])("%i readers at the end of a stream cause one read per change",
   await environment.advance(SOON_MS);
   await Promise.all(readers);
   for (const text of texts) expect(text).toEqual(["a", "b", "c", "end"]);
+});
+
+test("a reader that takes the last entry from memory gets the end at once", async () => {
+  const { environment, handle } = await setup();
+  const [fast, slow] = [handle.stream(words), handle.stream(words)];
+  const firsts = [fast.next(), slow.next()];
+  await handle.raise(say, "a");
+  await environment.advance(SOON_MS);
+  await Promise.all(firsts);
+  const last = fast.next();
+  await handle.raise(say, "last");
+  await environment.advance(SOON_MS);
+  expect((await last).value).toMatchObject({ value: "last" });
+  expect((await slow.next()).value).toMatchObject({ value: "last" });
+  const ends = [fast.next(), slow.next()];
+  await environment.advance(SOON_MS);
+  expect(await Promise.all(ends)).toMatchObject([
+    { value: { kind: "end" } },
+    { value: { kind: "end" } },
+  ]);
 });
