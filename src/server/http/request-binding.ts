@@ -29,7 +29,9 @@ export function bindRequest(
   },
 ): RequestBinding {
   const { caller, operation, params, search, body } = request;
-  const identity = JSON.stringify([caller, operation, Object.entries(params), key]);
+  // Sorted: the router of another server may find the parameters in another order.
+  const parameters = Object.entries(params).sort(([a], [b]) => (a < b ? -1 : 1));
+  const identity = JSON.stringify([caller, operation, parameters, key]);
   const content = JSON.stringify([search, body ?? null]);
   return {
     requestId: `${generatedHead(key) || "http."}${hash("sha256", identity, "base64url")}`,

@@ -52,7 +52,6 @@ export const rounds = orchestration("rounds", async (ctx, left: number): Promise
   return left === 0 ? "done" : ctx.continueAsNew(left - 1);
 });
 
-
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;

@@ -18,8 +18,6 @@ const registered = (id: string) =>
 
 /** Undoes the migration "kept-messages". */
 const UNDO_KEPT_MESSAGES = `
-  DROP TABLE store;
-  ALTER TABLE tasks DROP COLUMN deferred_until;
   DROP INDEX kept_due;
   DROP INDEX kept_expired;
   ALTER TABLE kept DROP COLUMN expires_at;
