@@ -73,9 +73,8 @@ const LEFT_OUT = [
   "perdure_orchestration_continued_as_new",
   "perdure_orchestration_children",
   "perdure_replay_length",
-  "perdure_stream_items",
-  "perdure_stream_items",
   "perdure_callbacks",
+  "perdure_stream_items",
 ];
 
 test("panels have unique ids and do not overlap", () => {
