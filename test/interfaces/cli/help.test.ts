@@ -37,18 +37,7 @@ const COMMANDS = [
     "retry",
     "unblock",
   ],
-  ...[
-    "complete",
-    "restart",
-    "fork",
-    "delete",
-    "prune",
-    "trim",
-    "migrate",
-    "backup",
-    "check",
-    "doctor",
-  ],
+  ...["restart", "fork", "delete", "prune", "trim", "migrate", "backup", "check", "doctor"],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");
 const run = (line: string) => runOnTerminal(line, { cwd: projectRoot, env: { NO_COLOR: "1" } });
