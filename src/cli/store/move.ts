@@ -6,7 +6,12 @@ import { isPerdureError } from "../../core/errors/errors.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { maskAddress } from "../../core/values/secrets.ts";
 import { planMove, type MovePlan } from "../../move/move-plan.ts";
-import { moveStore, unmarkStore, type MoveProgress, type MoveResult } from "../../move/move-store.ts";
+import {
+  moveStore,
+  unmarkStore,
+  type MoveProgress,
+  type MoveResult,
+} from "../../move/move-store.ts";
 import type { Cli } from "../cli.ts";
 import type { Call } from "../define-command.ts";
 import { CliError, type ExitCode } from "../exit-codes.ts";

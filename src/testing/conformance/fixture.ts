@@ -201,7 +201,7 @@ export function askItem(fields: Partial<AskItem> & { readonly id: string }): Ask
 /** The start that an ask brings. */
 export function askStart(
   id: string,
-  fields: Partial<Pick<AskStart, "onConflict" | "delayMs">> = {},
+  fields: Partial<Pick<AskStart, "name" | "onConflict" | "delayMs">> = {},
 ): AskStart {
   const { onConflict = "useExisting", ...rest } = fields;
   return { ...startItem({ id }), onConflict, requestId: null, lease: null, ...rest };

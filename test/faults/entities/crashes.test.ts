@@ -26,7 +26,7 @@ interface Store {
   readonly stride: number;
 }
 const STORES: readonly Store[] = [
-  { name: "SQLite", store: {}, when: "both", stride: IS_FULL ? 1 : 5 },
+  { name: "SQLite", store: {}, when: "both", stride: IS_FULL ? 1 : 9 },
   {
     name: "PostgreSQL",
     store: { store: postgresKitStore },

@@ -740,7 +740,7 @@ const LOCKS: readonly Patch[] = [
 ];
 
 export const SQL_PATCHES: readonly Patch[] = [
-  ...SQLITE.map((change) => inStore("sqlite", "SQLite in memory", change)),
+  ...SQLITE.map((change) => inStore("sqlite", "SQLite in a file", change)),
   ...POSTGRES.map((change) => inStore("postgres", "PostgreSQL", change)),
   ...LOCKS,
 ];

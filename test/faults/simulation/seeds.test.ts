@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { simulateInJobs } from "../../../scripts/simulation/jobs.ts";
 import { DEFAULT_FAULTS, type FailedSeed } from "../../../src/testing/simulation/index.ts";
 
-const SEEDS = process.env["PERDURE_FULL"] === undefined ? 250 : 20_000;
+const SEEDS = process.env["PERDURE_FULL"] === undefined ? 150 : 20_000;
 const TIMEOUT_MS = SEEDS * 2_000;
 
 test(
