@@ -13,7 +13,7 @@ import { run } from "./run.ts";
 /** Optional peer dependencies that an entry point needs, linked from the project. */
 const PEERS = ["@opentelemetry/api", "pg", "vitest"];
 /** The folders of dist/ that `import "perdure"` may load; the others are loaded on first use. */
-const CORE = /\/perdure\/dist\/(?:(?:core|runtime|client|flow)\/)?[\w-]+\.js$/;
+const CORE = /\/perdure\/dist\/(?:(?:core|runtime|client|flow|move)\/)?[\w-]+\.js$/;
 
 const CRASH = `
 import { existsSync, writeFileSync } from "node:fs";
