@@ -6,9 +6,9 @@ import { runOf } from "../core/context/orchestration-context.ts";
 import type { OrchestrationContext } from "../core/context/types.ts";
 import { checkState, stateSchema } from "../core/define/state-schema.ts";
 import type { AnyRequest } from "../core/define/request.ts";
-import { openRequest, type OpenRequest } from "../core/replay/request-call.ts";
+import { openRequest, type OpenRequest } from "../core/replay/requests/request-call.ts";
 import type { Run } from "../core/replay/run.ts";
-import { decodeState, encodeState, publishState } from "../core/replay/published-state.ts";
+import { decodeState, encodeState, publishState } from "../core/replay/requests/published-state.ts";
 import { inChain } from "./chain.ts";
 import type { EntityInput, Self } from "./types.ts";
 

@@ -284,7 +284,9 @@ function requestsWait(
   const shown = schemas === undefined ? undefined : tryRead(() => codec.decode(schemas));
   const wait = { kind: "requests", sequence, names } as const;
   if (shown === undefined || "why" in shown) return wait;
-  return { ...wait, schemas: shown.value as Readonly<Record<string, unknown>> }; // encodeJsonSchemas wrote it
+  const known = shown.value as Readonly<Record<string, unknown>>; // encodeJsonSchemas wrote it
+  const entries = Object.entries(known).filter(([name]) => names.includes(name));
+  return entries.length === 0 ? wait : { ...wait, schemas: Object.fromEntries(entries) };
 }
 
 function stepWait(

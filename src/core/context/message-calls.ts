@@ -11,7 +11,7 @@ import type { AskSent, AskStarted } from "../history/events.ts";
 import { parseInstanceId, parseInstanceReference, parseName, showValue } from "../ids/ids.ts";
 import { callAsk, callSend } from "../replay/outgoing-calls.ts";
 import { decodeNow } from "../replay/delivery.ts";
-import { serveRequests, type Handler } from "../replay/request-services.ts";
+import { serveRequests, type Handler } from "../replay/requests/request-services.ts";
 import {
   deleteKeyValue,
   setAttributes,

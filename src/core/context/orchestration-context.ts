@@ -31,7 +31,7 @@ import { checkEntity, type EntityDef } from "../define/entity.ts";
 import type { AnyRequest, ValueDef } from "../define/request.ts";
 import { parseName, showValue } from "../ids/ids.ts";
 import { ask, getValue, raiseEvent, serve, setValue, startDetached } from "./message-calls.ts";
-import { requestLoop, type Handler } from "../replay/request-services.ts";
+import { requestLoop, type Handler } from "../replay/requests/request-services.ts";
 import type { AnyStream } from "../define/stream.ts";
 import { keyValues } from "./key-values.ts";
 import { openStream } from "./stream-calls.ts";

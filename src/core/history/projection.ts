@@ -88,6 +88,7 @@ export function openCalls({ calls }: Pick<Projection, "calls">): readonly Call[]
 }
 
 interface MutableCall extends Call {
+  scheduled: ScheduleEvent;
   outcome?: CallOutcome;
   readonly failedAttempts: EventOf<"StepAttemptFailed">[];
 }
@@ -135,6 +136,9 @@ class Fold {
         break;
       case "RequestReceived":
         this.requests.set(event.sequence, event);
+        break;
+      case "RequestsChanged":
+        this.#rename(event);
         break;
       case "RequestAnswered":
       case "RequestRefused":
@@ -195,6 +199,12 @@ class Fold {
   #open(scheduled: ScheduleEvent): void {
     const kind = CALL_KINDS[scheduled.kind];
     this.calls.set(scheduled.sequence, { kind, scheduled, failedAttempts: [] });
+  }
+
+  /** A deploy changed the names of requests that the code receives. */
+  #rename({ served, names }: EventOf<"RequestsChanged">): void {
+    const call = this.calls.get(served);
+    if (call?.scheduled.kind === "RequestsServed") call.scheduled = { ...call.scheduled, names };
   }
 
   #end(sequence: number, outcome: CallOutcome): void {

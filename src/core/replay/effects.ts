@@ -20,7 +20,7 @@ import type { CallbackChange } from "../provider/callbacks.ts";
 import type { ChildStart } from "../provider/commit.ts";
 import type { NewTimer, OutgoingMessage, TimerReference } from "../provider/messages.ts";
 import type { KeyValueChange, StateChange } from "../provider/state.ts";
-import { PUBLISHED_KEY, type PublishedState } from "./published-state.ts";
+import { PUBLISHED_KEY, type PublishedState } from "./requests/published-state.ts";
 import { askRequestId, derivedId, dispatchOf, hushUnused } from "./outgoing-calls.ts";
 import type { Run } from "./run.ts";
 

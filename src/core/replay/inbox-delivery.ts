@@ -23,7 +23,7 @@ import { defined } from "../values/defined.ts";
 import type { OpenTask } from "./open-task.ts";
 import { cancelOpenTasks } from "./cancel.ts";
 import { decode } from "./delivery.ts";
-import { refuseUnreceived } from "./request-call.ts";
+import { refuseUnreceived } from "./requests/request-call.ts";
 import type { Run } from "./run.ts";
 
 /** How many unread events an execution may hold while its code does not wait for an event (semantics 18a). */

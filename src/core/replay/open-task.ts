@@ -10,7 +10,7 @@ import type {
   StepScheduled,
 } from "../history/events.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
-import type { RequestService } from "./request-box.ts";
+import type { RequestService } from "./requests/request-box.ts";
 import type { StandardSchema } from "../values/standard-schema.ts";
 import type { Scope } from "./scope.ts";
 

@@ -31,7 +31,7 @@ import {
 import { commandRefusal, DEFAULT_LIMITS, type Limits } from "../values/limits.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 import { Mailbox } from "./mailbox.ts";
-import { changeService, renewServices, RequestBox } from "./request-box.ts";
+import { changeService, renewServices, RequestBox } from "./requests/request-box.ts";
 import { sameTerminal } from "../history/matching.ts";
 import { OpenTasks, type OpenTask, type OpenWait } from "./open-task.ts";
 import { cancelOpenTasks, stopIgnoredCancel } from "./cancel.ts";
@@ -331,7 +331,7 @@ export class Run {
   #next(): HistoryEvent | undefined {
     let event = this.#history[this.#cursor];
     while (event !== undefined && isMark(event)) {
-      if (event.kind === "RequestsChanged") changeService(this, event);
+      if (event.kind === "RequestsChanged") changeService(this, event, event.sequence);
       this.lastSequence = event.sequence;
       event = this.#history[++this.#cursor];
     }

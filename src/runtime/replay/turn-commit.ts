@@ -256,6 +256,7 @@ function dueCheckpoint(run: Run, first: number, last: number): Checkpoint | null
   for (const task of openTasks.values()) {
     events.push(task.sequence);
     if (task.kind === "step" && task.failedAt > 0) events.push(task.failedAt);
+    if (task.kind === "requests" && task.service.changedAt > 0) events.push(task.service.changedAt);
   }
   return { events: events.sort((a, b) => a - b), unread: mailbox.unreadCounts() };
 }

@@ -48,7 +48,7 @@ export const ASK_PATCHES: readonly Patch[] = [
   },
   {
     bug: "a handler that throws leaves its request without an answer",
-    file: "src/core/replay/request-services.ts",
+    file: "src/core/replay/requests/request-services.ts",
     from: '(error: unknown) => this.#over(scope, () => call.end("failed", error)),',
     to: "() => this.#over(scope, () => undefined),",
     tests: [REQUESTS],

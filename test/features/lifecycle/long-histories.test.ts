@@ -306,3 +306,22 @@ test("an event in the part of a row that is outside the page is left out", async
   expect(await handle.history({ after: row.first, limit: 1 })).toEqual(events.slice(1, 2));
   expect(await handle.history({ after: row.first - 1, limit: 1 })).toEqual(events.slice(0, 1));
 });
+
+test("describe of a long history shows the requests that the code receives after a deploy", async () => {
+  const provider = await freshStore();
+  const served = async (names: readonly string[], asks: number) => {
+    const server = orchestration("server", async (ctx) => {
+      for await (const call of ctx.requests(...names)) call.answer(call.input);
+    });
+    const options = { register: [server], runtime: { log: () => undefined } };
+    await using perdure = await Perdure.open(provider, options);
+    const handle = await perdure.client.start(server, undefined, {
+      id: "server",
+      onConflict: "useExisting",
+    });
+    for (let i = 0; i < asks; i++) expect(await handle.ask("a", i)).toBe(i);
+    return (await handle.describe()).waitingFor;
+  };
+  expect(await served(["a"], 1)).toMatchObject([{ kind: "requests", names: ["a"] }]);
+  expect(await served(["a", "b"], 150)).toMatchObject([{ kind: "requests", names: ["a", "b"] }]);
+});

@@ -113,6 +113,9 @@ scenario("a deploy may add handlers and change them: new code never changes the 
       await t.deploy([slow, after]);
       const fresh = t.client.entity(after, "a");
       expect(await t.during(fresh.add())).toBe(118);
+      expect((await t.client.get("counter/a").describe()).waitingFor).toMatchObject([
+        { kind: "requests", names: ["add", "addSlowly", "reset"] },
+      ]);
       expect(await t.during(t.client.get("counter/a").ask("reset"))).toBe(0);
       await t.deploy([slow, before]);
       expect(await t.during(t.client.entity(before, "a").add())).toBe(1);

@@ -7,22 +7,22 @@
 //       checked when the service takes it.
 //   - request-services.2: A handler that throws refuses its request. The instance goes on.
 
-import { asyncContext } from "../context/async-context.ts";
-import type { ServeOptions, Task } from "../context/types.ts";
-import { invalidArgument } from "../checks.ts";
-import type { AnyRequest } from "../define/request.ts";
-import { requestName } from "../define/request.ts";
-import { isPerdureError } from "../errors/errors.ts";
-import { encodeJsonSchemas } from "../values/json-schemas.ts";
-import { verdictOf, type StandardSchema } from "../values/standard-schema.ts";
-import { openCall } from "./calls.ts";
-import { cancelTask } from "./cancel.ts";
-import { decode } from "./delivery.ts";
-import type { OpenRequests } from "./open-task.ts";
+import { asyncContext } from "../../context/async-context.ts";
+import type { ServeOptions, Task } from "../../context/types.ts";
+import { invalidArgument } from "../../checks.ts";
+import type { AnyRequest } from "../../define/request.ts";
+import { requestName } from "../../define/request.ts";
+import { isPerdureError } from "../../errors/errors.ts";
+import { encodeJsonSchemas } from "../../values/json-schemas.ts";
+import { verdictOf, type StandardSchema } from "../../values/standard-schema.ts";
+import { openCall } from "../calls.ts";
+import { cancelTask } from "../cancel.ts";
+import { decode } from "../delivery.ts";
+import type { OpenRequests } from "../open-task.ts";
 import type { ReceivedRequest, RequestService } from "./request-box.ts";
 import { OpenRequest } from "./request-call.ts";
-import type { Run } from "./run.ts";
-import { Scope } from "./scope.ts";
+import type { Run } from "../run.ts";
+import { Scope } from "../scope.ts";
 
 type Definitions = ReadonlyMap<string, AnyRequest | null>;
 export type Handler = (input: unknown, call: OpenRequest) => unknown;
@@ -96,6 +96,7 @@ function outputOf(schema: StandardSchema, input: unknown, what: string): unknown
 /** What loops and handlers have in common. */
 abstract class Service implements RequestService {
   names: readonly string[];
+  changedAt = 0;
   readonly wanted: readonly string[];
   protected readonly run: Run;
   readonly #definitions: Definitions;

@@ -6,13 +6,13 @@
 //       a handler that makes calls. A replay takes the state from there. It does not run a handler again whose
 //       answer follows its receipt at once. So new code of such a handler never changes the past.
 
-import { PerdureError } from "../errors/errors.ts";
-import { bytesOver } from "../values/limits.ts";
-import { decodeNow } from "./delivery.ts";
-import { callStep } from "./calls.ts";
-import type { DurableTask } from "../context/durable-task.ts";
-import type { Run } from "./run.ts";
-import { invalidArgument } from "../checks.ts";
+import { PerdureError } from "../../errors/errors.ts";
+import { bytesOver } from "../../values/limits.ts";
+import { decodeNow } from "../delivery.ts";
+import { callStep } from "../calls.ts";
+import type { DurableTask } from "../../context/durable-task.ts";
+import type { Run } from "../run.ts";
+import { invalidArgument } from "../../checks.ts";
 
 /** No user can set a key that begins like this (ids.ts). */
 export const PUBLISHED_KEY = "perdure.state";

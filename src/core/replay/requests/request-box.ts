@@ -7,12 +7,12 @@
 //   - request-box.1: A request is open from its receipt to its answer. Open requests move along with
 //       `continueAsNew`. At the end of an execution their askers get INSTANCE_FINISHED.
 
-import { LazyMap } from "../collections/lazy-map.ts";
-import type { RequestReceived, RequestsChanged } from "../history/events.ts";
-import { requestMessageKey, requestMessageName } from "../ids/request-messages.ts";
-import type { RequestMessage } from "../ids/request-messages.ts";
-import type { KeptMessage } from "../provider/messages.ts";
-import type { Run } from "./run.ts";
+import { LazyMap } from "../../collections/lazy-map.ts";
+import type { RequestReceived, RequestsChanged } from "../../history/events.ts";
+import { requestMessageKey, requestMessageName } from "../../ids/request-messages.ts";
+import type { RequestMessage } from "../../ids/request-messages.ts";
+import type { KeptMessage } from "../../provider/messages.ts";
+import type { Run } from "../run.ts";
 
 /** A request, with the sequence number of its RequestReceived. */
 export interface ReceivedRequest extends RequestReceived {
@@ -23,6 +23,8 @@ export interface ReceivedRequest extends RequestReceived {
 export interface RequestService {
   /** The names that it accepts. In a replay: the recorded ones. */
   names: readonly string[];
+  /** The event that last changed the names; 0: none did. */
+  changedAt: number;
   /** The names in the code of today. */
   readonly wanted: readonly string[];
   /** Whether it takes a request now. */
@@ -119,11 +121,16 @@ export class RequestBox {
 }
 
 /** Applies a recorded change of a service's names (request-box.2). */
-export function changeService(run: Run, { served, names }: RequestsChanged): void {
+export function changeService(
+  run: Run,
+  { served, names }: RequestsChanged,
+  sequence: number,
+): void {
   const task = run.openTasks.get(served);
   if (task?.kind !== "requests") return;
   run.requests.close(task.service);
   task.service.names = names;
+  task.service.changedAt = sequence;
   run.requests.open(task.service);
 }
 
@@ -140,6 +147,6 @@ export function renewServices(run: Run): void {
       [undefined, service].includes(run.requests.serviceOf(name));
     const change = { kind: "RequestsChanged", served, names: wanted.filter(isFree) } as const;
     run.mark(change);
-    changeService(run, change);
+    changeService(run, change, run.lastSequence);
   }
 }

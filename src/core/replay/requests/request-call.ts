@@ -4,25 +4,25 @@
 //   - A second answer, and an answer after the request is closed, throws INVALID_ARGUMENT at the call.
 //   - A value that cannot be stored throws at the call and records nothing.
 
-import { invalidArgument } from "../checks.ts";
-import type { AnyRequest } from "../define/request.ts";
-import { requestName } from "../define/request.ts";
-import { toFailure, type Failure } from "../errors/failure.ts";
+import { invalidArgument } from "../../checks.ts";
+import type { AnyRequest } from "../../define/request.ts";
+import { requestName } from "../../define/request.ts";
+import { toFailure, type Failure } from "../../errors/failure.ts";
 import type {
   AskCompleted,
   AskFailed,
   RequestAnswered,
   RequestRefused,
-} from "../history/events.ts";
-import { showValue } from "../ids/ids.ts";
-import { requestIdOf } from "../ids/request-messages.ts";
-import type { Answer } from "../provider/asks.ts";
-import type { Message } from "../provider/messages.ts";
-import { answerKey } from "../provider/shared/message-keys.ts";
-import { checkPayload } from "../values/limits.ts";
-import { validateNow } from "../values/standard-schema.ts";
+} from "../../history/events.ts";
+import { showValue } from "../../ids/ids.ts";
+import { requestIdOf } from "../../ids/request-messages.ts";
+import type { Answer } from "../../provider/asks.ts";
+import type { Message } from "../../provider/messages.ts";
+import { answerKey } from "../../provider/shared/message-keys.ts";
+import { checkPayload } from "../../values/limits.ts";
+import { validateNow } from "../../values/standard-schema.ts";
 import type { ReceivedRequest } from "./request-box.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "../run.ts";
 
 /** An answer of this turn, to which the state of an entity may be added (published-state.2). */
 type RecordedAnswer = Omit<RequestAnswered, "state"> & { state?: string };
