@@ -1,8 +1,8 @@
 // Calls from outside, made by a client: complete, fail and heartbeat, by the token of a callback or of an activity.
 //   - complete.1: The signature is checked before anything is read. A token of another store raises the same error as a
 //        forged one.
-//   - complete.2: A repeated call changes nothing and returns like the first one, also with another value. A call for
-//        something that no longer waits raises CALLBACK_CLOSED.
+//   - complete.2: A repeated call changes nothing and returns like the first one, also with another value, even one that
+//        the schema refuses. A call for something that no longer waits raises CALLBACK_CLOSED.
 //   - complete.3: If this process knows the schema of the callback, a value that the schema refuses raises
 //        INVALID_ARGUMENT and nothing is written. Otherwise the receiver checks the value ("accepted").
 
@@ -92,21 +92,34 @@ export class ClientCallbacks {
       return "completed";
     }
     const { schema = this.#schemas.find(claims.orchestration, claims.name) } = options;
-    const sent = await validateToSend(schema, value, `value of callback "${claims.name}"`);
+    const { expiresAt } = claims;
+    const item = { kind: "callback", ...targetOf(claims), expiresAt } as const;
+    let data: string;
+    try {
+      data = await this.#messageOf(claims, value, schema, options.headers);
+    } catch (error) {
+      const earlier = await this.#store.read((p: Provider) => p.settle({ ...item, data: "" }));
+      if (earlier !== null) return "completed"; // complete.2
+      throw error;
+    }
+    await this.#store.write(claims.instanceId, { ...item, data });
+    return claims.isChecked && schema === undefined ? "accepted" : "completed";
+  }
+
+  /** JSON text of CallbackMessage. Throws if the value is refused or cannot be stored (complete.3). */
+  async #messageOf(
+    { name }: TokenClaims,
+    value: unknown,
+    schema: StandardSchema | undefined,
+    headers: CompleteOptions["headers"],
+  ): Promise<string> {
+    const sent = await validateToSend(schema, value, `value of callback "${name}"`);
     const { codec } = this.#store;
     const message: CallbackMessage = {
       value: codec.encode(sent.value),
-      ...(options.headers === undefined
-        ? {}
-        : { headers: codec.encode(checkedHeaders(options.headers)) }),
+      ...(headers === undefined ? {} : { headers: codec.encode(checkedHeaders(headers)) }),
     };
-    await this.#store.write(claims.instanceId, {
-      kind: "callback",
-      ...targetOf(claims),
-      data: JSON.stringify(message),
-      expiresAt: claims.expiresAt,
-    });
-    return claims.isChecked && schema === undefined ? "accepted" : "completed";
+    return JSON.stringify(message);
   }
 
   async fail(token: string, error: unknown): Promise<void> {

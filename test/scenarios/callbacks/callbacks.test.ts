@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { expect } from "vitest";
 import { callback } from "../../../src/core/define/callback.ts";
 import { activity, orchestration } from "../../../src/index.ts";
+import { codeOf } from "../support/code-of.ts";
 import { scenario } from "../support/scenario.ts";
 import type { World } from "../support/world.ts";
 
@@ -27,13 +28,6 @@ function waitOptions({ timeout, checked }: { timeout?: string; checked?: boolean
     ...(timeout === undefined ? {} : { timeout: timeout as "1h" }),
     ...(checked === true ? { schema: PAYMENT } : {}),
   };
-}
-
-function codeOf(call: Promise<unknown>): Promise<string> {
-  return call.then(
-    (value) => `no error, but ${String(value)}`,
-    (error: { code?: string }) => error.code ?? String(error),
-  );
 }
 
 async function startOrder(t: World, order: ReturnType<typeof waiting>["order"], id = "a") {
@@ -193,7 +187,9 @@ scenario("a value that the schema refuses raises an error where the schema is kn
       const refused = t.client.complete(token(), { cents: "five" });
       await expect(refused).rejects.toMatchObject({ code: "INVALID_ARGUMENT", path: "$.cents" });
       expect(await t.client.complete(token(), { cents: 5 })).toBe("completed");
+      expect(await t.client.complete(token(), { cents: "repeated" })).toBe("completed"); // complete.2
       expect(await t.result(handle)).toEqual({ cents: 5 });
+      expect(await t.client.complete(token(), { cents: "at the end" })).toBe("completed");
     },
   };
 });

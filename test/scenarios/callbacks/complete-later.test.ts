@@ -9,6 +9,7 @@ import {
   RetryAfterError,
   type RunOptions,
 } from "../../../src/index.ts";
+import { codeOf } from "../support/code-of.ts";
 import { scenario } from "../support/scenario.ts";
 import type { World } from "../support/world.ts";
 
@@ -26,13 +27,6 @@ function rendering(options: RunOptions = {}) {
   const film = orchestration("film", (ctx, title: string) => ctx.run(render, title));
   const token = (index = 0): string => tokens[index] ?? "";
   return { register: [render, film], film, tokens, token };
-}
-
-function codeOf(call: Promise<unknown>): Promise<string> {
-  return call.then(
-    (value) => `no error, but ${String(value)}`,
-    (error: { code?: string }) => error.code ?? String(error),
-  );
 }
 
 async function startFilm(t: World, film: ReturnType<typeof rendering>["film"], id = "a") {
