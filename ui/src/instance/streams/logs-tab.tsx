@@ -13,8 +13,7 @@ import { setQuery, useHashLocation } from "../../router/hash-location.ts";
 import { ValueBrief, ValueView } from "../../values/value-view.tsx";
 import { isAtLeast, lineOf } from "./log-line.ts";
 import { writerOf } from "./stream-tail.tsx";
-import type { TailRow } from "./tail.ts";
-import { TailList } from "./tail-list.tsx";
+import { TailList, type OpenableRow } from "./tail-list.tsx";
 import { TailTools } from "./tail-tools.tsx";
 import { firstShown, useStreams } from "./use-streams.ts";
 import { useTail } from "./use-tail.ts";
@@ -42,7 +41,6 @@ function Lines({ id, from: given }: { readonly id: string; readonly from: number
   const [from] = useState(given);
   const [isPaused, setIsPaused] = useState(false);
   const [isFollowing, setIsFollowing] = useState(true);
-  const [opened, setOpened] = useState<number | null>(null);
   const stream = useTail({ id, name: LOG_STREAM, from, settled: false, isPaused, isFollowing });
   const rows = stream.tail.rows.filter(
     (row) => row.kind === "reset" || isAtLeast(lineOf(row.value).level, level),
@@ -66,16 +64,7 @@ function Lines({ id, from: given }: { readonly id: string; readonly from: number
           isFollowing={isFollowing}
           onFollowing={setIsFollowing}
         >
-          {(row) => (
-            <LineRow
-              row={row}
-              isOpen={row.offset === opened}
-              onOpen={(isOpen) => {
-                setOpened(isOpen ? row.offset : null);
-                if (isOpen) setIsFollowing(false); // the row stays on the screen
-              }}
-            />
-          )}
+          {(row) => <LineRow {...row} />}
         </TailList>
       )}
     </section>
@@ -101,15 +90,7 @@ function LevelPicker({ level }: { readonly level: LogLevel }): ReactElement {
   );
 }
 
-function LineRow({
-  row,
-  isOpen,
-  onOpen,
-}: {
-  readonly row: TailRow;
-  readonly isOpen: boolean;
-  readonly onOpen: (isOpen: boolean) => void;
-}): ReactElement {
+function LineRow({ row, isOpen, onOpen }: OpenableRow): ReactElement {
   if (row.kind === "reset") {
     return (
       <div className="tail-row" data-kind="reset">

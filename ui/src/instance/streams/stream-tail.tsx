@@ -5,8 +5,7 @@ import type { StreamInfo } from "../../api/types.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { formatCount } from "../../parts/format.ts";
 import { ValueBrief, ValueView } from "../../values/value-view.tsx";
-import type { TailRow } from "./tail.ts";
-import { TailList } from "./tail-list.tsx";
+import { TailList, type OpenableRow } from "./tail-list.tsx";
 import { TailTools } from "./tail-tools.tsx";
 import { useTail } from "./use-tail.ts";
 
@@ -33,7 +32,6 @@ export function StreamTail({
   const [from] = useState(given);
   const [isPaused, setIsPaused] = useState(false);
   const [isFollowing, setIsFollowing] = useState(isFromEnd);
-  const [opened, setOpened] = useState<number | null>(null);
   const stream = useTail({ id, name, from, settled, isPaused, isFollowing });
   const { tail, state } = stream;
   const shownFrom = tail.rows[0]?.offset ?? from;
@@ -75,31 +73,14 @@ export function StreamTail({
           isFollowing={isFollowing}
           onFollowing={setIsFollowing}
         >
-          {(row) => (
-            <EntryRow
-              row={row}
-              isOpen={row.offset === opened}
-              onOpen={(isOpen) => {
-                setOpened(isOpen ? row.offset : null);
-                if (isOpen) setIsFollowing(false); // the row stays on the screen
-              }}
-            />
-          )}
+          {(row) => <EntryRow {...row} />}
         </TailList>
       )}
     </section>
   );
 }
 
-function EntryRow({
-  row,
-  isOpen,
-  onOpen,
-}: {
-  readonly row: TailRow;
-  readonly isOpen: boolean;
-  readonly onOpen: (isOpen: boolean) => void;
-}): ReactElement {
+function EntryRow({ row, isOpen, onOpen }: OpenableRow): ReactElement {
   if (row.kind === "reset") {
     return (
       <div className="tail-row" data-kind="reset">

@@ -2,12 +2,19 @@
 // scrolls up stays there.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, type ReactElement, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import type { TailRow } from "./tail.ts";
 
 const ROW = 30;
 /** The end is on the screen if fewer pixels are below it. */
 const NEAR_END = 24;
+
+/** A row, and whether its value is shown in full. */
+export interface OpenableRow {
+  readonly row: TailRow;
+  readonly isOpen: boolean;
+  readonly onOpen: (isOpen: boolean) => void;
+}
 
 export function TailList({
   label,
@@ -20,8 +27,9 @@ export function TailList({
   readonly rows: readonly TailRow[];
   readonly isFollowing: boolean;
   readonly onFollowing: (isFollowing: boolean) => void;
-  readonly children: (row: TailRow) => ReactNode;
+  readonly children: (row: OpenableRow) => ReactNode;
 }): ReactElement {
+  const [opened, setOpened] = useState<number | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -68,7 +76,14 @@ export function TailList({
               className="event"
               style={{ transform: `translateY(${start}px)` }}
             >
-              {children(row)}
+              {children({
+                row,
+                isOpen: row.offset === opened,
+                onOpen: (isOpen) => {
+                  setOpened(isOpen ? row.offset : null);
+                  if (isOpen) onFollowing(false); // the row stays on the screen
+                },
+              })}
             </div>
           );
         })}
