@@ -189,6 +189,13 @@ scenario("after close, readers end and every write is refused, also over continu
       throw new Error(`${error.code}: ${error.message}`);
     });
   });
+  /** It gets the error, or it ends without having got it (attempt-streams.3). */
+  const ignoring = activity("ignoring", async (waits: boolean, { stream: open }) => {
+    const out = open(tokens);
+    await out.write("late");
+    if (waits) await out.flush().catch(() => undefined);
+    return "completed";
+  });
   const refusal = (act: () => void): string => {
     try {
       act();
@@ -206,19 +213,25 @@ scenario("after close, readers end and every write is refused, also over continu
     await ctx.waitFor("go");
     if (round === 1) return ctx.continueAsNew(2);
     const failed = await ctx.run(late).catch((error: Error) => error.message);
-    return [...found, failed];
+    const caught = await ctx.run(ignoring, true);
+    const unseen = await ctx.run(ignoring, false).catch((error: Error) => error.message);
+    return [...found, failed, caught, unseen];
   });
   return {
-    register: [main, late],
+    register: [main, late, ignoring],
     run: async (t) => {
       const handle = await t.client.start(main, 1, { id: "i" });
       await t.settle();
       expect(await textOf(handle)).toEqual(["0 0:round 1", "end"]);
       await handle.raise("go");
       await handle.raise("go");
-      const [first, second, failed] = (await t.result(handle)) as string[];
+      const [first, second, failed, caught, unseen] = (await t.result(handle)) as string[];
       expect([first, second]).toEqual(["INVALID_ARGUMENT", "INVALID_ARGUMENT"]);
       expect(failed).toContain('INVALID_ARGUMENT: Stream "tokens" is closed');
+      expect([caught, unseen]).toEqual([
+        "completed",
+        expect.stringContaining('Stream "tokens" is closed'),
+      ]);
       expect(await handle.streams()).toMatchObject([{ next: 1, isClosed: true }]);
     },
   };
