@@ -19,7 +19,7 @@ export const ANSWERS = {
   SIGNATURE_INVALID: [401, "The signature is not valid."],
   NOT_FOUND: [404, "There is nothing at this address."],
   BODY_SLOW: [408, "The request did not arrive in time."],
-  CALLBACK_CLOSED: [410, "This answer is no longer awaited."],
+  CALLBACK_CLOSED: [410, "The instance no longer waits for this call."],
   BODY_TOO_LARGE: [413, "The request is too large."],
   VALUE_REFUSED: [422, "The answer was refused."],
   RATE_LIMITED: [429, "There are too many requests. Try again later."],

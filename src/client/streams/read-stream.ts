@@ -50,7 +50,7 @@ export interface StreamReader<T = unknown> extends AsyncIterableIterator<
   undefined
 > {
   /**
-   * Resolves when the first part of the stream is read. Rejects if there is no such instance, or if `from` is
+   * Resolves when the first part of the stream is read. Rejects if the instance does not exist, or if `from` is
    * outside the stream. Calling it is optional: otherwise the first `next` rejects.
    */
   ready(): Promise<void>;

@@ -146,14 +146,14 @@ export interface ActivityServices {
   readonly client: ActivityClient;
 }
 
-/** What an activity has of its own attempt. */
+/** The parts of an attempt that belong to an activity alone. */
 export interface OwnOfActivity {
   /** The encoded details of the last heartbeat of an earlier attempt. */
   readonly lastHeartbeat: string | null;
   readonly reports: ActivityReports;
   /** Creates what it returns on the first call, because most activities write to no stream. */
   readonly streams: () => StreamSink;
-  /** Also receives the lines of the activity's log; null: there is no stream of log lines. */
+  /** Also receives the lines of the activity's log. Null: the runtime keeps no stream of log lines. */
   readonly logged: LogSink | null;
   /** The address that completes the call; null: without settings of callbacks. */
   readonly later: (() => CallbackAddress) | null;

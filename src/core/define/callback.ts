@@ -23,7 +23,7 @@ export interface CallbackSettings {
   readonly baseUrl: string;
 }
 
-/** The address of a callback. Whoever has it can complete the callback, once. */
+/** The address of a callback. One call to it completes the callback; it needs no other permission. */
 export interface CallbackAddress {
   readonly url: string;
   readonly token: string;

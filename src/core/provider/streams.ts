@@ -6,7 +6,7 @@
 //     before. Values that are already there are not written again (I14). It is also refused if values of its run
 //     before it are missing, or another run of the call has written since.
 //   - provider.streams.3: If an earlier run of the call wrote to the stream, the first append of a run writes a
-//     reset before its values. The reset has an offset of its own. `from` is the offset of the first item that the
+//     reset before its values. The reset has a separate offset. `from` is the offset of the first item that the
 //     call wrote to the stream.
 //   - provider.streams.4: The transaction that records a successful outcome (`TaskClaim.wroteStreams`) settles the
 //     items of the call's last run. The items of the orchestration (call 0) are settled when they are written.
@@ -31,7 +31,7 @@ export interface AppendItem {
   readonly kind: "append";
   readonly task: TaskClaim;
   readonly name: string;
-  /** Identifies the run of the call: generated anew whenever the code of the activity is entered. */
+  /** Identifies the run of the call. Every time the code of the activity is entered, another one is generated. */
   readonly run: string;
   /** How many values this run wrote to the stream before. */
   readonly position: number;
@@ -126,8 +126,8 @@ export interface StreamPage {
 
 /** The part of a provider that reads streams. */
 export interface StreamStore {
-  /** Null: there is no such instance. */
+  /** Null: the instance does not exist. */
   readStream(request: StreamRequest): Promise<StreamPage | null>;
-  /** All streams of an instance, ordered by name. Null: there is no such instance. */
+  /** All streams of an instance, ordered by name. Null: the instance does not exist. */
   listStreams(id: string): Promise<readonly StreamRecord[] | null>;
 }
