@@ -1,8 +1,17 @@
 // Conventions of the project, as tests, so that they do not depend on a linter. Each test lists violations as
 // `file:line what`. The scanners have their own tests in test/support.
 
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { forbiddenImports, isTestFile, layerOf, SYSTEM_ENVIRONMENT } from "../support/layers.ts";
+import {
+  forbiddenImports,
+  isTestFile,
+  layerOf,
+  MAY_IMPORT,
+  MAY_IMPORT_LAZILY,
+  SYSTEM_ENVIRONMENT,
+  type Layer,
+} from "../support/layers.ts";
 import { readSources } from "../support/source-files.ts";
 import {
   countLines,
@@ -28,6 +37,24 @@ test("the sources were found", () => {
 
 test("a file imports only what its layer allows", () => {
   expect(product.flatMap(forbiddenImports)).toEqual([]);
+});
+
+test("ARCHITECTURE.md shows the table of layers, each layer once", () => {
+  const page = readFileSync(new URL("../../ARCHITECTURE.md", import.meta.url), "utf8");
+  const [, table = ""] = /### Layers\n([\s\S]*?)\n`test/.exec(page) ?? [];
+  const names = (cell: string): string[] =>
+    [...cell.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
+  const shown = table.split("\n").flatMap((line) => {
+    const [, layers = "", imports = ""] = line.split("|");
+    const allowed = imports.includes("everything") ? ["everything"] : names(imports).toSorted();
+    return names(layers).map((layer) => `${layer}: ${allowed.join(", ")}`);
+  });
+  const expected = Object.entries(MAY_IMPORT).map(([layer, imports]) => {
+    const lazily = MAY_IMPORT_LAZILY[layer as Layer] ?? [];
+    const allowed = layer === "cli" ? ["everything"] : [...imports, ...lazily].toSorted();
+    return `${layer}: ${allowed.join(", ")}`;
+  });
+  expect(shown.toSorted()).toEqual(expected.toSorted());
 });
 
 test("core and runtime take time and randomness only from their environment", () => {
