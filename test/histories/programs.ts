@@ -15,6 +15,7 @@ import type { TestEnvironment, TestEnvironmentOptions } from "../../src/testing/
 import { OUR_PROGRAMS } from "./our-programs.ts";
 import { CALLBACK_PROGRAMS } from "./callback-programs.ts";
 import { REQUEST_PROGRAMS } from "./request-programs.ts";
+import { SCHEMA_PROGRAMS } from "./schema-programs.ts";
 
 type Register = TestEnvironmentOptions["register"];
 /** Every execution of every instance of a program is recorded. */
@@ -344,4 +345,5 @@ export const PROGRAMS: readonly Program[] = [
   ...OUR_PROGRAMS,
   ...REQUEST_PROGRAMS,
   ...CALLBACK_PROGRAMS,
+  ...SCHEMA_PROGRAMS,
 ];

@@ -62,6 +62,13 @@ test("every kind of event and every outcome is recorded", () => {
   expect([...new Set(outcomes)].sort()).toEqual(["cancelled", "failed", "terminated"]);
 });
 
+test("a loop and a handler with the JSON Schemas of their inputs are recorded", () => {
+  const schemas = events.flatMap((event) =>
+    event.kind === "RequestsServed" && event.schemas !== undefined ? [event.names.length] : [],
+  );
+  expect(schemas.sort()).toEqual([1, 2]);
+});
+
 test("at least two recorded histories have two thousand events or more", () => {
   const long = found.filter(({ recorded }) => (recorded.rows.at(-1)?.last ?? 0) >= 2_000);
   expect(long.length).toBeGreaterThanOrEqual(2);
