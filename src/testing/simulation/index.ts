@@ -6,7 +6,7 @@
 //   simulate.ts     many runs, one per seed          simulation.ts  one run
 //   scenario.ts     all parameters of a run          minimize.ts    shrinks a failing scenario
 //   timeline.ts     the single thread and its time   world/         processes, network, store, faults
-//   inspector.ts    checks after each store call     invariants/    the rules C1 to C21 that it checks
+//   inspector.ts    checks after each store call     invariants/    the rules C1 to C26 that it checks
 //   end-audit.ts    checks after the run             programs/      random orchestrations with known results
 //
 //   - The same scenario and the same code give the same trace, bit for bit.

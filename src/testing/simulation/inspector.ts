@@ -14,6 +14,7 @@ import {
   stableText,
 } from "./invariants/history.ts";
 import { missingOutcomes } from "./invariants/dispatches.ts";
+import { Callbacks } from "./invariants/callbacks.ts";
 import { Cancels } from "./invariants/cancels.ts";
 import { LeaseModel } from "./invariants/lease-model.ts";
 import { SentEvents } from "./invariants/messages.ts";
@@ -42,6 +43,7 @@ export class Inspector {
   readonly #store: SimulatedStore;
   readonly #sent = new SentEvents();
   readonly #cancels = new Cancels();
+  readonly #callbacks = new Callbacks();
   readonly #dueTimes = new DueTimes();
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** The number of events that turns have committed. */
@@ -62,7 +64,8 @@ export class Inspector {
   async #see(carried: Carried): Promise<void> {
     const call = withFirstTurns(carried);
     const touched = this.#touched(call);
-    for (const what of this.leases.see(call)) {
+    const keyOf = (id: string): number | undefined => this.snapshots.last(id)?.record.key;
+    for (const what of this.leases.see(call, keyOf)) {
       this.#report(what.startsWith("5") ? "C5" : "C6", what.slice(3));
     }
     for (const id of replacedInstances(call)) {
@@ -73,6 +76,7 @@ export class Inspector {
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
     for (const what of this.#cancels.see(call, idOf)) this.#report("C21", what);
+    for (const [invariant, what] of this.#callbacks.see(call)) this.#report(invariant, what);
     if (isRead(call.method)) return;
     if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
@@ -102,7 +106,7 @@ export class Inspector {
    * moment.
    */
   checkpoint(): () => void {
-    const parts = [this.leases, this.snapshots, this.#sent, this.#cancels];
+    const parts = [this.leases, this.snapshots, this.#sent, this.#cancels, this.#callbacks];
     const restores = parts.map((part) => part.checkpoint());
     const pauses = [...this.pauses];
     return () => {
@@ -125,6 +129,9 @@ export class Inspector {
     }
     for (const what of this.#sent.check(now)) {
       this.#report(what.startsWith("7") ? "C7" : "C9", `${id}: ${what.slice(3)}`);
+    }
+    for (const [invariant, what] of this.#callbacks.check(now)) {
+      this.#report(invariant, `${id}: ${what}`);
     }
     for (const what of await liveReasons(now, this.#store.provider)) {
       this.#report("C8", `${id}: ${what}`);

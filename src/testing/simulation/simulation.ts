@@ -74,6 +74,7 @@ class Simulation {
       keepsTrace: options.trace ?? false,
       sabotage: options.sabotage,
       register: (process) => play.register(process),
+      hasCallbacks: play.hasCallbacks ?? true,
       onUp: (slot) => simulations[0]?.up(slot),
     });
     const simulation = new Simulation(world, play);
@@ -250,7 +251,7 @@ class Simulation {
       instances: end,
       ledger: this.#world.ledger,
       client: new Client(this.#world.store.provider),
-      report: (what) => this.#world.report("C18", what),
+      report: (what, invariant = "C18") => this.#world.report(invariant, what),
     });
   }
 

@@ -2,7 +2,7 @@
 
 /** A violated invariant, detected in a run. */
 export interface Violation {
-  /** The number of an invariant ("C1" to "C21"), or an `OtherFault`. */
+  /** The number of an invariant ("C1" to "C26"), or an `OtherFault`. */
   readonly invariant: string;
   readonly what: string;
   /** Milliseconds since the start of the run. */
@@ -32,6 +32,11 @@ export const INVARIANTS = {
   C19: "Every extra run of an activity has a reason.",
   C20: "No rejection is unhandled, no error escapes the engine, and nothing is left or starts after a shutdown.",
   C21: "An instance whose cancel was accepted continues as new at most once after it.",
+  C22: "A callback delivers at most one value, and a client has sent it.",
+  C23: "A completion of a live callback that was acknowledged is not lost.",
+  C24: "A repeated completion is acknowledged and changes nothing.",
+  C25: "A callback that was closed stays closed.",
+  C26: "An activity that completes later ends once, by a call, by its retry policy or by its timeout.",
 } as const;
 /** The number of an invariant. */
 export type InvariantNumber = keyof typeof INVARIANTS;

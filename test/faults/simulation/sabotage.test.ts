@@ -1,6 +1,7 @@
 // The simulation detects broken stores: each store here is broken on purpose, and must be found within a few seeds.
 
 import { expect, test } from "vitest";
+import { callbackRequestId } from "../../../src/core/ids/callback-messages.ts";
 import type { CommitItem, Message, Provider, TurnItem } from "../../../src/core/provider/index.ts";
 import {
   programs,
@@ -99,6 +100,29 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
   "a later attempt appends to a stream as if it were the first one": [
     changingItems((item) => (item.kind === "append" ? { ...item, run: "first" } : item)),
     ["C18"],
+  ],
+  "the value of a callback is acknowledged and not written": [
+    acknowledging((item) => item.kind === "callback"),
+    ["C23"],
+    { firstSeed: 6 },
+  ],
+  "the value of a callback is replaced by another one": [
+    changingItems((item) =>
+      item.kind === "callback" ? { ...item, data: JSON.stringify({ value: '"other"' }) } : item,
+    ),
+    ["C24"],
+    { firstSeed: 6 },
+  ],
+  "a repeated completion is refused": [refusesRepetitions, ["C24"], { firstSeed: 6 }],
+  "a turn does not close the callback that it stops waiting for": [
+    changingTurns(({ callbacks: _, ...turn }) => turn),
+    ["C25"],
+    { firstSeed: 6 },
+  ],
+  "the completion of an activity from outside is acknowledged and not written": [
+    acknowledging((item) => item.kind === "callTask" && item.call.kind === "complete"),
+    ["C26"],
+    { firstSeed: 6 },
   ],
   "the death of a process is not counted against its tasks": [countsNoDeaths, ["C16", "stuck"]],
 };
@@ -253,6 +277,35 @@ function forgetsPauses(real: Provider): Partial<Provider> {
           ? { kind: "committed", due: [] }
           : result,
       );
+    },
+  };
+}
+
+/** Acknowledges these items without writing them. */
+function acknowledging(isDropped: (item: CommitItem) => boolean): Sabotage {
+  return (real) => ({
+    async commit(items) {
+      const results = [...(await real.commit(items.filter((item) => !isDropped(item))))];
+      return items.map((item) => {
+        const result = isDropped(item) ? undefined : results.shift();
+        return result ?? { kind: "done" };
+      });
+    },
+  });
+}
+
+function refusesRepetitions(real: Provider): Partial<Provider> {
+  const done = new Set<string>();
+  return {
+    async commit(items) {
+      const results = await real.commit(items);
+      return items.map((item, i) => {
+        const result = results[i] ?? { kind: "done" };
+        if (item.kind !== "callback" || result.kind !== "done") return result;
+        const isRepeated = done.has(callbackRequestId(item));
+        done.add(callbackRequestId(item));
+        return isRepeated ? { kind: "refused", code: "CALLBACK_CLOSED" } : result;
+      });
     },
   };
 }

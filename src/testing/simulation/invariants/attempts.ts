@@ -75,12 +75,14 @@ function activityFaults(
   // The first crash counts; a further one counts only if the task ran alone (semantics 13).
   const own = retries + (isPoison ? 0 : 1);
   const least = own + Math.min(deaths, 1);
-  if (outcome.attempts < least || outcome.attempts > own + deaths) {
+  const most = own + deaths + (story?.failedOutside.size ?? 0);
+  if (outcome.attempts < least || outcome.attempts > most) {
     found.push(
       `16: ${where} records ${outcome.attempts} attempts, but ${retries} failed and ${deaths} crashed before`,
     );
   }
-  const isOwnEnd = failed === null || failed.failure.category === "application";
+  const isCalled = story?.isCalled === true; // the call may have come before the end of its run
+  const isOwnEnd = !isCalled && (failed === null || failed.failure.category === "application");
   if (!isPoison && isOwnEnd && !runs.some(({ end }) => end !== null || isTimeout(failed))) {
     found.push(`16: ${where} has an outcome, but no run of it ended`);
   }

@@ -5,6 +5,7 @@
 //   and 19.
 
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
+import type { TaskCallItem } from "../../../core/provider/callbacks.ts";
 import type { TaskAddress, TaskClaim } from "../../../core/provider/tasks.ts";
 import type { Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
@@ -27,6 +28,12 @@ export interface TaskStory {
   /** The number of leases that ended because the owner was declared dead or the lease expired. */
   deaths: number;
   releases: number;
+  /** The attempt of the newest lease, from 1 on. */
+  attempt: number;
+  /** The attempts that calls from outside have failed. Some of these calls may have come too late. */
+  readonly failedOutside: Set<number>;
+  /** Whether a call from outside has completed or failed the task. */
+  isCalled: boolean;
 }
 
 export class LeaseModel {
@@ -36,6 +43,7 @@ export class LeaseModel {
   /** The newest execution of each instance. */
   readonly #lives = new Map<number, number>();
   #found: string[] = [];
+  #keyOf: (id: string) => number | undefined = () => undefined;
   /** The time of the last call, by the store's clock. */
   #now = -Infinity;
   /** Leases of suspects, both instances and tasks. */
@@ -95,8 +103,9 @@ export class LeaseModel {
   }
 
   /** Checks an executed call. Returns descriptions of the violations. */
-  see(call: Carried): string[] {
+  see(call: Carried, keyOf: (id: string) => number | undefined): string[] {
     this.#found = [];
+    this.#keyOf = keyOf;
     this.follow(call.now);
     switch (call.method) {
       case "commit":
@@ -124,6 +133,7 @@ export class LeaseModel {
           if (held?.token === task.token) continue; // the reply to its first call was lost
           if (held !== undefined) story.deaths++;
           story.grants++;
+          story.attempt = task.attempt + 1;
           const what = `task ${task.name} of ${task.instanceId}/${task.sequence}`;
           this.#give(this.#tasks, key, what, owner, task.token, leaseMs, call);
           if (task.suspect) this.#try(this.#tasks.get(key));
@@ -243,6 +253,10 @@ export class LeaseModel {
         if (story !== null) story.releases++;
         return;
       }
+      case "defer":
+        return void this.#takeTask(item.task, "a deferral");
+      case "callTask":
+        return this.#callTask(item);
       case "append":
         return this.#mustHold(item.task, `an append to ${item.name}`);
       case "stepOutcome":
@@ -256,6 +270,18 @@ export class LeaseModel {
     }
   }
 
+  /** A call from outside needs no token. One that ends the attempt of a lease ends the lease (provider.callbacks.4). */
+  #callTask({ id, execution, sequence, call }: TaskCallItem): void {
+    const key = this.#keyOf(id);
+    if (key === undefined || call.kind === "heartbeat") return;
+    const name = taskKey({ key, execution, sequence });
+    const story = this.#stories.get(name);
+    if (story === undefined) return;
+    story.isCalled = true;
+    if (call.kind === "complete" || call.attempt === story.attempt) this.#tasks.delete(name);
+    if (call.kind === "fail") story.failedOutside.add(call.attempt);
+  }
+
   #turn(item: TurnItem, now: number, sinceMs: number): void {
     const { key, execution } = item;
     this.#must(key, item.token, `a turn (${item.row?.first ?? "no events"})`);
@@ -265,6 +291,7 @@ export class LeaseModel {
       const story = this.#story(address, name);
       if (lease === null) continue;
       story.grants++;
+      story.attempt = 1;
       const until = lease.leaseMs === undefined ? null : now + lease.leaseMs;
       const { owner, token } = lease;
       this.#tasks.set(taskKey(address), { owner, token, until, since: now, sinceMs });
@@ -319,6 +346,9 @@ export class LeaseModel {
         retries: 0,
         deaths: 0,
         releases: 0,
+        attempt: 1,
+        failedOutside: new Set(),
+        isCalled: false,
       };
       this.#stories.set(id, story);
     }

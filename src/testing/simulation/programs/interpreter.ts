@@ -10,7 +10,10 @@ import { TaskError } from "../../../core/errors/task-errors.ts";
 import type { Definition } from "../../../core/define/registrable.ts";
 import type { SimulatedProcess } from "../world/machine.ts";
 import { DROPPED, failsForGood, FIXED, largeText, mix, OUTLIVED, THROWN } from "./expected.ts";
+import { callbackActivities, runLater, waitForCallback } from "./callbacks/code.ts";
+import type { Outside } from "./callbacks/outside.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
+import { failureAsValue } from "./failures.ts";
 import { plainWork, type Opponent, type Program, type WorkNode } from "./program.ts";
 import { ask, raise, ROOT } from "./requests.ts";
 import { roundOfItsOwn, valueOf } from "./rounds.ts";
@@ -39,6 +42,8 @@ export interface StageOptions {
   readonly process: SimulatedProcess;
   readonly unitMs: number;
   readonly extras: readonly ExtraOperation[];
+  /** Receives the tokens of callbacks. */
+  readonly outside: Outside;
   /** Called before the code of an instance ends its process. */
   readonly onKill: (instance: string) => void;
   /** Records a run of a step in the ledger. */
@@ -80,7 +85,7 @@ class Stage {
   }
 
   activities(): readonly Definition[] {
-    const { process, unitMs } = this.#o;
+    const { process, unitMs, outside } = this.#o;
     const work = activity("work", async (node: WorkNode, context) => {
       const { attempt, signal } = context;
       const fails = failsForGood(node) || attempt <= node.fails; // a crash counts as an attempt too
@@ -114,7 +119,16 @@ class Stage {
       return text;
     });
     const streamed = streamedActivity(process);
-    return [large, work, streamed, lasting("endless", 100_000), lasting("long", 60), undo, poison];
+    const lastings = [lasting("endless", 100_000), lasting("long", 60)];
+    return [
+      large,
+      work,
+      streamed,
+      ...lastings,
+      undo,
+      poison,
+      ...callbackActivities(process, outside),
+    ];
   }
 
   async runRoot(ctx: OrchestrationContext<RootInput>, input: RootInput): Promise<unknown> {
@@ -181,6 +195,10 @@ class Stage {
         } as const;
         return failureAsValue(ctx.run(STREAMED, program, { retry }));
       }
+      case "callback":
+        return waitForCallback(ctx, program);
+      case "later":
+        return runLater(ctx, program);
       case "mailbox":
       case "spin":
       case "serve":
@@ -368,15 +386,6 @@ function state(ctx: OrchestrationContext, key: string, value: number): unknown {
   const isGone = ctx.kv.get(key) === undefined;
   ctx.kv.set(key, value + 1);
   return [read, isGone];
-}
-
-async function failureAsValue(task: Promise<unknown>): Promise<unknown> {
-  try {
-    return await task;
-  } catch (error) {
-    if (error instanceof TaskError) return ["failed", error.kind];
-    throw error;
-  }
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

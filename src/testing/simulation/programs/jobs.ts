@@ -23,6 +23,22 @@ export type Control =
   /** Asks the instance, which is a server. */
   | { readonly kind: "ask"; readonly atMs: number; readonly request: RequestData };
 
+/** A client that makes calls from outside with the tokens of one callback or activity, one after another. */
+export interface Caller {
+  readonly key: string;
+  readonly slot: number;
+  readonly calls: readonly OutsideCall[];
+}
+export interface OutsideCall {
+  readonly kind: "complete" | "fail" | "heartbeat";
+  /** The time between the previous call, or the first token, and this call. */
+  readonly afterMs: number;
+  /** Unique: the value of a completion. */
+  readonly value: string;
+  /** Which of the tokens that were handed out so far. */
+  readonly token: "first" | "newest";
+}
+
 export interface Job {
   readonly id: string;
   readonly slot: number;
@@ -42,6 +58,8 @@ export interface Job {
   readonly awaits: boolean;
   /** Whether the client restarts the instance after its end. */
   readonly restarts: boolean;
+  /** Other clients, which complete the callbacks of the instance. Absent: there are none. */
+  readonly callers?: readonly Caller[];
 }
 
 /** The waits for client events in a program. */
@@ -69,6 +87,8 @@ export function* smallerJobs(job: Job): Iterable<Job> {
     for (const smaller of smallerPrograms(round))
       yield withRounds(input.rounds.with(index, smaller));
   }
+  const { callers = [] } = job;
+  for (const index of callers.keys()) yield { ...job, callers: callers.toSpliced(index, 1) };
   const others = controls.filter(({ kind }) => kind === "raise");
   if (others.length < controls.length) yield { ...job, controls: others };
   if (input.undo.length > 0) yield { ...job, input: { ...input, undo: [] } };

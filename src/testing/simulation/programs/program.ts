@@ -79,10 +79,34 @@ export interface StreamedNode extends StreamPart {
   /** Whether the activity waits until each value is in the store. */
   readonly flushes: boolean;
 }
+/** Waits for a call from a client. An activity hands the token out first. */
+export interface CallbackNode {
+  readonly op: "callback";
+  /** Unique: the name of the callback, by which its callers find the token. */
+  readonly key: string;
+  /** "race": against a timer of `ms`. "late": the code sleeps for `ms` before it waits. */
+  readonly how: "await" | "race" | "late";
+  readonly ms: number;
+  readonly timeoutMs: number | null;
+}
+/** An activity that is completed or failed by a client. */
+export interface LaterNode {
+  readonly op: "later";
+  readonly key: string;
+  /** How long an attempt runs after it has handed its token out. */
+  readonly ms: number;
+  /** The number of attempts that throw although they have handed a token out. */
+  readonly fails: number;
+  readonly attempts: number;
+  readonly timeoutMs: number | null;
+  readonly heartbeatMs: number | null;
+}
 export type Program =
   | WorkNode
   | WriteNode
   | StreamedNode
+  | CallbackNode
+  | LaterNode
   | {
       readonly op: "step";
       readonly salt: number;

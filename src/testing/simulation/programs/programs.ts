@@ -1,6 +1,6 @@
 // Random programs: a workload of several jobs, each with a random program and a computed expected result.
 
-import type { Workload } from "../world/workload.ts";
+import type { Hand, Script, Workload } from "../world/workload.ts";
 import type { FaultKind } from "../world/faults.ts";
 import { Machine } from "../world/machine.ts";
 import { POISON_DEATHS } from "../scenario.ts";
@@ -12,6 +12,10 @@ import { drawActor, drawLargeJob } from "./draw-actor.ts";
 import { drawAskJobs } from "./draw-asks.ts";
 import { drawKiller } from "./draw-killer.ts";
 import { drawStreamJobs } from "./draw-streams.ts";
+import { checkCallbacks } from "./callbacks/check.ts";
+import { CallerScript } from "./callbacks/caller-script.ts";
+import { drawCallbackJobs } from "./callbacks/draw.ts";
+import { Outside } from "./callbacks/outside.ts";
 import { JobScript } from "./job-script.ts";
 import { isServer, smallerJobs, type Job } from "./jobs.ts";
 import { checkJob } from "./check-job.ts";
@@ -40,6 +44,8 @@ const LARGE_SHARE = 0.05;
 const ASKS_SHARE = 0.2;
 /** The share of runs with instances that write to streams. */
 const STREAMS_SHARE = 0.2;
+/** The share of runs with instances that wait for calls from outside. */
+const CALLBACKS_SHARE = 0.2;
 
 /** A workload of random programs with known results. Perdure is tested with it. */
 export function programs(
@@ -63,12 +69,14 @@ export function programs(
       const large = random.of("large");
       const asks = random.of("asks");
       const streams = random.of("streams");
+      const callbacks = random.of("callbacks");
       const jobs = [
         ...ordinary,
         ...(actors.likely(ACTORS_SHARE) ? [drawActor(actors, "actor-1", frame)] : []),
         ...(large.likely(LARGE_SHARE) ? [drawLargeJob(large, "large-1", frame)] : []),
         ...(asks.likely(ASKS_SHARE) ? drawAskJobs(asks, frame) : []),
         ...(streams.likely(STREAMS_SHARE) ? drawStreamJobs(streams, frame) : []),
+        ...(callbacks.likely(CALLBACKS_SHARE) ? drawCallbackJobs(callbacks, frame) : []),
       ];
       const killers = random.of("killers");
       if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
@@ -88,6 +96,7 @@ export function programs(
     },
     begin({ plan, unitMs, faults }) {
       const scripts = new Map(plan.jobs.map((job) => [job, new JobScript(job)]));
+      const outside = new Outside();
       const isMixed = faults.kinds.includes("deploy");
       const killers = new Killers(plan.jobs);
       const servers = new Set(plan.jobs.filter(isServer).map(({ id }) => id));
@@ -98,17 +107,23 @@ export function programs(
         extra: (name, data) => extra(name).expected(data),
       };
       return {
-        scripts: [...scripts].map(([job, script]) => ({
-          name: job.id,
-          slot: job.slot,
-          run: (hand) => script.run(hand),
-        })),
+        scripts: [
+          ...[...scripts].map(([job, script]) => ({
+            name: job.id,
+            slot: job.slot,
+            run: (hand: Hand) => script.run(hand),
+          })),
+          ...plan.jobs.flatMap((job) => callerScripts(job, outside)),
+        ],
+        // Without callbacks a process makes one call fewer: seeds that have found bugs keep their traces.
+        hasCallbacks: plan.jobs.some(({ callers }) => callers !== undefined),
         register: (process) => {
           killers.generation = Math.max(killers.generation, process.generation);
           return definitions({
             process,
             unitMs,
             extras,
+            outside,
             onKill: (instance) => {
               if (process instanceof Machine && process.isAlive) killers.died(instance);
             },
@@ -131,6 +146,7 @@ export function programs(
             if (!killers.isKiller(job) && !isServer(job)) checkJob(job, script, end, frame);
             await checkStreams(job, end);
           }
+          checkCallbacks(plan.jobs, outside, { end, mayJump: faults.kinds.includes("clock") });
         },
       };
     },
@@ -147,6 +163,14 @@ function mayPoison(kinds: readonly FaultKind[], killing: number): boolean {
   return kinds.includes("poison") && (mayRob || killing >= POISON_DEATHS);
 }
 
+function callerScripts({ id, callers = [] }: Job, outside: Outside): readonly Script[] {
+  return callers.map((caller, index) => {
+    const script = new CallerScript(id, caller, outside);
+    const name = `${id} caller ${index + 1}`;
+    return { name, slot: caller.slot, run: (hand) => script.run(hand) };
+  });
+}
+
 function poisonIn({ input, restarts }: Job): number {
   const inside = (program: Program): number =>
     (program.op === "poison" ? 1 : 0) +
@@ -157,7 +181,9 @@ function poisonIn({ input, restarts }: Job): number {
 function jobMs(job: Job, unitMs: number, extra: (name: string) => ExtraOperation): number {
   const own = job.input.rounds.reduce((sum, round) => sum + programMs(round, unitMs, extra), 0);
   const last = Math.max(job.startAtMs, ...job.controls.map(({ atMs }) => atMs));
-  return (own + last + (job.delayMs ?? 0)) * (job.restarts ? 2 : 1);
+  const calls = (job.callers ?? []).flatMap((caller) => caller.calls);
+  const calling = calls.reduce((sum, { afterMs }) => sum + afterMs, 0);
+  return (own + last + calling + (job.delayMs ?? 0)) * (job.restarts ? 2 : 1);
 }
 
 /** The time of the program if all its parts run one after another. */
@@ -172,7 +198,9 @@ function programMs(
   if (program.op === "spin") return (program.times + 5) * unitMs;
   if (program.op === "extra") return extra(program.name).longestMs(program.data);
   const isLong = "against" in program || "loser" in program;
-  const own = isLong ? 60 * unitMs : "ms" in program ? program.ms : 0;
-  const again = "fails" in program ? program.fails + 1 : 1;
+  const waits = "timeoutMs" in program ? (program.timeoutMs ?? 0) : 0;
+  const own = waits + (isLong ? 60 * unitMs : "ms" in program ? program.ms : 0);
+  const again =
+    program.op === "later" ? program.attempts : "fails" in program ? program.fails + 1 : 1;
   return parts + again * (own + 5 * unitMs);
 }

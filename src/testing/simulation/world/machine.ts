@@ -7,6 +7,7 @@
 import { Signer } from "../../../client/callbacks/signer.ts";
 import { Client } from "../../../client/client.ts";
 import { Committer } from "../../../core/commit/committer.ts";
+import type { CallbackSettings } from "../../../core/define/callback.ts";
 import type { Activity } from "../../../core/define/definitions.ts";
 import type { LogSink } from "../../../core/telemetry/log.ts";
 import type { RuntimeOptions } from "../../../runtime/options.ts";
@@ -35,6 +36,12 @@ export interface SimulatedProcess {
   crash(name?: string): Promise<never>;
 }
 
+/** The settings of callbacks of all processes. Not a secret: it is in the source. */
+export const SIMULATED_CALLBACKS: CallbackSettings = {
+  secrets: ["a secret of simulations, which is not secret"],
+  baseUrl: "https://callbacks.test",
+};
+
 export interface MachineOptions {
   readonly name: string;
   readonly generation: number;
@@ -45,6 +52,8 @@ export interface MachineOptions {
   readonly random: SeededRandom;
   readonly ledger: Ledger;
   readonly log: LogSink;
+  /** Whether the process has the settings of callbacks. */
+  readonly hasCallbacks: boolean;
   readonly onCrash: (machine: Machine) => void;
   /** Called before user code ends its process. */
   readonly onOwnCrash: (machine: Machine, name: string) => void;
@@ -75,7 +84,11 @@ export class Machine implements SimulatedProcess {
     this.environment = new ProcessEnvironment({ timeline, loop: this.loop, random });
     const { loop, environment } = this;
     this.line = new Line({ name, loop, environment, store, network });
-    this.client = new Client(this.line.provider);
+    this.client = new Client(this.line.provider, this.#callbacks);
+  }
+
+  get #callbacks(): { readonly callbacks?: CallbackSettings } {
+    return this.#o.hasCallbacks ? { callbacks: SIMULATED_CALLBACKS } : {};
   }
 
   get isAlive(): boolean {
@@ -101,7 +114,7 @@ export class Machine implements SimulatedProcess {
     const definitions = register.map((definition) => this.#recorded(definition));
     this.runtime = new Runtime(
       this.line.provider,
-      { ...options, log: this.#o.log, register: definitions },
+      { ...options, log: this.#o.log, register: definitions, ...this.#callbacks },
       {
         makeSigner: (provider, settings) => new Signer(provider, settings),
         makeClient: (provider, clientOptions) => new Client(provider, clientOptions),

@@ -12,6 +12,7 @@ import type { SeededRandom } from "./seeded-random.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Machine, SimulatedProcess } from "./machine.ts";
 import type { PlanFrame, Scenario } from "../scenario.ts";
+import type { InvariantNumber } from "../violation.ts";
 
 /** The code of the processes, the calls of the clients, and the expected results. */
 export interface Workload<Plan = unknown> {
@@ -52,7 +53,8 @@ export interface EndOfRun {
   readonly ledger: Ledger;
   /** A client directly on the store, without faults. */
   readonly client: Client;
-  report(what: string): void;
+  /** Reports a violation, by default of C18. */
+  report(what: string, invariant?: InvariantNumber): void;
 }
 
 /** One run of a workload. */
@@ -70,6 +72,8 @@ export interface Play {
    * code of this instance does not end its process, so the quarantine must have another reason.
    */
   quarantine?(record: InstanceRecord): "unblock" | "leave" | null;
+  /** Whether the processes have the settings of callbacks. Default true. */
+  readonly hasCallbacks?: boolean;
   /** The number of instances and activities that end their process. Default: none. */
   readonly killers?: number;
   /** Reports results that differ from the expected ones. */

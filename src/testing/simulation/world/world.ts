@@ -35,6 +35,8 @@ export interface WorldOptions {
   readonly sabotage?: Sabotage | undefined;
   /** Returns what a worker registers. */
   readonly register: (process: SimulatedProcess) => readonly Definition[];
+  /** Whether the processes have the settings of callbacks. */
+  readonly hasCallbacks: boolean;
   /** Called when a process of the slot has started. */
   readonly onUp: (slot: Slot) => void;
 }
@@ -165,6 +167,7 @@ export class World {
       network: this.network,
       random: this.#random.of(name),
       ledger: this.ledger,
+      hasCallbacks: this.#o.hasCallbacks,
       log: (level, message, fields) => this.#log(name, level, message, fields),
       onCrash: (dead) => this.#crashed(slot, dead),
       onOwnCrash: (dying, fault) => {
