@@ -20,7 +20,6 @@ import {
 } from "../replay/run-state-commands.ts";
 import type { Run } from "../replay/run.ts";
 import { formatDuration, parseDuration } from "../time/duration.ts";
-import { defined } from "../values/defined.ts";
 import { validateNow } from "../values/standard-schema.ts";
 import {
   checkInput,
@@ -125,8 +124,9 @@ export function ask(
   run.currentScope();
   const id = parseInstanceReference(instanceId);
   const name = requestName(request);
-  const { timeout, start, chain, ...rest } = options;
-  checkMembers({ ...rest, ...defined({ timeout, start }) }, ASK_OPTIONS, "ctx.ask");
+  const { chain, ...given } = options;
+  checkMembers(given, ASK_OPTIONS, "ctx.ask");
+  const { timeout, start } = given;
   const timeoutMs = timeout === undefined ? null : parseDuration(timeout, "timeout");
   const schema = typeof request === "string" ? undefined : request.input;
   if (schema !== undefined) validateNow(schema, input, `input of request "${name}"`);
@@ -136,7 +136,7 @@ export function ask(
     name,
     input: run.codec.encode(input),
     ...(start === undefined ? {} : { start: startOf(run, start) }),
-    ...defined({ chain }),
+    ...(chain === undefined ? {} : { chain }),
   };
   const asked = callAsk(run, body);
   return timeoutMs === null ? asked : orTimeout(run, asked, timeoutMs, body);

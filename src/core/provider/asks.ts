@@ -14,6 +14,10 @@
 //     or "answer" for an ask that is refused. An ask that is accepted has no result until it is answered.
 //   - provider.asks.5: An ask with a start is meant for an orchestration. If the instance with its id, running or
 //     ended, belongs to another one, the ask is refused (INSTANCE_EXISTS), and the instance is left alone.
+//   - provider.asks.6: The request id of a dispatched send with `hasOwnId` derives from the call of the turn, so no
+//     other item has it, and the fence of the turn makes the send happen once (I2). A turn with such a send adds the
+//     event of the call. If the receiver exists, a store need not look up or remember the id. If the receiver is
+//     missing, the id is kept with the message, as that of any send.
 
 import type { Failure } from "../errors/failure-record.ts";
 import type { AskStart, SendItem, SimpleResult, StartItem, StartResult } from "./commit.ts";
@@ -90,6 +94,8 @@ export interface Dispatch {
   readonly item: SendItem | AskItem | StartItem | WithdrawItem;
   /** The sender gets a message only if the item is refused. */
   readonly quiet?: true;
+  /** The item is a send whose request id no other item has (provider.asks.6). */
+  readonly hasOwnId?: true;
 }
 /** The result of a dispatched item. */
 export type DispatchResult = SimpleResult | AskResult | StartResult;

@@ -25,12 +25,14 @@ import { CancelledError } from "../errors/outcome-errors.ts";
 import { withoutEngineStack } from "../errors/replayed-error.ts";
 import type { AskItem, Dispatch } from "../provider/asks.ts";
 import type { SendItem, StartItem } from "../provider/commit.ts";
-import { defined } from "../values/defined.ts";
 import { sentKey } from "../provider/shared/message-keys.ts";
 import { openCall } from "./calls.ts";
 import type { OpenSend } from "./open-task.ts";
 import type { EffectSource } from "./effects.ts";
 import type { Run } from "./run.ts";
+
+/** JSON text of the end of an instance that a start replaces. */
+const REPLACED = JSON.stringify(terminated("another start replaced the instance"));
 
 /** Asks another instance. */
 export function callAsk(run: Run, body: AskSent): DurableTask<unknown> {
@@ -137,7 +139,7 @@ export function dispatchOf(
     case "AskSent":
       return { sequence, item: askItem(sequence, body, source) };
     case "EventRaised":
-      return { sequence, item: sendItem(sequence, body, source) };
+      return { sequence, item: sendItem(sequence, body, source), hasOwnId: true };
     case "DetachedStarted": {
       const { onConflict = "fail" } = body;
       return { sequence, item: { ...startItem(sequence, body, source), onConflict } };
@@ -157,7 +159,7 @@ function askItem(sequence: number, body: AskSent, source: EffectSource): AskItem
   const { id, name, input, start, chain } = body;
   const { instanceId, runId, execution } = source;
   const from = { id: instanceId, runId, execution, sequence };
-  const message: RequestMessage = { input, from, ...defined({ chain }) };
+  const message: RequestMessage = { input, from, ...(chain === undefined ? {} : { chain }) };
   return {
     kind: "ask",
     id,
@@ -180,7 +182,8 @@ function askItem(sequence: number, body: AskSent, source: EffectSource): AskItem
 function sendItem(sequence: number, body: EventRaised, source: EffectSource): SendItem {
   const { id, name, data, ifMissing = "fail", keepForMs } = body;
   const requestId = askRequestId(sequence, source);
-  return { kind: "send", id, name, data, requestId, ifMissing, ...defined({ keepForMs }) };
+  const item: SendItem = { kind: "send", id, name, data, requestId, ifMissing };
+  return keepForMs === undefined ? item : { ...item, keepForMs };
 }
 
 function startItem(
@@ -208,7 +211,9 @@ function startItem(
     input,
     runId,
     seed: derivedId(runId, source.execution, sequence),
-    ...defined({ traceParent: source.traceParent, attributes, unchecked }),
+    ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(unchecked === undefined ? {} : { unchecked }),
   };
   return {
     kind: "start",
@@ -223,8 +228,8 @@ function startItem(
     attributes: attributes ?? {},
     onConflict: "fail",
     requestId: null,
-    ...defined({ delayMs }),
-    terminated: JSON.stringify(terminated("another start replaced the instance")),
+    ...(delayMs === undefined ? {} : { delayMs }),
+    terminated: REPLACED,
     events: [],
     lease: null,
   };

@@ -4,18 +4,21 @@
 //   - A repeated request id sends nothing and returns the stored answer (provider.asks.2).
 //   - postgres.asks.1: The batch assumes that every dispatched item is accepted. If one is not, it refuses the
 //     transaction, and the stepwise mode decides (dispatches.ts).
+//   - postgres.asks.2: The request id of a send with `hasOwnId` is not recorded (provider.asks.6). The message in the
+//     inbox shows instead that it was written: its receiver is locked, so no turn can have consumed it. A
+//     receiver that is inserted after the message was written does not have the message.
 //   - An ask whose receiver is missing, or has ended and must be restarted, is left over: the caller starts the
 //     receiver in the same transaction and writes the ask again (commit.ts).
 
 import type { AskItem, AskResult } from "../../core/provider/asks.ts";
-import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
+import type { CommitItem, SendItem, SimpleResult } from "../../core/provider/commit.ts";
 import { requestMessageKey } from "../../core/ids/request-messages.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { EXISTS, FINISHED } from "../../core/provider/results.ts";
 import { isForOther, repeatedAsk } from "../../core/provider/shared/asks.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import { flag, integer, text, textOrNull, type Row } from "../../sql/columns.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
+import { exists, indexEquals } from "../../sql/index-lookup.ts";
 import { toStatus } from "../../sql/rows/instance-rows.ts";
 import { toStoredAsk } from "../../sql/rows/requests.ts";
 import { Subject } from "../connection/subject.ts";
@@ -29,6 +32,15 @@ import { addDueEvents, putEvents, requestOf } from "./send.ts";
 /** An item that becomes an event in an inbox. */
 export type EventItem = SendItem | AskItem;
 
+/** A dispatched send with `hasOwnId` (postgres.asks.2). */
+export interface UnrecordedSend extends SendItem {
+  readonly hasOwnId: true;
+}
+
+export function isUnrecorded(item: CommitItem): item is UnrecordedSend {
+  return item.kind === "send" && "hasOwnId" in item;
+}
+
 interface EventItems {
   /** Items with results. */
   readonly submitted: readonly EventItem[];
@@ -40,10 +52,17 @@ const EVENTS = new ColumnArrays({
   checksum: "bigint",
   ...columns("text", "id", "kind", "request_id", "digest", "asker", "start", "name", "key", "data"),
 });
+/** The kind of a row `t` without a request id (postgres.asks.2). The kinds of the others are those of `requests`. */
+const UNRECORDED = "unrecorded";
+const IS_UNRECORDED = `t.kind = '${UNRECORDED}'`;
 const REQUEST = requestOf(
   "t.kind",
   "x.id, x.digest, x.batch, x.outcome, x.execution, x.answer, x.answer_checksum",
+  `NOT ${IS_UNRECORDED}`,
 );
+/** SQL: the message of a row without a request id is in the inbox (postgres.asks.2). */
+const IS_PUT = `(${IS_UNRECORDED} AND ${IS_LIVE} AND ${exists(`
+  FROM @inbox AS m WHERE m.instance = i.key AND m.kind = 'event' AND m.key = t.key`)})`;
 /** SQL: the instance belongs to the orchestration that the item would start, if any (provider.asks.5). */
 const IS_MEANT = "(t.start IS NULL OR t.start = i.name)";
 const WITH_REQUEST = `
@@ -56,17 +75,23 @@ export class Asks extends Subject {
     SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, t.kind, t.request_id,
       CASE WHEN t.kind = 'ask' THEN 'asked' ELSE 'done' END, t.digest, t.asker
     FROM ${EVENTS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
-      AND ${IS_MEANT}
+      AND ${IS_MEANT} AND NOT ${IS_UNRECORDED}
     ORDER BY t.n -- of two items with one request id in a group, the first is recorded and delivered
     ON CONFLICT DO NOTHING`);
-  readonly #put = this.prepare(putEvents(EVENTS.from("t", 2), { request: REQUEST, key: "t.key" }));
+  readonly #put = this.prepare(
+    putEvents(EVENTS.from("t", 2), {
+      request: REQUEST,
+      key: "t.key",
+      unrecorded: `${IS_UNRECORDED} AND ${IS_LIVE}`,
+    }),
+  );
   readonly #select = this.prepare(`
-    SELECT i.key, i.name, i.status, r.id IS NOT NULL AS sent, r.digest, r.outcome, r.execution, r.answer,
+    SELECT i.key, i.name, i.status, r.id IS NOT NULL OR ${IS_PUT} IS TRUE AS sent, r.digest, r.outcome, r.execution, r.answer,
       r.answer_checksum
     FROM ${EVENTS.from("t")} ${WITH_REQUEST} ORDER BY t.n`);
   readonly #refuse = this.prepare(`
     SELECT @refuse('a dispatched item is not accepted') FROM ${EVENTS.from("t")} ${WITH_REQUEST}
-    WHERE r.id IS NULL OR r.digest <> t.digest OR r.outcome = 'finished'
+    WHERE (r.id IS NULL AND ${IS_PUT} IS NOT TRUE) OR r.digest <> t.digest OR r.outcome = 'finished'
       OR (r.outcome = 'asked' AND NOT ${IS_LIVE}) LIMIT 1`);
 
   /**
@@ -81,7 +106,8 @@ export class Asks extends Subject {
     const number = this.connection.randomInteger();
     const rows = [...submitted, ...dispatched].map(toColumns);
     const values = EVENTS.values(rows);
-    pipeline.add(this.#record, [number, ...values]);
+    const isRecorded = rows.some(({ kind }) => kind !== UNRECORDED);
+    if (isRecorded) pipeline.add(this.#record, [number, ...values]);
     const put = pipeline.add(this.#put, [number, ...values]);
     const selected =
       submitted.length === 0
@@ -116,7 +142,8 @@ function resultOf(item: EventItem, row: Row | undefined): SimpleResult | AskResu
 }
 
 function toColumns(item: EventItem) {
-  const { kind, id, name, data, requestId: request_id, requestDigest: digest = null } = item;
+  const { id, name, data, requestId: request_id, requestDigest: digest = null } = item;
+  const kind = isUnrecorded(item) ? UNRECORDED : item.kind;
   const asker = item.kind === "ask" && item.asker !== null ? JSON.stringify(item.asker) : null;
   const start = item.kind === "ask" && item.start !== null ? item.start.name : null;
   const key = item.kind === "ask" ? requestMessageKey(request_id) : request_id;

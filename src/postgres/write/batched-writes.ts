@@ -25,7 +25,7 @@ import type { Instances } from "../read/instances.ts";
 import type { InstanceLeases } from "../lease/leases.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
-import type { Asks } from "./asks.ts";
+import { isUnrecorded, type Asks } from "./asks.ts";
 import type { BatchedItem } from "./commit-plan.ts";
 import { type Dispatches, dispatchedBy, eventsOf, isEventItem } from "./dispatches.ts";
 import type { Sends } from "./send.ts";
@@ -119,7 +119,8 @@ export function writeBatch(
   write(of("releaseTask"), (list) => tasks.release(pipeline, list, changes));
   write(of("stepOutcome"), (list) => stepOutcomes.record(pipeline, list, changes));
   const dispatched = stepwise ? [] : dispatchedBy(written);
-  if (dispatched.length === 0 && !items.some(({ kind }) => kind === "ask")) {
+  const areSends = !items.some((item) => item.kind === "ask" || isUnrecorded(item));
+  if (dispatched.length === 0 && areSends) {
     write(of("send"), (list) => sends.send(pipeline, list, changes));
   } else {
     const submitted = items.filter(isEventItem);

@@ -18,7 +18,7 @@ import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, OF_INSTANCE, ON_SAME_KEY } from "../read/inbox.ts";
 import { messageChecksum } from "../read/messages.ts";
 import { ColumnArrays, columns } from "../sql/column-arrays.ts";
-import type { EventItem } from "./asks.ts";
+import type { EventItem, UnrecordedSend } from "./asks.ts";
 import { IS_LIVE } from "./delivery.ts";
 
 const REPLIES = new ColumnArrays({
@@ -85,10 +85,14 @@ export function dispatchedBy(turns: readonly TurnItem[]): Dispatched[] {
   for (const turn of turns) {
     if (turn.dispatched === undefined) continue;
     for (const dispatch of turn.dispatched) {
-      all.push({ turn, dispatch: { ...dispatch, item: { ...dispatch.item } } });
+      all.push({ turn, dispatch: { ...dispatch, item: copyOf(dispatch) } });
     }
   }
   return all;
+}
+
+function copyOf({ item, hasOwnId }: Dispatch): Dispatch["item"] | UnrecordedSend {
+  return item.kind === "send" && hasOwnId === true ? { ...item, hasOwnId } : { ...item };
 }
 
 /** Whether the turn and its dispatched items can be written in one round trip (postgres.dispatches.1). */

@@ -97,20 +97,27 @@ export class Sends extends Subject {
   }
 }
 
-/** SQL of the request of `t` to the instance `i`, as a separate lookup: every send has the kind (index-lookup.2). */
-export function requestOf(kind: string, columns: string): string {
+/**
+ * SQL of the request of `t` to the instance `i`, as a separate lookup: every send has the kind (index-lookup.2). If
+ * the condition on `t` is false, nothing is looked up.
+ */
+export function requestOf(kind: string, columns: string, condition = "true"): string {
   return `
   SELECT ${columns} FROM @requests AS x
-  WHERE x.instance = i.key AND x.kind = ${kind} AND x.id = t.request_id OFFSET 0`;
+  WHERE ${condition} AND x.instance = i.key AND x.kind = ${kind} AND x.id = t.request_id OFFSET 0`;
 }
 
 /**
- * SQL that puts the events of the rows `t` into inboxes, if the batch $1 has recorded their requests. It returns
- * the events that are due; `addDueEvents` reads them.
+ * SQL that puts the events of the rows `t` into inboxes, if the batch $1 has recorded their requests or `unrecorded`
+ * is true. It returns the events that are due; `addDueEvents` reads them.
  */
 export function putEvents(
   rows: string,
-  { request, key }: { readonly request: string; readonly key: string },
+  {
+    request,
+    key,
+    unrecorded = "false",
+  }: { readonly request: string; readonly key: string; readonly unrecorded?: string },
 ): string {
   return `
     WITH put AS (
@@ -118,8 +125,8 @@ export function putEvents(
       SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, ${key},
         t.data, t.checksum
       FROM ${rows} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
-      CROSS JOIN LATERAL (${request}) AS r
-      WHERE r.batch = $1::bigint
+      LEFT JOIN LATERAL (${request}) AS r ON true
+      WHERE r.batch = $1::bigint OR (${unrecorded})
       ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
     )
     SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,

@@ -32,6 +32,7 @@ export const TARGET = `
 export const HEAD_COLUMNS = `
   key, id, run_id, name, execution, status, last_event, blocked, paused, cancel_requested, error,
   lease_owner, lease_token, parent_id, parent_run_id, parent_execution, parent_sequence`;
+export const RECEIVER_COLUMNS = "key, id, run_id, name, execution, status, last_event";
 /** Columns of a record whose values are always short. */
 const SHORT_COLUMNS = `
   key, id, run_id, name, version, execution, status, blocked, paused,
@@ -74,6 +75,12 @@ export interface InstanceHead {
   readonly parent: ParentLink | null;
 }
 
+/** The part of a head that decides about a message for this instance. */
+export type Receiver = Pick<
+  InstanceHead,
+  "key" | "id" | "runId" | "name" | "execution" | "status" | "lastEvent"
+>;
+
 /** Texts that a list leaves out if they are too long, and the columns that hold their sizes. */
 const LISTED_TEXTS = [
   ["error", "error_bytes"],
@@ -85,13 +92,7 @@ const LISTED_TEXTS = [
 export function toHead(row: Row | undefined): InstanceHead | null {
   if (row === undefined) return null;
   return {
-    key: integer(row, "key"),
-    id: text(row, "id"),
-    runId: text(row, "run_id"),
-    name: text(row, "name"),
-    execution: integer(row, "execution"),
-    status: word(row, "status", INSTANCE_STATUSES),
-    lastEvent: integer(row, "last_event"),
+    ...receiverOf(row),
     blocked: textOrNull(row, "blocked"),
     paused: textOrNull(row, "paused"),
     cancelRequested: textOrNull(row, "cancel_requested"),
@@ -99,6 +100,23 @@ export function toHead(row: Row | undefined): InstanceHead | null {
     owner: textOrNull(row, "lease_owner"),
     token: integerOrNull(row, "lease_token"),
     parent: toParent(row),
+  };
+}
+
+/** Reads RECEIVER_COLUMNS. Null: there is no such instance. */
+export function toReceiver(row: Row | undefined): Receiver | null {
+  return row === undefined ? null : receiverOf(row);
+}
+
+function receiverOf(row: Row): Receiver {
+  return {
+    key: integer(row, "key"),
+    id: text(row, "id"),
+    runId: text(row, "run_id"),
+    name: text(row, "name"),
+    execution: integer(row, "execution"),
+    status: word(row, "status", INSTANCE_STATUSES),
+    lastEvent: integer(row, "last_event"),
   };
 }
 

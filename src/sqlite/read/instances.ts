@@ -14,7 +14,15 @@ import type { Ending } from "../../sql/parts.ts";
 import type { Row } from "../../sql/columns.ts";
 import { changed } from "../sql/changed.ts";
 import { Subject } from "../connection/subject.ts";
-import { HEAD_COLUMNS, toHead, toRecord, type InstanceHead } from "../../sql/rows/instance-rows.ts";
+import {
+  HEAD_COLUMNS,
+  RECEIVER_COLUMNS,
+  toHead,
+  toReceiver,
+  toRecord,
+  type InstanceHead,
+  type Receiver,
+} from "../../sql/rows/instance-rows.ts";
 
 /** The SET clause that begins a new execution of an instance. */
 export const NEXT_EXECUTION = `
@@ -56,6 +64,7 @@ export class Instances extends Subject {
     WHERE id = ?1`);
   readonly #selectHead = this.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE id = ?`);
   readonly #selectHeadByKey = this.prepare(`SELECT ${HEAD_COLUMNS} FROM instances WHERE key = ?`);
+  readonly #selectReceiver = this.prepare(`SELECT ${RECEIVER_COLUMNS} FROM instances WHERE id = ?`);
   readonly #selectRecord = this.prepare("SELECT * FROM instances WHERE id = ?");
   readonly #end = this.prepare(`
     UPDATE instances SET
@@ -95,6 +104,11 @@ export class Instances extends Subject {
 
   find(id: string): InstanceHead | null {
     return toHead(this.#selectHead.get(id));
+  }
+
+  /** Like `find`, for a message: it reads fewer columns, and every message needs them. */
+  findReceiver(id: string): Receiver | null {
+    return toReceiver(this.#selectReceiver.get(id));
   }
 
   get(key: number): InstanceHead | null {

@@ -8,7 +8,7 @@
 
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
 import type { Inbox } from "../read/inbox.ts";
-import type { InstanceHead } from "../../sql/rows/instance-rows.ts";
+import type { Receiver } from "../../sql/rows/instance-rows.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 
 export type Delivery = Omit<OutgoingMessage, "to">;
@@ -20,7 +20,7 @@ export class Deliveries {
     this.#inbox = inbox;
   }
 
-  deliver(target: InstanceHead, message: Delivery, { now, changes }: Transaction): void {
+  deliver(target: Receiver, message: Delivery, { now, changes }: Transaction): void {
     const { kind, execution, sequence, name = null, data, key } = message;
     if (kind !== "event" && execution !== null && execution !== target.execution) return;
     const visibleAt = this.#visibleAt(target, kind, now);
@@ -36,7 +36,7 @@ export class Deliveries {
     if (stored !== null && visibleAt <= now) changes.due(target.id);
   }
 
-  #visibleAt({ key, lastEvent }: InstanceHead, kind: Delivery["kind"], now: number): number {
+  #visibleAt({ key, lastEvent }: Receiver, kind: Delivery["kind"], now: number): number {
     const startAt = lastEvent === 0 ? this.#inbox.findStart(key)?.visibleAt : undefined;
     const lastAt = kind === "event" ? this.#inbox.lastEventAt(key) : null;
     return Math.max(now, startAt ?? now, lastAt ?? now);

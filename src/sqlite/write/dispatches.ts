@@ -6,8 +6,8 @@
 import type { Dispatch, DispatchResult, RefusedDispatch } from "../../core/provider/asks.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
-import { dispatchReply, refusedDispatches } from "../../core/provider/shared/asks.ts";
-import type { InstanceHead } from "../../sql/rows/instance-rows.ts";
+import { refusedDispatches, replyToDispatch } from "../../core/provider/shared/asks.ts";
+import type { InstanceHead, Receiver } from "../../sql/rows/instance-rows.ts";
 import { withdraw } from "../../sql/write/asks.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Transaction } from "../notify/change-draft.ts";
@@ -41,30 +41,38 @@ export class Dispatches {
     this.#parts = parts;
   }
 
-  write(
-    { key, execution, change }: TurnItem,
-    dispatched: readonly Dispatch[],
-    transaction: Transaction,
-  ): Dispatched {
-    const results = dispatched.map(
-      (dispatch) => [dispatch, this.#write(dispatch, transaction)] as const,
-    );
-    const sender = this.#parts.instances.get(key);
-    const expected = change.kind === "continued" ? execution + 1 : execution;
-    const isCurrent =
-      sender !== null && sender.execution === expected && !isTerminalStatus(sender.status);
-    if (isCurrent && change.kind === "none") {
-      for (const [dispatch, result] of results) this.#reply(sender, dispatch, result, transaction);
+  write(item: TurnItem, dispatched: readonly Dispatch[], transaction: Transaction): Dispatched {
+    const results: (readonly [Dispatch, DispatchResult])[] = [];
+    let known: Receiver | null = null;
+    for (const dispatch of dispatched) {
+      const receiver = this.#receiverOf(dispatch, known);
+      results.push([dispatch, this.#write(dispatch, receiver, transaction)]);
+      // A send changes nothing of its receiver that a later item of this turn reads.
+      known = dispatch.item.kind === "send" ? receiver : null;
     }
+    const isCurrent = this.#isCurrent(item, dispatched);
+    if (isCurrent && item.change.kind === "none") this.#reply(item, results, transaction);
     return { undelivered: refusedDispatches(results), isCurrent };
   }
 
-  #write({ item }: Dispatch, transaction: Transaction): DispatchResult {
+  /** The receiver of a send or an ask. Null: there is none, or the item reads its target itself. */
+  #receiverOf({ item }: Dispatch, known: Receiver | null): Receiver | null {
+    if (item.kind !== "send" && item.kind !== "ask") return null;
+    return known?.id === item.id ? known : this.#parts.instances.findReceiver(item.id);
+  }
+
+  #write(
+    { item, hasOwnId }: Dispatch,
+    receiver: Receiver | null,
+    transaction: Transaction,
+  ): DispatchResult {
     switch (item.kind) {
       case "send":
-        return this.#parts.sends.send(item, transaction);
+        return hasOwnId === true
+          ? this.#parts.sends.sendOnce(item, transaction, receiver)
+          : this.#parts.sends.send(item, transaction, receiver);
       case "ask":
-        return this.#parts.asks.ask(item, transaction);
+        return this.#parts.asks.ask(item, transaction, receiver);
       case "start":
         return this.#parts.starts.start(item, transaction);
       case "withdraw":
@@ -72,13 +80,26 @@ export class Dispatches {
     }
   }
 
+  /** Only a start can replace a sender that runs (sqlite.dispatches.1): an ask restarts only an ended instance. */
+  #isCurrent({ key, execution, change }: TurnItem, dispatched: readonly Dispatch[]): boolean {
+    if (change.kind === "ended") return false;
+    if (!dispatched.some(({ item }) => item.kind === "start")) return true;
+    const sender = this.#parts.instances.get(key);
+    const expected = change.kind === "continued" ? execution + 1 : execution;
+    return sender !== null && sender.execution === expected && !isTerminalStatus(sender.status);
+  }
+
   #reply(
-    sender: InstanceHead,
-    dispatch: Dispatch,
-    result: DispatchResult,
+    { key, execution }: TurnItem,
+    results: readonly (readonly [Dispatch, DispatchResult])[],
     transaction: Transaction,
   ): void {
-    const reply = dispatchReply(sender, dispatch, result);
-    if (reply !== null) this.#parts.deliveries.deliver(sender, reply, transaction);
+    let sender: InstanceHead | null = null;
+    for (const [dispatch, result] of results) {
+      const reply = replyToDispatch(execution, dispatch, result);
+      if (reply === null) continue;
+      sender ??= this.#parts.instances.get(key);
+      if (sender !== null) this.#parts.deliveries.deliver(sender, reply, transaction);
+    }
   }
 }

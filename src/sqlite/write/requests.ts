@@ -11,6 +11,7 @@ import {
 import { GENERATED, GENERATED_KEPT_MS, generatedBefore } from "../../core/ids/request-ids.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
 import { ASK_COLUMNS, toRequestOutcome, toStoredAsk } from "../../sql/rows/requests.ts";
+import { changed } from "../sql/changed.ts";
 import { Subject } from "../connection/subject.ts";
 
 export class Requests extends Subject {
@@ -19,7 +20,7 @@ export class Requests extends Subject {
     VALUES (?, ?, ?, ?, ?, ?, ?)`);
   readonly #insertAsk = this.prepare(`
     INSERT INTO requests (instance, kind, id, outcome, execution, created_at, digest, asker)
-    VALUES (?, 'ask', ?, 'asked', ?, ?, ?, ?)`);
+    VALUES (?, 'ask', ?, 'asked', ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
   readonly #select = this.prepare(`
     SELECT outcome, execution, digest FROM requests WHERE instance = ? AND kind = ? AND id = ?`);
   readonly #selectAsk = this.prepare(`
@@ -56,13 +57,15 @@ export class Requests extends Subject {
     this.#insert.run(key.instance, key.kind, key.id, outcome, execution, now, digest);
   }
 
+  /** False: the request id belongs to an earlier ask. */
   insertAsk(
     { key, execution }: { readonly key: number; readonly execution: number },
     { requestId, requestDigest, asker }: AskItem,
     now: number,
-  ): void {
+  ): boolean {
     const waiting = asker === null ? null : JSON.stringify(asker);
-    this.#insertAsk.run(key, requestId, execution, now, requestDigest ?? null, waiting);
+    const digest = requestDigest ?? null;
+    return changed(this.#insertAsk.run(key, requestId, execution, now, digest, waiting));
   }
 
   /** Stores an answer. Nothing is stored if the request was withdrawn or is answered already. */

@@ -1,6 +1,6 @@
 // Send: events from outside, and messages from one instance to another.
 //   - A request id is recorded with its message. A repeated id sends nothing (I14); with another request it
-//     is refused.
+//     is refused. The request id of a send with `hasOwnId` is not recorded (provider.asks.6).
 //   - A send to an id that does not exist is refused, or stored for a later instance if the sender asked
 //     for that (P4).
 //   - A send from outside that cannot be delivered is refused. A message of a turn to an ended instance is
@@ -14,6 +14,7 @@ import { DONE, FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Connection } from "../connection/connection.ts";
 import { findEarlyMessage } from "../../sql/write/early-messages.ts";
+import type { Receiver } from "../../sql/rows/instance-rows.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import type { Instances } from "../read/instances.ts";
 import type { EarlyMessages } from "./early-messages.ts";
@@ -37,9 +38,12 @@ export class Sends {
     this.#parts = parts;
   }
 
-  send(item: SendItem, transaction: Transaction): SimpleResult {
-    const { id, name, data, requestId, requestDigest } = item;
-    const target = this.#parts.instances.find(id);
+  send(
+    item: SendItem,
+    transaction: Transaction,
+    target = this.#parts.instances.findReceiver(item.id),
+  ): SimpleResult {
+    const { requestId, requestDigest } = item;
     if (target === null) return this.#sendToMissing(item, transaction.now);
     const request = { instance: target.key, kind: "send", id: requestId } as const;
     const earlier = this.#parts.requests.find(request);
@@ -48,12 +52,22 @@ export class Sends {
     const { execution } = target;
     const digest = requestDigest ?? null;
     this.#parts.requests.insert(request, { outcome: "done", execution, digest }, transaction.now);
-    this.#parts.deliveries.deliver(
-      target,
-      { kind: "event", execution: null, sequence: null, name, data, key: requestId },
-      transaction,
-    );
+    this.#deliver(target, item, transaction);
     return DONE;
+  }
+
+  /** A send of a turn whose request id no other item has (provider.asks.6). */
+  sendOnce(item: SendItem, transaction: Transaction, target: Receiver | null): SimpleResult {
+    if (target === null) return this.#sendToMissing(item, transaction.now);
+    if (isTerminalStatus(target.status)) return FINISHED;
+    this.#deliver(target, item, transaction);
+    return DONE;
+  }
+
+  #deliver(target: Receiver, item: SendItem, transaction: Transaction): void {
+    const { name, data, requestId: key } = item;
+    const event = { kind: "event", execution: null, sequence: null, name, data, key } as const;
+    this.#parts.deliveries.deliver(target, event, transaction);
   }
 
   #sendToMissing(item: SendItem, now: number): SimpleResult {
@@ -68,14 +82,17 @@ export class Sends {
    */
   post(message: OutgoingMessage, transaction: Transaction): void {
     const { to } = message;
-    const target = this.#parts.instances.find(to.id);
+    const target = this.#parts.instances.findReceiver(to.id);
     if (target === null || isTerminalStatus(target.status)) return;
     if (to.runId !== undefined && to.runId !== target.runId) return;
-    if (message.kind === "cancel")
-      this.#connection.run(
-        this.#parts.terminations.requestCancel(target, message.data, transaction),
-        transaction.now,
-      );
+    if (message.kind === "cancel") this.#requestCancel(to.id, message.data, transaction);
     else this.#parts.deliveries.deliver(target, message, transaction);
+  }
+
+  #requestCancel(id: string, request: string, transaction: Transaction): void {
+    const target = this.#parts.instances.find(id);
+    if (target === null) return;
+    const script = this.#parts.terminations.requestCancel(target, request, transaction);
+    this.#connection.run(script, transaction.now);
   }
 }

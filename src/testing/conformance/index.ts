@@ -60,6 +60,7 @@ import { pausing } from "./instances/pause.ts";
 import { peeking } from "./tasks/peek.ts";
 import { pruning } from "./stores/pruning.ts";
 import { queues } from "./tasks/queues.ts";
+import { ownIds } from "./messages/own-ids.ts";
 import { requests } from "./messages/requests.ts";
 import { conflicts } from "./instances/restart-and-conflicts.ts";
 import { sends } from "./messages/sends.ts";
@@ -145,6 +146,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   answers,
   askers,
   dispatches,
+  ownIds,
   blocked,
   unblock,
   quarantine,

@@ -225,7 +225,13 @@ function randomAsk(caller: Caller, held: Held | null): AskItem {
   });
 }
 
-function randomDispatch(caller: Caller, held: Held): Dispatch["item"] {
+function randomDispatch(caller: Caller, held: Held): Omit<Dispatch, "sequence"> {
+  const item = randomDispatched(caller, held);
+  if (item.kind !== "send" || caller.oneIn(2)) return { item };
+  return { item: { ...item, requestId: `own-${caller.fresh()}` }, hasOwnId: true };
+}
+
+function randomDispatched(caller: Caller, held: Held): Dispatch["item"] {
   const kind = caller.of(["ask", "send", "start", "withdraw"] as const);
   if (kind === "ask") return randomAsk(caller, { ...held, lastEvent: held.lastEvent + 1 });
   if (kind === "start") {
@@ -280,7 +286,7 @@ function turnOf(
     ...(caller.oneIn(3) ? { answers: randomAnswers(caller, held) } : {}),
     ...(caller.oneIn(3) ? { streams: [randomWrite(caller, held)] } : {}),
     ...(caller.oneIn(4)
-      ? { dispatched: [{ sequence: first, item: randomDispatch(caller, held) }] }
+      ? { dispatched: [{ sequence: first, ...randomDispatch(caller, held) }] }
       : {}),
   };
 }

@@ -16,7 +16,8 @@ import type {
   WithdrawItem,
 } from "../../../src/core/provider/index.ts";
 // The stores compose these messages. The model checks only when they are written, not their wording.
-import { dispatchReply, unanswered } from "../../../src/core/provider/shared/asks.ts";
+import { replyToDispatch, unanswered } from "../../../src/core/provider/shared/asks.ts";
+import { sendOnce } from "./model-sends.ts";
 import { isLive, type ModelInstance, type ModelRequest, type ModelStore } from "./model-store.ts";
 
 const NOT_FOUND = { kind: "refused", code: "INSTANCE_NOT_FOUND" } as const;
@@ -125,12 +126,17 @@ export function dispatch(
   write: (item: CommitItem) => CommitResult,
 ): { readonly isCurrent: boolean; readonly undelivered?: readonly RefusedDispatch[] } {
   const { dispatched = [], execution, change } = item;
-  const results = dispatched.map((each) => [each, write(each.item) as DispatchResult] as const);
+  const results = dispatched.map((each) => {
+    const { item: own, hasOwnId } = each;
+    const isOnce = own.kind === "send" && hasOwnId === true;
+    const result = isOnce ? sendOnce(store, own) : write(own);
+    return [each, result as DispatchResult] as const;
+  });
   const isPlain = change.kind === "none";
   const expected = change.kind === "continued" ? execution + 1 : execution;
   const isCurrent = isLive(held) && held.record.execution === expected;
   for (const [each, result] of results) {
-    const reply = isPlain && isCurrent ? dispatchReply(held.record, each, result) : null;
+    const reply = isPlain && isCurrent ? replyToDispatch(execution, each, result) : null;
     if (reply !== null) store.deliver(held, reply);
   }
   const undelivered = results.flatMap(([{ sequence }, result]) =>

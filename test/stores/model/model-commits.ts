@@ -4,7 +4,6 @@ import type {
   CommitItem,
   CommitResult,
   RetryItem,
-  SendItem,
   StartItem,
   StartResult,
 } from "../../../src/core/provider/index.ts";
@@ -12,6 +11,7 @@ import { REPLACED_REQUEST } from "../../../src/core/provider/shared/outcomes.ts"
 import { ask, finishAsks, withdraw } from "./model-asks.ts";
 import { countDeath, findTask, finish, holder } from "./model-claims.ts";
 import { cancel, end, releaseLease, nextExecution, resume } from "./model-endings.ts";
+import { send } from "./model-sends.ts";
 import { append, dueTime, isLive, type ModelInstance, type ModelStore } from "./model-store.ts";
 import { appendToStream, reopenStreams, trim } from "./model-streams.ts";
 import { turn } from "./model-turn.ts";
@@ -202,24 +202,6 @@ export function startedBefore(found: ModelInstance, requestId: string | null): S
   const { key } = found.record;
   if (first.outcome === "existing") return { kind: "existing", key, execution };
   return { kind: "started", key, execution, leased: null };
-}
-
-function send(store: ModelStore, item: SendItem): CommitResult {
-  const { id, name, data, requestId: key } = item;
-  const target = store.instances.get(id);
-  if (target === undefined) {
-    if (store.keptFor(id).some((each) => each.key === key)) return DONE;
-    if (item.ifMissing === "fail") return NOT_FOUND;
-    store.kept = store.kept.filter((each) => each.id !== id || each.key !== key);
-    store.kept.push({ id, key, name, data, createdAt: store.now });
-    return DONE;
-  }
-  if (target.requests.has(`send:${key}`)) return DONE;
-  if (!isLive(target)) return FINISHED;
-  const { execution } = target.record;
-  target.requests.set(`send:${key}`, { outcome: "done", execution, createdAt: store.now });
-  store.deliver(target, { kind: "event", execution: null, sequence: null, name, data, key });
-  return DONE;
 }
 
 function retry(store: ModelStore, item: RetryItem): CommitResult {

@@ -59,20 +59,6 @@ export function unanswered(asker: Asker, id: string): OutgoingMessage {
 }
 
 /** The message that the sender of a dispatched item gets; null: none (provider.asks.4). */
-export function dispatchReply(
-  {
-    id,
-    runId,
-    execution,
-  }: { readonly id: string; readonly runId: string; readonly execution: number },
-  dispatch: Dispatch,
-  result: DispatchResult,
-): OutgoingMessage | null {
-  const reply = replyToDispatch(execution, dispatch, result);
-  return reply === null ? null : { to: { id, runId }, ...reply };
-}
-
-/** As `dispatchReply`, for a store that knows the sender by its key. */
 export function replyToDispatch(
   execution: number,
   { sequence, item, quiet }: Dispatch,

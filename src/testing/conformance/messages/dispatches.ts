@@ -34,26 +34,26 @@ function dispatch(setup: Setup, held: Held, ...items: readonly Dispatch["item"][
   });
 }
 
-function numbered({ lastEvent }: Held, items: readonly Dispatch["item"][]): Dispatch[] {
+export function numbered({ lastEvent }: Held, items: readonly Dispatch["item"][]): Dispatch[] {
   return items.map((item, index) => ({ sequence: lastEvent + 1 + index, item }));
 }
 
 /** The bodies of messages, with the columns that identify their calls. */
-function replies(messages: readonly Message[]): unknown[] {
+export function replies(messages: readonly Message[]): unknown[] {
   return messages.map(({ kind, execution, sequence, key, data }) => {
     const body: unknown = JSON.parse(data);
     return { kind, execution, sequence, key, body };
   });
 }
 
-const sent = (sequence: number, fields: object = {}) => ({
+export const sent = (sequence: number, fields: object = {}) => ({
   kind: "sent",
   execution: 1,
   sequence,
   key: `d:1:${sequence}`,
   body: { kind: "SendCompleted", scheduled: sequence, ...fields },
 });
-const notSent = (sequence: number, code: string) => ({
+export const notSent = (sequence: number, code: string) => ({
   ...sent(sequence),
   body: { kind: "SendFailed", scheduled: sequence, failure: { code } },
 });
