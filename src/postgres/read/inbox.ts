@@ -43,10 +43,12 @@ export const INBOX_COLUMNS = `
   instance, priority, target, parked, visible_at, execution, sequence, kind, name, key, data,
   checksum`;
 export const OF_INSTANCE = `i.key, i.priority, ${TARGET}, false`;
+/** SQL condition: an event waits for the instance `i`. */
+export const HAS_EVENT = exists(`
+    FROM @inbox AS w WHERE w.instance = i.key AND w.kind = 'event'`);
 /** Like OF_INSTANCE, but an event is parked if another event waits already (postgres.inbox.1). */
 export function ofReceiver(kind: string): string {
-  return `i.key, i.priority, ${TARGET}, ${kind} = 'event' AND ${exists(`
-    FROM @inbox AS w WHERE w.instance = i.key AND w.kind = 'event'`)}`;
+  return `i.key, i.priority, ${TARGET}, ${kind} = 'event' AND ${HAS_EVENT}`;
 }
 export const ON_SAME_KEY = "ON CONFLICT (instance, kind, key) WHERE key IS NOT NULL DO NOTHING";
 

@@ -27,7 +27,7 @@ import type { ChangeDraft } from "../notify/change-draft.ts";
 import { messageChecksum } from "../read/messages.ts";
 import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { IS_LIVE } from "./delivery.ts";
-import { addDueEvents, putEvents, requestOf } from "./send.ts";
+import { addDueEvents, putEvents, Receivers, requestOf } from "./send.ts";
 
 /** An item that becomes an event in an inbox. */
 export type EventItem = SendItem | AskItem;
@@ -49,7 +49,7 @@ interface EventItems {
 }
 
 const EVENTS = new ColumnArrays({
-  checksum: "bigint",
+  ...columns("bigint", "checksum", "receiver"),
   ...columns("text", "id", "kind", "request_id", "digest", "asker", "start", "name", "key", "data"),
 });
 /** The kind of a row `t` without a request id (postgres.asks.2). The kinds of the others are those of `requests`. */
@@ -60,9 +60,12 @@ const REQUEST = requestOf(
   "x.id, x.digest, x.batch, x.outcome, x.execution, x.answer, x.answer_checksum",
   `NOT ${IS_UNRECORDED}`,
 );
-/** SQL: the message of a row without a request id is in the inbox (postgres.asks.2). */
+/**
+ * SQL: the message of a row without a request id is in the inbox (postgres.asks.2). The kind is no constant, so that
+ * PostgreSQL looks the key up, and does not read all events of the instance (index-lookup.1).
+ */
 const IS_PUT = `(${IS_UNRECORDED} AND ${IS_LIVE} AND ${exists(`
-  FROM @inbox AS m WHERE m.instance = i.key AND m.kind = 'event' AND m.key = t.key`)})`;
+  FROM @inbox AS m WHERE m.instance = i.key AND m.kind = (SELECT 'event'::text) AND m.key = t.key`)})`;
 /** SQL: the instance belongs to the orchestration that the item would start, if any (provider.asks.5). */
 const IS_MEANT = "(t.start IS NULL OR t.start = i.name)";
 const WITH_REQUEST = `
@@ -83,6 +86,7 @@ export class Asks extends Subject {
       request: REQUEST,
       key: "t.key",
       unrecorded: `${IS_UNRECORDED} AND ${IS_LIVE}`,
+      receivers: 2 + EVENTS.width,
     }),
   );
   readonly #select = this.prepare(`
@@ -104,11 +108,15 @@ export class Asks extends Subject {
     changes: ChangeDraft,
   ): () => (SimpleResult | AskResult | null)[] {
     const number = this.connection.randomInteger();
-    const rows = [...submitted, ...dispatched].map(toColumns);
+    const receivers = new Receivers();
+    const rows = [...submitted, ...dispatched].map((item) => ({
+      ...toColumns(item),
+      receiver: receivers.numberOf(item.id),
+    }));
     const values = EVENTS.values(rows);
     const isRecorded = rows.some(({ kind }) => kind !== UNRECORDED);
     if (isRecorded) pipeline.add(this.#record, [number, ...values]);
-    const put = pipeline.add(this.#put, [number, ...values]);
+    const put = pipeline.add(this.#put, [number, ...values, receivers.ids()]);
     const selected =
       submitted.length === 0
         ? null

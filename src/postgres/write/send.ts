@@ -4,30 +4,35 @@
 //   - A send to an id that does not exist is refused, or stored for a later instance if the sender asked
 //     for that (P4).
 //   - A send that cannot be delivered is refused.
+//   - postgres.send.1: Many events of a group may have the same receiver. What its inbox holds is looked up once per
+//     statement, not once per event, because a lookup also reads the entries of events that were deleted and not
+//     vacuumed yet. For the same reason, only an event that is the single one of its receiver is compared with the
+//     other messages in the inbox (`is_only`).
 
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { repeatedSend } from "../../core/provider/shared/requests.ts";
 import { FINISHED, NOT_FOUND } from "../../core/provider/results.ts";
-import { ColumnArrays } from "../sql/column-arrays.ts";
+import { ColumnArrays, texts } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { IS_LIVE, visibleAt } from "./delivery.ts";
-import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
+import { HAS_EVENT, INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET, toStatus } from "../../sql/rows/instance-rows.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import { findEarlyMessage } from "../../sql/write/early-messages.ts";
 import type { EarlyMessages, ChecksummedSend } from "./early-messages.ts";
 import { messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
-import type { Pipeline } from "../connection/pipeline.ts";
+import type { Pipeline, Value } from "../connection/pipeline.ts";
 import { indexEquals, notExists } from "../../sql/index-lookup.ts";
 
 const SENDS = new ColumnArrays({
   checksum: "bigint",
+  receiver: "bigint",
   id: "text",
   request_id: "text",
   digest: "text",
@@ -45,7 +50,11 @@ export class Sends extends Subject {
     ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
     ON CONFLICT DO NOTHING`);
   readonly #put = this.prepare(
-    putEvents(SENDS.from("t", 2), { request: REQUEST, key: "t.request_id" }),
+    putEvents(SENDS.from("t", 2), {
+      request: REQUEST,
+      key: "t.request_id",
+      receivers: 2 + SENDS.width,
+    }),
   );
   readonly #select = this.prepare(`
     SELECT i.status, r.id IS NOT NULL AS sent, r.digest FROM ${SENDS.from("t")}
@@ -67,15 +76,17 @@ export class Sends extends Subject {
     changes: ChangeDraft,
   ): () => (SimpleResult | null)[] {
     const number = this.connection.randomInteger();
+    const receivers = new Receivers();
     const values = SENDS.values(
       items.map((item) => ({
         ...withChecksum(item),
+        receiver: receivers.numberOf(item.id),
         request_id: item.requestId,
         digest: item.requestDigest ?? null,
       })),
     );
     pipeline.add(this.#record, [number, ...values]);
-    const put = pipeline.add(this.#put, [number, ...values]);
+    const put = pipeline.add(this.#put, [number, ...values, receivers.ids()]);
     const selected = pipeline.add(this.#select, values);
     return () => {
       addDueEvents(put.rows, items.map(toEvent), changes);
@@ -107,22 +118,60 @@ export function requestOf(kind: string, columns: string, condition = "true"): st
   WHERE ${condition} AND x.instance = i.key AND x.kind = ${kind} AND x.id = t.request_id OFFSET 0`;
 }
 
+/** The distinct receivers of the events of a statement, numbered from 1 (postgres.send.1). */
+export class Receivers {
+  readonly #numbers = new Map<string, number>();
+
+  numberOf(id: string): number {
+    const known = this.#numbers.get(id);
+    if (known !== undefined) return known;
+    const number = this.#numbers.size + 1;
+    this.#numbers.set(id, number);
+    return number;
+  }
+
+  ids(): Value {
+    return texts([...this.#numbers.keys()]);
+  }
+}
+
+/**
+ * SQL of a value of the instance `i`, computed once per receiver of the parameter and read by `t.receiver`. Each
+ * instance is a separate lookup (index-lookup.1).
+ */
+function perReceiver(value: string, parameter: number): string {
+  return `(
+    SELECT array_agg(${value} ORDER BY d.n)
+    FROM unnest($${parameter}::text[]) WITH ORDINALITY AS d (id, n)
+    LEFT JOIN LATERAL (
+      SELECT x.key, x.last_event FROM @instances AS x WHERE x.id = d.id OFFSET 0) AS i ON true
+  )[t.receiver]`;
+}
+
+interface PutEvents {
+  /** SQL of the request of a row. */
+  readonly request: string;
+  /** SQL of the key of a row's message. */
+  readonly key: string;
+  /** SQL condition: the event is put without a request. */
+  readonly unrecorded?: string;
+  /** The number of the parameter with the receivers. */
+  readonly receivers: number;
+}
+
 /**
  * SQL that puts the events of the rows `t` into inboxes, if the batch $1 has recorded their requests or `unrecorded`
  * is true. It returns the events that are due; `addDueEvents` reads them.
  */
 export function putEvents(
   rows: string,
-  {
-    request,
-    key,
-    unrecorded = "false",
-  }: { readonly request: string; readonly key: string; readonly unrecorded?: string },
+  { request, key, unrecorded = "false", receivers }: PutEvents,
 ): string {
   return `
     WITH put AS (
       INSERT INTO @inbox (${INBOX_COLUMNS})
-      SELECT ${ofReceiver("'event'")}, ${visibleAt("'event'")}, NULL, NULL, 'event', t.name, ${key},
+      SELECT i.key, i.priority, ${TARGET}, ${perReceiver(HAS_EVENT, receivers)},
+        ${perReceiver(visibleAt("'event'"), receivers)}, NULL, NULL, 'event', t.name, ${key},
         t.data, t.checksum
       FROM ${rows} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
       LEFT JOIN LATERAL (${request}) AS r ON true
@@ -130,8 +179,9 @@ export function putEvents(
       ORDER BY t.n ${ON_SAME_KEY} RETURNING id, instance, visible_at, parked, key
     )
     SELECT i.id, i.lease_owner, ${TARGET} AS target, i.last_commit, p.id AS message_id, p.visible_at, p.key,
-      NOT p.parked AND ${notExists(`
-        FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)} AS is_only
+      CASE WHEN NOT p.parked AND count(*) OVER (PARTITION BY p.instance) = 1 THEN ${notExists(`
+        FROM @inbox AS o WHERE o.instance = p.instance AND o.visible_at <= p.visible_at`)}
+        ELSE false END AS is_only
     FROM put AS p JOIN @instances AS i ON ${indexEquals("i.key", "p.instance")}
     WHERE p.visible_at <= (SELECT @clock())`;
 }
