@@ -1,6 +1,6 @@
 // Real processes, killed with SIGKILL: every acknowledged call takes effect exactly once, however often the workers
 // die.
-//   PERDURE_KILLS sets the number of kills per store (30, or 1,000 with PERDURE_FULL); PERDURE_SEED repeats the choices
+//   PERDURE_KILLS sets the number of kills per store (20, or 1,000 with PERDURE_FULL); PERDURE_SEED repeats the choices
 //   of an earlier run. `npm run chaos` does the same at any length.
 
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { describeKills, emptiness } from "./audit/kill-report.ts";
 import { runKills } from "./kill-run.ts";
 import { STORE_KINDS } from "./stores.ts";
 
-const KILLS = wholeNumber("PERDURE_KILLS") ?? (process.env["PERDURE_FULL"] === "1" ? 1_000 : 30);
+const KILLS = wholeNumber("PERDURE_KILLS") ?? (process.env["PERDURE_FULL"] === "1" ? 1_000 : 20);
 const SEED = seedFromEnvironment();
 const TIMEOUT_MS = 300_000 + KILLS * 2_000;
 const WORKERS = 4;

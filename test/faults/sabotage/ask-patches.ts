@@ -25,8 +25,8 @@ export const ASK_PATCHES: readonly Patch[] = [
   {
     bug: "a request with a repeated id runs its handler again",
     file: "src/sqlite/write/asks.ts",
-    from: "if (earlier !== null) return repeatedAsk(",
-    to: 'if (earlier?.outcome === "finished") return repeatedAsk(',
+    from: "      return repeated(target, earlier, item);\n    }",
+    to: '      if (earlier.outcome === "finished") return repeated(target, earlier, item);\n    }',
     tests: [REQUESTS],
     only: "asking again",
   },

@@ -1,4 +1,4 @@
-// The simulation on a fixed range of seeds, which must pass at every commit: 250 seeds, and 20,000 in
+// The simulation on a fixed range of seeds, which must pass at every commit: 110 seeds, and 20,000 in
 // `npm run test:full`. `npm run simulate` runs other seeds.
 //   - Plain processes simulate them: there the code is not instrumented, and it gets faster with every seed.
 
@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { simulateInJobs } from "../../../scripts/simulation/jobs.ts";
 import { DEFAULT_FAULTS, type FailedSeed } from "../../../src/testing/simulation/index.ts";
 
-const SEEDS = process.env["PERDURE_FULL"] === undefined ? 150 : 20_000;
+const SEEDS = process.env["PERDURE_FULL"] === undefined ? 110 : 20_000;
 const TIMEOUT_MS = SEEDS * 2_000;
 
 test(
