@@ -21,7 +21,11 @@ import {
 import { request, type AnyRequest } from "../core/define/request.ts";
 import { checkFunction, checkMembers, invalidArgument, type Members } from "../core/checks.ts";
 import { parseInstanceId, parseName, showValue } from "../core/ids/ids.ts";
-import { decodeState, PUBLISHED_KEY, readPublished } from "../core/replay/requests/published-state.ts";
+import {
+  decodeState,
+  PUBLISHED_KEY,
+  readPublished,
+} from "../core/replay/requests/published-state.ts";
 import { checkSchema, type StandardSchema } from "../core/values/standard-schema.ts";
 import { defined } from "../core/values/defined.ts";
 import { askInChain } from "./chain.ts";
