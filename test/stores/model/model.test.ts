@@ -15,8 +15,8 @@ const IS_FULL = process.env["PERDURE_FULL"] === "1";
 const TIMES = IS_FULL ? 40 : 1;
 /** How often every kind of call must have succeeded, and how often it must have been refused. */
 const LEAST = IS_FULL ? 100 : 5;
-/** The limit for further rounds until LEAST is reached. Each round is a tenth of the first. */
-const ROUNDS_MAX = 20;
+/** The limit for further rounds until LEAST is reached, by far more than are needed. Each round is a tenth of the first. */
+const ROUNDS_MAX = 60;
 const SEED = seedFromEnvironment();
 const TIMEOUT_MS = IS_FULL ? 2_400_000 : 120_000;
 
