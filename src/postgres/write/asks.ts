@@ -61,8 +61,9 @@ const REQUEST = requestOf(
   `NOT ${IS_UNRECORDED}`,
 );
 /**
- * SQL: the message of a row without a request id is in the inbox (postgres.asks.2). The kind is no constant, so that
- * PostgreSQL looks the key up, and does not read all events of the instance (index-lookup.1).
+ * SQL: the message of a row without a request id is in the inbox (postgres.asks.2). The kind is
+ * a subquery and not a constant, so that PostgreSQL looks up the key instead of reading all events of the instance
+ * (index-lookup.1).
  */
 const IS_PUT = `(${IS_UNRECORDED} AND ${IS_LIVE} AND ${exists(`
   FROM @inbox AS m WHERE m.instance = i.key AND m.kind = (SELECT 'event'::text) AND m.key = t.key`)})`;

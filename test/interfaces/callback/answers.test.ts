@@ -87,7 +87,7 @@ test("a value that a known schema refuses is 422 with its reason, and the wait g
 test("a process that does not know the schema answers 202, and the receiver keeps a refused value unread", async () => {
   const worker = await open();
   const url = await addressOf(worker, "checked", "c");
-  // Another process: a provider of its own, so it has learned no schema.
+  // A separate provider, as in another process: it does not know the schema.
   const receiver = await openScene({ provider: unlearned(worker.provider) });
   const token = url.slice(url.lastIndexOf("/"));
   expect(await outcomeOf(await receiver.post(token, "seven"))).toEqual([202, "accepted"]);

@@ -1,7 +1,7 @@
 // Receives the entries of a stream as they are written.
 //   - Entries are handed over in batches, so that a fast stream does not render the page for every entry.
 //   - An EventSource reconnects by itself and resumes after the last entry. If the server refuses the stream, the
-//     reason is read with a request of its own.
+//     reason is read with a separate request.
 
 import { asProblem, ApiProblem } from "./problem.ts";
 import { addressOf, check } from "./request.ts";

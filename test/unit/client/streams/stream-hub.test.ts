@@ -70,7 +70,7 @@ test("a hundred readers of one stream read each page about once", async () => {
   expect(seen.listeners).toBe(0);
 });
 
-test("each reader gets values of its own", async () => {
+test("each reader gets separate copies of the values", async () => {
   const { handle } = await setup({ count: 1, size: 1 });
   const [first, second] = [handle.stream<string>("texts"), handle.stream<string>("texts")];
   const [a, b] = [await first.next(), await second.next()];
