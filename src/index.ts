@@ -1,5 +1,5 @@
 // The public API of Perdure: the exports of `import … from "perdure"`.
-import "./node-version.ts";
+import "./core/node-version.ts";
 
 export { defineConfig, Perdure, type OpenOptions, type PerdureConfig } from "./perdure.ts";
 export {
@@ -11,20 +11,47 @@ export {
 } from "./move/move-store.ts";
 export { planMove, type MovePlan } from "./move/move-plan.ts";
 export type { TableSum } from "./move/move-check.ts";
-export type { InstanceList, ListOptions, PruneOptions, RuntimeInfo } from "./client/admin.ts";
+export type { AskStartOf, ClientAskOptions } from "./client/calls/ask-start.ts";
+export type { AttributesWhere, AttributeTests } from "./client/attribute-where.ts";
+export type {
+  CountsOptions,
+  InstanceCount,
+  InstanceList,
+  ListOptions,
+  ListQuery,
+  PruneOptions,
+  RuntimeInfo,
+} from "./client/admin.ts";
 export type { ListFilter } from "./client/list-filter.ts";
-export {
-  Client,
-  type AskStartOf,
-  type ClientAskOptions,
-  type ClientOptions,
-  type ForkOptions,
-} from "./client/client.ts";
+export { Client, type ClientOptions } from "./client/client.ts";
+export type { BulkReport, RefusedInstance } from "./client/bulk/apply.ts";
+export type {
+  ControlManyOptions,
+  RaiseManyOptions,
+  RestartManyOptions,
+} from "./client/bulk/control-many.ts";
+export type { PruneManyOptions, RemovedMany } from "./client/bulk/remove-many.ts";
+export type { RewindManyOptions } from "./client/bulk/rewind-many.ts";
+export type { BulkFilter, BulkOptions } from "./client/bulk/selection.ts";
+export type { StartManyItem, StartManyOptions } from "./client/bulk/start-many.ts";
+export type { ForkOptions } from "./client/repair/fork.ts";
+export type { RestartOptions } from "./client/repair/restart.ts";
+export type {
+  RepairCheck,
+  RepairOptions,
+  RewindOptions,
+  RewindReport,
+  RewoundInstance,
+} from "./client/repair/rewind.ts";
+export type { CutPoint, RewindPoint } from "./core/repair/cut.ts";
+export type { PastPreview, PastWork } from "./core/repair/preview.ts";
+export type { Replacement } from "./core/repair/replace.ts";
 export type { CompleteOptions, CompleteResult, TokenInfo } from "./client/callbacks/complete.ts";
 export type { StartOptions } from "./client/start-item.ts";
-export type { AskOptions } from "./client/ask-item.ts";
+export type { AskOptions } from "./client/calls/ask-item.ts";
 export type { InstanceTree } from "./client/inspect/tree.ts";
-export { Handle, type RaiseOptions, type ResultOptions, type Why } from "./client/handle.ts";
+export { Handle, type ResultOptions, type Why } from "./client/handle.ts";
+export type { RaiseOptions } from "./client/calls/raise.ts";
 export type { WaitOptions } from "./client/waiting.ts";
 export { NodeHandle, type NodeInfo } from "./client/inspect/node-handle.ts";
 export type { CompletedWork } from "./client/inspect/completed-work.ts";
@@ -35,12 +62,17 @@ export type {
   UnreadOptions,
   UnreadPage,
 } from "./client/inspect/unread.ts";
+export type { CancelInfo, InterruptedCall } from "./client/inspect/cancelled.ts";
 export type { ExecutionInfo } from "./client/inspect/executions.ts";
-export type { Metrics, QueueInfo, UnclaimedWork } from "./client/inspect/unclaimed.ts";
+export type { Metrics, UnclaimedWork } from "./client/inspect/unclaimed.ts";
+export type { PauseQueueOptions } from "./client/queues/pause-queue.ts";
+export type { QueueDetail, QueueInfo, QueueKind, QueuePause } from "./client/queues/read-queues.ts";
+export type { RetriedJobs, RetryFailedOptions } from "./client/queues/retry-failed.ts";
 export type {
   InstanceInfo,
   InstanceSummary,
   PublicStatus,
+  RepairInfo,
   WaitingFor,
 } from "./client/inspect/instance-info.ts";
 export type {
@@ -48,6 +80,25 @@ export type {
   ActivityInfo,
   StepContext,
 } from "./core/context/activity-context.ts";
+export type {
+  Context,
+  ContextInput,
+  ContextValues,
+  Services,
+  ServiceValues,
+} from "./core/context/app-types.ts";
+export type {
+  ActivityCall,
+  AskCall,
+  AttemptOptions,
+  Middleware,
+  Next,
+  RaiseCall,
+  StartCall,
+  StartedInstances,
+  StepCall,
+} from "./core/middleware/middleware.ts";
+export type { Attributes, AttributeValue } from "./core/define/attributes.ts";
 export type { RegisteredWork } from "./core/define/work-matching.ts";
 export type { Definition, DefinitionModule, Registrable } from "./core/define/registrable.ts";
 export type { BlockReason } from "./core/history/block.ts";
@@ -70,6 +121,11 @@ export type {
   StepOptions,
   Task,
 } from "./core/context/types.ts";
+export { job, type JobKeep, type JobOptions } from "./core/define/job.ts";
+export type { Fairness, QueueLimit } from "./core/define/queue-settings.ts";
+export type { EnqueueOptions } from "./client/jobs/job-item.ts";
+export type { EnqueueItemOptions, EnqueueManyOptions } from "./client/jobs/enqueue-many.ts";
+export type { Debounce, Throttle, UniqueJob } from "./client/jobs/enqueue-key.ts";
 export {
   activity,
   event,
@@ -80,6 +136,7 @@ export {
   type OpenedStore,
   type Orchestration,
   type OrchestrationOptions,
+  type OrchestrationRole,
   type RunOptions,
 } from "./core/define/definitions.ts";
 export type { CallbackOptions, CallbackTask } from "./core/context/callback-types.ts";
@@ -117,6 +174,7 @@ export type { StandardSchema } from "./core/values/standard-schema.ts";
 export type { Telemetry } from "./core/telemetry/telemetry.ts";
 export { ActivityError, ChildError, StepError } from "./core/errors/task-errors.ts";
 export type { TagFilter } from "./core/provider/tasks.ts";
+export type { DriveOptions, DriveResult } from "./core/define/drive.ts";
 export type { RuntimeOptions } from "./runtime/options.ts";
 export type { Retention, Unregistered } from "./runtime/policies.ts";
 export type { ShadowReplay } from "./runtime/replay/shadowing.ts";

@@ -5,10 +5,13 @@ import { Client } from "./client/client.ts";
 import { Committer } from "./core/commit/committer.ts";
 import { PerdureError } from "./core/errors/errors.ts";
 import type { CallbackSettings } from "./core/define/callback.ts";
+import type { ServiceValues } from "./core/context/app-types.ts";
+import type { Middleware } from "./core/middleware/middleware.ts";
 import { checkFlag, checkMembers, type Members } from "./core/checks.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import { defined } from "./core/values/defined.ts";
 import { maskAddress } from "./core/values/secrets.ts";
+import type { DriveOptions, DriveResult } from "./core/define/drive.ts";
 import type { RuntimeOptions } from "./runtime/options.ts";
 import type { Registrable } from "./core/define/registrable.ts";
 import { Runtime } from "./wired-runtime.ts";
@@ -18,10 +21,14 @@ export interface OpenOptions {
   /** Activities and orchestrations that this process runs, and modules that export them. */
   readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
-  /** Whether the runtime starts at once. Default true. */
+  /** Whether the runtime starts at once. Default true. False: for a client alone, or for `drive`. */
   readonly autoStart?: boolean;
   /** The secrets and the address of callbacks: `ctx.callback`, `completeLater` and `client.complete` need them. */
   readonly callbacks?: CallbackSettings;
+  /** The services of activities and steps: `ctx.services`. */
+  readonly services?: ServiceValues;
+  /** Functions around starts, events, requests, activities and steps. The first one is the outermost. */
+  readonly middleware?: readonly Middleware[];
 }
 
 const OPEN_OPTIONS: Members<OpenOptions> = {
@@ -29,6 +36,8 @@ const OPEN_OPTIONS: Members<OpenOptions> = {
   runtime: true,
   autoStart: true,
   callbacks: true,
+  services: true,
+  middleware: true,
 };
 
 /** A store, a runtime and a client, opened together and closed together. */
@@ -42,9 +51,13 @@ export class Perdure implements AsyncDisposable {
     this.provider = provider;
     this.#ownsProvider = ownsProvider;
     const { codec, limits, telemetry, keepFor } = options.runtime ?? {};
-    const { register = [], callbacks } = options;
-    this.client = new Client(provider, defined({ codec, limits, telemetry, keepFor, callbacks }));
-    const start = { ...options.runtime, register, ...defined({ callbacks }) };
+    const { register = [], callbacks, services, middleware } = options;
+    const shared = { ...defined({ callbacks, middleware }) };
+    this.client = new Client(provider, {
+      ...defined({ codec, limits, telemetry, keepFor }),
+      ...shared,
+    });
+    const start = { ...options.runtime, register, ...shared, ...defined({ services }) };
     this.runtime = new Runtime(provider, start);
   }
 
@@ -65,6 +78,14 @@ export class Perdure implements AsyncDisposable {
       if (owns) await provider.close();
       throw error;
     }
+  }
+
+  /**
+   * Works off what is due, then returns, and leaves no lease behind: for a process that does not run all the time, such as a
+   * serverless function. Needs `autoStart: false`. One drive runs at a time (`DRIVE_RUNNING`).
+   */
+  drive(options: DriveOptions = {}): Promise<DriveResult> {
+    return this.runtime.drive(options);
   }
 
   /** Shuts the runtime down and, if it was opened here, closes the store. */
@@ -95,6 +116,10 @@ export interface PerdureConfig {
   readonly runtime?: RuntimeOptions;
   /** The secrets and the address of callbacks, as for `Perdure.open`. */
   readonly callbacks?: CallbackSettings;
+  /** The services of activities and steps, as for `Perdure.open`. */
+  readonly services?: ServiceValues;
+  /** The middleware of the worker, as for `Perdure.open`. Commands such as `perdure start` pass none. */
+  readonly middleware?: readonly Middleware[];
 }
 
 /** Adds types to a config and returns it unchanged. */

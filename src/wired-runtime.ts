@@ -3,6 +3,7 @@
 import { extname } from "node:path";
 import { Signer } from "./client/callbacks/signer.ts";
 import { Client } from "./client/client.ts";
+import { carryOutRepair } from "./client/repair/carry-out.ts";
 import type { Provider } from "./core/provider/provider.ts";
 import { Runtime as Engine } from "./runtime/runtime.ts";
 import type { RuntimeStart, RuntimeWiring } from "./runtime/wiring.ts";
@@ -12,6 +13,7 @@ const THREAD = new URL(`./activity-thread${extname(import.meta.url)}`, import.me
 
 const WIRING: RuntimeWiring = {
   makeClient: (provider, options) => new Client(provider, options),
+  carryOutRepair,
   makeSigner: (provider, settings) => new Signer(provider, settings),
   threadEntry: THREAD,
 };

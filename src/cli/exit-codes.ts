@@ -34,6 +34,7 @@ const OF_CODE: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   INSTANCE_EXISTS: 4,
   INSTANCE_FINISHED: 4,
   INSTANCE_RUNNING: 4,
+  PARENT_INFORMED: 4,
   CALLBACK_CLOSED: 4,
   NOT_REGISTERED: 4,
   DEFINITION_MISMATCH: 4,
@@ -88,6 +89,13 @@ export class CliError extends Error {
 }
 
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof CliError) return OF_OWN_CODE[error.code];
-  return isPerdureError(error) ? (OF_CODE[error.code] ?? 1) : 1;
+  return error instanceof CliError || isPerdureError(error) ? exitCodeOfCode(error.code) : 1;
+}
+
+export function exitCodeOfCode(code: CliErrorCode | ErrorCode): ExitCode {
+  return isOwnCode(code) ? OF_OWN_CODE[code] : (OF_CODE[code] ?? 1);
+}
+
+function isOwnCode(code: CliErrorCode | ErrorCode): code is CliErrorCode {
+  return Object.hasOwn(OF_OWN_CODE, code);
 }

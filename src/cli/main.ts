@@ -5,9 +5,10 @@
 //   - The other modules are loaded with import() after the compile cache is on. Loading them takes most of
 //        the time of a short command.
 
-import { enableCompileCache } from "node:module";
+import * as modules from "node:module";
 
-enableCompileCache();
+// Deno has no such function; it caches compiled modules by itself.
+if ("enableCompileCache" in modules) modules.enableCompileCache();
 // A config may be compiled code. Source maps make its errors show positions in the original source.
 process.setSourceMapsEnabled(true);
 for (const stream of [process.stdout, process.stderr]) {

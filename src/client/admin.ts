@@ -3,30 +3,59 @@
 import { registeredWork, type RegisteredWork } from "../core/define/work-matching.ts";
 import { parseDuration, type Duration } from "../core/time/duration.ts";
 import { PerdureError } from "../core/errors/errors.ts";
-import { checkChoice, checkMembers, checkInteger, type Members } from "../core/checks.ts";
-import { showValue } from "../core/ids/ids.ts";
 import {
-  isTerminalStatus,
-  type FoundInstance,
-  type FoundPage,
-  type PruneRequest,
-  type Removed,
+  checkChoice,
+  checkFlag,
+  checkMembers,
+  checkInteger,
+  invalidArgument,
+  type Members,
+} from "../core/checks.ts";
+import { showValue } from "../core/ids/ids.ts";
+import type {
+  FoundInstance,
+  FoundPage,
+  InstanceFilter,
+  ListOrder,
+  ListRequest,
+  PruneRequest,
+  Removed,
 } from "../core/provider/index.ts";
 import { defined } from "../core/values/defined.ts";
 import { instanceSummary, type InstanceSummary } from "./inspect/instance-info.ts";
-import { storeFilter, type ListFilter } from "./list-filter.ts";
+import { listedWaits } from "./inspect/listed-waits.ts";
+import { FILTER, storeFilter, type ListFilter } from "./list-filter.ts";
 import { notFound, type Store } from "./store.ts";
 
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1_000;
-const BULK_DEFAULT = 1_000;
 
 /** The page of a list and its order. */
 export interface ListOptions {
   readonly cursor?: string;
   /** 1 to 1,000. Default 100. */
   readonly limit?: number;
-  readonly order?: "newest" | "oldest";
+  /** The time that orders the list. Default "createdAt". By "completedAt", what has not ended comes last. */
+  readonly orderBy?: ListOrder;
+  /** "desc" and "newest": the latest time first, the default. "asc" and "oldest": the earliest time first. */
+  readonly order?: "desc" | "asc" | "newest" | "oldest";
+  /** Also return what the instances wait for, as far as the store knows without reading their histories. */
+  readonly waits?: boolean;
+}
+/** A filter with the options of a list. */
+export type ListQuery = ListFilter & ListOptions;
+/** How many instances have a status, a name, or both. */
+export interface InstanceCount {
+  /** "paused" counts only paused instances, which no other status counts. Present if `by` has it. */
+  readonly status?: NonNullable<InstanceFilter["status"]>[number];
+  /** Present if `by` has it. */
+  readonly name?: string;
+  readonly count: number;
+}
+/** What a count tells apart. */
+export interface CountsOptions {
+  /** Default: `["status"]`. */
+  readonly by?: readonly ("status" | "name")[];
 }
 /** One page of a list. */
 export interface InstanceList {
@@ -41,28 +70,51 @@ export interface PruneOptions {
   /** Only executions that ended longer ago than this duration, or before this date. */
   readonly completedBefore?: Date | Duration;
 }
-export type PruneManyOptions = PruneOptions & { readonly limit?: number };
 
-const LIST_OPTIONS: Members<ListOptions> = { cursor: true, limit: true, order: true };
+const LIST_OPTIONS: Members<ListOptions> = {
+  cursor: true,
+  limit: true,
+  orderBy: true,
+  order: true,
+  waits: true,
+};
+const COUNTS_OPTIONS: Members<CountsOptions> = { by: true };
+const DELETE_OPTIONS = { force: true } as const;
 const PRUNE_OPTIONS: Members<PruneOptions> = { keepLast: true, completedBefore: true };
-const PRUNE_MANY_OPTIONS: Members<PruneManyOptions> = { ...PRUNE_OPTIONS, limit: true };
 
 export async function listInstances(
   store: Store,
-  filter: ListFilter,
-  options: ListOptions,
+  query: ListQuery,
+  given: ListOptions,
 ): Promise<InstanceList> {
-  checkMembers(options, LIST_OPTIONS, "client.list");
-  const { limit = PAGE_DEFAULT, order = "newest", cursor = null } = options;
-  checkChoice(order, ["newest", "oldest"], "order");
+  checkMembers(query, { ...FILTER, ...LIST_OPTIONS }, "client.list");
+  checkMembers(given, LIST_OPTIONS, "client.list");
+  const { cursor: place, limit: most, orderBy: time, order: direction, waits, ...filter } = query;
+  const options = {
+    ...defined({ cursor: place, limit: most, orderBy: time, order: direction, waits }),
+    ...defined(given),
+  };
+  checkFlag(options.waits, "waits");
+  const { limit = PAGE_DEFAULT, orderBy = "createdAt", order = "desc", cursor = null } = options;
+  checkChoice(order, ["desc", "asc", "newest", "oldest"], "order");
+  checkChoice(orderBy, ["createdAt", "updatedAt", "completedAt"], "orderBy");
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
     const message = `limit must be a whole number from 1 to ${PAGE_MAX}; got ${showValue(limit)}.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
-  const request = { filter: storeFilter(filter), order, limit, cursor };
+  const request: ListRequest = {
+    filter: storeFilter(filter),
+    orderBy,
+    order: order === "asc" || order === "oldest" ? "oldest" : "newest",
+    limit,
+    cursor,
+  };
   const page = await store.read((provider) => provider.listInstances(request));
+  const waitsOf = options.waits === true ? await listedWaits(store, page.items) : undefined;
   return {
-    items: page.items.map((listed) => instanceSummary(listed, store.codec)),
+    items: page.items.map((listed) =>
+      instanceSummary(listed, store.codec, waitsOf && (waitsOf.get(listed.key) ?? [])),
+    ),
     cursor: page.cursor ?? undefined,
   };
 }
@@ -71,29 +123,46 @@ export function countInstances(store: Store, filter: ListFilter): Promise<number
   return store.read((provider) => provider.countInstances(storeFilter(filter)));
 }
 
-export async function deleteInstance(store: Store, id: string, force: boolean): Promise<Removed> {
+export async function countBy(
+  store: Store,
+  options: CountsOptions,
+): Promise<readonly InstanceCount[]> {
+  checkMembers(options, COUNTS_OPTIONS, "client.counts");
+  const { by = ["status"] } = options;
+  if (!Array.isArray(by)) throw invalidArgument(`by must be an array; got ${showValue(by)}.`);
+  for (const each of by) checkChoice(each, ["status", "name"], "by");
+  const counts = new Map<string, InstanceCount>();
+  const add = (status: InstanceCount["status"], name: string, count: number): void => {
+    if (count === 0) return;
+    const group = defined({
+      status: by.includes("status") ? status : undefined,
+      name: by.includes("name") ? name : undefined,
+    });
+    const key = JSON.stringify([group.status, group.name]);
+    counts.set(key, { ...group, count: (counts.get(key)?.count ?? 0) + count });
+  };
+  for (const { name, status, instances, paused } of await store.read((provider) =>
+    provider.countByName(),
+  )) {
+    add(status, name, instances - paused);
+    add("paused", name, paused);
+  }
+  const place = ({ name, status }: InstanceCount): string => `${name ?? ""}\n${status ?? ""}`;
+  return [...counts.values()].sort((a, b) => (place(a) < place(b) ? -1 : 1));
+}
+
+export async function deleteInstance(
+  store: Store,
+  id: string,
+  options: { readonly force?: boolean } = {},
+): Promise<Removed> {
+  checkMembers(options, DELETE_OPTIONS, "client.delete");
+  const { force = false } = options;
+  checkFlag(force, "force");
   const result = await store.read((provider) => provider.deleteInstance({ id, force }));
   if (result.kind === "refused") throw new PerdureError(result.code, result.message);
   const { instances, executions, events, messages } = result;
   return { instances, executions, events, messages };
-}
-
-/**
- * Deletes ended instances only. Skips an instance that was restarted, or whose tree became live, after the
- * search.
- */
-export async function deleteMany(
-  store: Store,
-  filter: ListFilter,
-  limit = BULK_DEFAULT,
-): Promise<Removed> {
-  let total = NOTHING;
-  for await (const { id, status } of findInstances(store, filter, limit)) {
-    if (!isTerminalStatus(status)) continue;
-    const result = await store.read((provider) => provider.deleteInstance({ id, force: false }));
-    if (result.kind === "deleted") total = add(total, result);
-  }
-  return total;
 }
 
 export async function pruneInstance(
@@ -105,22 +174,6 @@ export async function pruneInstance(
   const removed = await store.read((provider) => provider.pruneExecutions(request));
   if (removed === null) throw notFound(id);
   return removed;
-}
-
-export async function pruneMany(
-  store: Store,
-  filter: ListFilter,
-  options: PruneManyOptions,
-): Promise<Removed> {
-  checkMembers(options, PRUNE_MANY_OPTIONS, "client.pruneMany");
-  const { limit, ...which } = options;
-  let total = NOTHING;
-  for await (const { id } of findInstances(store, filter, limit ?? BULK_DEFAULT)) {
-    const request = { id, ...storePrune(store, which) };
-    const removed = await store.read((provider) => provider.pruneExecutions(request));
-    if (removed !== null) total = add(total, removed);
-  }
-  return total;
 }
 
 /** One live runtime. */
@@ -159,17 +212,6 @@ export async function listRuntimes(store: Store): Promise<readonly RuntimeInfo[]
   });
 }
 
-const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
-
-function add(a: Removed, b: Removed): Removed {
-  return {
-    instances: a.instances + b.instances,
-    executions: a.executions + b.executions,
-    events: a.events + b.events,
-    messages: a.messages + b.messages,
-  };
-}
-
 /** The instances that match, oldest first. Reads one page at a time. */
 export async function* findInstances(
   store: Store,
@@ -187,6 +229,11 @@ export async function* findInstances(
     left -= page.items.length;
     cursor = page.cursor;
   } while (cursor !== null && left > 0);
+}
+
+/** Throws INVALID_ARGUMENT unless the options are valid. */
+export function checkPrune(store: Store, options: PruneOptions): void {
+  storePrune(store, options);
 }
 
 function storePrune(store: Store, options: PruneOptions): Omit<PruneRequest, "id"> {

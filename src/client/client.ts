@@ -5,30 +5,25 @@
 
 import { defaultCodec, type Codec } from "../core/values/codec.ts";
 import { type Orchestration } from "../core/define/definitions.ts";
-import { PerdureError } from "../core/errors/errors.ts";
-import type { OrchestrationStarted } from "../core/history/events.ts";
 import type { Duration } from "../core/time/duration.ts";
 import { limitedCodec } from "../core/values/limited-codec.ts";
 import { resolveLimits, type Limits } from "../core/values/limits.ts";
-import { parseInstanceId, parseInstanceReference } from "../core/ids/ids.ts";
+import { parseInstanceReference } from "../core/ids/ids.ts";
 import type { CallbackSettings } from "../core/define/callback.ts";
 import { checkEntity, type EntityDef } from "../core/define/entity.ts";
 import type { AnyRequest } from "../core/define/request.ts";
-import type { AskStart, StartItem, StartResult } from "../core/provider/commit.ts";
+import { layersOf, type Middleware } from "../core/middleware/middleware.ts";
 import type { Removed } from "../core/provider/admin.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import {
-  checkChoice,
-  checkFlag,
-  checkMembers,
-  checkInteger,
-  type Members,
-} from "../core/checks.ts";
+import { checkMembers, type Members } from "../core/checks.ts";
 import { parseKeepFor } from "../core/time/keep-for.ts";
 import { safeTelemetry } from "../core/telemetry/safe-telemetry.ts";
 import type { Telemetry } from "../core/telemetry/telemetry.ts";
 import type {
+  ActivityInput,
+  ActivityOutput,
   AskArguments,
+  EnqueueArguments,
   InputHint,
   NotFunction,
   OrchestrationArguments,
@@ -38,62 +33,68 @@ import type {
   RequestOutput,
 } from "../core/context/types.ts";
 import {
+  countBy,
   countInstances,
   deleteInstance,
-  deleteMany,
   findInstances,
   listInstances,
   listRuntimes,
   pruneInstance,
-  pruneMany,
+  type CountsOptions,
+  type InstanceCount,
   type InstanceList,
   type ListOptions,
-  type PruneManyOptions,
+  type ListQuery,
   type PruneOptions,
   type RuntimeInfo,
 } from "./admin.ts";
-import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
-import { askInstance } from "./asks.ts";
+import { askInstance } from "./calls/ask.ts";
+import type { RaiseOptions } from "./calls/raise.ts";
+import { startInstance } from "./calls/start.ts";
 import {
   ClientCallbacks,
   type CompleteOptions,
   type CompleteResult,
   type TokenInfo,
 } from "./callbacks/complete.ts";
-import { checkDefinition, type Expected } from "./definition-check.ts";
-import { forkItem } from "./fork.ts";
-import { Handle, type RaiseOptions } from "./handle.ts";
+import type { ClientAskOptions } from "./calls/ask-start.ts";
+import type { BulkReport } from "./bulk/apply.ts";
+import {
+  cancelMany,
+  pauseMany,
+  raiseMany,
+  restartMany,
+  resumeMany,
+  type ControlManyOptions,
+  type RaiseManyOptions,
+  type RestartManyOptions,
+} from "./bulk/control-many.ts";
+import {
+  deleteMany,
+  pruneMany,
+  type PruneManyOptions,
+  type RemovedMany,
+} from "./bulk/remove-many.ts";
+import { rewindMany, type RewindManyOptions } from "./bulk/rewind-many.ts";
+import type { BulkFilter, BulkOptions } from "./bulk/selection.ts";
+import { startMany, type StartManyItem, type StartManyOptions } from "./bulk/start-many.ts";
+import { checkFork, forkInstance, type ForkOptions } from "./repair/fork.ts";
+import { enqueueJob } from "./jobs/enqueue.ts";
+import {
+  enqueueMany,
+  type EnqueueItemOptions,
+  type EnqueueManyOptions,
+} from "./jobs/enqueue-many.ts";
+import type { AnyJob, EnqueueOptions } from "./jobs/job-item.ts";
+import { Handle } from "./handle.ts";
 import { readKept, type KeptOptions, type KeptPage } from "./inspect/kept.ts";
 import type { ListFilter } from "./list-filter.ts";
-import { localStart } from "./waiting.ts";
-import { incompleteHistory } from "./inspect/history-part.ts";
-import { covers, WHOLE } from "./inspect/history-reader.ts";
-import { startItem, type StartOptions } from "./start-item.ts";
-import { keyReused, Store } from "./store.ts";
-import { readMetrics, readQueues, type Metrics, type QueueInfo } from "./inspect/unclaimed.ts";
-
-/** How `client.ask` starts an instance that does not exist. */
-export interface AskStartOf<C extends Orchestration<never, unknown> | string> extends Pick<
-  StartOptions,
-  "version" | "priority" | "attributes"
-> {
-  readonly input?: OrchestrationInput<C>;
-  /** What happens if the instance has ended. Default "fail". */
-  readonly ifEnded?: "fail" | "restart";
-}
-/** Options of `client.ask`. */
-export interface ClientAskOptions<
-  C extends Orchestration<never, unknown> | string = string,
-> extends AskOptions {
-  readonly start?: AskStartOf<C>;
-}
-/** Options of `client.fork`. */
-export interface ForkOptions {
-  /** The copy contains the events before this sequence number. */
-  readonly beforeSequence: number;
-  readonly execution?: number;
-  readonly id?: string;
-}
+import type { StartOptions } from "./start-item.ts";
+import { Store } from "./store.ts";
+import { readMetrics, type Metrics } from "./inspect/unclaimed.ts";
+import { pauseQueue, resumeQueue, type PauseQueueOptions } from "./queues/pause-queue.ts";
+import { readQueue, readQueues, type QueueDetail, type QueueInfo } from "./queues/read-queues.ts";
+import { retryFailed, type RetriedJobs, type RetryFailedOptions } from "./queues/retry-failed.ts";
 
 /** Options of a client. */
 export interface ClientOptions {
@@ -105,27 +106,21 @@ export interface ClientOptions {
   readonly limits?: Partial<Limits>;
   /** How long `raise` with `ifMissing: "keep"` keeps an event. Default seven days. */
   readonly keepFor?: Duration;
+  /** Functions around `start`, `enqueue`, `raise` and `ask`. The first one is the outermost. */
+  readonly middleware?: readonly Middleware[];
   /** The secrets that sign the tokens of callbacks. Without them, `complete`, `fail` and `heartbeat` reject. */
   readonly callbacks?: CallbackSettings;
 }
 
-const ASK_START: Members<AskStartOf<string>> = {
-  version: true,
-  priority: true,
-  attributes: true,
-  input: true,
-  ifEnded: true,
-};
-const FORK_OPTIONS: Members<ForkOptions> = { beforeSequence: true, execution: true, id: true };
 const CLIENT_OPTIONS: Members<ClientOptions> = {
   codec: true,
   telemetry: true,
   limits: true,
   keepFor: true,
+  middleware: true,
   callbacks: true,
 };
-const DELETE_OPTIONS = { force: true } as const;
-const BULK_OPTIONS = { limit: true } as const;
+const IDS_OPTIONS = { limit: true } as const;
 
 declare module "../core/context/activity-context.ts" {
   interface LinkedTypes {
@@ -137,6 +132,7 @@ declare module "../core/context/activity-context.ts" {
 export class Client {
   readonly #store: Store;
   readonly #callbacks: ClientCallbacks;
+  readonly #options: ClientOptions;
 
   constructor(provider: Provider, options: ClientOptions = {}) {
     checkMembers(options, CLIENT_OPTIONS, "a client");
@@ -146,8 +142,15 @@ export class Client {
     this.#store = new Store(provider, codec, {
       telemetry: telemetry === null ? null : safeTelemetry(telemetry),
       keepForMs: parseKeepFor(options.keepFor),
+      layers: layersOf(options.middleware),
     });
     this.#callbacks = new ClientCallbacks(this.#store, options.callbacks);
+    this.#options = options;
+  }
+
+  /** A client on the same store whose calls pass no middleware. */
+  withoutMiddleware(): Client {
+    return new Client(this.provider, { ...this.#options, middleware: [] });
   }
 
   /** The store that the client uses. */
@@ -177,43 +180,44 @@ export class Client {
     ...rest: OrchestrationArguments<C, I, StartOptions>
   ): Promise<Handle<OrchestrationOutput<C>, OrchestrationNodes<C>>> {
     const [input, options = {}]: [input?: unknown, options?: StartOptions] = rest;
-    const item = await startItem(this.#store, target, input, options);
-    const result = await this.#startObserved(item, options.tx);
-    const expected: Expected = typeof target === "string" ? null : target;
-    if (result.kind === "refused" && result.code === "KEY_REUSED") throw keyReused(item.id);
-    if (result.kind !== "started") await this.#checkExisting(item.id, expected);
-    if (result.kind === "refused") {
-      const why =
-        result.code === "INSTANCE_RUNNING"
-          ? "is still running; only an ended instance can be restarted"
-          : "already exists; choose another id or an onConflict policy";
-      throw new PerdureError(result.code, `Instance "${item.id}" ${why}.`);
-    }
-    const local = options.tx === undefined ? localStart(this.#store, item, result) : null;
-    return new Handle(this.#store, item.id, expected, local);
+    const { id, expected, local } = await startInstance(this.#store, target, input, options);
+    return new Handle(this.#store, id, expected, local);
   }
 
-  /** Writes the start inside a telemetry span and records the span's trace as the instance's trace. */
-  async #startObserved(item: StartItem, tx: object | undefined): Promise<StartResult> {
-    const write = (written: StartItem): Promise<StartResult> =>
-      tx === undefined
-        ? this.#store.committer.start(written)
-        : this.#store.startWithin(tx, written);
-    const { telemetry } = this.#store;
-    if (telemetry === null) return write(item);
-    const span = { orchestration: item.name, instanceId: item.id };
-    return telemetry.start(span, (traceParent) => {
-      if (traceParent === undefined) return write(item);
-      const started = JSON.parse(item.started) as OrchestrationStarted; // from #startItem
-      return write({ ...item, started: JSON.stringify({ ...started, traceParent }) });
-    });
+  /**
+   * Enqueues a job: an instance that runs one activity. When the call returns, the job is durable and will run. The handle
+   * leads to the run for this call, which `unique`, `debounce` and `throttle` may share with other calls.
+   */
+  async enqueue<J extends AnyJob, I extends NotFunction<I, InputHint>>(
+    target: J,
+    ...rest: EnqueueArguments<J, I, EnqueueOptions>
+  ): Promise<Handle<ActivityOutput<J>>> {
+    const [input, options = {}]: [input?: unknown, options?: EnqueueOptions] = rest;
+    const { id, local } = await enqueueJob(this.#store, target, input, options);
+    return new Handle(this.#store, id, null, local);
+  }
+  /**
+   * Enqueues many jobs in chunks of 1,000, each chunk completely or not at all. An item is an input, or `{ input, …options
+   * }`. All items are checked first. Returns the ids of the instances.
+   */
+  enqueueMany<J extends AnyJob>(
+    target: J,
+    items: Iterable<ActivityInput<J> | ({ readonly input: ActivityInput<J> } & EnqueueItemOptions)>,
+    options: EnqueueManyOptions = {},
+  ): Promise<readonly string[]> {
+    return enqueueMany(this.#store, target, items, options);
   }
 
-  /** Throws if the existing instance is of a different flow, whatever the policy (semantics 27). */
-  async #checkExisting(id: string, expected: Expected): Promise<void> {
-    if (expected?.hash === undefined) return;
-    const record = await this.#store.read((provider) => provider.readInstance(id));
-    if (record !== null) checkDefinition(record, expected);
+  /**
+   * Starts many instances of one orchestration in chunks of 1,000, each chunk completely or not at all. All items are
+   * checked first. Returns the ids of the instances.
+   */
+  startMany<C extends Orchestration<never, unknown> | string>(
+    target: C,
+    items: Iterable<StartManyItem<OrchestrationInput<C>>>,
+    options: StartManyOptions = {},
+  ): Promise<readonly string[]> {
+    return startMany(this.#store, target, items, options);
   }
 
   /** Returns a handle without reading the store: the instance need not exist. */
@@ -235,26 +239,8 @@ export class Client {
     ...rest: AskArguments<R, ClientAskOptions<C>>
   ): Promise<RequestOutput<R>> {
     const [input, options = {}]: [input?: unknown, options?: ClientAskOptions<C>] = rest;
-    checkAsk(options, "client.ask", { start: true });
-    const reference = parseInstanceReference(id);
-    const start =
-      options.start === undefined ? null : await this.#askStart(target, reference, options.start);
-    const item = await askItem(this.#store, reference, request, input, options, start);
-    const answer = await askInstance(this.#store, item, askWait(request, options));
+    const answer = await askInstance(this.#store, { id, request, input, options, target });
     return answer as RequestOutput<R>; // The type comes from the definition of the request.
-  }
-
-  async #askStart(
-    target: Orchestration<never, unknown> | string,
-    id: string,
-    start: AskStartOf<Orchestration<never, unknown> | string>,
-  ): Promise<AskStart> {
-    checkMembers(start, ASK_START, "start of client.ask");
-    checkChoice(start.ifEnded, ["fail", "restart"], "ifEnded");
-    const { input, ifEnded = "fail", ...options } = start;
-    const item = await startItem(this.#store, target, input, { ...options, id });
-    const onConflict = ifEnded === "restart" ? "restart" : "useExisting";
-    return { ...item, onConflict, requestId: null, lease: null };
   }
 
   /** The entity with this key: its handlers and its reads. It need not exist: the first call starts it. */
@@ -301,16 +287,20 @@ export class Client {
     return readKept(this.#store, options);
   }
 
-  /** One page of the instances that match. Default order: newest first. */
-  async list(filter: ListFilter = {}, options: ListOptions = {}): Promise<InstanceList> {
-    return listInstances(this.#store, filter, options);
+  /** One page of the instances that match. Default order: newest first. The options can be part of the query. */
+  async list(query: ListQuery = {}, options: ListOptions = {}): Promise<InstanceList> {
+    return listInstances(this.#store, query, options);
+  }
+  /** How many instances there are by status, by name, or by both. Exact, and it reads no instance. */
+  async counts(options: CountsOptions = {}): Promise<readonly InstanceCount[]> {
+    return countBy(this.#store, options);
   }
   /** The ids of all instances that match, oldest first. Reads one page at a time. */
   async *ids(
     filter: ListFilter = {},
     options: { readonly limit?: number } = {},
   ): AsyncGenerator<string, void, undefined> {
-    checkMembers(options, BULK_OPTIONS, "client.ids");
+    checkMembers(options, IDS_OPTIONS, "client.ids");
     for await (const { id } of findInstances(this.#store, filter, options.limit)) yield id;
   }
   async count(filter: ListFilter = {}): Promise<number> {
@@ -319,62 +309,80 @@ export class Client {
 
   /** Deletes an ended instance with its descendants. `force`: also running ones. */
   async delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
-    checkMembers(options, DELETE_OPTIONS, "client.delete");
-    checkFlag(options.force, "force");
-    return deleteInstance(this.#store, parseInstanceReference(id), options.force ?? false);
+    return deleteInstance(this.#store, parseInstanceReference(id), options);
   }
-  /** Deletes the ended instances that match. Skips running instances and children of running instances. */
-  async deleteMany(
-    filter: ListFilter,
-    options: { readonly limit?: number } = {},
-  ): Promise<Removed> {
-    checkMembers(options, BULK_OPTIONS, "client.deleteMany");
-    return deleteMany(this.#store, filter, options.limit);
+  /** Deletes the ended instances that match, each with its descendants. Children of live instances are refused. */
+  deleteMany(filter: BulkFilter, options: BulkOptions = {}): Promise<RemovedMany> {
+    return deleteMany(this.#store, filter, options);
   }
   /** Removes old executions of an instance, never the newest. */
   async prune(id: string, options: PruneOptions = {}): Promise<Removed> {
     return pruneInstance(this.#store, parseInstanceReference(id), options);
   }
-  async pruneMany(filter: ListFilter, options: PruneManyOptions = {}): Promise<Removed> {
+  pruneMany(filter: BulkFilter, options: PruneManyOptions = {}): Promise<RemovedMany> {
     return pruneMany(this.#store, filter, options);
   }
 
   /** Creates a new instance with a copy of another instance's history up to a given event. */
   async fork(id: string, options: ForkOptions): Promise<Handle> {
-    checkMembers(options, FORK_OPTIONS, "client.fork");
-    checkInteger(options.execution, 1, "execution");
-    const source = await this.#store.record(parseInstanceReference(id));
-    const execution = options.execution ?? source.execution;
-    const rows = await this.#store.read((provider) =>
-      provider.readHistory({ key: source.key, execution }),
-    );
-    if (!covers(rows, WHOLE, 0)) throw incompleteHistory(source.id, execution);
-    this.#store.verifyRows(source, execution, rows);
-    const { environment } = this.#store.provider;
-    const target = {
-      id: options.id === undefined ? environment.randomHex(16) : parseInstanceId(options.id),
-      runId: environment.randomHex(16),
-      beforeSequence: options.beforeSequence,
-      seal: this.#store.codec.rowSeal,
-    };
-    const addressOf = await this.#callbacks.addressesIn({ ...target, orchestration: source.name });
-    const result = await this.#store.committer.submit(
-      forkItem(source, rows, { ...target, addressOf }),
-    );
-    if (result.kind === "refused") {
-      const message = `Instance "${target.id}" already exists; choose another id.`;
-      throw new PerdureError(result.code, message);
-    }
-    return new Handle(this.#store, target.id);
+    checkFork(options);
+    return new Handle(this.#store, await forkInstance(this.#store, this.#callbacks, id, options));
+  }
+  /**
+   * Rewinds the instances that match, as `handle.rewind` does. Without a status in the filter: the failed ones. Each
+   * instance succeeds or is refused alone.
+   */
+  rewindMany(filter: BulkFilter, options: RewindManyOptions): Promise<BulkReport> {
+    return rewindMany(this.#store, filter, options);
+  }
+  /** Restarts the ended instances that match, as `handle.restart` does: completed work is repeated. */
+  restartMany(filter: BulkFilter, options: RestartManyOptions = {}): Promise<BulkReport> {
+    return restartMany(this.#store, filter, options);
+  }
+  cancelMany(filter: BulkFilter, options: ControlManyOptions = {}): Promise<BulkReport> {
+    return cancelMany(this.#store, filter, options);
+  }
+  pauseMany(filter: BulkFilter, options: ControlManyOptions = {}): Promise<BulkReport> {
+    return pauseMany(this.#store, filter, options);
+  }
+  resumeMany(filter: BulkFilter, options: BulkOptions = {}): Promise<BulkReport> {
+    return resumeMany(this.#store, filter, options);
+  }
+  /** Sends an event to the live instances that match. */
+  raiseMany(
+    filter: BulkFilter,
+    event: string,
+    data?: unknown,
+    options: RaiseManyOptions = {},
+  ): Promise<BulkReport> {
+    return raiseMany(this.#store, filter, event, data, options);
   }
 
   /** Counts for the whole store, and the work that no running worker accepts. */
   metrics(): Promise<Metrics> {
     return readMetrics(this.#store);
   }
-  /** The task queue by activity, tags and priority. `unclaimed`: why no running worker accepts the tasks. */
+  /** The queues that have tasks, recent outcomes, failed jobs, a limit or a pause, ordered by name. */
   queues(): Promise<readonly QueueInfo[]> {
     return readQueues(this.#store);
+  }
+  /** One queue, with the keys that have the most waiting tasks. Without tasks its figures are 0. */
+  queue(name: string): Promise<QueueDetail> {
+    return readQueue(this.#store, name);
+  }
+  /** Pauses a queue, on all workers: running attempts go on, and no other attempt begins. The first pause counts. */
+  pauseQueue(name: string, options: PauseQueueOptions = {}): Promise<void> {
+    return pauseQueue(this.#store, name, options);
+  }
+  resumeQueue(name: string): Promise<void> {
+    return resumeQueue(this.#store, name);
+  }
+  /**
+   * Restarts the failed jobs of a name, the oldest first. The activity of each runs again from its first attempt, with the
+   * same input and a new idempotency key.
+   */
+  retryFailed(name: string, options: RetryFailedOptions = {}): Promise<RetriedJobs> {
+    return retryFailed(this.#store, name, options);
   }
   /** The live runtimes: their registered code, their load and their last heartbeat. */
   runtimes(): Promise<readonly RuntimeInfo[]> {

@@ -6,6 +6,7 @@
 import type { Orchestration } from "../core/define/definitions.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { InstanceRecord } from "../core/provider/index.ts";
+import type { Store } from "./store.ts";
 
 export type Expected = Orchestration<never, unknown> | null;
 
@@ -14,6 +15,13 @@ export function checkDefinition(record: InstanceRecord, expected: Expected): voi
   const running = record.version === null ? record.name : `${record.name} ${record.version}`;
   const message = `Instance "${record.id}" runs ${running}, not ${expected.name} ${expected.version}.`;
   throw new PerdureError("DEFINITION_MISMATCH", message);
+}
+
+/** Throws if the existing instance is of a different flow, whatever the conflict policy (semantics 27). */
+export async function checkExisting(store: Store, id: string, expected: Expected): Promise<void> {
+  if (expected?.hash === undefined) return;
+  const record = await store.read((provider) => provider.readInstance(id));
+  if (record !== null) checkDefinition(record, expected);
 }
 
 function isOf(record: InstanceRecord, { name, version }: Orchestration<never, unknown>): boolean {

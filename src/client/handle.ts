@@ -7,17 +7,14 @@ import { checkValue, type AnyRequest, type ValueDef } from "../core/define/reque
 import type { EventDef } from "../core/define/definitions.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { HistoryEvent } from "../core/history/events.ts";
-import { checkChoice, checkMembers, checkInteger, type Members } from "../core/checks.ts";
+import { checkMembers, checkInteger } from "../core/checks.ts";
 import type { AnyStream, StreamValue } from "../core/define/stream.ts";
-import { parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
+import { showValue } from "../core/ids/ids.ts";
 import type { InstanceStatistics } from "../core/provider/index.ts";
-import { generateRequestId } from "../core/ids/request-ids.ts";
-import type { Duration } from "../core/time/duration.ts";
-import { parseKeepFor } from "../core/time/keep-for.ts";
-import { validateToSend } from "../core/values/standard-schema.ts";
 import { cancelRequest } from "../core/replay/effects.ts";
-import { askItem, askWait, checkAsk, type AskOptions } from "./ask-item.ts";
-import { askInstance } from "./asks.ts";
+import type { AskOptions } from "./calls/ask-item.ts";
+import { askInstance } from "./calls/ask.ts";
+import { raiseEvent, type RaiseOptions } from "./calls/raise.ts";
 import { readValue } from "./read-value.ts";
 import { completedWorkOf, type CompletedWork } from "./inspect/completed-work.ts";
 import { checkDefinition, type Expected } from "./definition-check.ts";
@@ -34,8 +31,13 @@ import { eventsOf, HistoryReader } from "./inspect/history-reader.ts";
 import type { InstanceInfo } from "./inspect/instance-info.ts";
 import { NodeHandle } from "./inspect/node-handle.ts";
 import { outcomeOf, outcomeOfEvent, type Outcome } from "./outcome.ts";
-import { requestDigestOf } from "./request-digest.ts";
-import { restartInstance } from "./restart.ts";
+import { restartInstance, type RestartOptions } from "./repair/restart.ts";
+import {
+  checkRewind,
+  rewindInstance,
+  type RewindOptions,
+  type RewindReport,
+} from "./repair/rewind.ts";
 import type { Store } from "./store.ts";
 import type { StreamInfo } from "./streams/entries.ts";
 import { listStreams, trimStream } from "./streams/list-and-trim.ts";
@@ -56,36 +58,8 @@ export interface ResultOptions extends WaitOptions {
 }
 /** A reason, and the person or system that gave it. */
 export type Why = string | { readonly reason: string; readonly by?: string };
-/** Options of `raise`. */
-export interface RaiseOptions {
-  /** Repeated calls with the same id raise the event once. */
-  readonly requestId?: string;
-  /** As for `start`: the same request id with a different digest raises `KEY_REUSED`. */
-  readonly requestDigest?: string;
-  /**
-   * "keep": an event for an instance that does not exist yet is stored until the instance starts. Default
-   * "fail".
-   */
-  readonly ifMissing?: "fail" | "keep";
-  /**
-   * Only with `ifMissing: "keep"`: how long the event waits for its instance, at most 10 years. Default: the
-   * option `keepFor` of the client. An event that has waited longer expires; `client.kept` lists it.
-   */
-  readonly keepFor?: Duration;
-  /** Your transaction on the store's database, as for `start`: the event is raised when you commit. */
-  readonly tx?: object;
-}
-
-const RAISE_OPTIONS: Members<RaiseOptions> = {
-  requestId: true,
-  requestDigest: true,
-  ifMissing: true,
-  keepFor: true,
-  tx: true,
-};
 const WATCH_OPTIONS = { signal: true } as const;
 const COMPLETED_OPTIONS = { execution: true } as const;
-const RESTART_OPTIONS = { requestId: true } as const;
 const WHY = { reason: true, by: true } as const;
 
 /** Reads and controls one instance. Every call goes to the store. */
@@ -182,27 +156,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     ...rest: RaiseArguments<E, RaiseOptions>
   ): Promise<void> {
     const [data, options = {}]: [data?: unknown, options?: RaiseOptions] = rest;
-    checkMembers(options, RAISE_OPTIONS, "raise");
-    const missing = missingPolicy(options, this.#store);
-    const name = parseName(typeof event === "string" ? event : event?.name, "event name");
-    const schema = typeof event === "string" ? undefined : event.schema;
-    const sent = await validateToSend(schema, data, `event "${name}"`);
-    const { environment } = this.#store.provider;
-    const requestId =
-      options.requestId === undefined
-        ? generateRequestId(environment)
-        : parseRequestId(options.requestId);
-    const item = {
-      kind: "send",
-      id: this.id,
-      name,
-      data: this.#store.codec.encode(sent.value),
-      requestId,
-      ...requestDigestOf(options),
-      ...missing,
-    } as const;
-    if (options.tx === undefined) await this.#store.write(this.id, item);
-    else await this.#store.sendWithin(options.tx, item);
+    await raiseEvent(this.#store, this.id, event, data, options);
   }
 
   /** Sends a request and waits for its answer. Rejects with RequestError if the instance refuses it. */
@@ -211,9 +165,7 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     ...rest: AskArguments<R, AskOptions>
   ): Promise<RequestOutput<R>> {
     const [input, options = {}]: [input?: unknown, options?: AskOptions] = rest;
-    checkAsk(options, "handle.ask");
-    const item = await askItem(this.#store, this.id, request, input, options, null);
-    const answer = await askInstance(this.#store, item, askWait(request, options));
+    const answer = await askInstance(this.#store, { id: this.id, request, input, options });
     return answer as RequestOutput<R>; // The type comes from the definition of the request.
   }
 
@@ -267,23 +219,22 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
   }
 
   /**
-   * Runs an ended instance again with the same input, as its next execution. Calls with the same request id
-   * restart once.
+   * Goes on at a point in the past of an ended or blocked instance, as its next execution: at the failed call, or before a
+   * call or an event. What was done before is kept, and what is done again has the same idempotency key.
    */
-  async restart(options: { readonly requestId?: string } = {}): Promise<void> {
-    checkMembers(options, RESTART_OPTIONS, "handle.restart");
-    const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
-    const record = await this.#store.record(this.id);
-    const first = await this.#firstEvent(record.execution);
-    // On a repeated call the current execution may be the one that the first call started. Until its first
-    // turn it has no history: use the first event of the previous execution.
-    const isRepeated = first === undefined && requestId !== null && record.execution > 1;
-    const from = isRepeated ? await this.#firstEvent(record.execution - 1) : first;
-    await restartInstance(this.#store, record, from, requestId);
+  async rewind(options: RewindOptions): Promise<RewindReport> {
+    checkRewind(options);
+    return rewindInstance(this.#store, this.id, options);
   }
 
-  async #firstEvent(execution: number): Promise<HistoryEvent | undefined> {
-    return (await this.#events({ execution, limit: 1 }))[0];
+  /**
+   * Runs an ended instance again from the start, as its next execution, with new idempotency keys: it repeats the work of
+   * `completedWork()`. To go on at the failed call, use `rewind`.
+   */
+  async restart(options: RestartOptions = {}): Promise<void> {
+    await restartInstance(this.#store, this.id, options, (execution) =>
+      this.#events({ execution, limit: 1 }),
+    );
   }
 
   /**
@@ -365,19 +316,6 @@ export class Handle<O = unknown, Nodes = Record<never, never>> {
     const message = `Execution ${execution} of instance "${this.id}" continued as new: it has no result. Omit execution to wait for the final result.`;
     throw new PerdureError("INVALID_ARGUMENT", message);
   }
-}
-
-function missingPolicy({ ifMissing = "fail", keepFor }: RaiseOptions, store: Store) {
-  checkChoice(ifMissing, ["fail", "keep"], "ifMissing");
-  if (ifMissing === "keep") {
-    return {
-      ifMissing,
-      keepForMs: keepFor === undefined ? store.keepForMs : parseKeepFor(keepFor),
-    };
-  }
-  if (keepFor === undefined) return { ifMissing };
-  const message = `keepFor (${showValue(keepFor)}) has a meaning only with ifMissing: "keep"; omit it, or set ifMissing to "keep".`;
-  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
 function whyOf(why: Why): { reason: string; by?: string } {

@@ -2,7 +2,7 @@
 //   - An unknown member raises an error. Ignoring it would match too many instances, and a bulk delete
 //        would remove them.
 
-import { parseAttributes } from "../core/define/attributes.ts";
+import { parseAttributes, type Attributes } from "../core/define/attributes.ts";
 import { checkStorable, showValue } from "../core/ids/ids.ts";
 import {
   checkFlag,
@@ -12,22 +12,36 @@ import {
   type Members,
 } from "../core/checks.ts";
 import type { InstanceFilter } from "../core/provider/index.ts";
+import { storeWhere, type AttributesWhere } from "./attribute-where.ts";
 import { defined } from "../core/values/defined.ts";
 import { INSTANCE_STATUSES } from "../core/provider/shared/row-checks.ts";
 
 /** Selects instances. Every member that is given must match. */
 export interface ListFilter extends Omit<
   InstanceFilter,
-  "status" | "createdAfter" | "createdBefore" | "completedBefore"
+  | "status"
+  | "attributes"
+  | "where"
+  | "text"
+  | "createdAfter"
+  | "createdBefore"
+  | "completedAfter"
+  | "completedBefore"
 > {
   readonly status?: Status | readonly Status[];
+  /** Each attribute must have this value. The same as `where` with bare values. */
+  readonly attributes?: Attributes;
+  readonly where?: AttributesWhere;
+  /** Found in the id or in the name, in upper or lower case, or written exactly like an attribute's text or number. */
+  readonly text?: string;
   readonly createdAfter?: Date;
   readonly createdBefore?: Date;
+  readonly completedAfter?: Date;
   readonly completedBefore?: Date;
 }
 type Status = NonNullable<InstanceFilter["status"]>[number];
 
-const FILTER: Members<ListFilter> = {
+export const FILTER: Members<ListFilter> = {
   status: true,
   name: true,
   version: true,
@@ -35,27 +49,35 @@ const FILTER: Members<ListFilter> = {
   idPrefix: true,
   ids: true,
   attributes: true,
+  where: true,
+  text: true,
   blocked: true,
   createdAfter: true,
   createdBefore: true,
+  completedAfter: true,
   completedBefore: true,
 };
 const STATUSES: readonly Status[] = [...INSTANCE_STATUSES, "paused"];
 
 export function storeFilter(filter: ListFilter): InstanceFilter {
   checkMembers(filter, FILTER, "a filter of instances");
-  const { status, createdAfter, createdBefore, completedBefore, ...rest } = filter;
-  for (const name of ["name", "version", "idPrefix"] as const) checkText(rest[name], name);
+  const { status, attributes, where, ...others } = filter;
+  const { createdAfter, createdBefore, completedAfter, completedBefore, ...rest } = others;
+  for (const name of ["name", "version", "idPrefix", "text"] as const) checkText(rest[name], name);
   if (rest.parent !== null) checkText(rest.parent, "parent");
   if (rest.ids !== undefined) for (const id of listOf(rest.ids, "ids")) checkText(id, "ids");
-  if (rest.attributes !== undefined) parseAttributes(rest.attributes, { mayBeNull: false });
   checkFlag(rest.blocked, "blocked");
+  if (rest.text === "") throw invalidArgument("text must not be empty.");
   return {
     ...rest,
     ...defined({
       status: status === undefined ? undefined : statusesOf(status),
+      attributes:
+        attributes === undefined ? undefined : parseAttributes(attributes, { mayBeNull: false }),
+      where: where === undefined ? undefined : storeWhere(where),
       createdAfter: time(createdAfter, "createdAfter"),
       createdBefore: time(createdBefore, "createdBefore"),
+      completedAfter: time(completedAfter, "completedAfter"),
       completedBefore: time(completedBefore, "completedBefore"),
     }),
   };

@@ -1,12 +1,14 @@
-// The item of a start: checks and encodes its arguments, before anything is written.
+// The item of a start: checks and encodes its arguments, before anything is written. And its write.
 
 import { hash } from "node:crypto";
 import type { Codec } from "../core/values/codec.ts";
 import { checkPriority, type Orchestration } from "../core/define/definitions.ts";
 import { parseDuration, type Duration } from "../core/time/duration.ts";
 import type { Environment } from "../core/time/environment.ts";
+import type { StartContext } from "../core/context/app-types.ts";
+import { encodeContext } from "../core/context/start-context.ts";
 import type { OrchestrationStarted } from "../core/history/events.ts";
-import { parseAttributes } from "../core/define/attributes.ts";
+import { startAttributes, type Attributes } from "../core/define/attributes.ts";
 import { parseInstanceId, parseName, parseRequestId, showValue } from "../core/ids/ids.ts";
 import type { ConflictPolicy, StartItem } from "../core/provider/commit.ts";
 import type { KeptMessage } from "../core/provider/messages.ts";
@@ -27,7 +29,7 @@ const CONFLICT_POLICIES = ["fail", "useExisting", "restart", "terminateExisting"
 const DEFAULT_PRIORITY = 3;
 
 /** Options of `client.start`. */
-export interface StartOptions {
+export interface StartOptions extends StartContext {
   /** Unique in the store. Default: derived from the request id if there is one, otherwise random. */
   readonly id?: string;
   readonly version?: string;
@@ -39,7 +41,7 @@ export interface StartOptions {
   readonly at?: Date;
   /** 1 (runs first) to 5 (runs last). Default 3. */
   readonly priority?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
+  readonly attributes?: Attributes;
   /** Events that the instance finds in its inbox when it begins, in this order. */
   readonly events?: readonly { readonly name: string; readonly data?: unknown }[];
   /** Repeated calls with the same request id start one instance. */
@@ -65,36 +67,48 @@ const START_OPTIONS: Members<StartOptions> = {
   requestId: true,
   requestDigest: true,
   tx: true,
+  context: true,
 };
 type StartEvent = NonNullable<StartOptions["events"]>[number];
 const START_EVENT: Members<StartEvent> = { name: true, data: true };
-export async function startItem(
-  store: Store,
+/** The name of the orchestration. Throws for another target, and for unknown options. */
+export function checkStart(
   target: Orchestration<never, unknown> | string,
-  input: unknown,
   options: StartOptions,
-): Promise<StartItem> {
+): string {
   if (typeof target !== "string" && target?.kind !== "orchestration") {
     const got = showValue(target);
     throw invalidArgument(`client.start requires an orchestration or its name; got ${got}.`);
   }
   checkMembers(options, START_OPTIONS, "client.start");
+  return typeof target === "string" ? parseName(target, "orchestration name") : target.name;
+}
+
+/** `ids`: of the instance, unless the options have an id. Default: generated. */
+export async function startItem(
+  store: Store,
+  target: Orchestration<never, unknown> | string,
+  input: unknown,
+  options: StartOptions,
+  ids?: { readonly id: string; readonly runId: string },
+): Promise<StartItem> {
+  const name = checkStart(target, options);
   const { environment } = store.provider;
-  const name = typeof target === "string" ? parseName(target, "orchestration name") : target.name;
   const version = options.version ?? (typeof target === "string" ? null : target.version);
   if (version !== null) parseVersion(version);
   const requestId = options.requestId === undefined ? null : parseRequestId(options.requestId);
   const id =
     options.id === undefined
-      ? generatedId(environment, name, requestId)
+      ? (ids?.id ?? generatedId(environment, name, requestId))
       : parseInstanceId(options.id);
   const schema = typeof target === "string" ? undefined : target.options.input;
   const checked = validateToSend(schema, input, `input of "${name}"`);
   const sent = checked instanceof Promise ? await checked : checked;
   checkChoice(options.onConflict, CONFLICT_POLICIES, "onConflict");
   if (options.priority !== undefined) checkPriority(options.priority, `instance "${id}"`);
-  const attributes = parseAttributes(options.attributes ?? {}, { mayBeNull: false });
-  const runId = environment.randomHex(16);
+  const attributes = startAttributes(options.attributes);
+  const context = encodeContext(options.context, store.codec, `instance "${id}"`);
+  const runId = ids?.runId ?? environment.randomHex(16);
   const started: OrchestrationStarted = {
     kind: "OrchestrationStarted",
     name,
@@ -102,6 +116,7 @@ export async function startItem(
     input: store.codec.encode(sent.value),
     runId,
     seed: environment.randomHex(16),
+    ...(context === undefined ? {} : { context }),
     ...(sent.isOutput ? {} : { unchecked: true }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
   };

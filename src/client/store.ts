@@ -14,6 +14,7 @@ import {
 import { isPerdureError, PerdureError } from "../core/errors/errors.ts";
 import type { HistoryRow } from "../core/history/rows.ts";
 import { verifyRows, type VerifyOptions } from "../core/history/seal.ts";
+import { NO_LAYERS, type Layers } from "../core/middleware/middleware.ts";
 import type {
   CommitItem,
   CommitResult,
@@ -29,7 +30,10 @@ import { KEEP_MS } from "../core/provider/shared/early-messages.ts";
 
 type SimpleItem = Exclude<
   CommitItem,
-  { readonly kind: "start" | "turn" | "fork" | "ask" | "append" }
+  {
+    readonly kind:
+      "start" | "enqueue" | "enqueueMany" | "turn" | "fork" | "rewind" | "ask" | "append";
+  }
 >;
 
 export class Store {
@@ -39,17 +43,24 @@ export class Store {
   readonly telemetry: Telemetry | null;
   /** How long an event waits for an instance that does not exist, unless the caller says otherwise. */
   readonly keepForMs: number;
+  /** The middleware. */
+  readonly layers: Layers;
 
   constructor(
     provider: Provider,
     codec: Codec,
-    options: { readonly telemetry?: Telemetry | null; readonly keepForMs?: number } = {},
+    options: {
+      readonly telemetry?: Telemetry | null;
+      readonly keepForMs?: number;
+      readonly layers?: Layers;
+    } = {},
   ) {
     this.provider = provider;
     this.telemetry = options.telemetry ?? null;
     this.committer = Committer.of(provider);
     this.codec = codec;
     this.keepForMs = options.keepForMs ?? KEEP_MS;
+    this.layers = options.layers ?? NO_LAYERS;
   }
 
   /** `until`: deadline for retries, in monotonic milliseconds. */

@@ -81,6 +81,7 @@ export class Entity<
     EntityDef<ClientCalls<Handlers, Reads>, ContextCalls<Handlers, Reads>>
 {
   readonly kind = "orchestration";
+  readonly role = "entity";
   readonly name: string;
   readonly version: string;
   readonly options: OrchestrationOptions;

@@ -1,6 +1,6 @@
 // The types of entities: what handlers receive, and what callers can call.
 
-import type { AskOptions } from "../client/ask-item.ts";
+import type { AskOptions } from "../client/calls/ask-item.ts";
 import type { ContextAskOptions, OrchestrationContext, Task } from "../core/context/types.ts";
 
 /** The first argument of a handler. */

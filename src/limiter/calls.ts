@@ -145,7 +145,8 @@ async function runOf(client: Client, name: string, id: string): Promise<string> 
     if (record !== null && record.name !== name) throw foreign(id, record.name);
     if (record !== null && !isTerminalStatus(record.status)) return record.runId;
     try {
-      await client.start(name, EMPTY satisfies LimiterState, { id, onConflict: "restart" });
+      const options = { id, onConflict: "restart" } as const;
+      await client.withoutMiddleware().start(name, EMPTY satisfies LimiterState, options);
     } catch (error) {
       if (!isPerdureError(error, "INSTANCE_RUNNING")) throw error; // another caller started it first
     }

@@ -43,6 +43,7 @@ const KEY_BYTES_MAX = 155;
 /** What `limiter(…)` returns: an orchestration to register, with `run` for its callers. */
 export class Limiter implements Orchestration<LimiterState, void> {
   readonly kind = "orchestration";
+  readonly role = "limiter";
   readonly name: string;
   readonly version: string;
   readonly options: OrchestrationOptions;

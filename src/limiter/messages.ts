@@ -5,6 +5,7 @@
 
 import { event } from "../core/define/definitions.ts";
 import { request } from "../core/define/request.ts";
+import { LIMITER_REQUEST } from "../core/history/awaited-event.ts";
 import { isStoredRule, type StoredRule } from "./rule.ts";
 
 /** A request for a slot: the execution that asks, and a token that identifies this one call of `limiter.run`. */
@@ -26,7 +27,7 @@ export interface Enter {
 export interface Admission {
   readonly holds: boolean;
 }
-export const ENTER = request<Enter, Admission>("limiter.enter");
+export const ENTER = request<Enter, Admission>(LIMITER_REQUEST);
 
 /** The rule of the sender's code, and when it was sent. The limiter applies the rule that was sent last. */
 export interface Ruled {

@@ -2,6 +2,8 @@
 //   - The main thread writes without waiting. A counter that increases shows that its event loop turns.
 //   - beat-channel.1: A thread that sleeps records when it must wake. If it has not woken by then, the
 //     whole process was suspended (SIGSTOP, a suspended machine), and the main loop is not the cause.
+//   - beat-channel.2: Node's `process.hrtime` is the clock of the system, so all threads read the same time. On Bun and
+//     Deno it begins at zero in every thread. There a thread moves its clock by the difference in wall-clock time.
 //   - The description of what the main thread runs is only for people. A text that is read while it is
 //     written may be garbled, which does no harm.
 
@@ -142,7 +144,23 @@ export class BeatChannel {
   }
 }
 
+let offsetMs = 0;
+
 /** Milliseconds on a clock that all threads of the process share. */
 export function processMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
+  return Number(process.hrtime.bigint()) / 1e6 + offsetMs;
+}
+
+/** The wall-clock time at which the clock of this thread read zero. */
+export function clockEpoch(): number {
+  return Date.now() - processMs();
+}
+
+/**
+ * Makes `processMs` of this thread agree with the thread that has this epoch (beat-channel.2). Must be called first in a
+ * thread.
+ */
+export function shareClock(epochMs: number): void {
+  const { bun, deno } = process.versions;
+  if (bun !== undefined || deno !== undefined) offsetMs += clockEpoch() - epochMs;
 }

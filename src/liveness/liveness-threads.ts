@@ -9,11 +9,13 @@
 import { Worker } from "node:worker_threads";
 import type { Environment } from "../core/time/environment.ts";
 import type { LivenessThread, LivenessThreadOptions } from "../core/provider/runtimes.ts";
-import { GAP_INTERVALS, BeatChannel, processMs } from "./beat-channel.ts";
+import { BeatChannel, clockEpoch, GAP_INTERVALS, processMs } from "./beat-channel.ts";
 
 /** The data of every liveness thread. Its provider may add more. */
 export interface LivenessThreadData extends LivenessThreadOptions {
   readonly memory: SharedArrayBuffer;
+  /** The epoch of the main thread's clock (beat-channel.2). */
+  readonly epochMs: number;
 }
 
 /** The running liveness threads of one provider. */
@@ -30,7 +32,9 @@ export class LivenessThreads {
     const { runtimeId, beatMs, stallMs } = options;
     const channel = new BeatChannel();
     channel.lastBeat = processMs(); // the row was just written
-    const given: LivenessThreadData = { runtimeId, beatMs, stallMs, memory: channel.memory };
+    const { memory } = channel;
+    const epochMs = clockEpoch();
+    const given: LivenessThreadData = { runtimeId, beatMs, stallMs, memory, epochMs };
     const workerData = { ...data, ...given };
     const worker = new Worker(thread, { workerData, name: "perdure-liveness", execArgv: [] });
     worker.unref();

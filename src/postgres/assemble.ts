@@ -24,6 +24,7 @@ import { sharedTransactions } from "./transactions/transactions.ts";
 import { Answers } from "./write/answers.ts";
 import { CallbackRows } from "./write/callback-rows.ts";
 import { Asks } from "./write/asks.ts";
+import { BulkStarts } from "./write/bulk-starts.ts";
 import { GroupCommit, type Writers } from "./write/commit.ts";
 import { Deliveries } from "./write/delivery.ts";
 import { Dispatches } from "./write/dispatches.ts";
@@ -56,12 +57,13 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const sessions = new Sessions(connection);
   const tasks = new Tasks(connection);
   const taskRenewal = new TaskRenewal(connection, notifier);
-  const parts = storeParts({ instances, inserts, inbox, history, tasks, deliveries });
+  const owners = { instances, inserts, inbox, history, tasks, deliveries, keyValues };
+  const parts = storeParts(owners);
   const terminations = new Terminations(parts);
   const sends = new Sends(connection, earlyMessages);
   const outbox = new Outbox(connection, { instances, sends, notifier });
   const leases = new InstanceLeases(connection, { inbox, notifier, outbox });
-  const beginning = { inserts, instances, inbox, requests, terminations, keyValues };
+  const beginning = { inserts, instances, inbox, requests, terminations, parts };
   const starts = new Starts(connection, beginning);
   const turns = new Turns(connection, {
     inbox,
@@ -82,11 +84,15 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const streams = new Streams(connection, taskRenewal);
   const taskWriters = { tasks, taskRenewal, streams };
   const batched = { instances, starts, turns, stepOutcomes, leases, ...taskWriters, ...sending };
-  const writers: Writers = { ...batched, terminations, parts, instanceKeys };
+  const bulkStarts = starts;
+  const jobs = new BulkStarts(connection, { outbox, instanceKeys });
+  const forStarts = { instanceKeys, bulkStarts, jobs };
+  const writers: Writers = { ...batched, terminations, parts, ...forStarts };
   const startsWithin = new StartsWithin(connection, inserts);
   const steps = new StepTransactions(connection, forSteps, { instances, stepOutcomes, notifier });
   return {
     parts,
+    bulkStarts,
     scripts,
     terminations,
     inbox,
@@ -95,7 +101,11 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     notifier,
     leases,
     groupCommit: new GroupCommit(connection, writers, notifier),
-    taskQueue: new TaskQueue(connection, notifier, new TaskLeasing(connection, sessions, scripts)),
+    taskQueue: new TaskQueue(connection, {
+      notifier,
+      scripts,
+      taskLeasing: new TaskLeasing(connection, sessions, scripts),
+    }),
     hasWork: new HasWork(connection),
     listing: LISTING,
     inspections: new Inspections(connection),

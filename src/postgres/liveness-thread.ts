@@ -10,7 +10,7 @@
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import pg from "pg";
-import { BeatChannel, processMs } from "../liveness/beat-channel.ts";
+import { BeatChannel, processMs, shareClock } from "../liveness/beat-channel.ts";
 import type { LivenessThreadData } from "../liveness/liveness-threads.ts";
 import { StallDetector, type Stall } from "../liveness/stall-detector.ts";
 import { clientClass, dialMs } from "./connection/dial.ts";
@@ -31,7 +31,9 @@ const ANSWER_MS = 2_000;
 const RETRY_MS = 100;
 const ignore = (): void => {};
 
-const { config, dialing, schema, runtimeId, beatMs, stallMs, memory }: ThreadData = workerData;
+const { config, dialing, schema, runtimeId, beatMs, stallMs, memory, epochMs }: ThreadData =
+  workerData;
+shareClock(epochMs);
 const channel = new BeatChannel(memory);
 const detector = new StallDetector(channel, { runtimeId, beatMs, stallMs });
 const BEAT = `UPDATE ${schema}.runtimes SET beat_at = ${schema}.clock(), note = NULL WHERE id = $1`;

@@ -4,11 +4,18 @@
 //   - A schema that is neither empty nor a Perdure store raises an error before anything is written. So
 //       does a store that a newer version of Perdure has written.
 //   - "verify" writes nothing, so a role without the right to create tables can open the store.
+//   - Timeouts of the role do not apply: a process waits for the lock as long as another one needs.
 
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 import { PerdureError } from "../core/errors/errors.ts";
 import { fillChecksums } from "./admin/fill-checksums.ts";
+import {
+  checkRights,
+  withRights,
+  withRightToCreate,
+  type RightsOptions,
+} from "./connection/rights.ts";
 
 /** "apply" creates missing tables. "verify" raises an error if tables are missing or old. */
 export type Migrate = "apply" | "verify";
@@ -34,20 +41,36 @@ const FILES = [
   "0014-kept-messages.sql",
   "0015-callbacks.sql",
   "0016-streams.sql",
+  "0017-jobs.sql",
+  "0018-queues.sql",
+  "0019-enqueue-keys.sql",
+  "0020-search.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 
 /** "Perd". This number in the table `meta` marks a schema as a Perdure store. */
 const APPLICATION_ID = 0x50657264;
 
+const NO_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN
+    ('statement_timeout', 'transaction_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout')`;
+
 export async function migrate(
   client: pg.ClientBase,
-  { name, schema, how }: { readonly name: string; readonly schema: string; readonly how: Migrate },
+  options: RightsOptions & { readonly migrate: Migrate },
 ): Promise<void> {
-  const found = await readVersion(client, name, schema);
-  if (found === SCHEMA_VERSION) return;
-  if (how === "verify") throw outdated(name, found);
+  const { name, schema } = options;
+  const found = await withRights(client, options, () => readVersion(client, name, schema));
+  if (found !== SCHEMA_VERSION) {
+    if (options.migrate === "verify") throw outdated(name, found);
+    await withRightToCreate(client, options, () => applyMissing(client, options));
+  }
+  await checkRights(client, options);
+}
+
+async function applyMissing(client: pg.ClientBase, { name, schema }: RightsOptions): Promise<void> {
   await inTransaction(client, async () => {
+    await client.query(NO_TIMEOUTS);
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `${schema}:migrations`,
     ]);

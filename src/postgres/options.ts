@@ -1,5 +1,6 @@
 // Options: how a PostgreSQL store is opened, and their defaults.
 
+import type pg from "pg";
 import type { Environment } from "../core/time/environment.ts";
 import {
   checkChoice,
@@ -8,7 +9,8 @@ import {
   checkInteger,
   type Members,
 } from "../core/checks.ts";
-import { quoteSchema } from "./connection/location.ts";
+import { PerdureError } from "../core/errors/errors.ts";
+import { locationOf, quoteSchema } from "./connection/location.ts";
 import type { Migrate } from "./migrations.ts";
 import type { Durability } from "./connection/settings.ts";
 
@@ -23,16 +25,24 @@ export interface PostgresOptions {
   readonly durability?: Durability;
   /**
    * Whether processes notify each other of commits, over one additional connection. Default true. With
-   * false they find work by polling. A pooler that shares connections between transactions, such as
-   * PgBouncer, needs false.
+   * false they find work by polling.
    */
   readonly notifications?: boolean;
+  /**
+   * The direct address of the same database, for the connection that receives notifications. Use it if the
+   * store is reached through a pooler that shares connections between transactions, such as PgBouncer in
+   * transaction mode: LISTEN does not work there. Default: the address of the store.
+   */
+  readonly listen?: string | pg.ClientConfig;
   /**
    * Opens the store for reading only. The server may then be a standby, and the role needs no right to write.
    * Calls that write reject with `STORE_READ_ONLY`, and missing tables are not created. Default false.
    */
   readonly readOnly?: boolean;
-  /** Whether connections use prepared statements. Default: the value of `notifications`. */
+  /**
+   * Whether connections use prepared statements. Default: the value of `notifications`, and false behind a
+   * pooler that shares connections between transactions.
+   */
   readonly prepare?: boolean;
   /** The size of the pool that Perdure opens. Ignored if the caller passes a pool. Default 10. */
   readonly poolSize?: number;
@@ -51,6 +61,7 @@ const OPTIONS: Members<PostgresOptions> = {
   migrate: true,
   durability: true,
   notifications: true,
+  listen: true,
   readOnly: true,
   prepare: true,
   poolSize: true,
@@ -79,6 +90,7 @@ export function settingsOf(options: PostgresOptions, ofAddress: PostgresOptions)
   const given = { ...present(ofAddress), ...present(options) };
   const settings = { ...DEFAULTS, ...given };
   const schema = quoteSchema(settings.schema);
+  checkListen(settings);
   if (settings.readOnly) return { settings: { ...settings, migrate: "verify" as const }, schema };
   return { settings, schema };
 }
@@ -93,6 +105,19 @@ function checkOptions(options: PostgresOptions, what: string): void {
   checkInteger(options.poolSize, 1, "poolSize");
   checkInteger(options.transactionPoolSize, 1, "transactionPoolSize");
   checkInteger(options.answerMs, 1, "answerMs");
+}
+
+/** The direct address must be valid, be used, and hold no options of a store. */
+function checkListen({ listen, notifications }: Pick<PostgresOptions, "listen" | "notifications">) {
+  if (listen === undefined) return;
+  if (notifications === false) {
+    const message = "listen is for notifications, but notifications is false. Omit one of them.";
+    throw new PerdureError("INVALID_ARGUMENT", message);
+  }
+  const [option] = Object.keys(locationOf(listen).options);
+  if (option === undefined) return;
+  const message = `perdure.${option} belongs to the address of the store, not to the address in listen.`;
+  throw new PerdureError("INVALID_ARGUMENT", message);
 }
 
 /** Drops the options that are set to undefined. */

@@ -13,6 +13,8 @@ import type { EventsPage, EventsRequest, Message } from "../core/provider/messag
 import type {
   LivenessThread,
   LivenessThreadOptions,
+  NextDue,
+  NextDueRequest,
   RuntimeRegistration,
 } from "../core/provider/runtimes.ts";
 import type { TransferStore } from "../core/provider/transfer.ts";
@@ -34,6 +36,11 @@ import { transferParts } from "./admin/transfer.ts";
 
 // The thread's file is next to this one, with the same extension: .ts in the sources, .js in the package.
 const THREAD = new URL(`./liveness-thread${extname(import.meta.url)}`, import.meta.url);
+
+const SHARED = `PostgreSQL is reached through a pooler that shares connections between transactions, such as PgBouncer \
+in transaction mode. Perdure continues without prepared statements and finds the work of other processes by polling. Give \
+the direct address of the database as listen, or as perdure.listen in the address, to be notified at once. If polling is \
+enough, open the store with notifications: false, or add perdure.notifications=off to its address.`;
 
 /** A store in PostgreSQL, for many processes on many machines. */
 export class PostgresProvider extends SqlProvider<Scope> {
@@ -59,13 +66,14 @@ export class PostgresProvider extends SqlProvider<Scope> {
   ): Promise<PostgresProvider> {
     const { store, settings, schema } = await openStore(target, options);
     const { environment = systemEnvironment, answerMs, notifications, readOnly } = settings;
-    const prepare = settings.prepare ?? notifications;
-    const { pool, commit } = store;
-    const how = { environment, schema, commit, prepare, answerMs, readOnly };
+    const { pool, facts } = store;
+    const { commit, timeouts } = facts;
+    const prepare = settings.prepare ?? (notifications && !facts.isShared);
+    const how = { environment, schema, commit, timeouts, prepare, answerMs, readOnly };
     const provider = new PostgresProvider(store, new Connection(pool, how), settings);
     try {
       await provider.peek({ owner: "" }); // reads the clock, and fails if the role may not read the tables
-      if (notifications && !store.isStandby) await provider.#parts.notifier.listen(store);
+      if (notifications && !facts.isStandby) await provider.#listen(answerMs);
       return provider;
     } catch (error) {
       await provider.close();
@@ -90,7 +98,7 @@ export class PostgresProvider extends SqlProvider<Scope> {
     super(parts);
     const { environment, schema } = connection;
     this.environment = environment;
-    this.durability = describeDurability(durability, store.commit);
+    this.durability = describeDurability(durability, store.facts.commit);
     this.#store = store;
     this.#connection = connection;
     this.#parts = parts;
@@ -99,8 +107,7 @@ export class PostgresProvider extends SqlProvider<Scope> {
     notifier.whenOutboxFilled(() => void outbox.drainAll().catch(() => undefined));
     this.transfer = new Transfer(parts.scripts, transferParts(connection, outbox));
     this.#livenessThreads = new LivenessThreads(environment);
-    // Behind a pooler that shares connections, LISTEN does not work; from now on the store polls.
-    connection.whenShared(() => notifier.stopListening());
+    connection.whenShared(() => this.#noticeShared());
     const { connecting } = store;
     if (connecting === null || readOnly || environment !== systemEnvironment) return;
     if (isCloneable(connecting.config)) {
@@ -144,6 +151,13 @@ export class PostgresProvider extends SqlProvider<Scope> {
     return super.readEvents(request);
   }
 
+  override async nextDue(request: NextDueRequest): Promise<NextDue> {
+    const askedAt = this.environment.monotonic();
+    const next = await super.nextDue(request);
+    this.#connection.clock.addSample(next.now, askedAt);
+    return next;
+  }
+
   override registerRuntime(registration: RuntimeRegistration): Promise<void> {
     this.#parts.notifier.serves(registration.id, {});
     return super.registerRuntime(registration);
@@ -154,6 +168,22 @@ export class PostgresProvider extends SqlProvider<Scope> {
     await this.#livenessThreads.stop();
     this.#connection.close();
     await this.#store.close();
+  }
+
+  async #listen(answerMs: number): Promise<void> {
+    const { notifier } = this.#parts;
+    const { facts, listensDirectly } = this.#store;
+    notifier.notifyOthers();
+    if (listensDirectly) return notifier.listenElsewhere(this.#store, answerMs);
+    if (facts.isShared) return this.#noticeShared();
+    await notifier.listen(this.#store);
+  }
+
+  /** Behind a pooler that shares connections, LISTEN does not work, except at a separate address. */
+  #noticeShared(): void {
+    if (this.#store.listensDirectly) return;
+    this.#parts.notifier.stopListening(); // from now on the store polls
+    process.emitWarning(SHARED, "PerdureWarning");
   }
 
   #startLivenessThread(options: LivenessThreadOptions, address: StoreAddress): LivenessThread {

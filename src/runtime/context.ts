@@ -3,10 +3,11 @@
 //   - Nothing runs and no request is sent while the parts are created. The parts call each other only
 //     after the runtime has started.
 //   - The constructor of a part may read resources, and only those parts that are listed above it.
-//   - Three loops drive the parts: `instances`, `attempts` and `upkeep`. runtime.ts starts and stops them.
+//   - Three loops drive the parts: `instances`, `attempts` and `upkeep`. lifecycle.ts starts and stops them.
 
 import { Attempts } from "./attempts/attempts.ts";
 import { Entries } from "./attempts/entries.ts";
+import { Queues } from "./attempts/queues.ts";
 import { Sessions } from "./attempts/sessions.ts";
 import { Liveness } from "./health/liveness.ts";
 import { StoreOutage } from "./health/store-outage.ts";
@@ -17,11 +18,13 @@ import { HeldInstances } from "./instances/held-instances.ts";
 import { Instances } from "./instances/instances.ts";
 import { Intake } from "./instances/intake.ts";
 import { LeaseCheck } from "./instances/lease-check.ts";
+import { LocalJobs } from "./instances/local-jobs.ts";
 import { LocalStarts } from "./instances/local-starts.ts";
 import { LostLeases } from "./instances/lost-leases.ts";
 import { PastBlocks } from "./instances/past-blocks.ts";
 import { SuspectSlot } from "./instances/suspect-slot.ts";
 import { Pump } from "./replay/pump.ts";
+import { LocalCode } from "./replay/registered-code.ts";
 import { Shadowing } from "./replay/shadowing.ts";
 import { TurnResults } from "./replay/turn-results.ts";
 import { RuntimeResources } from "./resources.ts";
@@ -52,12 +55,15 @@ export class RuntimeContext extends RuntimeResources {
   readonly entries = new Entries(this.environment, this.slice);
   readonly storeOutage = new StoreOutage(this);
   readonly suspects = new SuspectSlot(this);
+  readonly queues = new Queues(this);
 
   // The instances loop: leases instances, runs their turns and commits the turns.
   readonly window = new BeginWindow(this);
   readonly intake = new Intake(this);
   readonly firstTurns = new FirstTurns(this);
+  readonly localJobs = new LocalJobs(this);
   readonly localStarts = new LocalStarts(this);
+  readonly localCode = new LocalCode(this);
   readonly heldInstances = new HeldInstances(this);
   readonly pastBlocks = new PastBlocks(this.log);
   readonly limitWatch = new LimitWatch(this.options.limits, this.log);

@@ -248,6 +248,20 @@ export function resolveOptions(options: RuntimeOptions, isDevelopment: boolean):
   return resolved;
 }
 
+/** The duration of the leases of a drive, unless the options have one. The main loop renews them. */
+const DRIVE_LEASE_MS = 30_000;
+
+/** A runtime that drives has no liveness thread, so each of its leases ends by itself (drive.1). */
+export function withEndingLeases(options: RuntimeOptions): RuntimeOptions {
+  const { instanceLeaseMs, taskLeaseMs } = options;
+  const leaseMs = instanceLeaseMs ?? taskLeaseMs ?? DRIVE_LEASE_MS;
+  return {
+    ...options,
+    instanceLeaseMs: instanceLeaseMs ?? leaseMs,
+    taskLeaseMs: taskLeaseMs ?? leaseMs,
+  };
+}
+
 function checkOthers(options: ResolvedOptions): void {
   checkShadowReplay(options.shadowReplay);
   checkGuards(options.guards);

@@ -5,14 +5,16 @@
 //   - Activities that belong to an orchestration (the steps of a flow) are registered with it.
 
 import { hash } from "node:crypto";
-import type { Activity, Orchestration } from "../core/define/definitions.ts";
+import type { Activity, Orchestration, OrchestrationRole } from "../core/define/definitions.ts";
+import type { RegisteredWork } from "../core/define/work-matching.ts";
+import { jobOrchestration } from "../core/replay/job-code.ts";
 import {
   cannotRegister,
   findDefinitions,
   type Definition,
   type Registrable,
 } from "../core/define/registrable.ts";
-import { compareVersions, parseVersion } from "../core/ids/semver.ts";
+import { compareVersions, JOB_VERSION, parseVersion } from "../core/ids/semver.ts";
 import { publishedFlows, type PublishedFlow } from "../core/define/published-flows.ts";
 import { REPLAY_VERSIONS } from "../core/history/replay-version.ts";
 import { targetText } from "../core/ids/targets.ts";
@@ -21,9 +23,13 @@ export class Registry {
   readonly #activities = new Map<string, Activity<never, unknown>>();
   readonly #orchestrations = new Map<string, Orchestration<never, unknown>[]>();
 
+  /** The code of the jobs of each activity. */
+  readonly #jobs = new Map<string, Orchestration<never, unknown>>();
   readonly #codes = new Map<Orchestration<never, unknown>, string>();
 
   readonly #versions: Readonly<Record<string, string>>;
+  /** Code of the runtime itself, which is leased and run like any other and is listed nowhere. */
+  #own: Orchestration<never, unknown> | null = null;
 
   constructor(
     register: readonly Registrable[],
@@ -45,7 +51,10 @@ export class Registry {
       const known = this.#activities.get(definition.name);
       if (known === definition) return;
       if (known !== undefined) problems.push(`activity "${definition.name}" is defined twice`);
-      else this.#activities.set(definition.name, definition);
+      else {
+        this.#activities.set(definition.name, definition);
+        this.#jobs.set(definition.name, jobOrchestration(definition));
+      }
     } else {
       const versions = this.#orchestrations.get(definition.name) ?? [];
       if (versions.includes(definition)) return;
@@ -60,6 +69,10 @@ export class Registry {
     }
   }
 
+  addOwn(definition: Orchestration<never, unknown>): void {
+    this.#own = definition;
+  }
+
   /** Every registered version of every orchestration. */
   get orchestrations(): readonly Orchestration<never, unknown>[] {
     return [...this.#orchestrations.values()].flat();
@@ -71,6 +84,8 @@ export class Registry {
 
   /** The given version; without one, the version pinned by the options, or the newest. */
   orchestration(name: string, version: string | null): Orchestration<never, unknown> | undefined {
+    if (version === JOB_VERSION) return this.#jobs.get(name);
+    if (name === this.#own?.name) return this.#own;
     const versions = this.#orchestrations.get(name);
     const wanted = version === null || version === "" ? this.#pinned(name) : version;
     if (wanted === undefined) return versions?.[0];
@@ -94,7 +109,9 @@ export class Registry {
    * one.
    */
   get targets(): readonly string[] {
-    return [...this.#orchestrations.keys()].flatMap((name) => this.targetsOf(name));
+    const jobs = [...this.#jobs.keys()].flatMap(jobTargets);
+    const names = [...this.#orchestrations.keys()];
+    return names.flatMap((name) => this.targetsOf(name)).concat(jobs, ownTargets(this.#own));
   }
 
   /** The targets of one name. */
@@ -120,6 +137,11 @@ export class Registry {
         codes.push(...versions.map((definition) => this.codeOf(definition)));
       }
     }
+    for (const job of this.#jobs.values()) {
+      codes.push(...jobTargets(job.name).map(() => this.codeOf(job)));
+    }
+    const own = this.#own;
+    if (own !== null) codes.push(...ownTargets(own).map(() => this.codeOf(own)));
     return codes;
   }
 
@@ -142,13 +164,38 @@ export class Registry {
     return publishedFlows(this.orchestrations);
   }
 
-  list(): { activities: readonly string[]; orchestrations: Record<string, readonly string[]> } {
+  list(): Pick<RegisteredWork, "activities" | "orchestrations" | "roles"> {
     const orchestrations: Record<string, readonly string[]> = {};
+    const roles: Record<string, OrchestrationRole> = {};
     for (const [name, versions] of this.#orchestrations) {
       orchestrations[name] = versions.map((definition) => definition.version);
+      const role = versions[0]?.role;
+      if (role !== undefined) roles[name] = role;
     }
-    return { activities: this.activityNames, orchestrations };
+    const hasRoles = Object.keys(roles).length > 0;
+    return { activities: this.activityNames, orchestrations, ...(hasRoles ? { roles } : {}) };
   }
+}
+
+/** The targets of the runtime's own code. */
+function ownTargets(own: Orchestration<never, unknown> | null): readonly string[] {
+  if (own === null) return [];
+  const { min, max } = REPLAY_VERSIONS;
+  const targets = [own.name];
+  for (let replay = min; replay <= max; replay++) {
+    targets.push(targetText(own.name, own.version, replay));
+  }
+  return targets;
+}
+
+/** The targets of the jobs of an activity. */
+function jobTargets(name: string): readonly string[] {
+  const { min, max } = REPLAY_VERSIONS;
+  const targets: string[] = [];
+  for (let replay = min; replay <= max; replay++) {
+    targets.push(targetText(name, JOB_VERSION, replay));
+  }
+  return targets;
 }
 
 /**

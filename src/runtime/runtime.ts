@@ -1,100 +1,87 @@
-// The runtime: start and shutdown of the engine in one process. context.ts creates its parts.
-//   - It starts and stops the three loops: instances, attempts and upkeep.
-//   - Work is leased only between start and shutdown. Shutdown resolves as soon as everything is done or
-//     the grace period is over. It hands the rest back, and that does not count as an attempt.
+// The runtime: the engine in one process. It runs until its shutdown, or it drives (drive.ts).
+//   - A runtime that was started does not drive, and a runtime that drives is not started.
 //   - The runtime does not close the provider.
-//   States: new → running → stopping → stopped.
 
-import type { OpenedStore } from "../core/define/definitions.ts";
-import { makeLogger } from "../core/telemetry/log.ts";
-import { checkMembers, checkInteger, invalidArgument } from "../core/checks.ts";
-import type { News } from "../core/provider/notifications.ts";
+import { checkInteger, checkMembers, invalidArgument } from "../core/checks.ts";
+import type { DriveOptions, DriveResult } from "../core/define/drive.ts";
+import { PerdureError } from "../core/errors/errors.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { RuntimeFigures } from "../core/telemetry/telemetry.ts";
-import { installGuards } from "./guards/guards.ts";
-import { observe } from "./health/observation.ts";
 import { RuntimeContext } from "./context.ts";
+import { checkDrive, Drive, NOTHING_REMEMBERED } from "./drive.ts";
+import { Lifecycle } from "./lifecycle.ts";
 import type { Registry } from "./registry.ts";
-import { watchRejections } from "./guards/rejections.ts";
 import type { RuntimeStart, RuntimeWiring } from "./wiring.ts";
 
 export class Runtime {
   readonly id: string;
-  readonly #context: RuntimeContext;
-  readonly #stopped = Promise.withResolvers<void>();
-  #cleanups: (() => void)[] = [];
-  #watches: (() => void)[] = [];
+  readonly #lifecycle: Lifecycle;
+  readonly #makeDrive: () => Lifecycle;
+  readonly #driveMemory = { ...NOTHING_REMEMBERED };
+  /** The last drive. */
+  #drive: Drive | null = null;
+  #hasStarted = false;
 
   constructor(provider: Provider, options: RuntimeStart, wiring: RuntimeWiring) {
-    this.#context = new RuntimeContext(provider, options, wiring);
-    this.id = this.#context.id;
+    this.#lifecycle = new Lifecycle(new RuntimeContext(provider, options, wiring));
+    this.id = this.#lifecycle.context.id;
+    this.#makeDrive = () => new Lifecycle(new RuntimeContext(provider, options, wiring, this.id));
   }
 
   /** Resolves when the runtime has shut down. */
   get stopped(): Promise<void> {
-    return this.#stopped.promise;
+    return this.#lifecycle.stopped;
+  }
+
+  /** Whether the runtime has started and is not shutting down: it takes work. */
+  get isReady(): boolean {
+    return this.#hasStarted && this.#lifecycle.context.state === "running";
   }
 
   registered(): ReturnType<Registry["list"]> {
-    return this.#context.registry.list();
+    return this.#lifecycle.context.registry.list();
   }
 
-  stats() {
-    const { stats, activities, heldInstances } = this.#context;
-    return {
-      ...stats,
-      activities: { ...activities.stats, active: activities.active },
-      cachedInstances: heldInstances.cache.size,
-    };
+  /** Counters since the start, or of the last drive. */
+  stats(): ReturnType<Lifecycle["stats"]> {
+    return (this.#drive?.lifecycle ?? this.#lifecycle).stats();
   }
 
   /** Registers with the store, begins to lease work and calls `onOpen` of the registered definitions. */
   async start(): Promise<void> {
-    const { provider, options, guards, attempts, instances, upkeep } = this.#context;
-    if (this.#context.state !== "new") {
-      throw invalidArgument("A runtime can start only once; create a new one.");
+    if (this.#lifecycle.context.state !== "new" || this.#drive !== null) {
+      const why = "A runtime can start only once, and not after a drive; create a new one.";
+      throw invalidArgument(why);
     }
-    this.#context.state = "running";
-    await this.#context.signer?.open();
-    await attempts.start();
-    await upkeep.start();
-    instances.start();
-    // Kept until the very end, because user code still runs within the grace period of a shutdown.
-    this.#watches = [watchRejections(options.log), installGuards(guards)];
-    this.#cleanups = [provider.subscribe((changes) => this.#onChanges(changes)), this.#observe()];
-    await upkeep.begin();
+    await this.#lifecycle.start();
     try {
-      await this.#openDefinitions();
+      await this.#lifecycle.openDefinitions();
     } catch (error) {
       await this.shutdown({ graceMs: 0 });
       throw error;
     }
+    this.#hasStarted = true;
   }
 
-  /** Calls `onOpen` of the registered definitions that have one. */
-  async #openDefinitions(): Promise<void> {
-    const { provider, registry, wiring, options, callbacks } = this.#context;
-    const { codec, limits, telemetry, keepFor, log } = options;
-    const hooks = registry.orchestrations.flatMap(({ onOpen }) => onOpen ?? []);
-    if (hooks.length === 0) return;
-    const settings = { codec, limits, telemetry, keepFor, ...callbacks };
-    const client = wiring.makeClient(provider, settings);
-    const opened: OpenedStore = { client, log: makeLogger(log), runtimeId: this.id };
-    await Promise.all(hooks.map((onOpen) => onOpen(opened)));
-  }
-
-  #observe(): () => void {
-    const { provider, options, committer } = this.#context;
-    const { telemetry } = options;
-    if (telemetry === null) return () => undefined;
-    const figures = (): RuntimeFigures => {
-      const { activities, cachedInstances, ...counts } = this.stats();
-      const { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs } = counts;
-      const held = { activeActivities: activities.active, cachedInstances };
-      const counted = { refusedTurns, evictions, blocked, loopStalls, loopStallMaxMs };
-      return { runtimeId: this.id, ...held, ...counted };
-    };
-    return observe({ telemetry, committer, provider, figures });
+  /** Works off what is due and returns (`Perdure.drive`). */
+  async drive(options: DriveOptions = {}): Promise<DriveResult> {
+    const maxMs = checkDrive(options);
+    const { state } = this.#lifecycle.context;
+    if (state === "stopping" || state === "stopped") {
+      throw new PerdureError(
+        "SHUTTING_DOWN",
+        "The runtime was shut down; open a new one to drive.",
+      );
+    }
+    if (state === "running") {
+      const way = "open it with autoStart: false, and do not start the runtime";
+      throw invalidArgument(`A runtime that was started does not drive; ${way}.`);
+    }
+    if (this.#drive?.isOver === false) {
+      const way = "wait for its result before the next drive";
+      throw new PerdureError("DRIVE_RUNNING", `A drive of this runtime is running; ${way}.`);
+    }
+    this.#drive = new Drive(this.#makeDrive(), this.#driveMemory, maxMs);
+    return this.#drive.run();
   }
 
   /** Stops leasing work, lets running work finish within the grace period, and hands the rest back. */
@@ -102,43 +89,8 @@ export class Runtime {
     checkMembers(options, { graceMs: true }, "shutdown");
     checkInteger(options.graceMs, 0, "graceMs");
     const { graceMs = 10_000 } = options;
-    const context = this.#context;
-    const { instances, attempts, upkeep } = context;
-    if (context.state === "stopping" || context.state === "stopped") return this.stopped;
-    const wasRunning = context.state === "running";
-    context.state = "stopping";
-    if (wasRunning) {
-      for (const cleanup of this.#cleanups.splice(0)) cleanup();
-      instances.stop();
-      attempts.stop();
-      upkeep.stop();
-      await this.#quiet(graceMs);
-      await attempts.end();
-      instances.end();
-      for (const unwatch of this.#watches.splice(0)) unwatch();
-      await upkeep.end();
-    }
-    context.wheel.clear();
-    context.state = "stopped";
-    this.#stopped.resolve();
-  }
-
-  async #quiet(graceMs: number): Promise<void> {
-    const { environment, attempts, instances } = this.#context;
-    const until = environment.monotonic() + graceMs;
-    while (!(attempts.isQuiet && instances.isQuiet) && environment.monotonic() < until) {
-      await new Promise<void>((resolve) => void environment.setTimer(2, resolve));
-    }
-  }
-
-  #onChanges(changes: News): void {
-    const { intake, lostLeases } = this.#context;
-    if (changes.elsewhere) {
-      intake.wake();
-      void lostLeases.checkTasks();
-      return;
-    }
-    intake.onChanges(changes);
-    lostLeases.onChanged(changes.changed);
+    const ended = this.#lifecycle.shutdown(graceMs);
+    await this.#drive?.stop(graceMs);
+    await ended;
   }
 }

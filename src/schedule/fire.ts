@@ -6,6 +6,7 @@
 
 import type { Client } from "../client/client.ts";
 import type { ActivityContext } from "../core/context/activity-context.ts";
+import type { ContextInput } from "../core/context/app-types.ts";
 import { activity, type Activity, type Orchestration } from "../core/define/definitions.ts";
 import { isPerdureError } from "../core/errors/errors.ts";
 import { isTerminalStatus } from "../core/provider/index.ts";
@@ -18,12 +19,14 @@ export interface RunTarget {
   readonly schedule: string;
   readonly start: Orchestration<never, unknown, unknown>;
   readonly input: (time: Date) => unknown;
+  /** The context of its runs. A change of the definition takes effect with the next run, like that of the input. */
+  readonly context: ContextInput;
 }
 
 const EXECUTIONS_KEPT = 10;
 
 export function fireActivity(target: RunTarget): Activity<FireRequest, Fired> {
-  const { schedule } = target;
+  const { schedule, context } = target;
   const start = target.start as Orchestration<unknown, unknown>; // `schedule` has checked the input's type.
   const fire = async (request: FireRequest, { client, info }: ActivityContext): Promise<Fired> => {
     const { time, trigger, overlap, run } = request;
@@ -34,8 +37,8 @@ export function fireActivity(target: RunTarget): Activity<FireRequest, Fired> {
     }
     const id = `${schedule}/${time.toISOString()}${trigger === null ? "" : `-trigger-${trigger}`}`;
     const attributes = { schedule };
-    const options = { id, onConflict: "useExisting", attributes } as const;
-    await client.start(start, await target.input(time), options);
+    const options = { id, onConflict: "useExisting", attributes, context } as const;
+    await client.withoutMiddleware().start(start, await target.input(time), options);
     return { time, outcome: "started", id };
   };
   return activity(`${schedule}/fire`, fire, { executor: "process" });

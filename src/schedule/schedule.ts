@@ -6,6 +6,8 @@
 
 import type { Client } from "../client/client.ts";
 import type { Handle } from "../client/handle.ts";
+import type { ContextInput, StartContext } from "../core/context/app-types.ts";
+import { checkContext } from "../core/context/start-context.ts";
 import {
   orchestration,
   type Activity,
@@ -35,20 +37,21 @@ import { CHANGE, STATE, TRIGGER, type Fired, type ScheduleState } from "./state.
 export type ScheduleInput<I> = I | ((time: Date) => I | Promise<I>);
 
 /** Options of a schedule. */
-export type ScheduleOptions<I> = RuleOptions & {
-  /** The orchestration to start. Also register it in the runtimes that run it. */
-  readonly start: Orchestration<I, unknown, unknown>;
-  /**
-   * Whether a process that registers the schedule applies it when it opens the store. Default true. With
-   * false, the schedule runs by its stored rule, and only `schedule.apply(client)` starts or changes it.
-   */
-  readonly apply?: boolean;
-} & (undefined extends I
+export type ScheduleOptions<I> = RuleOptions &
+  StartContext & {
+    /** The orchestration to start. Also register it in the runtimes that run it. */
+    readonly start: Orchestration<I, unknown, unknown>;
+    /**
+     * Whether a process that registers the schedule applies it when it opens the store. Default true. With
+     * false, the schedule runs by its stored rule, and only `schedule.apply(client)` starts or changes it.
+     */
+    readonly apply?: boolean;
+  } & (undefined extends I
     ? { readonly input?: ScheduleInput<NoInfer<I>> }
     : { readonly input: ScheduleInput<NoInfer<I>> });
 
 /** The same without the input's type, which the overload of `schedule` has checked. */
-interface UntypedOptions extends RuleOptions {
+interface UntypedOptions extends RuleOptions, StartContext {
   readonly start: Orchestration<never, unknown, unknown>;
   readonly input?: unknown;
   readonly apply?: boolean;
@@ -58,6 +61,7 @@ const OPTIONS: Members<UntypedOptions> = {
   start: true,
   input: true,
   apply: true,
+  context: true,
   cron: true,
   timezone: true,
   every: true,
@@ -75,9 +79,16 @@ const OPTIONS: Members<UntypedOptions> = {
  */
 const NAME_BYTES_MAX = 200;
 
+interface ScheduleParts {
+  readonly fire: Activity<FireRequest, Fired>;
+  readonly apply: boolean;
+  readonly context: ContextInput;
+}
+
 /** A schedule: an orchestration to register, with methods that start and change its instance. */
 export class Schedule implements Orchestration<ScheduleState, never> {
   readonly kind = "orchestration";
+  readonly role = "schedule";
   /** The schedule's name, which is also the id of its instance. */
   readonly name: string;
   readonly version: string;
@@ -88,17 +99,14 @@ export class Schedule implements Orchestration<ScheduleState, never> {
   readonly rule: ScheduleRule;
   /** Applies the schedule when a runtime that registers it starts. Absent with `apply: false`. */
   readonly onOpen?: (opened: OpenedStore) => Promise<void>;
+  readonly #context: ContextInput;
   declare readonly "~types"?: {
     readonly input: (input: ScheduleState) => void;
     readonly output: () => never;
     readonly nodes?: () => Record<never, never>;
   };
 
-  constructor(
-    name: string,
-    rule: ScheduleRule,
-    { fire, apply }: { readonly fire: Activity<FireRequest, Fired>; readonly apply: boolean },
-  ) {
+  constructor(name: string, rule: ScheduleRule, { fire, apply, context }: ScheduleParts) {
     const { version, options, handler } = orchestration(name, loop(fire), { input: STATE });
     this.name = name;
     this.version = version;
@@ -106,6 +114,7 @@ export class Schedule implements Orchestration<ScheduleState, never> {
     this.handler = handler;
     this.activities = Object.freeze([fire]);
     this.rule = Object.freeze(rule);
+    this.#context = context;
     if (apply) this.onOpen = (opened) => this.#applyAtOpen(opened);
     Object.freeze(this);
   }
@@ -212,7 +221,8 @@ export class Schedule implements Orchestration<ScheduleState, never> {
     const state = { rule: this.rule, after: null, change: null, last: null, run: null };
     try {
       const own: Orchestration<ScheduleState, never> = this;
-      await client.start(own, state, { id: this.name, onConflict });
+      const options = { id: this.name, onConflict, context: this.#context };
+      await client.withoutMiddleware().start(own, state, options);
       return true;
     } catch (error) {
       if (isPerdureError(error, "INSTANCE_EXISTS")) return false;
@@ -239,7 +249,11 @@ export function schedule(name: string, options: UntypedOptions): Schedule {
     throw invalidArgument(`start of ${what} must be an orchestration; got ${showValue(start)}.`);
   }
   const inputOf = typeof input === "function" ? input : () => input;
-  const fire = fireActivity({ schedule: name, start, input: inputOf as (time: Date) => unknown });
+  // The codec of the client checks the size.
+  const context = checkContext(options.context, what) as ContextInput; // a record of members
+  const inputs = inputOf as (time: Date) => unknown;
+  const fire = fireActivity({ schedule: name, start, input: inputs, context });
   checkFlag(options.apply, `apply of ${what}`);
-  return new Schedule(name, ruleOf(options, what), { fire, apply: options.apply !== false });
+  const parts: ScheduleParts = { fire, apply: options.apply !== false, context };
+  return new Schedule(name, ruleOf(options, what), parts);
 }

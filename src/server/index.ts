@@ -15,9 +15,15 @@ export {
   type BulkAction,
   type BulkOptions,
   type BulkResult,
+  type HttpEnqueueOptions,
   type HttpStartOptions,
 } from "./client/http-client.ts";
-export { HttpHandle, type HttpInstance } from "./client/http-handle.ts";
+export {
+  HttpHandle,
+  type HttpForkOptions,
+  type HttpInstance,
+  type HttpRewindReport,
+} from "./client/http-handle.ts";
 export { HttpProblemError, type HttpClientOptions } from "./client/http-transport.ts";
 export type * from "./client/json-types.ts";
 export { serve, type Listening, type ListenOptions } from "./http/listen.ts";

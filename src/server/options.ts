@@ -76,6 +76,11 @@ export interface ServerOptions {
   readonly log?: LogSink;
   /** The folder of the dashboard. False: no dashboard. Default: the dashboard in the package. */
   readonly ui?: string | false;
+  /**
+   * Whether this process is ready to work, for `/readyz`: `() => perdure.runtime.isReady`. The server itself
+   * checks that the store answers. Default: always.
+   */
+  readonly ready?: () => boolean | Promise<boolean>;
   /** Returns more lines for `/metrics` in the Prometheus text format, for example those of a runtime. */
   readonly prometheus?: () => string | Promise<string>;
   /**
@@ -97,6 +102,7 @@ export const SERVER_OPTIONS: Members<ServerOptions> = {
   audit: true,
   log: true,
   ui: true,
+  ready: true,
   prometheus: true,
   callbacks: true,
   limits: true,
@@ -128,6 +134,7 @@ export interface Settings {
   readonly trustProxy: boolean;
   readonly log: LogSink;
   readonly audit: AuditSink;
+  readonly ready: () => boolean | Promise<boolean>;
   readonly prometheus: (() => string | Promise<string>) | null;
 }
 
@@ -143,6 +150,7 @@ export function resolveOptions(options: ServerOptions): Settings {
     trustProxy: options.trustProxy ?? false,
     log,
     audit: options.audit ?? auditToLog(log),
+    ready: options.ready ?? (() => true),
     prometheus: options.prometheus ?? null,
   };
 }

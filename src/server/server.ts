@@ -1,7 +1,7 @@
-// The server: one Hono application with the API routes, the dashboard's files and a health check. Its `fetch`
+// The server: one Hono application with the API routes, the dashboard's files and health checks. Its `fetch`
 // is a handler `(Request) => Response`; `app.route("/perdure", server)` mounts it in Hono, `nodeListener`
 // elsewhere.
-//   - Every route needs credentials (S3), except `/healthz`, which reveals nothing about the store, the
+//   - Every route needs credentials (S3), except `/healthz` and `/readyz` (http/health.ts), the
 //        dashboard's files, which contain no data, and `/callbacks`, where a token is the permission.
 
 import { Hono, type Context } from "hono";
@@ -9,6 +9,7 @@ import { callbacks } from "../callback/callbacks.ts";
 import type { Client } from "../client/client.ts";
 import { Access } from "./security/access.ts";
 import { openApiDocument } from "./api/document.ts";
+import { healthAnswer, Readiness } from "./http/health.ts";
 import { mountOf, pathBelow } from "./http/mount-path.ts";
 import { API_PATH } from "./api/openapi.ts";
 import { resolveOptions, type ServerOptions } from "./options.ts";
@@ -34,6 +35,7 @@ export class PerdureServer extends Hono implements AsyncDisposable {
   /** The generated admin token. Undefined if `tokens` or `authenticate` was given. */
   readonly token: string | undefined;
   readonly #services: Services;
+  readonly #readiness: Readiness;
 
   constructor(client: Client, options: ServerOptions = {}) {
     const settings = resolveOptions(options);
@@ -62,6 +64,8 @@ export class PerdureServer extends Hono implements AsyncDisposable {
       troubles: new TroubleGroups(client),
       document: () => (documents.made ??= openApiDocument()),
     };
+    const { log, ready } = settings;
+    this.#readiness = new Readiness({ provider, log, takesWork: ready });
     const rules = originRules(options.hosts ?? [], options.origins ?? []);
     const files = new StaticFiles(options.ui === false ? null : (options.ui ?? uiFolder()));
     if (options.callbacks !== false && !settings.readOnly) {
@@ -86,6 +90,7 @@ export class PerdureServer extends Hono implements AsyncDisposable {
 
   /** Ends open streams and stops sampling. The store stays open: its owner closes it. */
   close(): Promise<void> {
+    this.#readiness.close();
     this.#services.sampler.stop();
     this.#services.slots.close();
     return Promise.resolve();
@@ -111,8 +116,9 @@ export class PerdureServer extends Hono implements AsyncDisposable {
     for (const route of ROUTES) this.on(route.method, API_PATH + route.path, answer(route));
     this.get("/metrics", answer(prometheusRoute));
     this.all(`${API_PATH}/*`, answer(null));
-    this.get("/healthz", (context) =>
-      pipeline.open(context, async () => Response.json({ status: "ok" })),
+    this.get("/healthz", (context) => pipeline.open(context, async () => healthAnswer(true)));
+    this.get("/readyz", (context) =>
+      pipeline.open(context, async () => healthAnswer(await this.#readiness.check())),
     );
     this.get("*", (context) =>
       pipeline.open(context, async () => {

@@ -64,6 +64,10 @@ export function json<Value>(
   }
 }
 
+export function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === "string");
+}
+
 /** The row of a statement that returns exactly one. */
 export function only(rows: readonly Row[]): Row {
   const [row] = rows;

@@ -2,18 +2,37 @@
 //   - A call goes to a script, or to the object of the store that owns its subject (`SqlParts`).
 
 import { Committer } from "../core/commit/committer.ts";
+import type { DeletedEnded } from "../core/provider/admin.ts";
 import type { CommitItem, CommitResult } from "../core/provider/commit.ts";
 import type { ExpiredRecord, KeptRecords, KeptRequest } from "../core/provider/kept.ts";
 import type { EventsPage, EventsRequest, Message } from "../core/provider/messages.ts";
 import type { Provider } from "../core/provider/provider.ts";
-import type { LeaseCheckRecord, RuntimeRegistration } from "../core/provider/runtimes.ts";
+import type {
+  LeaseCheckRecord,
+  NextDue,
+  NextDueRequest,
+  RuntimeRegistration,
+} from "../core/provider/runtimes.ts";
 import type { TransactionStore } from "../core/provider/transactions.ts";
 import type { TransferStore } from "../core/provider/transfer.ts";
 import type { Environment } from "../core/time/environment.ts";
-import { deleteEnded, deleteInstance } from "./admin/deletion.ts";
+import {
+  deleteEnded,
+  deleteExpired,
+  deleteInstance,
+  hasExpired,
+  NOTHING,
+} from "./admin/deletion.ts";
 import { pruneExecutions } from "./admin/pruning.ts";
 import { claimSweep } from "./admin/sweep-claim.ts";
-import { expireKept, hasExpired } from "./admin/kept-expiry.ts";
+import { expireKept, hasExpired as hasExpiredMessages } from "./admin/kept-expiry.ts";
+import {
+  changesQueues,
+  declareQueues,
+  pauseQueue,
+  readQueueStates,
+  resumeQueue,
+} from "./lease/queues.ts";
 import {
   expireRuntime,
   heartbeat,
@@ -43,11 +62,15 @@ import {
   listInstances,
   type ListingParts,
 } from "./read/listing.ts";
-import { readMetrics } from "./read/metrics.ts";
+import { adjustAdmissions } from "./lease/queue-loads.ts";
+import { nextDue } from "./read/next-due.ts";
+import { readQueueFigures, readQueueKeys, reportOutcomes } from "./read/queue-figures.ts";
+import { countByName, readMetrics } from "./read/metrics.ts";
 import { readStatistics } from "./read/statistics.ts";
 import { listStreams, readStream } from "./read/streams.ts";
 import { readQueues, readTasks } from "./read/tasks.ts";
 import { readLoads, readWaiting } from "./read/waiting.ts";
+import { readWaits } from "./read/waits.ts";
 import type { Scope } from "./script/scope.ts";
 import type { ScriptStore } from "./script/store.ts";
 import { settle } from "./write/outcome-recovery.ts";
@@ -165,7 +188,7 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
   }
 
   async expireKept(limit: number): Promise<readonly ExpiredRecord[]> {
-    if (!(await this.#scripts.read(hasExpired))) return [];
+    if (!(await this.#scripts.read(hasExpiredMessages))) return [];
     return this.#scripts.write(() => expireKept(limit, this.#parts));
   }
 
@@ -178,6 +201,10 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
   countInstances: Provider["countInstances"] = (filter) =>
     this.#scripts.read(() => countInstances(filter, this.#store.listing), "survey");
 
+  readWaits: Provider["readWaits"] = (keys) => this.#scripts.read(() => readWaits(keys));
+
+  countByName: Provider["countByName"] = () => this.#scripts.read(countByName);
+
   listChildren: Provider["listChildren"] = (id) =>
     this.#scripts.read(() => listChildren(id, this.#store.listing));
 
@@ -186,6 +213,11 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
 
   deleteEnded: Provider["deleteEnded"] = (request) =>
     this.#scripts.write((scope) => deleteEnded(request, scope, this.#parts.statements));
+
+  async deleteExpired(request: Parameters<Provider["deleteExpired"]>[0]): Promise<DeletedEnded> {
+    if (!(await this.#scripts.read(hasExpired))) return { ...NOTHING, cursor: null };
+    return this.#scripts.write((scope) => deleteExpired(request, scope, this.#parts.statements));
+  }
 
   claimSweep: Provider["claimSweep"] = (claim) =>
     this.#scripts.write((scope) => claimSweep(claim, scope));
@@ -203,10 +235,43 @@ export abstract class SqlProvider<S extends Scope> implements Provider, Transact
 
   readQueues: Provider["readQueues"] = () => this.#scripts.read(readQueues, "survey");
 
+  declareQueues: Provider["declareQueues"] = async (runtimeId, declarations) => {
+    if (!(await this.#scripts.read(() => changesQueues(declarations)))) return [];
+    return this.#scripts.write((scope) => declareQueues(runtimeId, declarations, scope));
+  };
+
+  readQueueStates: Provider["readQueueStates"] = () => this.#scripts.read(readQueueStates);
+
+  pauseQueue: Provider["pauseQueue"] = (name, info) =>
+    this.#scripts.write(() => pauseQueue(name, info));
+
+  resumeQueue: Provider["resumeQueue"] = (name) =>
+    this.#scripts.write((scope) => resumeQueue(name, scope));
+
+  adjustAdmissions: Provider["adjustAdmissions"] = async (admissions) => {
+    if (admissions.length === 0) return;
+    await this.#scripts.write((scope) => adjustAdmissions(admissions, scope));
+  };
+
+  reportOutcomes: Provider["reportOutcomes"] = async (outcomes) => {
+    if (outcomes.length === 0) return;
+    await this.#scripts.write(({ now }) => reportOutcomes(outcomes, now));
+  };
+
+  readQueueFigures: Provider["readQueueFigures"] = () =>
+    this.#scripts.read(() => readQueueFigures(this.#parts.statements), "survey");
+
+  readQueueKeys: Provider["readQueueKeys"] = (name, limit) =>
+    this.#scripts.read(() => readQueueKeys(name, limit), "survey");
+
   readStatistics: Provider["readStatistics"] = (key) =>
     this.#scripts.read(() => readStatistics(key));
 
   peek: Provider["peek"] = (request) => this.#store.hasWork.read(request);
+
+  nextDue(request: NextDueRequest): Promise<NextDue> {
+    return this.#scripts.read(() => nextDue(request, this.#parts.statements));
+  }
 
   async registerRuntime(registered: RuntimeRegistration): Promise<void> {
     await this.#scripts.writeOnce(registration(registered));

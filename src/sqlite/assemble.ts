@@ -16,6 +16,7 @@ import { LISTING } from "./read/listing.ts";
 import { storeParts } from "./store-parts.ts";
 import { GroupCommit } from "./write/commit.ts";
 import { Asks } from "./write/asks.ts";
+import { BulkStarts } from "./write/bulk-starts.ts";
 import { Deliveries } from "./write/delivery.ts";
 import { Dispatches } from "./write/dispatches.ts";
 import { EarlyMessages } from "./write/early-messages.ts";
@@ -50,22 +51,25 @@ export function assemble(connection: Connection) {
   const leases = new InstanceLeases(connection, inbox, history);
   const streams = new Streams(connection);
   const tasks = new Tasks(connection, { inbox, instances, sessions, streams });
-  const owners = { instances, inbox, history, tasks, deliveries, earlyMessages };
+  const owners = { instances, inbox, history, tasks, deliveries, earlyMessages, keyValues };
   const parts = storeParts(connection, owners);
   const terminations = new Terminations(parts);
   const messaging = { instances, requests, deliveries, terminations, earlyMessages };
   const sends = new Sends(connection, messaging);
-  const starts = new Starts(connection, { ...messaging, inbox, keyValues });
+  const starts = new Starts(connection, { ...messaging, inbox, parts });
   const asks = new Asks({ instances, requests, deliveries, starts });
   const dispatched = { instances, deliveries, asks, sends, starts };
   const dispatches = new Dispatches(connection, dispatched);
   const state = new State(connection, keyValues);
   const forTurns = { inbox, tasks, sessions, history, requests, starts, sends, state };
   const turns = new Turns(connection, { ...forTurns, dispatches, streams, parts });
+  const forBulk = { instances, history, tasks, earlyMessages, starts };
+  const bulkStarts = new BulkStarts(connection, forBulk);
   const forItems = { starts, turns, tasks, sends, asks, leases, stepOutcomes, streams };
-  const writers = { ...forItems, terminations, parts };
+  const writers = { ...forItems, terminations, parts, bulkStarts };
   return {
     parts,
+    bulkStarts,
     terminations,
     inbox,
     instances,
@@ -76,7 +80,7 @@ export function assemble(connection: Connection) {
     stepOutcomes,
     scripts,
     groupCommit: new GroupCommit(connection, writers, notifier),
-    taskQueue: new TaskQueue(connection, sessions),
+    taskQueue: new TaskQueue(connection, { sessions, scripts }),
     taskRenewal: new TaskRenewal(connection, notifier, tasks),
     hasWork: new HasWork(connection),
     listing: LISTING,

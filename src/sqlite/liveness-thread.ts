@@ -8,7 +8,7 @@
 import { writeSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { workerData } from "node:worker_threads";
-import { BeatChannel, processMs } from "../liveness/beat-channel.ts";
+import { BeatChannel, processMs, shareClock } from "../liveness/beat-channel.ts";
 import type { LivenessThreadData } from "../liveness/liveness-threads.ts";
 import { StallDetector, type Stall } from "../liveness/stall-detector.ts";
 import { CLOCK_STEP_MS, RAISE_CLOCK } from "./connection/clock.ts";
@@ -42,7 +42,8 @@ const CHECKPOINT_BYTES = 4 * 1024 * 1024;
 const RESTART_FRAMES = 250;
 const STDERR = 2;
 
-const { path, runtimeId, beatMs, stallMs, memory }: ThreadData = workerData;
+const { path, runtimeId, beatMs, stallMs, memory, epochMs }: ThreadData = workerData;
+shareClock(epochMs);
 const channel = new BeatChannel(memory);
 const detector = new StallDetector(channel, { runtimeId, beatMs, stallMs });
 

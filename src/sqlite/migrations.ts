@@ -12,6 +12,7 @@ import { checksumOf, type ChecksumPart } from "../core/values/checksum.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import { integer, type Row } from "../sql/columns.ts";
 import { inTransaction } from "./connection/in-transaction.ts";
+import { createFromMemory, rememberNewStore } from "./new-store.ts";
 
 /** "apply" creates missing tables. "verify" raises an error if tables are missing or old. */
 export type Migrate = "apply" | "verify";
@@ -34,6 +35,10 @@ const FILES = [
   "0014-kept-messages.sql",
   "0015-callbacks.sql",
   "0016-streams.sql",
+  "0017-jobs.sql",
+  "0018-queues.sql",
+  "0019-enqueue-keys.sql",
+  "0020-search.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 
@@ -52,10 +57,15 @@ export function migrate(database: DatabaseSync, path: string, now: number): void
   if (found === SCHEMA_VERSION) return;
   inTransaction(database, "BEGIN IMMEDIATE", () => {
     const version = readVersion(database, path);
-    if (version === 0) createMeta(database, now);
+    if (version === 0) {
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+      if (createFromMemory(database, now)) return;
+      createMeta(database, now);
+    }
     defineFunctions(database);
     for (const file of FILES.slice(version)) database.exec(read(file));
     database.exec(`UPDATE meta SET value = ${SCHEMA_VERSION} WHERE name = 'schema_version'`);
+    if (version === 0) rememberNewStore(database);
   });
 }
 
@@ -103,7 +113,6 @@ function outdated(path: string, version: number): PerdureError {
 }
 
 function createMeta(database: DatabaseSync, now: number): void {
-  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   database.exec(
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID",
   );

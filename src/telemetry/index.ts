@@ -45,6 +45,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     operation: (name, result) => instruments?.operation(name, result),
     messageExpired: ({ event }) => instruments?.messageExpired(event),
     streamItems: (record) => instruments?.streamItems(record),
+    queueOutcome: (queue, outcome) => instruments?.queueOutcome(queue, outcome),
     observe: (source) => instruments?.observe(source) ?? (() => undefined),
   };
 }

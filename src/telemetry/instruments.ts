@@ -2,7 +2,7 @@
 //   - Labels have few values: names, versions and outcomes, never the id of an instance.
 //   - The store's figures are read when an exporter collects. There is no separate timer.
 
-import type { Attributes, Meter } from "@opentelemetry/api";
+import type { Attributes, BatchObservableResult, Meter } from "@opentelemetry/api";
 import type { EventBody } from "../core/history/events.ts";
 import type {
   AskOutcome,
@@ -10,6 +10,8 @@ import type {
   AttemptOutcome,
   AttemptSpan,
   FigureSource,
+  QueueMeasures,
+  QueueOutcome,
   StoreFigures,
   StreamItemsRecord,
   TurnRecord,
@@ -72,6 +74,10 @@ export class Instruments {
     this.#instruments.streamItems.add(count, { stream, direction });
   }
 
+  queueOutcome(queue: string, outcome: QueueOutcome): void {
+    this.#instruments.queueOutcomes.add(1, { queue, outcome });
+  }
+
   #event(event: EventBody, turn: TurnRecord): void {
     const i = this.#instruments;
     const labels = { orchestration: turn.orchestration, version: turn.version };
@@ -129,10 +135,35 @@ export class Instruments {
     };
     runtime.addCallback(readRuntime);
     store.addCallback(readStore);
+    const endQueues = this.#observeQueues(() => source.queues());
     return () => {
       runtime.removeCallback(readRuntime);
       store.removeCallback(readStore);
+      endQueues();
     };
+  }
+
+  /** One series per queue and gauge. One read serves all gauges. */
+  #observeQueues(read: () => Promise<readonly QueueMeasures[]>): () => void {
+    const gauge = (name: string, description: string, unit?: string) =>
+      this.#meter.createObservableGauge(`perdure.queue.${name}`, {
+        description,
+        ...(unit === undefined ? {} : { unit }),
+      });
+    const depth = gauge("depth", "Due tasks of a queue that no worker holds.");
+    const running = gauge("running", "Tasks of a queue that workers hold.");
+    const age = gauge("oldest_age", "Age of the oldest due task of a queue.", "s");
+    const observe = async (result: BatchObservableResult): Promise<void> => {
+      for (const queue of await read()) {
+        const labels = { queue: queue.name };
+        result.observe(depth, queue.depth, labels);
+        result.observe(running, queue.running, labels);
+        result.observe(age, queue.oldestAgeMs / 1_000, labels);
+      }
+    };
+    const gauges = [depth, running, age];
+    this.#meter.addBatchObservableCallback(observe, gauges);
+    return () => this.#meter.removeBatchObservableCallback(observe, gauges);
   }
 }
 
@@ -179,6 +210,7 @@ function instruments(meter: Meter) {
     activities: counter("activity.executions", "Activity attempts, by outcome."),
     activityDuration: histogram("activity.duration", "Duration of activity attempts.", "s", SHORT),
     poison: counter("activity.poison", "Activities failed as poison."),
+    queueOutcomes: counter("queue.outcomes", "Attempts of queues that ended, by outcome."),
     steps: counter("step.executions", "Step attempts, by outcome."),
     stepDuration: histogram("step.duration", "Duration of step attempts.", "s", SHORT),
     asks: histogram("asks", "Time from a client's request to its answer.", "s", SHORT),

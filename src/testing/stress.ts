@@ -5,6 +5,7 @@
 
 import { Signer } from "../client/callbacks/signer.ts";
 import { Client } from "../client/client.ts";
+import { carryOutRepair } from "../client/repair/carry-out.ts";
 import { activity, orchestration } from "../core/define/definitions.ts";
 import { checkMembers, type Members } from "../core/checks.ts";
 import type { Provider } from "../core/provider/provider.ts";
@@ -63,6 +64,7 @@ export async function stressProvider(options: StressOptions): Promise<StressRepo
       provider,
       { register, log: () => undefined },
       {
+        carryOutRepair,
         makeSigner: (given, settings) => new Signer(given, settings),
         makeClient: (given, clientOptions) => new Client(given, clientOptions),
         threadEntry: new URL("data:text/javascript,"), // the activities run in this process

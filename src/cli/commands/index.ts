@@ -9,18 +9,21 @@ import { addComplete } from "./change/complete.ts";
 import { addDelete } from "./change/delete.ts";
 import { addDev } from "./dev.ts";
 import { addDoctor } from "./doctor.ts";
+import { addEnqueue } from "./change/enqueue.ts";
 import { addFork } from "./change/fork.ts";
 import { addGet } from "./inspect/get.ts";
 import { addHistory } from "./inspect/history.ts";
 import { addInit } from "./init.ts";
 import { addKept } from "./inspect/kept.ts";
 import { addKv } from "./inspect/kv.ts";
+import { addCounts } from "./inspect/counts.ts";
 import { addList } from "./inspect/list.ts";
 import { addMetrics } from "./inspect/metrics.ts";
 import { addMigrate } from "./migrate.ts";
 import { addPrune } from "./change/prune.ts";
 import { addQueues } from "./inspect/queues.ts";
 import { addRaise } from "./change/raise.ts";
+import { addRewind } from "./change/rewind.ts";
 import { addRestart } from "./change/restart.ts";
 import { addRetry } from "./change/retry.ts";
 import { addRuntimes } from "./inspect/runtimes.ts";
@@ -37,6 +40,7 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
   "Project:": [addInit, addDev, addWorker, addUi],
   "Inspect:": [
     addList,
+    addCounts,
     addGet,
     addHistory,
     addWatch,
@@ -50,6 +54,7 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
   ],
   "Control:": [
     addStart,
+    addEnqueue,
     addRaise,
     addAsk,
     addComplete,
@@ -58,7 +63,7 @@ const GROUPS: Readonly<Record<string, readonly Add[]>> = {
     addPause,
     addResume,
   ],
-  "Repair:": [addRetry, addUnblock, addRestart, addFork, addDelete, addPrune, addTrim],
+  "Repair:": [addRetry, addUnblock, addRewind, addRestart, addFork, addDelete, addPrune, addTrim],
   "Store:": [addMigrate, addBackup, addCheck, addDoctor],
 };
 

@@ -10,6 +10,7 @@ import { openProvider } from "../store/open-provider.ts";
 import { neededConfig, sourceOf } from "../store/session.ts";
 import { showSource, type StoreSource } from "../store/store-address.ts";
 import { parseTimeSpan } from "../text/times.ts";
+import { openHealthPort } from "../worker/health-port.ts";
 import { runWorker } from "../worker/run-worker.ts";
 import { supervise } from "../worker/supervisor.ts";
 import { workerArgs } from "../worker/worker-args.ts";
@@ -17,6 +18,7 @@ import { workerArgs } from "../worker/worker-args.ts";
 interface WorkerCommandOptions {
   readonly processes: number;
   readonly grace: string;
+  readonly healthPort?: number;
   readonly verbose?: true;
 }
 
@@ -34,6 +36,7 @@ export function addWorker(program: Program): void {
         ["perdure worker", "run one process"],
         ["perdure worker --processes 4", "run four; each is replaced when it exits"],
         ["perdure worker --grace 30s --json", "print JSON log lines, for a log collector"],
+        ["perdure worker --health-port 8080", "serve /healthz and /readyz, for an orchestrator"],
       ],
     },
     async (call) => {
@@ -41,20 +44,30 @@ export function addWorker(program: Program): void {
       const graceMs = parseTimeSpan("--grace", options.grace);
       const verbose = options.verbose === true;
       const log = logLines(cli.out, { json: options.json === true, verbose });
+      await using health = await openHealthPort(options.healthPort);
+      if (health.port !== null) log("info", "health port open", { port: health.port });
       if (options.processes > 1) {
         const { processes } = options;
-        return supervise({ processes, args: workerArgs(call), graceMs, log });
+        return await supervise({ processes, args: workerArgs(call), graceMs, log, health });
       }
-      if (cli.env[REPORT_FILES] !== undefined) reportLoadedFiles();
+      if (cli.env[REPORT_FILES] !== undefined && !reportLoadedFiles()) {
+        const why = "this run time does not report the files that it loads";
+        log("warn", `${why}; only a change of the config file reloads the worker`, {});
+      }
       const config = await neededConfig(call);
       const source = sourceOf(call, config, args[0]);
       if (cli.env[SUPERVISED] !== undefined) mustBeShared(source);
       const open = () => openProvider(source, "apply");
-      return runWorker({ config, open, log, graceMs, shown: showSource(source) });
+      return await runWorker({ config, open, log, graceMs, health, shown: showSource(source) });
     },
   )
     .option("--processes <number>", "how many worker processes to run", wholeNumber(1, 256), 1)
     .option("--grace <duration>", "time for running work to finish on shutdown", "10s")
+    .option(
+      "--health-port <port>",
+      "serve /healthz and /readyz on this port",
+      wholeNumber(0, 65_535),
+    )
     .option("-v, --verbose", "also show debug lines");
 }
 

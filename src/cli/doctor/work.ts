@@ -1,4 +1,4 @@
-// Checks the work in a store: live runtimes, leases, blocked instances, tasks without a worker, clocks.
+// Checks the work in a store: live runtimes, leases, blocked instances, tasks without a worker, paused queues, clocks.
 
 import type { Metrics } from "../../client/inspect/unclaimed.ts";
 import type { Client } from "../../client/client.ts";
@@ -32,6 +32,7 @@ export async function checkWork(client: Client, provider: Provider): Promise<rea
     ),
     await checkBlocked(client),
     checkUnclaimed(metrics),
+    await checkQueues(client),
   ];
 }
 
@@ -152,4 +153,13 @@ function checkUnclaimed({ unclaimed }: Metrics): Finding {
       .slice(0, SHOWN)
       .map(({ reason, since }) => `${reason}, since ${since.toISOString()}`),
   });
+}
+
+async function checkQueues(client: Client): Promise<Finding> {
+  const queues = await client.queues();
+  const paused = queues.filter((queue) => queue.paused !== null);
+  if (paused.length === 0) return ok("queues", "no queue is paused");
+  const names = paused.slice(0, SHOWN).map(({ name, depth }) => `${name} (${depth} waiting)`);
+  const message = `${plural(paused.length, "queue")} paused: ${names.join(", ")}`;
+  return warning("queues", message, "Resume with: perdure queues <name> --resume");
 }

@@ -3,26 +3,35 @@
 //        user to confirm. Without confirmation it changes nothing.
 //   - An action that cannot be undone, or that has a warning, always asks. Other actions ask only if a
 //        filter selected the instances.
+//   - The instances change page by page. A command that was interrupted, or reached --limit, prints the cursor with which
+//        it goes on.
 //   - Each instance succeeds or is refused separately. If the status of an instance changed since the
 //        selection, it is skipped if a filter selected it, and reported as refused if the user named it.
 
 import type { ListFilter } from "../../client/list-filter.ts";
 import type { Command } from "commander";
-import { isPerdureError, type PerdureError } from "../../core/errors/errors.ts";
+import { isPerdureError, type ErrorCode, type PerdureError } from "../../core/errors/errors.ts";
 import { defined } from "../../core/values/defined.ts";
 import type { Call, CommonOptions } from "../define-command.ts";
-import { CliError, exitCodeOf, type ExitCode } from "../exit-codes.ts";
+import {
+  CliError,
+  exitCodeOf,
+  exitCodeOfCode,
+  type CliErrorCode,
+  type ExitCode,
+} from "../exit-codes.ts";
 import { addFilterOptions } from "./filter-options.ts";
 import { Interruption } from "../interrupt.ts";
 import { wholeNumber } from "./numbers.ts";
 import { plural } from "../text/plural.ts";
 import { Progress } from "../text/progress.ts";
 import { confirm } from "./question.ts";
-import { bold, dim, green, red, yellow } from "../text/screen.ts";
+import { inCommandWords } from "../text/command-words.ts";
+import { bold, dim, green, red, yellow, type Screen } from "../text/screen.ts";
 import { select, type Selection, type SelectionOptions } from "./selection.ts";
 import { Session } from "../store/session.ts";
 
-/** How many writes run concurrently. Concurrent writes share commits. */
+/** How many calls of a page run concurrently. Concurrent writes share commits. */
 const CONCURRENT_MAX = 32;
 const FAILURES_SHOWN = 20;
 
@@ -40,9 +49,10 @@ export interface BulkAction {
   readonly isFinal: boolean;
   /** Filters that together match the instances that the action applies to. */
   readonly takes: readonly ListFilter[];
-  act(session: Session, id: string): Promise<void>;
-  /** A warning to show before the user confirms. Undefined: only the question. */
-  readonly warning?: (session: Session, selection: Selection) => Promise<Warning | undefined>;
+  /** Changes the instances and returns those that refused. */
+  readonly act: (session: Session, ids: readonly string[]) => Promise<readonly Refused[]>;
+  /** What to show before the user confirms. */
+  readonly preview?: (session: Session, selection: Selection) => Promise<Preview>;
   /** Totals for the report. */
   readonly sums?: () => Readonly<Record<string, number>>;
 }
@@ -53,23 +63,34 @@ export interface Warning {
   readonly question?: string;
 }
 
-interface Refused {
+/** What a command will do. */
+export interface Preview {
+  readonly lines?: readonly string[];
+  /** With a warning the command asks. */
+  readonly warning?: Warning | undefined;
+  /** Members of the JSON document of --dry-run. */
+  readonly facts?: object;
+}
+
+export interface Refused {
   readonly id: string;
-  readonly code: string;
+  readonly code: CliErrorCode | ErrorCode;
   readonly message: string;
-  readonly exit: ExitCode;
 }
 interface Report {
   done: number;
   /** Instances whose status changed after a filter selected them. */
   skipped: number;
   readonly refused: Refused[];
+  /** For --cursor: the instances after those that were changed. Undefined: there are none. */
+  cursor: string | undefined;
 }
 
 export function addBulkOptions(command: Command): Command {
   command
     .option("--all", "all instances")
     .option("--limit <number>", "change at most this many instances", wholeNumber(1))
+    .option("--cursor <text>", "go on where an interrupted command with the same filters stopped")
     .option("-y, --yes", "do not ask for confirmation")
     .option("--dry-run", "only show what would be changed");
   return addFilterOptions(command);
@@ -80,15 +101,18 @@ export async function runBulk(call: Call<BulkOptions>, action: BulkAction): Prom
   await using session = await Session.open(call);
   const selection = await select(session.client, args, options, action.takes);
   const isShown = options.dryRun === true || options.yes !== true;
-  const warning = isShown ? await action.warning?.(session, selection) : undefined;
-  if (options.dryRun === true) return showPlan(call, action, selection, warning);
+  const preview = (isShown ? await action.preview?.(session, selection) : undefined) ?? {};
+  if (options.dryRun === true) return showPlan(call, action, selection, preview);
+  const { warning, lines = [] } = preview;
   const isAsked = action.isFinal || !selection.isNamed || warning !== undefined;
+  const isSilent = options.yes === true || options.json === true;
   if (isAsked && selection.count > 0) {
-    if (options.yes !== true && options.json !== true) printPlan(call, action, selection);
+    if (!isSilent) printPlan(call, action, selection);
+    if (!isSilent) for (const line of lines) cli.err.line(line);
     const own = `${capital(action.verb)} ${plural(selection.count, "instance")}?`;
     const { text = "", question = own } = warning ?? {};
     await confirm(cli, `${text} ${question}`.trimStart(), { yes: options.yes === true });
-  }
+  } else if (!isSilent) for (const line of lines) cli.err.line(line);
   using interruption = new Interruption();
   const report = await carryOut(call, session, action, selection, interruption.signal);
   printReport(call, action, selection, report);
@@ -96,71 +120,85 @@ export async function runBulk(call: Call<BulkOptions>, action: BulkAction): Prom
 }
 
 async function carryOut(
-  { cli }: Call<BulkOptions>,
+  { cli, options }: Call<BulkOptions>,
   session: Session,
   action: BulkAction,
   selection: Selection,
   signal: AbortSignal,
 ): Promise<Report> {
-  const report: Report = { done: 0, skipped: 0, refused: [] };
+  const report: Report = { done: 0, skipped: 0, refused: [], cursor: undefined };
+  let from = options.cursor;
   const progress = new Progress(cli.err, action.past, selection.count);
-  const inFlight = new Set<Promise<void>>();
-  let fatal: { readonly error: unknown } | undefined;
-  const one = async (id: string): Promise<void> => {
-    try {
-      await action.act(session, id);
-      report.done++;
-    } catch (error) {
-      if (!selection.isNamed && isStatusChange(error)) report.skipped++;
-      else if (isAboutInstance(error)) report.refused.push(refusal(id, error));
-      else fatal ??= { error };
+  try {
+    for await (const { ids, cursor } of selection.pages()) {
+      const refused = await action.act(session, ids);
+      const skipped = refused.filter(({ code }) => !selection.isNamed && isStatusChange(code));
+      report.done += ids.length - refused.length;
+      report.skipped += skipped.length;
+      report.refused.push(...refused.filter((one) => !skipped.includes(one)));
+      report.cursor = from = cursor;
+      progress.step(ids.length);
+      if (signal.aborted) return report;
     }
-    progress.step();
-  };
-  for await (const id of selection.ids()) {
-    if (signal.aborted || fatal !== undefined) break;
-    if (inFlight.size >= CONCURRENT_MAX) await Promise.race(inFlight);
-    const work = one(id).then(() => void inFlight.delete(work));
-    inFlight.add(work);
+  } catch (error) {
+    progress.end();
+    printCursor(cli.err, from);
+    throw error;
+  } finally {
+    progress.end();
   }
-  await Promise.all(inFlight);
-  progress.end();
-  if (fatal !== undefined) throw fatal.error;
   return report;
 }
 
-/** Whether the error means that the instance's status changed after it was selected. */
-function isStatusChange(error: unknown): boolean {
-  return (
-    isPerdureError(error, "INSTANCE_FINISHED") ||
-    isPerdureError(error, "INSTANCE_NOT_FOUND") ||
-    isPerdureError(error, "INSTANCE_RUNNING") ||
-    (error instanceof CliError && error.code === "NOT_RETRYABLE")
-  );
+/** An action on one instance as an action on a page. */
+export function toEach(act: (session: Session, id: string) => Promise<unknown>): BulkAction["act"] {
+  return async (session, ids) => {
+    const refused: Refused[] = [];
+    const one = async (id: string): Promise<void> => {
+      try {
+        await act(session, id);
+      } catch (error) {
+        if (!isAboutInstance(error)) throw error;
+        refused.push({ id, code: error.code, message: error.message });
+      }
+    };
+    for (let at = 0; at < ids.length; at += CONCURRENT_MAX) {
+      await Promise.all(ids.slice(at, at + CONCURRENT_MAX).map(one));
+    }
+    return refused;
+  };
 }
+
+/** Whether the code means that the instance's status changed after it was selected. */
+function isStatusChange(code: Refused["code"]): boolean {
+  return STATUS_CHANGES.includes(code);
+}
+const STATUS_CHANGES: readonly Refused["code"][] = [
+  "INSTANCE_FINISHED",
+  "INSTANCE_NOT_FOUND",
+  "INSTANCE_RUNNING",
+  "NOT_RETRYABLE",
+];
 
 /** Any other error concerns the store or this program, and ends the command. */
 function isAboutInstance(error: unknown): error is PerdureError | CliError {
   return (isPerdureError(error) || error instanceof CliError) && exitCodeOf(error) !== 5;
 }
 
-function refusal(id: string, error: PerdureError | CliError): Refused {
-  return { id, code: error.code, message: error.message, exit: exitCodeOf(error) };
-}
-
 function showPlan(
   { cli, options }: Call<BulkOptions>,
   { verb }: BulkAction,
   selection: Selection,
-  warning: Warning | undefined,
+  { warning, lines = [], facts = {} }: Preview,
 ): ExitCode {
   const { count, first } = selection;
   if (options.json === true) {
     const warned = defined({ warning: warning?.text });
-    cli.out.document({ action: verb, dryRun: true, count, first, ...warned });
+    cli.out.document({ action: verb, dryRun: true, count, first, ...warned, ...facts });
   } else {
     cli.out.line("Would ", verb, " ", bold(plural(count, "instance")), count === 0 ? "." : ":");
     listFirst(cli.out, selection);
+    for (const line of lines) cli.out.line(line);
     if (warning !== undefined) cli.out.line(yellow(warning.text));
   }
   return 0;
@@ -171,7 +209,7 @@ function printPlan({ cli }: Call<BulkOptions>, { verb }: BulkAction, selection: 
   listFirst(cli.err, selection);
 }
 
-function listFirst(screen: Call<unknown>["cli"]["out"], { first, count }: Selection): void {
+function listFirst(screen: Screen, { first, count }: Selection): void {
   const shown = first.slice(0, 10);
   for (const id of shown) screen.line("  ", id);
   if (count > shown.length) screen.line(dim(`  … and ${count - shown.length} more`));
@@ -195,6 +233,7 @@ function printReport(
       skipped,
       refused: refusals,
       ...(action.sums === undefined ? {} : { removed: sums }),
+      ...defined({ cursor: report.cursor }),
     });
     return;
   }
@@ -207,16 +246,24 @@ function printReport(
   } else if (refused.length === 0) cli.out.line("Nothing to do.");
   if (skipped > 0) cli.out.line(dim(`  ${skipped} skipped: their status had changed`));
   for (const { id, message } of refused.slice(0, FAILURES_SHOWN)) {
-    cli.err.line(red("✗ "), id, ": ", message);
+    cli.err.line(red("✗ "), id, ": ", inCommandWords(message));
   }
   const more = refused.length - FAILURES_SHOWN;
   if (more > 0) cli.err.line(dim(`  … and ${more} more were refused`));
+  printCursor(cli.err, report.cursor);
+}
+
+function printCursor(screen: Screen, cursor: string | undefined): void {
+  if (cursor === undefined) return;
+  screen.line(
+    dim(`  There may be more instances. Go on with the same filters and --cursor ${cursor}`),
+  );
 }
 
 function exitOf({ refused }: Report, selection: Selection): ExitCode {
   const [first] = refused;
   if (first === undefined) return 0;
-  return selection.count === 1 ? first.exit : 10;
+  return selection.count === 1 ? exitCodeOfCode(first.code) : 10;
 }
 
 function capital(word: string): string {

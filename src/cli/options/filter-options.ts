@@ -6,6 +6,7 @@
 import type { Command } from "commander";
 import type { ListFilter } from "../../client/list-filter.ts";
 import { defined } from "../../core/values/defined.ts";
+import { parseAttributeOptions, parseWhere } from "./attribute-options.ts";
 import { CliError } from "../exit-codes.ts";
 import { parsePast } from "../text/times.ts";
 
@@ -24,9 +25,12 @@ export interface FilterOptions {
   readonly roots?: true;
   readonly idPrefix?: string;
   readonly attribute?: readonly string[];
+  readonly where?: readonly string[];
+  readonly text?: string;
   readonly blocked?: boolean;
   readonly createdAfter?: string;
   readonly createdBefore?: string;
+  readonly completedAfter?: string;
   readonly completedBefore?: string;
 }
 
@@ -39,12 +43,19 @@ export function addFilterOptions(command: Command): Command {
     .option("--of-version <version>", "the version of the orchestration")
     .option("--id-prefix <text>", "the start of the id")
     .option("--attribute <name=value>", "an attribute; may be repeated", collectWhole)
+    .option(
+      "--where <test>",
+      "a test of an attribute, such as cents>=1000; may be repeated",
+      collectWhole,
+    )
+    .option("--text <text>", "found in the id or the name, or exactly an attribute's value")
     .option("--blocked", "only blocked instances")
     .option("--no-blocked", "only instances that are not blocked")
     .option("--parent <id>", "children of this instance")
     .option("--roots", "only instances without a parent")
     .option("--created-after <time>", "a date and time, or an age such as 2h")
     .option("--created-before <time>", "a date and time, or an age such as 2h")
+    .option("--completed-after <time>", "a date and time, or an age such as 2h")
     .option("--completed-before <time>", "a date and time, or an age such as 2h");
   command.optionsGroup("Options:");
   return command;
@@ -61,7 +72,8 @@ export const collectWhole = (text: string, before: readonly string[] = []): stri
 ];
 
 export function filterOf(options: FilterOptions): ListFilter {
-  const { status, name, ofVersion, parent, roots, idPrefix, attribute, blocked } = options;
+  const { status, name, ofVersion, parent, roots, idPrefix, attribute, where, text, blocked } =
+    options;
   if (parent !== undefined && roots === true) {
     throw new CliError("USAGE", "--parent and --roots cannot be used together.");
   }
@@ -70,7 +82,9 @@ export function filterOf(options: FilterOptions): ListFilter {
     ...defined({ name, version: ofVersion, parent }),
     ...(roots === true ? { parent: null } : {}),
     ...defined({ idPrefix }),
-    ...(attribute === undefined ? {} : { attributes: parsePairs("--attribute", attribute) }),
+    ...(attribute === undefined ? {} : { attributes: parseAttributeOptions(attribute) }),
+    ...(where === undefined ? {} : { where: parseWhere(where) }),
+    ...defined({ text }),
     ...(typeof blocked === "boolean" ? { blocked } : {}),
     ...timesOf(options),
   };
@@ -78,13 +92,15 @@ export function filterOf(options: FilterOptions): ListFilter {
 
 function timesOf(
   options: FilterOptions,
-): Pick<ListFilter, "createdAfter" | "createdBefore" | "completedBefore"> {
-  const { createdAfter: after, createdBefore: before, completedBefore: ended } = options;
-  return {
-    ...(after === undefined ? {} : { createdAfter: parsePast("--created-after", after) }),
-    ...(before === undefined ? {} : { createdBefore: parsePast("--created-before", before) }),
-    ...(ended === undefined ? {} : { completedBefore: parsePast("--completed-before", ended) }),
-  };
+): Pick<ListFilter, "createdAfter" | "createdBefore" | "completedAfter" | "completedBefore"> {
+  const time = (option: string, given: string | undefined): Date | undefined =>
+    given === undefined ? undefined : parsePast(option, given);
+  return defined({
+    createdAfter: time("--created-after", options.createdAfter),
+    createdBefore: time("--created-before", options.createdBefore),
+    completedAfter: time("--completed-after", options.completedAfter),
+    completedBefore: time("--completed-before", options.completedBefore),
+  });
 }
 
 function statusesOf(words: readonly string[]): readonly Status[] {
@@ -96,14 +112,4 @@ function statusesOf(words: readonly string[]): readonly Status[] {
     throw new CliError("USAGE", `--status must be one of ${names}; got ${JSON.stringify(word)}.`);
   });
   return [...new Set(statuses)];
-}
-
-/** Parses repeated `name=value` options. */
-export function parsePairs(option: string, pairs: readonly string[]): Record<string, string> {
-  const entries = pairs.map((pair): [string, string] => {
-    const at = pair.indexOf("=");
-    if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-    throw new CliError("USAGE", `${option} must be name=value; got ${JSON.stringify(pair)}.`);
-  });
-  return Object.fromEntries(entries);
 }

@@ -19,7 +19,14 @@ export const CONFIG_NAMES = [
   "perdure.config.js",
   "perdure.config.mjs",
 ] as const;
-const MEMBERS: readonly string[] = ["store", "register", "runtime", "callbacks"];
+const MEMBERS: readonly string[] = [
+  "store",
+  "register",
+  "runtime",
+  "callbacks",
+  "services",
+  "middleware",
+];
 
 export interface LoadedConfig {
   readonly path: string;

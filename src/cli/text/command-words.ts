@@ -5,7 +5,12 @@
 const WORDS: readonly (readonly [library: RegExp, command: string])[] = [
   [/\bonConflict\b/, "--on-conflict"],
   [/\bdelay or at\b/, "--delay or --at"],
-  [/^beforeSequence\b/, "--before"],
+  [/^before (?=must be from)/, "--before "],
+  [/\{ tree: true \}/, "--tree"],
+  [
+    /\{ before \}(?:, such as \{ before: \{ activity: "charge" \} \})?/,
+    "--before or --before-activity",
+  ],
   [/needs tokens: see createToken\(\)/, "needs --tokens <file>"],
   [/; use createToken\(\)/, "; generate one with: openssl rand -base64 32"],
   [/, or call PostgresProvider\.migrate,/, ""],

@@ -4,6 +4,7 @@ import type { Codec } from "../../core/values/codec.ts";
 import type { Failure } from "../../core/errors/failure.ts";
 import { readableFailure } from "../../core/errors/failure-seal.ts";
 import { isCommand, isTerminal, type HistoryEvent } from "../../core/history/events.ts";
+import { repairText } from "./repair-text.ts";
 import { bold, cyan, dim, green, red, type Screen, type Styled } from "./screen.ts";
 import { showSpan } from "./times.ts";
 import { showValue } from "./values.ts";
@@ -56,7 +57,11 @@ function detailsOf(event: HistoryEvent): string {
   const reason = "reason" in event ? event.reason : "";
   const attempts =
     "attempts" in event && event.attempts > 1 ? `after ${event.attempts} attempts` : "";
-  return [of, id, from, due, reason, attempts].filter((text) => text !== "").join(" ");
+  const repair = "repairs" in event ? `(${repairText(event.repairs.at(-1))})` : "";
+  const replaced = "replaced" in event ? "replaced by an operator" : "";
+  return [of, id, from, due, reason, attempts, repair, replaced]
+    .filter((text) => text !== "")
+    .join(" ");
 }
 
 /** A message to another instance. Other ids are those of new instances and of received requests. */

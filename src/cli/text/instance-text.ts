@@ -1,9 +1,11 @@
 // Prints an instance: a heading, its facts, and what it waits for.
 
+import type { InterruptedCall } from "../../client/inspect/cancelled.ts";
 import type { InstanceInfo, WaitingFor } from "../../client/inspect/instance-info.ts";
 import { printBlock } from "./block-text.ts";
 import { printEnding } from "./ending-text.ts";
 import { shortVersion, withoutFlow } from "./flow-names.ts";
+import { repairText } from "./repair-text.ts";
 import { bold, dim, yellow, type Piece, type Screen } from "./screen.ts";
 import { showStatus } from "./status-text.ts";
 import { showAge, showTime } from "./times.ts";
@@ -11,6 +13,7 @@ import { showValue } from "./values.ts";
 import type { WorkerLiveness } from "./worker-liveness.ts";
 
 const LABEL = 12;
+const INTERRUPTED_MAX = 5;
 
 export interface InstanceTextOptions {
   readonly now: number;
@@ -43,13 +46,21 @@ export function printInstance(
   if (completedAt !== undefined) fact("ended", moment(completedAt));
   if (owner !== undefined) fact("worker", owner, deathNote(owner, liveness));
   if (parent !== undefined) fact("parent", parent.id, dim(` (event ${parent.sequence})`));
-  const attributes = Object.entries(info.attributes).map(([name, value]) => `${name}=${value}`);
+  const attributes = Object.entries(info.attributes).map(([name, value]) => {
+    return `${name}=${value instanceof Date ? value.toISOString() : value}`;
+  });
   if (attributes.length > 0) fact("attributes", attributes.join(", "));
+  if (info.context !== undefined) fact("context", showValue(info.context));
   if (info.customStatus !== undefined) fact("status", showValue(info.customStatus));
   if (paused !== undefined) fact("paused", yellow(because(paused)), ` ${moment(paused.at)}`);
   if (cancelled !== undefined) {
-    const { at } = cancelled;
+    const { at, interrupted = [], cleanedUp } = cancelled;
     fact("cancelled", yellow(because(cancelled)), at === undefined ? "" : ` ${moment(at)}`);
+    if (interrupted.length > 0) fact("interrupted", showInterrupted(interrupted));
+    if (cleanedUp !== undefined) fact("cleaned up", cleanedUp ? "yes" : yellow("no"));
+  }
+  for (const repair of info.repairs ?? []) {
+    fact("repaired", repairText(repair), dim(` ${moment(repair.at)}`));
   }
   if (info.unclaimed !== undefined) fact("unclaimed", yellow(info.unclaimed));
   if (info.unreadable !== undefined) fact("unreadable", yellow(info.unreadable));
@@ -139,4 +150,12 @@ function lastErrorOf({ lastError }: Attempted): Piece {
 
 function detailsOf(details: unknown): string {
   return details === undefined ? "" : ` ${showValue(details)}`;
+}
+
+function showInterrupted(calls: readonly InterruptedCall[]): string {
+  const shown = calls.slice(0, INTERRUPTED_MAX).map(({ kind, name, sequence }) => {
+    return `${kind === name ? kind : `${kind} ${name}`} (event ${sequence})`;
+  });
+  const more = calls.length - shown.length;
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

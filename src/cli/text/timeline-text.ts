@@ -55,8 +55,8 @@ export function printTimeline(
 }
 
 /** A timer has no name; in a flow its label is the node. */
-function labelOf({ kind, name, node = "", attempts = 1 }: Span): string {
-  const tries = attempts > 1 ? ` ×${attempts}` : "";
+function labelOf({ kind, name, node = "", attempts = 1, replaced }: Span): string {
+  const tries = replaced === true ? " (replaced)" : attempts > 1 ? ` ×${attempts}` : "";
   const which = name === undefined ? node : withoutFlow(name);
   return plainText(`${kind} ${which}${tries}`.trim());
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
+import type { ContextInput } from "../../core/context/app-types.ts";
 import { givenValue } from "../../server/views/values.ts";
 import type { Cli } from "../cli.ts";
 import { CliError } from "../exit-codes.ts";
@@ -27,6 +28,14 @@ export async function parseValue(
     throw new CliError("USAGE", `${source} must be JSON: ${why}.${hint}`, { cause });
   }
   return givenValue(parsed);
+}
+
+/** The option --context. Undefined: it was not given. The client checks that it is an object. */
+export async function parseContext(
+  cli: Cli,
+  given: string | undefined,
+): Promise<ContextInput | undefined> {
+  return (await parseValue(cli, "--context", given)) as ContextInput | undefined;
 }
 
 async function read(cli: Cli, option: string, given: string): Promise<[string, string]> {

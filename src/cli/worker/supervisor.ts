@@ -11,6 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { LogSink } from "../../core/telemetry/log.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { Interruption } from "../interrupt.ts";
+import type { HealthPort } from "./health-port.ts";
 import { WorkerProcess, type WorkerExit } from "./worker-process.ts";
 
 const DELAY_MS = 100;
@@ -26,6 +27,7 @@ export interface SupervisorOptions {
   readonly args: readonly string[];
   readonly graceMs: number;
   readonly log: LogSink;
+  readonly health: HealthPort;
 }
 
 export async function supervise(options: SupervisorOptions): Promise<ExitCode> {
@@ -33,6 +35,11 @@ export async function supervise(options: SupervisorOptions): Promise<ExitCode> {
   const failed = new AbortController();
   const stop = AbortSignal.any([interruption.signal, failed.signal]);
   const running = new Set<WorkerProcess>();
+  options.health.reports(async () => {
+    if (stop.aborted || running.size < options.processes) return false;
+    const ready = await Promise.all([...running].map((worker) => worker.isReady()));
+    return ready.every(Boolean);
+  });
   const killAll = (): void => running.forEach((worker) => worker.kill());
   process.once("exit", killAll);
   const loops = Array.from({ length: options.processes }, () =>

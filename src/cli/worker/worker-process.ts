@@ -3,6 +3,10 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { SUPERVISED } from "../interrupt.ts";
 import { MAIN } from "../main-path.ts";
+import type { ReadinessAnswer, ReadinessQuestion } from "./run-worker.ts";
+
+const ANSWER_MS = 3_000;
+let questions = 0;
 
 export interface WorkerExit {
   readonly code: number | null;
@@ -18,6 +22,7 @@ export class WorkerProcess {
   readonly startedAt = performance.now();
   readonly exited: Promise<WorkerExit>;
   readonly #child: ChildProcess;
+  readonly #questions = new Map<number, (isReady: boolean) => void>();
   #wasReady = false;
 
   /** `args`: the arguments of `perdure worker`. */
@@ -29,6 +34,7 @@ export class WorkerProcess {
     });
     this.#child.on("message", (message) => {
       if (isReady(message)) this.#wasReady = true;
+      if (isAnswer(message)) this.#questions.get(message.perdureReadiness)?.(message.isReady);
       onMessage?.(message);
     });
     this.exited = new Promise((resolve) => {
@@ -45,6 +51,24 @@ export class WorkerProcess {
   get wasReady(): boolean {
     return this.#wasReady;
   }
+  /** Asks the worker whether it takes work and its store answers. False if it does not reply in time. */
+  async isReady(): Promise<boolean> {
+    if (!this.#wasReady || !this.#child.connected) return false;
+    const question = (questions += 1);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#questions.set(question, resolve);
+    const timer = setTimeout(() => resolve(false), ANSWER_MS);
+    const asked: ReadinessQuestion = { perdureReadiness: question };
+    this.#child.send(asked, (error) => {
+      if (error !== null) resolve(false);
+    });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#questions.delete(question);
+    }
+  }
   /** Sends SIGTERM: the worker finishes its running work within its grace period and exits. */
   leave(): void {
     this.#child.kill("SIGTERM");
@@ -59,6 +83,10 @@ export class WorkerProcess {
     await this.exited;
     clearTimeout(timer);
   }
+}
+
+function isAnswer(message: unknown): message is ReadinessAnswer {
+  return typeof message === "object" && message !== null && "perdureReadiness" in message;
 }
 
 function isReady(message: unknown): boolean {

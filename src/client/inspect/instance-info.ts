@@ -1,6 +1,8 @@
 // The state of an instance as `describe` and lists return it, computed from the instance's record and
 // history.
 
+import { attributesOf, type Attributes } from "../../core/define/attributes.ts";
+import type { ContextValues } from "../../core/context/app-types.ts";
 import type { BlockReason } from "../../core/history/block.ts";
 import type { Codec } from "../../core/values/codec.ts";
 import type { Failure } from "../../core/errors/failure.ts";
@@ -8,6 +10,7 @@ import { readableFailure } from "../../core/errors/failure-seal.ts";
 import type {
   OfNode,
   OrchestrationCancelRequested,
+  Repair,
   RequestsServed,
 } from "../../core/history/events.ts";
 import type { Call } from "../../core/history/projection.ts";
@@ -21,6 +24,7 @@ import {
 } from "../../core/provider/index.ts";
 import { NEVER } from "../../core/provider/callbacks.ts";
 import { defined } from "../../core/values/defined.ts";
+import type { CancelInfo } from "./cancelled.ts";
 import { damagedPart, listedErrorOf, outcomeOf, type Outcome } from "../outcome.ts";
 import type { OrchestrationError } from "../../core/errors/outcome-errors.ts";
 import { errorMessage } from "../../core/errors/errors.ts";
@@ -100,6 +104,11 @@ export type WaitingFor = OfNode &
       }
   );
 
+/** A repair of an instance: what an operator did, why, and who did it. */
+export interface RepairInfo extends Omit<Repair, "at"> {
+  readonly at: Date;
+}
+
 /** The state of an instance: the result of `handle.describe()`. */
 export interface InstanceInfo {
   readonly id: string;
@@ -113,21 +122,21 @@ export interface InstanceInfo {
   readonly output?: unknown;
   readonly error?: OrchestrationError;
   /**
-   * Why the status, output, error or attributes cannot be read, for example because a key is missing or a
+   * Why the status, output, error, attributes or context cannot be read, for example because a key is missing or a
    * checksum does not match. The members that cannot be read are absent.
    */
   readonly unreadable?: string;
+  /** The context of the start. Absent: none, or the first turn is not written yet. Lists do not read it. */
+  readonly context?: ContextValues;
+  /** The repairs that led to this execution, oldest first. Absent: none. Lists do not read them. */
+  readonly repairs?: readonly RepairInfo[];
   readonly blocked?: BlockReason & { readonly since: Date; readonly by: string };
   readonly parent?: { readonly id: string; readonly sequence: number };
-  readonly attributes: Readonly<Record<string, string>>;
+  readonly attributes: Attributes;
   readonly priority: number;
   readonly paused?: { readonly reason: string; readonly by?: string; readonly at: Date };
-  readonly cancelled?: {
-    readonly reason: string;
-    readonly by?: string;
-    /** When the instance received the request. Present in `describe` and `watch`, absent in lists. */
-    readonly at?: Date;
-  };
+  /** The cancel request. Lists show only its reason and who made it. */
+  readonly cancelled?: CancelInfo;
   readonly waitingFor: readonly WaitingFor[];
   /** Why no live runtime can run the instance. Absent: one can. */
   readonly unclaimed?: string;
@@ -136,8 +145,16 @@ export interface InstanceInfo {
   readonly completedAt?: Date;
 }
 
-/** An instance in a list. Only `describe` returns the output and what the instance waits for. */
-export interface InstanceSummary extends Omit<InstanceInfo, "waitingFor" | "output" | "unclaimed"> {
+/** An instance in a list. Only `describe` returns the output. */
+export interface InstanceSummary extends Omit<
+  InstanceInfo,
+  "waitingFor" | "output" | "unclaimed" | "context"
+> {
+  /**
+   * Some of what the instance waits for, if the list was asked for it (`waits`): its first activities, timers and
+   * children, and the waits that began with its last turn. `describe` returns all of it.
+   */
+  readonly waitingFor?: readonly WaitingFor[];
   /**
    * Members too long for a list (over 16 KiB as stored), with their size in bytes. `describe` returns them.
    */
@@ -155,11 +172,15 @@ export function instanceInfo(
   return { ...infoOf(record, ending, codec), ...output, waitingFor };
 }
 
-export function instanceSummary(listed: ListedInstance, codec: Codec): InstanceSummary {
+export function instanceSummary(
+  listed: ListedInstance,
+  codec: Codec,
+  waitingFor?: readonly WaitingFor[],
+): InstanceSummary {
   const { leftOut } = listed;
   const ending = tryRead(() => listedErrorOf(listed, codec));
   const info = infoOf(listed, ending, codec);
-  return leftOut === undefined ? info : { ...info, leftOut };
+  return { ...info, ...defined({ leftOut, waitingFor }) };
 }
 
 function infoOf(
@@ -175,7 +196,7 @@ function infoOf(
   });
   const attributes = tryRead(() => {
     if (isDamaged("attributes")) throw damagedPart(record, "attributes");
-    return record.attributes;
+    return attributesOf(record.attributes);
   });
   const outcome = ending.value;
   const unreadable = ending.why ?? status.why ?? attributes.why;
@@ -205,7 +226,7 @@ type ReadResult<T> =
   { readonly value: T; readonly why?: never } | { readonly value?: never; readonly why: string };
 
 /** Catches the error of a value that cannot be read, so that one such value does not fail a whole list. */
-function tryRead<T>(read: () => T): ReadResult<T> {
+export function tryRead<T>(read: () => T): ReadResult<T> {
   try {
     return { value: read() };
   } catch (error) {
@@ -228,10 +249,17 @@ function cancelOf(text: string): { reason: string; by?: string } {
   return by === undefined ? { reason } : { reason, by };
 }
 
+/** The part of a task that a wait shows. Lists do not read all of it. */
+export type WaitingTask = Pick<
+  TaskRecord,
+  "sequence" | "attempt" | "availableAt" | "owner" | "isDeferred"
+> &
+  Partial<Pick<TaskRecord, "lastFailure" | "progress" | "damaged">>;
+
 /** The open calls of an execution, as waits. */
 export function waitingFor(
   calls: readonly Call[],
-  tasks: readonly TaskRecord[],
+  tasks: readonly WaitingTask[],
   codec: Codec,
 ): readonly WaitingFor[] {
   const rows = new Map(tasks.map((task) => [task.sequence, task]));
@@ -242,7 +270,7 @@ export function waitingFor(
   });
 }
 
-function waitOf(call: Call, row: TaskRecord | undefined, codec: Codec): WaitingFor {
+function waitOf(call: Call, row: WaitingTask | undefined, codec: Codec): WaitingFor {
   const { scheduled } = call;
   const { sequence } = scheduled;
   switch (scheduled.kind) {
@@ -306,10 +334,10 @@ function stepWait(
   };
 }
 
-function activityWait(
+export function activityWait(
   sequence: number,
   name: string,
-  row: TaskRecord | undefined,
+  row: WaitingTask | undefined,
   codec: Codec,
 ): WaitingFor {
   const { lastFailure = null, owner = null, progress = null, damaged = false } = row ?? {};

@@ -24,8 +24,10 @@ const APART_MAX = 16;
 export interface OpenHistory {
   /** In the order in which they were scheduled. */
   readonly calls: readonly Call[];
-  /** The event of the cancel request, if the instance has received one. */
-  readonly cancel?: HistoryEvent | undefined;
+  /** The event of the cancel request, if the instance has received one, and the calls that were open at it. */
+  readonly cancel?: { readonly request: HistoryEvent; readonly interrupted: readonly Call[] };
+  /** The last event of the execution so far. */
+  readonly last?: HistoryEvent | undefined;
   /** Why the history cannot be read (semantics 6). */
   readonly why?: string;
 }
@@ -43,7 +45,8 @@ export async function readOpen(
   const reader = new HistoryReader(store, record, record.execution, until);
   try {
     const found = await openAt(reader);
-    if (found !== null) return found;
+    const whole = found === null ? null : await withInterrupted(store, record, found, until);
+    if (whole !== null) return whole;
     if (await reader.isGone()) return NOTHING;
     throw incompleteHistory(record.id, record.execution);
   } catch (error) {
@@ -53,8 +56,29 @@ export async function readOpen(
   }
 }
 
+/** What is open at the end of the rows. `request`: the cancel request among them. */
+interface OpenRows {
+  readonly calls: readonly Call[];
+  readonly request: HistoryEvent | undefined;
+  readonly last: HistoryEvent | undefined;
+}
+
 /** Null: rows are missing. */
-async function openAt(reader: HistoryReader): Promise<OpenHistory | null> {
+async function withInterrupted(
+  store: Store,
+  record: InstanceRecord,
+  { calls, request, last }: OpenRows,
+  until: number,
+): Promise<OpenHistory | null> {
+  if (request === undefined) return { calls, last };
+  // The same read, at the moment before the request (open-history.1).
+  const before = { ...record, lastEvent: request.sequence - 1 };
+  const found = await openAt(new HistoryReader(store, before, record.execution, until));
+  return found && { calls, last, cancel: { request, interrupted: found.calls } };
+}
+
+/** Null: rows are missing. */
+async function openAt(reader: HistoryReader): Promise<OpenRows | null> {
   const tail = await tailOf(reader);
   if (tail === null) return null;
   const { rows, checkpoint = NO_CHECKPOINT, checkpointAt } = tail;
@@ -72,7 +96,8 @@ async function openAt(reader: HistoryReader): Promise<OpenHistory | null> {
   const isCancel = ({ kind }: HistoryEvent): boolean => kind === "OrchestrationCancelRequested";
   return {
     calls: openCalls(projectFrom(checkpoint, kept, later)),
-    cancel: kept.find(isCancel) ?? later.find(isCancel),
+    request: kept.find(isCancel) ?? later.find(isCancel),
+    last: events.at(-1),
   };
 }
 

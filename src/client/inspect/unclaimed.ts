@@ -6,16 +6,11 @@ import {
   unclaimedReason,
   type RegisteredWork,
 } from "../../core/define/work-matching.ts";
-import type { QueueRecord, StoreMetrics } from "../../core/provider/admin.ts";
+import type { StoreMetrics } from "../../core/provider/admin.ts";
 import type { InstanceRecord, TaskRecord } from "../../core/provider/index.ts";
 import { parseTarget, targetText } from "../../core/ids/targets.ts";
 import type { Store } from "../store.ts";
 
-/** Tasks of one kind in the queue. */
-export interface QueueInfo extends QueueRecord {
-  /** Why no live runtime accepts these tasks. Absent: one does. */
-  readonly unclaimed?: string;
-}
 /** A kind of waiting work that no live runtime accepts. */
 export type UnclaimedWork =
   | {
@@ -35,17 +30,6 @@ export type UnclaimedWork =
 /** Counts for the whole store, and the work that no live runtime accepts. */
 export interface Metrics extends StoreMetrics {
   readonly unclaimed: readonly UnclaimedWork[];
-}
-
-export async function readQueues(store: Store): Promise<readonly QueueInfo[]> {
-  const works = await liveWork(store);
-  const queues = await store.read((provider) => provider.readQueues());
-  return queues.map((queue) => {
-    const { name, tags, oldestAvailableAt: oldestAt } = queue;
-    if (oldestAt === null) return queue;
-    const why = unclaimedReason({ kind: "task", name, tags, oldestAt }, works);
-    return why === undefined ? queue : { ...queue, unclaimed: why.message };
-  });
 }
 
 export async function readMetrics(store: Store): Promise<Metrics> {
@@ -95,7 +79,8 @@ export async function findUnclaimed(
   return reasons;
 }
 
-async function liveWork(store: Store, until?: number): Promise<readonly RegisteredWork[]> {
+/** What the live runtimes register. */
+export async function liveWork(store: Store, until?: number): Promise<readonly RegisteredWork[]> {
   const runtimes = await store.read((provider) => provider.listRuntimes(), until);
   return runtimes.flatMap((runtime) => registeredWork(runtime) ?? []);
 }

@@ -10,6 +10,7 @@ import type {
   StepContext,
   StreamWriter,
 } from "../context/activity-context.ts";
+import type { ContextValues, ServiceValues } from "../context/app-types.ts";
 import type { WorkFrame } from "../context/async-context.ts";
 import type { AnyStream, StreamWritten } from "../define/stream.ts";
 import type { CallbackAddress } from "../define/callback.ts";
@@ -17,6 +18,7 @@ import { laterUnconfigured } from "./later.ts";
 import type { LeasedTask } from "../provider/tasks.ts";
 import { attemptFields, type LoggedAttempt } from "../telemetry/log-fields.ts";
 import { type Logger, type LogSink, makeLogger } from "../telemetry/log.ts";
+import type { Environment } from "../time/environment.ts";
 import type { Codec } from "../values/codec.ts";
 import type { NodeMetadata } from "../history/events.ts";
 import { writeStream, type StreamSink } from "./stream-writer.ts";
@@ -55,8 +57,8 @@ export class DescribedAttempt implements AttemptDescription {
   }
 
   get key(): string {
-    const { runId, execution, sequence } = this.#call;
-    return `${runId}:${execution}:${sequence}`;
+    const { runId, execution, sequence, options } = this.#call;
+    return `${runId}:${options?.keyExecution ?? execution}:${sequence}`;
   }
 
   get info(): ActivityInfo {
@@ -90,19 +92,30 @@ function infoOf(call: AttemptedCall, worker: string): ActivityInfo {
 /** The context of a step, which is also the common part of an activity's, and the means to abort it. */
 export class Attempt implements StepContext {
   readonly attempt: number;
+  readonly context: ContextValues;
   readonly #description: AttemptDescription;
-  readonly #sink: LogSink;
+  readonly #services: AttemptServices;
   readonly #logged: LogSink | null;
   #controller: AbortController | null = null;
   #reason: Error | undefined = undefined;
   #log: Logger | null = null;
 
   /** `logged` also receives the lines of `log`. */
-  constructor(description: AttemptDescription, sink: LogSink, logged: LogSink | null = null) {
+  constructor(
+    description: AttemptDescription,
+    context: ContextValues,
+    services: AttemptServices,
+    logged: LogSink | null = null,
+  ) {
     this.attempt = description.attempt;
+    this.context = context;
     this.#description = description;
-    this.#sink = sink;
+    this.#services = services;
     this.#logged = logged;
+  }
+
+  get services(): ServiceValues {
+    return this.#services.services;
   }
 
   get idempotencyKey(): string {
@@ -122,7 +135,10 @@ export class Attempt implements StepContext {
   }
 
   get log(): Logger {
-    this.#log ??= makeLogger(both(this.#sink, this.#logged), attemptFields(this.#description));
+    this.#log ??= makeLogger(
+      both(this.#services.log, this.#logged),
+      attemptFields(this.#description),
+    );
     return this.#log;
   }
 
@@ -139,15 +155,34 @@ export interface ActivityReports {
   progress(value: string): void;
 }
 
-/** Services shared by all activities of a process or thread. */
-export interface ActivityServices {
+/** What all attempts of a process or thread share. */
+export interface AttemptServices {
   readonly log: LogSink;
+  /** The services of the application. */
+  readonly services: ServiceValues;
+}
+/** What all activities of a process or thread share. */
+export interface ActivityServices extends AttemptServices {
   readonly codec: Codec;
   readonly client: ActivityClient;
+  readonly host: ActivityHost;
+}
+
+/** What runs the activities: one object per runtime. Activities that work together (src/batch) share state per host. */
+export interface ActivityHost {
+  readonly environment: Pick<Environment, "setTimer" | "idleWhile">;
+  /** Aborted when the runtime shuts down. Running attempts may end within the grace period. */
+  readonly stopping: AbortSignal;
+}
+
+/** The services behind the context of an activity. */
+export function servicesOf(context: ActivityContext): ActivityServices {
+  return ActivityAttempt.servicesOf(context);
 }
 
 /** The parts of an attempt that belong to an activity alone. */
 export interface OwnOfActivity {
+  readonly context: ContextValues;
   /** The encoded details of the last heartbeat of an earlier attempt. */
   readonly lastHeartbeat: string | null;
   readonly reports: ActivityReports;
@@ -165,9 +200,14 @@ export class ActivityAttempt extends Attempt implements ActivityContext {
   readonly #own: OwnOfActivity;
 
   constructor(description: AttemptDescription, services: ActivityServices, own: OwnOfActivity) {
-    super(description, services.log, own.logged);
+    super(description, own.context, services, own.logged);
     this.#services = services;
     this.#own = own;
+  }
+
+  static servicesOf(context: object): ActivityServices {
+    if (#services in context) return context.#services;
+    throw new Error("The engine did not create this context.");
   }
 
   get heartbeat(): (details?: unknown) => void {

@@ -13,17 +13,19 @@
 //   - committer.5: With a remote store, the next group leaves before this process handles the results of the
 //        previous group, so that the store and the process work concurrently. Results are handled in the
 //        order of the groups.
+//   - committer.6: With a remote store, an item whose instances no other item can name does not join a group. The store
+//        writes it concurrently with the groups, so that a large item does not delay them.
 
 import { ChurningSet } from "../collections/churning-map.ts";
 import { invalidArgument } from "../checks.ts";
 import { backOff } from "./back-off.ts";
-import { LocalEnds, type InstanceEnd, type Pending } from "./local-ends.ts";
+import { LocalEnds, type InstanceEnd } from "./local-ends.ts";
 import { LocalAnswers } from "./local-answers.ts";
 import { LocalTurns } from "./local-turns.ts";
+import { answerCallers, closed, rejectAll, type Pending } from "./pending.ts";
 import { CommitQueue } from "./queue.ts";
 import { StartOrder } from "./start-order.ts";
 import type { Environment } from "../time/environment.ts";
-import { PerdureError } from "../errors/errors.ts";
 import type {
   CommitItem,
   CommitResult,
@@ -31,25 +33,12 @@ import type {
   StartItem,
   StartResult,
 } from "../provider/commit.ts";
+import type { EnqueueItem, EnqueueManyItem } from "../provider/enqueue.ts";
+import type { StartAdopter } from "./start-adopter.ts";
 import type { NewAnswer } from "../provider/asks.ts";
 import type { Provider } from "../provider/provider.ts";
+import type { RegisteredCode } from "../repair/code-check.ts";
 
-export interface Lease {
-  readonly owner: string;
-  readonly token: number;
-  readonly leaseMs?: number;
-}
-/** A runtime in this process that leases a new instance before the instance is in the store. */
-export interface StartAdopter {
-  /**
-   * Adds a lease to the start, and its first turn if the runtime can run it now. A delayed start stays as it
-   * is. Calls `write` once, now or later, with the item to write. False: the runtime does not take the
-   * instance, and does not call `write`.
-   */
-  adopt(item: StartItem, write: (adopted: StartItem) => void): boolean;
-  /** Called with the item that was written, before the caller of the start gets the result. */
-  settled(item: StartItem, result: StartResult): void;
-}
 export type CommitErrorListener = (error: unknown, attempt: number) => void;
 export type GroupListener = (items: number, durationMs: number, failed: boolean) => void;
 
@@ -70,6 +59,8 @@ export class Committer {
   }
 
   readonly adopters = new Set<StartAdopter>();
+  /** The code of the runtimes of this process, for repairs. */
+  readonly registeredCode = new Set<RegisteredCode>();
   readonly onCommitError = new Set<CommitErrorListener>();
   /** Called after every group with the number of items, the duration and whether the commit failed. */
   readonly onGroup = new Set<GroupListener>();
@@ -138,6 +129,37 @@ export class Committer {
     const result = this.submit(item);
     queueOthers();
     return result;
+  }
+
+  /**
+   * Writes jobs by key or in bulk. The runtimes in this process learn when they become due. `isIndependent`: no other
+   * item names the same instances (committer.6).
+   */
+  async enqueue<Item extends EnqueueItem | EnqueueManyItem>(
+    item: Item,
+    { isIndependent = false }: { readonly isIndependent?: boolean } = {},
+  ): Promise<ResultOf<Item>> {
+    const bypasses = isIndependent && this.#provider.isRemote === true;
+    const result = await (bypasses ? this.#submitIndependent(item) : this.submit(item));
+    for (const adopter of this.adopters) adopter.enqueued(item);
+    return result;
+  }
+
+  /** committer.6 */
+  #submitIndependent<Item extends CommitItem>(item: Item): Promise<ResultOf<Item>> {
+    return new Promise<CommitResult>((resolve, reject) => {
+      if (this.#closed) reject(closed());
+      else this.#track(this.#commitIndependent({ item, resolve, reject }));
+    }) as Promise<ResultOf<Item>>; // as in submit
+  }
+
+  async #commitIndependent(pending: Pending): Promise<void> {
+    this.#groups += 1;
+    try {
+      for (const busy of await this.#commit([pending])) this.#track(this.#commitAlone(busy));
+    } finally {
+      this.#groups -= 1;
+    }
   }
 
   async #startAdopted(adopter: StartAdopter, item: StartItem): Promise<StartResult> {
@@ -255,7 +277,7 @@ export class Committer {
       try {
         const results = await this.#write(waiting, over);
         await this.#letNextGroupLeave(over);
-        const busy = answer(waiting, results);
+        const busy = answerCallers(waiting, results);
         this.#turns.written(waiting, results);
         return busy;
       } catch (error) {
@@ -328,7 +350,7 @@ export class Committer {
         try {
           const result = await this.#provider.settle(pending.item);
           if (result === null) unwritten.push(pending);
-          else answer([pending], [result]);
+          else answerCallers([pending], [result]);
           break;
         } catch (error) {
           if (this.#closed) {
@@ -370,27 +392,4 @@ function withoutDue(result: StartResult): StartResult {
 /** The usual cause of a false result is a provider whose `open` was not awaited. */
 function isOpenStore(provider: Partial<Provider> | null | undefined): boolean {
   return typeof provider?.commit === "function" && provider.environment !== undefined;
-}
-
-/** Resolves the callers' promises. Returns the items that have no result yet. */
-function answer(group: readonly Pending[], results: readonly CommitResult[]): Pending[] {
-  const busy: Pending[] = [];
-  for (const [index, pending] of group.entries()) {
-    const result = results[index];
-    if (result === undefined)
-      throw new Error("The provider returned fewer results than it received items.");
-    if (result.kind === "error") pending.reject(result.error);
-    else if (result.kind === "busy") busy.push(pending);
-    else pending.resolve(result);
-  }
-  return busy;
-}
-
-function rejectAll(group: readonly Pending[]): [] {
-  for (const pending of group) pending.reject(closed());
-  return [];
-}
-
-function closed(): PerdureError {
-  return new PerdureError("SHUTTING_DOWN", "Perdure was closed before the store wrote this item.");
 }

@@ -5,7 +5,7 @@
 
 import { ChurningMap } from "../collections/churning-map.ts";
 import type { NewAnswer } from "../provider/asks.ts";
-import type { Pending } from "./local-ends.ts";
+import type { Pending } from "./pending.ts";
 
 type AnswersWatcher = (answers: readonly NewAnswer[]) => void;
 

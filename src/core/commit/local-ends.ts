@@ -3,14 +3,8 @@
 //   - A waiter hears of an end only after the commit has returned (I13).
 
 import { ChurningMap, ChurningSet } from "../collections/churning-map.ts";
-import type { CommitItem, CommitResult, InstanceChange } from "../provider/commit.ts";
-
-/** An item that waits for its result. */
-export interface Pending {
-  readonly item: CommitItem;
-  readonly resolve: (result: CommitResult) => void;
-  readonly reject: (reason: unknown) => void;
-}
+import type { InstanceChange } from "../provider/commit.ts";
+import type { Pending } from "./pending.ts";
 
 export type InstanceEnd = Extract<InstanceChange, { readonly kind: "ended" }>;
 

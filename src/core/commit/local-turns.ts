@@ -2,7 +2,7 @@
 // it costs nothing.
 
 import type { CommitResult } from "../provider/commit.ts";
-import type { Pending } from "./local-ends.ts";
+import type { Pending } from "./pending.ts";
 
 export class LocalTurns {
   /** By the store's number of the instance. */

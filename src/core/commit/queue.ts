@@ -157,8 +157,15 @@ export class CommitQueue<T> {
   }
 }
 
-/** The instance of an item: its id, or the store's number of it. */
+/**
+ * The instance of an item: its id, or the store's number of it. Keyed starts with one key concern one instance. A bulk
+ * item stands for its first instance.
+ */
 function instanceOf(item: CommitItem): string | number {
+  if (item.kind === "enqueue")
+    return JSON.stringify([item.start.name, item.key.kind, item.key.key]);
+  if (item.kind === "enqueueMany")
+    return item.starts[0] === undefined ? "" : instanceOf(item.starts[0]);
   if ("id" in item) return item.id;
   if ("key" in item) return item.key;
   return item.kind === "fork" ? item.instance.id : item.task.key;

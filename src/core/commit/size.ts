@@ -15,6 +15,10 @@ export function commitSize(item: CommitItem): number {
         sum(item.events, dataSize) +
         (item.firstTurn === undefined ? 0 : turnSize(item.firstTurn))
       );
+    case "enqueue":
+      return commitSize(item.start);
+    case "enqueueMany":
+      return sum(item.starts, commitSize);
     case "send":
     case "callback":
       return item.data.length;
@@ -31,6 +35,14 @@ export function commitSize(item: CommitItem): number {
       return item.failure.length + (item.heartbeat?.length ?? 0);
     case "fork":
       return sum(item.rows, dataSize) + sum(item.keyValues, ([, value]) => value.length);
+    case "rewind":
+      return sum(
+        item.targets,
+        ({ rows, keyValues, events, outcomes }) =>
+          sum(rows, dataSize) +
+          sum(keyValues, ([, value]) => value.length) +
+          sum([...events, ...outcomes], dataSize),
+      );
     case "pause":
       return item.info.length;
     case "cancel":

@@ -3,6 +3,7 @@
 import type { AnyStream, StreamWritten } from "../define/stream.ts";
 import type { CallbackAddress } from "../define/callback.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { ContextValues, ServiceValues } from "./app-types.ts";
 
 /**
  * Types of other layers that the context exposes. Each layer adds its own by declaration merging
@@ -84,6 +85,10 @@ export interface ActivityContext {
   readonly completeLater: () => CallbackAddress;
   /** A client on the store that contains this call. */
   readonly client: ActivityClient;
+  /** The context of the instance that made the call. Empty if it has none. */
+  readonly context: ContextValues;
+  /** The services that the worker was opened with. Reading one that it lacks throws `NOT_CONFIGURED`. */
+  readonly services: ServiceValues;
 }
 
 /** What the function of `ctx.step` receives. */
@@ -92,4 +97,8 @@ export interface StepContext {
   readonly attempt: number;
   readonly idempotencyKey: string;
   readonly log: Logger;
+  /** The context of the instance. Empty if it has none. */
+  readonly context: ContextValues;
+  /** The services that the worker was opened with, as for an activity. */
+  readonly services: ServiceValues;
 }

@@ -8,6 +8,8 @@ import {
   type Orchestration,
 } from "../define/definitions.ts";
 import type { RunOptions as ActivityRunOptions } from "../define/definitions.ts";
+import type { InheritedContext } from "./app-types.ts";
+import { changedContext } from "./start-context.ts";
 import type { CallOptions, StepOptions } from "./types.ts";
 import { parseDuration, type Duration } from "../time/duration.ts";
 import { PerdureError } from "../errors/errors.ts";
@@ -27,8 +29,9 @@ import {
   type Members,
 } from "../checks.ts";
 import type { Run } from "../replay/run.ts";
-import { parseAttributes } from "../define/attributes.ts";
+import { parseAttributes, type Attributes, type StoredAttributes } from "../define/attributes.ts";
 import { parseVersion } from "../ids/semver.ts";
+import { checkKeyGiven } from "../define/queue-settings.ts";
 import { validateNow } from "../values/standard-schema.ts";
 
 export type AnyActivity = Activity<never, unknown> | string;
@@ -42,6 +45,7 @@ const CALL_OPTIONS: Members<CallOptions> = {
   priority: true,
   attributes: true,
   delay: true,
+  context: true,
 };
 
 export function activityBody(
@@ -60,7 +64,9 @@ export function activityBody(
     throw new PerdureError("VALUE_NOT_SERIALIZABLE", message);
   }
   const defaults: ActivityOptions = typeof activity === "string" ? {} : activity.options;
-  const own = options === undefined ? {} : runOptions(options, `activity "${name}"`);
+  const what = `activity "${name}"`;
+  const own = options === undefined ? {} : runOptions(options, what);
+  if (typeof activity !== "string") checkKeyGiven(activity.queue, own.queueKey, what);
   return { kind: "ActivityScheduled", name, input: run.codec.encode(input), ...defaults, ...own };
 }
 
@@ -108,7 +114,7 @@ export function childBody(
     ...(options.id === undefined ? {} : { explicitId: true as const }),
     ...(onParentClose === "abandon" ? { onParentClose: "abandon" as const } : {}),
     ...priorityOf(options, `child "${target.name}"`),
-    ...startExtras(options),
+    ...startExtras(run, options, `child "${target.name}"`),
     ...ofNode,
   };
   return withInput(run, child, input, body);
@@ -137,17 +143,19 @@ export function priorityOf(
   return { priority };
 }
 
-/** The attributes and the delay of an instance that a turn starts. */
-export function startExtras(options: {
-  readonly attributes?: Readonly<Record<string, string>>;
-  readonly delay?: Duration;
-}): { attributes?: Readonly<Record<string, string>>; delayMs?: number } {
+/** The attributes, the delay and the changed context of an instance that a turn starts. */
+export function startExtras(
+  run: Run,
+  options: InheritedContext & { readonly attributes?: Attributes; readonly delay?: Duration },
+  what: string,
+): { attributes?: StoredAttributes; delayMs?: number; context?: string } {
   const { attributes, delay } = options;
   return {
     ...(attributes === undefined
       ? {}
       : { attributes: parseAttributes(attributes, { mayBeNull: false }) }),
     ...(delay === undefined ? {} : { delayMs: parseDuration(delay, "delay") }),
+    ...changedContext(run.state.context, options.context, run.codec, what),
   };
 }
 

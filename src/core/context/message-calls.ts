@@ -1,6 +1,7 @@
 // Message calls: `ctx.ask`, `ctx.raise`, `ctx.startDetached`, `ctx.serve` and typed values. They check and encode
 // arguments before anything is recorded (core.calls.1).
 
+import { fromStored, parseAttribute, type AttributeValue } from "../define/attributes.ts";
 import { checkChoice, checkFlag, checkFunction, checkMembers, invalidArgument } from "../checks.ts";
 import type { Members } from "../checks.ts";
 import type { EventDef } from "../define/definitions.ts";
@@ -8,7 +9,7 @@ import { checkValue, requestName, type AnyRequest, type ValueDef } from "../defi
 import { PerdureError } from "../errors/errors.ts";
 import { withoutEngineStack } from "../errors/replayed-error.ts";
 import type { AskSent, AskStarted } from "../history/events.ts";
-import { parseInstanceId, parseInstanceReference, parseName, showValue } from "../ids/ids.ts";
+import { parseInstanceId, parseInstanceReference, parseName } from "../ids/ids.ts";
 import { callAsk, callSend } from "../replay/outgoing-calls.ts";
 import { decodeNow } from "../replay/delivery.ts";
 import { serveRequests, type Handler } from "../replay/requests/request-services.ts";
@@ -31,6 +32,7 @@ import {
   type AnyOrchestration,
 } from "./call-bodies.ts";
 import { firstOutcome } from "./combinators.ts";
+import { changedContext } from "./start-context.ts";
 import { callTimer } from "../replay/calls.ts";
 import type {
   AskStartOptions,
@@ -50,6 +52,7 @@ const DETACHED_OPTIONS: Members<DetachedOptions> = {
   attributes: true,
   delay: true,
   onConflict: true,
+  context: true,
 };
 const RAISE_OPTIONS: Members<ContextRaiseOptions> = { ifMissing: true, keepFor: true };
 const ASK_OPTIONS: Members<ContextAskOptions> = { timeout: true, start: true };
@@ -58,6 +61,7 @@ const ASK_START: Members<AskStartOptions> = {
   input: true,
   version: true,
   ifEnded: true,
+  context: true,
 };
 const SERVE_OPTIONS: Members<ServeOptions> = { serial: true, validate: true };
 const CONFLICTS = ["fail", "useExisting", "restart", "terminateExisting"] as const;
@@ -78,7 +82,7 @@ export function startDetached(
     ...target,
     id: parseInstanceId(options.id),
     ...priorityOf(options, `detached "${target.name}"`),
-    ...startExtras(options),
+    ...startExtras(run, options, `detached "${target.name}"`),
     onConflict,
   });
   return callSend(run, body);
@@ -148,7 +152,9 @@ function startOf(run: Run, start: AskStartOptions): AskStarted {
   const target = targetOf(start.orchestration, start.version, "start of ctx.ask");
   checkInput(start.orchestration, start.input);
   const input = run.codec.encode(start.input);
-  return { ...target, input, ...(start.ifEnded === "restart" ? { ifEnded: "restart" } : {}) };
+  const context = changedContext(run.state.context, start.context, run.codec, target.name);
+  const restarts = start.ifEnded === "restart" ? { ifEnded: "restart" as const } : {};
+  return { ...target, input, ...restarts, ...context };
 }
 
 /** The loser of the race is cancelled: a request that was not received is withdrawn. */
@@ -194,13 +200,15 @@ export function setValue(run: Run, value: ValueDef<unknown>, to: unknown): void 
 export function getValue(run: Run, value: ValueDef<unknown>): unknown {
   checkValue(value, "ctx.get");
   const { name, as } = value;
-  if (as === "attribute") return run.state.attributes[name];
+  if (as === "attribute") {
+    const stored = run.state.attributes[name];
+    return stored === undefined ? undefined : fromStored(stored);
+  }
   const text = as === "status" ? (run.state.status ?? undefined) : run.state.get(name);
   return text === undefined ? undefined : decodeNow(run, text);
 }
 
-function attributeOf(name: string, value: unknown): string | null {
+function attributeOf(name: string, value: unknown): AttributeValue | null {
   if (value === undefined || value === null) return null;
-  if (typeof value === "string") return value;
-  throw invalidArgument(`Attribute "${name}" must be a text; got ${showValue(value)}.`);
+  return fromStored(parseAttribute(value, `Attribute "${name}"`, true));
 }

@@ -1,5 +1,6 @@
 // The context object that an orchestration receives. It checks arguments and makes calls on the run.
 
+import { attributesOf, type Attributes, type AttributeValue } from "../define/attributes.ts";
 import type { StepContext } from "./activity-context.ts";
 import {
   activityBody,
@@ -255,7 +256,8 @@ class Context {
   }
   get setAttributes() {
     const run = this.#run;
-    return (attributes: Readonly<Record<string, string | null>>) => setAttributes(run, attributes);
+    return (attributes: Readonly<Record<string, AttributeValue | null>>) =>
+      setAttributes(run, attributes);
   }
   get shield() {
     const run = this.#run;
@@ -277,6 +279,9 @@ class Context {
     return (this.#log ??= makeLogger((level, message, fields) => {
       if (!run.isReplaying) run.logs.push({ level, message, fields });
     }));
+  }
+  get context() {
+    return this.#run.state.context;
   }
   get info() {
     return (this.#info ??= new Info(this.#run));
@@ -388,7 +393,7 @@ class Info implements OrchestrationInfo {
   get cancelRequested(): boolean {
     return this.#run.cancelReason !== null;
   }
-  get attributes(): Readonly<Record<string, string>> {
-    return this.#run.state.attributes;
+  get attributes(): Attributes {
+    return attributesOf(this.#run.state.attributes);
   }
 }

@@ -2,7 +2,9 @@
 //   - All members of `ctx` are bound: they can be destructured.
 //   - A call is recorded when it is made, in call order, not when it is awaited.
 
+import type { Attributes, AttributeValue } from "../define/attributes.ts";
 import type { StepContext } from "./activity-context.ts";
+import type { ContextValues, InheritedContext } from "./app-types.ts";
 import type { CallbackCalls } from "./callback-types.ts";
 import type { Activity, EventDef, Orchestration, RunOptions } from "../define/definitions.ts";
 import type { EntityDef } from "../define/entity.ts";
@@ -49,6 +51,12 @@ export type RunArguments<A, I> = [A] extends [Activity<infer AI, unknown>]
   : [input?: I, options?: RunOptions];
 /** The result of an activity; unknown for a call by name. */
 export type ActivityOutput<A> = [A] extends [Activity<never, infer O>] ? Awaited<O> : unknown;
+/** The input of an activity; unknown for a call by name. */
+export type ActivityInput<A> = [A] extends [Activity<infer I, unknown>] ? I : unknown;
+/** The arguments of `enqueue` after the job. */
+export type EnqueueArguments<A, I, Options> = [A] extends [Activity<infer AI, unknown>]
+  ? InputArguments<AI, Options>
+  : [input?: I, options?: Options];
 /** The arguments after an orchestration. */
 export type OrchestrationArguments<C, I, Options> = [C] extends [Orchestration<infer CI, unknown>]
   ? InputArguments<CI, Options>
@@ -78,7 +86,7 @@ export type StepOptions = Attempts & {
   readonly timeout?: Duration;
 };
 /** Options of `ctx.call`. */
-export interface CallOptions {
+export interface CallOptions extends InheritedContext {
   /** The id of the child. Default: derived from the id of the parent. */
   readonly id?: string;
   readonly version?: string;
@@ -90,19 +98,19 @@ export interface CallOptions {
   readonly onParentClose?: "cancel" | "abandon";
   /** 1 (first) to 5. Default: the caller's. */
   readonly priority?: number;
-  /** Searchable texts of the child. */
-  readonly attributes?: Readonly<Record<string, string>>;
+  /** Searchable values of the child. */
+  readonly attributes?: Attributes;
   /** The child begins after this time. */
   readonly delay?: Duration;
 }
 /** Options of `ctx.startDetached`. */
-export interface DetachedOptions {
+export interface DetachedOptions extends InheritedContext {
   readonly id: string;
   readonly version?: string;
   /** 1 (first) to 5. Default: the caller's. */
   readonly priority?: number;
-  /** Searchable texts of the new instance. */
-  readonly attributes?: Readonly<Record<string, string>>;
+  /** Searchable values of the new instance. */
+  readonly attributes?: Attributes;
   /** The instance begins after this time. */
   readonly delay?: Duration;
   /** What happens if the id is in use, as in `client.start`. Default "fail". */
@@ -118,7 +126,7 @@ export interface ContextRaiseOptions {
   readonly keepFor?: Duration;
 }
 /** How an ask starts the instance that it asks, if that does not exist. */
-export interface AskStartOptions<C extends AnyTarget = AnyTarget> {
+export interface AskStartOptions<C extends AnyTarget = AnyTarget> extends InheritedContext {
   readonly orchestration: C;
   readonly input?: OrchestrationInput<C>;
   readonly version?: string;
@@ -228,7 +236,7 @@ export interface OrchestrationInfo {
   /** The bytes of the history rows before the row of the last delivered event. */
   readonly historyBytes: number;
   readonly cancelRequested: boolean;
-  readonly attributes: Readonly<Record<string, string>>;
+  readonly attributes: Attributes;
 }
 
 /**
@@ -369,8 +377,8 @@ export interface OrchestrationContext<I = unknown> extends CallbackCalls {
   set<T>(value: ValueDef<T>, to: T | undefined): void;
   /** A typed value; undefined if it is not set. */
   get<T>(value: ValueDef<T>): T | undefined;
-  /** Sets searchable texts. Null removes an attribute. */
-  setAttributes(attributes: Readonly<Record<string, string | null>>): void;
+  /** Sets searchable values: texts, numbers, booleans and dates. Null removes an attribute. */
+  setAttributes(attributes: Readonly<Record<string, AttributeValue | null>>): void;
   /** Runs a block to its end, even if the instance is cancelled. */
   shield<T>(fn: () => T | Promise<T>): Promise<T>;
   /** Compensation: runs in reverse order if the orchestration fails or is cancelled. */
@@ -378,4 +386,6 @@ export interface OrchestrationContext<I = unknown> extends CallbackCalls {
   /** Silent while replaying. */
   readonly log: Logger;
   readonly info: OrchestrationInfo;
+  /** The context of the start. Empty if there is none. */
+  readonly context: ContextValues;
 }

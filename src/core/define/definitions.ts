@@ -20,7 +20,7 @@ import {
   type Members,
 } from "../checks.ts";
 import { type Attempts, retryPolicy } from "./retry-policy.ts";
-import { parseVersion } from "../ids/semver.ts";
+import { JOB_VERSION, parseVersion } from "../ids/semver.ts";
 import {
   checkSchema,
   type SchemaInput,
@@ -29,6 +29,13 @@ import {
 } from "../values/standard-schema.ts";
 import { normalizeTags } from "../ids/tags.ts";
 import { PerdureError } from "../errors/errors.ts";
+import type { TerminalStatus } from "../provider/instances.ts";
+import {
+  parseQueueKey,
+  queueSettings,
+  type QueueOptions,
+  type QueueSettings,
+} from "./queue-settings.ts";
 
 /** Options of an activity call. */
 export type RunOptions = Attempts & {
@@ -50,17 +57,21 @@ export type RunOptions = Attempts & {
   readonly session?: string;
   /** The longest time between two heartbeats of an attempt, and before the first heartbeat. */
   readonly heartbeatTimeout?: Duration;
+  /** The tenant, user or resource of the call: for `limit.perKey` and `fair` of the activity. */
+  readonly key?: string;
 };
 /**
  * The defaults of an activity for every call. `ctx.run` can override all of them except executor and schemas.
  */
-export type ActivityDefaults = RunOptions & {
-  /** Where the activity runs. Default: the runtime's `executor`. */
-  readonly executor?: Executor;
-  readonly input?: StandardSchema;
-  readonly output?: StandardSchema;
-};
-export const RUN_OPTIONS: Members<RunOptions> = {
+export type ActivityDefaults = Omit<RunOptions, "attempts" | "retry" | "key"> &
+  Attempts &
+  QueueOptions & {
+    /** Where the activity runs. Default: the runtime's `executor`. */
+    readonly executor?: Executor;
+    readonly input?: StandardSchema;
+    readonly output?: StandardSchema;
+  };
+const DEFAULT_OPTIONS: Members<Omit<RunOptions, "key">> = {
   attempts: true,
   retry: true,
   timeout: true,
@@ -70,8 +81,11 @@ export const RUN_OPTIONS: Members<RunOptions> = {
   session: true,
   heartbeatTimeout: true,
 };
+export const RUN_OPTIONS: Members<RunOptions> = { ...DEFAULT_OPTIONS, key: true };
 const ACTIVITY_DEFAULTS: Members<ActivityDefaults> = {
-  ...RUN_OPTIONS,
+  ...DEFAULT_OPTIONS,
+  limit: true,
+  fair: true,
   executor: true,
   input: true,
   output: true,
@@ -85,6 +99,10 @@ export interface Activity<I, O, Name extends string = string> {
   readonly defaults: ActivityDefaults;
   /** The defaults as they are recorded. */
   readonly options: ActivityOptions;
+  /** Absent: neither `limit` nor `fair`. */
+  readonly queue?: QueueSettings;
+  /** Set by `job`: how long ended jobs are kept. */
+  readonly keepMs?: Readonly<Partial<Record<TerminalStatus, number>>>;
   readonly handler: (input: never, ctx: ActivityContext) => unknown;
   readonly "~types"?: { readonly input: (input: I) => void; readonly output: () => O };
 }
@@ -107,16 +125,28 @@ export function activity<I, O, Name extends string>(
   fn: ActivityFunction<I, O>,
   defaults: ActivityDefaults = {},
 ): Activity<I, O, Name> {
-  parseName(name, "activity name");
-  const what = `activity "${name}"`;
+  return defineActivity(name, fn, defaults, "activity");
+}
+
+/** `kind`: the word for error messages. */
+export function defineActivity<I, O, Name extends string>(
+  name: Name,
+  fn: ActivityFunction<I, O>,
+  defaults: ActivityDefaults,
+  kind: "activity" | "job",
+): Activity<I, O, Name> {
+  parseName(name, `${kind} name`);
+  const what = `${kind} "${name}"`;
   checkFunction(fn, what);
   checkMembers<ActivityDefaults>(defaults, ACTIVITY_DEFAULTS, what);
   if (defaults.executor !== undefined) checkExecutor(defaults.executor, `executor of ${what}`);
   checkSchema(defaults.input, `input of ${what}`);
   checkSchema(defaults.output, `output of ${what}`);
   const options = activityOptions(defaults, what);
+  const queue = queueSettings(defaults, what);
   nameForStacks(fn, name);
-  return Object.freeze({ kind: "activity", name, defaults, options, handler: fn });
+  const settings = queue === null ? {} : { queue };
+  return Object.freeze({ kind: "activity", name, defaults, options, handler: fn, ...settings });
 }
 
 /** Whether the value is an activity, also one of another installed copy of the package. */
@@ -130,7 +160,7 @@ export function isActivity(value: unknown): value is Activity<never, unknown> {
  * Without a name, V8 infers one from the code around the function, such as "charge.retry", and shows it in
  * stacks.
  */
-function nameForStacks(fn: { readonly name: string }, name: string): void {
+export function nameForStacks(fn: { readonly name: string }, name: string): void {
   if (fn.name === "") Reflect.defineProperty(fn, "name", { value: name, configurable: true });
 }
 
@@ -172,6 +202,9 @@ export interface OpenedStore {
   readonly runtimeId: string;
 }
 
+/** What a definition is, if Perdure made its orchestration: `schedule(…)`, `limiter(…)` or `entity(…)`. */
+export type OrchestrationRole = "schedule" | "limiter" | "entity";
+
 /** An orchestration, created by `orchestration(…)`. A flow is an orchestration too. */
 export interface Orchestration<I, O, Nodes = Record<never, never>> {
   readonly kind: "orchestration";
@@ -179,6 +212,8 @@ export interface Orchestration<I, O, Nodes = Record<never, never>> {
   readonly version: string;
   readonly options: OrchestrationOptions;
   readonly handler: (ctx: never, input: never) => Promise<unknown>;
+  /** Set for a schedule, a limiter and an entity. Runtimes publish it with the name, for the dashboard. */
+  readonly role?: OrchestrationRole;
   /** Set for a flow: the hash of its structure, which is part of its version (semantics 23). */
   readonly hash?: string;
   /** Activities that are registered with the orchestration: the functions of a flow's nodes. */
@@ -189,6 +224,8 @@ export interface Orchestration<I, O, Nodes = Record<never, never>> {
    * runtime may not import schedules.
    */
   readonly onOpen?: (opened: OpenedStore) => Promise<void>;
+  /** Set for a job: how long ended instances are kept, by status. */
+  readonly keepMs?: Readonly<Partial<Record<TerminalStatus, number>>>;
   readonly "~types"?: {
     readonly input: (input: I) => void;
     readonly output: () => O;
@@ -222,6 +259,11 @@ export function orchestration<I, O>(
   checkMembers<OrchestrationOptions>(options, ORCHESTRATION_OPTIONS, what);
   const version = options.version ?? "1.0.0";
   parseVersion(version);
+  if (version === JOB_VERSION) {
+    throw invalidArgument(
+      `version of ${what} must not be "${JOB_VERSION}", which is reserved for jobs.`,
+    );
+  }
   checkSchema(options.input, `input of ${what}`);
   checkSchema(options.output, `output of ${what}`);
   checkChoice(options.onNondeterminism, ["block", "fail"], `onNondeterminism of "${name}"`);
@@ -254,7 +296,7 @@ export function event<T>(name: string, schema?: StandardSchema): EventDef<T> {
 
 /** The options of a call in their recorded form. Absent options are omitted. */
 export function activityOptions(options: RunOptions, what: string): ActivityOptions {
-  const { timeout, scheduleToClose, priority, tags, session, heartbeatTimeout } = options;
+  const { timeout, scheduleToClose, priority, tags, session, heartbeatTimeout, key } = options;
   const retry = retryPolicy(options);
   if (priority !== undefined) checkPriority(priority, what);
   return {
@@ -269,6 +311,7 @@ export function activityOptions(options: RunOptions, what: string): ActivityOpti
     ...(session === undefined ? {} : { session: parseSession(session, what) }),
     ...(tags === undefined ? {} : { tags: normalizeTags(tags, what) }),
     ...(priority === undefined ? {} : { priority }),
+    ...(key === undefined ? {} : { queueKey: parseQueueKey(key, what) }),
   };
 }
 

@@ -6,29 +6,38 @@ import type { WaitingRecord } from "../provider/admin.ts";
 import type { RuntimeRecord } from "../provider/runtimes.ts";
 import type { TagFilter } from "../provider/tasks.ts";
 import { acceptsTags } from "../ids/tags.ts";
+import { JOB_VERSION } from "../ids/semver.ts";
+import type { OrchestrationRole } from "./definitions.ts";
 import type { ReplayVersions } from "../history/replay-version.ts";
 import { parseTarget } from "../ids/targets.ts";
+import { defined } from "../values/defined.ts";
 
 /** What a runtime writes to the store when it registers. */
 export interface RegisteredWork {
   readonly activities: readonly string[];
   readonly orchestrations: Readonly<Record<string, readonly string[]>>;
+  /** Which of the orchestrations are schedules, limiters and entities. Absent: none, or an older version. */
+  readonly roles?: Readonly<Record<string, OrchestrationRole>>;
   readonly tags: TagFilter;
   readonly replayVersions: ReplayVersions;
+  /** Whether it carries out repairs for clients without its code (core/repair/repair-calls.ts). */
+  readonly takesRepairs?: true;
 }
 
 /** What that runtime registered; undefined if the stored text cannot be read. */
 export function registeredWork(runtime: RuntimeRecord): RegisteredWork | undefined {
   try {
-    const { activities, orchestrations, tags, replayVersions } = JSON.parse(
+    const { activities, orchestrations, roles, tags, replayVersions, takesRepairs } = JSON.parse(
       runtime.registered,
     ) as Partial<RegisteredWork>;
     if (!Array.isArray(activities) || orchestrations === undefined) return undefined;
     return {
       activities,
       orchestrations,
+      ...defined({ roles }),
       tags: tags ?? "untagged",
       replayVersions: replayVersions ?? { min: 1, max: 1 },
+      ...(takesRepairs === true ? { takesRepairs } : {}),
     };
   } catch {
     return undefined;
@@ -71,11 +80,16 @@ function unclaimedInstanceReason(
   runtimes: readonly RegisteredWork[],
 ): UnclaimedReason | undefined {
   const { name, version, replayVersion } = parseTarget(target);
-  const registering = runtimes.filter(({ orchestrations }) => Object.hasOwn(orchestrations, name));
-  if (registering.length === 0) return unregistered(`orchestration "${name}"`);
+  const isJob = version === JOB_VERSION;
+  const registering = runtimes.filter(({ activities, orchestrations }) =>
+    isJob ? activities.includes(name) : Object.hasOwn(orchestrations, name),
+  );
+  if (registering.length === 0) {
+    return unregistered(`${isJob ? "activity" : "orchestration"} "${name}"`);
+  }
   if (version === null) return undefined;
-  const pinned = registering.filter(({ orchestrations }) =>
-    orchestrations[name]?.includes(version),
+  const pinned = registering.filter(
+    ({ orchestrations }) => isJob || orchestrations[name]?.includes(version),
   );
   if (pinned.length === 0) return unregistered(`version ${version} of orchestration "${name}"`);
   const isSupported = ({ replayVersions: { min, max } }: RegisteredWork): boolean =>

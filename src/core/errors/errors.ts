@@ -15,6 +15,8 @@ export const ERROR_CODES = {
   INSTANCE_NOT_FOUND: "No instance has this id, or the requested execution was deleted.",
   INSTANCE_FINISHED: "The instance has ended and accepts no more messages.",
   INSTANCE_RUNNING: "The instance has not ended, and the call needs an ended instance.",
+  PARENT_INFORMED:
+    "The parent of the instance has received its end, so the instance cannot be rewound alone.",
   NOT_REGISTERED: "No orchestration, activity or flow of this name and version is registered.",
   DEFINITION_MISMATCH:
     "The registered flow differs from the flow that this instance was started with.",
@@ -53,6 +55,7 @@ export const ERROR_CODES = {
   CALLBACK_CLOSED: "Nothing waits for the callback any more.",
   NOT_CONFIGURED:
     "The process was opened without a setting that the call needs, such as callbacks.",
+  DRIVE_RUNNING: "A drive of the same runtime is running; one drive runs at a time.",
   SHUTTING_DOWN: "The runtime is shutting down and accepts no new work.",
 } as const;
 

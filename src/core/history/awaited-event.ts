@@ -3,6 +3,14 @@
 //   - awaited-event.1: The caller must read the instance before it raises the event: the event may change
 //       what the instance waits for.
 
+/** The request of `limiter.run` to its limiter. Clients cannot send it. */
+export const LIMITER_REQUEST = "limiter.enter";
+
+/** Whether only library code sends this request. */
+export function isInternalRequest(name: string): boolean {
+  return name === LIMITER_REQUEST;
+}
+
 /** The members of `describe()` that this file uses. The HTTP API returns the same members. */
 export interface AwaitingInstance {
   readonly id: string;

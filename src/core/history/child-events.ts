@@ -1,8 +1,10 @@
 // History events of children, and of detached instances (events.ts).
 
+import type { StoredAttributes } from "../define/attributes.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { ConflictPolicy } from "../provider/commit.ts";
 import type { OfNode } from "./events.ts";
+import type { MayBeReplaced } from "./repair-records.ts";
 
 export interface ChildScheduled extends OfNode {
   readonly kind: "ChildScheduled";
@@ -15,13 +17,15 @@ export interface ChildScheduled extends OfNode {
   readonly onParentClose?: "abandon";
   /** Absent: the priority of the parent. */
   readonly priority?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
+  readonly attributes?: StoredAttributes;
   /** The child begins after this time, by the store's clock. */
   readonly delayMs?: number;
+  /** Codec text of the context of the new instance. Absent: the context of the instance that starts it. */
+  readonly context?: string;
   /** The child checks its input, which is as the caller gave it. Absent in histories of older versions. */
   readonly unchecked?: true;
 }
-export interface ChildCompleted {
+export interface ChildCompleted extends MayBeReplaced {
   readonly kind: "ChildCompleted";
   readonly scheduled: number;
   readonly output: string;
@@ -45,8 +49,10 @@ export interface DetachedStarted {
   readonly input: string;
   /** Absent: the priority of the instance that starts it. */
   readonly priority?: number;
-  readonly attributes?: Readonly<Record<string, string>>;
+  readonly attributes?: StoredAttributes;
   readonly delayMs?: number;
+  /** As for `ChildScheduled`. */
+  readonly context?: string;
   /** What happens if the id is taken. Absent in older histories, whose detached starts have no outcome. */
   readonly onConflict?: ConflictPolicy;
   /** As for `EventRaised`. */

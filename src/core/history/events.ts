@@ -6,6 +6,7 @@
 //       events only (I5, I15).
 //   - Within one replay version fields are only added. They are never renamed and never change their meaning.
 
+import type { StoredAttribute, StoredAttributes } from "../define/attributes.ts";
 import type { Failure } from "../errors/failure.ts";
 import type {
   ChildCancelRequested,
@@ -31,10 +32,23 @@ import type {
   SendFailed,
   SendObserved,
 } from "./message-events.ts";
-import type { RetryPolicy } from "../define/retry-policy.ts";
+import type { Repair, Rewound } from "./repair-records.ts";
+import type {
+  ActivityCancelRequested,
+  ActivityCompleted,
+  ActivityFailed,
+  ActivityScheduled,
+  StepAttemptFailed,
+  StepCancelRequested,
+  StepCompleted,
+  StepFailed,
+  StepScheduled,
+} from "./work-events.ts";
 
 export type * from "./child-events.ts";
 export type * from "./message-events.ts";
+export type * from "./repair-records.ts";
+export type * from "./work-events.ts";
 
 /** A call of another instance's execution: a child that was called, or a request. */
 export interface ParentLink {
@@ -54,7 +68,9 @@ export interface OrchestrationStarted {
   readonly parent?: ParentLink;
   /** The trace context of the start, as a W3C traceparent. Only observers use it. */
   readonly traceParent?: string;
-  readonly attributes?: Readonly<Record<string, string>>;
+  /** Codec text of the context (start-context.1). Absent: none. */
+  readonly context?: string;
+  readonly attributes?: StoredAttributes;
   /** The custom status and the key-values at the start of this execution (I15). */
   readonly status?: string;
   readonly keyValues?: readonly StoredKeyValue[];
@@ -70,8 +86,13 @@ export interface OrchestrationStarted {
    * receives the start records the schema's output, without this member (received.1).
    */
   readonly unchecked?: true;
+  readonly queueKey?: string; // of the call of a job
   /** Set if the schema refused `input`: why. The execution then ends without running its code. */
   readonly refused?: Failure;
+  /** Set if the events after this one were copied from an earlier execution of the instance (semantics 21b). */
+  readonly rewound?: Rewound;
+  /** The repairs that led to this execution, oldest first. */
+  readonly repairs?: readonly Repair[];
 }
 /** A key, its value as codec text, and the time when it was set. */
 export type StoredKeyValue = readonly [key: string, value: string, at: number];
@@ -85,6 +106,8 @@ export interface OrchestrationFailed {
   readonly failure: Failure;
   /** The failures of compensations, in the order in which they ran. */
   readonly compensationFailures?: readonly Failure[];
+  /** The last event that was delivered before the code threw, if compensations received events after it. */
+  readonly thrownAfter?: number;
 }
 export interface OrchestrationCancelRequested {
   readonly kind: "OrchestrationCancelRequested";
@@ -101,78 +124,6 @@ export interface OrchestrationContinuedAsNew {
 /** Set on commands of a flow: the path of the node that issued the command, such as `fork.mail/send`. */
 export interface OfNode {
   readonly node?: string;
-}
-
-/** Options of an activity call. The defaults of the activity are already applied. */
-export interface ActivityOptions {
-  readonly retry?: RetryPolicy;
-  readonly timeoutMs?: number;
-  readonly scheduleToCloseMs?: number;
-  readonly heartbeatTimeoutMs?: number;
-  readonly session?: string;
-  readonly tags?: readonly string[];
-  readonly priority?: number;
-}
-export interface ActivityScheduled extends ActivityOptions, OfNode {
-  readonly kind: "ActivityScheduled";
-  readonly name: string;
-  readonly input: string;
-  /** The metadata of the node and of the flow. The activity can read it. */
-  readonly metadata?: NodeMetadata;
-}
-export interface NodeMetadata {
-  readonly node?: unknown;
-  readonly flow?: unknown;
-}
-export interface ActivityCompleted {
-  readonly kind: "ActivityCompleted";
-  readonly scheduled: number;
-  readonly output: string;
-  readonly attempts: number;
-}
-export interface ActivityFailed {
-  readonly kind: "ActivityFailed";
-  readonly scheduled: number;
-  readonly failure: Failure;
-  readonly attempts: number;
-}
-export interface ActivityCancelRequested {
-  readonly kind: "ActivityCancelRequested";
-  readonly scheduled: number;
-  readonly reason: string;
-}
-
-export interface StepScheduled {
-  readonly kind: "StepScheduled";
-  readonly name: string;
-  /** The step runs in a transaction of the store (`ctx.tx`). */
-  readonly transaction?: true;
-  readonly retry?: RetryPolicy;
-  readonly timeoutMs?: number;
-}
-export interface StepAttemptFailed {
-  readonly kind: "StepAttemptFailed";
-  readonly scheduled: number;
-  readonly attempt: number;
-  readonly failure: Failure;
-  readonly due: number;
-}
-export interface StepCompleted {
-  readonly kind: "StepCompleted";
-  readonly scheduled: number;
-  readonly output: string;
-  readonly attempts: number;
-}
-export interface StepFailed {
-  readonly kind: "StepFailed";
-  readonly scheduled: number;
-  readonly failure: Failure;
-  readonly attempts: number;
-}
-export interface StepCancelRequested {
-  readonly kind: "StepCancelRequested";
-  readonly scheduled: number;
-  readonly reason: string;
 }
 
 export interface TimerCreated extends OfNode {
@@ -250,7 +201,7 @@ export interface KeyValueCleared {
 export interface AttributesSet {
   readonly kind: "AttributesSet";
   /** Merged into the existing attributes. Null removes an attribute. */
-  readonly attributes: Readonly<Record<string, string | null>>;
+  readonly attributes: Readonly<Record<string, StoredAttribute | null>>;
 }
 
 /**
@@ -324,6 +275,8 @@ export type HistoryEvent = EventBody & {
   readonly sequence: number;
   readonly at: number;
   readonly version: number;
+  /** The release of Perdure that wrote the event. Absent: one from before 0.1.0 recorded releases. */
+  readonly release?: string;
 };
 
 /** What an event of each kind is. The compiler compares the table with the unions above. */

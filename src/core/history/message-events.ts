@@ -2,6 +2,7 @@
 
 import type { Failure } from "../errors/failure.ts";
 import type { ParentLink } from "./events.ts";
+import type { MayBeReplaced } from "./repair-records.ts";
 
 /** An event to another instance. */
 export interface EventRaised {
@@ -65,8 +66,10 @@ export interface AskStarted {
   readonly input: string;
   /** Restart an instance that has ended. Absent: the ask fails. */
   readonly ifEnded?: "restart";
+  /** As for `ChildScheduled`. */
+  readonly context?: string;
 }
-export interface AskCompleted {
+export interface AskCompleted extends MayBeReplaced {
   readonly kind: "AskCompleted";
   readonly scheduled: number;
   readonly output: string;

@@ -2,7 +2,9 @@
 //   - rows.1: A row is `{"v":version,"at":time,"e":[body,…]}`. The sequence number of an event is the first
 //       number of the row, which the key of the row contains, plus the index of the event. A codec with a key
 //       adds a seal (seal.ts).
-//   - A row may have a checkpoint between the time and the events: `"c":{…}` (checkpoint.ts).
+//   - A row may have a checkpoint after the time: `"c":{…}` (checkpoint.ts).
+//   - rows.3: The head also names the release of Perdure that wrote the events: `"r":"1.2.3"`. Rows from before it have
+//       none. A copied row keeps the release of its source. Replay ignores it.
 //   - rows.2: Decoding is strict: a text that is not a row, an unknown kind, a gap or a wrong checksum is
 //       HISTORY_CORRUPT, never a guess.
 
@@ -11,6 +13,7 @@ import { isLong, textOfText } from "../values/json-text.ts";
 import { isCheckpoint, type Checkpoint } from "./checkpoint.ts";
 import { PerdureError } from "../errors/errors.ts";
 import { isKnownKind, type EventBody, type HistoryEvent } from "./events.ts";
+import { RELEASE } from "./release.ts";
 import { REPLAY_VERSION } from "./replay-version.ts";
 
 export interface HistoryRow extends MaybeDamaged {
@@ -19,19 +22,23 @@ export interface HistoryRow extends MaybeDamaged {
   readonly data: string;
 }
 
+/** `release`: of the source of a copied row; null: the source names none (rows.3). */
 export function encodeRow(
   at: number,
   e: readonly EventBody[],
   c: Checkpoint | null = null,
+  release: string | null = RELEASE,
 ): string {
   const v = REPLAY_VERSION;
   if (e.some(hasLongOutput)) {
     const checkpoint = c === null ? "" : `"c":${JSON.stringify(c)},`;
+    const r = release === null ? "" : `"r":${JSON.stringify(release)},`;
     let bodies = "";
     for (const body of e) bodies += (bodies === "" ? "" : ",") + bodyText(body);
-    return `{"v":${v},"at":${at},${checkpoint}"e":[${bodies}]}`;
+    return `{"v":${v},"at":${at},${checkpoint}${r}"e":[${bodies}]}`;
   }
-  return JSON.stringify(c === null ? { v, at, e } : { v, at, c, e }); // one text, without a copy of the bodies
+  const r = release ?? undefined;
+  return JSON.stringify(c === null ? { v, at, r, e } : { v, at, c, r, e }); // one text, without a copy of the bodies
 }
 
 function hasLongOutput(body: EventBody): boolean {
@@ -54,17 +61,31 @@ function bodyText(body: EventBody): string {
 
 /** A row of bodies that are already encoded. Stores use it for rows that they compose themselves. */
 export function composeRow(at: number, bodies: readonly string[]): string {
-  return `{"v":${REPLAY_VERSION},"at":${at},"e":[${bodies.join(",")}]}`;
+  return `{"v":${REPLAY_VERSION},"at":${at},"r":${RELEASE_TEXT},"e":[${bodies.join(",")}]}`;
 }
+
+const RELEASE_TEXT = JSON.stringify(RELEASE);
 
 export function decodeRow(row: HistoryRow): HistoryEvent[] {
   const parsed = parseRow(row);
   const events: HistoryEvent[] = [];
+  const { at, version, release } = parsed;
   for (const [index, body] of parsed.bodies.entries()) {
-    events.push({ ...body, sequence: row.first + index, at: parsed.at, version: parsed.version });
+    const sequence = row.first + index;
+    if (release === undefined) events.push({ ...body, sequence, at, version });
+    else events.push({ ...body, sequence, at, version, release });
   }
   return events;
 }
+
+/** The event without what its row says about it. */
+export function bodyOf<Event extends HistoryEvent>(event: Event): BodyOf<Event> {
+  const { sequence: _s, at: _a, version: _v, release: _r, ...body } = event;
+  return body as BodyOf<Event>; // a rest of a generic type is not distributed over a union
+}
+type BodyOf<Event> = Event extends HistoryEvent
+  ? Omit<Event, "sequence" | "at" | "version" | "release">
+  : never;
 
 const HAS_CHECKPOINT = /^\{"v":\d+,"at":[\d.]+,"c":/;
 
@@ -98,6 +119,7 @@ export function decodeHistory(rows: readonly HistoryRow[], last?: number): Histo
 interface ParsedRow {
   readonly version: number;
   readonly at: number;
+  readonly release: string | undefined;
   readonly bodies: readonly EventBody[];
   /** Not checked. */
   readonly checkpoint: unknown;
@@ -112,10 +134,11 @@ function parseRow(row: HistoryRow): ParsedRow {
     throw corrupt(row, "its text is not JSON", cause);
   }
   if (typeof parsed !== "object" || parsed === null) throw corrupt(row, "its text is not a row");
-  const { v, at, c, e } = parsed as { v?: unknown; at?: unknown; c?: unknown; e?: unknown };
+  const { v, at, c, r, e } = parsed as Readonly<Record<string, unknown>>;
   if (typeof v !== "number" || typeof at !== "number" || !Array.isArray(e)) {
     throw corrupt(row, "its text is not a row");
   }
+  if (r !== undefined && typeof r !== "string") throw corrupt(row, "its release is not a text");
   if (v > REPLAY_VERSION) {
     const supported = `this code supports versions up to ${REPLAY_VERSION}`;
     throw corrupt(row, `it was written under replay version ${v}; ${supported}`);
@@ -126,7 +149,7 @@ function parseRow(row: HistoryRow): ParsedRow {
     if (!isEventBody(body)) throw corrupt(row, `it contains an unknown event ${preview(body)}`);
     bodies.push(body);
   }
-  return { version: v, at, bodies, checkpoint: c };
+  return { version: v, at, release: r, bodies, checkpoint: c };
 }
 
 function isEventBody(body: unknown): body is EventBody {

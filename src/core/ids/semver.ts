@@ -8,6 +8,9 @@
 import { invalidArgument } from "../checks.ts";
 import { showValue } from "./ids.ts";
 
+/** The version of every job (core/define/job.ts). No orchestration can have it. */
+export const JOB_VERSION = "0.0.0-job";
+
 export interface Version {
   readonly major: number;
   readonly minor: number;

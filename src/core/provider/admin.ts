@@ -8,9 +8,25 @@
 //   - admin.4: Pruning never touches the newest execution, key-values, status or messages.
 //   - admin.5: Lists and searches read only the columns they return, so their cost does not depend on the
 //     size of outputs.
+//   - admin.6: An instance that ended with `keepMs` is deleted by `deleteExpired` and never by `deleteEnded`.
+//   - admin.7: A test of an attribute matches only values of its own type (attributes.1). Texts compare by code
+//     points, false comes before true. An instance without the attribute matches only `exists: false`.
+//   - admin.8: `text` matches an instance if the id or the name contains it, where A to Z equal a to z, or if a
+//     text or a number among the attributes is written exactly like it.
+//   - admin.9: A list is ordered by one time and, where that is equal, by creation. Instances that have not ended
+//     come last by `completedAt`, in either direction. An instance whose time changes between two pages may be
+//     repeated or skipped; others are not (admin.2).
+//   - admin.10: Lists by name, by id prefix, by attribute and by the time of the end read an index: their cost
+//     does not grow with the number of instances that do not match. Counts by status and name read neither
+//     instances nor an index of them.
+//   - admin.11: The waits of a list cost a few index lookups per instance, and nothing for lists that do not ask. They
+//     are incomplete: at most WAITS_MAX tasks, timers and children, and a last row of at most LISTED_BYTES_MAX.
 
+import type { StoredAttribute, StoredAttributes } from "../define/attributes.ts";
+import type { HistoryRow } from "../history/rows.ts";
 import type { FoundInstance, InstanceStatus, ListedInstance, TerminalStatus } from "./instances.ts";
 import type { KeyValueRecord } from "./state.ts";
+import type { TaskRecord } from "./tasks.ts";
 
 /** Selects instances. Members are ANDed; an absent member matches everything, an empty list nothing. */
 export interface InstanceFilter {
@@ -22,16 +38,40 @@ export interface InstanceFilter {
   readonly parent?: string | null;
   readonly idPrefix?: string;
   readonly ids?: readonly string[];
-  readonly attributes?: Readonly<Record<string, string>>;
+  /** Each attribute must have this value, of this type. */
+  readonly attributes?: StoredAttributes;
+  /** Tests of attributes by name (admin.7). */
+  readonly where?: Readonly<Record<string, AttributeTest>>;
+  /** Found in the id, in the name, or equal to an attribute (admin.8). */
+  readonly text?: string;
   readonly blocked?: boolean;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
+  readonly completedAfter?: number;
   readonly completedBefore?: number;
 }
-/** A cursor that no list returned is INVALID_ARGUMENT. */
+/** The tests of one attribute (admin.7). Members are ANDed. */
+export interface AttributeTest {
+  readonly eq?: StoredAttribute;
+  /** Any of these; an empty list matches nothing. */
+  readonly in?: readonly StoredAttribute[];
+  readonly gt?: StoredAttribute;
+  readonly gte?: StoredAttribute;
+  readonly lt?: StoredAttribute;
+  readonly lte?: StoredAttribute;
+  /** The start of a text. */
+  readonly prefix?: string;
+  /** False: the instance must not have the attribute. */
+  readonly exists?: boolean;
+}
+/** What orders a list (admin.9). */
+export type ListOrder = "createdAt" | "updatedAt" | "completedAt";
+/** A cursor that no list in the same order returned is INVALID_ARGUMENT. */
 export interface ListRequest {
   readonly filter: InstanceFilter;
-  /** By creation time, which a restart does not change. */
+  /** Default: creation time, which a restart does not change. */
+  readonly orderBy?: ListOrder;
+  /** The latest or the earliest time first. */
   readonly order: "newest" | "oldest";
   readonly limit: number;
   readonly cursor: string | null;
@@ -47,6 +87,16 @@ export interface FoundPage {
   readonly items: readonly FoundInstance[];
   /** Null: this is the last page. `listInstances` accepts it too. */
   readonly cursor: string | null;
+}
+
+/** How many instances have one stored status and one name. */
+export interface NameCount {
+  readonly name: string;
+  readonly status: InstanceStatus;
+  /** Includes paused and blocked instances. */
+  readonly instances: number;
+  readonly paused: number;
+  readonly blocked: number;
 }
 
 /** How much a deletion or a pruning removed. */
@@ -157,12 +207,36 @@ export interface InstanceStatistics {
   readonly keyBytes: number;
 }
 
+/** What the store knows about the waits of an instance without reading its history (admin.11). */
+export interface WaitsRecord {
+  readonly key: number;
+  /** The first tasks of the execution, by sequence. */
+  readonly tasks: readonly Pick<
+    TaskRecord,
+    "sequence" | "name" | "attempt" | "availableAt" | "owner" | "isDeferred"
+  >[];
+  /** The first timers of the execution, by sequence. */
+  readonly timers: readonly { readonly sequence: number; readonly due: number }[];
+  /** Children that have not ended. Of an instance with more than 20 children, some may be missing. */
+  readonly children: readonly {
+    readonly sequence: number;
+    readonly id: string;
+    readonly name: string;
+  }[];
+  /** The last row of the execution's history. Null: it has none, or the row is too long. */
+  readonly lastRow: HistoryRow | null;
+}
+
 /** The part of a provider that finds, counts, deletes and prunes. */
 export interface AdminStore {
   listInstances(request: ListRequest): Promise<InstancePage>;
   /** Like `listInstances`, with only ids, statuses and times, for callers that act on the instances. */
   findInstances(request: ListRequest): Promise<FoundPage>;
   countInstances(filter: InstanceFilter): Promise<number>;
+  /** One record per key, in order, for instances of a list (admin.11). */
+  readWaits(keys: readonly number[]): Promise<readonly WaitsRecord[]>;
+  /** Instances by stored status and name, in any order; exact. Only what is not 0. */
+  countByName(): Promise<readonly NameCount[]>;
   /** Direct children, oldest first. */
   listChildren(id: string): Promise<readonly FoundInstance[]>;
   deleteInstance(request: { id: string; force: boolean }): Promise<DeleteResult>;
@@ -172,6 +246,8 @@ export interface AdminStore {
    * transaction is changing.
    */
   deleteEnded(request: DeleteEndedRequest): Promise<DeletedEnded>;
+  /** Deletes instances without a parent whose `keepMs` is over, as `deleteEnded` does (admin.6). */
+  deleteExpired(request: { limit: number; cursor: string | null }): Promise<DeletedEnded>;
   /** Takes or renews the right to sweep. One caller has it at a time. Null: another caller has it. */
   claimSweep(claim: SweepClaim): Promise<number | null>;
   /** Null: there is no such instance. */

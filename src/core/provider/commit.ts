@@ -10,7 +10,19 @@
 //   - commit.5: A start may bring its first turn. If the store inserts the instance and grants the lease, it
 //     can write both, without a start message. It may always ignore the turn and treat the start as if it
 //     had none; the result says which.
+//   - commit.6: The start of a job may bring its first turn without a lease: the turn has token 0 and releases the
+//     instance. Its tasks may have a lease; if their owner has no row, they are queued. As in commit.5, the store may
+//     ignore the turn.
+//   - commit.7: A turn with `isUnleased` ends a job that no runtime holds. It is refused (LEASE_LOST) if the instance has a
+//     lease, a message in its inbox, a pause or a block, or if its execution or last event is another one, or if a
+//     finished task is not held.
+//   - commit.8: A rewind begins the next execution with a copied past and is due at once, without a start message. A child
+//     that the copied past waits for reports to the execution that started it; the store delivers its outcome to the newest
+//     execution, if the call is part of the copied past. Everything else of the earlier execution is deleted, except events.
+//   - commit.9: A start with the run id of the instance that has its id is a repetition of the start that made it. It
+//     changes nothing and counts as started.
 
+import type { StoredAttributes } from "../define/attributes.ts";
 import type { PerdureError } from "../errors/errors.ts";
 import type { ParentLink, StoredKeyValue } from "../history/events.ts";
 import type { HistoryRow } from "../history/rows.ts";
@@ -30,12 +42,15 @@ import type {
   RefusedDispatch,
   WithdrawItem,
 } from "./asks.ts";
+import type { EnqueueItem, EnqueueManyItem, EnqueueManyResult, EnqueueResult } from "./enqueue.ts";
 import type { CallbackChange, CallbackItem, DeferItem, TaskCallItem } from "./callbacks.ts";
 import type {
   BlockItem,
   CancelItem,
   PauseItem,
   ResumeItem,
+  RewindItem,
+  RewindResult,
   TerminateItem,
   UnblockItem,
 } from "./control.ts";
@@ -59,7 +74,7 @@ export interface NewInstance {
   readonly parent: ParentLink | null;
   readonly onParentClose: "cancel" | "abandon";
   readonly priority: number;
-  readonly attributes: Readonly<Record<string, string>>;
+  readonly attributes: StoredAttributes;
 }
 /** A start by a turn. */
 export interface ChildStart extends NewInstance {
@@ -90,9 +105,9 @@ export interface StartItem extends NewInstance {
     readonly leaseMs?: number;
   } | null;
   /**
-   * The first turn, which the leasing runtime has already run (commit.5). Only with a lease. Its token is
-   * the token of the lease, its execution 1 and its last event 0; it consumes no message. Its key is
-   * 0, because the store chooses the key.
+   * The first turn, which the leasing runtime has already run (commit.5), or which the client has written for a job
+   * (commit.6). Its token is the token of the lease, or 0; its execution is 1 and its last event 0; it consumes no
+   * message. Its key is 0, because the store chooses the key.
    */
   readonly firstTurn?: TurnItem;
 }
@@ -129,6 +144,8 @@ export type InstanceChange =
       readonly status: TerminalStatus;
       readonly output: string | null;
       readonly error: string | null;
+      /** Set: retention deletes the instance after this time, whatever its general rule is (admin.6). */
+      readonly keepMs?: number;
     }
   | {
       readonly kind: "continued";
@@ -145,6 +162,8 @@ export interface TurnItem {
   readonly key: number;
   readonly execution: number;
   readonly token: number;
+  /** commit.7: the token is 0 and is not compared. */
+  readonly isUnleased?: true;
   /** The last event that the turn was computed from. */
   readonly lastEvent: number;
   /** Set by the first turn of an execution. */
@@ -290,6 +309,8 @@ export interface ReleaseInstanceItem {
   readonly kind: "releaseInstance";
   readonly key: number;
   readonly token: number;
+  /** Set: messages make it due when its open steps are. Otherwise an instance with open steps is due at once. */
+  readonly stepsWait?: true;
 }
 
 /** The result of an item without further data. */
@@ -309,6 +330,8 @@ export type SimpleResult =
 /** Any item that can be written. A group of items is one transaction. */
 export type CommitItem =
   | StartItem
+  | EnqueueItem
+  | EnqueueManyItem
   | TurnItem
   | CompletionItem
   | RetryItem
@@ -326,6 +349,7 @@ export type CommitItem =
   | ResumeItem
   | UnblockItem
   | ForkItem
+  | RewindItem
   | CancelItem
   | TerminateItem
   | BlockItem
@@ -340,7 +364,13 @@ export type ResultOf<Item extends CommitItem> = Item extends StartItem | ForkIte
       ? AskResult
       : Item extends AppendItem
         ? AppendResult
-        : SimpleResult;
+        : Item extends EnqueueItem
+          ? EnqueueResult
+          : Item extends EnqueueManyItem
+            ? EnqueueManyResult
+            : Item extends RewindItem
+              ? RewindResult
+              : SimpleResult;
 /**
  * The store will never accept this item, although it accepted the rest of its group (too large, a broken
  * constraint).
@@ -358,4 +388,13 @@ export interface BusyResult {
 }
 /** The result of one item of a group. */
 export type CommitResult =
-  StartResult | TurnResult | AskResult | AppendResult | SimpleResult | ErrorResult | BusyResult;
+  | StartResult
+  | TurnResult
+  | AskResult
+  | AppendResult
+  | EnqueueResult
+  | EnqueueManyResult
+  | RewindResult
+  | SimpleResult
+  | ErrorResult
+  | BusyResult;

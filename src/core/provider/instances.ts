@@ -12,6 +12,7 @@
 //     unblocked, only a runtime with different code gets it again. Its count stays one below the next
 //     quarantine.
 
+import type { StoredAttributes } from "../define/attributes.ts";
 import type { MaybeDamaged } from "../values/checksum.ts";
 import type { ParentLink } from "../history/events.ts";
 import type { HistoryRow } from "../history/rows.ts";
@@ -57,7 +58,7 @@ export interface InstanceRecord extends InstanceExecution {
   readonly customStatusVersion: number;
   readonly cancelRequested: string | null;
   readonly parent: ParentLink | null;
-  readonly attributes: Readonly<Record<string, string>>;
+  readonly attributes: StoredAttributes;
   readonly priority: number;
   readonly lastEvent: number;
   /** The last event that a fork copied; 0: the execution is not a fork. */
@@ -76,6 +77,9 @@ export type DamagedPart = "ending" | "customStatus" | "attributes";
 export type ListedText = "error" | "customStatus" | "attributes";
 /** The longest stored text that a list reads, in bytes. A page of 1,000 instances stays below 50 MB. */
 export const LISTED_BYTES_MAX = 16_384;
+
+/** The most tasks, timers and children of one instance that a list reads (admin.11). */
+export const WAITS_MAX = 5;
 
 /**
  * An instance as lists read it. The output is not read, so only `readInstance` shows damage to an output.

@@ -30,11 +30,14 @@ import type {
   LeaseCheckRecord,
   LivenessThread,
   LivenessThreadOptions,
+  NextDue,
+  NextDueRequest,
   WorkSummary,
   WorkSummaryRequest,
   RuntimeRecord,
   RuntimeRegistration,
 } from "./runtimes.ts";
+import type { QueueStore } from "./queues.ts";
 import type { SessionStore } from "./sessions.ts";
 import type { StreamStore } from "./streams.ts";
 import type { TransactionStore } from "./transactions.ts";
@@ -50,7 +53,7 @@ import type {
 
 /** The store: everything durable goes through it. Every provider implements all of it. */
 export interface Provider
-  extends AdminStore, KeptStore, SessionStore, StreamStore, Partial<TransactionStore> {
+  extends AdminStore, KeptStore, QueueStore, SessionStore, StreamStore, Partial<TransactionStore> {
   /** The kind of store, for logs and status: "sqlite", "postgres", … */
   readonly name: string;
   /** How durable a returned call is, as a text that is shown with the status (P1). */
@@ -107,6 +110,8 @@ export interface Provider
    * not know targets and names. It never misses work.
    */
   peek(request: WorkSummaryRequest): Promise<WorkSummary>;
+  /** When the next work comes due that the caller could lease (provider.runtimes.6). Leases nothing. */
+  nextDue(request: NextDueRequest): Promise<NextDue>;
 
   readInstance(id: string): Promise<InstanceRecord | null>;
   /** The selected rows in order. Each row is complete, also if only a part of its events is selected. */

@@ -14,8 +14,13 @@
 //   - provider.runtimes.5: A runtime records each comparison with `recordLeaseCheck`. The record is
 //     written to the row of the runtime, if it has one, and changes nothing else. Registering again
 //     clears it.
+//   - provider.runtimes.6: `nextDue` decides as a lease request of the caller would, now and later. Work that another
+//     runtime holds counts from the end of its lease, if the lease has one, and otherwise not at all: its owner does
+//     it, or loses it to a takeover. Work that only waits for a call from outside does not count: a paused or blocked
+//     instance, a paused queue, an event, a slot of a queue that another runtime uses. The caller does not have to
+//     be registered. A time that is over means that something is due.
 
-import type { TaskClaim } from "./tasks.ts";
+import type { TagFilter, TaskClaim } from "./tasks.ts";
 
 /** Identifies a process uniquely on its machine; null if the host does not provide this. */
 export interface ProcessIdentity {
@@ -128,6 +133,8 @@ export interface WorkSummaryRequest {
 export interface WorkSummary {
   readonly instances: boolean;
   readonly tasks: boolean;
+  /** The names of the queues with a rule or a pause; absent: none (provider.queues.7). */
+  readonly ruled?: readonly string[];
   readonly runtimes: readonly RuntimeRecord[];
   /**
    * The store's clock was set back by this much since the last call, and the store has corrected its
@@ -139,4 +146,29 @@ export interface WorkSummary {
    * the store has no server.
    */
   readonly server?: string;
+}
+
+/** Which work the caller would lease. */
+export interface NextDueRequest {
+  /** The id under which the caller leases. What it holds itself counts as free. */
+  readonly owner: string;
+  /** As in a request for instances: the registered targets, and one fingerprint per target. */
+  readonly targets: readonly string[];
+  readonly codes: readonly string[];
+  /** The names of the registered activities. */
+  readonly names: readonly string[];
+  readonly tags: TagFilter;
+  /** The owner of the caller's sessions; null: the caller takes no tasks with a session. */
+  readonly sessionOwner: string | null;
+}
+/** When the next work comes due (provider.runtimes.6). */
+export interface NextDue {
+  /** By the store's clock. Null: nothing comes due without a call from outside. */
+  readonly at: number | null;
+  /** The store's time when it looked. */
+  readonly now: number;
+  /** Whether instances or kept messages exist whose own time is over (admin.6, kept.2). */
+  readonly hasExpired: boolean;
+  /** All registered runtimes. */
+  readonly runtimes: readonly RuntimeRecord[];
 }

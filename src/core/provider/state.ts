@@ -6,6 +6,8 @@
 //     pruning, stay readable after the end, and are deleted with the instance. A restart begins without
 //     them (I11).
 
+import type { StoredAttributes } from "../define/attributes.ts";
+
 /** One change; changes apply in order. A null value deletes the key; a null key means all keys. */
 export interface KeyValueChange {
   readonly key: string | null;
@@ -15,7 +17,7 @@ export interface KeyValueChange {
 export interface StateChange {
   readonly status: { readonly value: string | null } | null;
   /** All attributes after the change. */
-  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly attributes: StoredAttributes | null;
   readonly keyValues: readonly KeyValueChange[];
 }
 /** One key-value of an instance; the value is codec text. */

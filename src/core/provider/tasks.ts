@@ -52,9 +52,13 @@ export interface TaskOptions {
   readonly heartbeatTimeoutMs?: number;
   /** The trace in which its instance was started. */
   readonly traceParent?: string;
+  /** Codec text of the context of its instance. Absent: none. */
+  readonly context?: string;
   /** The node of the flow that makes the call, and its metadata; shown to the activity. */
   readonly node?: string;
   readonly metadata?: NodeMetadata;
+  /** The execution of the idempotency key, if it is an earlier one (semantics 21b). */
+  readonly keyExecution?: number;
 }
 
 /** What a task runs, and which workers may take it. */
@@ -66,11 +70,15 @@ export interface TaskWork {
   /** A set: it is read back sorted and without duplicates. */
   readonly tags: readonly string[] | null;
   readonly priority: number;
+  /** For limits per key and fair order (provider.queues.2, provider.queues.4); absent: none. At most 256 bytes. */
+  readonly queueKey?: string;
 }
 
 /** A task that a turn creates. */
 export interface NewTask extends TaskWork {
   readonly sequence: number;
+  /** The weight of its key in a queue with fair order, a finite number above 0; absent: 1 (provider.queues.4). */
+  readonly weight?: number;
   /** Set: leased to the runtime that commits it, without a fetch and a second write. */
   readonly lease: {
     readonly owner: string;
@@ -90,8 +98,15 @@ export interface LeasedTask extends TaskClaim, TaskWork {
   readonly attempt: number;
   readonly deaths: number;
   readonly suspect: boolean;
+  /** Since when it could be taken. Absent: a runtime leased it with the commit that inserted it. */
+  readonly availableAt?: number;
   /** Payload text of the last heartbeat's details, or null. */
   readonly heartbeat: string | null;
+  /**
+   * Set: its queue has a rate, and the admission is valid until this time of the store. The runtime must enter the task within
+   * `enterWithinMs` after it sent the request, or release it (provider.queues.3).
+   */
+  readonly admittedUntil?: number;
   /**
    * Set if the attempt waited for its completion from outside (provider.callbacks.3): which of its timeouts is over. The
    * runtime must not run the activity.
@@ -143,9 +158,11 @@ export interface LeaseTasksRequest extends Ageing {
   readonly avoidMs?: number;
   /** Set: the lease expires after this time unless it is renewed. */
   readonly leaseMs?: number;
+  /** How soon after the request the worker enters admitted tasks (provider.queues.3). Default 1,000. */
+  readonly enterWithinMs?: number;
   /**
    * The same request was sent before under this token, and its reply was lost. The result contains what
-   * that request took, if anything, and nothing more.
+   * that request took, if anything, and nothing more; admitted tasks are released instead.
    */
   readonly again?: boolean;
 }
@@ -154,7 +171,10 @@ export interface LeasedTasks {
   readonly tasks: readonly LeasedTask[];
   /** Whether more tasks could have been taken. */
   readonly more: boolean;
-  /** When the next waiting task that matches this request comes due, or null. */
+  /**
+   * When the next waiting task that matches this request comes due, or null. A task that a rate holds back comes due when
+   * it can be admitted; one that waits for a slot of its queue, at the latest 50 ms later.
+   */
   readonly nextAt: number | null;
 }
 

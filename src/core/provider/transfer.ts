@@ -16,7 +16,7 @@
 //     emptied gets a new id.
 
 /** Changes with every change of a table, a column or a meaning. Both stores must have the same format. */
-export const TRANSFER_FORMAT = 3;
+export const TRANSFER_FORMAT = 4;
 
 /** "texts": a list of texts. */
 export type CellType = "integer" | "real" | "text" | "flag" | "texts";
@@ -40,12 +40,14 @@ export type TransferName =
   | "kv"
   | "inbox"
   | "tasks"
+  | "queues"
   | "sessions"
   | "requests"
   | "kept"
   | "streams"
   | "stream_calls"
-  | "stream_chunks";
+  | "stream_chunks"
+  | "enqueue_keys";
 
 /** All tables that move, in order. */
 export const TRANSFER_TABLES: readonly TransferTable[] = [
@@ -72,6 +74,7 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       created_at: "integer",
       updated_at: "integer",
       completed_at: "integer",
+      delete_after: "integer",
       replay_version: "integer",
       parent_id: "text",
       parent_run_id: "text",
@@ -143,7 +146,24 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       heartbeat: "text",
       progress: "text",
       deferred_until: "integer",
+      queue_key: "text",
+      weight: "real",
+      holds_slot: "flag",
       input: "text",
+    },
+  },
+  {
+    name: "queues",
+    key: ["name"],
+    columns: {
+      name: "text",
+      rule: "text",
+      limits_slots: "flag",
+      limits_keys: "flag",
+      rate_ms: "integer",
+      declared_by: "text",
+      declared_at: "integer",
+      paused: "text",
     },
   },
   {
@@ -227,6 +247,23 @@ export const TRANSFER_TABLES: readonly TransferTable[] = [
       call: "integer",
       kind: "text",
       data: "text",
+    },
+  },
+  {
+    name: "enqueue_keys",
+    key: ["name", "kind", "key"],
+    columns: {
+      name: "text",
+      kind: "text",
+      key: "text",
+      instance: "integer",
+      id: "text",
+      next: "integer",
+      next_id: "text",
+      next_due: "integer",
+      opened_at: "integer",
+      until: "integer",
+      next_until: "integer",
     },
   },
 ];

@@ -16,6 +16,7 @@ import { parseName } from "../ids/ids.ts";
 import { parseDuration } from "../time/duration.ts";
 import { checkSchema, type StandardSchema } from "../values/standard-schema.ts";
 import { openCall } from "./calls.ts";
+import { madeIn } from "./fork.ts";
 import { decode } from "./delivery.ts";
 import type { OpenWait } from "./open-task.ts";
 import type { Command } from "./run-options.ts";
@@ -59,7 +60,11 @@ export function createCallback(
       details: undefined,
       schema,
       callback: {
-        requestId: callbackRequestId({ runId: run.runId, execution: run.execution, sequence }),
+        requestId: callbackRequestId({
+          runId: run.runId,
+          execution: madeIn(run, sequence),
+          sequence,
+        }),
         onHeaders: (headers) => (seen.headers = headers),
       },
       ...settle,

@@ -30,6 +30,7 @@ import type { OpenTask } from "./open-task.ts";
 import { withoutEngineStack } from "../errors/replayed-error.ts";
 import { cancelInstance } from "./cancel.ts";
 import { withdrawDeadline } from "./deadline-alarm.ts";
+import { isForgottenAttempt } from "./fork.ts";
 import { rememberRefusal, type UnreadMessage } from "./mailbox.ts";
 import type { Run } from "./run.ts";
 import { ActivityError, ChildError, StepError, type TaskError } from "../errors/task-errors.ts";
@@ -59,7 +60,7 @@ export function applyDelivery(run: Run, body: DeliveryBody, cancel: PendingCance
     }
     case "StepAttemptFailed": {
       const task = openTask(run, body.scheduled, "step");
-      if (task?.kind !== "step") return;
+      if (task?.kind !== "step" || isForgottenAttempt(run)) return;
       task.failures = body.attempt;
       task.failedAt = run.deliveredSequence;
       task.dueAt = body.due;

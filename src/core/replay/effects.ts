@@ -4,6 +4,8 @@
 //       (I5).
 //   - A task that is scheduled and cancelled in one turn is recorded and never executed (semantics 7).
 
+import { inheritedMembers, type Inherited } from "../context/start-context.ts";
+import type { StoredAttributes } from "../define/attributes.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 import type {
   ActivityScheduled,
@@ -42,7 +44,7 @@ export interface EffectSource {
   /** When the execution began. */
   readonly startedAt: number;
   /** Passed on to the instances that it starts. */
-  readonly traceParent: string | undefined;
+  readonly started: Inherited;
 }
 
 /** A StreamWrite while the turn runs. */
@@ -190,7 +192,7 @@ export class TurnEffects {
       runId,
       seed: derivedId(runId, source.execution, sequence),
       parent,
-      ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
+      ...inheritedMembers(source.started, body.context),
       ...(body.attributes === undefined ? {} : { attributes: body.attributes }),
       ...(body.unchecked === true ? { unchecked: true } : {}),
     };
@@ -219,7 +221,7 @@ function timerKey(timer: TimerReference): string {
  */
 export function stateChangeOf(
   events: readonly EventBody[],
-  attributes: Readonly<Record<string, string>>,
+  attributes: StoredAttributes,
   published: PublishedState | null,
 ): StateChange | null {
   let status: { readonly value: string | null } | null = null;

@@ -34,7 +34,7 @@ export function endContinued(run: Run, { input, version, state }: Continuation):
 
 /** The start of the next execution. It contains the current state of the instance (I15). */
 export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): OrchestrationStarted {
-  const { kind, name, runId, seed, parent, traceParent } = run.started;
+  const { kind, name, runId, seed, parent, traceParent, context, repairs } = run.started;
   const { input, orchestrationVersion = "", state } = ended;
   const { status, attributes, closedStreams } = run.state;
   const keyValues = run.state.entries();
@@ -45,7 +45,7 @@ export function nextStart(run: Run, ended: OrchestrationContinuedAsNew): Orchest
     input,
     runId,
     seed: nextSeed(seed),
-    ...defined({ parent, traceParent }),
+    ...defined({ parent, traceParent, context, repairs }),
     ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     ...(status === null ? {} : { status }),
     ...(keyValues.length === 0 ? {} : { keyValues }),

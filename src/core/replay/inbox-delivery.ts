@@ -19,10 +19,12 @@ import {
   parseCallbackMessage,
 } from "../ids/callback-messages.ts";
 import type { Message } from "../provider/messages.ts";
+import { childKeyExecution } from "../provider/shared/message-keys.ts";
 import { defined } from "../values/defined.ts";
 import type { OpenTask } from "./open-task.ts";
 import { cancelOpenTasks } from "./cancel.ts";
 import { decode } from "./delivery.ts";
+import { madeIn } from "./fork.ts";
 import { refuseUnreceived } from "./requests/request-call.ts";
 import type { Run } from "./run.ts";
 
@@ -57,7 +59,7 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
       if (openOf(run, message, "step") === null) return null;
       return parse(run, message, ["StepCompleted", "StepFailed", "StepAttemptFailed"]);
     case "child":
-      if (openOf(run, message, "child") === null) return null;
+      if (openOf(run, message, "child") === null || isOfEarlierCall(run, message)) return null;
       return parse(run, message, ["ChildCompleted", "ChildFailed"]);
     case "cancel":
       if (run.cancelReason !== null) return null;
@@ -122,8 +124,8 @@ function failureOfClosed(run: Run, body: SendFailed): SendFailed | null {
 function callbackOf(run: Run, message: Message): DeliveryBody | null {
   const { name, data, key } = message;
   const sequence = callbackSequence(name ?? "");
-  const { runId, execution } = run;
-  if (key !== callbackRequestId({ runId, execution, sequence })) return null;
+  const { runId } = run;
+  if (key !== callbackRequestId({ runId, execution: madeIn(run, sequence), sequence })) return null;
   try {
     const { value, headers } = parseCallbackMessage(data);
     return { kind: "EventReceived", name: name ?? "", data: value, key, ...defined({ headers }) };
@@ -173,6 +175,11 @@ function terminate(run: Run): void {
 function openOf(run: Run, message: Message, kind: OpenTask["kind"]): OpenTask | null {
   const task = message.sequence === null ? undefined : run.openTasks.get(message.sequence);
   return task?.kind === kind ? task : null;
+}
+
+/** Whether the child belongs to a call with the same number, of an execution from before the copied past (commit.8). */
+function isOfEarlierCall(run: Run, { key, sequence }: Message): boolean {
+  return key !== null && childKeyExecution(key) < madeIn(run, sequence ?? 0);
 }
 
 function parse(

@@ -9,9 +9,10 @@ import { cancelledRun } from "../errors/built-in-failures.ts";
 import { toFailure, type Failure } from "../errors/failure.ts";
 import type { OrchestrationStarted, TerminalBody } from "../history/events.ts";
 import { checkPayload } from "../values/limits.ts";
+import { decodeContext } from "../context/start-context.ts";
 import { orchestrationContext } from "../context/orchestration-context.ts";
 import { beginCompensations, cancelOpenTasks } from "./cancel.ts";
-import { decode } from "./delivery.ts";
+import { blockUnreadable, decode } from "./delivery.ts";
 import { runShield } from "./run-scope.ts";
 import type { Run } from "./run.ts";
 import { validateNow } from "../values/standard-schema.ts";
@@ -23,16 +24,29 @@ type Outcome =
 export function orchestrationMain(definition: Orchestration<never, unknown>) {
   return async (run: Run, started: OrchestrationStarted): Promise<void> => {
     const input = decode(run, started.input);
-    if (input === null) return;
+    if (input === null || !openContext(run, started)) return;
     const outcome = await invoke(run, definition, input.decoded);
+    const thrownAfter = run.deliveredSequence;
     if (run.isOver || run.continuation !== null || !run.isInTurn()) return;
     cancelOpenTasks(run, "orchestration ended");
     const failed = outcome.kind === "threw" || run.cancelReason !== null;
     const compensationFailures = failed ? await compensate(run) : [];
     if (run.isOver || !run.isInTurn()) return;
     cancelOpenTasks(run, "orchestration ended");
-    run.end(terminal(run, outcome, compensationFailures));
+    run.end(terminal(run, outcome, compensationFailures, thrownAfter));
   };
+}
+
+/** False: the context cannot be decoded, and the run is blocked. */
+function openContext(run: Run, { context }: OrchestrationStarted): boolean {
+  if (context === undefined) return true;
+  try {
+    run.state.context = decodeContext(context, run.codec);
+    return true;
+  } catch (error) {
+    blockUnreadable(run, error);
+    return false;
+  }
 }
 
 async function invoke(
@@ -73,13 +87,16 @@ function terminal(
   run: Run,
   outcome: Outcome,
   compensationFailures: readonly Failure[],
+  thrownAfter: number,
 ): TerminalBody {
   const listed = compensationFailures.length === 0 ? {} : { compensationFailures };
+  const thrown = thrownAfter === run.deliveredSequence ? {} : { thrownAfter };
   if (run.cancelReason !== null) {
     return { ...cancelledRun(run.cancelReason, run.codec), ...listed };
   }
   if (outcome.kind === "threw") {
-    return { kind: "OrchestrationFailed", outcome: "failed", failure: outcome.failure, ...listed };
+    const { failure } = outcome;
+    return { kind: "OrchestrationFailed", outcome: "failed", failure, ...listed, ...thrown };
   }
   return { kind: "OrchestrationCompleted", output: outcome.output };
 }

@@ -10,6 +10,7 @@
 
 import type { DurableTask } from "../context/durable-task.ts";
 import { ObservedTask } from "../context/durable-task.ts";
+import { inheritedMembers } from "../context/start-context.ts";
 import { deterministicUuid } from "./deterministic.ts";
 import type {
   AskSent,
@@ -198,10 +199,12 @@ function startItem(
     | "attributes"
     | "delayMs"
     | "unchecked"
+    | "context"
   >,
   source: EffectSource,
 ): StartItem {
-  const { name, orchestrationVersion, id, input, priority, attributes, delayMs, unchecked } = body;
+  const { name, orchestrationVersion, id, input, priority, attributes, delayMs } = body;
+  const { unchecked, context } = body;
   // The run id and the seed derive from the call, so that a repeated turn starts the same instance.
   const runId = derivedId(source.runId, source.execution, sequence);
   const started: OrchestrationStarted = {
@@ -211,7 +214,7 @@ function startItem(
     input,
     runId,
     seed: derivedId(runId, source.execution, sequence),
-    ...(source.traceParent === undefined ? {} : { traceParent: source.traceParent }),
+    ...inheritedMembers(source.started, context),
     ...(attributes === undefined ? {} : { attributes }),
     ...(unchecked === undefined ? {} : { unchecked }),
   };

@@ -3,7 +3,7 @@
 
 import type { CommandBody } from "../history/events.ts";
 import { parseKey } from "../ids/ids.ts";
-import { parseAttributes } from "../define/attributes.ts";
+import { parseAttributes, type AttributeValue } from "../define/attributes.ts";
 import type { Run } from "./run.ts";
 
 export function setStatus(run: Run, value: unknown): void {
@@ -45,12 +45,15 @@ export function pruneKeyValues(run: Run, ageMs: number): number {
   return old.length;
 }
 
-export function setAttributes(run: Run, attributes: Readonly<Record<string, string | null>>): void {
+export function setAttributes(
+  run: Run,
+  attributes: Readonly<Record<string, AttributeValue | null>>,
+): void {
   run.currentScope();
   const parsed = parseAttributes(attributes, { mayBeNull: true });
-  record(run, { kind: "AttributesSet", attributes: parsed }, (set) =>
-    run.state.merge(set.attributes),
-  );
+  const body = { kind: "AttributesSet", attributes: parsed } as const;
+  within(run, body, () => run.state.checkAttributes(parsed));
+  record(run, body, (set) => run.state.merge(set.attributes));
 }
 
 /**

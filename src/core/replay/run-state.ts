@@ -5,16 +5,21 @@
 //        deterministic. Keys are processed in sorted order.
 //   - Exceeding a limit throws at the call, before anything is recorded (semantics 9).
 
+import type { ContextValues } from "../context/app-types.ts";
+import { NO_CONTEXT } from "../context/start-context.ts";
+import type { StoredAttribute, StoredAttributes } from "../define/attributes.ts";
 import { PerdureError } from "../errors/errors.ts";
-import { bytesOver, type Limits } from "../values/limits.ts";
+import { attributesOver, bytesOver, type Limits } from "../values/limits.ts";
 import type { OrchestrationStarted, StoredKeyValue } from "../history/events.ts";
 import { LazyMap } from "../collections/lazy-map.ts";
 
 export type StateLimits = Pick<Limits, "statusBytesMax" | "kvKeysMax" | "kvValueBytesMax">;
 
 export class RunState {
+  /** Set by orchestration-main.ts, before the code runs. */
+  context: ContextValues = NO_CONTEXT;
   status: string | null = null;
-  attributes: Readonly<Record<string, string>> = {};
+  attributes: StoredAttributes = {};
   readonly #keyValues = new LazyMap<string, { value: string; at: number }>();
   /** Null: none, as in most executions. */
   #closedStreams: Set<string> | null = null;
@@ -64,13 +69,21 @@ export class RunState {
     (this.#closedStreams ??= new Set()).add(name);
   }
 
-  merge(changes: Readonly<Record<string, string | null>>): void {
-    const merged: Record<string, string> = { ...this.attributes };
+  merge(changes: Readonly<Record<string, StoredAttribute | null>>): void {
+    this.attributes = this.merged(changes);
+  }
+  /** The attributes after these changes. */
+  merged(changes: Readonly<Record<string, StoredAttribute | null>>): StoredAttributes {
+    const merged: Record<string, StoredAttribute> = { ...this.attributes };
     for (const [name, value] of Object.entries(changes)) {
       if (value === null) delete merged[name];
       else merged[name] = value;
     }
-    this.attributes = merged;
+    return merged;
+  }
+  checkAttributes(changes: Readonly<Record<string, StoredAttribute | null>>): void {
+    const over = attributesOver(this.merged(changes));
+    if (over !== null) throw over;
   }
 
   checkStatus(text: string, limits: StateLimits): void {

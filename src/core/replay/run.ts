@@ -288,9 +288,6 @@ export class Run {
   get runId(): string {
     return this.started.runId;
   }
-  get traceParent(): string | undefined {
-    return this.started.traceParent;
-  }
   get execution(): number {
     return this.options.execution;
   }

@@ -46,6 +46,7 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
     operation: (...given) => quietly(() => telemetry.operation(...given)),
     messageExpired: (record) => quietly(() => telemetry.messageExpired?.(record)),
     streamItems: (record) => quietly(() => telemetry.streamItems?.(record)),
+    queueOutcome: (...given) => quietly(() => telemetry.queueOutcome?.(...given)),
     observe(source) {
       const end = attempted(
         () => telemetry.observe(source),

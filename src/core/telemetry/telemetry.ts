@@ -5,6 +5,7 @@
 //   - telemetry.1: An observer never changes an outcome. The engine ignores errors that an observer throws.
 
 import type { EventBody } from "../history/events.ts";
+import type { QueueOutcomes } from "../provider/queues.ts";
 
 /** A start by a client. */
 export interface StartSpan {
@@ -114,9 +115,22 @@ export interface StoreFigures {
   readonly runningTasks: number;
   readonly strandedLeases: number;
 }
+/** How an attempt of a queue ended. */
+export type QueueOutcome = keyof Omit<QueueOutcomes, "name">;
+/** Measurements of one queue, over all runtimes. */
+export interface QueueMeasures {
+  /** The name of the activity. */
+  readonly name: string;
+  /** Due tasks that no worker holds. */
+  readonly depth: number;
+  readonly running: number;
+  /** How long the oldest due task has waited; 0 if none waits. */
+  readonly oldestAgeMs: number;
+}
 export interface FigureSource {
   runtime(): RuntimeFigures;
   store(): Promise<StoreFigures>;
+  queues(): Promise<readonly QueueMeasures[]>;
 }
 
 /** An observer of the engine; `perdure/otel` creates one. It never changes an outcome. */
@@ -154,6 +168,11 @@ export interface Telemetry {
    * without this method does not count them.
    */
   streamItems?(record: StreamItemsRecord): void;
+  /**
+   * An attempt of a queue ended: "failed" is final, "retried" leads to another attempt. Called when the attempt ends, like
+   * `attemptOver`. An observer without this method does not count them.
+   */
+  queueOutcome?(queue: string, outcome: QueueOutcome): void;
   /** A runtime started. The engine calls the returned function when the runtime stops. */
   observe(source: FigureSource): () => void;
 }

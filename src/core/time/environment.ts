@@ -29,6 +29,11 @@ export interface Environment {
    * does not keep the process alive. Absent with virtual time, where no timer is late.
    */
   watchDelay?(everyMs: number, fn: (lateMs: number) => void): TimerHandle;
+  /**
+   * Awaits a promise that a timer of this environment settles. Code of an activity that waits this way does not stop
+   * virtual time. Absent: time does not stop for code.
+   */
+  idleWhile?<T>(wait: Promise<T>): Promise<T>;
   /** A number in [0, 1). */
   random(): number;
   /** `bytes` random bytes as a lower-case hexadecimal text. */

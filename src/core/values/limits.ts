@@ -5,6 +5,7 @@
 //   - A size is the number of bytes of the encoded text. A text that is too short to exceed its limit is not
 //       measured.
 
+import type { StoredAttributes } from "../define/attributes.ts";
 import { checkInteger, invalidArgument, unknownMember } from "../checks.ts";
 import { PerdureError } from "../errors/errors.ts";
 import type { EventBody } from "../history/events.ts";
@@ -40,6 +41,11 @@ export const DEFAULT_LIMITS: Limits = {
   tagsMax: 20,
   tagBytesMax: 256,
 };
+
+/** The most attributes of one instance. */
+export const ATTRIBUTES_MAX = 100;
+/** The most bytes of the attributes of one instance, as stored. */
+export const ATTRIBUTES_BYTES_MAX = 65_536;
 
 /** The share of a limit at which a warning is due. */
 export const WARNING_SHARE = 0.75;
@@ -95,8 +101,25 @@ export function commandRefusal(body: EventBody, limits: Limits): PerdureError | 
     const what = `The details of a wait for "${body.name}"`;
     if (bytes > 0) return tooLarge(what, bytes, limits.payloadBytesMax);
   }
+  if ("attributes" in body && body.kind !== "AttributesSet" && body.attributes !== undefined) {
+    const over = attributesOver(body.attributes);
+    if (over !== null) return over;
+  }
   if (body.kind !== "ActivityScheduled" || body.tags === undefined) return null;
   return tagsRefusal(body.tags, `Activity "${body.name}"`, limits);
+}
+
+/** The error for attributes of an instance that exceed a limit, or null. */
+export function attributesOver(attributes: StoredAttributes): PerdureError | null {
+  const count = Object.keys(attributes).length;
+  if (count > ATTRIBUTES_MAX) {
+    const message = `An instance must have at most ${ATTRIBUTES_MAX} attributes; it would have ${count}.`;
+    return new PerdureError("LIMIT_EXCEEDED", message);
+  }
+  const bytes = count === 0 ? 0 : bytesOver(JSON.stringify(attributes), ATTRIBUTES_BYTES_MAX);
+  if (bytes === 0) return null;
+  const message = `The attributes of an instance have ${bytes} bytes as stored; the limit is ${ATTRIBUTES_BYTES_MAX}.`;
+  return new PerdureError("LIMIT_EXCEEDED", message);
 }
 
 function tagsRefusal(tags: readonly string[], what: string, limits: Limits): PerdureError | null {

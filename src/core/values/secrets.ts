@@ -12,9 +12,9 @@ const CREDENTIALS = /^(\s*(?:[a-z][a-z0-9+.-]*:?\/+|[a-z][a-z0-9+.-]*:(?=[^@]*:)
 /** The same in the middle of a text: after a scheme with slashes, or before a host and a path. */
 const CREDENTIALS_WITHIN =
   /((?:[a-z][a-z0-9+.-]*:\/+)[^\s:@/?#"']*):[^\s]*@|(\b[^\s:@/?#"']+):[^\s:]+@(?=[\w.-]+(?::\d+)?\/)/gi;
-/** `password=…`, also misspelt, in a query or in a key-value DSN. */
+/** `password=…`, also misspelt, in a query or in a key-value DSN; and an address in a query, `perdure.listen=…`. */
 const ASSIGNMENT =
-  /([\w.-]*(?:pass|pwd|p\w{0,3}s\w{0,3}w|secret|token)[\w.-]*\s*=\s*)('(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s&;"']+)/gi;
+  /([\w.-]*(?:pass|pwd|p\w{0,3}s\w{0,3}w|secret|token|\.listen)[\w.-]*\s*=\s*)('(?:[^'\\]|\\.)*'?|"[^"]*"?|[^\s&;"']+)/gi;
 
 /** A store's address without its password. */
 export function maskAddress(address: string): string {

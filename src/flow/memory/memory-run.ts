@@ -166,6 +166,7 @@ export class MemoryRun {
     fn: WorkOptions["fn"],
   ): void {
     const { runId, execution, priority } = this.#run;
+    const { context } = this.#run.state;
     const { name: orchestration, version: orchestrationVersion } = this.#definition;
     const of = { instanceId: this.id, runId, execution, orchestration, orchestrationVersion };
     const call = { ...of, sequence, priority, ...body, options: body };
@@ -179,7 +180,7 @@ export class MemoryRun {
           : { kind: `${event}Failed`, ...common, failure: outcome.failure },
       );
     };
-    const work = new MemoryWork({ world: this.#world, kind, call, fn, onOutcome });
+    const work = new MemoryWork({ world: this.#world, kind, call, context, fn, onOutcome });
     this.#work.set(sequence, work);
   }
 

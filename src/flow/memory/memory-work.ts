@@ -12,6 +12,7 @@ import { decide, type Decision } from "../../core/attempts/decide.ts";
 import { runAttempt, type AttemptResult } from "../../core/attempts/run-attempt.ts";
 import { RunningAttempt } from "../../core/attempts/running-attempt.ts";
 import type { StreamSink } from "../../core/attempts/stream-writer.ts";
+import type { ContextValues } from "../../core/context/app-types.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
 import type { MemoryWorld } from "./memory-world.ts";
@@ -20,6 +21,7 @@ export interface WorkOptions {
   readonly world: MemoryWorld;
   readonly kind: "activity" | "step";
   readonly call: AttemptedCall;
+  readonly context: ContextValues;
   /** Calls user code. */
   readonly fn: (context: ActivityAttempt) => unknown;
   readonly onOutcome: (outcome: Exclude<Decision, { kind: "retry" }>, attempts: number) => void;
@@ -53,6 +55,7 @@ export class MemoryWork {
       progress: () => void running.beat(), // the value has no reader
     };
     const own = {
+      context: this.#options.context,
       lastHeartbeat: this.#lastHeartbeat,
       reports,
       streams: () => NO_READERS,

@@ -1,8 +1,10 @@
 // The shared state of one `runFlow`: the registered definitions, the clock, and the way the run ends.
 
-import type { ActivityServices } from "../../core/attempts/attempt-context.ts";
+import type { ActivityHost, ActivityServices } from "../../core/attempts/attempt-context.ts";
 import type { AttemptClock } from "../../core/attempts/running-attempt.ts";
 import { invalidArgument } from "../../core/checks.ts";
+import type { ServiceValues, SomeServices } from "../../core/context/app-types.ts";
+import { openServices } from "../../core/context/services.ts";
 import type { Activity, Orchestration } from "../../core/define/definitions.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import type { BlockReason } from "../../core/history/block.ts";
@@ -18,8 +20,10 @@ type Registered = Activity<never, unknown> | Orchestration<never, unknown>;
 
 export class MemoryWorld implements ActivityServices, AttemptClock {
   readonly environment: Environment;
+  readonly host: ActivityHost;
   readonly codec = defaultCodec;
   readonly log: LogSink;
+  readonly services: ServiceValues;
   readonly wheel: TimerWheel;
   readonly monotonic: () => number;
   readonly random: () => number;
@@ -32,11 +36,14 @@ export class MemoryWorld implements ActivityServices, AttemptClock {
     environment: Environment;
     log: LogSink;
     register: readonly Registered[];
+    services: SomeServices | undefined;
     fail: (error: unknown) => void;
   }) {
     const { environment } = options;
     this.environment = environment;
+    this.host = { environment, stopping: new AbortController().signal };
     this.log = options.log;
+    this.services = openServices(options.services, "runFlow(flow, input, { services: { … } })");
     this.monotonic = () => environment.monotonic();
     this.random = () => environment.random();
     this.wheel = new TimerWheel({

@@ -1,5 +1,6 @@
 // `runFlow`: runs a flow without a store. It uses the same interpreter, but nothing survives the process.
 
+import type { SomeServices } from "../../core/context/app-types.ts";
 import type { InputArguments } from "../../core/context/types.ts";
 import type { Orchestration } from "../../core/define/definitions.ts";
 import type { Environment } from "../../core/time/environment.ts";
@@ -28,6 +29,8 @@ export interface RunFlowOptions {
   /** Cancels the flow. Its compensations run before the promise rejects. */
   readonly signal?: AbortSignal;
   readonly log?: LogSink;
+  /** The services of activities and steps: `ctx.services`. */
+  readonly services?: SomeServices;
   /** The clock, timers and random numbers. Tests replace it. */
   readonly environment?: Environment;
 }
@@ -37,6 +40,7 @@ const RUN_FLOW_OPTIONS: Members<RunFlowOptions> = {
   register: true,
   signal: true,
   log: true,
+  services: true,
   environment: true,
 };
 
@@ -50,14 +54,15 @@ export async function runFlow<I, O>(
 ): Promise<O> {
   const [given, options = {}] = rest as [unknown, RunFlowOptions?];
   checkMembers(options, RUN_FLOW_OPTIONS, "runFlow");
-  const { events = [], register = [], signal, log = consoleLog() } = options;
+  const { events = [], register = [], signal, services, log = consoleLog() } = options;
   const { environment = systemEnvironment } = options;
   const schema = flow.options.input;
   const input =
     schema === undefined ? given : await validate(schema, given, `input of "${flow.name}"`);
   const { promise, resolve, reject } = Promise.withResolvers<TerminalBody>();
   const registered = [flow as Orchestration<never, unknown>, ...definitionsOf(register)];
-  const world = new MemoryWorld({ environment, log, register: registered, fail: reject });
+  const own = { environment, log, services, register: registered };
+  const world = new MemoryWorld({ ...own, fail: reject });
   const id = environment.randomHex(16);
   const started: OrchestrationStarted = {
     kind: "OrchestrationStarted",

@@ -27,8 +27,13 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   meta: "belongs to the schema: schema version, creation time",
   move: "the mark itself",
   store: "the id of the store, which moves with the last numbers",
+  attributes: "written by triggers while instances are copied",
   tallies: "maintained by triggers while instances are copied",
   runtimes: "no runtime is registered during a move",
+  admissions: "a rate begins again in the target store",
+  queue_clocks: "fair order begins again in the target store",
+  queue_lanes: "as queue_clocks",
+  queue_outcomes: "of the last minute only",
   arrivals: "delivered to the inboxes before the store is marked",
   barred: "fences of lost connections; no connection writes during a move",
 };

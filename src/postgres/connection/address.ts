@@ -150,6 +150,7 @@ const READERS: { readonly [Name in Exclude<keyof PostgresOptions, "environment">
   migrate: asText,
   durability: asText,
   notifications: asFlag,
+  listen: asText,
   prepare: asFlag,
   readOnly: asFlag,
   poolSize: asNumber,

@@ -24,13 +24,7 @@ import { isLost, isMisplaced, isSpoiled, toPerdureError } from "./errors.ts";
 import { Pipeline, rowsOf, Statement, type RunOptions, type Value } from "./pipeline.ts";
 import { SharedStatements } from "./script-driver.ts";
 import { statementsOn, type Statements } from "./statements.ts";
-import {
-  END_SETTINGS,
-  LOOK_SETTINGS,
-  SURVEY_SETTINGS,
-  WRITE_SETTINGS,
-  WRITE_SETTINGS_AND_LOCKS,
-} from "./settings.ts";
+import { settingStatements, type Timeout } from "./settings.ts";
 
 export interface ConnectionOptions extends RunOptions {
   readonly environment: Environment;
@@ -39,6 +33,8 @@ export interface ConnectionOptions extends RunOptions {
   /** The value of synchronous_commit for every write. */
   readonly commit: string;
   readonly readOnly: boolean;
+  /** The timeouts of the role that do not apply to Perdure's transactions (settings.2). */
+  readonly timeouts: readonly Timeout[];
 }
 
 export interface WriteOptions {
@@ -57,11 +53,6 @@ const LOCK_MS = 5_000;
 const BEGIN = new Statement("BEGIN ISOLATION LEVEL READ COMMITTED");
 const COMMIT = new Statement("COMMIT");
 const ROLLBACK = new Statement("ROLLBACK");
-const LOOK = new Statement(LOOK_SETTINGS);
-const SURVEY = new Statement(SURVEY_SETTINGS);
-const WRITE = new Statement(WRITE_SETTINGS);
-const WRITE_LOCKED = new Statement(WRITE_SETTINGS_AND_LOCKS);
-const END = new Statement(END_SETTINGS);
 const SHARE = new Statement(`
   SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`);
 const EXCLUDE = new Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
@@ -71,9 +62,6 @@ const ignore = (): void => {};
  * once.
  */
 const GONE_MAX = 2;
-const SHARED = `PostgreSQL is reached through a pooler that shares connections between transactions, such as PgBouncer \
-in transaction mode. Perdure continues without prepared statements and finds the work of other processes by polling. To \
-avoid this warning, open the store with notifications: false, or add perdure.notifications=off to its address.`;
 
 export class Connection {
   readonly environment: Environment;
@@ -83,6 +71,7 @@ export class Connection {
   readonly #pool: pg.Pool;
   readonly #options: ConnectionOptions;
   readonly #fence: WriteFence;
+  readonly #settings: ReturnType<typeof settingStatements>;
   /** Connections on which a transaction may still be open. */
   readonly #unfinished = new WeakSet<pg.PoolClient>();
   #prepare: boolean;
@@ -98,14 +87,16 @@ export class Connection {
     this.schema = options.schema;
     this.clock = new StoreClock(options.environment);
     this.#fence = new WriteFence(options.environment, options.schema);
+    this.#settings = settingStatements(options.timeouts);
   }
 
   prepare(sql: string): Statement {
-    const literal = this.schema.replaceAll("'", "''");
+    const literal = this.schema.replaceAll("'", "''").replaceAll("\\", "\\\\");
     return new Statement(
       sql
         .replaceAll(/@now\b/g, "(SELECT @clock())")
-        .replaceAll(/'@([a-z_]+)'/g, (_, name) => `'${literal}.${name}'`)
+        // With E a backslash means the same, whatever standard_conforming_strings is.
+        .replaceAll(/'@([a-z_]+)'/g, (_, name) => `E'${literal}.${name}'`)
         .replaceAll(/@([a-z_]+)/g, (_, name) => `${this.schema}.${name}`),
     );
   }
@@ -135,7 +126,7 @@ export class Connection {
 
   /** Runs statements that only read, with the store's clock and with index plans (settings.1). */
   readPipeline(pipeline: Pipeline): Promise<void> {
-    return this.#runAfter([LOOK], pipeline);
+    return this.#runAfter([this.#settings.look], pipeline);
   }
 
   /**
@@ -144,7 +135,7 @@ export class Connection {
    */
   async readPipelineOnce(pipeline: Pipeline): Promise<void> {
     const whole = new Pipeline();
-    whole.add(SURVEY, [this.clock.transactionTime]);
+    whole.add(this.#settings.survey, [this.clock.transactionTime]);
     whole.join(pipeline);
     await withPerdureErrors(
       this.#withClient((client) => whole.run(client, { ...this.#options, prepare: false })),
@@ -209,7 +200,7 @@ export class Connection {
     this.assertWritable();
     await this.#raiseFence();
     const whole = new Pipeline();
-    whole.add(END, [this.clock.transactionTime, LOCK_MS, this.#options.commit]);
+    whole.add(this.#settings.end, [this.clock.transactionTime, LOCK_MS, this.#options.commit]);
     whole.add(SHARE, [texts([this.#fence.writer])]);
     whole.add(...this.#fence.check);
     whole.add(...this.#fence.checkSnapshot);
@@ -264,7 +255,7 @@ export class Connection {
   #begin(pipeline: Pipeline, { owners = [], lockMs = LOCK_MS }: WriteOptions) {
     pipeline.add(BEGIN);
     const locks = owners.map((owner) => this.#lockOf(owner)).toSorted();
-    pipeline.add(WRITE_LOCKED, [
+    pipeline.add(this.#settings.writeLocked, [
       this.clock.transactionTime,
       this.clock.lockMs(lockMs),
       this.#options.commit,
@@ -325,7 +316,6 @@ export class Connection {
     if (misplaced === null || !this.#prepare) return;
     if (misplaced === "gone" && ++this.#goneCount < GONE_MAX) return;
     this.#prepare = false;
-    process.emitWarning(SHARED, "PerdureWarning");
     this.#onShared();
   }
 
@@ -333,7 +323,11 @@ export class Connection {
     const raised = this.#fence.raise((steps) =>
       this.#withClient(async (client) => {
         const pipeline = new Pipeline(BEGIN);
-        pipeline.add(WRITE, [this.clock.transactionTime, LOCK_MS, this.#options.commit]);
+        pipeline.add(this.#settings.write, [
+          this.clock.transactionTime,
+          LOCK_MS,
+          this.#options.commit,
+        ]);
         for (const [statement, values] of steps) pipeline.add(statement, values);
         pipeline.add(COMMIT);
         try {

@@ -15,6 +15,7 @@ import { maskSecrets } from "../../core/values/secrets.ts";
  * step.
  */
 const REFUSED = "PD001";
+const DUPLICATE = "23505";
 /** Raised by the triggers of a store that is being moved (admin/move-lock.ts). */
 export const MOVED = "PD002";
 
@@ -23,6 +24,7 @@ const TRANSIENT: ReadonlySet<string> = new Set([
   "08", // connection exceptions
   "25006", // read-only: a standby, or maintenance
   "25P03", // idle too long in a transaction: this process was suspended
+  "25P04", // a transaction that took too long: the same
   "26000", // a prepared statement is missing: the connection is replaced
   "42P05", // a prepared statement exists already: the session is shared (postgres.connection.2)
   "0A000", // a cached plan no longer fits its table: the connection is replaced
@@ -41,9 +43,15 @@ const CAUSED_BY_USER: ReadonlySet<string> = new Set(["22", "23", "42", "44", "54
  * names.
  */
 const CAUSED_BY_USER_SETTINGS = new Set(["0A000", "25006", "26000", "42P05", "55P03", "57014"]);
+const LONG_TRANSACTION: ReadonlySet<string> = new Set(["25P03", "25P04"]);
 const BUSY: ReadonlySet<string> = new Set(["55P03", "40001", "40P01"]);
 /** After these errors the connection must be closed, although it still answers. */
-const SPOILED: ReadonlySet<string> = new Set(["26000", "42P05", "0A000"]);
+const SPOILED: ReadonlySet<string> = new Set([
+  "0A000",
+  "25006", // a new connection may reach the new primary
+  "26000",
+  "42P05",
+]);
 
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
@@ -67,6 +75,11 @@ export function isRefused(error: unknown, why?: string): boolean {
   return why === undefined || (error instanceof Error && error.message === why);
 }
 
+/** Whether a row with the same unique key exists. */
+export function isDuplicate(error: unknown): boolean {
+  return sqlState(error) === DUPLICATE;
+}
+
 /** Whether another transaction holds a lock; the same call may succeed in a moment. */
 export function isBusy(error: unknown): boolean {
   return isOf(BUSY, error);
@@ -85,6 +98,11 @@ export function isUsersFault(error: unknown): boolean {
 /** Whether a user statement failed with a transient error and may succeed when it is retried. */
 export function passesFor(error: unknown): boolean {
   return isOf(TRANSIENT, error) && !isOf(CAUSED_BY_USER_SETTINGS, error);
+}
+
+/** Whether the server has closed the connection because its transaction was idle or open for too long. */
+export function endsLongTransactions(error: unknown): boolean {
+  return isOf(LONG_TRANSACTION, error);
 }
 
 /** Whether the connection is lost, so that the outcome of the call is unknown (errors.1). */
@@ -126,12 +144,15 @@ export function toPerdureError(error: unknown): PerdureError {
 }
 
 /** While a store is opened: a failed login or a missing database is STORE_INVALID, so nothing retries it. */
-export function toOpenError(error: unknown): PerdureError {
+export function toOpenError(
+  error: unknown,
+  what = "The PostgreSQL store cannot be opened",
+): PerdureError {
   if (error instanceof PerdureError) return error;
   const isTransient =
     isOf(TRANSIENT, error) || (sqlState(error) === undefined && isNetworkError(error));
   const code = isTransient ? "STORE_UNAVAILABLE" : "STORE_INVALID";
-  const message = `The PostgreSQL store cannot be opened: ${messageOf(error)}.`;
+  const message = `${what}: ${messageOf(error)}.`;
   return new PerdureError(code, message, { cause: error });
 }
 

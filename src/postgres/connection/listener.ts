@@ -5,6 +5,7 @@
 //       subscriber must then check everything (`onGap`).
 //   - listener.1: A half-open connection never answers. The listener sends a query now and then, and drops
 //       the connection if no answer comes.
+//   - listener.2: The session is the listener's alone, and it is idle most of the time. A role may limit that.
 //   - The listener does not keep the process alive.
 
 import type pg from "pg";
@@ -46,7 +47,7 @@ export class Listener {
     try {
       client.once("end", () => this.#lost(client));
       client.on("notification", ({ payload }) => onMessage(payload ?? ""));
-      await client.query(`LISTEN ${channel}`);
+      await client.query(`SET idle_session_timeout = 0; LISTEN ${channel}`); // listener.2
     } catch (error) {
       disconnect(client);
       throw error;

@@ -15,6 +15,9 @@ import { Wire, type WireValue } from "./wire.ts";
 
 export type Value = string | number | boolean | WireValue | null;
 
+/** Steps of this size are sent before the rest of the pipeline is encoded. */
+const EARLY_BYTES = 65_536;
+
 export class Statement {
   readonly text: string;
   readonly name: string;
@@ -110,15 +113,34 @@ export class Pipeline implements pg.Submittable, NativeStep {
     this.#connection = connection;
     const session = sessionOf(connection);
     session.wire.reset(); // after an error there was no handleReadyForQuery
-    for (const step of this.#steps) this.#write(step, session);
     const { stream } = connection;
+    const sent = this.#writeSteps(stream, session);
     stream.cork();
     try {
-      if (stream.writable) stream.write(session.wire.bytes);
+      if (stream.writable) stream.write(session.wire.bytes.subarray(sent));
       connection.sync();
     } finally {
       stream.uncork();
     }
+  }
+
+  /** Sends large steps before the next ones are encoded, so that the server begins earlier. Returns the bytes sent. */
+  #writeSteps(stream: pg.Connection["stream"], session: Session): number {
+    const { wire } = session;
+    let sent = 0;
+    try {
+      for (const step of this.#steps) {
+        if (wire.position - sent >= EARLY_BYTES && stream.writable) {
+          stream.write(wire.bytes.subarray(sent));
+          sent = wire.position;
+        }
+        this.#write(step, session);
+      }
+    } catch (error) {
+      if (sent > 0) stream.destroy(); // the server waits for the rest of the pipeline
+      throw error;
+    }
+    return sent;
   }
 
   #write({ statement, values }: Step, { names, doubtful, wire }: Session): void {

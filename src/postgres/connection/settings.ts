@@ -5,9 +5,13 @@
 //   - settings.1: Statements are planned once and must use indexes, however small the tables were when the
 //       first statement ran. A plan with a sequential scan would be kept after the table has grown
 //       (index-lookup.ts).
+//   - settings.2: Timeouts that the role or the database sets must not cancel Perdure's statements, because a
+//       statement that needs longer would be retried forever. They are turned off per transaction, and only
+//       if there are any. `answerMs` and the lock timeout limit Perdure's transactions.
 
 import { PerdureError } from "../../core/errors/errors.ts";
 import { only, text, type Row } from "../../sql/columns.ts";
+import { Statement } from "./pipeline.ts";
 
 /**
  * "full": when a write returns, it is on the server's disk, and on a synchronous standby's disk if there is
@@ -26,7 +30,21 @@ export const SHOW_SETTINGS = `
   SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync,
     current_setting('synchronous_commit') AS synchronous_commit,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery()::text AS standby,
-    current_setting('transaction_read_only') AS read_only, current_user::text AS role`;
+    current_setting('transaction_read_only') AS read_only, current_user::text AS role,
+    current_setting('session_replication_role') AS replication_role,
+    pg_backend_pid()::text AS pid, array_to_string(ARRAY(
+      SELECT name FROM unnest(ARRAY['statement_timeout', 'transaction_timeout']) AS name
+      WHERE coalesce(current_setting(name, true), '0') <> '0'), ',') AS timeouts`;
+
+/** The timeouts that must be turned off (settings.2). PostgreSQL 17 added the second one. */
+export type Timeout = "statement_timeout" | "transaction_timeout";
+
+export function timeoutsOf(rows: readonly Row[]): readonly Timeout[] {
+  const found = text(only(rows), "timeouts").split(",");
+  return (["statement_timeout", "transaction_timeout"] as const).filter((name) =>
+    found.includes(name),
+  );
+}
 
 /**
  * Throws if this role cannot write to the server, unless `readOnly` is set. Returns whether it is a
@@ -57,6 +75,11 @@ export function chooseCommit(rows: readonly Row[], durability: Durability): stri
   }
   if (text(row, "encoding") !== "UTF8") {
     throw unfit(`its database is encoded as ${text(row, "encoding")}; Perdure needs UTF8`);
+  }
+  if (text(row, "replication_role") === "replica") {
+    throw unfit(
+      "session_replication_role is replica, so the triggers of the tables would not run. Set it to origin",
+    );
   }
   if (durability === "off") return "off";
   if (text(row, "fsync") !== "on") {
@@ -89,26 +112,34 @@ const PLANNING = [
   "set_config('plan_cache_mode', 'force_generic_plan', true)",
 ];
 
-/** $1 is the time of a custom clock; empty means the server's clock. */
-export const SURVEY_SETTINGS = "SELECT set_config('perdure.now', $1, true)";
-export const LOOK_SETTINGS = `${SURVEY_SETTINGS}, ${PLANNING.join(", ")}`;
-
-/** $1 as above; $2 is the lock timeout; $3 is synchronous_commit. */
-export const WRITE_SETTINGS = `
-  ${LOOK_SETTINGS}, set_config('lock_timeout', $2, true), set_config('synchronous_commit', $3, true)`;
-
 /**
- * The same, and then the shared advisory locks named by $4, in their order. The lock timeout already holds for
- * them.
+ * The statements that set up a transaction. $1 is the time of a custom clock, and empty means the server's
+ * clock; $2 is the lock timeout; $3 is synchronous_commit.
  */
-export const WRITE_SETTINGS_AND_LOCKS = `
-  ${WRITE_SETTINGS}, (
-    SELECT count(pg_advisory_xact_lock_shared(hashtextextended(name, 0)))
-    FROM unnest($4::text[]) AS name)`;
-
-/** Set at the end of a transaction in which user code has run statements. Parameters as above. */
-export const END_SETTINGS = `
-  ${SURVEY_SETTINGS}, set_config('lock_timeout', $2, true), set_config('synchronous_commit', $3, true)`;
+export function settingStatements(timeouts: readonly Timeout[]) {
+  const withoutTimeouts = timeouts.map((name) => `, set_config('${name}', '0', true)`).join("");
+  const survey = `SELECT set_config('perdure.now', $1, true)${withoutTimeouts}`;
+  const look = `${survey}, ${PLANNING.join(", ")}`;
+  const forWriting =
+    "set_config('lock_timeout', $2, true), set_config('synchronous_commit', $3, true)";
+  const write = `${look}, ${forWriting}`;
+  return {
+    /** Before statements that read much. */
+    survey: new Statement(survey),
+    /** Before statements that read, with index plans (settings.1). */
+    look: new Statement(look),
+    write: new Statement(write),
+    /**
+     * The same, and then the shared advisory locks named by $4, in their order. The lock timeout already holds
+     * for them.
+     */
+    writeLocked: new Statement(`${write}, (
+      SELECT count(pg_advisory_xact_lock_shared(hashtextextended(name, 0)))
+      FROM unnest($4::text[]) AS name)`),
+    /** At the end of a transaction in which user code has run statements. */
+    end: new Statement(`${survey}, ${forWriting}`),
+  };
+}
 
 function unfit(why: string): PerdureError {
   return new PerdureError("STORE_INVALID", `The PostgreSQL server cannot hold a store: ${why}.`);

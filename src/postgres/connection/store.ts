@@ -2,7 +2,7 @@
 //   - A database that is not a Perdure store, too old or not durable enough raises an error before the
 //       first write (P1).
 //   - store.1: The caller closes a pool that the caller has passed. The connection for LISTEN is borrowed
-//       from that pool.
+//       from that pool, unless the option `listen` has an address.
 //   - store.2: `pg` is loaded when a store is opened, so that a missing package raises an error that says
 //       how to install it.
 //   - store.3: Functions of `ctx.tx` run on a separate pool, opened for the first of them. On a caller's
@@ -13,14 +13,22 @@ import { PerdureError } from "../../core/errors/errors.ts";
 import { toOpenError } from "./errors.ts";
 import type { Dialing } from "./address.ts";
 import { clientClass, dialMs } from "./dial.ts";
-import type { Location } from "./location.ts";
+import { locationOf, type Location } from "./location.ts";
 import { migrate } from "../migrations.ts";
 import type { PostgresOptions } from "../options.ts";
 import type { StepConnections } from "../transactions/step-transactions.ts";
-import { checkWritable, chooseCommit, SHOW_SETTINGS } from "./settings.ts";
+import {
+  checkWritable,
+  chooseCommit,
+  SHOW_SETTINGS,
+  timeoutsOf,
+  type Timeout,
+} from "./settings.ts";
+import { isShared } from "./sharing.ts";
 
-type Settings = Required<Omit<PostgresOptions, "environment" | "prepare" | "answerMs">>;
-interface StoreOptions extends Settings {
+type Optional = "environment" | "prepare" | "answerMs" | "listen";
+interface StoreOptions
+  extends Required<Omit<PostgresOptions, Optional>>, Pick<PostgresOptions, "listen"> {
   /** The schema's name, plain; `schema` is the same name quoted for statements. */
   readonly name: string;
 }
@@ -31,20 +39,33 @@ export interface Connecting {
   readonly dialing: Dialing;
 }
 
+/** What the server said when the store was opened. */
+interface Facts {
+  /** The value of synchronous_commit for every write. */
+  readonly commit: string;
+  /** The server is a standby: it accepts neither writes nor LISTEN. */
+  readonly isStandby: boolean;
+  /** A pooler shares the connections between transactions (sharing.ts). */
+  readonly isShared: boolean;
+  /** settings.2 */
+  readonly timeouts: readonly Timeout[];
+}
+
 const CONNECT_MS = 10_000;
 const ignore = (): void => {};
 
 export class Store {
   readonly pool: pg.Pool;
-  /** The value of synchronous_commit for every write. */
-  readonly commit: string;
+  readonly facts: Facts;
   /** Null for a caller's pool, which alone knows how to connect. */
   readonly connecting: Connecting | null;
-  /** The server is a standby: it accepts neither writes nor LISTEN. */
-  readonly isStandby: boolean;
+  /** Whether the connection for LISTEN has a separate address. */
+  readonly listensDirectly: boolean;
   /** store.3 */
   readonly forSteps: StepConnections;
-  readonly #Client: typeof pg.Client;
+  readonly #driver: typeof pg;
+  /** Null: the connection for LISTEN is borrowed from the caller's pool. */
+  readonly #listening: Connecting | null;
   #stepPool: pg.Pool | null = null;
 
   /** Opens the store on a caller's pool, or where an address or a configuration says. */
@@ -78,11 +99,15 @@ export class Store {
     let broken: boolean = true;
     try {
       const { rows } = await client.query<Record<string, string>>(SHOW_SETTINGS);
-      const commit = chooseCommit(rows, options.durability);
-      const isStandby = checkWritable(rows, options.readOnly);
-      await migrate(client, { ...options, how: options.migrate });
+      const facts: Facts = {
+        commit: chooseCommit(rows, options.durability),
+        isStandby: checkWritable(rows, options.readOnly),
+        isShared: options.notifications && (await isShared(pool, client, Number(rows[0]?.["pid"]))),
+        timeouts: timeoutsOf(rows),
+      };
+      await migrate(client, options);
       broken = false;
-      return new Store({ pool, commit, isStandby, connecting, ...classes, options });
+      return new Store({ pool, facts, connecting, ...classes, options });
     } finally {
       client.off("error", ignore);
       client.release(broken);
@@ -91,8 +116,7 @@ export class Store {
 
   private constructor(parts: {
     readonly pool: pg.Pool;
-    readonly commit: string;
-    readonly isStandby: boolean;
+    readonly facts: Facts;
     readonly connecting: Connecting | null;
     readonly driver: typeof pg;
     readonly Client: typeof pg.Client;
@@ -100,13 +124,15 @@ export class Store {
   }) {
     const { pool, connecting, driver, Client, options } = parts;
     this.pool = pool;
-    this.commit = parts.commit;
-    this.isStandby = parts.isStandby;
+    this.facts = parts.facts;
     this.connecting = connecting;
-    this.#Client = Client;
+    this.#driver = driver;
+    const { listen } = options;
+    this.listensDirectly = listen !== undefined;
+    this.#listening = listen === undefined ? connecting : connectingTo(locationOf(listen));
     const max = options.transactionPoolSize;
     if (connecting === null) {
-      const half = Math.floor((pool.options.max - (options.notifications ? 1 : 0)) / 2);
+      const half = Math.floor((pool.options.max - (borrowsListener(options) ? 1 : 0)) / 2);
       this.forSteps = { count: Math.max(1, Math.min(max, half)), connect: () => pool.connect() };
       return;
     }
@@ -125,9 +151,10 @@ export class Store {
 
   /** Opens the connection for LISTEN. */
   readonly connect = async (): Promise<pg.Client> => {
-    if (this.connecting === null) return this.pool.connect();
-    const { config } = this.connecting;
-    const client = new this.#Client({ ...config, application_name: "perdure listener" });
+    if (this.#listening === null) return this.pool.connect();
+    const { config, dialing } = this.#listening;
+    const Client = clientClass(this.#driver, dialing);
+    const client = new Client({ ...config, application_name: "perdure listener" });
     client.on("error", ignore);
     await client.connect();
     unref(client);
@@ -197,14 +224,19 @@ async function loadDriver(): Promise<typeof pg> {
 }
 
 /** Throws if a caller's pool cannot be used. */
-function checkPool({ options: pool }: pg.Pool, { notifications }: StoreOptions): void {
+function checkPool({ options: pool }: pg.Pool, options: StoreOptions): void {
   let why: string | null = null;
   // Perdure pipelines its own statements; a client that pipelines calls would separate them.
   if (pool.pipeline === true) why = "must not have the option `pipeline`";
-  if (notifications && pool.max < 2)
+  if (borrowsListener(options) && pool.max < 2)
     why = `must allow at least 2 connections, because one is used to listen; got ${pool.max}`;
   if (why === null) return;
   throw new PerdureError("INVALID_ARGUMENT", `The pool ${why}. Give Perdure another pool.`);
+}
+
+/** Whether the connection for LISTEN would be one of a caller's pool. */
+function borrowsListener({ notifications, listen }: StoreOptions): boolean {
+  return notifications && listen === undefined;
 }
 
 function unref(client: pg.Client): void {

@@ -27,6 +27,7 @@ import { Subject } from "../connection/subject.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { Pipeline } from "../connection/pipeline.ts";
 import { notExists, indexEquals } from "../../sql/index-lookup.ts";
+import { WAITING_AT } from "../../sql/write/enqueue-keys.ts";
 
 /** Condition on instances `i`: no runtime holds the lease, or the lease has expired. */
 export const LEASE_IS_FREE = "(i.lease_owner IS NULL OR i.lease_until <= (SELECT @clock()))";
@@ -226,7 +227,7 @@ export class DueInstances extends Subject {
     }
     return {
       ...choose([...due, ...stranded.rows.map(toStranded)], request),
-      nextAt,
+      nextAt: nextAt !== null && nextAt >= WAITING_AT ? null : nextAt, // enqueue-keys.3
       arrived: anyIn(arrived.rows),
     };
   }

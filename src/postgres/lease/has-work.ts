@@ -12,6 +12,7 @@ import { flag, integer, only, text } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { looseIndexScan } from "../sql/loose-index-scan.ts";
 import { LEASE_IS_FREE, takeable } from "./due-instances.ts";
+import { ruledOf } from "../../sql/rows/queue-rows.ts";
 import { toRuntime } from "../../sql/rows/runtime-rows.ts";
 import { RUNTIME_COLUMNS } from "../../sql/lease/runtimes.ts";
 import { PARTITION_COLUMNS, IN_PARTITION, OF_SESSIONS, PLAIN } from "./queue-partitions.ts";
@@ -47,7 +48,7 @@ export class HasWork extends Subject {
   readonly #select = this.prepare(`
     WITH RECURSIVE ${looseIndexScan("inbox_partitions", INBOX)}, ${tasks("task_partitions", PLAIN)},
       ${tasks("session_partitions", OF_SESSIONS)}
-    SELECT summary.instances, summary.tasks, @clock() AS now,
+    SELECT summary.instances, summary.tasks, summary.ruled, @clock() AS now,
       pg_postmaster_start_time()::text AS server, ${RUNTIME_COLUMNS} FROM (
       SELECT
         EXISTS (SELECT 1 FROM inbox_partitions AS c WHERE ${IS_DUE})
@@ -55,7 +56,9 @@ export class HasWork extends Subject {
           OR EXISTS (SELECT 1 FROM @arrivals) AS instances,
         EXISTS (SELECT 1 FROM task_partitions AS c WHERE ${isWaiting(PLAIN)})
           OR EXISTS (SELECT 1 FROM session_partitions AS c WHERE ${isWaiting(OF_SESSIONS)})
-          OR EXISTS (SELECT 1 FROM @tasks AS t WHERE ${IS_OVERDUE}) AS tasks
+          OR EXISTS (SELECT 1 FROM @tasks AS t WHERE ${IS_OVERDUE}) AS tasks,
+        (SELECT json_agg(q.name ORDER BY q.name)::text FROM @queues AS q
+          WHERE q.rule IS NOT NULL OR q.paused IS NOT NULL) AS ruled
     ) AS summary LEFT JOIN @runtimes AS r ON true ORDER BY r.started_at, r.id`);
 
   async read({ owner }: WorkSummaryRequest): Promise<WorkSummary> {
@@ -66,6 +69,7 @@ export class HasWork extends Subject {
     return {
       instances: flag(summary, "instances"),
       tasks: flag(summary, "tasks"),
+      ...ruledOf(summary),
       runtimes: rows.filter((row) => row["id"] !== null).map(toRuntime),
       server: text(summary, "server"),
     };

@@ -8,7 +8,8 @@
 //       because its answer was lost, it returns the same instances.
 //   - postgres.leases.3: If the previous owner consumed the due message of an instance after the search,
 //       the new lease is released at once and does not count. If an instance that became free in the
-//       meantime was leased instead of one that was found, the answer says that there is more.
+//       meantime was leased instead of one that was found, the answer says that there is more, and when
+//       to search again (postgres.locked-rows.1).
 //   - postgres.leases.4: Messages that user transactions have sent are moved into the inboxes first, so
 //       that a runtime without notifications finds them here.
 
@@ -25,6 +26,7 @@ import { ColumnArrays, plain } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
+import { retryLocked } from "./locked-rows.ts";
 import { DueInstances, type FoundInstances } from "./due-instances.ts";
 import { COLUMNS as HISTORY_COLUMNS, rowsOf } from "../read/history.ts";
 import { INBOX_COLUMNS, messagesOf, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "../read/inbox.ts";
@@ -44,6 +46,7 @@ const COLUMNS = `
 /** The message that #release inserts. */
 const WAKE = { kind: "wake", sequence: null, name: null, key: "wake", data: "" } as const;
 const LEASES = new ColumnArrays({ key: "bigint", token: "bigint" });
+const RELEASES = new ColumnArrays({ key: "bigint", token: "bigint", wakes: "boolean" });
 /** The instances that a request has leased. */
 const IS_LEASED = "i.lease_owner = $1 AND i.lease_token = $2::bigint";
 /** How often the search is repeated because other runtimes leased everything that was found. */
@@ -89,15 +92,15 @@ export class InstanceLeases extends Subject {
       UPDATE @instances AS i SET
         lease_owner = NULL, lease_token = NULL, lease_until = NULL,
         suspicion = greatest(i.suspicion - 1, 0)
-      FROM ${LEASES.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.token
-      RETURNING t.n, i.*
+      FROM ${RELEASES.from("t")} WHERE ${indexEquals("i.key", "t.key")} AND i.lease_token = t.token
+      RETURNING t.n, i.steps_open AND t.wakes AS wakes, i.*
     ), woken AS (
       INSERT INTO @inbox (${INBOX_COLUMNS})
       SELECT ${OF_INSTANCE}, (SELECT @clock()), i.execution, NULL, 'wake', NULL, 'wake', '',
         ${messageChecksum(WAKE)}
-      FROM freed AS i WHERE i.steps_open ${ON_SAME_KEY}
+      FROM freed AS i WHERE i.wakes ${ON_SAME_KEY}
     )
-    SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.steps_open OR ${exists(`
+    SELECT i.n, i.id, i.lease_owner, ${TARGET} AS target, i.wakes OR ${exists(`
       FROM @inbox AS m
       WHERE m.instance = i.key AND NOT m.parked AND m.visible_at <= (SELECT @clock())`)} AS due
     FROM freed AS i`);
@@ -121,7 +124,8 @@ export class InstanceLeases extends Subject {
       if (instances.length === 0 && round < ROUNDS) continue;
       const taken = new Set(instances.map(({ key }) => key));
       const isLeft = found.free.some((key) => !taken.has(key)); // or another runtime has leased it
-      return { instances, more: more || isLeft, nextAt };
+      const retryAt = isLeft ? retryLocked(this.connection.now(), nextAt) : nextAt;
+      return { instances, more: more || isLeft, nextAt: retryAt };
     }
   }
 
@@ -146,9 +150,9 @@ export class InstanceLeases extends Subject {
     changes: ChangeDraft,
   ): ReadResults {
     const sorted = items
-      .map(({ key, token }, index) => ({ key, token, index }))
+      .map(({ key, token, stepsWait }, index) => ({ key, token, wakes: stepsWait !== true, index }))
       .sort((a, b) => a.key - b.key);
-    const answer = pipeline.add(this.#release, LEASES.values(sorted));
+    const answer = pipeline.add(this.#release, RELEASES.values(sorted));
     return () => {
       const results = items.map((): SimpleResult => LEASE_LOST);
       for (const row of answer.rows) {

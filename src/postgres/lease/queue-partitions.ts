@@ -7,8 +7,9 @@
 //       read only while a new session may be claimed. Tasks of chosen sessions are read session by session.
 
 import { AGEING_MS, queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
-import type { Candidate, QueuePart } from "../../core/provider/shared/task-choice.ts";
+import type { QueuePart } from "../../core/provider/shared/task-choice.ts";
 import type { LeaseTasksRequest, TagFilter } from "../../core/provider/tasks.ts";
+import type { RuledCandidate } from "../../sql/lease/queue-loads.ts";
 import { texts } from "../sql/column-arrays.ts";
 import { flag, integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
@@ -22,7 +23,7 @@ export interface QueuePartition {
   readonly tag_set: string;
   readonly priority: number;
 }
-export interface WaitingTask extends QueuePartition, Candidate {
+export interface WaitingTask extends QueuePartition, RuledCandidate {
   /** Its lease has expired. */
   readonly overdue: boolean;
 }

@@ -16,6 +16,9 @@ import { dueColumns } from "../read/messages.ts";
 import { Pipeline, type Answer, type Value } from "../connection/pipeline.ts";
 import type { PostgresScripts } from "../script-store.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
+import { RULE_OF_TASK } from "../../sql/rows/queue-rows.ts";
+import type { Call } from "../../sql/script/statement.ts";
+import { addCalls } from "../connection/script-driver.ts";
 import type { Sessions } from "./sessions.ts";
 import { ADDRESS, inOrder, IS_AT } from "./task-keys.ts";
 import { IN_PARTITION, PLAIN, type QueuePartition, type WaitingTask } from "./queue-partitions.ts";
@@ -44,7 +47,8 @@ const DEATH_COUNTS = `r.deferred_until IS NULL AND (
         AND (b.instance, b.execution, b.sequence) <> (r.instance, r.execution, r.sequence)))`;
 
 const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
-const LEASE = "lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint";
+const LEASE = `lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint,
+  holds_slot = EXISTS (${RULE_OF_TASK})`;
 
 export class TaskLeasing extends Subject {
   readonly #sessions: Sessions;
@@ -91,9 +95,7 @@ export class TaskLeasing extends Subject {
   }
 
   async lease(request: LeaseTasksRequest, waiting: readonly WaitingTask[]): Promise<LeasedTask[]> {
-    const isPlain = ({ session, overdue }: WaitingTask): boolean => session === null && !overdue;
-    const plain = waiting.filter(isPlain);
-    const named = waiting.filter((task) => !isPlain(task));
+    const { plain, named } = split(waiting);
     const options = { owners: [request.owner] };
     if (named.every(({ session }) => session === null)) {
       const pipeline = new Pipeline();
@@ -106,6 +108,17 @@ export class TaskLeasing extends Subject {
         this.#inSessions(statements, request, plain, named),
       ),
     );
+  }
+
+  /** The same for a registered runtime, in a transaction that has locked the queues. It also runs `records`. */
+  leaseWithin(
+    statements: Statements,
+    request: LeaseTasksRequest,
+    waiting: readonly WaitingTask[],
+    records: readonly Call[],
+  ): Promise<LeasedTask[]> {
+    const { plain, named } = split(waiting);
+    return this.#leaseNow(statements, request, { plain, named, records });
   }
 
   /** Whether the runtime is registered and may get leases. */
@@ -134,14 +147,24 @@ export class TaskLeasing extends Subject {
     named: readonly WaitingTask[],
   ): Promise<LeasedTask[]> {
     if (!(await statements.script(isRegistered(request.owner)))) return [];
+    return this.#leaseNow(statements, request, { plain, named, records: [] });
+  }
+
+  /** The runtime must be registered. */
+  async #leaseNow(
+    statements: Statements,
+    request: LeaseTasksRequest,
+    { plain, named, records }: NewLeases,
+  ): Promise<LeasedTask[]> {
     const ids = [...new Set(named.flatMap(({ session }) => session ?? []))];
     const claims =
-      request.sessions === null
+      request.sessions === null || ids.length === 0
         ? new Map<string, SessionClaim>()
         : await this.#sessions.claim(statements, ids, request.sessions);
     const claimed = named.filter(({ session }) => session === null || claims.has(session));
     const pipeline = new Pipeline();
     const answers = this.#add(pipeline, request, plain, claimed);
+    addCalls(pipeline, records, this.connection.statements);
     await statements.all(pipeline);
     return inQueueOrder(answers, [...plain, ...named], claims, request);
   }
@@ -168,6 +191,19 @@ export class TaskLeasing extends Subject {
   }
 }
 
+interface NewLeases {
+  readonly plain: readonly WaitingTask[];
+  readonly named: readonly WaitingTask[];
+  /** Further statements of the same round trip. */
+  readonly records: readonly Call[];
+}
+
+function split(waiting: readonly WaitingTask[]): Omit<NewLeases, "records"> {
+  const isPlain = ({ session, overdue, queued }: WaitingTask): boolean =>
+    session === null && !overdue && queued === undefined;
+  return { plain: waiting.filter(isPlain), named: waiting.filter((task) => !isPlain(task)) };
+}
+
 function toShares(
   waiting: readonly WaitingTask[],
 ): (QueuePartition & { readonly share: number })[] {
@@ -187,21 +223,21 @@ function inQueueOrder(
   claims: ReadonlyMap<string, SessionClaim>,
   ageing: Ageing,
 ): LeasedTask[] {
-  const ranks = new Map(waiting.map((task) => [addressOf(task), task.rank]));
+  const places = new Map(waiting.map((task) => [addressOf(task), task]));
   const taken = answers.flat().map((row) => {
     const task = toLeasedTask(row);
     const address = { ...task, instance: task.key };
-    const rank =
-      ranks.get(addressOf(address)) ??
-      queueRank(integer(row, "available_at"), task.priority, ageing);
+    const place = places.get(addressOf(address));
+    const rank = place?.rank ?? queueRank(integer(row, "available_at"), task.priority, ageing);
     const claim = task.session === null ? undefined : claims.get(task.session);
     return {
       ...address,
       rank,
+      position: place?.position ?? 0,
       task: claim === undefined ? task : { ...task, sessionClaim: claim },
     };
   });
-  const sorted = inOrder(taken).toSorted((a, b) => a.rank - b.rank);
+  const sorted = inOrder(taken).toSorted((a, b) => a.rank - b.rank || a.position - b.position);
   return sorted.map(({ task }) => task);
 }
 
@@ -209,6 +245,6 @@ function addressOf({
   instance,
   execution,
   sequence,
-}: Omit<WaitingTask, keyof QueuePartition | "session" | "overdue" | "rank">): string {
+}: Pick<WaitingTask, "instance" | "execution" | "sequence">): string {
   return `${instance}:${execution}:${sequence}`;
 }

@@ -13,16 +13,17 @@
 //   - Finding locks nothing; task-leasing.ts leases. If other workers leased all tasks that were found, the
 //       search is repeated.
 
-import {
-  chooseTasks,
-  foundTasks,
-  type FoundTasks,
-} from "../../core/provider/shared/task-choice.ts";
-import type { LeasedTask, LeasedTasks, LeaseTasksRequest } from "../../core/provider/tasks.ts";
+import { chooseTasks, foundTasks, type QueuePart } from "../../core/provider/shared/task-choice.ts";
+import type { QueueLoad } from "../../core/provider/shared/queue-admission.ts";
+import type { LeasedTasks, LeaseTasksRequest } from "../../core/provider/tasks.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
 import { Pipeline } from "../connection/pipeline.ts";
-import { QueuePartitions, type WaitingTask } from "./queue-partitions.ts";
+import { releaseAdmitted } from "../../sql/lease/queue-loads.ts";
+import type { PostgresScripts } from "../script-store.ts";
+import { retryLocked } from "./locked-rows.ts";
+import { QueuePartitions } from "./queue-partitions.ts";
+import { addLoads, RuledQueue, type Leased, type Search } from "./ruled-queue.ts";
 import type { TaskLeasing } from "./task-leasing.ts";
 
 const NO_TASKS: LeasedTasks = { tasks: [], more: false, nextAt: null };
@@ -34,8 +35,19 @@ export class TaskQueue {
   readonly #notifier: ChangeNotifier;
   readonly #taskLeasing: TaskLeasing;
   readonly #partitions: QueuePartitions;
+  readonly #ruledQueue: RuledQueue;
+  readonly #scripts: PostgresScripts;
 
-  constructor(connection: Connection, notifier: ChangeNotifier, taskLeasing: TaskLeasing) {
+  constructor(
+    connection: Connection,
+    {
+      notifier,
+      taskLeasing,
+      scripts,
+    }: { notifier: ChangeNotifier; taskLeasing: TaskLeasing; scripts: PostgresScripts },
+  ) {
+    this.#ruledQueue = new RuledQueue(connection, taskLeasing);
+    this.#scripts = scripts;
     this.#connection = connection;
     this.#notifier = notifier;
     this.#taskLeasing = taskLeasing;
@@ -47,28 +59,41 @@ export class TaskQueue {
     this.#notifier.serves(request.owner, { names: request.names });
     if (request.again === true) {
       const tasks = await this.#taskLeasing.readLeased(request);
-      if (tasks.length > 0) return { tasks, more: true, nextAt: null };
+      if (tasks.length > 0) {
+        const kept = await releaseAdmitted(request, tasks, this.#scripts);
+        return { tasks: kept, more: true, nextAt: null };
+      }
     }
     for (let round = 1; ; round += 1) {
-      const { waiting, more, nextAt } = await this.#find(request);
-      if (waiting.length === 0) return { tasks: [], more, nextAt };
-      const tasks: LeasedTask[] = await this.#taskLeasing.lease(request, waiting);
-      if (tasks.length > 0) return { tasks, more, nextAt };
+      const { found, tasks } = await this.#leaseOnce(request);
+      const { waiting, more, nextAt } = found;
+      const isLeft = tasks.length < waiting.length; // postgres.locked-rows.1
+      const retryAt = isLeft ? retryLocked(this.#connection.now(), nextAt) : nextAt;
+      if (waiting.length === 0 || tasks.length > 0) return { tasks, more, nextAt: retryAt };
       // Other workers leased all of it; or the caller was declared dead and gets no lease.
       if (!(await this.#taskLeasing.isRegistered(request.owner))) return NO_TASKS;
-      if (round === ROUNDS) return { tasks, more, nextAt };
+      if (round === ROUNDS) return { tasks, more, nextAt: retryAt };
     }
   }
 
-  async #find(request: LeaseTasksRequest): Promise<FoundTasks<WaitingTask>> {
+  async #leaseOnce(request: LeaseTasksRequest): Promise<Leased> {
+    const search = await this.#find(request);
+    if (search.loads.length > 0) return this.#ruledQueue.lease(request, search);
+    const found = foundTasks(search.choice, request.limit, search.parts);
+    if (found.waiting.length === 0) return { found, tasks: [] };
+    return { found, tasks: await this.#taskLeasing.lease(request, found.waiting) };
+  }
+
+  async #find(request: LeaseTasksRequest): Promise<Search> {
     const { limit, sessions } = request;
     const pipeline = new Pipeline();
+    const loads = addLoads(pipeline, request, this.#connection);
     const plain = this.#partitions.plain(pipeline, request);
     const overdue = this.#partitions.overdue(pipeline, request);
     if (sessions === null) {
       await this.#connection.readPipeline(pipeline);
       const others = [...plain.waiting, ...overdue.waiting];
-      return foundTasks(chooseTasks(others, limit, new Set(), 0), limit, [plain]);
+      return chosen({ candidates: others, served: new Set(), newMax: 0 }, limit, [plain], loads());
     }
     const { owner, inFlight, newMax } = sessions;
     const lapse = this.#partitions.lapse(pipeline, owner);
@@ -79,12 +104,25 @@ export class TaskQueue {
         : this.#partitions.ofSession(pipeline, request, owner, inFlight);
     await this.#connection.readPipeline(pipeline);
     const others = [...plain.waiting, ...overdue.waiting];
-    const choice = chooseTasks([...others, ...some.waiting], limit, served, newMax);
-    if (newMax === 0 || !choice.isFull) return foundTasks(choice, limit, [plain, some, lapse]);
+    const candidates = [...others, ...some.waiting];
+    const search = chosen({ candidates, served, newMax }, limit, [plain, some, lapse], loads());
+    if (newMax === 0 || !search.choice.isFull) return search;
     const again = new Pipeline();
-    const chosen = this.#partitions.ofSession(again, request, owner, [...choice.served]);
+    const ofChosen = this.#partitions.ofSession(again, request, owner, [...search.choice.served]);
     await this.#connection.readPipeline(again);
-    const waiting = [...others, ...chosen.waiting];
-    return foundTasks(chooseTasks(waiting, limit, choice.served, 0), limit, [plain, lapse, chosen]);
+    const waiting = [...others, ...ofChosen.waiting];
+    const scope = { candidates: waiting, served: search.choice.served, newMax: 0 };
+    return chosen(scope, limit, [plain, lapse, ofChosen], loads());
   }
+}
+
+/** The choice among the candidates as if no queue had a rule. */
+function chosen(
+  scope: Pick<Search, "candidates" | "served" | "newMax">,
+  limit: number,
+  parts: readonly QueuePart[],
+  loads: readonly QueueLoad[],
+): Search {
+  const { candidates, served, newMax } = scope;
+  return { ...scope, parts, loads, choice: chooseTasks([...candidates], limit, served, newMax) };
 }

@@ -12,7 +12,7 @@ import type { Row } from "../../sql/columns.ts";
 export const LEASED_COLUMNS = `
   t.instance, t.execution, t.sequence, t.lease_token, t.name, t.input, t.options, t.session,
   ${mappings.tagsColumn("t")}, t.priority, t.attempt, t.deaths, t.suspect, t.heartbeat,
-  t.heartbeat_checksum, t.checksum, t.deferred_until, t.available_at, i.id, i.run_id, i.name AS orchestration, i.version`;
+  t.heartbeat_checksum, t.checksum, t.deferred_until, t.available_at, t.queue_key, i.id, i.run_id, i.name AS orchestration, i.version`;
 
 /** Reads LEASED_COLUMNS. */
 export function toLeasedTask(row: Row): LeasedTask {

@@ -34,6 +34,7 @@ import {
   IS_CLAIMED,
   matchingRows,
 } from "./task-keys.ts";
+import { KEEP_DEFERRED_SLOT, queueKeyOf, RULE_OF_TASK } from "../../sql/rows/queue-rows.ts";
 import { tagColumns } from "./task-rows.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
@@ -50,6 +51,8 @@ const NEW_TASKS = new ColumnArrays({
   tags: "text",
   options: "text",
   input: "text",
+  queue_key: "text",
+  weight: "double precision",
 });
 const ADDRESSES = new ColumnArrays(ADDRESS);
 const CLAIMS = new ColumnArrays(CLAIM);
@@ -75,14 +78,16 @@ export class Tasks extends Subject {
   readonly #insert = this.prepare(`
     INSERT INTO @tasks (
       instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
-      priority, name, session, tag_set, tags, options, input, checksum, attempt, deaths, suspect
+      priority, name, session, tag_set, tags, options, input, checksum, queue_key, weight,
+      holds_slot, attempt, deaths, suspect
     )
     SELECT
       t.instance, t.execution, t.sequence, t.lease_token, (SELECT @clock()) + t.delay,
       t.lease_owner, (SELECT @clock()), t.priority, t.name, t.session, t.tag_set,
       CASE WHEN t.tags IS NULL THEN '{}'
         ELSE ARRAY(SELECT json_array_elements_text(t.tags::json)) END,
-      t.options, t.input, t.checksum, 0, 0, false
+      t.options, t.input, t.checksum, t.queue_key, t.weight,
+      t.lease_token IS NOT NULL AND EXISTS (${RULE_OF_TASK}), 0, 0, false
     FROM ${NEW_TASKS.from("t")}`);
   // All or none: if a task of a turn is gone, the turn is refused. This is the cheapest way to find out.
   readonly #finish = this.prepare(`
@@ -115,13 +120,15 @@ export class Tasks extends Subject {
         deaths = t.deaths + c.died::int, available_at = ${dueTime("c")}, deferred_until = NULL,
         last_failure = c.failure, failure_checksum = c.failure_checksum, avoid = t.lease_owner,
         heartbeat = coalesce(c.heartbeat, t.heartbeat),
-        heartbeat_checksum = coalesce(c.heartbeat_checksum, t.heartbeat_checksum), ${CLEAR_LEASE}
+        heartbeat_checksum = coalesce(c.heartbeat_checksum, t.heartbeat_checksum), ${CLEAR_LEASE},
+        holds_slot = false
       FROM (SELECT r.*, NULL::bigint AS due_at FROM ${RETRIES.from("r")}) AS c
       WHERE ${IS_CLAIMED} RETURNING c.n, t.name, c.session_claim, c.session_token
     ), bumped AS (${bumpSessions("freed")})
     SELECT n, name FROM freed`);
   readonly #release = this.prepare(`
-    UPDATE @tasks AS t SET ${CLEAR_LEASE} FROM ${CLAIMS.from("c")} WHERE ${IS_CLAIMED}
+    UPDATE @tasks AS t SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT} FROM ${CLAIMS.from("c")}
+    WHERE ${IS_CLAIMED}
     RETURNING c.n, t.name`);
 
   insert(pipeline: Pipeline, tasks: readonly InstanceTask[]): void {
@@ -221,23 +228,34 @@ function resultsOf(length: number, done: readonly { readonly index: number }[]):
 function toColumns(task: InstanceTask) {
   const { lease } = task;
   const leaseMs = lease?.leaseMs;
-  const options = task.options === null ? null : JSON.stringify(task.options);
+  const options = optionsText(task);
   const tags = tagColumns(task.tags);
-  const { key, execution, sequence, name, session, input } = task;
-  const covered = [key, execution, sequence, name, session, tags.tags, options, input];
   return {
     ...addressColumns(task),
     lease_token: lease === null ? null : lease.token,
     delay: leaseMs === undefined ? null : dueColumns({ delayMs: leaseMs }).delay,
     priority: task.priority,
     lease_owner: lease === null ? null : lease.owner,
-    name,
-    session,
+    name: task.name,
+    session: task.session,
     ...tags,
     options,
-    input,
-    checksum: checksumOf(...covered),
+    input: task.input,
+    queue_key: queueKeyOf(task),
+    weight: task.weight ?? null,
+    checksum: taskChecksum(task, { ...tags, options }),
   };
+}
+
+export function optionsText({ options }: NewTask): string | null {
+  return options === null ? null : JSON.stringify(options);
+}
+
+export function taskChecksum(
+  { key, execution, sequence, name, session, input }: InstanceTask,
+  { tags, options }: { readonly tags: string | null; readonly options: string | null },
+): number {
+  return checksumOf(key, execution, sequence, name, session, tags, options, input);
 }
 
 /** The checksum of the message that #complete inserts. */

@@ -12,10 +12,12 @@
 
 import { createHash } from "node:crypto";
 import type { NewsListener } from "../../core/provider/notifications.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
 import { ELSEWHERE, notifyListeners } from "../../sql/notify-listeners.ts";
 import { Interest } from "./interest.ts";
 import { withPerdureErrors, type Connection, type WriteOptions } from "../connection/connection.ts";
 import type { Statements } from "../connection/statements.ts";
+import { toOpenError } from "../connection/errors.ts";
 import { Listener, type ListenerOptions } from "../connection/listener.ts";
 import type { BorrowedTransaction } from "../transactions/borrowed-transaction.ts";
 import { ChangeDraft, type ChangePayload } from "./change-draft.ts";
@@ -32,6 +34,11 @@ const NOTIFY = new Statement("SELECT pg_notify($1, $2)::text AS notified");
 const NOTIFY_ALL = new Statement(
   "SELECT pg_notify($1, payload)::text AS notified FROM unnest($2::text[]) AS payload",
 );
+/** The beginning of the message that checks the address in `listen`; other processes ignore it. */
+const PROBE = "probe ";
+const PROBE_MS = 5_000;
+const UNREACHED = `The address in listen must be the direct address of the store's database: a notification that was sent \
+through the store's address did not arrive there. It may be another database, or the address of a pooler in transaction mode.`;
 /** The sender of notifications from users' transactions: every process handles them, including this one. */
 const TRANSACTION_SENDER = "tx";
 
@@ -45,6 +52,7 @@ export class ChangeNotifier {
   readonly #listeners = new Set<NewsListener>();
   readonly #interest = new Interest();
   #onArrivals: () => void = () => {};
+  #onProbe: () => void = () => {};
   #listener: Listener | null = null;
   #outgoing: ChangeDraft | null = null;
   #sending = false;
@@ -59,7 +67,12 @@ export class ChangeNotifier {
     this.#channel = `perdure_${digest.slice(0, 32)}`;
   }
 
-  /** Starts to receive notifications, and to send them to other processes. */
+  /** Starts to notify other processes of commits. */
+  notifyOthers(): void {
+    this.#notifiesOthers = true;
+  }
+
+  /** Starts to receive notifications. */
   async listen(options: Pick<ListenerOptions, "connect" | "disconnect">): Promise<void> {
     const listener = new Listener({
       ...options,
@@ -69,7 +82,35 @@ export class ChangeNotifier {
     });
     await listener.open();
     this.#listener = listener;
-    this.#notifiesOthers = true;
+  }
+
+  /**
+   * The same at an address that the user gave for it. Checks with a message that it reaches the store's
+   * database, because otherwise every notification would be lost without an error.
+   */
+  async listenElsewhere(
+    options: Pick<ListenerOptions, "connect" | "disconnect">,
+    answerMs: number,
+  ): Promise<void> {
+    try {
+      await this.listen(options);
+    } catch (error) {
+      throw toOpenError(error, "The address in listen cannot be used");
+    }
+    const probe = Promise.withResolvers<void>();
+    this.#onProbe = probe.resolve;
+    const timer = setTimeout(
+      () => {
+        probe.reject(new PerdureError("STORE_INVALID", UNREACHED));
+      },
+      Math.min(PROBE_MS, answerMs),
+    );
+    try {
+      const sent = this.#connection.send(NOTIFY, [this.#channel, `${PROBE}${this.#sender}`]);
+      await Promise.all([sent, probe.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** From now on this process polls. It still notifies other processes: they may be able to listen. */
@@ -181,6 +222,7 @@ export class ChangeNotifier {
   }
 
   #receive(payload: string): void {
+    if (payload === `${PROBE}${this.#sender}`) return this.#onProbe();
     const message = toPayload(payload);
     if (message === null || message.from === this.#sender) return;
     if (message.told !== null && this.#interest.concerns(message.told)) this.#onArrivals();

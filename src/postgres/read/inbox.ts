@@ -210,6 +210,13 @@ export class Inbox extends Subject {
     this.put(pipeline, starts);
   }
 
+  /** Puts events in front of those that wait, and parks all events. */
+  putBack(pipeline: Pipeline, instance: number, events: readonly KeptMessage[]): void {
+    const messages = events.map((event) => eventMessage(instance, event));
+    if (messages.length > 0) pipeline.add(this.#putBack, MESSAGES.values(withChecksums(messages)));
+    this.parkEvents(pipeline, [instance]);
+  }
+
   /** Selects the due messages of each instance; `messagesOf` reads the answer. */
   due(
     pipeline: Pipeline,

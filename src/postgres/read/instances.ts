@@ -2,6 +2,9 @@
 //   - The statement that ends or restarts an instance also clears its lease (semantics 19a).
 //   - postgres.instances.1: A transaction that locks several rows must lock them in the order of their
 //       keys.
+//   - postgres.instances.2: A receiver may be inserted after `lock` has looked for it. A statement that puts a message into
+//       an inbox must not find such a receiver: a turn that commits at the same time would not see the message. So `lock`
+//       notes the keys that it has locked for the statements after it, and IS_LOCKED reads them.
 
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
@@ -28,6 +31,12 @@ const askersOf = (instance: string): string => `
     SELECT @attribute(r.asker, 'id') AS id FROM @requests AS r
     WHERE r.instance = ${instance} AND r.asker IS NOT NULL OFFSET 0 -- index-lookup.1
   ) AS a JOIN @instances AS p ON ${indexEquals("p.id", "a.id")}`;
+/** SQL of the key of the instance that waits for the end of an instance (enqueue-keys.2). */
+const waitingFor = (instance: string): string => `
+  SELECT w.next FROM (
+    SELECT q.next FROM @enqueue_keys AS q
+    WHERE q.instance = ${instance} AND q.kind = 'unique' AND q.next IS NOT NULL OFFSET 0 -- index-lookup.1
+  ) AS w`;
 const TOUCHED = `
       SELECT k.key FROM unnest($1::bigint[]) AS k (key)
       UNION ALL SELECT x.key
@@ -37,12 +46,24 @@ const lockInOrder = (keys: string): string => `
   SELECT i.key FROM (SELECT u.key FROM (${keys}) AS u ORDER BY u.key + 0) AS w
   JOIN @instances AS i ON ${indexEquals("i.key", "w.key")} FOR NO KEY UPDATE OF i`;
 
+/** A setting of the transaction: the keys of the rows that the last `lock` has locked. */
+const LOCKED = "perdure.locked";
+/** SQL condition: this transaction has locked or inserted the instance `i` (postgres.instances.2). */
+export const IS_LOCKED = `(i.key IN (
+      SELECT l.key::bigint
+      FROM unnest(string_to_array(current_setting('${LOCKED}', true), ',')) AS l (key)
+    ) IS TRUE OR i.xmin = pg_current_xact_id()::xid)`;
+
 export class Instances extends Subject {
-  readonly #lock = this.prepare(lockInOrder(TOUCHED));
+  readonly #lock = this.prepare(`
+    SELECT set_config('${LOCKED}', coalesce(string_agg(l.key::text, ','), ''), true)
+    FROM (${lockInOrder(TOUCHED)}) AS l`);
   readonly #lockWithAskers = this.prepare(
     lockInOrder(`${TOUCHED}
       UNION ALL SELECT y.key
-      FROM unnest($3::bigint[]) AS e (key) CROSS JOIN LATERAL (${askersOf("e.key")} OFFSET 0) AS y`),
+      FROM unnest($3::bigint[]) AS e (key) CROSS JOIN LATERAL (${askersOf("e.key")} OFFSET 0) AS y
+      UNION ALL SELECT z.next
+      FROM unnest($3::bigint[]) AS e (key) CROSS JOIN LATERAL (${waitingFor("e.key")} OFFSET 0) AS z`),
   );
   readonly #selectAsked = this.prepare(`
     SELECT k.key, i.id FROM unnest($1::bigint[]) AS k (key)
@@ -55,7 +76,8 @@ export class Instances extends Subject {
       UNION ALL SELECT p.key FROM (
         SELECT x.parent_id FROM @instances AS x WHERE x.id = $1 OFFSET 0) AS c -- index-lookup.1
       JOIN @instances AS p ON ${indexEquals("p.id", "c.parent_id")}
-      UNION ALL ${askersOf("(SELECT key FROM @instances WHERE id = $1)")}`),
+      UNION ALL ${askersOf("(SELECT key FROM @instances WHERE id = $1)")}
+      UNION ALL ${waitingFor("(SELECT key FROM @instances WHERE id = $1)")}`),
   );
   readonly #selectRecords = this.prepare(`
     SELECT ${RECORD_COLUMNS}
@@ -71,7 +93,8 @@ export class Instances extends Subject {
       attributes = $11, attributes_checksum = $17, updated_at = $12,
       lease_owner = $13, lease_token = $14, lease_until = $15, suspicion = $16,
       ${NEXT_EXECUTION}, steps_open = false, failed = false, status = 'pending',
-      completed_at = NULL, output = NULL, error = NULL, ending_checksum = NULL,
+      completed_at = NULL, delete_after = NULL, output = NULL, error = NULL,
+      ending_checksum = NULL,
       custom_status = NULL, custom_status_checksum = NULL,
       paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
     WHERE i.id = $1`);
@@ -84,7 +107,10 @@ export class Instances extends Subject {
       steps_open = false, paused = NULL, blocked = NULL, blocked_by = NULL
     WHERE key = $1`);
 
-  /** postgres.instances.1, for all instances that a group writes to, besides those of its turns. */
+  /**
+   * postgres.instances.1, for all instances that a group writes to, besides those of its turns. The statements after it put
+   * messages only into the inboxes of these instances (postgres.instances.2).
+   */
   lock(
     pipeline: Pipeline,
     { keys, ids }: { readonly keys: readonly number[]; readonly ids: readonly string[] },
@@ -92,7 +118,7 @@ export class Instances extends Subject {
     if (keys.length + ids.length > 0) pipeline.add(this.#lock, [plain(keys), texts(ids)]);
   }
 
-  /** Like `lock`, with the instances that wait for an answer of the instances `asked`. */
+  /** Like `lock`, with the instances that wait for an answer or for the end of the instances `asked`. */
   lockWithAskers(
     pipeline: Pipeline,
     {
@@ -119,16 +145,16 @@ export class Instances extends Subject {
   }
 
   /**
-   * postgres.instances.1, for an instance with its parent, its children and its askers, which its end may
-   * change.
+   * postgres.instances.1, for an instance with its parent, its children, its askers and the instance that waits for its
+   * end, which its end may change.
    */
   lockFamily(pipeline: Pipeline, id: string): void {
     pipeline.add(this.#lockFamily, [id]);
   }
 
   /** Begins the next execution of an ended instance, as if it were new. */
-  async revive(statements: Statements, instance: NewInstance, lease: Lease | null): Promise<void> {
-    await statements.run(this.#revive, instanceColumns(instance, lease, statements.now));
+  revive(pipeline: Pipeline, instance: NewInstance, lease: Lease | null, now: number): void {
+    pipeline.add(this.#revive, instanceColumns(instance, lease, now));
   }
 
   end(pipeline: Pipeline, key: number, ending: Ending, now: number): void {

@@ -43,6 +43,46 @@ export class ColumnArrays<Types extends Readonly<Record<string, ColumnType>>> {
   }
 }
 
+/**
+ * Rows that differ in some columns and have the others in common. Only the former are arrays, which is faster than an
+ * array for each column.
+ */
+export class SimilarRows<
+  Types extends Readonly<Record<string, ColumnType>>,
+  Common extends Readonly<Record<string, ColumnType>>,
+> {
+  readonly #arrays: ColumnArrays<Types>;
+  readonly #types: Types;
+  readonly #common: readonly (readonly [name: string, type: ColumnType])[];
+
+  constructor(types: Types, common: Common) {
+    this.#types = types;
+    this.#arrays = new ColumnArrays(types);
+    this.#common = Object.entries(common);
+  }
+
+  /** SQL of the rows: tables `t` with the columns that differ and `c` with the common ones. Its first parameter is $1. */
+  get from(): string {
+    const lists = Object.entries(this.#types).map(
+      ([name, type], index) => `unnest($${index + 1}::${type}[]) AS ${name}`,
+    );
+    const values = this.#common.map(
+      ([name, type], index) => `$${this.#arrays.width + index + 1}::${type} AS ${name}`,
+    );
+    return `(SELECT ${lists.join(", ")}) AS t, (SELECT ${values.join(", ")}) AS c`;
+  }
+
+  /** The common columns are taken from the first row. The rows must not change until the statement is answered. */
+  values(
+    rows: readonly {
+      readonly [Name in keyof (Types & Common)]: ValueOf<(Types & Common)[Name]>;
+    }[],
+  ): Value[] {
+    const [first] = rows as readonly { readonly [name: string]: Cell | undefined }[];
+    return [...this.#arrays.values(rows), ...this.#common.map(([name]) => first?.[name] ?? null)];
+  }
+}
+
 /** Columns of one type, in their order. */
 export function columns<Type extends ColumnType, Name extends string>(
   type: Type,

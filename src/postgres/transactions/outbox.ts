@@ -207,8 +207,10 @@ export class Outbox extends Subject {
     items: readonly ChecksummedSend[],
     changes: ChangeDraft,
   ): Promise<void> {
-    const { sends } = this.#parts;
+    const { instances, sends } = this.#parts;
     const pipeline = new Pipeline();
+    const ids = new Set(items.map(({ id }) => id));
+    instances.lock(pipeline, { keys: [], ids: [...ids] }); // some may have been inserted since `drain` (postgres.instances.2)
     const read = sends.send(pipeline, items, changes);
     await statements.all(pipeline);
     const results = read();

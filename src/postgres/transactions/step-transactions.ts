@@ -7,6 +7,8 @@
 //     transient error is thrown and the step is retried (provider.transactions.3); an error caused by the
 //     user's statements fails the step.
 //   - step-transactions.2: The user may use the client only until their function returns.
+//   - step-transactions.3: A timeout of the role for transactions (idle_in_transaction_session_timeout) closes
+//     the connection. The same function would exceed it again, so the step fails and is not retried forever.
 
 import type pg from "pg";
 import { PerdureError, errorMessage } from "../../core/errors/errors.ts";
@@ -20,6 +22,7 @@ import {
 import { withPerdureErrors, type Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import {
+  endsLongTransactions,
   isLost,
   isRefused,
   isUsersFault,
@@ -105,6 +108,7 @@ export class StepTransactions extends Subject {
     } finally {
       borrowed.end();
     }
+    if (errors.timeout !== null) return { kind: "rolledBack", why: tookTooLong(errors.timeout) };
     if (item === null) {
       await rollBack(client, errors);
       if (errors.transient !== null) throw toPerdureError(errors.transient);
@@ -127,6 +131,7 @@ export class StepTransactions extends Subject {
     try {
       await this.connection.finish(client, pipeline);
     } catch (error) {
+      if (errors.timeout !== null) return { kind: "rolledBack", why: tookTooLong(errors.timeout) };
       if (isLost(error)) throw toPerdureError(error);
       await rollBack(client, errors);
       return failureOf(error, errors);
@@ -161,6 +166,8 @@ class ServerErrors {
   first: unknown = null;
   /** The last transient error. */
   transient: unknown = null;
+  /** The server has ended the transaction because it took too long (step-transactions.3). */
+  timeout: unknown = null;
   /** No transaction is open on the connection: it can go back to the pool. */
   isIdle = false;
 
@@ -183,6 +190,7 @@ class ServerErrors {
   readonly #onError = (error: unknown): void => {
     if (sqlState(error) === "25P02") return; // a consequence of the previous error
     this.first ??= error;
+    if (endsLongTransactions(error)) this.timeout = error;
     if (passesFor(error)) this.transient = error;
   };
 
@@ -233,6 +241,12 @@ async function rollBack(client: pg.PoolClient, errors: ServerErrors): Promise<vo
 function errorIgnored(cause: unknown): PerdureError {
   const detail = errorMessage(cause);
   const message = `A statement in ctx.tx failed, and its function ignored the error: ${detail}. Let the error propagate, or roll back to a savepoint.`;
+  return new PerdureError("INVALID_ARGUMENT", message, { cause });
+}
+
+function tookTooLong(cause: unknown): PerdureError {
+  const detail = errorMessage(cause);
+  const message = `The transaction of ctx.tx took too long, and the server ended it: ${detail}. Move work that waits for something else out of ctx.tx, or raise the timeout of the role.`;
   return new PerdureError("INVALID_ARGUMENT", message, { cause });
 }
 

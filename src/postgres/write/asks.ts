@@ -5,8 +5,9 @@
 //   - postgres.asks.1: The batch assumes that every dispatched item is accepted. If one is not, it refuses the
 //     transaction, and the stepwise mode decides (dispatches.ts).
 //   - postgres.asks.2: The request id of a send with `hasOwnId` is not recorded (provider.asks.6). The message in the
-//     inbox shows instead that it was written: its receiver is locked, so no turn can have consumed it. A
-//     receiver that is inserted after the message was written does not have the message.
+//     inbox shows instead that it was written: its receiver is locked, so no turn can have consumed it.
+//   - A receiver that the transaction has not locked counts as missing (postgres.instances.2): the caller writes the item
+//     again.
 //   - An ask whose receiver is missing, or has ended and must be restarted, is left over: the caller starts the
 //     receiver in the same transaction and writes the ask again (commit.ts).
 
@@ -24,6 +25,7 @@ import { toStoredAsk } from "../../sql/rows/requests.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
+import { IS_LOCKED } from "../read/instances.ts";
 import { messageChecksum } from "../read/messages.ts";
 import { ColumnArrays, columns } from "../sql/column-arrays.ts";
 import { IS_LIVE } from "./delivery.ts";
@@ -78,15 +80,15 @@ export class Asks extends Subject {
     INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest, asker)
     SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, t.kind, t.request_id,
       CASE WHEN t.kind = 'ask' THEN 'asked' ELSE 'done' END, t.digest, t.asker
-    FROM ${EVENTS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
-      AND ${IS_MEANT} AND NOT ${IS_UNRECORDED}
+    FROM ${EVENTS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+    WHERE ${IS_LIVE} AND ${IS_LOCKED} AND ${IS_MEANT} AND NOT ${IS_UNRECORDED}
     ORDER BY t.n -- of two items with one request id in a group, the first is recorded and delivered
     ON CONFLICT DO NOTHING`);
   readonly #put = this.prepare(
     putEvents(EVENTS.from("t", 2), {
       request: REQUEST,
       key: "t.key",
-      unrecorded: `${IS_UNRECORDED} AND ${IS_LIVE}`,
+      unrecorded: `${IS_UNRECORDED} AND ${IS_LIVE} AND ${IS_LOCKED}`,
       receivers: 2 + EVENTS.width,
     }),
   );
@@ -146,7 +148,7 @@ function resultOf(item: EventItem, row: Row | undefined): SimpleResult | AskResu
   }
   if (item.kind === "ask" && isForOther(item, text(row, "name"))) return EXISTS;
   const mustRestart = item.kind === "ask" && item.start?.onConflict === "restart";
-  // A live receiver without the request row was inserted after the message was written; try again.
+  // A live receiver without the request row was inserted after the lock (postgres.instances.2); try again.
   return hasEnded && !mustRestart ? FINISHED : null;
 }
 

@@ -111,7 +111,7 @@ class TouchedRows {
   }
 }
 
-function isBatched(item: CommitItem): item is BatchedItem {
+export function isBatched(item: CommitItem): item is BatchedItem {
   return (BATCHED_KINDS as readonly string[]).includes(item.kind);
 }
 

@@ -7,12 +7,14 @@
 //   - postgres.delivery.2: No event becomes visible before an event that was sent earlier, even if the
 //     clock has gone back (P7).
 //   - A receiver whose message is due is added to the transaction's changes.
-//   - The caller must hold the locks on the receivers' rows (postgres.inbox.2).
+//   - The caller must hold the locks on the receivers' rows (postgres.inbox.2). A receiver that is not locked counts as
+//     missing (postgres.instances.2).
 
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
 import { Subject } from "../connection/subject.ts";
 import { INBOX_COLUMNS, ofReceiver, ON_SAME_KEY } from "../read/inbox.ts";
+import { IS_LOCKED } from "../read/instances.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { messageChecksum } from "../read/messages.ts";
 import { addDue as addDueRows, type Changes } from "../../sql/script/scope.ts";
@@ -64,8 +66,9 @@ export class Deliveries extends Subject {
         CASE WHEN t.kind = 'event' THEN NULL ELSE i.execution END, t.sequence, t.kind, t.name,
         t.key, t.data, t.checksum
       FROM ${POSTS.from("t")} JOIN @instances AS i ON ${indexEquals("i.id", "t.to_id")}
-      WHERE ${IS_LIVE} AND (t.run_id IS NULL OR i.run_id = t.run_id)
-        AND (t.kind = 'event' OR t.execution IS NULL OR t.execution = i.execution)
+      WHERE ${IS_LIVE} AND ${IS_LOCKED} AND (t.run_id IS NULL OR i.run_id = t.run_id)
+        AND (t.kind = 'event' OR t.execution IS NULL OR t.execution = i.execution
+          OR (t.kind = 'child' AND t.execution < i.execution AND t.sequence <= i.copied_until)) -- commit.8
         AND (t.kind <> 'cancel' OR i.cancel_requested IS NULL)
       ORDER BY t.n ${ON_SAME_KEY}`),
   );

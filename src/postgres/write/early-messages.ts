@@ -18,7 +18,7 @@ import type { Statements } from "../connection/statements.ts";
 import { INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
 import { INSERTED_FROM, VISIBLE_AT } from "./inserted-instances.ts";
-import type { Pipeline, Value } from "../connection/pipeline.ts";
+import type { Answer, Pipeline, Value } from "../connection/pipeline.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
 /** A send with the checksum of the message that it becomes. */
@@ -55,7 +55,7 @@ export class EarlyMessages extends Subject {
     INSERT INTO @inbox (${INBOX_COLUMNS})
     SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
       checksum
-    FROM taken ORDER BY number ${ON_SAME_KEY}`);
+    FROM taken ORDER BY number ${ON_SAME_KEY} RETURNING instance`);
 
   /** Null: an instance with that id exists by now. */
   async keep(statements: Statements, item: ChecksummedSend): Promise<SimpleResult | null> {
@@ -74,8 +74,11 @@ export class EarlyMessages extends Subject {
     return DONE;
   }
 
-  /** Moves the messages into the inboxes of the instances that `number` inserted (instance-inserts.ts). */
-  handOver(pipeline: Pipeline, number: number, inserted: readonly Value[]): void {
-    pipeline.add(this.#handOver, [number, ...inserted]);
+  /**
+   * Moves the messages into the inboxes of the instances that `number` inserted (instance-inserts.ts). The answer holds the
+   * key of the receiver of each message: instance.
+   */
+  handOver(pipeline: Pipeline, number: number, inserted: readonly Value[]): Answer {
+    return pipeline.add(this.#handOver, [number, ...inserted]);
   }
 }

@@ -5,7 +5,10 @@
 //   - The inbox holds the start message first, then the early messages for the id (early-messages.ts), then
 //     the events given with the start.
 //   - instance-inserts.1: A start with a first turn inserts the row as that turn leaves it, and no start
-//     message. If the id exists or the lease is not granted, the transaction is refused (commit.5).
+//     message. If the id exists or the lease is not granted, the transaction is refused (commit.5). Only a caller that
+//     writes the other rows of the turn afterwards allows that the id exists.
+//   - instance-inserts.2: A first turn without a lease (commit.6) releases the row. If its tasks have a lease, their owner
+//     is checked here; if it has no row, the transaction is refused.
 //   - Keys follow the order of the items. Rows are inserted in the order of ids, so two processes that
 //     start the same ids cannot deadlock.
 
@@ -35,13 +38,14 @@ export interface InstanceInsert {
   readonly requestDigest?: string;
   /** The key of the instance; absent: the next number of the sequence. */
   readonly key?: InstanceKey;
-  /** The first turn, which has consumed the start message (instance-inserts.1). Only with a key. */
+  /** The first turn, which has consumed the start message (instance-inserts.1). */
   readonly firstTurn?: TurnItem;
 }
 export interface InsertedInstance {
   readonly key: number;
   readonly runId: string;
   readonly isLeased: boolean;
+  /** With a first turn: whether an event waits for the instance. */
   readonly isDue: boolean;
   /** Null: the first turn has consumed it. */
   readonly start: Message | null;
@@ -94,7 +98,7 @@ export class InstanceInserts extends Subject {
         lease_owner, lease_token, lease_until, suspicion,
         execution, last_event, last_commit, steps_open, failed, status,
         status_version, copied_until, past_executions, past_events, attributes_checksum,
-        replay_version, cancel_requested, completed_at, output, error, ending_checksum
+        replay_version, cancel_requested, completed_at, output, error, ending_checksum, delete_after
       )
       SELECT
         t.key, t.id, t.run_id, t.name, coalesce(t.turn_version, t.version), t.parent_id,
@@ -109,13 +113,14 @@ export class InstanceInserts extends Subject {
         CASE WHEN t.commit_id IS NULL THEN 'pending' ELSE coalesce(t.status, 'running') END,
         0, 0, 0, 0, t.attributes_checksum,
         CASE WHEN t.turn_version IS NOT NULL THEN t.replay_version END, t.cancel_requested,
-        CASE WHEN t.status IS NOT NULL THEN t.now END, t.output, t.error, t.ending_checksum
+        CASE WHEN t.status IS NOT NULL THEN t.now END, t.output, t.error, t.ending_checksum,
+        t.now + t.keep_ms
       FROM (
         SELECT coalesce(b.reserved, nextval('@instance_keys')) AS key, (SELECT @clock()) AS now, b.*
         FROM ${INSERTS.from("b", 2)}
       ) AS t
       LEFT JOIN @runtimes AS r ON ${indexEquals("r.id", "t.lease_owner")} AND ${dueTime("t", "t.now")} <= t.now
-      WHERE (t.commit_id IS NULL OR r.id IS NOT NULL)
+      WHERE (t.commit_id IS NULL OR t.lease_owner IS NULL OR r.id IS NOT NULL)
         AND CASE WHEN t.key <> t.expected THEN @refuse('${KEY_TAKEN}') IS NULL ELSE true END
       ORDER BY t.id COLLATE "C"
       ON CONFLICT (id) DO NOTHING RETURNING id, run_id, key, lease_token, last_commit <> $1::bigint AS turned
@@ -150,13 +155,14 @@ export class InstanceInserts extends Subject {
   insert(
     pipeline: Pipeline,
     inserts: readonly InstanceInsert[],
+    ids: "mustBeNew" | "mayExist" = "mustBeNew", // those of first turns
   ): () => ReadonlyMap<string, InsertedInstance> {
     const number = this.connection.randomInteger();
     const turnCount = inserts.filter(({ firstTurn }) => firstTurn !== undefined).length;
     const inserted = pipeline.add(this.#insert, [
       number,
       ...INSERTS.values(inserts.map(toColumns)),
-      turnCount,
+      ids === "mayExist" ? null : turnCount,
     ]);
     const rows = inserts.map((insert) => {
       const commit = insert.firstTurn?.commitId ?? number;
@@ -168,7 +174,7 @@ export class InstanceInserts extends Subject {
       return [{ ...row, started, checksum: messageChecksum({ ...START, data: started }) }];
     });
     const started = starts.length === 0 ? null : pipeline.add(this.#start, STARTS.values(starts));
-    this.#earlyMessages.handOver(pipeline, number, INSERTED.values(rows));
+    const early = this.#earlyMessages.handOver(pipeline, number, INSERTED.values(rows));
     const events = rows.flatMap((row) =>
       row.insert.events.map((event) => {
         const checksum = messageChecksum({ ...event, kind: "event", sequence: null });
@@ -183,7 +189,7 @@ export class InstanceInserts extends Subject {
     if (requests.length > 0) pipeline.add(this.#requests, [number, ...REQUESTS.values(requests)]);
     return () => {
       for (const row of inserted.rows) this.#keys.seen(integer(row, "key"));
-      return insertedOf(inserts, inserted, started);
+      return insertedOf(inserts, inserted, started, early);
     };
   }
 }
@@ -192,7 +198,9 @@ function insertedOf(
   inserts: readonly InstanceInsert[],
   inserted: Answer,
   started: Answer | null,
+  early: Answer,
 ): Map<string, InsertedInstance> {
+  const receivers = new Set(early.rows.map((row) => integer(row, "instance")));
   const starts = new Map(started?.rows.map((row) => [integer(row, "instance"), row]));
   const byRunId = new Map(inserts.map((insert) => [insert.instance.runId, insert]));
   const found = new Map<string, InsertedInstance>();
@@ -203,7 +211,8 @@ function insertedOf(
     const insert = byRunId.get(runId);
     const message = starts.get(key);
     if (insert?.firstTurn !== undefined) {
-      found.set(text(row, "id"), { key, runId, isLeased, isDue: false, start: null });
+      const isDue = receivers.has(key) || insert.events.length > 0;
+      found.set(text(row, "id"), { key, runId, isLeased, isDue, start: null });
     } else if (message !== undefined) {
       const start = toStart(message, insert?.instance.started ?? "");
       found.set(text(row, "id"), { key, runId, isLeased, isDue: flag(message, "due"), start });
@@ -225,7 +234,8 @@ function identityColumns(insert: InstanceInsert) {
 }
 
 function toColumns(insert: InstanceInsert) {
-  const { instance, lease } = insert;
+  const { instance } = insert;
+  const lease = insert.lease ?? taskLeaseOf(insert.firstTurn);
   const { parent } = instance;
   const attributes = JSON.stringify(instance.attributes);
   return {
@@ -247,4 +257,9 @@ function toColumns(insert: InstanceInsert) {
     attributes_checksum: checksumOf(attributes),
     ...(insert.firstTurn === undefined ? NO_TURN : turnColumns(insert.firstTurn)),
   };
+}
+
+/** The lease of the tasks of a first turn (instance-inserts.2). */
+function taskLeaseOf(turn: TurnItem | undefined): StartItem["lease"] {
+  return turn?.tasks.find(({ lease }) => lease !== null)?.lease ?? null;
 }

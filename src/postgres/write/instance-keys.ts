@@ -9,7 +9,7 @@
 //   - Keys are not kept in stock: lists are in the order of keys, so a key must not be older than its start.
 
 import type { StartItem } from "../../core/provider/commit.ts";
-import { integer } from "../../sql/columns.ts";
+import { only, text } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 
 export interface InstanceKey {
@@ -27,7 +27,7 @@ const CALM_MIN = 8;
 
 export class InstanceKeys extends Subject {
   readonly #reserve = this.prepare(
-    "SELECT nextval('@instance_keys') AS key FROM generate_series(1, $1::bigint)",
+    "SELECT string_agg(nextval('@instance_keys')::text, ',') AS keys FROM generate_series(1, $1::bigint)",
   );
   /** The number after the last one that this process has seen; null: unknown. */
   #next: number | null = null;
@@ -36,11 +36,11 @@ export class InstanceKeys extends Subject {
 
   /** Keys for those of the starts that bring their first turn. One insert must write all starts, in this order. */
   async assign(starts: readonly StartItem[]): Promise<StartKeys> {
-    const withTurn = starts.filter(({ firstTurn }) => firstTurn !== undefined);
+    const withTurn = starts.filter(bringsTurn);
     if (withTurn.length === 0) return NO_KEYS;
     const next = this.#next;
     if (next === null || this.#calm < CALM_MIN) {
-      const numbers = await this.#reserved(withTurn.length);
+      const numbers = await this.reserve(withTurn.length);
       return new Map(
         withTurn.flatMap((start, i) => {
           const number = numbers[i];
@@ -50,7 +50,7 @@ export class InstanceKeys extends Subject {
     }
     return new Map(
       starts.flatMap((start, i) =>
-        start.firstTurn === undefined ? [] : [[start, { number: next + i, isReserved: false }]],
+        bringsTurn(start) ? [[start, { number: next + i, isReserved: false }]] : [],
       ),
     );
   }
@@ -66,12 +66,21 @@ export class InstanceKeys extends Subject {
     if (isTaken) this.#calm = 0;
   }
 
-  async #reserved(count: number): Promise<number[]> {
-    const rows = await this.connection.send(this.#reserve, [count]);
-    const numbers = rows.map((row) => integer(row, "key"));
+  /** Takes the next numbers of the sequence, in a separate round trip (instance-keys.2). */
+  async reserve(count: number): Promise<number[]> {
+    const row = only(await this.connection.send(this.#reserve, [count]));
+    const numbers = text(row, "keys").split(",").map(Number);
     if (this.#next !== null) this.#calm = numbers[0] === this.#next ? this.#calm + 1 : 0;
     this.#next = null; // the numbers of the sequence decide, even if it was set back
     for (const number of numbers) this.seen(number);
     return numbers;
   }
+}
+
+/** Whether the first turn of a start is written with it. A delayed job begins later, by a separate turn (commit.6). */
+function bringsTurn({ firstTurn, lease, delayMs, dueAt }: StartItem): boolean {
+  if (firstTurn === undefined || lease !== null) return firstTurn !== undefined;
+  const owners = new Set(firstTurn.tasks.flatMap((task) => task.lease?.owner ?? []));
+  const isDelayed = delayMs !== undefined || dueAt !== undefined;
+  return firstTurn.release && !isDelayed && owners.size < 2; // one owner is checked (instance-inserts.2)
 }

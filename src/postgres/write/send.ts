@@ -8,6 +8,7 @@
 //     statement, not once per event, because a lookup also reads the entries of events that were deleted and not
 //     vacuumed yet. For the same reason, only an event that is the single one of its receiver is compared with the
 //     other messages in the inbox (`is_only`).
+//   - A receiver that the transaction has not locked counts as missing (postgres.instances.2): the caller sends again.
 
 import type { SendItem, SimpleResult } from "../../core/provider/commit.ts";
 import type { Message } from "../../core/provider/messages.ts";
@@ -21,6 +22,7 @@ import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { IS_LIVE, visibleAt } from "./delivery.ts";
 import { HAS_EVENT, INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
+import { IS_LOCKED } from "../read/instances.ts";
 import { TARGET, toStatus } from "../../sql/rows/instance-rows.ts";
 import { toDue } from "../../sql/script/scope.ts";
 import { findEarlyMessage } from "../../sql/write/early-messages.ts";
@@ -46,7 +48,8 @@ export class Sends extends Subject {
   readonly #record = this.prepare(`
     INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
     SELECT i.key, i.execution, (SELECT @clock()), $1::bigint, 'send', t.request_id, 'done', t.digest
-    FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")} WHERE ${IS_LIVE}
+    FROM ${SENDS.from("t", 2)} JOIN @instances AS i ON ${indexEquals("i.id", "t.id")}
+    WHERE ${IS_LIVE} AND ${IS_LOCKED}
     ORDER BY t.n -- of two sends with one request id in a group, the first is recorded and delivered
     ON CONFLICT DO NOTHING`);
   readonly #put = this.prepare(
@@ -68,7 +71,7 @@ export class Sends extends Subject {
 
   /**
    * Call the returned function after the pipeline has run: it returns the results in the order of the items.
-   * Null: the receiver does not exist.
+   * Null: the receiver does not exist. The receivers must be locked in the same transaction (Instances.lock).
    */
   send(
     pipeline: Pipeline,
@@ -95,7 +98,7 @@ export class Sends extends Subject {
           return repeatedSend(textOrNull(row, "digest"), items[index]?.requestDigest);
         }
         const status = toStatus(row);
-        // A live receiver without the request row was inserted after the message was written; try again.
+        // A live receiver without the request row was inserted after the lock (postgres.instances.2); try again.
         return status !== null && isTerminalStatus(status) ? FINISHED : null;
       });
     };

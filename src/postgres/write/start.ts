@@ -20,30 +20,29 @@ import { defined } from "../../core/values/defined.ts";
 import type { InstanceInserts, InstanceInsert } from "./instance-inserts.ts";
 import { NO_KEYS, type StartKeys } from "./instance-keys.ts";
 import { ColumnArrays } from "../sql/column-arrays.ts";
-import { integer, only } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
 import { insertReturningDue, addDue, IS_LIVE } from "./delivery.ts";
 import { lockHead } from "../../sql/read/heads.ts";
-import type { Scope } from "../../sql/script/scope.ts";
+import type { StoreParts } from "../../sql/parts.ts";
+import type { Changes, Scope } from "../../sql/script/scope.ts";
 import { targetOf } from "../../sql/write/fork.ts";
-import { finishAsks } from "../../sql/write/asks.ts";
+import type { Script } from "../../sql/script/script.ts";
+import type { BulkWriter } from "../../sql/write/bulk-starts.ts";
 import { findStartRequest } from "../../sql/write/requests.ts";
-import { reopenStreams } from "../../sql/write/streams.ts";
+import { restart } from "../../sql/write/restart.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import {
   eventMessage,
   INBOX_COLUMNS,
   OF_INSTANCE,
   ON_SAME_KEY,
-  startMessage,
   type Inbox,
 } from "../read/inbox.ts";
 import type { InstanceHead } from "../../sql/rows/instance-rows.ts";
 import type { Lease } from "../../sql/write/instance-columns.ts";
 import type { Instances } from "../read/instances.ts";
-import type { KeyValues } from "./key-values.ts";
 import { dueColumns, messageChecksum } from "../read/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import { Pipeline } from "../connection/pipeline.ts";
@@ -75,10 +74,10 @@ interface StartParts {
   readonly inbox: Inbox;
   readonly requests: Requests;
   readonly terminations: Terminations<Scope>;
-  readonly keyValues: KeyValues;
+  readonly parts: StoreParts<Scope>;
 }
 
-export class Starts extends Subject {
+export class Starts extends Subject implements BulkWriter<Scope> {
   readonly #parts: StartParts;
   // Only if the existing instance was not started by this same call: its link to a parent differs.
   readonly #reply = this.prepare(
@@ -108,7 +107,7 @@ export class Starts extends Subject {
   start(
     pipeline: Pipeline,
     items: readonly StartItem[],
-    changes: ChangeDraft,
+    changes: Changes,
     keys: StartKeys,
   ): () => (StartResult | null)[] {
     const inserts = items.map((item) => {
@@ -124,8 +123,8 @@ export class Starts extends Subject {
         const found = inserted.get(item.id);
         if (found === undefined || found.runId !== item.runId) return null;
         const { key, isLeased, isDue, start } = found;
-        if (start === null) return { kind: "started", key, execution: 1, leased: null, due: [] };
         if (!isLeased && isDue) changes.due(item.id, { owner: null, target: targetOf(item) });
+        if (start === null) return { kind: "started", key, execution: 1, leased: null, due: [] };
         return { kind: "started", key, execution: 1, leased: isLeased ? start : null };
       });
     };
@@ -170,6 +169,14 @@ export class Starts extends Subject {
     };
   }
 
+  /** Ignores the first turns (batched-writes.2). */
+  *startAll(items: readonly StartItem[], { changes }: Scope): Script<boolean> {
+    const pipeline = new Pipeline();
+    const read = this.start(pipeline, items, changes, NO_KEYS);
+    yield pipeline;
+    return read().every((result) => result !== null);
+  }
+
   /** Starts the receiver of an ask, or restarts it. */
   async startReceiver(statements: Statements, item: AskStart, changes: ChangeDraft): Promise<void> {
     const pipeline = new Pipeline();
@@ -193,6 +200,7 @@ export class Starts extends Subject {
     const { key, execution } = existing;
     const earlier = await statements.script(findStartRequest(key, item));
     if (earlier !== null) return earlier;
+    if (existing.runId === item.runId) return { kind: "started", key, execution, leased: null }; // commit.9
     const refusal = conflictRefusal(item.onConflict, existing.status);
     if (refusal !== null) return refusal;
     if (item.onConflict === "useExisting") {
@@ -202,42 +210,32 @@ export class Starts extends Subject {
     if (!isTerminalStatus(existing.status)) {
       await this.#terminate(statements, existing, item.terminated, changes);
     }
-    changes.changed(item.id);
     return this.#revive(statements, item, existing, changes);
   }
 
   async #revive(
     statements: Statements,
     item: StartItem,
-    { key, execution: last }: InstanceHead,
+    existing: InstanceHead,
     changes: ChangeDraft,
   ): Promise<StartResult> {
-    const execution = last + 1;
+    const { key } = existing;
     const { delay, due_at } = dueColumns(item);
     const visibleAt = Math.max(due_at ?? statements.now + delay, statements.now);
     const isLater = visibleAt > statements.now;
     const lease = isLater ? null : await this.#leaseOf(statements, item);
-    const cleared = new Pipeline();
-    this.#parts.inbox.clear(cleared, [key]);
-    this.#parts.keyValues.clear(cleared, [key]);
-    await statements.all(cleared);
-    await this.#parts.instances.revive(statements, item, lease);
-    await statements.script(finishAsks(key, { now: statements.now, changes }));
-    await statements.script(reopenStreams(key));
+    const scope = { now: statements.now, changes };
+    const script = restart(item, existing, { lease, visibleAt }, scope, this.#parts.parts);
+    const message = await statements.script(script);
+    const { execution } = message;
     const filled = new Pipeline();
-    const due = { delay: null, due_at: visibleAt };
-    const start = { ...startMessage(key, execution, item.started), ...due };
-    const put = this.#parts.inbox.put(filled, [start]);
     this.#parts.inbox.put(
       filled,
-      item.events.map((event) => ({ ...eventMessage(key, event), ...due })),
+      item.events.map((event) => ({ ...eventMessage(key, event), delay: null, due_at: visibleAt })),
     );
     await statements.all(filled);
     await this.#record(statements, item, "started", { key, execution });
     if (lease === null && !isLater) changes.due(item.id, { owner: null, target: targetOf(item) });
-    const id = integer(only(put?.rows ?? []), "id");
-    const { kind, sequence, name, data, key: messageKey } = start;
-    const message = { id, kind, execution, sequence, name, data, key: messageKey, visibleAt };
     return { kind: "started", key, execution, leased: lease === null ? null : message };
   }
 

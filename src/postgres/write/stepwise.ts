@@ -1,15 +1,18 @@
 // Stepwise writes: writes the parts of a group in an open transaction, one after the other.
 //   - Of common items it first decides which ones pass, then writes those (batched-writes.ts). An item that the
 //     batch leaves over, and each other item, is written alone.
-//   - A turn's cancels, the notification of its askers and its dispatched items follow the batch, in this order.
+//   - A turn's cancels, the notification of its askers, the release of the instance that waits for its end, and its
+//     dispatched items follow the batch, in this order.
 
 import type { DispatchResult } from "../../core/provider/asks.ts";
 import type { CommitItem, CommitResult, TurnItem } from "../../core/provider/commit.ts";
+import type { Message } from "../../core/provider/messages.ts";
 import { NOT_FOUND } from "../../core/provider/results.ts";
 import { refusedDispatches } from "../../core/provider/shared/asks.ts";
 import type { Scope } from "../../sql/script/scope.ts";
 import { releaseAskers } from "../../sql/write/asks.ts";
-import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
+import { releaseWaiting } from "../../sql/write/enqueue-keys.ts";
+import { writeRare, type RareItem, type RareWriters } from "../../sql/write/rare-items.ts";
 import { Pipeline } from "../connection/pipeline.ts";
 import type { Statements } from "../connection/statements.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
@@ -39,6 +42,7 @@ export class StepwiseWrites {
       if (part.kind === "together") {
         await this.#writeBatched(statements, part.items, changes, results);
       } else {
+        await this.#writers.outbox.drain(statements, startedBy(part.item), changes);
         const scope = { now: statements.now, changes };
         const script = writeRare(part.item, scope, this.#writers);
         results.set(part.item, await statements.script(script));
@@ -73,21 +77,28 @@ export class StepwiseWrites {
     const read = writeBatch(pipeline, passed, changes, options);
     await statements.all(pipeline);
     const scope = { now: statements.now, changes };
-    for (const cancel of cancelsOf(written)) {
+    const cancels = cancelsOf(written);
+    for (const cancel of cancels) {
       await statements.script(terminations.postCancel(cancel, scope));
     }
     const asked = await instances.withAskers(statements, endedKeys(written));
     if (asked.length > 0) await statements.script(releaseAskers(asked, scope, parts));
+    await statements.script(releaseWaiting(endedKeys(written), scope, parts));
     for (const [item, result] of read()) {
       if (result !== null) results.set(item, result);
       else await this.#writeLeftOver(statements, item, changes, results);
+    }
+    if (cancels.length > 0) {
+      const due = await this.#dueNow(statements, new Pipeline(), written, changes);
+      for (const turn of written)
+        results.set(turn, { kind: "committed", due: due.get(turn) ?? [] });
     }
     await this.#writeDispatched(statements, written, changes, results);
   }
 
   /**
    * Locks everything that the items touch in one statement (batched-writes.1): the receivers of dispatched items,
-   * and the askers of instances that end. With appends, all other instances too (postgres.streams.1).
+   * and the instances that wait for an answer or the end of instances that end. With appends, all other instances too (postgres.streams.1).
    */
   async #lockAhead(
     statements: Statements,
@@ -111,7 +122,7 @@ export class StepwiseWrites {
   ): Promise<void> {
     const dispatched = dispatchedBy(turnItems);
     if (dispatched.length === 0) return;
-    const { turns, dispatches } = this.#writers;
+    const { dispatches } = this.#writers;
     const written = new Map<CommitItem, CommitResult>();
     const parts = planCommit(dispatched.map(({ dispatch }) => dispatch.item));
     await this.write(statements, parts, changes, written);
@@ -123,19 +134,29 @@ export class StepwiseWrites {
     const pipeline = new Pipeline();
     dispatches.reply(pipeline, answered);
     const byTurn = Map.groupBy(answered, ({ turn }) => turn);
-    const senders = [...byTurn.keys()];
-    const readCurrent = dispatches.current(pipeline, senders);
-    const readDue = turns.due(pipeline, senders, changes);
+    const due = await this.#dueNow(statements, pipeline, [...byTurn.keys()], changes);
+    for (const [turn, own] of byTurn) {
+      const undelivered = refusedDispatches(own.map((one) => [one.dispatch, one.result]));
+      const result = { kind: "committed", due: due.get(turn) ?? [] } as const;
+      results.set(turn, undelivered.length === 0 ? result : { ...result, undelivered });
+    }
+  }
+
+  /** Runs the pipeline. Returns what is due for each turn after it: also what followed from the turns' own items. */
+  async #dueNow(
+    statements: Statements,
+    pipeline: Pipeline,
+    items: readonly TurnItem[],
+    changes: ChangeDraft,
+  ): Promise<Map<TurnItem, readonly Message[]>> {
+    const { turns, dispatches } = this.#writers;
+    const readCurrent = dispatches.current(pipeline, items);
+    const readDue = turns.due(pipeline, items, changes);
     await statements.all(pipeline);
     const current = readCurrent();
     const committed = readDue();
-    for (const [index, turn] of senders.entries()) {
-      const own = byTurn.get(turn) ?? [];
-      const undelivered = refusedDispatches(own.map((one) => [one.dispatch, one.result]));
-      const due = current.has(turn.key) ? (committed[index]?.due ?? []) : [];
-      const result = { kind: "committed", due } as const;
-      results.set(turn, undelivered.length === 0 ? result : { ...result, undelivered });
-    }
+    const dueOf = (index: number): readonly Message[] => committed[index]?.due ?? [];
+    return new Map(items.map((item, i) => [item, current.has(item.key) ? dueOf(i) : []]));
   }
 
   async #writeLeftOver(
@@ -156,6 +177,12 @@ export class StepwiseWrites {
     // The instance was started, or was deleted or created meanwhile: start over with this item.
     else await this.#writeBatched(statements, [item], changes, results);
   }
+}
+
+/** The ids that a bulk item starts (outbox.2). */
+function startedBy(item: RareItem): string[] {
+  if (item.kind !== "enqueueMany") return [];
+  return item.starts.flatMap((start) => (start.kind === "start" ? [start.id] : []));
 }
 
 function endedKeys(turns: readonly TurnItem[]): number[] {

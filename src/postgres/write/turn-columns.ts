@@ -4,9 +4,10 @@
 import { columns } from "../sql/column-arrays.ts";
 import type { TurnItem } from "../../core/provider/commit.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
+import { dueColumns } from "../read/messages.ts";
 
 export const TURN_COLUMNS = {
-  ...columns("bigint", "last", "commit_id", "replay_version", "ending_checksum"),
+  ...columns("bigint", "last", "commit_id", "replay_version", "ending_checksum", "keep_ms"),
   ...columns("boolean", "steps_open", "clears", "release"),
   ...columns("text", "turn_version", "cancel_requested", "status", "output", "error"),
 } as const;
@@ -14,12 +15,13 @@ export const TURN_COLUMNS = {
 export function turnColumns(item: TurnItem) {
   const { change } = item;
   const ended = change.kind === "ended" ? change : null;
-  const { output = null, error = null } = ended ?? {};
+  const { output = null, error = null, keepMs } = ended ?? {};
   return {
     last: item.row?.last ?? item.lastEvent,
     commit_id: item.commitId,
     replay_version: item.replayVersion,
     ending_checksum: output === null && error === null ? null : checksumOf(output, error),
+    keep_ms: keepMs === undefined ? null : dueColumns({ delayMs: keepMs }).delay,
     steps_open: ended === null && item.stepsOpen,
     clears: ended !== null || (item.row !== null && item.keepsSuspicion !== true),
     release: ended !== null || item.release,
@@ -37,6 +39,7 @@ export const NO_TURN = {
   commit_id: null,
   replay_version: null,
   ending_checksum: null,
+  keep_ms: null,
   steps_open: null,
   clears: null,
   release: null,

@@ -3,8 +3,10 @@
 //   - Unread events stay. They are parked if the instance has ended, and wait in order for the next
 //     execution if it continues as new (semantics 18a, 21). Continuing as new also deletes old generated
 //     request ids (requests.1).
-//   - turn-completion.1: If an instance waits for an answer of one that ends, the transaction is refused in one
-//     round trip. The stepwise mode notifies it (provider.asks.3).
+//   - An instance that ends without a lease must have an empty inbox (postgres.turn.1). If it has a message, the transaction
+//     is refused; the stepwise mode has looked before.
+//   - turn-completion.1: If an instance waits for an answer or the end of one that ends, the transaction is refused in
+//     one round trip. The stepwise mode notifies it (provider.asks.3, enqueue-keys.2).
 
 import type { TurnItem } from "../../core/provider/commit.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
@@ -29,12 +31,17 @@ export class TurnCompletion extends Subject {
   readonly #parts: CompletionParts;
   readonly #end = this.prepare(`
     WITH ended AS (
-      SELECT k.key FROM unnest($1::bigint[]) AS k (key)
-      WHERE CASE WHEN $2::boolean
-        AND (SELECT true FROM @requests WHERE asker IS NOT NULL LIMIT 1) -- NULL while no instance waits
+      SELECT k.key FROM unnest($1::bigint[], $2::boolean[]) AS k (key, is_unleased)
+      WHERE CASE WHEN k.is_unleased AND ${exists("FROM @inbox AS m WHERE m.instance = k.key")}
+        THEN @refuse('an instance has messages') IS NULL ELSE true END
+      AND CASE WHEN $3::boolean AND (
+        (SELECT true FROM @requests WHERE asker IS NOT NULL LIMIT 1) -- NULL while no instance waits
         AND ${exists(`
         FROM @requests AS r WHERE r.instance = k.key AND r.asker IS NOT NULL`)}
-        THEN @refuse('an instance waits for an answer') IS NULL ELSE true END
+        OR (SELECT true FROM @enqueue_keys WHERE kind = 'unique' AND next IS NOT NULL LIMIT 1)
+        AND ${exists(`
+        FROM @enqueue_keys AS e WHERE e.instance = k.key AND e.kind = 'unique' AND e.next IS NOT NULL`)})
+        THEN @refuse('an instance waits for an answer or an end') IS NULL ELSE true END
     ), messages AS (
       DELETE FROM @inbox AS m USING ended AS k
       WHERE ${indexEquals("m.instance", "k.key")} AND m.kind <> 'event'
@@ -58,19 +65,23 @@ export class TurnCompletion extends Subject {
     items: readonly TurnItem[],
     { refuseAsked }: { readonly refuseAsked: boolean },
   ): void {
-    const ended: number[] = [];
+    const ended: TurnItem[] = [];
     const continued = [];
     const starts = [];
     const unread = [];
-    for (const { key, execution, change } of items) {
-      if (change.kind === "ended") ended.push(key);
+    for (const item of items) {
+      const { key, execution, change } = item;
+      if (change.kind === "ended") ended.push(item);
       if (change.kind !== "continued") continue;
       continued.push({ key, version: change.version });
       starts.push(startMessage(key, execution + 1, change.started));
       unread.push(...change.unread.map((event) => eventMessage(key, event)));
     }
     if (ended.length > 0) {
-      pipeline.add(this.#end, [plain(ended.sort((a, b) => a - b)), refuseAsked]);
+      ended.sort((a, b) => a.key - b.key);
+      const keys = plain(ended.map(({ key }) => key));
+      const areUnleased = plain(ended.map(({ isUnleased }) => isUnleased === true));
+      pipeline.add(this.#end, [keys, areUnleased, refuseAsked]);
     }
     if (continued.length === 0) return;
     const keys = continued.map(({ key }) => key);

@@ -2,6 +2,9 @@
 //   - The fence is the condition of the first statement: key, execution, token, last event, not paused
 //     (I2). Ending or blocking an instance removes its token, so the token of a turn cannot match an ended
 //     instance.
+//   - postgres.turn.1: A turn that ends a job without a lease (commit.7) has another fence: the instance must have no lease
+//     and an empty inbox. The inbox is read by a later statement than the one that locks the instance, because only then
+//     does its snapshot show every message that was posted before.
 //   - All turns of a group are written by the same few statements. A plain turn costs one row of each: an
 //     UPDATE that touches no indexed column, a DELETE and an INSERT of a task, an INSERT of history, a read
 //     of the inbox.
@@ -13,7 +16,7 @@ import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
 import type { OutgoingMessage } from "../../core/provider/messages.ts";
 import type { SessionClaim, TaskClaim } from "../../core/provider/tasks.ts";
 import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
-import { ColumnArrays, columns } from "../sql/column-arrays.ts";
+import { ColumnArrays, columns, plain } from "../sql/column-arrays.ts";
 import { flag, integer, text } from "../../sql/columns.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -32,16 +35,19 @@ import type { TaskRenewal } from "../lease/task-renewal.ts";
 import type { Tasks } from "../lease/tasks.ts";
 import { TURN_COLUMNS, turnColumns } from "./turn-columns.ts";
 import type { TurnCompletion } from "./turn-completion.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
+import { exists, indexEquals } from "../../sql/index-lookup.ts";
 
 const FENCE = {
   ...columns("bigint", "key", "execution", "token", "last_event"),
+  is_unleased: "boolean",
 } as const;
 const FENCES = new ColumnArrays(FENCE);
 const TURNS = new ColumnArrays({ ...FENCE, ...TURN_COLUMNS, is_reported: "boolean" });
 const IS_HELD = `
-  ${indexEquals("i.key", "t.key")} AND i.execution = t.execution AND i.lease_token = t.token
-  AND i.last_event = t.last_event`;
+  ${indexEquals("i.key", "t.key")} AND i.execution = t.execution AND i.last_event = t.last_event
+  AND CASE WHEN t.is_unleased
+    THEN i.lease_token IS NULL AND i.status = 'running' AND i.paused IS NULL AND i.blocked IS NULL
+    ELSE i.lease_token = t.token END`;
 
 type CommittedTurn = Extract<TurnResult, { readonly kind: "committed" }>;
 
@@ -80,6 +86,7 @@ export class Turns extends Subject {
         failed = coalesce(t.status <> 'completed', false), output = t.output, error = t.error,
         ending_checksum = t.ending_checksum,
         completed_at = CASE WHEN t.status IS NULL THEN NULL ELSE (SELECT @clock()) END,
+        delete_after = (SELECT @clock()) + t.keep_ms,
         version = coalesce(t.turn_version, i.version),
         replay_version =
           CASE WHEN t.turn_version IS NULL THEN i.replay_version ELSE t.replay_version END,
@@ -96,6 +103,10 @@ export class Turns extends Subject {
   readonly #check = this.prepare(`
     SELECT t.n, i.paused IS NOT NULL AS paused
     FROM ${FENCES.from("t")} JOIN @instances AS i ON ${IS_HELD} FOR NO KEY UPDATE OF i`);
+
+  readonly #selectReached = this.prepare(`
+    SELECT k.key FROM unnest($1::bigint[]) AS k (key)
+    WHERE ${exists("FROM @inbox AS m WHERE m.instance = k.key")}`);
 
   constructor(connection: Connection, parts: TurnParts) {
     super(connection);
@@ -212,7 +223,7 @@ export class Turns extends Subject {
   due(pipeline: Pipeline, items: readonly TurnItem[], changes: ChangeDraft): () => CommittedTurn[] {
     const { inbox } = this.#parts;
     const live = items.filter(({ change }) => change.kind !== "ended");
-    const released = live.filter(({ release }) => release);
+    const released = live.filter((item) => item.release && !isQuiet(item));
     const releasedDue = inbox.hasDue(
       pipeline,
       released.map(({ key }) => key),
@@ -237,8 +248,13 @@ export class Turns extends Subject {
   ): Promise<Map<TurnItem, Extract<TurnResult, { readonly kind: "refused" }>>> {
     if (items.length === 0) return new Map();
     const sorted = items.toSorted((a, b) => a.key - b.key);
-    const fences = sorted.map((item) => ({ ...item, last_event: item.lastEvent }));
+    const fences = sorted.map((item) => ({
+      ...item,
+      last_event: item.lastEvent,
+      is_unleased: endsUnleased(item),
+    }));
     const rows = await statements.run(this.#check, FENCES.values(fences));
+    const reached = await this.#withMessages(statements, items);
     const paused = new Map(
       rows.map((row) => [sorted[integer(row, "n") - 1], flag(row, "paused")] as const),
     );
@@ -255,9 +271,22 @@ export class Turns extends Subject {
     for (const item of items) {
       // Only a pause refuses a turn and leaves its lease (semantics 19a).
       if (paused.get(item) === true) refused.set(item, PAUSED);
-      else if (!paused.has(item) || !holdsAll(item)) refused.set(item, LEASE_LOST);
+      else if (!paused.has(item) || !holdsAll(item) || reached.has(item.key)) {
+        refused.set(item, LEASE_LOST);
+      }
     }
     return refused;
+  }
+
+  /** The keys of instances that must have an empty inbox and have a message (postgres.turn.1). */
+  async #withMessages(
+    statements: Statements,
+    items: readonly TurnItem[],
+  ): Promise<ReadonlySet<number>> {
+    const keys = items.filter(endsUnleased).map(({ key }) => key);
+    if (keys.length === 0) return new Set();
+    const rows = await statements.run(this.#selectReached, [plain(keys)]);
+    return new Set(rows.map((row) => integer(row, "key")));
   }
 }
 
@@ -288,6 +317,17 @@ function sessionClaimsOf({ tasks }: TurnItem): SessionClaim[] {
   return tasks.flatMap(({ lease }) => lease?.sessionClaim ?? []);
 }
 
+/** postgres.turn.1. A turn without a lease that does not end its instance is refused: no lease has its token. */
+function endsUnleased({ isUnleased, change }: TurnItem): boolean {
+  return isUnleased === true && change.kind === "ended";
+}
+
+/** Whether the turn is the first turn of a job and puts nothing into its inbox. Its start has announced early messages. */
+function isQuiet({ token, lastEvent, stepsOpen, dispatched, timers, starts, sends }: TurnItem) {
+  const puts = timers.length + starts.length + sends.length > 0 || dispatched !== undefined;
+  return token === 0 && lastEvent === 0 && !stepsOpen && !puts;
+}
+
 /** Without the tasks that the same turn cancels (commit.4). */
 function newTasksOf({ key, execution, tasks, cancelledTasks }: TurnItem) {
   const cancelled = new Set(cancelledTasks);
@@ -304,5 +344,6 @@ function isChanged({ change, state, answers }: TurnItem): boolean {
 function toColumns(item: TurnItem) {
   const { key, execution, token, lastEvent: last_event, cancelledTasks } = item;
   const is_reported = isChanged(item) || cancelledTasks.length > 0;
-  return { key, execution, token, last_event, ...turnColumns(item), is_reported };
+  const is_unleased = endsUnleased(item);
+  return { key, execution, token, last_event, is_unleased, ...turnColumns(item), is_reported };
 }

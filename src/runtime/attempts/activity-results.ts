@@ -20,11 +20,12 @@ export interface ActivityResultsOptions {
   readonly workerId: string;
   readonly log: LogSink;
   readonly random: () => number;
+  readonly storeNow: () => number;
   readonly outcomes: Pick<TaskOutcomes, "over" | "retry" | "defer">;
 }
 
 /** An attempt that has ended. */
-type Ended = Pick<RunningActivity, "task" | "description" | "details" | "hasWritten">;
+type Ended = Pick<RunningActivity, "task" | "description" | "details" | "hasWritten" | "began">;
 /** A task without settings of callbacks is withheld (activity-runner.2). */
 type Reported = Exclude<ActivityResult, { readonly kind: "unconfigured" }>;
 
@@ -50,7 +51,8 @@ export class ActivityResults {
     const { outcomes, log } = this.#options;
     const { name } = task;
     if (result.kind === "undecodable") {
-      return this.poison(task, `the input of activity ${name} cannot be read: ${result.why}`);
+      const what = `the input or the context of activity ${name}`;
+      return this.poison(task, `${what} cannot be read: ${result.why}`);
     }
     if (result.kind === "died") {
       this.stats.died++;
@@ -75,11 +77,12 @@ export class ActivityResults {
   /** The attempt has waited too long for its completion from outside (provider.callbacks.3). Its code does not run. */
   timedOut(task: LeasedTask, over: NonNullable<LeasedTask["deferred"]>): void {
     const failure = timeoutFailure(over === "timeout" ? "activity" : "activity heartbeat");
-    const ended = { task, description: this.#described(task), details: null, hasWritten: false };
+    const description = this.#described(task);
+    const ended = { task, description, details: null, hasWritten: false, began: null };
     this.#decide(ended, { kind: "failed", failure, retryAfterMs: null });
   }
 
-  #decide({ task, description, details, hasWritten }: Ended, result: AttemptResult): void {
+  #decide({ task, description, details, hasWritten, began }: Ended, result: AttemptResult): void {
     const { outcomes } = this.#options;
     const { sequence: scheduled } = task;
     const attempts = task.attempt + 1;
@@ -97,13 +100,20 @@ export class ActivityResults {
       });
     }
     this.stats[decision.kind]++;
+    const times = began === null ? {} : { began, ended: this.#options.storeNow() };
     if (decision.kind === "failed") {
       const { failure } = decision;
-      return outcomes.over(task, { kind: "ActivityFailed", scheduled, failure, attempts });
+      return outcomes.over(task, {
+        kind: "ActivityFailed",
+        scheduled,
+        failure,
+        attempts,
+        ...times,
+      });
     }
     const { output } = decision;
     const claim = hasWritten ? ({ ...task, wroteStreams: true } as const) : task;
-    outcomes.over(claim, { kind: "ActivityCompleted", scheduled, output, attempts });
+    outcomes.over(claim, { kind: "ActivityCompleted", scheduled, output, attempts, ...times });
   }
 
   poison(task: LeasedTask, why: string): void {

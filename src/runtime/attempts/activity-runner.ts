@@ -7,6 +7,8 @@
 //     attempt.
 //   - activity-runner.3: Tasks that run in this process are entered one after the other, and the event
 //     loop turns in between (entries.ts). A task that waits for its entry holds its slot and its lease.
+//   - activity-runner.4: An admitted task is entered in time, or released (queues.3). This does not count as an attempt. A
+//     thread counts as entered when the task is handed to its pool.
 
 import { ChurningMap, ChurningSet } from "../../core/collections/churning-map.ts";
 import {
@@ -14,7 +16,7 @@ import {
   type ActivityServices,
   type OwnOfActivity,
 } from "../../core/attempts/attempt-context.ts";
-import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
+import { callActivity, decodeCall, type DecodedCall } from "../../core/attempts/call-activity.ts";
 import { laterCall, laterResult } from "../../core/attempts/later.ts";
 import type { ActivityResult } from "../../core/attempts/run-attempt.ts";
 import type { AttemptHandle } from "../../core/attempts/running-attempt.ts";
@@ -36,11 +38,13 @@ import { streamedLog } from "../streams/log-lines.ts";
 import { ActivityResults } from "./activity-results.ts";
 import { enterAttempt, observeAttempt, type RunnerOptions } from "./enter-attempt.ts";
 import { addressKey, RunningActivity, type RunningActivityOptions } from "./running-activity.ts";
+import type { Admissions } from "./queues.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TaskOutcomes } from "./task-outcomes.ts";
 
 /** How long a task is held back whose key is missing here, before any worker may take it again. */
 const WITHHOLD_MS = 30_000;
+const NOT_ADMITTED: Admissions = { mayEnter: () => false, entered: () => undefined };
 
 export interface ActivityRunnerOptions
   extends RunnerOptions, ActivityServices, RunningActivityOptions {
@@ -118,7 +122,8 @@ export class ActivityRunner {
     this.#isStopped = true;
   }
 
-  start(task: LeasedTask): void {
+  /** `admissions`: those of the request that leased the task. */
+  start(task: LeasedTask, admissions?: Admissions): void {
     const { attemptsMax, find } = this.#options;
     if (this.#isStopped) return this.#options.outcomes.release(task);
     if (task.suspect) this.#options.suspects.enter(addressKey(task));
@@ -143,9 +148,26 @@ export class ActivityRunner {
     if (earlier !== undefined) this.lose(earlier.task);
     this.#running.set(running.address, running);
     const executor = executorOf(definition, this.#options.executor);
-    if (typeof executor === "object") return this.#runInThread(running, executor);
+    // activity-runner.4
+    const admission = task.admittedUntil === undefined ? null : (admissions ?? NOT_ADMITTED);
+    if (typeof executor === "object") {
+      if (admission?.mayEnter() === false) return this.#enterTooLate(running);
+      this.#runInThread(running, executor);
+      return admission?.entered(task);
+    }
     const run = executor === "process" ? null : executor;
-    this.#options.entries.add(task.name, () => this.#enter(running, definition, run));
+    this.#options.entries.add(task.name, () => {
+      const isLate = admission?.mayEnter() === false;
+      if (isLate && !running.isOver && !this.#isStopped) return this.#enterTooLate(running);
+      this.#enter(running, definition, run);
+      if (!isLate) admission?.entered(task);
+    });
+  }
+
+  #enterTooLate(running: RunningActivity): void {
+    this.#results.stats.started--;
+    this.#handBack(running, "cancelled");
+    this.#options.onFree();
   }
 
   /** Enters the attempt (activity-runner.3). By now the task may be cancelled, or the runtime stopped. */
@@ -160,25 +182,27 @@ export class ActivityRunner {
       return this.#options.onFree();
     }
     const { task, description } = running;
+    const { layers } = this.#options;
     observeAttempt(running, () => activitySpan(task), this.#options);
     this.#begin(running);
-    const input = decodeInput(task.input, this.#options.codec);
+    const input = decodeCall(task.input, task.options?.context, this.#options.codec);
     if (input.kind === "undecodable") return this.#ended(running, input);
-    const context = new ActivityAttempt(description, this.#options, this.#ownOf(running));
+    const context = new ActivityAttempt(description, this.#options, this.#ownOf(running, input));
     running.handle = context;
     running.isHere = true;
     enterAttempt(
       running,
-      () => callActivity(definition, input.value, context, executor),
+      () => callActivity(definition, input.value, context, executor, layers.activity),
       this.#options,
       (result) => this.#ended(running, laterResult(result, context)),
       () => context.later === "deferred",
     );
   }
 
-  #ownOf(running: RunningActivity): OwnOfActivity {
+  #ownOf(running: RunningActivity, { context }: DecodedCall): OwnOfActivity {
     const { codec, logToStream, storeNow } = this.#options;
     return {
+      context,
       lastHeartbeat: running.task.heartbeat,
       reports: running,
       streams: () => running.streams,
@@ -203,13 +227,14 @@ export class ActivityRunner {
 
   #runInThread(running: RunningActivity, threads: Threads): void {
     const { task } = running;
-    const { name, input, heartbeat } = task;
+    const { name, input, heartbeat, options } = task;
+    const context = options?.context ?? null;
     const { kind, attempt, key, info } = running.description;
     observeAttempt(running, () => activitySpan(task), this.#options);
     const later = this.#laterOf(task)?.() ?? null;
     const { promise, resolve } = Promise.withResolvers<ActivityResult>();
     running.handle = this.#options.toThread(threads, {
-      order: { kind, attempt, key, info, name, input, lastHeartbeat: heartbeat, later },
+      order: { kind, attempt, key, info, name, input, context, lastHeartbeat: heartbeat, later },
       reports: running,
       streams: () => running.streams,
       entered: () => this.#begin(running),
@@ -220,6 +245,7 @@ export class ActivityRunner {
   }
 
   #begin(running: RunningActivity): void {
+    running.began = this.#options.storeNow();
     running.begin(running.task.options, (result) => {
       this.#linger(running);
       this.#results.report(running, result);

@@ -5,6 +5,7 @@
 //     back are freed when the runtime's row is removed, and a thread does not keep the process alive.
 
 import { PerdureError } from "../../core/errors/errors.ts";
+import type { LeasedTask } from "../../core/provider/tasks.ts";
 import { limitedCodec } from "../../core/values/limited-codec.ts";
 import type { RuntimeContext } from "../context.ts";
 import { ActivityRunner } from "./activity-runner.ts";
@@ -25,15 +26,17 @@ export class Attempts {
   readonly #threads: ThreadPools;
   readonly #loop: LoopWatch;
   readonly #outcomes: TaskOutcomes;
+  readonly #stopping = new AbortController();
 
   constructor(runtime: RuntimeContext) {
     this.#runtime = runtime;
     const { provider, environment, registry, wheel, wiring, monotonic, onStoreError } = runtime;
-    const { callbacks } = runtime;
+    const { callbacks, services, middleware, layers } = runtime;
     const { codec, log, logToStream, limits, executor, telemetry, keepFor } = runtime.options;
     this.#threads = new ThreadPools({
       activities: registry.activities,
       options: runtime.options,
+      hasMiddleware: middleware.length > 0,
       environment,
       resources: {
         entry: wiring.threadEntry,
@@ -77,6 +80,8 @@ export class Attempts {
       entries: runtime.entries,
       loop: this.#loop,
       telemetry,
+      services,
+      layers,
     };
     const { activityConcurrency, stepConcurrency, cancelGraceMs, attemptsMax } = runtime.options;
     this.activities = new ActivityRunner({
@@ -85,7 +90,11 @@ export class Attempts {
       cancelGraceMs,
       attemptsMax,
       find: (name) => registry.activity(name),
-      client: wiring.makeClient(provider, { codec, limits, telemetry, keepFor, ...callbacks }),
+      client: wiring.makeClient(provider, {
+        ...{ codec, limits, telemetry, keepFor, middleware },
+        ...callbacks,
+      }),
+      host: { environment, stopping: this.#stopping.signal },
       signer: runtime.signer,
       executor,
       toThread: (threads, job) => this.#threads.send(threads, job),
@@ -117,18 +126,32 @@ export class Attempts {
     this.#loop.start();
   }
 
-  /** Begins nothing more. Running attempts may end. */
+  /**
+   * Begins nothing more. Running attempts may end. They learn about the shutdown in a later macrotask: without a grace
+   * period, they are aborted first.
+   */
   stop(): void {
     this.activities.stop();
     this.steps.stop();
+    const reason = shuttingDown();
+    this.#runtime.environment.immediate(() => this.#stopping.abort(reason));
   }
 
   /** The grace period is over: aborts running attempts and hands their tasks back. */
   async end(): Promise<void> {
-    const reason = new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");
-    await this.#atMost(this.#outcomes.handBack(this.activities.abandonAll(reason)));
+    const abandoned = this.activities.abandonAll(shuttingDown());
+    if (this.#runtime.isDrive && abandoned.length > 0) this.#warnOfCut(abandoned);
+    await this.#atMost(this.#outcomes.handBack(abandoned));
     this.#loop.stop();
     await this.#atMost(this.#threads.stop());
+  }
+
+  /** An activity that is longer than every drive would begin again and again, and no attempt would be counted. */
+  #warnOfCut(tasks: readonly LeasedTask[]): void {
+    const names = [...new Set(tasks.map(({ name }) => name))].join(", ");
+    const what = `the drive ended before ${tasks.length} running activities did, and handed them back: ${names}`;
+    const way = "an activity must end within maxMs and cancelGraceMs of a drive";
+    this.#runtime.log("warn", `${what}; ${way}`, { activities: tasks.length });
   }
 
   async #atMost(promise: Promise<void>): Promise<void> {
@@ -138,4 +161,8 @@ export class Attempts {
     await Promise.race([promise, over.promise]);
     timer.cancel();
   }
+}
+
+function shuttingDown(): PerdureError {
+  return new PerdureError("SHUTTING_DOWN", "The runtime is shutting down.");
 }

@@ -4,6 +4,8 @@
 
 import { runAttempt, type AttemptResult } from "../../core/attempts/run-attempt.ts";
 import type { AttemptClock, RunningAttempt } from "../../core/attempts/running-attempt.ts";
+import type { ServiceValues } from "../../core/context/app-types.ts";
+import type { Layers } from "../../core/middleware/middleware.ts";
 import type { LogSink } from "../../core/telemetry/log.ts";
 import type { AttemptSpan, Telemetry } from "../../core/telemetry/telemetry.ts";
 import type { Codec } from "../../core/values/codec.ts";
@@ -16,6 +18,9 @@ export interface RunnerOptions extends AttemptClock {
   readonly concurrency: number;
   readonly codec: Codec;
   readonly log: LogSink;
+  readonly services: ServiceValues;
+  /** The middleware around attempts. */
+  readonly layers: Pick<Layers, "activity" | "step">;
   readonly random: () => number;
   /** Reports what is about to occupy the event loop; empty: no user code runs. */
   readonly entering: (label: string) => void;

@@ -51,10 +51,14 @@ export class PreLeases {
     this.#runtime = runtime;
   }
 
-  leaseFor({ name, session, tags }: ActivityScheduled): NewTask["lease"] {
-    const { id: owner, options, registry, activities, intake } = this.#runtime;
+  leaseFor({
+    name,
+    session,
+    tags,
+  }: Pick<ActivityScheduled, "name" | "session" | "tags">): NewTask["lease"] {
+    const { id: owner, options, registry, activities, intake, queues } = this.#runtime;
     if (!this.#runtime.isRunning || intake.tasksWait) return null;
-    if (registry.activity(name) === undefined) return null;
+    if (registry.activity(name) === undefined || queues.isRuled(name)) return null; // queues.2
     if (!acceptsTags(options.tags, tags ?? null)) return null;
     if (activities.free === 0) return null;
     const sessionClaim = session === undefined ? undefined : this.#reserveSession(session);

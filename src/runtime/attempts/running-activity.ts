@@ -19,6 +19,8 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
   readonly address: string;
   /** Encoded details of the last heartbeat. A retry stores them for the next attempt. */
   details: string | null = null;
+  /** When its code began, by the store's clock; null: it has not. */
+  began: number | null = null;
   /** Whether its code was entered in this process. */
   isHere = false;
   /** The end of the grace period, or of the time for which the task is withheld. */

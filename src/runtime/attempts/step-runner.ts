@@ -5,18 +5,26 @@
 //   - step-runner.1: A delayed attempt is entered when its message comes due. It is also checked on each
 //     tick: the worker that consumed the message may have died, or the store's clock may have been set
 //     back.
+//   - A step whose outcome a rewind has put into the inbox is not entered (replay.fork.1).
 //   - step-runner.2: Steps are entered one after the other, and the event loop turns in between
 //     (entries.ts).
 
 import { ChurningSet } from "../../core/collections/churning-map.ts";
 import { Attempt, DescribedAttempt } from "../../core/attempts/attempt-context.ts";
+import { attemptMembers } from "../../core/attempts/call-activity.ts";
 import { decide } from "../../core/attempts/decide.ts";
 import type { AttemptResult } from "../../core/attempts/run-attempt.ts";
 import { RunningAttempt } from "../../core/attempts/running-attempt.ts";
+import { NO_CONTEXT } from "../../core/context/start-context.ts";
 import type { WorkFrame } from "../../core/context/async-context.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
 import type { DeliveryBody } from "../../core/history/events.ts";
+import { passAttempt } from "../../core/middleware/layers.ts";
+import type { Layers, StepCall } from "../../core/middleware/middleware.ts";
 import type { Provider } from "../../core/provider/provider.ts";
+import type { TaskOptions } from "../../core/provider/tasks.ts";
+import { repairCodeName } from "../../core/repair/repair-calls.ts";
+import { isKept, keyExecution } from "../../core/replay/fork.ts";
 import type { OpenStep } from "../../core/replay/open-task.ts";
 import type { AttemptSpan } from "../../core/telemetry/telemetry.ts";
 import { stepSpan } from "../health/observation.ts";
@@ -49,15 +57,31 @@ class RunningStep extends RunningAttempt {
       orchestrationVersion,
       priority,
     };
-    const { workerId: worker, log } = options;
+    const { workerId: worker } = options;
     const attempt = { attempt: failures + 1, worker };
-    super(new DescribedAttempt("step", { ...instance, name, sequence }, attempt), options);
+    const call = { ...instance, name, sequence, options: keyOptions(held, step) };
+    super(new DescribedAttempt("step", call, attempt), options);
     this.held = held;
     this.step = step;
     this.execution = execution;
-    this.context = new Attempt(this.description, log);
+    const context = held.run?.state.context ?? NO_CONTEXT;
+    this.context = new Attempt(this.description, context, options);
     this.handle = this.context;
   }
+}
+
+/** Null: the idempotency key of the step is its own. */
+function keyOptions({ run, execution }: HeldInstance, step: OpenStep): TaskOptions | null {
+  const owner = run === null ? execution : keyExecution(run, step.sequence, step.body);
+  return owner === execution ? null : { keyExecution: owner };
+}
+
+/** Calls the step through the middleware. A transaction has none: its function must be synchronous on SQLite. */
+function passStep({ step, context }: RunningStep, layers: NonNullable<Layers["step"]>): unknown {
+  const { fn: userFunction, name } = step;
+  const members = attemptMembers(context, context.info);
+  const call: StepCall = { kind: "step", name, input: undefined, ...members };
+  return passAttempt(layers, call, () => userFunction(context));
 }
 
 export class StepRunner {
@@ -66,6 +90,8 @@ export class StepRunner {
   readonly #waiting: RunningStep[] = [];
   /** Instances with an attempt that is not due yet (step-runner.1). */
   readonly #early = new ChurningSet<HeldInstance>();
+  /** How many attempts were entered. */
+  started = 0;
   #stopped = false;
 
   constructor(options: StepRunnerOptions) {
@@ -89,7 +115,7 @@ export class StepRunner {
     if (run === null || !run.openTasks.hasSteps) return false;
     let isAdded = false;
     for (const task of run.openTasks.values()) {
-      if (task.kind !== "step" || task.isRunning) continue;
+      if (task.kind !== "step" || task.isRunning || isKept(run, task.sequence)) continue;
       if (task.dueAt > this.#options.storeNow()) {
         this.#early.add(held);
         continue;
@@ -108,6 +134,16 @@ export class StepRunner {
    */
   tick(): void {
     for (const held of [...this.#early]) if (held.state === "idle") this.enterDue(held);
+  }
+
+  /** Whether the open steps of the instance wait for the messages that make their next attempts due (step-runner.1). */
+  onlyWaits({ run }: HeldInstance): boolean {
+    if (run === null) return false;
+    const now = this.#options.storeNow();
+    for (const task of run.openTasks.values()) {
+      if (task.kind === "step" && (task.isRunning || task.dueAt <= now)) return false;
+    }
+    return run.openTasks.hasSteps;
   }
 
   /**
@@ -132,6 +168,7 @@ export class StepRunner {
     if (this.#stopped) running.end("cancelled");
     if (running.isOver) return this.#ended(running, null);
     const { held, step, context } = running;
+    this.started++;
     running.begin(step.body, (result) => this.#ended(running, result));
     if (step.inTransaction !== undefined) {
       void this.#enterTransaction(running, step.inTransaction);
@@ -141,13 +178,20 @@ export class StepRunner {
     const { attempt } = context;
     const span = (): AttemptSpan => stepSpan(held, held.run, { name, sequence, attempt });
     observeAttempt(running, span, this.#options);
+    const layers = this.#layersOf(held);
     const { fn: userFunction } = step; // `step.fn(…)` would appear as "Object.fn" in stack traces
     enterAttempt(
       running,
-      () => userFunction(context),
+      () => (layers === null ? userFunction(context) : passStep(running, layers)),
       this.#options,
       (result) => this.#ended(running, running.end(result.kind) ? result : null),
     );
+  }
+
+  /** The middleware around a step. The step of a repair is not the application's. */
+  #layersOf({ name }: HeldInstance): Layers["step"] {
+    const { layers, workerId } = this.#options;
+    return layers.step === null || name === repairCodeName(workerId) ? null : layers.step;
   }
 
   async #enterTransaction(

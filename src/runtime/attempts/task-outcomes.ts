@@ -3,11 +3,12 @@
 //   - A suspect counts as running until its outcome is durable, because the next suspect may kill this
 //     process.
 
-import type { DeliveryBody } from "../../core/history/events.ts";
+import type { ActivityCompleted, ActivityFailed } from "../../core/history/events.ts";
 import type { DeferItem } from "../../core/provider/callbacks.ts";
 import type { LeasedTask } from "../../core/provider/tasks.ts";
 import { defined } from "../../core/values/defined.ts";
 import type { RuntimeContext } from "../context.ts";
+import { endJob, isJobTask } from "./job-ends.ts";
 import type { ProgressReports } from "./progress-reports.ts";
 
 export class TaskOutcomes {
@@ -19,16 +20,18 @@ export class TaskOutcomes {
     this.#progressReports = progressReports;
   }
 
-  over(task: LeasedTask, body: DeliveryBody): void {
-    const { instances, activities, committer, onStoreError } = this.#runtime;
+  over(task: LeasedTask, body: ActivityCompleted | ActivityFailed): void {
+    const { instances, activities, committer, queues, onStoreError } = this.#runtime;
+    queues.count(task.name, body.kind === "ActivityCompleted" ? "completed" : "failed");
     // The outcome of a suspect is written alone, so that the runtime knows when it is durable. Only then
     // is the suspect over.
     if (!task.suspect && instances.giveOutcome(task, body)) return;
     const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
-    committer
-      .submit(item)
-      .catch(onStoreError)
-      .finally(() => activities.settled(task));
+    const isJob = body.kind === "ActivityCompleted" && isJobTask(task);
+    const written = isJob
+      ? endJob(this.#runtime, task, body).then((ended) => (ended ? null : committer.submit(item)))
+      : committer.submit(item);
+    written.catch(onStoreError).finally(() => activities.settled(task));
   }
 
   retry(
@@ -38,7 +41,8 @@ export class TaskOutcomes {
     const { heartbeat, ...rest } = again;
     const retry = { kind: "retry", task, ...rest } as const;
     const item = heartbeat === null ? retry : { ...retry, heartbeat };
-    const { committer, intake, activities, onStoreError } = this.#runtime;
+    const { committer, intake, activities, queues, onStoreError } = this.#runtime;
+    queues.count(task.name, "retried");
     committer
       .submit(item)
       .then(() => intake.wakeTasksIn(again.delayMs), onStoreError)

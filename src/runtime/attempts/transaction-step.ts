@@ -50,7 +50,8 @@ export async function runInTransaction(options: TransactionStepOptions): Promise
       const done = await provider.transact((transaction) => call.enter(transaction));
       if (done.kind === "done") return { kind: "completed" };
       if (done.kind === "refused" || isOver()) return { kind: "cancelled" };
-      return call.failure ?? threw(done.why ?? new PerdureError("STORE_INVALID", UNKNOWN), codec);
+      if (done.why !== undefined) return threw(done.why, codec); // it may have caused the failure of the call
+      return call.failure ?? threw(new PerdureError("STORE_INVALID", UNKNOWN), codec);
     } catch (error) {
       if (isOver()) return { kind: "cancelled" };
       onStoreError(error);

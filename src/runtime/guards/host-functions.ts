@@ -72,13 +72,14 @@ function replace(
   const owner = ownerOf(target, name);
   const descriptor = owner === null ? undefined : Object.getOwnPropertyDescriptor(owner, name);
   const found: unknown = Reflect.get(target, name);
-  if (owner === null || typeof found !== "function" || descriptor?.configurable !== true) {
-    return () => undefined; // this version of Node has no such function
+  const isReplaceable = descriptor?.configurable === true || descriptor?.writable === true;
+  if (owner === null || typeof found !== "function" || !isReplaceable) {
+    return () => undefined; // this run time has no such function, or does not let it be replaced
   }
   const original = originalOf.get(found) ?? (found as HostFunction);
   const guard = guardOf.get(original) ?? pair(make(original), original);
-  const { enumerable = true } = descriptor;
-  const guarded = { value: guard, writable: true, configurable: true, enumerable };
+  const { enumerable = true, configurable = true } = descriptor; // Bun's crypto is not configurable, but writable
+  const guarded = { value: guard, writable: true, configurable, enumerable };
   const restored = "value" in descriptor ? { ...descriptor, value: original } : descriptor;
   Object.defineProperty(owner, name, guarded);
   return () => {

@@ -12,6 +12,10 @@
 //     before its row is removed.
 //   - liveness.4: While the liveness thread has no connection, the main loop sends the heartbeats over
 //     the store's pool.
+//   - liveness.5: A drive has no thread, and all its leases end by themselves. It counts as dead once its heartbeat is older
+//     than any of its leases can be. That causes no takeover that the end of its leases would not cause, so another
+//     runtime may expire it without having sent heartbeats for a while. A drive is often short: it expires another
+//     runtime once its own heartbeats have succeeded for the stale time of that runtime.
 
 import { hostname } from "node:os";
 import type {
@@ -34,8 +38,14 @@ const DECLARED_MAX = 1_000;
 /** A longer time between two of our own heartbeats than this many intervals is a gap. */
 const GAP_BEATS = 2.5;
 
-export type LivenessContext = Pick<RuntimeContext, "id" | "provider" | "environment" | "log"> & {
-  readonly options: Pick<ResolvedOptions, "beatMs" | "staleMs" | "stallMs" | "workerNodeId">;
+export type LivenessContext = Pick<
+  RuntimeContext,
+  "id" | "isDrive" | "provider" | "environment" | "log"
+> & {
+  readonly options: Pick<
+    ResolvedOptions,
+    "beatMs" | "staleMs" | "stallMs" | "workerNodeId" | "instanceLeaseMs" | "taskLeaseMs"
+  >;
   readonly registered: object;
   readonly registry: Pick<RuntimeContext["registry"], "flows">;
   readonly intake: Pick<RuntimeContext["intake"], "wake">;
@@ -65,10 +75,12 @@ export class Liveness {
   constructor(runtime: LivenessContext, process = ownIdentity()) {
     this.#runtime = runtime;
     this.#process = process;
-    const hasThread = runtime.provider.startLivenessThread !== undefined;
+    const { isDrive } = runtime;
+    const hasThread = !isDrive && runtime.provider.startLivenessThread !== undefined;
     const usual = hasThread ? STALE_WITH_THREAD_MS : STALE_WITHOUT_THREAD_MS;
-    const { staleMs, beatMs } = runtime.options;
-    this.#staleMs = staleMs ?? Math.max(usual, BEATS_TO_STALE * beatMs);
+    const { staleMs, beatMs, instanceLeaseMs = 0, taskLeaseMs = 0 } = runtime.options;
+    const wanted = staleMs ?? Math.max(usual, BEATS_TO_STALE * beatMs);
+    this.#staleMs = isDrive ? Math.max(wanted, instanceLeaseMs, taskLeaseMs) : wanted; // liveness.5
   }
 
   get thread(): LivenessThread | null {
@@ -76,21 +88,23 @@ export class Liveness {
   }
 
   async start(): Promise<void> {
-    const { id: runtimeId, provider, options } = this.#runtime;
+    const { id: runtimeId, isDrive, provider, options } = this.#runtime;
     const { beatMs, stallMs } = options;
     await this.#register();
+    if (isDrive) return; // liveness.5
     this.#thread = provider.startLivenessThread?.({ runtimeId, beatMs, stallMs }) ?? null;
   }
 
   async #register(): Promise<void> {
-    const { id, provider, registered, registry, environment, options } = this.#runtime;
+    const { id, isDrive, provider, registered, registry, environment, options } = this.#runtime;
     const host = hostname();
+    const liveness = { staleMs: this.#staleMs, ...(isDrive ? { isDrive } : {}) };
     await provider.registerRuntime({
       id,
       nodeId: options.workerNodeId ?? `${host}:${process.pid}`,
       process: this.#process,
       hostname: host,
-      registered: JSON.stringify({ ...registered, flows: registry.flows, staleMs: this.#staleMs }),
+      registered: JSON.stringify({ ...registered, flows: registry.flows, ...liveness }),
     });
     this.#registrations++;
     this.#steadySince = environment.monotonic();
@@ -166,6 +180,11 @@ export class Liveness {
     }
   }
 
+  /** Whether the runtime is gone or silent for too long. It may not be expired yet (liveness.1). */
+  seemsDead(other: RuntimeRecord, now: number): boolean {
+    return other.id !== this.#runtime.id && (this.#isGone(other) || isSilent(other, now));
+  }
+
   #isGone(other: RuntimeRecord): boolean {
     if (!isCertainlyGone(other.process, this.#process)) return false;
     return !this.#declaredGone.has(processKey(other));
@@ -178,7 +197,9 @@ export class Liveness {
 
   #looksStale(other: RuntimeRecord): boolean {
     const { provider } = this.#runtime;
-    return this.#steadyMs() >= this.#staleMs && provider.now() - other.beatAt > staleMsOf(other);
+    const { staleMs, isDrive } = livenessOf(other);
+    const neededMs = this.#runtime.isDrive ? staleMs : this.#staleMs; // liveness.5
+    return (isDrive || this.#steadyMs() >= neededMs) && isSilent(other, provider.now());
   }
 
   /**
@@ -207,13 +228,25 @@ function processKey({ id, process }: RuntimeRecord): string {
   return JSON.stringify([id, process]);
 }
 
+function isSilent(other: RuntimeRecord, now: number): boolean {
+  return now - other.beatAt > staleMsOf(other);
+}
+
 /** How long that runtime may be silent, as it registered it. */
 export function staleMsOf(other: RuntimeRecord): number {
+  return livenessOf(other).staleMs;
+}
+
+/** What that runtime registered about its heartbeats. */
+function livenessOf({ registered }: RuntimeRecord): {
+  readonly staleMs: number;
+  readonly isDrive: boolean;
+} {
   try {
-    const { staleMs } = JSON.parse(other.registered) as { readonly staleMs?: unknown };
-    if (typeof staleMs === "number") return staleMs;
+    const { staleMs, isDrive } = JSON.parse(registered) as Readonly<Record<string, unknown>>;
+    if (typeof staleMs === "number") return { staleMs, isDrive: isDrive === true };
   } catch {
     // a registration that cannot be parsed counts as none
   }
-  return STALE_WITHOUT_THREAD_MS;
+  return { staleMs: STALE_WITHOUT_THREAD_MS, isDrive: false };
 }

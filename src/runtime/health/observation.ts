@@ -10,6 +10,7 @@ import type { Run } from "../../core/replay/run.ts";
 import type {
   AttemptOutcome,
   AttemptSpan,
+  QueueMeasures,
   RuntimeFigures,
   Telemetry,
 } from "../../core/telemetry/telemetry.ts";
@@ -27,11 +28,26 @@ export function observe(options: {
   const onGroup = (items: number, durationMs: number, failed: boolean): void =>
     telemetry.operation("commit", { items, durationMs, failed });
   committer.onGroup.add(onGroup);
-  const end = telemetry.observe({ runtime: figures, store: () => provider.readMetrics() });
+  const end = telemetry.observe({
+    runtime: figures,
+    store: () => provider.readMetrics(),
+    queues: () => readQueueMeasures(provider),
+  });
   return () => {
     committer.onGroup.delete(onGroup);
     end();
   };
+}
+
+async function readQueueMeasures(provider: Provider): Promise<readonly QueueMeasures[]> {
+  const figures = await provider.readQueueFigures();
+  const now = provider.now();
+  return figures.map(({ name, waiting, running, oldestAvailableAt: oldestAt }) => ({
+    name,
+    depth: waiting,
+    running,
+    oldestAgeMs: oldestAt === null ? 0 : Math.max(0, now - oldestAt),
+  }));
 }
 
 export function reportTurn(
@@ -50,7 +66,7 @@ export function reportTurn(
     historyLength: held.lastEvent + events.length,
     startedAt: run.startedAt,
     at,
-    traceParent: run.traceParent,
+    traceParent: run.started.traceParent,
   });
   for (const { name: stream, values } of streams) {
     const count = values.length;
@@ -84,7 +100,7 @@ export function stepSpan(
     execution: held.execution,
     orchestration: held.name,
     tags: [],
-    traceParent: run?.traceParent,
+    traceParent: run?.started.traceParent,
   };
 }
 

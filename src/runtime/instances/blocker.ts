@@ -157,6 +157,7 @@ function failureTurn(
     commitId: options.commitId,
     cancelTimeoutMs: 0,
     leaseFor: () => null,
+    weightOf: () => undefined,
     release: true,
   });
 }

@@ -17,7 +17,7 @@ import {
   type HeldInstance,
   type LocalOutcome,
 } from "./held-instance.ts";
-import { InstanceCache, isEvictable } from "./instance-cache.ts";
+import { InstanceCache, isEvictable, isUnoccupied } from "./instance-cache.ts";
 import { instanceSuspect } from "./suspect-slot.ts";
 import { stepOutcomeItems } from "../replay/turn-commit.ts";
 
@@ -37,6 +37,8 @@ export type ReleaseReason =
   | "unregistered"
   /** It is idle, and its time in the cache is over. */
   | "evicted"
+  /** It is idle, and its open steps wait for a message. */
+  | "waiting"
   /** A newer lease of the same instance arrived. */
   | "superseded"
   /** A renewal found the lease lost. */
@@ -53,7 +55,7 @@ interface Release {
    */
   readonly outcomes: "inbox" | "inbox, with steps" | "drop";
   /** Whether the lease is given back. Otherwise the store has it already, or the next item releases it. */
-  readonly returnsLease: boolean;
+  readonly returnsLease: boolean | "steps wait";
 }
 
 const RELEASES: Readonly<Record<ReleaseReason, Release>> = {
@@ -71,6 +73,7 @@ const RELEASES: Readonly<Record<ReleaseReason, Release>> = {
   paused: { outcomes: "inbox, with steps", returnsLease: true },
   unregistered: { outcomes: "inbox", returnsLease: true },
   evicted: { outcomes: "inbox", returnsLease: true },
+  waiting: { outcomes: "inbox", returnsLease: "steps wait" },
 };
 
 /** What a turn in flight took from the instance. */
@@ -121,7 +124,7 @@ export class HeldInstances {
       if (outcomes === "inbox, with steps") this.#stepsToInbox(held, undelivered);
     }
     if (carried.tasks !== undefined) this.handBack(carried.tasks);
-    if (returnsLease) this.returnLease(held);
+    if (returnsLease !== false) this.returnLease(held, returnsLease === "steps wait");
   }
 
   #forget(held: HeldInstance, reason: ReleaseReason): void {
@@ -147,8 +150,12 @@ export class HeldInstances {
   }
 
   /** Gives a lease back to the store. The store checks its token. */
-  returnLease({ key, token }: { readonly key: number; readonly token: number }): void {
-    const item = { kind: "releaseInstance", key, token } as const;
+  returnLease(
+    { key, token }: { readonly key: number; readonly token: number },
+    stepsWait = false,
+  ): void {
+    const release = { kind: "releaseInstance", key, token } as const;
+    const item = stepsWait ? ({ ...release, stepsWait } as const) : release;
     this.#runtime.committer.submit(item).catch(() => undefined);
   }
 
@@ -213,8 +220,14 @@ export class HeldInstances {
     for (const held of surplus) this.release(held, "evicted");
   }
 
+  /** Evicts what can be evicted, also instances whose open steps only wait for a later attempt. */
   evictAll(): void {
-    for (const held of this.cache.all()) if (isEvictable(held)) this.release(held, "evicted");
+    for (const held of this.cache.all()) {
+      if (isEvictable(held)) this.release(held, "evicted");
+      else if (isUnoccupied(held) && this.#runtime.steps.onlyWaits(held)) {
+        this.release(held, "waiting");
+      }
+    }
   }
 }
 

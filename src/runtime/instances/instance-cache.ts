@@ -76,6 +76,10 @@ export class InstanceCache {
 }
 
 export function isEvictable(held: HeldInstance): boolean {
-  if (!isIdle(held) || held.messages.length > 0 || held.outcomes.length > 0) return false;
-  return held.run === null || !held.run.openTasks.hasSteps;
+  return isUnoccupied(held) && (held.run === null || !held.run.openTasks.hasSteps);
+}
+
+/** Whether the instance is idle, and nothing waits to be delivered to it. */
+export function isUnoccupied(held: HeldInstance): boolean {
+  return isIdle(held) && held.messages.length === 0 && held.outcomes.length === 0;
 }

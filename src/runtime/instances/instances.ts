@@ -28,8 +28,9 @@ export class Instances {
 
   /** Leases instances that this process starts. The intake is woken separately, after takeovers. */
   start(): void {
-    const { committer, localStarts, pump } = this.#runtime;
+    const { committer, localStarts, localCode, pump } = this.#runtime;
     committer.adopters.add(localStarts);
+    committer.registeredCode.add(localCode);
     committer.onTaken.add(pump.resume);
   }
 
@@ -37,6 +38,7 @@ export class Instances {
   stop(): void {
     this.#runtime.intake.stop();
     this.#runtime.committer.adopters.delete(this.#runtime.localStarts);
+    this.#runtime.committer.registeredCode.delete(this.#runtime.localCode);
     this.#runtime.heldInstances.evictAll();
   }
 

@@ -58,6 +58,11 @@ export class Intake {
     return this.#sessionsWait || this.#tasksToken !== null;
   }
 
+  /** Whether no request is in flight or about to be sent. */
+  get isIdle(): boolean {
+    return this.#forInstances.isIdle && this.#forTasks.isIdle;
+  }
+
   /** Whether a request in flight may have taken leases under this token. */
   isExpected(token: number): boolean {
     return token === this.#instancesToken || token === this.#tasksToken;
@@ -182,7 +187,8 @@ export class Intake {
   }
 
   async #pollTasks(): Promise<PollResult> {
-    const { options, provider, registry, activities, sessions, suspects, window } = this.#runtime;
+    const { options, provider, registry, activities, queues, sessions, suspects, window } =
+      this.#runtime;
     if (options.tags === "none") return NOTHING;
     const { leaseBatch, taskLeaseMs, priorityAgeingMs } = options;
     const { avoidMs } = this.#runtime.unclaimed;
@@ -193,6 +199,7 @@ export class Intake {
     const allowSuspect = suspects.reserve("tasks");
     const again = this.#tasksToken !== null;
     const token = (this.#tasksToken ??= this.#runtime.newToken());
+    const { enterWithinMs } = queues;
     const requestedAt = this.#runtime.monotonic();
     const sessionRequest = sessions.request(this.#runtime.newToken());
     const mayWait = this.#tasksQueued || this.#tasksNextAt <= this.#runtime.storeNow();
@@ -209,6 +216,7 @@ export class Intake {
         sessions: sessionRequest,
         allowSuspect,
         ageingMs: priorityAgeingMs,
+        enterWithinMs,
         ...(avoidMs === 0 ? {} : { avoidMs }),
         ...(taskLeaseMs === undefined ? {} : { leaseMs: taskLeaseMs }),
       });
@@ -220,9 +228,10 @@ export class Intake {
       activities.unreserve(limit);
     }
     this.#tasksToken = null;
+    const admissions = queues.admissions(leased.tasks, { requestedAt, enterWithinMs });
     for (const task of leased.tasks) {
       window.taken(task.key);
-      activities.start(task);
+      activities.start(task, admissions);
     }
     if (leased.tasks.length < limit && !leased.more) window.queueWasEmpty(requestedAt);
     suspects.answered("tasks");

@@ -115,9 +115,10 @@ export class LeaseCheck {
 
   /** Leases that neither memory nor a request in flight knows. */
   #unknown({ instances, tasks }: HeldLeases, known: ReadonlySet<number>): HeldLeases {
-    const { localStarts, intake } = this.#runtime;
+    const { localStarts, localJobs, intake } = this.#runtime;
+    const requests = [localStarts, localJobs, intake];
     const isUnknown = ({ token }: Lease): boolean =>
-      !known.has(token) && !localStarts.isExpected(token) && !intake.isExpected(token);
+      !known.has(token) && !requests.some((request) => request.isExpected(token));
     return { instances: instances.filter(isUnknown), tasks: tasks.filter(isUnknown) };
   }
 

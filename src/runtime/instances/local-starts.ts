@@ -4,16 +4,19 @@
 //     it is not delayed, and there is capacity for its turn.
 //   - local-starts.2: A start that the begin window holds back is written without a lease
 //     (begin-window.ts).
-//   - A start whose first turn can run now takes that turn along (first-turns.ts).
+//   - A start whose first turn can run now takes that turn along (first-turns.ts). The start of a job has its first turn
+//     already; its task is leased if it can run at once (local-jobs.ts).
 //   - local-starts.3: For a delayed start, a timer wakes the intake when it comes due, so it does not
 //     wait for the next poll. The timer begins when the start is written: a wake before that finds nothing.
 
 import { ChurningSet } from "../../core/collections/churning-map.ts";
-import type { Lease, StartAdopter } from "../../core/commit/committer.ts";
+import type { Lease, StartAdopter } from "../../core/commit/start-adopter.ts";
 import type { StartItem, StartResult } from "../../core/provider/commit.ts";
+import type { EnqueueItem, EnqueueManyItem } from "../../core/provider/enqueue.ts";
 import { startTarget } from "../../core/ids/targets.ts";
 import type { RuntimeContext } from "../context.ts";
 import { leasedFrom } from "./first-turns.ts";
+import { isJobStart } from "./local-jobs.ts";
 
 export interface LocalStartsContext extends Pick<
   RuntimeContext,
@@ -28,6 +31,7 @@ export interface LocalStartsContext extends Pick<
   readonly intake: Pick<RuntimeContext["intake"], "wakeInstancesIn">;
   readonly instances: Pick<RuntimeContext["instances"], "take">;
   readonly firstTurns: Pick<RuntimeContext["firstTurns"], "accepts" | "run" | "settled">;
+  readonly localJobs: Pick<RuntimeContext["localJobs"], "lease" | "settled">;
   readonly unclaimed: Pick<RuntimeContext["unclaimed"], "requested">;
 }
 
@@ -41,6 +45,11 @@ export class LocalStarts implements StartAdopter {
   }
 
   adopt(item: StartItem, write: (adopted: StartItem) => void): boolean {
+    if (isJobStart(item)) {
+      const job = this.#runtime.localJobs.lease(item);
+      if (job !== null) write(job);
+      return job !== null;
+    }
     const { registry, firstTurns } = this.#runtime;
     const definition = registry.orchestration(item.name, item.version);
     if (isDelayed(item)) {
@@ -84,7 +93,21 @@ export class LocalStarts implements StartAdopter {
     return this.#expected.has(token);
   }
 
+  /** local-starts.3 */
+  enqueued(item: EnqueueItem | EnqueueManyItem): void {
+    const { intake, storeNow } = this.#runtime;
+    if (item.kind === "enqueueMany") {
+      let soonest = Infinity;
+      for (const start of item.starts) soonest = Math.min(soonest, delayOf(start, storeNow));
+      if (soonest < Infinity) intake.wakeInstancesIn(soonest);
+      return;
+    }
+    const delayMs = delayOf(item, storeNow);
+    if (delayMs < Infinity) intake.wakeInstancesIn(delayMs);
+  }
+
   settled(item: StartItem, result: StartResult): void {
+    if (isJobStart(item)) return this.#runtime.localJobs.settled(item, result);
     const { firstTurns, instances, intake, storeNow } = this.#runtime;
     const { lease, delayMs, dueAt = 0 } = item;
     if (isDelayed(item)) intake.wakeInstancesIn(delayMs ?? dueAt - storeNow());
@@ -96,6 +119,17 @@ export class LocalStarts implements StartAdopter {
     const { key, execution, leased } = result;
     instances.take({ ...leasedFrom(start, key), execution, messages: [leased] });
   }
+}
+
+/** After which time the start becomes due; Infinity: at once, or by the end of another instance. */
+function delayOf(item: StartItem | EnqueueItem, storeNow: () => number): number {
+  if (item.kind === "start") {
+    const { delayMs, dueAt } = item;
+    return delayMs ?? (dueAt === undefined ? Infinity : dueAt - storeNow());
+  }
+  const { key, start } = item;
+  if (key.kind === "debounce") return key.waitMs;
+  return key.kind === "throttle" ? key.perMs : delayOf(start, storeNow);
 }
 
 function isDelayed({ delayMs, dueAt }: StartItem): boolean {

@@ -32,6 +32,11 @@ export class Poller {
     this.#poll = poll;
   }
 
+  /** Whether no request is in flight or about to be sent. A timer may be set. */
+  get isIdle(): boolean {
+    return !this.#wanted && !this.#scheduled && !this.#isPolling;
+  }
+
   /** Polls in the next macrotask. */
   wake(): void {
     this.#wanted = true;

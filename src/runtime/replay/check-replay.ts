@@ -113,7 +113,7 @@ async function replay(
  * An event that cannot be replayed, such as one without its name, is reported as a block instead of an
  * exception.
  */
-class CheckJob extends ReplayJob {
+export class CheckJob extends ReplayJob {
   override step(): void {
     try {
       super.step();

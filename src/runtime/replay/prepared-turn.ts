@@ -35,6 +35,7 @@ export function prepareTurn(runtime: RuntimeContext, turn: FinishedTurn): Prepar
     commitId: runtime.newToken(),
     cancelTimeoutMs,
     leaseFor: (task) => preLeases.leaseFor(task.body),
+    weightOf: (call) => runtime.queues.weightOf(call),
     release: shouldRelease(run, { stopping, stickyCacheMax, soon }),
   });
   return { turn, item, events, logs, preLeases };

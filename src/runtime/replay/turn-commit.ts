@@ -8,6 +8,9 @@ import { isCheckpointDue, type Checkpoint } from "../../core/history/checkpoint.
 import { childOutcome, nextStart } from "../../core/replay/execution-end.ts";
 import { encodeRow, type HistoryRow } from "../../core/history/rows.ts";
 import { isCallbackMessage } from "../../core/ids/callback-messages.ts";
+import { keyExecution } from "../../core/replay/fork.ts";
+import { newTask } from "../../core/replay/new-task.ts";
+import { defined } from "../../core/values/defined.ts";
 import { leavesEventsInInbox } from "../../core/replay/inbox-delivery.ts";
 import { sealRow } from "../../core/history/seal.ts";
 import type {
@@ -36,6 +39,8 @@ export interface TurnCommitOptions {
   readonly commitId: number;
   readonly cancelTimeoutMs: number;
   readonly leaseFor: (task: ScheduledActivity) => NewTask["lease"];
+  /** The weight of the call's key; undefined: its queue is not fair. */
+  readonly weightOf: (call: ActivityScheduled) => number | undefined;
   readonly release: boolean;
 }
 
@@ -65,7 +70,7 @@ export function turnItem(
     cancelledTimers: effects.cancelledTimers,
     starts: [...effects.starts.values()],
     sends: [...effects.sends, ...parentMessages(run)],
-    change: changeOf(run),
+    change: changeOf(run, held.definition.keepMs),
     state: stateChangeOf(events, run.state.attributes, effects.published),
     cancelRequested: cancelled === null ? null : JSON.stringify(cancelled.event),
     stepsOpen: !run.isOver && run.openTasks.hasSteps,
@@ -143,38 +148,16 @@ export function keepsSuspicion({ leasedAt }: HeldInstance, run: Run): boolean {
 
 function newTasks(run: Run, effects: TurnEffects, options: TurnCommitOptions): readonly NewTask[] {
   const tasks: NewTask[] = [];
-  for (const task of effects.activities.values()) tasks.push(newTask(task, run, options));
+  for (const task of effects.activities.values()) {
+    const { sequence, body } = task;
+    const { priority, started: inherited } = run;
+    const weight = options.weightOf(body);
+    const lease = options.leaseFor(task);
+    const owner = keyExecution(run, sequence, body);
+    const key = owner === run.execution ? {} : { keyExecution: owner };
+    tasks.push(newTask(sequence, body, { priority, inherited, weight, lease, ...key }));
+  }
   return tasks;
-}
-
-function newTask(task: ScheduledActivity, run: Run, options: TurnCommitOptions): NewTask {
-  const { name, input, session, tags, priority } = task.body;
-  return {
-    sequence: task.sequence,
-    name,
-    input,
-    options: taskOptions(task.body, run.traceParent),
-    session: session ?? null,
-    tags: tags ?? null,
-    priority: priority ?? run.priority,
-    lease: options.leaseFor(task),
-  };
-}
-
-/** Null: a call without options. */
-function taskOptions(body: ActivityScheduled, traceParent: string | undefined): NewTask["options"] {
-  const { retry, timeoutMs, heartbeatTimeoutMs, node, metadata } = body;
-  const timed = timeoutMs !== undefined || heartbeatTimeoutMs !== undefined;
-  const plain = retry === undefined && !timed && node === undefined;
-  if (plain && traceParent === undefined) return null;
-  return {
-    ...(traceParent === undefined ? {} : { traceParent }),
-    ...(retry === undefined ? {} : { retry }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(heartbeatTimeoutMs === undefined ? {} : { heartbeatTimeoutMs }),
-    ...(node === undefined ? {} : { node }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
 }
 
 function timersOf(
@@ -191,14 +174,20 @@ function timersOf(
   return timers;
 }
 
-function changeOf(run: Run): InstanceChange {
+function changeOf(run: Run, keep: HeldInstance["definition"]["keepMs"]): InstanceChange {
   const { ended } = run;
   if (ended === null) return { kind: "none" };
   switch (ended.kind) {
-    case "OrchestrationCompleted":
-      return { kind: "ended", status: "completed", output: ended.output, error: null };
-    case "OrchestrationFailed":
-      return { kind: "ended", status: ended.outcome, output: null, error: JSON.stringify(ended) };
+    case "OrchestrationCompleted": {
+      const { output } = ended;
+      const kept = defined({ keepMs: keep?.completed });
+      return { kind: "ended", status: "completed", output, error: null, ...kept };
+    }
+    case "OrchestrationFailed": {
+      const { outcome: status } = ended;
+      const kept = defined({ keepMs: keep?.[status] });
+      return { kind: "ended", status, output: null, error: JSON.stringify(ended), ...kept };
+    }
     case "OrchestrationContinuedAsNew": {
       const version = ended.orchestrationVersion ?? null;
       const started = JSON.stringify(nextStart(run, ended));

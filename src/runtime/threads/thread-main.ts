@@ -8,8 +8,12 @@
 
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { ActivityAttempt, type ActivityServices } from "../../core/attempts/attempt-context.ts";
-import { callActivity, decodeInput } from "../../core/attempts/call-activity.ts";
+import { callActivity, decodeCall } from "../../core/attempts/call-activity.ts";
 import { laterResult } from "../../core/attempts/later.ts";
+import type { ServiceValues } from "../../core/context/app-types.ts";
+import { openServices, SERVICES_OF_THREAD } from "../../core/context/services.ts";
+import { NO_CONTEXT } from "../../core/context/start-context.ts";
+import { layersOf, type Layers, type Middleware } from "../../core/middleware/middleware.ts";
 import { type ActivityResult, runAttempt } from "../../core/attempts/run-attempt.ts";
 import { type Codec, defaultCodec } from "../../core/values/codec.ts";
 import { isActivity, type Activity } from "../../core/define/definitions.ts";
@@ -62,10 +66,12 @@ class ActivityServer {
     this.#logToStream = logToStream;
     this.#store = new ThreadStore({ store, environment: systemEnvironment, post });
     this.#services = {
+      host: { environment: systemEnvironment, stopping: new AbortController().signal },
       log: lineSender(logMemory, post),
+      services: loaded.services,
       codec: limitedCodec(codec, limits),
       client: makeClient(this.#store.provider, {
-        ...{ codec, limits, telemetry: null, keepFor },
+        ...{ codec, limits, telemetry: null, keepFor, middleware: loaded.middleware ?? [] },
         ...defined({ callbacks }),
       }),
     };
@@ -74,8 +80,9 @@ class ActivityServer {
   serve(): void {
     watchRejections(this.#services.log);
     this.#port.on("message", (message: ToThread) => this.#receive(message));
-    const { activities, codec } = this.#loaded;
-    this.#post({ kind: "ready", names: [...activities.keys()], hasCodec: codec !== undefined });
+    const { activities, codec, middleware } = this.#loaded;
+    const has = { hasCodec: codec !== undefined, hasMiddleware: middleware !== undefined };
+    this.#post({ kind: "ready", names: [...activities.keys()], ...has });
   }
 
   #post(message: FromThread): void {
@@ -125,14 +132,15 @@ class ActivityServer {
           () => this.#store.provider.now(),
         )
       : null;
-    const own = { lastHeartbeat, reports, streams: () => streams, logged, later };
+    const input = decodeCall(order.input, order.context ?? undefined, codec);
+    const given = input.kind === "decoded" ? input.context : NO_CONTEXT;
+    const own = { context: given, lastHeartbeat, reports, streams: () => streams, logged, later };
     const context = new ActivityAttempt(order, this.#services, own);
     this.#current = { id, attempt: context, streams };
-    const input = decodeInput(order.input, codec);
     const frame = { kind: order.kind, name, instanceId: order.info.instanceId };
     const code = (value: unknown) => ({
       frame,
-      fn: () => callActivity(definition, value, context, null),
+      fn: () => callActivity(definition, value, context, null, this.#loaded.layers.activity),
       codec,
       ignoresValue: () => context.later === "deferred",
     });
@@ -149,10 +157,15 @@ class ActivityServer {
 // The module of a thread pool: its exports are what the threads can run.
 //   - Every exported activity counts, also in an exported list. Other exports are ignored.
 //   - If the runtime has a custom codec, the module must export it as `codec`.
+//   - Functions cannot be sent to a thread. So the module exports the middleware and the services of its activities, as
+//     `middleware` and `services`. If the runtime has middleware, the module must export its own, which may be empty.
 
 interface LoadedModule {
   readonly activities: ReadonlyMap<string, Activity<never, unknown>>;
   readonly codec: Codec | undefined;
+  readonly services: ServiceValues;
+  readonly middleware: readonly Middleware[] | undefined;
+  readonly layers: Layers;
 }
 
 /** The activities and the codec of the module; or the reason why it is not usable. */
@@ -173,7 +186,13 @@ async function loadActivities(module: string): Promise<LoadedModule | string> {
   const { codec } = exported;
   if (codec !== undefined && !isCodec(codec))
     return `its codec must have the methods encode and decode`;
-  return { activities, codec };
+  try {
+    const services = openServices(exported["services"], SERVICES_OF_THREAD);
+    const middleware = exported["middleware"] as readonly Middleware[] | undefined; // checked by layersOf
+    return { activities, codec, services, middleware, layers: layersOf(middleware) };
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 function isCodec(value: unknown): value is Codec {

@@ -26,6 +26,8 @@ export interface ThreadData {
 export interface AttemptOrder extends AttemptDescription {
   readonly name: string;
   readonly input: string;
+  /** Codec text; null: none. */
+  readonly context: string | null;
   readonly lastHeartbeat: string | null;
   /** The address of `completeLater`; null: without settings of callbacks. */
   readonly later: CallbackAddress | null;
@@ -49,7 +51,12 @@ export type ToThread =
   | { readonly kind: "changes"; readonly changes: string };
 
 export type FromThread =
-  | { readonly kind: "ready"; readonly names: readonly string[]; readonly hasCodec: boolean }
+  | {
+      readonly kind: "ready";
+      readonly names: readonly string[];
+      readonly hasCodec: boolean;
+      readonly hasMiddleware: boolean;
+    }
   | { readonly kind: "unusable"; readonly why: string }
   /** JSON text of an ActivityResult. */
   | { readonly kind: "ended"; readonly id: number; readonly result: string }

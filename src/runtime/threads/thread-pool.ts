@@ -20,6 +20,8 @@ export interface ThreadPoolOptions {
   readonly names: readonly string[];
   /** Whether the runtime has a custom codec. */
   readonly ownCodec: boolean;
+  /** Whether the runtime has middleware. */
+  readonly hasMiddleware: boolean;
   readonly environment: Environment;
   readonly resources: ThreadResources;
 }
@@ -50,7 +52,7 @@ export class ThreadPool {
   async start(): Promise<readonly string[]> {
     const thread = this.#make();
     const ready = await this.#readiness(thread);
-    const problem = this.#codecProblem(ready);
+    const problem = this.#problem(ready);
     if (problem !== null) throw new Error(problem);
     const missing = this.#missing(ready);
     this.#isUsable = missing.length === 0;
@@ -109,7 +111,7 @@ export class ThreadPool {
     }
     const missing = this.#missing(ready);
     const lack = missing.length === 0 ? null : `its module does not export ${missing.join(", ")}`;
-    const problem = lack ?? this.#codecProblem(ready);
+    const problem = lack ?? this.#problem(ready);
     if (problem === null) return this.#addIdle(thread);
     this.#logProblem(`cannot be used: ${problem}`);
     this.#backOff();
@@ -182,7 +184,11 @@ export class ThreadPool {
     return this.#deps.names.filter((name) => !ready.names.includes(name));
   }
 
-  #codecProblem({ hasCodec }: Ready): string | null {
+  /** The module must have what the runtime has: codecs and functions cannot be sent to a thread. */
+  #problem({ hasCodec, hasMiddleware }: Ready): string | null {
+    if (this.#deps.hasMiddleware && !hasMiddleware) {
+      return `the runtime has middleware, but it exports none: add export const middleware = […], or [] for none`;
+    }
     if (hasCodec === this.#deps.ownCodec) return null;
     return hasCodec
       ? `it exports a codec, but the runtime uses the default codec`

@@ -16,6 +16,8 @@ import { ThreadPool } from "./thread-pool.ts";
 export interface ThreadPoolsOptions {
   readonly activities: readonly Activity<never, unknown>[];
   readonly options: Pick<ResolvedOptions, "executor" | "codec">;
+  /** Whether the runtime has middleware. */
+  readonly hasMiddleware: boolean;
   readonly environment: Environment;
   readonly resources: ThreadResources;
 }
@@ -28,14 +30,16 @@ export function executorOf(activity: Activity<never, unknown>, choice: Executor)
 export class ThreadPools {
   readonly #pools = new Map<Threads, ThreadPool>();
 
-  constructor({ activities, options, environment, resources }: ThreadPoolsOptions) {
+  constructor(given: ThreadPoolsOptions) {
+    const { activities, options, hasMiddleware, environment, resources } = given;
     const ownCodec = options.codec !== defaultCodec;
     const executors = Map.groupBy(activities, (each) => executorOf(each, options.executor));
     for (const [threads, group] of executors) {
       if (typeof threads !== "object") continue;
       const names = group.map(({ name }) => name);
       const size = threads.size ?? availableParallelism();
-      const pool = new ThreadPool({ threads, size, names, ownCodec, environment, resources });
+      const own = { ownCodec, hasMiddleware };
+      const pool = new ThreadPool({ threads, size, names, ...own, environment, resources });
       this.#pools.set(threads, pool);
     }
   }

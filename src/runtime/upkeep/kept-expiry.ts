@@ -26,6 +26,10 @@ export class KeptExpiry {
     this.#runtime = runtime;
   }
 
+  get isBusy(): boolean {
+    return this.#busy;
+  }
+
   /** Called by the upkeep loop. Does not wait for the look that it starts. */
   tick(now: number): void {
     if (this.#busy || now - this.#lookedAt < LOOK_MS) return;

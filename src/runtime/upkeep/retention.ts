@@ -6,10 +6,13 @@
 //     runtimes try again a minute later, and take over when the claim has expired.
 //   - A sweep deletes in slices of about SLICE_MS with a pause after each, so that turns continue in
 //     between.
+//   - Instances that ended with a separate time (admin.6) are deleted too, with or without a rule. If there is none, this
+//     costs one read per sweep. Only the first slice needs no claim.
 //   - Executions are pruned when one is added: the runtime that continues an instance as new queues it
 //     for pruning.
 
-import { TERMINAL_STATUSES, type TerminalStatus } from "../../core/provider/instances.ts";
+import type { DeletedEnded } from "../../core/provider/admin.ts";
+import { TERMINAL_STATUSES } from "../../core/provider/instances.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
 import type { RuntimeContext } from "../context.ts";
 import type { ResolvedRetention } from "../policies.ts";
@@ -32,6 +35,10 @@ const PAUSE_MAX_MS = 10;
  */
 const PRUNE_MAX = 10_000;
 
+interface Slice {
+  readonly limit: number;
+  readonly cursor: string | null;
+}
 type RetentionContext = Pick<RuntimeContext, "provider" | "environment" | "onStoreError">;
 
 export class RetentionSweeper {
@@ -56,6 +63,22 @@ export class RetentionSweeper {
     this.#sweptAt = environment.monotonic() - SWEEP_MS * environment.random();
   }
 
+  /** Whether a sweep is running, or instances wait to be pruned. */
+  get isBusy(): boolean {
+    return this.#busy || (this.#continued.size > 0 && !this.#stopped);
+  }
+
+  /** Whether the options have a rule for ended instances. */
+  get hasRule(): boolean {
+    return Object.keys(this.#rule.keepMs).length > 0;
+  }
+
+  /** Begins a sweep, whenever the last one was. */
+  sweepNow(now: number): void {
+    this.#sweptAt = -Infinity;
+    this.tick(now);
+  }
+
   /** An instance began its next execution. `keepLast`: of its definition. */
   continued(id: string, keepLast = this.#rule.keepExecutions): void {
     if (keepLast !== undefined && this.#continued.size < PRUNE_MAX) {
@@ -66,7 +89,7 @@ export class RetentionSweeper {
   /** Called by the upkeep loop. Does not wait for the sweep that it starts. */
   tick(now: number): void {
     if (this.#busy || this.#stopped) return;
-    const isDue = now - this.#sweptAt >= SWEEP_MS && Object.keys(this.#rule.keepMs).length > 0;
+    const isDue = now - this.#sweptAt >= SWEEP_MS;
     if (!isDue && this.#continued.size === 0) return;
     if (isDue) this.#sweptAt = now;
     this.#busy = true;
@@ -84,9 +107,14 @@ export class RetentionSweeper {
   async #run(sweep: boolean): Promise<void> {
     await this.#prune();
     if (!sweep) return;
+    const { provider } = this.#runtime;
+    if (!(await this.#delete((slice) => provider.deleteExpired(slice), "later"))) return;
     for (const status of TERMINAL_STATUSES) {
       const keepMs = this.#rule.keepMs[status];
-      if (keepMs !== undefined && !(await this.#delete(status, keepMs))) return;
+      if (keepMs === undefined) continue;
+      const ended = { status, completedBefore: provider.now() - keepMs };
+      const isDone = await this.#delete((slice) => provider.deleteEnded({ ...ended, ...slice }));
+      if (!isDone) return;
     }
   }
 
@@ -98,16 +126,22 @@ export class RetentionSweeper {
     }
   }
 
-  /** Returns false if the sweep was stopped, or if another runtime has the claim. */
-  async #delete(status: TerminalStatus, keepMs: number): Promise<boolean> {
+  /**
+   * Deletes slice by slice. Returns false if the sweep was stopped, or if another runtime has the claim. "later": the first
+   * slice needs no claim.
+   */
+  async #delete(
+    step: (slice: Slice) => Promise<Pick<DeletedEnded, "cursor">>,
+    claim: "first" | "later" = "first",
+  ): Promise<boolean> {
     const { provider, environment } = this.#runtime;
-    const completedBefore = provider.now() - keepMs;
     let cursor: string | null = null;
     do {
-      if (this.#stopped || !(await this.#hasClaim())) return false;
+      const needsClaim = claim === "first" || cursor !== null;
+      if (this.#stopped || (needsClaim && !(await this.#hasClaim()))) return false;
       const began = environment.monotonic();
       const limit = this.#slice;
-      ({ cursor } = await provider.deleteEnded({ status, completedBefore, limit, cursor }));
+      ({ cursor } = await step({ limit, cursor }));
       const tookMs = environment.monotonic() - began;
       this.#slice = nextSlice(limit, tookMs, provider.isRemote === true);
       if (cursor !== null) await this.#rest(Math.min(Math.max(tookMs, 1), PAUSE_MAX_MS));

@@ -42,16 +42,23 @@ export class Upkeep {
   /** Ends the sweeps. Heartbeats continue until `end`, because running work may still finish. */
   stop(): void {
     this.#runtime.retention.stop();
+    this.#runtime.queues.report();
     this.#runtime.committer.onCommitError.delete(this.#runtime.onStoreError);
   }
 
-  /** Ends the heartbeats and removes the runtime's row. */
-  async end(): Promise<void> {
+  /** Ends the heartbeats and removes the runtime's row. Returns whether the row is removed. */
+  async end(): Promise<boolean> {
     const { id, provider, liveness, onStoreError } = this.#runtime;
     this.#stopped = true;
     this.#timer?.cancel();
     await liveness.stop();
-    await provider.removeRuntime(id).catch(onStoreError);
+    try {
+      await provider.removeRuntime(id);
+      return true;
+    } catch (error) {
+      onStoreError(error);
+      return false;
+    }
   }
 
   #schedule(): void {
@@ -64,7 +71,7 @@ export class Upkeep {
 
   async #tick(count: number): Promise<void> {
     const { id, provider, options, storeOutage, intake } = this.#runtime;
-    const { heldInstances, steps, sessions, retention, keptExpiry } = this.#runtime;
+    const { heldInstances, steps, sessions, queues, retention, keptExpiry } = this.#runtime;
     const { liveness, leaseCheck, lostLeases, unclaimed } = this.#runtime;
     const every = (ms: number): boolean =>
       count % Math.max(Math.round(ms / this.#periodMs), 1) === 0;
@@ -78,12 +85,14 @@ export class Upkeep {
     steps.tick();
     retention.tick(now);
     keptExpiry.tick(now);
+    queues.tick(now);
     await sessions.tick(now);
 
     const summary = await provider.peek({ owner: id });
     storeOutage.answered();
     storeOutage.clockSetBack(summary.clockSetBackMs ?? 0);
     leaseCheck.serverIs(summary.server);
+    queues.onSummary(summary);
     if (summary.instances || summary.tasks) intake.wake();
     await lostLeases.checkTasks();
     await liveness.reap(summary.runtimes);

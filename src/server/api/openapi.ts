@@ -8,13 +8,15 @@ import { HTTP_CODES, STATUS_OF_CODE } from "../http/problems.ts";
 import type { Answer, Route } from "../http/route.ts";
 import { bulkAnswer } from "../schemas/bulk.ts";
 import { cause, failure } from "../schemas/failure.ts";
-import { bodyFilter } from "../schemas/filter.ts";
+import { bulkFilter } from "../schemas/filter.ts";
 import { historyEvent, mark, span } from "../schemas/history.ts";
 import { block, execution, instance, summary, tree, waiting } from "../schemas/instance.ts";
 import { node } from "../schemas/node.ts";
 import { problem } from "../schemas/problem.ts";
+import { repair, rewindReport } from "../schemas/repair.ts";
+import { queue } from "../schemas/queues.ts";
 import { streamInfo } from "../schemas/streams.ts";
-import { metrics, queue, removed, runtime, sample } from "../schemas/store.ts";
+import { metrics, removed, runtime, sample } from "../schemas/store.ts";
 
 /** The path of the API, below the mount path of the server. */
 export const API_PATH = "/api/v1";
@@ -26,13 +28,15 @@ const COMPONENTS = {
   Block: block,
   Failure: failure,
   Cause: cause,
-  Filter: bodyFilter,
+  Filter: bulkFilter,
   HistoryEvent: historyEvent,
   Span: span,
   Mark: mark,
   Execution: execution,
   Node: node,
   Tree: tree,
+  Repair: repair,
+  RewindReport: rewindReport,
   Stream: streamInfo,
   Metrics: metrics,
   Queue: queue,

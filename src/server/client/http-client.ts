@@ -4,12 +4,29 @@
 import * as v from "valibot";
 import { reportOf } from "../../callback/failure.ts";
 import type { CompleteOptions, CompleteResult } from "../../client/callbacks/complete.ts";
-import type { ListOptions, PruneOptions } from "../../client/admin.ts";
+import type {
+  CountsOptions,
+  InstanceCount,
+  ListOptions,
+  ListQuery,
+  PruneOptions,
+} from "../../client/admin.ts";
 import type { KeptOptions } from "../../client/inspect/kept.ts";
 import type { ListFilter } from "../../client/list-filter.ts";
-import type { ForkOptions } from "../../client/client.ts";
+import type { BulkFilter } from "../../client/bulk/selection.ts";
+import type { CutPoint } from "../../core/repair/cut.ts";
+import {
+  checkJob,
+  checkJobInput,
+  type AnyJob,
+  type EnqueueOptions,
+} from "../../client/jobs/job-item.ts";
+import type { PauseQueueOptions } from "../../client/queues/pause-queue.ts";
+import type { RetryFailedOptions } from "../../client/queues/retry-failed.ts";
 import type { StartOptions } from "../../client/start-item.ts";
 import type {
+  ActivityOutput,
+  EnqueueArguments,
   InputHint,
   NotFunction,
   OrchestrationArguments,
@@ -22,16 +39,18 @@ import type { Removed } from "../../core/provider/admin.ts";
 import { defined } from "../../core/values/defined.ts";
 import { validateToSend } from "../../core/values/standard-schema.ts";
 import { readEvents } from "./event-reader.ts";
-import { HttpHandle, type HttpRaiseOptions } from "./http-handle.ts";
+import { HttpHandle, type HttpForkOptions, type HttpRaiseOptions } from "./http-handle.ts";
 import { HttpTransport, type HttpClientOptions } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
 import { ROLES } from "../security/roles.ts";
 import { callbackAnswer } from "../schemas/callback.ts";
 import { bulkAnswer } from "../schemas/bulk.ts";
-import { change, instancePage, started } from "../schemas/instance.ts";
+import { change, counts, instancePage, started } from "../schemas/instance.ts";
 import { whole } from "../schemas/common.ts";
-import { keptPage, metrics, overview, queue, removed, runtime } from "../schemas/store.ts";
-import { toHttp } from "../views/values.ts";
+import { queue, queueDetail, retriedJobs } from "../schemas/queues.ts";
+import { keptPage, metrics, overview, removed, runtime } from "../schemas/store.ts";
+import { toHttp, valueToHttp } from "../views/values.ts";
+import { attributesToHttp } from "../wire/attributes.ts";
 import { filterBody, filterQueryText, findsNothing } from "../wire/filter.ts";
 import { member } from "../wire/instance.ts";
 
@@ -41,6 +60,9 @@ import { member } from "../wire/instance.ts";
  */
 export type HttpStartOptions = Omit<StartOptions, "tx" | "requestDigest">;
 
+/** The options of `Client.enqueue` without `tx` and without `requestDigest`. */
+export type HttpEnqueueOptions = Omit<EnqueueOptions, "tx" | "requestDigest">;
+
 /** The bulk operations. */
 export type BulkAction =
   | "cancel"
@@ -49,6 +71,7 @@ export type BulkAction =
   | "resume"
   | "unblock"
   | "restart"
+  | "rewind"
   | "raise"
   | "delete"
   | "prune";
@@ -56,8 +79,20 @@ export type BulkAction =
 export interface BulkOptions {
   readonly dryRun?: boolean;
   readonly limit?: number;
-  /** For cancel, terminate and pause. */
+  /** Goes on where an earlier call with the same filter stopped: its `cursor`. */
+  readonly cursor?: string;
+  /** For cancel, terminate, pause, restart and rewind. */
   readonly reason?: string;
+  /** For restart and rewind: the person for whom the caller acts. Default: the caller. */
+  readonly by?: string;
+  /** For rewind: either `to` or `before`. */
+  readonly to?: "failure";
+  readonly before?: CutPoint;
+  /** For rewind. */
+  readonly tree?: boolean;
+  /** For restart. */
+  readonly input?: unknown;
+  readonly version?: string;
   /** For raise. */
   readonly name?: string;
   readonly data?: unknown;
@@ -86,7 +121,7 @@ export class HttpClient {
     ...args: OrchestrationArguments<C, I, HttpStartOptions>
   ): Promise<HttpHandle<OrchestrationOutput<C>>> {
     const [input, options = {}]: [input?: unknown, options?: HttpStartOptions] = args;
-    const { requestId, at, events, ...rest } = options;
+    const { requestId, at, events, attributes, context, ...rest } = options;
     const name = typeof target === "string" ? target : target.name;
     const schema = typeof target === "string" ? undefined : target.options.input;
     const sent = await validateToSend(schema, input, `input of "${name}"`);
@@ -98,8 +133,9 @@ export class HttpClient {
       name,
       ...(typeof target === "string" ? {} : { version: target.version }),
       ...member("input", toHttp(sent.value)),
+      ...member("context", toHttp(context)),
       ...rest,
-      ...defined({ at: at?.toISOString() }),
+      ...defined({ at: at?.toISOString(), attributes: attributes && attributesToHttp(attributes) }),
       ...(events === undefined
         ? {}
         : {
@@ -110,6 +146,30 @@ export class HttpClient {
           }),
     };
     const request = { method: "POST", path: ["instances"], body, answer: started } as const;
+    const { id } = await this.#transport.json({ ...request, requestId });
+    return new HttpHandle(this.#transport, id);
+  }
+
+  /** Enqueues a job, like `Client.enqueue`. The server knows its name only, so a worker writes its first turn. */
+  async enqueue<J extends AnyJob, I extends NotFunction<I, InputHint>>(
+    target: J,
+    ...args: EnqueueArguments<J, I, HttpEnqueueOptions>
+  ): Promise<HttpHandle<ActivityOutput<J>>> {
+    const [input, options = {}]: [input?: unknown, options?: HttpEnqueueOptions] = args;
+    const { requestId, at, attributes, context, ...rest } = options;
+    const name = checkJob(target, "client.enqueue");
+    await checkJobInput(target, input);
+    const body = {
+      ...member("input", toHttp(input)),
+      ...member("context", toHttp(context)),
+      ...defined({
+        ...rest,
+        at: at?.toISOString(),
+        attributes: attributes && attributesToHttp(attributes),
+      }),
+    };
+    const path = ["queues", name, "jobs"];
+    const request = { method: "POST", path, body, answer: started } as const;
     const { id } = await this.#transport.json({ ...request, requestId });
     return new HttpHandle(this.#transport, id);
   }
@@ -156,18 +216,26 @@ export class HttpClient {
   }
 
   list(
-    filter: ListFilter = {},
-    options: ListOptions = {},
+    query: ListQuery = {},
+    given: ListOptions = {},
   ): Promise<v.InferOutput<typeof instancePage>> {
+    const { cursor, limit, orderBy, order, waits, ...filter } = query;
+    const options = { ...defined({ cursor, limit, orderBy, order, waits }), ...given };
     const paging = Object.entries(options).map(([name, one]) => [name, String(one)] as const);
-    const query = [...filterQueryText(filter), ...paging];
+    const texts = [...filterQueryText(filter), ...paging];
     if (findsNothing(filter)) return Promise.resolve({ items: [] });
-    return this.#get("instances", instancePage, query);
+    return this.#get(["instances"], instancePage, texts);
+  }
+  /** How many instances there are by status, by name, or by both. */
+  async counts(options: CountsOptions = {}): Promise<readonly InstanceCount[]> {
+    checkMembers(options, { by: true }, "client.counts");
+    const query = (options.by ?? []).map((each) => ["by", each] as const);
+    return (await this.#get(["counts"], counts, query)).items;
   }
   async count(filter: ListFilter = {}): Promise<number> {
     if (findsNothing(filter)) return 0;
     const answer = v.object({ count: whole });
-    return (await this.#get("count", answer, filterQueryText(filter))).count;
+    return (await this.#get(["count"], answer, filterQueryText(filter))).count;
   }
 
   async delete(id: string, options: { readonly force?: boolean } = {}): Promise<Removed> {
@@ -190,17 +258,18 @@ export class HttpClient {
       answer: removed,
     });
   }
-  fork(id: string, options: ForkOptions & { requestId?: string }): Promise<HttpHandle> {
+  fork(id: string, options: HttpForkOptions): Promise<HttpHandle> {
     return this.get(id).fork(options);
   }
 
   /** Applies one operation to all instances that match the filter. With `dryRun` it only counts them. */
-  bulk(action: BulkAction, filter: ListFilter, options: BulkOptions = {}): Promise<BulkResult> {
-    const { requestId, data, completedBefore, ...rest } = options;
+  bulk(action: BulkAction, filter: BulkFilter, options: BulkOptions = {}): Promise<BulkResult> {
+    const { requestId, data, completedBefore, input, ...rest } = options;
     const body = {
       filter: filterBody(filter),
       ...rest,
       ...member("data", toHttp(data)),
+      ...("input" in options ? { input: valueToHttp(input) } : {}),
       ...defined({ completedBefore: completedBefore?.toISOString() }),
     };
     const path = ["bulk", action];
@@ -208,21 +277,44 @@ export class HttpClient {
   }
 
   overview(): Promise<v.InferOutput<typeof overview>> {
-    return this.#get("overview", overview);
+    return this.#get(["overview"], overview);
   }
   metrics(): Promise<v.InferOutput<typeof metrics>> {
-    return this.#get("metrics", metrics);
+    return this.#get(["metrics"], metrics);
   }
   async queues(): Promise<readonly v.InferOutput<typeof queue>[]> {
-    return (await this.#get("queues", v.object({ items: v.array(queue) }))).items;
+    return (await this.#get(["queues"], v.object({ items: v.array(queue) }))).items;
+  }
+  queue(name: string): Promise<v.InferOutput<typeof queueDetail>> {
+    return this.#get(["queues", name], queueDetail);
+  }
+  /** Pauses a queue, like `Client.pauseQueue`. The server records the name of the caller as `by`. */
+  async pauseQueue(name: string, options: Pick<PauseQueueOptions, "reason"> = {}): Promise<void> {
+    checkMembers(options, { reason: true }, "client.pauseQueue");
+    const path = ["queues", name, "pause"];
+    await this.#transport.send({ method: "POST", path, body: defined(options), answer: null });
+  }
+  async resumeQueue(name: string): Promise<void> {
+    const path = ["queues", name, "resume"];
+    await this.#transport.send({ method: "POST", path, body: {}, answer: null });
+  }
+  /** Restarts the failed jobs of a name, like `Client.retryFailed`. At most 100 refused jobs are listed. */
+  retryFailed(
+    name: string,
+    options: RetryFailedOptions = {},
+  ): Promise<v.InferOutput<typeof retriedJobs>> {
+    const { requestId, ...rest } = options;
+    const path = ["queues", name, "retry-failed"];
+    const request = { method: "POST", path, answer: retriedJobs, requestId } as const;
+    return this.#transport.json({ ...request, body: defined(rest) });
   }
   /** One page of the events that wait for instances that do not exist yet, and of expired ones. */
   kept(options: KeptOptions = {}): Promise<v.InferOutput<typeof keptPage>> {
     const query = Object.entries(options).map(([name, one]) => [name, String(one)] as const);
-    return this.#get("kept", keptPage, query);
+    return this.#get(["kept"], keptPage, query);
   }
   async runtimes(): Promise<readonly v.InferOutput<typeof runtime>[]> {
-    return (await this.#get("runtimes", v.object({ items: v.array(runtime) }))).items;
+    return (await this.#get(["runtimes"], v.object({ items: v.array(runtime) }))).items;
   }
   /**
    * A stream of batches of changed instance ids. `all`: any instance may have changed. Ends with the
@@ -242,14 +334,14 @@ export class HttpClient {
   /** The name and role that the server assigns to this client. */
   session(): Promise<{ name: string; role: (typeof ROLES)[number]; readOnly: boolean }> {
     const answer = v.object({ name: v.string(), role: v.picklist(ROLES), readOnly: v.boolean() });
-    return this.#get("session", answer);
+    return this.#get(["session"], answer);
   }
 
   #get<S extends Schema>(
-    path: string,
+    path: readonly string[],
     answer: S,
     query: readonly (readonly [string, string])[] = [],
   ): Promise<v.InferOutput<S>> {
-    return this.#transport.json({ method: "GET", path: [path], query, answer });
+    return this.#transport.json({ method: "GET", path, query, answer });
   }
 }

@@ -1,13 +1,16 @@
 // A handle of one instance over HTTP.
 
 import * as v from "valibot";
-import type { ForkOptions } from "../../client/client.ts";
-import { askWait, checkAsk, type AskOptions } from "../../client/ask-item.ts";
-import type { RaiseOptions, ResultOptions } from "../../client/handle.ts";
+import { checkFork } from "../../client/repair/fork.ts";
+import { checkRestart, type RestartOptions } from "../../client/repair/restart.ts";
+import { checkRewind, type RewindOptions } from "../../client/repair/rewind.ts";
+import { askWait, checkAsk, type AskOptions } from "../../client/calls/ask-item.ts";
+import type { RaiseOptions } from "../../client/calls/raise.ts";
+import type { ResultOptions } from "../../client/handle.ts";
 import type { AskArguments, RequestOutput } from "../../core/context/types.ts";
 import type { AnyStream, StreamValue } from "../../core/define/stream.ts";
 import { checkValue, type AnyRequest, type ValueDef } from "../../core/define/request.ts";
-import { formatDuration, parseDuration } from "../../core/time/duration.ts";
+import { parseDuration } from "../../core/time/duration.ts";
 import { isPerdureError } from "../../core/errors/errors.ts";
 import { fromFailure } from "../../core/errors/failure.ts";
 import { checkMembers } from "../../core/checks.ts";
@@ -16,10 +19,19 @@ import { RequestError } from "../../core/errors/request-error.ts";
 import { parseRequestId } from "../../core/ids/ids.ts";
 import { generateRequestId } from "../../core/ids/request-ids.ts";
 import { systemEnvironment } from "../../core/time/system-environment.ts";
-import { defined } from "../../core/values/defined.ts";
 import { validateToSend } from "../../core/values/standard-schema.ts";
+import { forkBody, restartBody, rewindBody, type HttpForkOptions } from "./repairs.ts";
 import { readEvents } from "./event-reader.ts";
 import { readHttpStream } from "./http-streams.ts";
+import {
+  because,
+  noAnswerYet,
+  numbers,
+  untilFound,
+  type Found,
+  type NotYet,
+  type Query,
+} from "./waits.ts";
 import { streamError, type HttpTransport, type ProblemOutput } from "./http-transport.ts";
 import type { Schema } from "../http/parse.ts";
 import { value } from "../schemas/common.ts";
@@ -32,7 +44,7 @@ import {
   type ReadStreamOptions,
   type StreamReader,
 } from "../../client/streams/read-stream.ts";
-import { checkWait, timeoutError, type WaitOptions } from "../../client/waiting.ts";
+import { checkWait, type WaitOptions } from "../../client/waiting.ts";
 import {
   completedWork,
   execution,
@@ -46,19 +58,19 @@ import {
   unreadPage,
 } from "../schemas/instance.ts";
 import { node, nodeOutcome } from "../schemas/node.ts";
+import { rewindReport } from "../schemas/repair.ts";
 import { streamInfo } from "../schemas/streams.ts";
 import { toHttp } from "../views/values.ts";
 import { failureFromHttp } from "../wire/failure.ts";
 import { member } from "../wire/instance.ts";
 
+export type { HttpForkOptions } from "./repairs.ts";
+/** The report of a rewind over HTTP: what it did or, with `dryRun`, would do. */
+export type HttpRewindReport = v.InferOutput<typeof rewindReport>;
 /** An instance as the HTTP client returns it, with `Date` objects and decoded values. */
 export type HttpInstance = v.InferOutput<typeof instance>;
 /** The options of `Handle.raise` without `tx` and without `requestDigest`, which the server derives. */
 export type HttpRaiseOptions = Omit<RaiseOptions, "tx" | "requestDigest">;
-type Query = readonly (readonly [string, string])[];
-
-/** The longest wait of one request. A longer wait repeats the request. */
-const POLL_MS = 30_000;
 
 /** A handle of one instance over HTTP. It has the methods of `Handle`. */
 export class HttpHandle<O = unknown> {
@@ -219,17 +231,32 @@ export class HttpHandle<O = unknown> {
   unblock(): Promise<void> {
     return this.#post("unblock", {});
   }
-  async restart(options: { requestId?: string } = {}): Promise<void> {
-    checkMembers(options, { requestId: true }, "handle.restart");
-    return this.#post("restart", {}, options.requestId);
+  /** Goes on at the failed call, or before a call or an event, like `Handle.rewind`. */
+  async rewind(options: RewindOptions): Promise<HttpRewindReport> {
+    checkRewind(options);
+    const { requestId } = options;
+    const path = ["instances", this.id, "rewind"];
+    const request = {
+      method: "POST",
+      path,
+      body: rewindBody(options),
+      answer: rewindReport,
+    } as const;
+    return this.#transport.json({ ...request, requestId });
+  }
+  /** Runs an ended instance again from the start, like `Handle.restart`. */
+  async restart(options: RestartOptions = {}): Promise<void> {
+    checkRestart(options);
+    return this.#post("restart", restartBody(options), options.requestId);
   }
 
   /** Starts a new instance with a copy of this one's history up to an event. */
-  async fork(options: ForkOptions & { requestId?: string }): Promise<HttpHandle> {
-    const { requestId, ...body } = options;
+  async fork(options: HttpForkOptions): Promise<HttpHandle> {
+    checkFork(options);
     const path = ["instances", this.id, "fork"];
-    const request = { method: "POST", path, body, answer: started, requestId } as const;
-    return new HttpHandle(this.#transport, (await this.#transport.json(request)).id);
+    const request = { method: "POST", path, body: forkBody(options), answer: started } as const;
+    const { id } = await this.#transport.json({ ...request, requestId: options.requestId });
+    return new HttpHandle(this.#transport, id);
   }
 
   /** A page of an execution's events. Pass `next` as `after` to get the next page. */
@@ -344,27 +371,6 @@ export class HttpHandle<O = unknown> {
   }
 }
 
-/** The reason of a TIMEOUT. Throws every other error. */
-function noAnswerYet(error: unknown): { readonly reason?: string } {
-  if (!isPerdureError(error, "TIMEOUT")) throw error;
-  return because(error.reason);
-}
-
-async function untilFound<T extends object>(
-  timeoutMs: number,
-  what: string,
-  ask: (waitMs: number) => Promise<Found<T> | NotYet>,
-): Promise<T> {
-  const until = performance.now() + timeoutMs;
-  for (;;) {
-    const leftMs = Math.max(0, Math.min(POLL_MS, until - performance.now()));
-    const answer = await ask(Math.ceil(leftMs));
-    if (answer.found !== undefined) return answer.found;
-    if (performance.now() < until) continue;
-    throw timeoutError(`${what} within ${formatDuration(timeoutMs)}`, answer.reason);
-  }
-}
-
 /** Undefined: the problem is not a refusal of the instance. */
 function requestError(
   instanceId: string,
@@ -374,24 +380,4 @@ function requestError(
   if (kind === undefined || shape === undefined) return undefined;
   const failure = failureFromHttp(shape);
   return new RequestError({ kind, instanceId, request, failure, cause: fromFailure(failure) });
-}
-
-interface Found<T> {
-  readonly found: T;
-  readonly reason?: never;
-}
-/** An answer without a result, and the reason. */
-interface NotYet {
-  readonly found?: never;
-  readonly reason?: string;
-}
-
-function because(reason: string | undefined): NotYet {
-  return defined({ reason });
-}
-
-function numbers(options: Readonly<Record<string, number | undefined>>): Query {
-  return Object.entries(options).flatMap(([name, number]) =>
-    number === undefined ? [] : [[name, String(number)] as const],
-  );
 }

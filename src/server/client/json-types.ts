@@ -15,9 +15,10 @@ import type {
   summary,
   waiting,
 } from "../schemas/instance.ts";
+import type { queue, queueDetail, retriedJobs } from "../schemas/queues.ts";
 import type { FailureShape, TreeShape } from "../schemas/shapes.ts";
 import type { streamInfo, streamItem, streamReset } from "../schemas/streams.ts";
-import type { metrics, overview, queue, removed, runtime, sample } from "../schemas/store.ts";
+import type { metrics, overview, removed, runtime, sample } from "../schemas/store.ts";
 
 /** An instance, as `GET /instances/{id}` returns it. */
 export type InstanceJson = v.InferInput<typeof instance>;
@@ -59,8 +60,12 @@ export type SpanJson = v.InferInput<typeof span>;
 export type MarkJson = v.InferInput<typeof mark>;
 /** The metrics of the store. */
 export type MetricsJson = v.InferInput<typeof metrics>;
-/** A task queue: the tasks of one activity, tags and priority. */
+/** A queue: the tasks of one activity. */
 export type QueueJson = v.InferInput<typeof queue>;
+/** A queue with the keys that have the most waiting tasks. */
+export type QueueDetailJson = v.InferInput<typeof queueDetail>;
+/** What a retry of the failed jobs of a queue did. */
+export type RetriedJobsJson = v.InferInput<typeof retriedJobs>;
 /** A runtime that works on the store. */
 export type RuntimeJson = v.InferInput<typeof runtime>;
 /** A sample of the store's metrics. */

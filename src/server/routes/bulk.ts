@@ -3,18 +3,19 @@
 //        nothing (S9).
 
 import * as v from "valibot";
+import { PAUSED, RUNNING } from "../../client/bulk/control-many.ts";
+import { Removal } from "../../client/bulk/remove-many.ts";
+import { rewindable, rewinder } from "../../client/bulk/rewind-many.ts";
+import { ENDED, LIVE, type Applicable } from "../../client/bulk/selection.ts";
 import type { Handle, Why } from "../../client/handle.ts";
-import { TERMINAL_STATUSES } from "../../core/provider/instances.ts";
-import { defined } from "../../core/values/defined.ts";
-import { toAll, toEach, type Applicable } from "../views/bulk-work.ts";
+import { checkRewind } from "../../client/repair/rewind.ts";
+import { storeOf, toAll, toEach, toPages } from "../views/bulk-work.ts";
 import { jsonRoute } from "../http/route.ts";
 import { bulkAnswer, which, whichEntries } from "../schemas/bulk.ts";
 import { given } from "../schemas/common.ts";
 import { pruneEntries, pruneOptions } from "./instances.ts";
 import { whyBody, whyOf } from "./lifecycle.ts";
-
-const LIVE: Applicable = { status: ["pending", "running", "paused"] };
-const ENDED: Applicable = { status: [...TERMINAL_STATUSES] };
+import { restartEntries, restartOptions, rewindEntries, rewindOptions } from "./repairs.ts";
 
 const withReason = v.strictObject({ ...whichEntries, ...whyBody.entries });
 
@@ -51,14 +52,12 @@ function whyRoute(
 export const bulkRoutes = [
   whyRoute("cancel", "cancelled", LIVE, (handle, why) => handle.cancel(why)),
   whyRoute("terminate", "terminated", LIVE, (handle, why) => handle.terminate(why)),
-  whyRoute("pause", "paused", { status: ["pending", "running"] }, (handle, why) =>
-    handle.pause(why),
-  ),
+  whyRoute("pause", "paused", RUNNING, (handle, why) => handle.pause(why)),
   jsonRoute({
     ...row("resume"),
     role: "operator",
     body: which,
-    run: (call) => toEach(call, call.body, { status: ["paused"] }, (handle) => handle.resume()),
+    run: (call) => toEach(call, call.body, PAUSED, (handle) => handle.resume()),
   }),
   jsonRoute({
     ...row("unblock"),
@@ -70,11 +69,21 @@ export const bulkRoutes = [
   jsonRoute({
     ...row("restart"),
     role: "operator",
-    body: which,
+    body: v.strictObject({ ...whichEntries, ...restartEntries }),
     run: (call) => {
-      const { requestId } = call.binding;
-      const options = defined({ requestId });
+      const options = restartOptions(call);
       return toEach(call, call.body, ENDED, (handle) => handle.restart(options));
+    },
+  }),
+  jsonRoute({
+    ...row("rewind"),
+    role: "operator",
+    body: v.strictObject({ ...whichEntries, ...rewindEntries }),
+    errors: ["NOT_REGISTERED"],
+    run: (call) => {
+      const options = rewindOptions(call);
+      checkRewind(options, "a bulk rewind");
+      return toPages(call, call.body, rewindable, rewinder(storeOf(call), options));
     },
   }),
   jsonRoute({
@@ -90,10 +99,7 @@ export const bulkRoutes = [
     ...row("delete"),
     role: "admin",
     body: which,
-    run: (call) =>
-      toAll(call, call.body, ENDED, (filter, limit) =>
-        call.services.client.deleteMany(filter, { limit }),
-      ),
+    run: (call) => toAll(call, call.body, ENDED, Removal.deletes(storeOf(call))),
   }),
   jsonRoute({
     ...row("prune"),
@@ -101,9 +107,7 @@ export const bulkRoutes = [
     body: v.strictObject({ ...whichEntries, ...pruneEntries }),
     run: (call) => {
       const options = pruneOptions(call.body);
-      return toAll(call, call.body, {}, (filter, limit) =>
-        call.services.client.pruneMany(filter, { ...options, limit }),
-      );
+      return toAll(call, call.body, {}, Removal.prunes(storeOf(call), options));
     },
   }),
 ];

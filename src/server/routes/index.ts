@@ -3,6 +3,7 @@
 //        document and the access tests are generated from these rows.
 
 import type { Route } from "../http/route.ts";
+import { builtInRoutes } from "./built-ins.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { documentRoutes } from "./document.ts";
@@ -12,6 +13,8 @@ import { instanceStreamRoutes } from "./instance-streams.ts";
 import { instanceRoutes } from "./instances.ts";
 import { lifecycleRoutes } from "./lifecycle.ts";
 import { nodeRoutes } from "./nodes.ts";
+import { queueRoutes } from "./queues.ts";
+import { repairRoutes } from "./repairs.ts";
 import { requestRoutes } from "./requests.ts";
 import { sessionRoutes } from "./session.ts";
 import { storeRoutes } from "./store.ts";
@@ -21,6 +24,7 @@ import { waitingRoutes } from "./waiting.ts";
 export const ROUTES: readonly Route[] = [
   ...instanceRoutes,
   ...lifecycleRoutes,
+  ...repairRoutes,
   ...inspectRoutes,
   ...flowRoutes,
   ...nodeRoutes,
@@ -30,6 +34,8 @@ export const ROUTES: readonly Route[] = [
   ...streamRoutes,
   ...instanceStreamRoutes,
   ...bulkRoutes,
+  ...queueRoutes,
+  ...builtInRoutes,
   ...storeRoutes,
   ...sessionRoutes,
   ...documentRoutes,

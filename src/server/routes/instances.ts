@@ -3,9 +3,17 @@
 import * as v from "valibot";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { defined } from "../../core/values/defined.ts";
-import { attributes, duration, given, queryFlag, timestamp, whole } from "../schemas/common.ts";
+import {
+  attributes,
+  context,
+  duration,
+  given,
+  queryFlag,
+  timestamp,
+  whole,
+} from "../schemas/common.ts";
 import { filterOfQuery, filterQuery, listQuery } from "../schemas/filter.ts";
-import { instance, instancePage, started } from "../schemas/instance.ts";
+import { counts, instance, instancePage, started } from "../schemas/instance.ts";
 import { removed } from "../schemas/store.ts";
 import { emptyRoute, jsonRoute } from "../http/route.ts";
 import { instanceToHttp, summaryToHttp } from "../wire/instance.ts";
@@ -23,6 +31,7 @@ const startBody = v.strictObject({
   at: v.exactOptional(timestamp),
   priority: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(5))),
   attributes: v.exactOptional(attributes),
+  context: v.exactOptional(context),
   events: v.exactOptional(
     v.pipe(
       v.array(v.strictObject({ name: v.string(), data: v.exactOptional(given) })),
@@ -69,8 +78,9 @@ export const instanceRoutes = [
     query: listQuery,
     answer: instancePage,
     run: async ({ services: { client }, query }) => {
-      const { cursor, limit, order, ...filter } = query;
-      const page = await client.list(filterOfQuery(filter), defined({ cursor, limit, order }));
+      const { cursor, limit, orderBy, order, waits, ...filter } = query;
+      const options = defined({ cursor, limit, orderBy, order, waits });
+      const page = await client.list(filterOfQuery(filter), options);
       return {
         items: page.items.map(summaryToHttp),
         ...defined({ cursor: page.cursor }),
@@ -89,6 +99,19 @@ export const instanceRoutes = [
     run: async ({ services: { client }, query }) => ({
       count: await client.count(filterOfQuery(query)),
     }),
+  }),
+  jsonRoute({
+    method: "GET",
+    path: "/counts",
+    operation: "countByStatusAndName",
+    summary: "The number of instances by status, by name, or by both, without reading instances.",
+    tag,
+    role: "viewer",
+    query: v.strictObject({
+      by: v.exactOptional(v.pipe(v.array(v.picklist(["status", "name"])), v.maxLength(2))),
+    }),
+    answer: counts,
+    run: async ({ services: { client }, query }) => ({ items: [...(await client.counts(query))] }),
   }),
   jsonRoute({
     method: "GET",

@@ -1,12 +1,13 @@
-// Routes about the whole store: overview, metrics, queues, kept events, runtimes.
+// Routes about the whole store: overview, metrics, kept events, runtimes.
 
 import * as v from "valibot";
 import type { Services } from "../services.ts";
 import { jsonRoute, textRoute } from "../http/route.ts";
 import { prometheusText } from "../views/prometheus.ts";
 import { queryWhole } from "../schemas/common.ts";
-import { keptPage, metrics, overview, queue, runtime } from "../schemas/store.ts";
-import { keptToHttp, metricsToHttp, queueToHttp, runtimeToHttp } from "../wire/store.ts";
+import { keptPage, metrics, overview, runtime } from "../schemas/store.ts";
+import { queueToHttp } from "../wire/queues.ts";
+import { keptToHttp, metricsToHttp, runtimeToHttp } from "../wire/store.ts";
 
 const row = { method: "GET", tag: "store", role: "viewer" } as const;
 const QUEUES_SHOWN_MAX = 200;
@@ -40,14 +41,6 @@ export const storeRoutes = [
   }),
   jsonRoute({
     ...row,
-    path: "/queues",
-    operation: "listQueues",
-    summary: "The task queues, by activity, tags and priority.",
-    answer: v.object({ items: v.array(queue) }),
-    run: async ({ services: { client } }) => ({ items: (await client.queues()).map(queueToHttp) }),
-  }),
-  jsonRoute({
-    ...row,
     path: "/kept",
     operation: "listKept",
     summary:
@@ -78,14 +71,14 @@ async function overviewOf(services: Services): Promise<v.InferInput<typeof overv
   const { client, provider, sampler, settings, troubles } = services;
   const now = provider.now();
   const queues = await client.queues();
-  const fullest = queues.toSorted((a, b) => b.waiting + b.running - (a.waiting + a.running));
+  const fullest = queues.toSorted((a, b) => b.depth + b.running - (a.depth + a.running));
   return {
     at: new Date(now).toISOString(),
     store: { name: provider.name, durability: provider.durability },
     readOnly: settings.readOnly,
     metrics: metricsToHttp(await sampler.metrics()),
     queues: fullest.slice(0, QUEUES_SHOWN_MAX).map(queueToHttp),
-    queueKinds: queues.length,
+    queueCount: queues.length,
     runtimes: (await client.runtimes()).map((one) => runtimeToHttp(one, now)),
     troubles: await troubles.read(),
     sampleMs: settings.limits.sampleMs,

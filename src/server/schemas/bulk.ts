@@ -2,13 +2,15 @@
 
 import * as v from "valibot";
 import { whole } from "./common.ts";
-import { bodyFilter } from "./filter.ts";
+import { bulkFilter } from "./filter.ts";
 import { removed } from "./store.ts";
 
 /** The members that the body of every bulk operation has. */
 export const whichEntries = {
-  filter: bodyFilter,
+  filter: bulkFilter,
   dryRun: v.exactOptional(v.boolean()),
+  /** The cursor of an earlier answer with the same filter: goes on after its last instance. */
+  cursor: v.exactOptional(v.pipe(v.string(), v.maxLength(500))),
   limit: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 };
 
@@ -25,4 +27,6 @@ export const bulkAnswer = v.object({
   refused: v.array(v.object({ id: v.string(), code: v.string(), message: v.string() })),
   /** What a delete or a prune removed. */
   removed: v.exactOptional(removed),
+  /** Set if the limit was reached before the last instance. */
+  cursor: v.exactOptional(v.string()),
 });

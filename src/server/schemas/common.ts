@@ -5,8 +5,12 @@
 //        client can read the answers of a newer server.
 
 import * as v from "valibot";
+import type { ContextInput } from "../../core/context/app-types.ts";
+import { checkContext } from "../../core/context/start-context.ts";
 import { parseDuration, type Duration } from "../../core/time/duration.ts";
 import { isPerdureError } from "../../core/errors/errors.ts";
+import type { AttributeValue } from "../../core/define/attributes.ts";
+import { attributeFromHttp } from "../wire/attributes.ts";
 import { fromHttp, requestedValue } from "../views/values.ts";
 
 export const timestamp = v.pipe(
@@ -36,6 +40,24 @@ export const given = v.pipe(
   }),
 );
 
+/** The context of a start. The client checks its size. */
+export const context = v.pipe(
+  v.unknown(),
+  v.metadata({
+    type: "object",
+    description: "The context of the instance: values by name, at most 4 KiB as encoded.",
+    additionalProperties: true,
+  }),
+  v.rawTransform(({ dataset, addIssue, NEVER }): ContextInput => {
+    try {
+      return checkContext(requestedValue(dataset.value), "the start") as ContextInput; // a record
+    } catch (error) {
+      addIssue({ message: isPerdureError(error) ? error.message : "is not a valid context" });
+      return NEVER;
+    }
+  }),
+);
+
 /** A duration; the output is in milliseconds. */
 export const duration = v.pipe(
   v.union([v.number(), v.string()]),
@@ -57,20 +79,40 @@ export const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
  */
 export const attributes = v.pipe(
   v.unknown(),
-  v.metadata({ type: "object", additionalProperties: { type: "string" } }),
-  v.rawTransform(({ dataset, addIssue, NEVER }): Record<string, string> => {
-    const texts = textsOf(dataset.value);
-    if (texts !== undefined) return texts;
-    addIssue({ message: "must be an object whose values are strings" });
+  v.metadata({
+    type: "object",
+    description:
+      'Texts, numbers, booleans and dates; a date is `{ "date": "2030-01-31T12:00:00Z" }`.',
+    additionalProperties: {
+      anyOf: [
+        { type: ["string", "number", "boolean"] },
+        {
+          type: "object",
+          properties: { date: { type: "string", format: "date-time" } },
+          required: ["date"],
+        },
+      ],
+    },
+  }),
+  v.rawTransform(({ dataset, addIssue, NEVER }): Record<string, AttributeValue> => {
+    const attributes = attributesOf(dataset.value);
+    if (attributes !== undefined) return attributes;
+    addIssue({
+      message: 'must be an object whose values are texts, numbers, booleans or { "date": text }',
+    });
     return NEVER;
   }),
 );
 
-function textsOf(value: unknown): Record<string, string> | undefined {
+function attributesOf(value: unknown): Record<string, AttributeValue> | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const entries = Object.entries(value);
-  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === "string");
-  return texts.length === entries.length ? Object.fromEntries(texts) : undefined;
+  const entries = Object.entries(value).map(
+    ([name, json]) => [name, attributeFromHttp(json)] as const,
+  );
+  const known = entries.filter(
+    (entry): entry is [string, AttributeValue] => entry[1] !== undefined,
+  );
+  return known.length === entries.length ? Object.fromEntries(known) : undefined;
 }
 
 /** A whole number in a query string. */

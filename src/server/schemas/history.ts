@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { timestamp, value, whole } from "./common.ts";
 import { failure } from "./failure.ts";
+import { repair } from "./repair.ts";
 
 const text = v.exactOptional(v.string());
 const number = v.exactOptional(whole);
@@ -16,6 +17,8 @@ export const historyEvent = v.object({
   kind: v.string(),
   at: timestamp,
   version: whole,
+  /** The release of Perdure that wrote the event. */
+  release: v.exactOptional(v.string()),
   name: text,
   orchestrationVersion: text,
   /** The sequence of the request whose outcome this event is. */
@@ -69,6 +72,11 @@ export const historyEvent = v.object({
   attempt: number,
   attempts: number,
   due: v.exactOptional(timestamp),
+  /** When the code of the last attempt began and ended. */
+  began: v.exactOptional(timestamp),
+  ended: v.exactOptional(timestamp),
+  /** Set: an operator gave this outcome. */
+  replaced: v.exactOptional(v.literal(true)),
   /** When the wait for a callback times out. */
   expiresAt: v.exactOptional(timestamp),
   delayMs: number,
@@ -79,6 +87,8 @@ export const historyEvent = v.object({
   session: text,
   tags: v.exactOptional(v.array(v.string())),
   priority: number,
+  /** The repairs that led to the execution, in its first event. */
+  repairs: v.exactOptional(v.array(repair)),
 });
 
 export const historyPage = v.object({
@@ -104,6 +114,13 @@ export const span = v.object({
   due: v.exactOptional(timestamp),
   outcome: v.picklist(SPAN_OUTCOMES),
   attempts: number,
+  /** When the code of the last attempt began and ended. Before that the call waited in the queue, or earlier attempts ran. */
+  began: v.exactOptional(timestamp),
+  ended: v.exactOptional(timestamp),
+  /** Set: it is a compensation, or cleanup after a cancel. Known once the execution has ended, or was cancelled. */
+  compensation: v.exactOptional(v.literal(true)),
+  /** Set: an operator gave this outcome. The repairs of the instance say who and why. */
+  replaced: v.exactOptional(v.literal(true)),
   /** Failed attempts of a step that were retried. */
   retries: v.exactOptional(v.array(v.object({ at: timestamp, message: v.string() }))),
   message: text,

@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { attributes, status, timestamp, value, whole } from "./common.ts";
 import { briefEnding, ending } from "./failure.ts";
+import { repair } from "./repair.ts";
 import type { TreeShape } from "./shapes.ts";
 
 const position = { sequence: whole, node: v.exactOptional(v.string()) };
@@ -102,8 +103,12 @@ const common = {
     v.object({
       reason: v.string(),
       by: v.exactOptional(v.string()),
-      /** Absent in lists. */
+      /** This member and the following ones are absent in lists. */
       at: v.exactOptional(timestamp),
+      interrupted: v.exactOptional(
+        v.array(v.object({ kind: v.string(), name: v.string(), sequence: whole })),
+      ),
+      cleanedUp: v.exactOptional(v.boolean()),
     }),
   ),
   createdAt: timestamp,
@@ -116,7 +121,10 @@ export const instance = v.object({
   output: v.exactOptional(value),
   error: v.exactOptional(ending),
   waitingFor: v.array(waiting),
+  /** The repairs that led to this execution, oldest first. Absent: none. */
+  repairs: v.exactOptional(v.array(repair)),
   unclaimed: v.exactOptional(v.string()),
+  context: v.exactOptional(value),
 });
 
 /**
@@ -125,8 +133,20 @@ export const instance = v.object({
 export const summary = v.object({
   ...common,
   error: v.exactOptional(briefEnding),
+  /** Some of what the instance waits for, if the request asked for it. */
+  waitingFor: v.exactOptional(v.array(waiting)),
   /** The size of the attributes in bytes, if they were omitted because they exceed 16 KiB. */
   attributesLeftOut: v.exactOptional(whole),
+});
+
+export const counts = v.object({
+  items: v.array(
+    v.object({
+      status: v.exactOptional(status),
+      name: v.exactOptional(v.string()),
+      count: whole,
+    }),
+  ),
 });
 
 export const instancePage = v.object({

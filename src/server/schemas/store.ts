@@ -1,7 +1,8 @@
-// The whole store: metrics, queues, runtimes, and the overview for the dashboard's first page.
+// The whole store: metrics, runtimes, and the overview for the dashboard's first page.
 
 import * as v from "valibot";
 import { timestamp, value, whole } from "./common.ts";
+import { queue } from "./queues.ts";
 
 const byStatus = v.object({
   pending: whole,
@@ -38,17 +39,6 @@ export const metrics = v.object({
   unclaimed: v.array(unclaimed),
 });
 
-export const queue = v.object({
-  name: v.string(),
-  tags: v.array(v.string()),
-  priority: whole,
-  waiting: whole,
-  running: whole,
-  delayed: whole,
-  oldestAvailableAt: v.exactOptional(timestamp),
-  unclaimed: v.exactOptional(v.string()),
-});
-
 const tagFilter = v.union([
   v.picklist(["untagged", "any", "none"]),
   v.object({ tags: v.array(v.string()), untagged: v.boolean() }),
@@ -64,7 +54,13 @@ export const runtime = v.object({
   registered: v.exactOptional(
     v.object({
       activities: v.array(v.string()),
-      orchestrations: v.array(v.object({ name: v.string(), versions: v.array(v.string()) })),
+      orchestrations: v.array(
+        v.object({
+          name: v.string(),
+          versions: v.array(v.string()),
+          role: v.exactOptional(v.picklist(["schedule", "limiter", "entity"])),
+        }),
+      ),
       tags: tagFilter,
       replayVersions: v.object({ min: v.number(), max: v.number() }),
     }),
@@ -122,7 +118,7 @@ export const overview = v.object({
   metrics,
   queues: v.array(queue),
   /** The number of queues. `queues` contains the largest of them. */
-  queueKinds: whole,
+  queueCount: whole,
   runtimes: v.array(runtime),
   troubles,
   sampleMs: whole,

@@ -1,117 +1,88 @@
-// Bulk operations: apply one operation to all instances that match a filter.
-//   - The filter is combined with the statuses that the operation applies to, so that `matched` counts
-//        only instances that the operation can change.
+// Bulk operations: apply one operation to all instances that match a filter (client/bulk).
 //   - With `dryRun` the server only counts.
-//   - The operation changes at most `limit` instances, the oldest first, in groups that share commits. If
-//        an instance refuses the operation because its state has changed, the answer lists it and the others
-//        continue.
-//   - The audit entry contains the filter, the ids and their number. For a removal these are the ids that
-//        matched immediately before it.
+//   - The operation changes at most `limit` instances, the oldest first. If there are more, the answer has a cursor.
+//   - The audit entry contains the filter, the ids and their number. The ids of a page are noted before it is
+//        changed, so that the audit also covers an operation that is interrupted.
 
 import type * as v from "valibot";
+import { applyToMany, toEach as eachOf, type ApplyToPage } from "../../client/bulk/apply.ts";
+import { BULK_DEFAULT, bulkFilter, type Applicable } from "../../client/bulk/selection.ts";
 import type { Handle } from "../../client/handle.ts";
-import { GROUP_MAX } from "../../core/commit/queue.ts";
-import { isPerdureError } from "../../core/errors/errors.ts";
+import type { ListFilter } from "../../client/list-filter.ts";
+import { Store } from "../../client/store.ts";
 import { defined } from "../../core/values/defined.ts";
 import type { CallBase } from "../http/route.ts";
 import type { bulkAnswer, which } from "../schemas/bulk.ts";
-import type { BodyFilter } from "../schemas/filter.ts";
 import type { removed } from "../schemas/store.ts";
 
-const LIMIT_DEFAULT = 1_000;
 const REFUSED_LISTED_MAX = 100;
 
 type Which = v.InferOutput<typeof which>;
 
 type BulkAnswer = v.InferInput<typeof bulkAnswer>;
 
-/** The instances that an operation applies to. */
-export interface Applicable {
-  readonly status?: NonNullable<BodyFilter["status"]>;
-  readonly blocked?: true;
-}
+type States = Applicable | ((filter: ListFilter) => Applicable);
 
 /** Calls `act` for every matching instance. */
-export async function toEach(
+export function toEach(
   call: CallBase,
   asked: Which,
-  applicable: Applicable,
-  act: (handle: Handle) => Promise<void>,
+  applicable: States,
+  act: (handle: Handle) => Promise<unknown>,
 ): Promise<BulkAnswer> {
-  const { matched, ids } = await select(call, asked, applicable);
-  if (ids === null) return outcome(true, matched, 0, []);
   const { client } = call.services;
-  const refused: BulkAnswer["refused"] = [];
-  for (let at = 0; at < ids.length; at += GROUP_MAX) {
-    const group = ids.slice(at, at + GROUP_MAX).map(async (id) => {
-      try {
-        await act(client.get(id));
-      } catch (error) {
-        if (!isPerdureError(error) || error.code === "STORE_UNAVAILABLE") throw error;
-        refused.push({ id, code: error.code, message: error.message });
-      }
-    });
-    await Promise.all(group);
-  }
-  const refusedIds = new Set(refused.map(({ id }) => id));
-  const instances = ids.filter((id) => !refusedIds.has(id));
-  call.note({ instances, count: instances.length });
-  return outcome(false, matched, ids.length - refused.length, refused);
+  return toPages(
+    call,
+    asked,
+    applicable,
+    eachOf((id) => act(client.get(id))),
+  );
 }
 
-/** Calls `remove` once for all matching instances. */
-export async function toAll(
+/** Calls `apply` for every page of matching instances. */
+export async function toPages(
   call: CallBase,
   asked: Which,
-  applicable: Applicable,
-  remove: (filter: BodyFilter, limit: number) => Promise<v.InferInput<typeof removed>>,
+  applicable: States,
+  apply: ApplyToPage,
 ): Promise<BulkAnswer> {
-  const { filter, limit, matched, ids } = await select(call, asked, applicable);
-  if (ids === null) return outcome(true, matched, 0, []);
-  const gone = await remove(filter, limit);
-  return { ...outcome(false, matched, Math.min(matched, limit), []), removed: gone };
-}
-
-/**
- * The instances of an operation. They are noted before the first change, so that the audit also covers an
- * operation that is interrupted. `ids` is null for a dry run.
- */
-async function select(
-  { services: { client, settings }, note }: CallBase,
-  asked: Which,
-  applicable: Applicable,
-) {
-  const filter = narrowed(asked.filter, applicable);
-  note({ filter: asked.filter, count: 0, ...(asked.dryRun === true ? { dryRun: true } : {}) });
-  const matched = await client.count(filter);
-  const limit = Math.min(asked.limit ?? LIMIT_DEFAULT, settings.limits.bulkMax);
-  if (asked.dryRun === true) return { filter, limit, matched, ids: null };
-  const ids = await Array.fromAsync(client.ids(filter, { limit }));
-  note({ instances: ids, count: ids.length });
-  return { filter, limit, matched, ids };
-}
-
-/** Combines the requested filter with the instances that the operation applies to. */
-function narrowed(filter: BodyFilter, applicable: Applicable): BodyFilter {
-  const { status: allowed, blocked } = applicable;
-  const asked = filter.status ?? allowed;
-  // The operation applies only to blocked instances, and the filter excludes them: no instance matches.
-  if (blocked === true && filter.blocked === false) return { ...filter, status: [] };
+  const { note } = call;
+  const filter = bulkFilter(asked.filter, applicable, "a bulk operation");
+  const { dryRun = false, cursor } = asked;
+  note({ filter: asked.filter, count: 0, ...(dryRun ? { dryRun } : {}) });
+  const changed: string[] = [];
+  const limit = Math.min(asked.limit ?? BULK_DEFAULT, call.services.settings.limits.bulkMax);
+  const options = { limit, dryRun, ...defined({ cursor }) };
+  const report = await applyToMany(storeOf(call), filter, options, async (ids) => {
+    note({ instances: [...changed, ...ids], count: changed.length + ids.length });
+    const refused = await apply(ids);
+    const refusedIds = new Set(refused.map(({ id }) => id));
+    changed.push(...ids.filter((id) => !refusedIds.has(id)));
+    note({ instances: [...changed], count: changed.length });
+    return refused;
+  });
+  if (!dryRun) note({ instances: changed, count: changed.length });
   return {
-    ...filter,
-    ...(asked === undefined
-      ? {}
-      : { status: asked.filter((one) => allowed?.includes(one) ?? true) }),
-    ...defined({ blocked }),
+    dryRun,
+    matched: report.matched,
+    applied: report.done,
+    refusedCount: report.refused.length,
+    refused: report.refused.slice(0, REFUSED_LISTED_MAX).map((refused) => ({ ...refused })),
+    ...defined({ cursor: report.cursor }),
   };
 }
 
-function outcome(
-  dryRun: boolean,
-  matched: number,
-  applied: number,
-  refused: BulkAnswer["refused"],
-): BulkAnswer {
-  const listed = refused.slice(0, REFUSED_LISTED_MAX);
-  return { dryRun, matched, applied, refusedCount: refused.length, refused: listed };
+/** Calls `removal` for every page of matching instances, and adds what it removed. */
+export async function toAll(
+  call: CallBase,
+  asked: Which,
+  applicable: States,
+  removal: { readonly apply: ApplyToPage; readonly total: v.InferInput<typeof removed> },
+): Promise<BulkAnswer> {
+  const answer = await toPages(call, asked, applicable, removal.apply);
+  return answer.dryRun ? answer : { ...answer, removed: removal.total };
+}
+
+export function storeOf({ services: { provider, codec } }: CallBase): Store {
+  return new Store(provider, codec);
 }

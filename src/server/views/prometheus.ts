@@ -41,14 +41,31 @@ export async function prometheusText({
     gauge(
       "perdure_tasks",
       "Tasks by activity, tags, priority and state.",
-      queues.flatMap(({ name, tags, priority, waiting, running, delayed }): Sample[] => {
-        const labels = { activity: name, tags: tags.join(","), priority: String(priority) };
-        return [
-          [{ ...labels, state: "waiting" }, waiting],
-          [{ ...labels, state: "running" }, running],
-          [{ ...labels, state: "delayed" }, delayed],
-        ];
-      }),
+      queues.flatMap(({ name, kinds }) =>
+        kinds.flatMap(({ tags, priority, waiting, running, delayed }): Sample[] => {
+          const labels = { activity: name, tags: tags.join(","), priority: String(priority) };
+          return [
+            [{ ...labels, state: "waiting" }, waiting],
+            [{ ...labels, state: "running" }, running],
+            [{ ...labels, state: "delayed" }, delayed],
+          ];
+        }),
+      ),
+    ),
+    gauge(
+      "perdure_queue_oldest_age_seconds",
+      "Age of the oldest waiting task of a queue; 0 if none waits.",
+      queues.map(({ name, oldestAgeMs }): Sample => [{ queue: name }, (oldestAgeMs ?? 0) / 1_000]),
+    ),
+    gauge(
+      "perdure_queue_failed_jobs",
+      "Failed jobs of a queue that are still stored.",
+      queues.map(({ name, failures }): Sample => [{ queue: name }, failures]),
+    ),
+    gauge(
+      "perdure_queue_paused",
+      "1 if the queue is paused, 0 otherwise.",
+      queues.map(({ name, paused }): Sample => [{ queue: name }, paused === null ? 0 : 1]),
     ),
     gauge(
       "perdure_runtime_beat_age_seconds",

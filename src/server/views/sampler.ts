@@ -7,7 +7,7 @@
 
 import type * as v from "valibot";
 import type { Client } from "../../client/client.ts";
-import type { Metrics, QueueInfo } from "../../client/inspect/unclaimed.ts";
+import type { Metrics } from "../../client/inspect/unclaimed.ts";
 import type { LogSink } from "../../core/telemetry/log.ts";
 import { TERMINAL_STATUSES } from "../../core/provider/instances.ts";
 import type { Provider } from "../../core/provider/provider.ts";
@@ -95,7 +95,7 @@ export class Sampler {
       runningTasks: metrics.runningTasks,
       dueMessages: metrics.dueMessages,
       blocked: metrics.blocked,
-      oldestTaskMs: oldestTaskMs(queues, look.at),
+      oldestTaskMs: Math.max(0, ...queues.map(({ oldestAgeMs }) => oldestAgeMs ?? 0)),
       ...(latency === null ? {} : { latency }),
     });
     const excess = this.#samples.length - this.#options.samplesMax;
@@ -138,9 +138,4 @@ function rates(
     }),
     eventRate: rate(({ metrics }) => metrics.events),
   };
-}
-
-function oldestTaskMs(queues: readonly QueueInfo[], now: number): number {
-  const oldest = queues.flatMap(({ oldestAvailableAt: at }) => (at === null ? [] : [at]));
-  return oldest.reduce((longest, at) => Math.max(longest, now - at), 0);
 }

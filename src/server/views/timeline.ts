@@ -8,8 +8,9 @@ import { defaultCodec, type Codec } from "../../core/values/codec.ts";
 import { readableFailure } from "../../core/errors/failure-seal.ts";
 import { isTerminal, type HistoryEvent } from "../../core/history/events.ts";
 import { projectHistory, type Call, type ScheduleEvent } from "../../core/history/projection.ts";
+import { codeEnd } from "../../core/repair/preview.ts";
 import type { mark, span } from "../schemas/history.ts";
-import { timeText } from "../wire/history.ts";
+import { attemptTimes, timeText } from "../wire/history.ts";
 
 type Span = v.InferInput<typeof span>;
 type Mark = v.InferInput<typeof mark>;
@@ -22,11 +23,13 @@ export interface Timeline {
 export function timelineOf(events: readonly HistoryEvent[], codec: Codec = defaultCodec): Timeline {
   const { calls } = projectHistory(events);
   const end = events.findLast(isTerminal);
+  const compensationsAfter = codeEnd(events);
   return {
     spans: [...calls.values()].map((call) => ({
       ...requestOf(call.scheduled),
       ...retriesOf(call, codec),
       ...outcomeOf(call, end, codec),
+      ...(isCompensation(call, compensationsAfter) ? { compensation: true } : {}),
     })),
     marks: marksOf(events.filter(({ sequence }) => !calls.has(sequence))),
   };
@@ -73,6 +76,11 @@ function retriesOf({ failedAttempts }: Call, codec: Codec): Pick<Span, "retries"
   return { retries };
 }
 
+/** A call that the code itself left open when it threw is cancelled at once. */
+function isCompensation({ scheduled, outcome }: Call, after: number): boolean {
+  return scheduled.sequence > after && outcome?.status !== "cancelled";
+}
+
 /** `end`: the event that ended the execution, if it has ended. */
 function outcomeOf(
   { outcome }: Call,
@@ -90,6 +98,8 @@ function outcomeOf(
     to: timeText(event.at),
     endedBy: event.sequence,
     ...("attempts" in event ? { attempts: event.attempts } : {}),
+    ...attemptTimes(event),
+    ...("replaced" in event ? { replaced: event.replaced } : {}),
     ...(failure === undefined ? {} : { message: readableFailure(failure, codec).message }),
   };
 }

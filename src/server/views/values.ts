@@ -34,6 +34,11 @@ export function toHttp(value: unknown, { charsMax = Infinity }: WriteOptions = {
   return markOf(value) === undefined ? value : { [MARK]: taggedTree(value) };
 }
 
+/** Converts a value for a request in which an absent member means something else than undefined. */
+export function valueToHttp(value: unknown): unknown {
+  return toHttp(value) ?? { [MARK]: taggedTree(value) };
+}
+
 /**
  * Converts a stored payload for an answer. A payload that cannot be decoded becomes a marker, not an error.
  */

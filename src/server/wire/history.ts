@@ -2,13 +2,16 @@
 //   - The seed is omitted: a reader who knows it could predict the random ids and numbers of the code.
 //   - Payloads are cut to a length that the reader chooses. `/history/{sequence}` returns complete payloads.
 
+import { recordedToHttp } from "./attributes.ts";
 import type * as v from "valibot";
+import { defined } from "../../core/values/defined.ts";
 import type { Codec } from "../../core/values/codec.ts";
-import type { HistoryEvent } from "../../core/history/events.ts";
+import type { HistoryEvent, Repair } from "../../core/history/events.ts";
 import type { historyEvent } from "../schemas/history.ts";
 import { payloadToHttp, type WriteOptions } from "../views/values.ts";
 import { failureToHttp } from "./failure.ts";
 import { member } from "./instance.ts";
+import { repairToHttp } from "./repair.ts";
 
 export type EventShape = v.InferInput<typeof historyEvent>;
 
@@ -23,6 +26,7 @@ export function eventToHttp(
     kind: event.kind,
     at: timeText(event.at),
     version: event.version,
+    ...defined({ release: event.release }),
     ...plainMembers(event),
     ...("input" in event ? member("input", payload(event.input)) : {}),
     ...("sent" in event ? member("sent", payload(event.sent)) : {}),
@@ -61,6 +65,10 @@ function refusedMembers(event: HistoryEvent, codec: Codec): Partial<EventShape> 
   return { refusedEvents };
 }
 
+function recordToHttp({ at, ...repair }: Repair): NonNullable<EventShape["repairs"]>[number] {
+  return repairToHttp({ ...repair, at: new Date(timeText(at)) });
+}
+
 /** The members that are not payloads. */
 function plainMembers(event: HistoryEvent): Partial<EventShape> {
   return {
@@ -88,11 +96,15 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
     ...("names" in event ? { names: [...event.names] } : {}),
     ...("received" in event ? { received: event.received } : {}),
     ...("from" in event ? { from: event.from } : {}),
-    ...("attributes" in event ? { attributes: event.attributes } : {}),
+    ...("attributes" in event && event.attributes !== undefined
+      ? { attributes: recordedToHttp(event.attributes) }
+      : {}),
     ...("metadata" in event ? { metadata: event.metadata } : {}),
     ...("attempt" in event ? { attempt: event.attempt } : {}),
     ...("attempts" in event ? { attempts: event.attempts } : {}),
     ...("due" in event ? { due: timeText(event.due) } : {}),
+    ...attemptTimes(event),
+    ...("replaced" in event ? { replaced: event.replaced } : {}),
     ...("expiresAt" in event ? { expiresAt: timeText(event.expiresAt) } : {}),
     ...("delayMs" in event ? { delayMs: event.delayMs } : {}),
     ...("timeoutMs" in event ? { timeoutMs: event.timeoutMs } : {}),
@@ -102,6 +114,16 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
     ...("session" in event ? { session: event.session } : {}),
     ...("tags" in event ? { tags: [...event.tags] } : {}),
     ...("priority" in event ? { priority: event.priority } : {}),
+    ...("repairs" in event ? { repairs: event.repairs.map(recordToHttp) } : {}),
+    ...("replaced" in event ? { replaced: event.replaced } : {}),
+  };
+}
+
+/** When the code of the last attempt began and ended, if the event is an outcome that has the times. */
+export function attemptTimes(event: HistoryEvent): { began?: string; ended?: string } {
+  return {
+    ...("began" in event && event.began !== undefined ? { began: timeText(event.began) } : {}),
+    ...("ended" in event && event.ended !== undefined ? { ended: timeText(event.ended) } : {}),
   };
 }
 

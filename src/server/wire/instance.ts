@@ -13,6 +13,8 @@ import { defined } from "../../core/values/defined.ts";
 import type { instance, summary, unreadPage, waiting } from "../schemas/instance.ts";
 import type { TreeShape } from "../schemas/shapes.ts";
 import { cutValue, toHttp, type WriteOptions } from "../views/values.ts";
+import { attributesToHttp } from "./attributes.ts";
+import { repairToHttp } from "./repair.ts";
 import { briefEndingToHttp, endingToHttp } from "./failure.ts";
 
 /** The longest value in a list, in characters. */
@@ -26,22 +28,23 @@ export function instanceToHttp(info: InstanceInfo, codec: Codec): InstanceShape 
     ...commonToHttp(info, {}),
     ...defined({
       output: toHttp(info.output),
+      context: toHttp(info.context),
       error: info.error && endingToHttp(info.error, codec),
     }),
     waitingFor: info.waitingFor.map(waitingToHttp),
-    ...defined({ unclaimed: info.unclaimed }),
+    ...defined({ unclaimed: info.unclaimed, repairs: info.repairs?.map(repairToHttp) }),
   };
 }
 
 export function summaryToHttp(info: InstanceSummary): SummaryShape {
-  const { error, leftOut = {} } = info;
+  const { error, waitingFor, leftOut = {} } = info;
   const { customStatus: statusBytes, error: errorBytes, attributes: attributesBytes } = leftOut;
   return {
     ...commonToHttp(info, { charsMax: LISTED_CHARS_MAX }),
     ...(statusBytes === undefined ? {} : { customStatus: cutValue(statusBytes) }),
     ...(error === undefined ? {} : { error: briefEndingToHttp(error) }),
     ...(errorBytes === undefined ? {} : { error: longEnding(info.status, errorBytes) }),
-    ...defined({ attributesLeftOut: attributesBytes }),
+    ...defined({ attributesLeftOut: attributesBytes, waitingFor: waitingFor?.map(listedWait) }),
   };
 }
 
@@ -53,9 +56,9 @@ function longEnding(status: string, bytes: number): NonNullable<SummaryShape["er
 }
 
 function commonToHttp(
-  info: Omit<InstanceSummary, "leftOut">,
+  info: Omit<InstanceSummary, "leftOut" | "waitingFor">,
   options: WriteOptions,
-): Omit<InstanceShape, "error" | "output" | "waitingFor" | "unclaimed"> {
+): Omit<InstanceShape, "error" | "output" | "waitingFor" | "unclaimed" | "repairs" | "context"> {
   const { version, unreadable, blocked, parent, paused, cancelled, completedAt } = info;
   return defined({
     id: info.id,
@@ -68,7 +71,7 @@ function commonToHttp(
     unreadable,
     blocked: blocked && blockToHttp(blocked),
     parent,
-    attributes: info.attributes,
+    attributes: attributesToHttp(info.attributes),
     priority: info.priority,
     paused: paused && { ...paused, at: paused.at.toISOString() },
     cancelled: cancelled && cancelToHttp(cancelled),
@@ -80,9 +83,11 @@ function commonToHttp(
 
 function cancelToHttp({
   at,
+  interrupted,
   ...rest
 }: NonNullable<InstanceInfo["cancelled"]>): NonNullable<InstanceShape["cancelled"]> {
-  return at === undefined ? rest : { ...rest, at: at.toISOString() };
+  const calls = interrupted === undefined ? undefined : [...interrupted];
+  return { ...rest, ...defined({ at: at?.toISOString(), interrupted: calls }) };
 }
 
 export function blockToHttp(
@@ -104,6 +109,17 @@ function sketchToHttp(sketch: Exclude<Sketch, undefined>): SketchShape {
   if (sketch === null) return null;
   const { tags, ...rest } = sketch;
   return tags === undefined ? rest : { ...rest, tags: [...tags] };
+}
+
+/** The form of a list: without the details of an event and the schemas of requests, which may be long. */
+function listedWait(wait: WaitingFor): v.InferInput<typeof waiting> {
+  if (wait.kind === "event") {
+    const { details: _details, ...rest } = wait;
+    return rest;
+  }
+  if (wait.kind !== "requests") return waitingToHttp(wait);
+  const { schemas: _schemas, names, ...rest } = wait;
+  return { ...rest, names: [...names] };
 }
 
 function waitingToHttp(wait: WaitingFor): v.InferInput<typeof waiting> {

@@ -1,13 +1,12 @@
-// Converts metrics, kept events, queues and runtimes to JSON.
+// Converts metrics, kept events and runtimes to JSON.
 
 import type * as v from "valibot";
 import type { RuntimeInfo } from "../../client/admin.ts";
 import type { KeptPage } from "../../client/inspect/kept.ts";
-import type { Metrics, QueueInfo } from "../../client/inspect/unclaimed.ts";
+import type { Metrics } from "../../client/inspect/unclaimed.ts";
 import { defined } from "../../core/values/defined.ts";
-import type { keptPage, metrics, queue, runtime } from "../schemas/store.ts";
+import type { keptPage, metrics, runtime } from "../schemas/store.ts";
 import { toHttp } from "../views/values.ts";
-import { timeText } from "./history.ts";
 import { member } from "./instance.ts";
 
 /** The longest default `staleMs` of a runtime. A runtime without a heartbeat for longer counts as dead. */
@@ -39,15 +38,6 @@ export function keptToHttp({ items, cursor }: KeptPage): v.InferInput<typeof kep
   };
 }
 
-export function queueToHttp(found: QueueInfo): v.InferInput<typeof queue> {
-  const { oldestAvailableAt, tags, ...rest } = found;
-  return {
-    ...rest,
-    tags: [...tags],
-    ...(oldestAvailableAt === null ? {} : { oldestAvailableAt: timeText(oldestAvailableAt) }),
-  };
-}
-
 export function runtimeToHttp(found: RuntimeInfo, now: number): v.InferInput<typeof runtime> {
   const { pid, registered, note, startedAt, lastBeatAt, ...rest } = found;
   return {
@@ -64,12 +54,13 @@ type Registered = NonNullable<RuntimeInfo["registered"]>;
 type RegisteredShape = NonNullable<v.InferInput<typeof runtime>["registered"]>;
 
 function registeredToHttp(registered: Registered): RegisteredShape {
-  const { activities, orchestrations, tags, replayVersions } = registered;
+  const { activities, orchestrations, roles = {}, tags, replayVersions } = registered;
   return {
     activities: [...activities],
     orchestrations: Object.entries(orchestrations).map(([name, versions]) => ({
       name,
       versions: [...versions],
+      ...(Object.hasOwn(roles, name) ? defined({ role: roles[name] }) : {}),
     })),
     tags: typeof tags === "string" ? tags : { tags: [...tags.tags], untagged: tags.untagged },
     replayVersions: { min: replayVersions.min, max: replayVersions.max },

@@ -2,7 +2,8 @@
 //   - The rows are deleted, and with them every lease token: a later commit of a lease owner finds no row
 //       to write to. A key is never used again (provider.instances.1).
 //   - deletion.1: A parent that waits for a deleted child is notified that the child has ended, and so is an
-//       instance that waits for an answer (sql.asks.1).
+//       instance that waits for an answer (sql.asks.1). An instance that waits for the end of a deleted one becomes
+//       due (enqueue-keys.2).
 //   - deletion.2: The whole tree is locked before anything is decided. A turn that was in flight may have
 //       added children, so the tree is read again until it no longer changes.
 //   - deletion.3: A sweep waits for no lock: it skips an instance, and its whole tree, that another
@@ -16,7 +17,7 @@ import type {
   Removed,
 } from "../../core/provider/admin.ts";
 import { DELETED } from "../../core/provider/shared/outcomes.ts";
-import { integer, type Row, text } from "../columns.ts";
+import { flag, integer, only, type Row, text } from "../columns.ts";
 import { indexEquals } from "../index-lookup.ts";
 import type { StoreStatements } from "../parts.ts";
 import { lockHead } from "../read/heads.ts";
@@ -25,6 +26,7 @@ import type { Scope } from "../script/scope.ts";
 import { run, type Script, together } from "../script/script.ts";
 import { call, Statement } from "../script/statement.ts";
 import { releaseAskers } from "../write/asks.ts";
+import { forgetKeys, keysOfDeleted, releaseWaiting } from "../write/enqueue-keys.ts";
 import type { RareWriters } from "../write/rare-items.ts";
 import { isTerminalStatus, TERMINAL_STATUSES } from "../../core/provider/instances.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
@@ -41,12 +43,20 @@ const DELETE = new Statement(`
 const DELETE_TASKS = new Statement(`
   DELETE FROM @tasks WHERE instance = ANY ($1::bigint[]) RETURNING instance`);
 const DELETE_MESSAGES = new Statement("DELETE FROM @inbox WHERE instance = ANY ($1::bigint[])");
+const IS_EXPIRED = "delete_after <= @now AND parent_id IS NULL";
+/** SQL: whether `deleteExpired` would find an instance. */
+export const ANY_EXPIRED = `EXISTS (SELECT 1 FROM @instances WHERE ${IS_EXPIRED})`;
+const HAS_EXPIRED = new Statement(`SELECT ${ANY_EXPIRED} AS found`);
+const LOCK_EXPIRED = new Statement(`
+  SELECT key, delete_after FROM @instances
+  WHERE ${IS_EXPIRED} AND (delete_after, key) > ($1::bigint, $2::bigint)
+  ORDER BY delete_after, key LIMIT $3::bigint FOR NO KEY UPDATE SKIP LOCKED`);
 const REST = ["history", "kv", "requests", "streams", "stream_calls", "stream_chunks"];
 const DELETE_REST = REST.map(
   (table) => new Statement(`DELETE FROM @${table} WHERE instance = ANY ($1::bigint[])`),
 );
 
-const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
+export const NOTHING: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
 
 export function* deleteInstance<S extends Scope>(
   { id, force }: { readonly id: string; readonly force: boolean },
@@ -61,7 +71,15 @@ export function* deleteInstance<S extends Scope>(
   const refusal = force ? null : yield* refusalOf(root, tree);
   if (refusal !== null) return refusal;
   if (!isTerminalStatus(root.status)) yield* terminations.notifyParent(root, DELETED, scope);
-  if (force) yield* releaseAskers(liveOf(tree), scope, parts);
+  if (force) {
+    const live = liveOf(tree);
+    yield* releaseAskers(live, scope, parts);
+    yield* releaseWaiting(
+      live.map(({ key }) => key),
+      scope,
+      parts,
+    );
+  }
   return { kind: "deleted", ...(yield* removeAll(tree, scope)) };
 }
 
@@ -73,11 +91,35 @@ export function* deleteEnded(
   const before = Math.ceil(completedBefore);
   const place = parseEndCursor(cursor);
   const roots = yield* run(statements.lockEnded, status, before, ...place, limit);
-  const gone = roots.length === 0 ? [] : yield* endedTrees(roots, statements);
   const last = roots.length < limit ? undefined : roots.at(-1);
-  const next =
-    last === undefined ? null : `${integer(last, "completed_at")}:${integer(last, "key")}`;
-  return { ...(yield* removeAll(gone, scope)), cursor: next };
+  const next = last === undefined ? null : toCursor(last, "completed_at");
+  return { ...(yield* removeEnded(roots, scope, statements)), cursor: next };
+}
+
+/** Whether `deleteExpired` would find an instance. */
+export function* hasExpired(): Script<boolean> {
+  return flag(only(yield* run(HAS_EXPIRED)), "found");
+}
+
+export function* deleteExpired(
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | null },
+  scope: Scope,
+  statements: StoreStatements,
+): Script<DeletedEnded> {
+  const roots = yield* run(LOCK_EXPIRED, ...parseEndCursor(cursor), limit);
+  const last = roots.length < limit ? undefined : roots.at(-1);
+  const next = last === undefined ? null : toCursor(last, "delete_after");
+  return { ...(yield* removeEnded(roots, scope, statements)), cursor: next };
+}
+
+/** Deletes the trees of these locked instances in which every instance has ended. */
+function* removeEnded(
+  roots: readonly Row[],
+  scope: Scope,
+  statements: StoreStatements,
+): Script<Removed> {
+  if (roots.length === 0) return NOTHING;
+  return yield* removeAll(yield* endedTrees(roots, statements), scope);
 }
 
 /** deletion.3: the members, all locked, of the trees in which every instance has ended. */
@@ -119,15 +161,18 @@ function* refusalOf(
   return refusedAsChild(id, parent.id);
 }
 
-function* removeAll(tree: readonly Row[], { changes }: Scope): Script<Removed> {
+function* removeAll(tree: readonly Row[], scope: Scope): Script<Removed> {
+  const { changes } = scope;
   if (tree.length === 0) return NOTHING;
   const keys = inOrder(keysOf(tree));
-  const [deleted, tasks, messages] = yield* together(
+  const [deleted, tasks, messages, ...rest] = yield* together(
     call(DELETE, keys),
     call(DELETE_TASKS, keys),
     call(DELETE_MESSAGES, keys),
     ...DELETE_REST.map((statement) => call(statement, keys)),
+    keysOfDeleted(keys),
   );
+  yield* forgetKeys(rest.at(-1)?.rows ?? [], scope);
   const withTasks = new Set(tasks.rows.map((row) => integer(row, "instance")));
   for (const row of tree) {
     const id = text(row, "id");
@@ -179,8 +224,12 @@ function refused(code: Refusal["code"], message: string): Refusal {
   return { kind: "refused", code, message };
 }
 
+function toCursor(row: Row, column: string): string {
+  return `${integer(row, column)}:${integer(row, "key")}`;
+}
+
 /** The position after which the sweep continues; null: before the first instance. */
-function parseEndCursor(cursor: string | null): readonly [completedAt: number, key: number] {
+function parseEndCursor(cursor: string | null): readonly [at: number, key: number] {
   if (cursor === null) return [Number.MIN_SAFE_INTEGER, 0];
   const place = /^(-?\d{1,16}):(\d{1,16})$/.exec(cursor);
   if (place !== null) return [Number(place[1]), Number(place[2])];

@@ -16,9 +16,10 @@ import { call, Statement } from "../script/statement.ts";
 
 const IS_OVER = "expired_at IS NULL AND expires_at <= @now";
 const IS_OLD = `expired_at IS NOT NULL AND expired_at <= @now - ${EXPIRED_LISTED_MS}`;
-const HAS_ANY = new Statement(`
-  SELECT EXISTS (SELECT 1 FROM @kept WHERE ${IS_OVER})
-    OR EXISTS (SELECT 1 FROM @kept WHERE ${IS_OLD}) AS found`);
+/** SQL: whether there is anything to mark or to delete. */
+export const ANY_KEPT_EXPIRED = `(EXISTS (SELECT 1 FROM @kept WHERE ${IS_OVER})
+  OR EXISTS (SELECT 1 FROM @kept WHERE ${IS_OLD}))`;
+const HAS_ANY = new Statement(`SELECT ${ANY_KEPT_EXPIRED} AS found`);
 const SELECT = new Statement(`
   SELECT number, id, key, name, created_at, expires_at FROM @kept WHERE ${IS_OVER}
   ORDER BY expires_at, number LIMIT $1::bigint`);

@@ -18,6 +18,7 @@ import { blameFor } from "../../core/provider/shared/blame.ts";
 import { flag, integer, only, text, type Row } from "../columns.ts";
 import type { ReadParts } from "../parts.ts";
 import { hasDue } from "../read/inbox.ts";
+import { KEEP_DEFERRED_SLOT } from "../rows/queue-rows.ts";
 import { toCompany, toInstanceLease, toRuntime, toTaskLease } from "../rows/runtime-rows.ts";
 import { addDue, type Scope } from "../script/scope.ts";
 import { first, run, together, type Script } from "../script/script.ts";
@@ -79,19 +80,24 @@ const RELEASE_DEAD_INSTANCES = new Statement(`
     THEN suspicion ELSE suspicion - 1 END
   WHERE lease_owner = $1 ${RETURNING_FREED}`);
 const RELEASE_DEAD_TASKS = new Statement(`
-  UPDATE @tasks SET ${CLEAR_LEASE}, available_at = @now, suspect = (deaths > 0),
+  UPDATE @tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT}, available_at = @now, suspect = (deaths > 0),
     attempt = attempt + ${DEATH}, deaths = deaths + ${DEATH}
   WHERE lease_owner = $1 RETURNING name`);
 const FREE_INSTANCES = new Statement(`
   UPDATE @instances SET ${CLEAR_LEASE}, suspicion = greatest(suspicion - 1, 0)
   WHERE lease_owner = $1 ${RETURNING_FREED}`);
 const FREE_TASKS = new Statement(`
-  UPDATE @tasks SET ${CLEAR_LEASE} WHERE lease_owner = $1 RETURNING name`);
+  UPDATE @tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT} WHERE lease_owner = $1 RETURNING name`);
+
+/** Returns a row if the runtime is registered and may get leases. */
+export const registered = (id: string): Call => call(SELECT_ONE, id);
 
 /** Whether the runtime is registered and may get leases. */
 export function* isRegistered(id: string): Script<boolean> {
   return (yield* first(SELECT_ONE, id)) !== undefined;
 }
+
+export const RUNTIMES: Call = call(SELECT);
 
 export function* listRuntimes(): Script<readonly RuntimeRecord[]> {
   return (yield* run(SELECT)).map(toRuntime);

@@ -1,106 +1,97 @@
-// Instance filter: the filter of a list as a SQL condition on instances.
+// Instance filter: the filter of a list as a SQL condition on an instance `i`.
 //   - Members are combined with AND; an empty list matches nothing (admin.1).
 //   - Every value is a parameter. An id prefix becomes a range of ids, so no character in it has a special
 //       meaning.
-//   - instance-filter.1: The condition of a partial index is repeated in the filter, so that the planner
-//       may use that index.
+//   - The condition is complete: whichever index finds candidates (list-sources.ts), it decides which of them match.
+//       It keeps the planner from using another index than the one that was chosen.
 
 import type { InstanceFilter } from "../../core/provider/admin.ts";
 import { firstAfter } from "../../core/provider/shared/id-prefix.ts";
-import type { Value } from "../script/statement.ts";
+import { exists } from "../index-lookup.ts";
+import type { Bind } from "../script/parameters.ts";
+import { attributeCondition, testsOf, writtenLike } from "./attribute-tests.ts";
 
 /** What differs between the stores. */
 export interface FilterParts {
-  /** SQL for the id that no index is used for. */
-  readonly unindexedId: string;
-  /** SQL condition: the attribute has the value. Both are parameters. */
-  hasAttribute(name: string, value: string): string;
-  /** The condition of a partial index that holds all instances of these statuses; null if there is none. */
-  indexOf(wanted: NonNullable<InstanceFilter["status"]>): string | null;
-}
-
-export interface Condition {
-  readonly sql: string;
-  /** The values of its parameters, in order. */
-  readonly values: readonly Value[];
-  /**
-   * The condition of the partial index that applies (instance-filter.1), without parameters; "true" if
-   * there is none.
-   */
-  readonly narrow: string;
-}
-/** "walk": rows are found in the order of the list. "range": rows are found by their ids. */
-export type Way = "walk" | "range";
-/** Adds a value and returns its parameter. */
-type Bind = (value: Value) => string;
-
-export function conditionOf(filter: InstanceFilter, way: Way, parts: FilterParts): Condition {
-  const values: Value[] = [];
-  const bind: Bind = (value) => {
-    values.push(value);
-    return `$${values.length}`;
+  /** What stands before and after a column of texts, so that no index is used for it. */
+  readonly unindexedText: {
+    readonly before: "+" | "(";
+    readonly after: "" | ` || '') COLLATE "C"`;
   };
-  const { status, name, version, parent, idPrefix, ids, attributes = {}, blocked } = filter;
+}
+
+/**
+ * A filter that is ready to become a condition. `textKeys`: the instances of which an attribute is written like
+ * `text`; null: too many to list.
+ */
+export interface ReadyFilter extends InstanceFilter {
+  readonly textKeys?: readonly number[] | null;
+}
+
+export function conditionOf(filter: ReadyFilter, bind: Bind, parts: FilterParts): string {
+  const { status, name, version, parent, idPrefix, ids, blocked, text } = filter;
   const time = (column: string, beyond: string, at: number | undefined): string | null =>
     at === undefined ? null : `${column} ${beyond} ${bind(at)}::double precision`;
+  const id = unindexed("i.id", parts);
   const all = [
-    status === undefined ? null : statusCondition(status, bind, parts),
-    name === undefined ? null : `name = ${bind(name)}`,
-    version === undefined ? null : `version = ${bind(version)}`,
-    parent === null ? "parent_id IS NULL" : null,
-    typeof parent === "string" ? `parent_id = ${bind(parent)}` : null,
-    idPrefix === undefined
-      ? null
-      : prefixCondition(idPrefix, way === "walk" ? parts.unindexedId : "id", bind),
-    ids === undefined ? null : `id = ANY (${bind(ids)}::text[])`,
-    ...Object.entries(attributes).map(([key, value]) =>
-      attributeCondition(key, value, bind, parts),
-    ),
-    blocked === undefined ? null : `blocked IS ${blocked ? "NOT NULL" : "NULL"}`,
-    time("created_at", ">", filter.createdAfter),
-    time("created_at", "<", filter.createdBefore),
-    time("completed_at", "<", filter.completedBefore),
+    status === undefined ? null : statusCondition(status, bind),
+    name === undefined ? null : `${unindexed("i.name", parts)} = ${bind(name)}::text`,
+    version === undefined ? null : `i.version = ${bind(version)}::text`,
+    parent === null ? "i.parent_id IS NULL" : null,
+    typeof parent === "string"
+      ? `${unindexed("i.parent_id", parts)} = ${bind(parent)}::text`
+      : null,
+    idPrefix === undefined ? null : prefixCondition(idPrefix, id, bind),
+    ids === undefined ? null : `${id} = ANY (${bind(ids)}::text[])`,
+    ...testsOf(filter).map(([key, test]) => attributeCondition(key, test, bind)),
+    text === undefined ? null : textCondition(text, filter.textKeys, bind),
+    blocked === undefined ? null : `i.blocked IS ${blocked ? "NOT NULL" : "NULL"}`,
+    time("i.created_at", ">", filter.createdAfter),
+    time("i.created_at", "<", filter.createdBefore),
+    time("i.completed_at", ">", filter.completedAfter),
+    time("i.completed_at", "<", filter.completedBefore),
   ];
   const given = all.filter((condition) => condition !== null);
-  const narrow = narrowOf(filter, parts);
-  if (given.length === 0) return { sql: "true", values, narrow };
-  return { sql: given.map((sql) => `(${sql})`).join(" AND "), values, narrow };
+  return given.length === 0 ? "true" : given.map((sql) => `(${sql})`).join(" AND ");
 }
 
-function narrowOf({ status, blocked }: InstanceFilter, { indexOf }: FilterParts): string {
-  if (blocked === true) return "blocked IS NOT NULL";
-  return (status === undefined ? null : indexOf(status)) ?? "true";
+function unindexed(column: string, { unindexedText }: FilterParts): string {
+  return `${unindexedText.before}${column}${unindexedText.after}`;
 }
 
 /** A paused instance matches only "paused", whatever its stored status is. */
-function statusCondition(
-  wanted: NonNullable<InstanceFilter["status"]>,
-  bind: Bind,
-  { indexOf }: FilterParts,
-): string {
+function statusCondition(wanted: NonNullable<InstanceFilter["status"]>, bind: Bind): string {
   const statuses = wanted.filter((status) => status !== "paused");
-  const isPaused = "paused IS NOT NULL";
+  const isPaused = "i.paused IS NOT NULL";
   if (statuses.length === 0) return wanted.length === 0 ? "false" : isPaused;
-  const unpaused = `status IN (${statuses.map((status) => bind(status)).join(", ")}) AND paused IS NULL`;
-  if (wanted.includes("paused")) return `${isPaused} OR (${unpaused})`;
-  const index = indexOf(wanted);
-  return index === null ? unpaused : `${unpaused} AND ${index}`; // instance-filter.1
+  const marks = statuses.map((status) => `${bind(status)}::text`).join(", ");
+  const unpaused = `i.status IN (${marks}) AND i.paused IS NULL`;
+  return wanted.includes("paused") ? `${isPaused} OR (${unpaused})` : unpaused;
 }
 
-function attributeCondition(
-  name: string,
-  value: string,
-  bind: Bind,
-  { hasAttribute }: FilterParts,
-): string {
-  // The search for the JSON text excludes most rows before any JSON is parsed.
-  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-  return `strpos(attributes, ${bind(member)}::text) > 0
-    AND ${hasAttribute(`${bind(name)}::text`, `${bind(value)}::text`)}`;
-}
-
-function prefixCondition(prefix: string, id: string, bind: Bind): string {
+export function prefixCondition(prefix: string, id: string, bind: Bind): string {
   const after = firstAfter(prefix);
   const from = `${id} >= ${bind(prefix)}::text`;
   return after === null ? from : `${from} AND ${id} < ${bind(after)}::text`;
+}
+
+/** admin.8. Both stores lower only A to Z: PostgreSQL because of the collation of the columns. */
+function textCondition(
+  text: string,
+  keys: readonly number[] | null | undefined,
+  bind: Bind,
+): string {
+  const lowered = bind(text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
+  const found = ["id", "name"].map((column) => `strpos(lower(i.${column}), ${lowered}::text) > 0`);
+  return [...found, attributeWrittenLike(text, keys, bind)].join(" OR ");
+}
+
+function attributeWrittenLike(
+  text: string,
+  keys: readonly number[] | null | undefined,
+  bind: Bind,
+): string {
+  if (keys !== null && keys !== undefined) return `i.key = ANY (${bind(keys)}::bigint[])`;
+  const like = writtenLike(text, bind).map((sql) => `(${sql})`);
+  return exists(`FROM @attributes AS a WHERE a.instance = i.key AND (${like.join(" OR ")})`);
 }

@@ -1,12 +1,14 @@
 // Listing: finds and counts instances.
-//   - The order never changes for an instance. A cursor is the position of the last instance seen, so
-//       concurrent changes shift nothing (admin.2).
 //   - listing.1: One row more than requested is read, to know whether there is more.
-//   - A list by id prefix reads in list order or through the index on ids, whichever is cheaper; the stores
-//       decide in different ways. All ways return the same rows in the same order.
-//   - The statement of a filter is not prepared on the server: there are too many different filters.
+//   - listing.2: A list reads through the source that finds the fewest candidates (list-sources.ts), if that is at
+//       most FEW. Otherwise it reads on in the order of the list until its page is full: if many instances match,
+//       that is soon.
+//   - listing.3: Counting candidates costs something, too. First all sources are counted up to VERY_FEW. Then NEAR_ROWS
+//       candidates are read in the order of the list, which fills the page if about one in a hundred matches. Only
+//       then are the sources counted up to FEW.
+//   - All ways return the same rows in the same order. The statement of a filter is not prepared on the server:
+//       there are too many different filters.
 
-import { PerdureError } from "../../core/errors/errors.ts";
 import type {
   FoundPage,
   InstanceFilter,
@@ -14,89 +16,352 @@ import type {
   ListRequest,
 } from "../../core/provider/admin.ts";
 import type { FoundInstance } from "../../core/provider/instances.ts";
-import { FEW_MATCHES } from "../../core/provider/shared/id-prefix.ts";
-import { integer, only, type Row } from "../columns.ts";
+import { FEW_MATCHES, NEAR_ROWS } from "../../core/provider/shared/id-prefix.ts";
+import { integer, only, text as textOf, type Row } from "../columns.ts";
 import { FOUND_COLUMNS, LISTED_COLUMNS, toFound, toListed } from "../rows/instance-rows.ts";
-import { run, type Script } from "../script/script.ts";
-import { Statement, type Value } from "../script/statement.ts";
-import { conditionOf, type FilterParts } from "./instance-filter.ts";
-
-type Place = Pick<FoundInstance, "key" | "createdAt">;
+import { Parameters, type Bind } from "../script/parameters.ts";
+import { run, together, type Script } from "../script/script.ts";
+import { call, Statement } from "../script/statement.ts";
+import { writtenLike } from "./attribute-tests.ts";
+import { countNamed } from "./metrics.ts";
+import { conditionOf, type FilterParts, type ReadyFilter } from "./instance-filter.ts";
+import {
+  afterPlace,
+  cursorAfter,
+  inOrder,
+  parseCursor,
+  unindexed,
+  type ListPlace,
+  type OrderParts,
+  type Place,
+} from "./list-order.ts";
+import {
+  ALL,
+  branchesOf,
+  isOrdered,
+  sourcesOf,
+  type Source,
+  type SourceParts,
+} from "./list-sources.ts";
 
 /** What differs between the stores. */
-export interface ListingParts extends FilterParts {
+export interface ListingParts extends FilterParts, SourceParts, OrderParts {
   readonly selectChildren: Statement;
-  /** The rows of a page, and one more if there is one (listing.1). */
-  rows(request: ListRequest, columns: string): Script<readonly Row[]>;
-  /** The text of a cursor, which `rows` reads. */
-  cursorOf(last: Place): string;
+}
+
+/** Up to this many candidates are always worth reading and sorting. */
+const VERY_FEW = 10_000;
+/** Up to this many instances are listed by their keys in the condition of a text. */
+const TEXT_KEYS_MAX = 1_000;
+
+const SELECT_TEXT_NAMES = selectNames("text");
+const SELECT_NUMBER_NAMES = selectNames("number");
+
+/** The names of attributes, read with one lookup per name. */
+function selectNames(column: "text" | "number"): Statement {
+  return new Statement(`
+    WITH RECURSIVE names (name) AS (
+      SELECT min(a.name) FROM @attributes AS a WHERE a.${column} IS NOT NULL
+      UNION ALL
+      SELECT (SELECT min(a.name) FROM @attributes AS a
+        WHERE a.${column} IS NOT NULL AND a.name > n.name)
+      FROM names AS n WHERE n.name IS NOT NULL
+    ) SELECT name FROM names WHERE name IS NOT NULL`);
+}
+
+interface Searched {
+  readonly filter: ReadyFilter;
+  readonly parts: ListingParts;
+}
+interface Listing extends Searched {
+  readonly request: ListRequest;
+  readonly columns: string;
+  /** One more than the page (listing.1). */
+  readonly wanted: number;
 }
 
 export const listInstances = (request: ListRequest, parts: ListingParts): Script<InstancePage> =>
   page(request, parts, LISTED_COLUMNS, toListed);
 
 export const findInstances = (request: ListRequest, parts: ListingParts): Script<FoundPage> =>
-  page(request, parts, FOUND_COLUMNS, toFound);
-
-function* page<Item extends Place>(
-  request: ListRequest,
-  parts: ListingParts,
-  columns: string,
-  toItem: (row: Row) => Item,
-): Script<{ items: Item[]; cursor: string | null }> {
-  const { limit } = request;
-  const rows = yield* parts.rows(request, columns);
-  const items = rows.slice(0, limit).map(toItem);
-  const last = rows.length > limit ? items.at(-1) : undefined;
-  const cursor =
-    last === undefined ? null : Buffer.from(parts.cursorOf(last)).toString("base64url");
-  return { items, cursor };
-}
-
-export function* countInstances(filter: InstanceFilter, parts: FilterParts): Script<number> {
-  const { sql, values } = conditionOf(filter, "range", parts);
-  const count = new Statement(`SELECT count(*) AS instances FROM @instances WHERE ${sql}`);
-  return integer(only(yield* run(count, ...values)), "instances");
-}
+  page(request, parts, `${FOUND_COLUMNS}, updated_at`, toFound);
 
 /** The direct children, of all executions of the parent, oldest first. */
 export function* listChildren(id: string, parts: ListingParts): Script<readonly FoundInstance[]> {
   return (yield* run(parts.selectChildren, id)).map(toFound);
 }
 
-/** Whether at most FEW_MATCHES ids have the prefix. */
-export function* areFew(idPrefix: string, parts: FilterParts): Script<boolean> {
-  const { sql, values } = conditionOf({ idPrefix }, "range", parts);
-  const beyond = new Statement(`
-    SELECT 1 AS found FROM @instances WHERE ${sql} LIMIT 1 OFFSET ${FEW_MATCHES}`);
-  return (yield* run(beyond, ...values)).length === 0;
+function* page<Item>(
+  request: ListRequest,
+  parts: ListingParts,
+  columns: string,
+  toItem: (row: Row) => Item,
+): Script<{ items: Item[]; cursor: string | null }> {
+  const from = parseCursor(request, parts);
+  const filter = yield* ready(request.filter);
+  const listing = { request, filter, columns, parts, wanted: request.limit + 1 };
+  const rows = yield* (request.orderBy ?? "createdAt") === "createdAt"
+    ? byCreation(listing, from.place)
+    : byTime(listing, from);
+  const last = rows.length > request.limit ? rows[request.limit - 1] : undefined;
+  return {
+    items: rows.slice(0, request.limit).map(toItem),
+    cursor: last === undefined ? null : cursorAfter(last, request, parts),
+  };
 }
 
-export interface ListPlace {
-  /** The condition "after the cursor". */
-  readonly after: string;
-  readonly inOrder: string;
-  /** The values of the condition before, and those of `after`. */
-  readonly values: readonly Value[];
+export function* countInstances(filter: InstanceFilter, parts: ListingParts): Script<number> {
+  const named = yield* countNamed(filter);
+  if (named !== null) return named;
+  const prepared = yield* ready(filter);
+  const sources = sourcesOf(filter, parts);
+  const searched = { filter: prepared, parts };
+  const source =
+    (yield* fewest(sources, searched, VERY_FEW)) ?? (yield* fewest(sources, searched, FEW_MATCHES));
+  const { bind, values } = new Parameters();
+  const among = source === undefined ? "true" : isAmong(source, searched, bind);
+  const count = new Statement(`
+    SELECT count(*) AS instances FROM @instances AS i
+    WHERE ${among} AND ${conditionOf(prepared, bind, parts)}`);
+  return integer(only(yield* run(count, ...values)), "instances");
 }
 
-/** `columns` is the order of the list, as SQL; `values` are the parameters that the statement has already. */
-export function placeIn(
-  { order, cursor }: ListRequest,
-  columns: readonly string[],
-  values: readonly Value[],
-  format: RegExp,
-): ListPlace {
-  const [beyond, direction] = order === "newest" ? ["<", "DESC"] : [">", "ASC"];
-  const inOrder = `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(", ")}`;
-  if (cursor === null) return { after: "true", inOrder, values };
-  const place = format.exec(Buffer.from(cursor, "base64url").toString());
-  if (place === null) {
-    const message = `cursor must be one that a list returned; got "${cursor}".`;
-    throw new PerdureError("INVALID_ARGUMENT", message);
+/** Looks up the instances with an attribute that is written like the text (admin.8): under each name, in its index. */
+function* ready(filter: InstanceFilter): Script<ReadyFilter> {
+  const { text } = filter;
+  if (text === undefined) return filter;
+  const names = yield* together(call(SELECT_TEXT_NAMES), call(SELECT_NUMBER_NAMES));
+  const [texts = [], numbers = []] = names.map(({ rows }) =>
+    rows.map((row) => textOf(row, "name")),
+  );
+  const { bind, values } = new Parameters();
+  const [likeText, likeNumber] = writtenLike(text, bind);
+  const found = [
+    `SELECT a.instance AS key FROM @attributes AS a
+      WHERE a.name = ANY (${bind(texts)}::text[]) AND ${likeText}`,
+    ...(likeNumber === undefined
+      ? []
+      : [
+          `SELECT a.instance AS key FROM @attributes AS a
+            WHERE a.name = ANY (${bind(numbers)}::text[]) AND ${likeNumber}`,
+        ]),
+  ];
+  const select = new Statement(`${found.join(" UNION ALL ")} LIMIT ${TEXT_KEYS_MAX + 1}`);
+  const keys = (yield* run(select, ...values)).map((row) => integer(row, "key"));
+  return { ...filter, textKeys: keys.length > TEXT_KEYS_MAX ? null : keys };
+}
+
+/** listing.2, listing.3 */
+function* byCreation(listing: Listing, from: Place | null): Script<readonly Row[]> {
+  const { filter, parts } = listing;
+  const sources = sourcesOf(filter, parts);
+  const [only] = sources;
+  if (only === undefined) return yield* walkAll(listing, from);
+  if (sources.length === 1 && isOrdered(only)) {
+    return (yield* walk(listing, only, { rows: [], place: from }, Infinity)).rows;
   }
-  const seen = place.slice(1).map(Number);
-  const marks = seen.map((_, index) => `$${values.length + index + 1}::bigint`);
-  const after = `(${columns.join(", ")}) ${beyond} (${marks.join(", ")})`;
-  return { after, inOrder, values: [...values, ...seen] };
+  const veryFew = yield* fewest(sources, listing, VERY_FEW);
+  if (veryFew !== undefined) {
+    return (yield* walk(listing, veryFew, { rows: [], place: from }, Infinity)).rows;
+  }
+  const ordered = sources.find(isOrdered) ?? ALL;
+  const near = yield* walk(listing, ordered, { rows: [], place: from }, NEAR_ROWS);
+  if (near.place === null) return near.rows;
+  const few = yield* fewest(sources, listing, FEW_MATCHES);
+  return (yield* walk(listing, few ?? ordered, near, Infinity)).rows;
+}
+
+/** Without any source: one statement, in the order of the list. */
+function* walkAll(
+  { request, filter, columns, parts, wanted }: Listing,
+  from: Place | null,
+): Script<readonly Row[]> {
+  const { bind, values } = new Parameters();
+  const order = parts.created.map((column) => `i.${column}`);
+  const select = new Statement(`
+    SELECT ${columns} FROM @instances AS i
+    WHERE ${conditionOf(filter, bind, parts)} AND ${afterPlace(order, from, request, bind)}
+    ${inOrder(order, request)} LIMIT ${bind(wanted)}::bigint`);
+  return yield* run(select, ...values);
+}
+
+/** How far a walk has come. A null place after a walk: there is nothing more to read, or the page is full. */
+interface Walk {
+  readonly rows: readonly Row[];
+  readonly place: Place | null;
+}
+
+/**
+ * Reads candidates of the source in the order of the list, in growing portions, and keeps those that match, until the
+ * page is full or `among` candidates were read.
+ */
+function* walk(listing: Listing, source: Source, from: Walk, among: number): Script<Walk> {
+  const { wanted, parts } = listing;
+  const rows = [...from.rows];
+  let { place } = from;
+  let size = wanted;
+  for (let read = 0; read < among; size = Math.min(size * 4, NEAR_ROWS)) {
+    const portion = Math.min(size, among - read);
+    const candidates = yield* candidatesAfter(listing, source, place, portion);
+    const keys = candidates.map((row) => integer(row, "key"));
+    if (keys.length > 0) rows.push(...(yield* matching(listing, keys, wanted - rows.length)));
+    const last = candidates.at(-1);
+    if (rows.length >= wanted || candidates.length < portion || last === undefined) {
+      return { rows, place: null };
+    }
+    place = parts.created.map((column) => integer(last, column));
+    read += portion;
+  }
+  return { rows, place };
+}
+
+/** The next candidates of a source, in the order of the list. */
+function* candidatesAfter(
+  { request, filter, parts }: Listing,
+  source: Source,
+  place: Place | null,
+  limit: number,
+): Script<readonly Row[]> {
+  const { bind, values } = new Parameters();
+  const most = bind(limit);
+  const selects = branchesOf(source, filter, bind, parts).map(({ from, where, key, created }) => {
+    const columns = parts.created.map((column) => (column === "key" ? key : created));
+    const shown = parts.created.map((column) => `${column === "key" ? key : created} AS ${column}`);
+    const order = isOrdered(source) ? columns : columns.map((column) => unindexed(column, parts));
+    return `SELECT ${shown.join(", ")} FROM ${from}
+      WHERE ${where} AND ${afterPlace(order, place, request, bind)}
+      ${inOrder(order, request)} LIMIT ${most}::bigint`;
+  });
+  if (selects.length === 0) return [];
+  const all = selects.map((select, index) => `SELECT * FROM (${select}) AS b${index}`);
+  const order = parts.created.map((column) => `b.${column}`);
+  const merged = `SELECT * FROM (${all.join(" UNION ALL ")}) AS b
+    ${inOrder(order, request)} LIMIT ${most}::bigint`;
+  return yield* run(new Statement(selects.length === 1 ? selects.join("") : merged), ...values);
+}
+
+/** Those of the candidates that match the filter, in the order of the list. */
+function* matching(
+  { request, filter, columns, parts }: Listing,
+  keys: readonly number[],
+  limit: number,
+): Script<readonly Row[]> {
+  const { bind, values } = new Parameters();
+  const order = parts.created.map((column) => unindexed(`i.${column}`, parts));
+  const select = new Statement(`
+    SELECT ${columns} FROM @instances AS i
+    WHERE i.key = ANY (${bind(keys)}::bigint[]) AND ${conditionOf(filter, bind, parts)}
+    ${inOrder(order, request)} LIMIT ${bind(limit)}::bigint`);
+  return yield* run(select, ...values);
+}
+
+/** By `updatedAt` or `completedAt`. */
+function* byTime(listing: Listing, from: ListPlace): Script<readonly Row[]> {
+  const sources = sourcesOf(listing.filter, listing.parts);
+  const source =
+    (yield* fewest(sources, listing, VERY_FEW)) ?? (yield* fewest(sources, listing, FEW_MATCHES));
+  if (listing.request.orderBy === "updatedAt") {
+    return yield* sorted(listing, "updated_at", source, from.place);
+  }
+  const ended = from.isAfterEnded ? [] : yield* endedOf(listing, source, from.place);
+  const left = listing.wanted - ended.length;
+  if (left <= 0) return ended;
+  const live = { ...listing, wanted: left };
+  return [...ended, ...(yield* notEnded(live, source, from.isAfterEnded ? from.place : null))];
+}
+
+/** Those that have ended, by the time of the end. */
+function* endedOf(
+  listing: Listing,
+  source: Source | undefined,
+  place: Place | null,
+): Script<readonly Row[]> {
+  const { request, filter, columns, parts, wanted } = listing;
+  if (source !== undefined) return yield* sorted(listing, "completed_at", source, place);
+  const order = ["i.completed_at", "i.key"];
+  const calls = parts.ended.map((condition) => {
+    const { bind, values } = new Parameters();
+    const select = new Statement(`
+      SELECT ${columns} FROM @instances AS i
+      WHERE ${condition} AND ${conditionOf(filter, bind, parts)}
+        AND ${afterPlace(order, place, request, bind)}
+      ${inOrder(order, request)} LIMIT ${bind(wanted)}::bigint`);
+    return call(select, ...values);
+  });
+  const rows = (yield* together(...calls)).flatMap((answer) => answer.rows);
+  const sign = request.order === "newest" ? -1 : 1;
+  const compare = (a: Row, b: Row): number =>
+    integer(a, "completed_at") - integer(b, "completed_at") ||
+    integer(a, "key") - integer(b, "key");
+  return rows.toSorted((a, b) => sign * compare(a, b)).slice(0, wanted);
+}
+
+/** Those that have not ended, by creation. */
+function* notEnded(
+  { request, filter, columns, parts, wanted }: Listing,
+  source: Source | undefined,
+  place: Place | null,
+): Script<readonly Row[]> {
+  const { bind, values } = new Parameters();
+  const named = parts.created.map((column) => `i.${column}`);
+  const order = source === undefined ? named : named.map((column) => unindexed(column, parts));
+  const among = source === undefined ? "true" : isAmong(source, { filter, parts }, bind);
+  const select = new Statement(`
+    SELECT ${columns} FROM @instances AS i
+    WHERE i.completed_at IS NULL AND ${among} AND ${conditionOf(filter, bind, parts)}
+      AND ${afterPlace(order, place, request, bind)}
+    ${inOrder(order, request)} LIMIT ${bind(wanted)}::bigint`);
+  return yield* run(select, ...values);
+}
+
+/** Sorts all that match by a time, then reads the columns of the page only. */
+function* sorted(
+  { request, filter, columns, parts, wanted }: Listing,
+  time: "updated_at" | "completed_at",
+  source: Source | undefined,
+  place: Place | null,
+): Script<readonly Row[]> {
+  const { bind, values } = new Parameters();
+  const order = [`i.${time}`, "i.key"].map((column) => unindexed(column, parts));
+  const among = source === undefined ? "true" : isAmong(source, { filter, parts }, bind);
+  const select = new Statement(`
+    SELECT ${columns} FROM @instances AS i WHERE i.key = ANY (ARRAY(
+      SELECT i.key FROM @instances AS i
+      WHERE i.${time} IS NOT NULL AND ${among} AND ${conditionOf(filter, bind, parts)}
+        AND ${afterPlace(order, place, request, bind)}
+      ${inOrder(order, request)} LIMIT ${bind(wanted)}::bigint))
+    ${inOrder(order, request)}`);
+  return yield* run(select, ...values);
+}
+
+/** The source with the fewest candidates, if it has at most `most`. */
+function* fewest(
+  sources: readonly Source[],
+  { filter, parts }: Searched,
+  most: number,
+): Script<Source | undefined> {
+  if (sources.length === 0) return undefined;
+  const answers = yield* together(
+    ...sources.map((source) => {
+      const { bind, values } = new Parameters();
+      const rows = branchesOf(source, filter, bind, parts).map(
+        ({ from, where }) => `SELECT 1 AS one FROM ${from} WHERE ${where}`,
+      );
+      const all = rows.length === 0 ? "SELECT 1 AS one WHERE false" : rows.join(" UNION ALL ");
+      const count = new Statement(`
+        SELECT count(*) AS found FROM (${all} LIMIT ${most + 1}) AS c`);
+      return call(count, ...values);
+    }),
+  );
+  const counts = answers.map(({ rows }) => integer(only(rows), "found"));
+  const least = Math.min(...counts);
+  return least > most ? undefined : sources[counts.indexOf(least)];
+}
+
+/** The condition that an instance `i` is a candidate of the source. */
+function isAmong(source: Source, { filter, parts }: Searched, bind: Bind): string {
+  const keys = branchesOf(source, filter, bind, parts).map(
+    ({ key, from, where }) => `SELECT ${key} FROM ${from} WHERE ${where}`,
+  );
+  return keys.length === 0 ? "false" : `i.key = ANY (ARRAY(${keys.join(" UNION ALL ")}))`;
 }

@@ -5,7 +5,16 @@
 
 import { isDamaged } from "../../core/values/checksum.ts";
 import type { QueueRecord } from "../../core/provider/admin.ts";
-import { integer, integerOrNull, text, textOrNull, flag, json, type Row } from "../columns.ts";
+import {
+  flag,
+  integer,
+  integerOrNull,
+  isTextList,
+  json,
+  text,
+  textOrNull,
+  type Row,
+} from "../columns.ts";
 import type { LeasedTask, TaskOptions, TaskRecord } from "../../core/provider/tasks.ts";
 
 /** SQL for the tags of a task, as JSON text. */
@@ -66,13 +75,21 @@ export function toLeasedTask(row: Row, covered: string | null): LeasedTask {
     session: textOrNull(row, "session"),
     tags: tags ?? null,
     priority: integer(row, "priority"),
+    ...queueKey(row),
     attempt: integer(row, "attempt"),
+    availableAt: integer(row, "available_at"),
     deaths: integer(row, "deaths"),
     suspect: flag(row, "suspect"),
     heartbeat: textOrNull(row, "heartbeat"),
     ...(deferred === null ? {} : { deferred }),
     ...(isUnreadable ? { undecodable: true } : {}),
   };
+}
+
+/** A stored empty key stands for none. */
+function queueKey(row: Row): Pick<LeasedTask, "queueKey"> {
+  const key = textOrNull(row, "queue_key");
+  return key === null || key === "" ? {} : { queueKey: key };
 }
 
 function isWrong(row: Row, covered: string | null): boolean {
@@ -121,8 +138,4 @@ function isTaskOptions(value: unknown): value is TaskOptions {
 export function tagsOf(row: Row): readonly string[] | null | undefined {
   const tags = text(row, "tags") === "" ? [] : json(row, "tags", isTextList);
   return tags?.length === 0 ? null : tags;
-}
-
-function isTextList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((member) => typeof member === "string");
 }

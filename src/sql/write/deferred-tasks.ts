@@ -40,7 +40,7 @@ const LOCK = new Statement(`
 const DELETE = new Statement(`DELETE FROM @tasks WHERE ${AT}`);
 const RETRY = new Statement(`
   UPDATE @tasks SET attempt = attempt + 1, available_at = $4::bigint, deferred_until = NULL,
-    last_failure = $5, failure_checksum = $6::bigint, ${CLEAR_LEASE}
+    last_failure = $5, failure_checksum = $6::bigint, ${CLEAR_LEASE}, holds_slot = false
   WHERE ${AT}`);
 const EXTEND = new Statement(`
   UPDATE @tasks SET available_at = least($4::bigint, deferred_until)

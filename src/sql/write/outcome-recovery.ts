@@ -19,6 +19,7 @@ import type {
   StepOutcomeItem,
   TurnItem,
 } from "../../core/provider/commit.ts";
+import type { EnqueueManyItem } from "../../core/provider/enqueue.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { DONE } from "../../core/provider/results.ts";
 import { isCancelledBy } from "../../core/provider/shared/outcomes.ts";
@@ -32,10 +33,13 @@ import { findStart, findStep } from "../read/inbox.ts";
 import { first, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 import { settleAsk } from "./asks.ts";
+import { findBulk } from "./bulk-starts.ts";
 import { settleCallback } from "./callbacks.ts";
 import { settleTaskCall } from "./deferred-tasks.ts";
 import { findEarlyMessage } from "./early-messages.ts";
+import { settleEnqueue, WRITTEN_KEYS } from "./keyed-starts.ts";
 import { findRequest, findStartRequest } from "./requests.ts";
+import { settleRewind } from "./rewind.ts";
 import { isAppended } from "./streams.ts";
 
 const SELECT_COMMIT = new Statement(`
@@ -49,6 +53,10 @@ export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult
       return yield* settleTurn(item, parts);
     case "start":
       return yield* settleStart(item, parts);
+    case "enqueue":
+      return yield* settleEnqueue(item);
+    case "enqueueMany":
+      return yield* settleMany(item);
     case "completion":
       return (yield* taskToken(item.task)) === undefined ? DONE : null;
     case "retry":
@@ -85,6 +93,8 @@ export function* settle(item: CommitItem, parts: ReadParts): Script<CommitResult
       return null; // a second unblock changes nothing
     case "fork":
       return yield* findFork(item.instance);
+    case "rewind":
+      return yield* settleRewind(item);
     case "releaseInstance":
       return (yield* readHeadByKey(item.key))?.token === null ? DONE : null;
   }
@@ -116,6 +126,11 @@ function* settleStart(item: StartItem, parts: ReadParts): Script<CommitResult | 
   const isHeld = lease !== null && token === lease.token && !isTerminalStatus(status);
   const leased = isHeld ? yield* findStart(key, parts) : null;
   return { kind: "started", key, execution, leased };
+}
+
+function* settleMany(item: EnqueueManyItem): Script<CommitResult | null> {
+  const found = yield* findBulk(item, WRITTEN_KEYS);
+  return found?.kind === "enqueued" ? found : null;
 }
 
 /** Whether the outcome is in the inbox or in the history (outcome-recovery.2). */

@@ -7,10 +7,13 @@ import type { Scope } from "../script/scope.ts";
 import type { Script } from "../script/script.ts";
 import { withdraw } from "./asks.ts";
 import { block, unblock } from "./blocks.ts";
+import { enqueueMany, type BulkWriter } from "./bulk-starts.ts";
 import { deliverCallback } from "./callbacks.ts";
 import { callTask, defer } from "./deferred-tasks.ts";
 import { fork } from "./fork.ts";
+import { enqueue, WRITTEN_KEYS } from "./keyed-starts.ts";
 import { pause, resume } from "./pause.ts";
+import { rewind } from "./rewind.ts";
 import { trim } from "./streams.ts";
 import type { Terminations } from "./termination.ts";
 
@@ -18,6 +21,8 @@ export type RareItem = Extract<
   CommitItem,
   {
     readonly kind:
+      | "enqueue"
+      | "enqueueMany"
       | "cancel"
       | "terminate"
       | "block"
@@ -25,6 +30,7 @@ export type RareItem = Extract<
       | "pause"
       | "resume"
       | "fork"
+      | "rewind"
       | "withdraw"
       | "trim"
       | "callback"
@@ -36,14 +42,22 @@ export type RareItem = Extract<
 export interface RareWriters<S extends Scope> {
   readonly terminations: Terminations<S>;
   readonly parts: StoreParts<S>;
+  readonly bulkStarts: BulkWriter<S>;
 }
 
 export function writeRare<S extends Scope>(
   item: RareItem,
   scope: S,
-  { terminations, parts }: RareWriters<S>,
+  { terminations, parts, bulkStarts }: RareWriters<S>,
 ): Script<CommitResult> {
   switch (item.kind) {
+    case "enqueue":
+      return enqueue(item, scope, { terminations, parts, bulkStarts });
+    case "enqueueMany":
+      return enqueueMany(item, scope, bulkStarts, {
+        ...WRITTEN_KEYS,
+        write: (start) => enqueue(start, scope, { terminations, parts, bulkStarts }),
+      });
     case "cancel":
       return terminations.cancel(item, scope);
     case "terminate":
@@ -66,6 +80,8 @@ export function writeRare<S extends Scope>(
       return defer(item, scope);
     case "fork":
       return fork(item, scope, parts);
+    case "rewind":
+      return rewind(item, scope, { terminations, parts });
     case "trim":
       return trim(item);
   }

@@ -42,6 +42,9 @@ const SETTLE_LAST = new Statement(`
 const REOPEN = new Statement(`
   UPDATE @streams SET closed = false WHERE instance = $1 AND closed = true`);
 
+const CLOSE = new Statement(`
+  UPDATE @streams SET closed = true WHERE instance = $1 AND name = $2`);
+
 /** A chunk is deleted with its last entry. Until then the stream begins inside the chunk. */
 export function* trim({ id, name, before }: TrimItem): Script<SimpleResult> {
   const target = yield* readHead(id);
@@ -88,7 +91,8 @@ export function* settleLastRun(
   return (yield* run(SETTLE_LAST, key, execution, sequence, token)).length > 0;
 }
 
-/** Opens the closed streams of an instance, because it restarts (provider.streams.5). */
-export function* reopenStreams(key: number): Script<void> {
+/** Opens the closed streams of an instance, because it restarts (provider.streams.5), except those that stay closed. */
+export function* reopenStreams(key: number, except: readonly string[] = []): Script<void> {
   yield* run(REOPEN, key);
+  for (const name of except) yield* run(CLOSE, key, name);
 }

@@ -5,8 +5,8 @@
 //     terminal event.
 //   - A cancel ends an instance at once if its code cannot handle it: a blocked instance, and one whose
 //     start time is in the future.
-//   - termination.1: The instance is ended under the locks of its parent and its children too, all taken
-//     together (provider.instances.3).
+//   - termination.1: The instance is ended under the locks of its parent, its children and the instance that waits for its
+//     end, all taken together (provider.instances.3).
 
 import { composeRow } from "../../core/history/rows.ts";
 import type { CancelItem, SimpleResult, TerminateItem } from "../../core/provider/commit.ts";
@@ -25,6 +25,7 @@ import type { Scope } from "../script/scope.ts";
 import { run, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 import { releaseAskers } from "./asks.ts";
+import { releaseWaiting } from "./enqueue-keys.ts";
 import { liftPause } from "./pause.ts";
 
 /** Children that have not ended and must be cancelled with their parent. */
@@ -104,6 +105,7 @@ export class Terminations<S extends Scope> {
     yield* this.#parts.end(target, { status, error, cancelRequested, row }, scope);
     scope.changes.changed(id);
     yield* releaseAskers([target], scope, this.#parts);
+    yield* releaseWaiting([key], scope, this.#parts);
     const children = yield* run(LOCK_CHILDREN, id, runId);
     for (const child of children.flatMap((found) => toHead(found) ?? [])) {
       yield* this.requestCancel(child, childRequest, scope);

@@ -24,8 +24,13 @@ export const OWN_TABLES: Readonly<Record<string, string>> = {
   meta: "belongs to the file: schema version, creation time, change counter",
   move: "the mark itself",
   store: "the id of the store, which moves with the last numbers",
+  attributes: "written by triggers while instances are copied",
   tallies: "maintained by triggers while instances are copied",
   runtimes: "no runtime is registered during a move",
+  admissions: "a rate begins again in the target store",
+  queue_clocks: "fair order begins again in the target store",
+  queue_lanes: "as queue_clocks",
+  queue_outcomes: "of the last minute only",
 };
 /** The triggers that reject writes: name, operation, table. */
 const TRIGGERS = [...MOVED_TABLES, "runtimes"].flatMap((table) =>

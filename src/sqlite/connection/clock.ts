@@ -73,6 +73,8 @@ export class StoreClock {
        WHERE until > ?1`,
       [now, behindMs],
     );
+    this.#run("UPDATE admissions SET until = until - ?1", [behindMs]); // all of them: their order stays
+    this.#run("DELETE FROM queue_outcomes WHERE at > ?1", [now]);
     this.#run("UPDATE runtimes SET beat_at = ?1 WHERE beat_at > ?1", [now]);
     this.#run("UPDATE meta SET value = ?1 WHERE name = 'clock'", [now + CLOCK_STEP_MS]);
     this.#run("UPDATE meta SET value = value + 1 WHERE name = 'news'", []);

@@ -34,6 +34,7 @@ export function translate(text: string): Translation {
     .replaceAll(LIST, "(SELECT value AS $3 FROM json_each($1)) AS $2")
     .replaceAll(ONE_OF, "IN (SELECT value FROM json_each($1))")
     .replaceAll(LOOKUP, "= $1")
+    .replaceAll("= ANY (ARRAY(", "IN (SELECT * FROM (")
     .replaceAll(/array_to_json\(([^)]+)\)/g, "$1")
     .replaceAll(WORD, (word) => WORDS[word] ?? word)
     .replaceAll(/@now\b/g, `?${last + 1}`)

@@ -20,6 +20,7 @@ import { Subject } from "../connection/subject.ts";
 import { nextDistinctRow } from "../sql/loose-index-scan.ts";
 import { TARGET } from "../read/inbox.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
+import { WAITING_AT } from "../../sql/write/enqueue-keys.ts";
 
 /** Conditions on instances. ?1 is now; ?3 is the owner as a JSON string. */
 export const LEASE_IS_FREE = "(lease_owner IS NULL OR lease_until <= ?1)";
@@ -90,7 +91,7 @@ export class DueInstances extends Subject {
     for (const { target, priority } of this.#partitions(new Set(targets))) {
       const row = this.#selectNextAt.get(target, priority, now);
       const at = row === undefined ? null : integerOrNull(row, "at");
-      if (at !== null && (nextAt === null || at < nextAt)) nextAt = at;
+      if (at !== null && at < (nextAt ?? WAITING_AT)) nextAt = at; // enqueue-keys.3
     }
     return nextAt;
   }

@@ -9,6 +9,7 @@ import { integer } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { looseIndexScan } from "../sql/loose-index-scan.ts";
 import { LEASE_IS_FREE, TAKEABLE } from "./due-instances.ts";
+import { ruledOf } from "../../sql/rows/queue-rows.ts";
 import { toRuntime } from "../../sql/rows/runtime-rows.ts";
 
 const CHECKED_MAX = 100;
@@ -28,7 +29,9 @@ export class HasWork extends Subject {
           OR EXISTS (SELECT 1 FROM instances WHERE ${IS_STRANDED}) AS instances,
         EXISTS (SELECT 1 FROM task_partitions AS part WHERE ${isWaiting("session IS NULL")})
           OR EXISTS (SELECT 1 FROM session_partitions AS part WHERE ${isWaiting("session IS NOT NULL")})
-          OR EXISTS (SELECT 1 FROM tasks WHERE ${IS_OVERDUE}) AS tasks
+          OR EXISTS (SELECT 1 FROM tasks WHERE ${IS_OVERDUE}) AS tasks,
+        (SELECT json_group_array(name ORDER BY name) FROM queues
+          WHERE rule IS NOT NULL OR paused IS NOT NULL) AS ruled
     ) AS summary LEFT JOIN runtimes ORDER BY started_at, id`);
 
   read({ owner }: WorkSummaryRequest): Promise<WorkSummary> {
@@ -40,6 +43,7 @@ export class HasWork extends Subject {
         ...(clockSetBackMs > 0 ? { clockSetBackMs } : {}),
         instances: integer(summary, "instances") === 1,
         tasks: integer(summary, "tasks") === 1,
+        ...ruledOf(summary),
         runtimes: rows.filter((row) => row["id"] !== null).map(toRuntime),
       };
     });

@@ -86,10 +86,11 @@ export class InstanceLeases extends Subject {
     });
   }
 
-  release({ key, token }: ReleaseInstanceItem, { now, changes }: Transaction): SimpleResult {
+  release(item: ReleaseInstanceItem, { now, changes }: Transaction): SimpleResult {
+    const { key, token, stepsWait = false } = item;
     const row = this.#release.get(key, token);
     if (row === undefined) return LEASE_LOST;
-    if (integer(row, "steps_open") === 1)
+    if (integer(row, "steps_open") === 1 && !stepsWait)
       this.#inbox.insertWake(key, integer(row, "execution"), now);
     if (this.#inbox.hasDue(key, now)) changes.due(text(row, "id"));
     return DONE;

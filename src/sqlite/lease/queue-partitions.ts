@@ -10,12 +10,13 @@
 //       which worker failed.
 
 import { queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
-import type { Candidate, QueuePart } from "../../core/provider/shared/task-choice.ts";
+import type { QueuePart } from "../../core/provider/shared/task-choice.ts";
 import type { LeaseTasksRequest } from "../../core/provider/tasks.ts";
 import { acceptsTags } from "../../core/ids/tags.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { nextDistinctRow } from "../sql/loose-index-scan.ts";
+import type { RuledCandidate } from "../../sql/lease/queue-loads.ts";
 import { tagsOf } from "../../sql/rows/task-rows.ts";
 
 interface QueuePartition {
@@ -24,7 +25,8 @@ interface QueuePartition {
   readonly tags: string;
   readonly priority: number;
 }
-export interface WaitingTask extends Candidate {
+export interface WaitingTask extends RuledCandidate {
+  readonly name: string;
   /** 1 if its lease has expired, otherwise 0. */
   readonly overdue: number;
 }
@@ -32,6 +34,7 @@ export interface Heads extends QueuePart {
   readonly waiting: readonly WaitingTask[];
 }
 
+const NO_NAMES: ReadonlySet<string> = new Set();
 const COLUMNS = ["suspect", "name", "tags", "priority"];
 const IN_PARTITION = "suspect = ?1 AND name = ?2 AND tags = ?3 AND priority = ?4";
 /** ?5 is the session, or NULL. */
@@ -70,8 +73,13 @@ export class QueuePartitions extends Subject {
       lease_until AS available_at
     FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= ?`);
 
-  /** The first tasks of one session, or without a session. */
-  ofSession(request: LeaseTasksRequest, session: string | null, now: number): Heads {
+  /** The first tasks of one session, or without a session. Of the names in `except` only the next time is read. */
+  ofSession(
+    request: LeaseTasksRequest,
+    session: string | null,
+    now: number,
+    except = NO_NAMES,
+  ): Heads {
     const { owner, avoidMs = 0, limit } = request;
     if (session === null && avoidMs > 0) {
       // Tasks that this owner failed in the last `avoidMs` are skipped until that time is over.
@@ -79,14 +87,20 @@ export class QueuePartitions extends Subject {
       return heads(
         request,
         (last) => this.#nextOfSession.get(...last, null),
-        (partition) => this.#headOfOthers.all(...partition, null, now, limit + 1, owner, until),
+        (partition) =>
+          except.has(partition[1])
+            ? []
+            : this.#headOfOthers.all(...partition, null, now, limit + 1, owner, until),
         (partition) => this.#laterOfOthers.get(...partition, null, now, owner, until, avoidMs),
       );
     }
     return heads(
       request,
       (last) => this.#nextOfSession.get(...last, session),
-      (partition) => this.#headOfSession.all(...partition, session, now, request.limit + 1),
+      (partition) =>
+        except.has(partition[1])
+          ? []
+          : this.#headOfSession.all(...partition, session, now, request.limit + 1),
       (partition) => this.#laterOfSession.get(...partition, session, now),
     );
   }
@@ -161,7 +175,7 @@ function toPartition(row: Row): QueuePartition {
 
 function toWaiting(
   row: Row,
-  { suspect, priority }: QueuePartition,
+  { suspect, name, priority }: QueuePartition,
   ageing: Ageing,
   overdue: number,
 ): WaitingTask {
@@ -171,6 +185,7 @@ function toWaiting(
     sequence: integer(row, "sequence"),
     session: textOrNull(row, "session"),
     suspect: suspect === 1,
+    name,
     overdue,
     rank: queueRank(integer(row, "available_at"), priority, ageing),
   };

@@ -18,6 +18,8 @@ import {
   chooseTasks,
   foundTasks,
   type FoundTasks,
+  type QueuePart,
+  type TaskChoice,
 } from "../../core/provider/shared/task-choice.ts";
 import type {
   LeasedTask,
@@ -32,6 +34,22 @@ import { Subject } from "../connection/subject.ts";
 import { dueTime } from "../read/messages.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
 import type { Sessions } from "./sessions.ts";
+import { QueueAdmission } from "../../core/provider/shared/queue-admission.ts";
+import { findQueued } from "../../sql/lease/queue-candidates.ts";
+import type { KeyCursors } from "../../sql/lease/queue-parts.ts";
+import {
+  admittedUntil,
+  readLoads,
+  record,
+  releaseAdmitted,
+  ruledRequest,
+  takenRecords,
+  withFacts,
+  type RuledRequest,
+} from "../../sql/lease/queue-loads.ts";
+import type { ScriptStore } from "../../sql/script/store.ts";
+import type { Transaction } from "../notify/change-draft.ts";
+import { QUEUE_STATEMENTS } from "./queue-scans.ts";
 import { QueuePartitions, type WaitingTask } from "./queue-partitions.ts";
 import { LEASED_COLUMNS, toLeasedTask } from "./task-rows.ts";
 
@@ -50,16 +68,24 @@ const DEATH_COUNTS = `deferred_until IS NULL AND (
         AND (t.instance, t.execution, t.sequence)
           <> (tasks.instance, tasks.execution, tasks.sequence)))`;
 
-const NO_TASKS: FoundTasks<WaitingTask> = { waiting: [], more: false, nextAt: null };
+interface Found extends FoundTasks<WaitingTask> {
+  /** Null: no queue has a rule. */
+  readonly rules: RuledRequest | null;
+}
+const NO_TASKS: Found = { waiting: [], more: false, nextAt: null, rules: null };
 
 export class TaskQueue extends Subject {
   readonly #sessions: Sessions;
   readonly #partitions: QueuePartitions;
+  readonly #scripts: ScriptStore<Transaction>;
+  readonly #cursors: KeyCursors = new Map();
+  readonly #anyQueue = this.prepare("SELECT 1 FROM queues LIMIT 1");
   readonly #lease = this.prepare(`
     UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
       attempt = attempt + (?4 AND ${DEATH_COUNTS}), deaths = deaths + (?4 AND ${DEATH_COUNTS}),
       suspect = iif(?4 AND deaths >= 1, 1, suspect),
-      available_at = iif(?4, ?5, available_at)
+      available_at = iif(?4, ?5, available_at),
+      holds_slot = EXISTS (SELECT 1 FROM queues AS q WHERE q.name = tasks.name AND q.rule IS NOT NULL)
     WHERE instance = ?6 AND execution = ?7 AND sequence = ?8
     RETURNING ${LEASED_COLUMNS}`);
   readonly #selectTaken = this.prepare(`
@@ -68,8 +94,12 @@ export class TaskQueue extends Subject {
   readonly #selectInstance = this.prepare(`
     SELECT id, run_id, name AS orchestration, version FROM instances WHERE key = ?`);
 
-  constructor(connection: Connection, sessions: Sessions) {
+  constructor(
+    connection: Connection,
+    { sessions, scripts }: { sessions: Sessions; scripts: ScriptStore<Transaction> },
+  ) {
     super(connection);
+    this.#scripts = scripts;
     this.#sessions = sessions;
     this.#partitions = new QueuePartitions(connection);
   }
@@ -77,40 +107,82 @@ export class TaskQueue extends Subject {
   async lease(request: LeaseTasksRequest): Promise<LeasedTasks> {
     if (request.again === true) {
       const tasks = await this.connection.read(() => this.#taken(request));
-      if (tasks.length > 0) return { tasks, more: true, nextAt: null };
+      if (tasks.length > 0) {
+        const kept = await releaseAdmitted(request, tasks, this.#scripts);
+        return { tasks: kept, more: true, nextAt: null };
+      }
     }
     // If there is nothing to lease, no write lock is needed.
     return this.connection.readThenWrite(
       () => this.#find(request),
       ({ waiting }) => waiting.length > 0,
-      ({ waiting, more, nextAt }) => ({ tasks: this.#leaseAll(request, waiting), more, nextAt }),
+      (found) => ({
+        tasks: this.#leaseAll(request, found),
+        more: found.more,
+        nextAt: found.nextAt,
+      }),
     );
   }
 
-  #find(request: LeaseTasksRequest): FoundTasks<WaitingTask> {
-    const { owner, limit, tags, sessions } = request;
+  #find(given: LeaseTasksRequest): Found {
+    const { owner, limit, tags, sessions } = given;
     if (tags === "none" || !this.connection.run(isRegistered(owner))) return NO_TASKS;
     const now = this.connection.now();
-    const plain = this.#partitions.ofSession(request, null, now);
-    const overdue = this.#overdue(request, now);
-    const others = [...plain.waiting, ...overdue];
-    if (sessions === null) {
-      return foundTasks(chooseTasks(others, limit, new Set(), 0), limit, [plain]);
-    }
+    const rules = this.#rules(given, now);
+    const request = rules?.request ?? given;
+    const plain = this.#partitions.ofSession(request, null, now, rules?.names);
+    const overdue = this.#withFacts(this.#overdue(request, now), rules);
+    const others = [...plain.waiting, ...this.#queued(rules), ...overdue];
+    const choose = (
+      candidates: WaitingTask[],
+      served: ReadonlySet<string>,
+      newMax: number,
+      parts: readonly QueuePart[],
+    ): Found & { readonly choice: TaskChoice<WaitingTask> } => {
+      const admission = rules === null ? undefined : new QueueAdmission(rules.loads, rules.time);
+      const choice = chooseTasks(candidates, limit, served, newMax, admission);
+      const heldBack = { nextAt: admission?.retryAt ?? null };
+      return { ...foundTasks(choice, limit, [...parts, heldBack]), rules, choice };
+    };
+    if (sessions === null) return choose(others, new Set(), 0, [plain]);
     const { inFlight, newMax } = sessions;
     const lapse = { waiting: [], nextAt: this.#sessions.nextLapse(sessions.owner, now) };
     let served: ReadonlySet<string> = new Set(inFlight);
     if (newMax > 0) {
       const every = this.#partitions.ofSessions(request, sessions.owner, now);
-      const choice = chooseTasks([...others, ...every.waiting], limit, served, newMax);
-      if (!choice.isFull) return foundTasks(choice, limit, [plain, every, lapse]);
-      served = choice.served;
+      const waiting = this.#withFacts(every.waiting, rules);
+      const found = choose([...others, ...waiting], served, newMax, [plain, every, lapse]);
+      if (!found.choice.isFull) return found;
+      served = found.choice.served;
     }
     const ofServed = [...served]
       .filter((id) => !this.#sessions.isForeign(id, sessions.owner, now))
       .map((id) => this.#partitions.ofSession(request, id, now));
-    const waiting = [...others, ...ofServed.flatMap((heads) => heads.waiting)];
-    return foundTasks(chooseTasks(waiting, limit, served, 0), limit, [plain, lapse, ...ofServed]);
+    const waiting = this.#withFacts(
+      ofServed.flatMap((heads) => heads.waiting),
+      rules,
+    );
+    return choose([...others, ...waiting], served, 0, [plain, lapse, ...ofServed]);
+  }
+
+  /** Null: no queue of the request has a rule or a pause. */
+  #rules(request: LeaseTasksRequest, now: number): RuledRequest | null {
+    if (this.#anyQueue.get() === undefined) return null;
+    const loads = this.connection.run(readLoads(request.names), now);
+    return loads.length === 0 ? null : ruledRequest(request, loads, now);
+  }
+
+  /** The candidates of the queues with rules. */
+  #queued(rules: RuledRequest | null): readonly WaitingTask[] {
+    if (rules === null) return [];
+    const { request, loads, time } = rules;
+    const search = { request, statements: QUEUE_STATEMENTS, cursors: this.#cursors };
+    const found = this.connection.run(findQueued(search, loads), time.now);
+    return found.map((task) => ({ ...task, overdue: 0 }));
+  }
+
+  #withFacts(tasks: readonly WaitingTask[], rules: RuledRequest | null): readonly WaitingTask[] {
+    return rules === null ? tasks : this.connection.run(withFacts(tasks, rules.names));
   }
 
   #overdue(request: LeaseTasksRequest, now: number): readonly WaitingTask[] {
@@ -122,12 +194,17 @@ export class TaskQueue extends Subject {
     });
   }
 
-  #leaseAll(request: LeaseTasksRequest, waiting: readonly WaitingTask[]): LeasedTask[] {
+  #leaseAll(request: LeaseTasksRequest, { waiting, rules }: Found): LeasedTask[] {
     const { owner, token, leaseMs, sessions } = request;
     const now = this.connection.now();
     const until = leaseMs === undefined ? null : dueTime({ delayMs: leaseMs }, now);
     const claims = new Map<string, SessionClaim | null>();
-    return waiting.flatMap(({ instance, execution, sequence, session, overdue }) => {
+    if (rules !== null) {
+      const records = takenRecords(waiting, rules.loads, rules.time);
+      this.connection.run(record(records), rules.time.now);
+    }
+    return waiting.flatMap((task) => {
+      const { instance, execution, sequence, session, overdue } = task;
       if (session !== null && !claims.has(session)) {
         claims.set(session, this.#claim(session, sessions, now));
       }
@@ -135,7 +212,11 @@ export class TaskQueue extends Subject {
       if (session !== null && claim === null) return [];
       const address = [instance, execution, sequence];
       const row = this.#lease.get(owner, token, until, overdue, now, ...address);
-      return row === undefined ? [] : this.#withInstance(row, claim);
+      if (row === undefined) return [];
+      const leased = this.#withInstance(row, claim);
+      const admitted = rules === null ? null : admittedUntil(task, rules);
+      if (admitted === null) return leased;
+      return leased.map((each) => ({ ...each, admittedUntil: admitted }));
     });
   }
 

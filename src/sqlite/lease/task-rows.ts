@@ -10,7 +10,7 @@ import * as mappings from "../../sql/rows/task-rows.ts";
 export const LEASED_COLUMNS = `
   instance, execution, sequence, lease_token, name, input, options, session, tags, priority,
   attempt, deaths, suspect, heartbeat, heartbeat_checksum, checksum, available_at,
-  deferred_until`;
+  deferred_until, queue_key`;
 
 /** Reads LEASED_COLUMNS and the instance's id, run_id, name AS orchestration and version. */
 export function toLeasedTask(row: Row): LeasedTask {

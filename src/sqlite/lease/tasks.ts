@@ -14,6 +14,7 @@ import { activityKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim, TaskHeartbeat } from "../../core/provider/tasks.ts";
 import { integerOrNull } from "../../sql/columns.ts";
+import { BatchInsert, batchTexts } from "../sql/batch-insert.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
@@ -23,6 +24,7 @@ import type { Instances } from "../read/instances.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 import type { Streams } from "../write/streams.ts";
 import type { SessionActivity, Sessions } from "./sessions.ts";
+import { KEEP_DEFERRED_SLOT, queueKeyOf } from "../../sql/rows/queue-rows.ts";
 import { tagsText } from "./task-rows.ts";
 
 const CLAIM = "instance = ? AND execution = ? AND sequence = ? AND lease_token = ?";
@@ -35,30 +37,49 @@ interface TaskParts {
   readonly streams: Streams;
 }
 
+/** A new task of a first execution, without a lease. */
+export interface WaitingTask {
+  readonly key: number;
+  readonly task: NewTask;
+}
+
 const FAILED = `
   available_at = ?, deferred_until = NULL, last_failure = ?, failure_checksum = ?, avoid = lease_owner,
   heartbeat = coalesce(?, heartbeat), heartbeat_checksum = coalesce(?, heartbeat_checksum)`;
+
+/** A batch of rows, and one. */
+const [INSERT_BATCH, INSERT_ONE] = batchTexts(
+  `tasks (
+      instance, sequence, available_at, priority, name, session, tags, options, input, checksum,
+      queue_key, weight, execution, holds_slot, attempt, deaths, suspect)`,
+  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0)",
+);
 
 export class Tasks extends Subject {
   readonly #parts: TaskParts;
   readonly #insert = this.prepare(`
     INSERT INTO tasks (
       instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
-      priority, name, session, tags, options, input, checksum, attempt, deaths, suspect
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
+      priority, name, session, tags, options, input, checksum, queue_key, weight, holds_slot,
+      attempt, deaths, suspect
+    ) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+      ?4 IS NOT NULL AND EXISTS (SELECT 1 FROM queues WHERE name = ?9 AND rule IS NOT NULL),
+      0, 0, 0)`);
+  readonly #insertWaiting = new BatchInsert(this.prepare(INSERT_BATCH), this.prepare(INSERT_ONE));
   readonly #delete = this.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
   readonly #cancel = this.prepare(`
     DELETE FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?`);
   readonly #clear = this.prepare("DELETE FROM tasks WHERE instance = ?");
   readonly #retry = this.prepare(`
-    UPDATE tasks SET attempt = attempt + 1, ${FAILED}, ${CLEAR_LEASE}
+    UPDATE tasks SET attempt = attempt + 1, ${FAILED}, ${CLEAR_LEASE}, holds_slot = 0
     WHERE ${CLAIM}`);
   // A death counts for the task as the death of its runtime would (sql/lease/runtimes.ts).
   readonly #retryAfterDeath = this.prepare(`
     UPDATE tasks SET attempt = attempt + 1, suspect = (deaths >= 1), deaths = deaths + 1,
-      ${FAILED}, ${CLEAR_LEASE}
+      ${FAILED}, ${CLEAR_LEASE}, holds_slot = 0
     WHERE ${CLAIM}`);
-  readonly #release = this.prepare(`UPDATE tasks SET ${CLEAR_LEASE} WHERE ${CLAIM}`);
+  readonly #release = this.prepare(`
+    UPDATE tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT} WHERE ${CLAIM}`);
   readonly #renew = this.prepare(`
     UPDATE tasks SET lease_until = iif(lease_until IS NULL, NULL, ?) WHERE ${CLAIM}`);
   readonly #heartbeat = this.prepare(`
@@ -103,9 +124,27 @@ export class Tasks extends Subject {
       options,
       input,
       checksumOf(instance, execution, sequence, name, session, tags, options, input),
+      queueKeyOf(task),
+      task.weight ?? null,
     );
     if (lease === null) transaction.changes.queued();
     return true;
+  }
+
+  insertWaiting(tasks: readonly WaitingTask[], { now, changes }: Transaction): void {
+    const rows = tasks.map(({ key, task }) => {
+      const { sequence, name, session, input, priority } = task;
+      const tags = tagsText(task.tags);
+      const options = task.options === null ? null : JSON.stringify(task.options);
+      const checksum = checksumOf(key, 1, sequence, name, session, tags, options, input);
+      return [
+        ...[key, sequence, now, priority, name, session, tags, options, input, checksum],
+        queueKeyOf(task),
+        task.weight ?? null,
+      ];
+    });
+    this.#insertWaiting.run(rows);
+    if (rows.length > 0) changes.queued();
   }
 
   /** Removes the row if the claim still holds, and settles what the attempt wrote to streams. */

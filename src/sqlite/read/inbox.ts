@@ -54,6 +54,7 @@ export class Inbox extends Subject {
     WHERE instance = ? AND visible_at <= ? AND kind = 'cancel' AND key = 'cancel'`);
   readonly #hasDue = this.prepare(`
     SELECT 1 FROM inbox WHERE instance = ? AND parked = 0 AND visible_at <= ? LIMIT 1`);
+  readonly #selectCopied = this.prepare("SELECT copied_until FROM instances WHERE key = ?");
   readonly #selectStart = this.prepare(`
     SELECT ${MESSAGE_COLUMNS} FROM inbox AS m WHERE instance = ? AND parked = 0 AND kind = 'start'`);
   readonly #selectLastEvent = this.prepare(`
@@ -82,6 +83,11 @@ export class Inbox extends Subject {
   readonly #deleteAllButLasting = this.prepare(`
     DELETE FROM inbox WHERE instance = ? AND parked = 0 AND kind NOT IN ('event', 'cancel')`);
   readonly #moveToFront = this.prepare("UPDATE inbox SET id = -id WHERE id = ?");
+
+  /** The last event that the newest execution of the instance has copied. */
+  copiedUntil(instance: number): number {
+    return integer(this.#selectCopied.get(instance) ?? {}, "copied_until");
+  }
 
   /** The id of the new message; null if the inbox already holds its key. */
   insert(instance: number, message: NewMessage): number | null {
@@ -207,8 +213,7 @@ export class Inbox extends Subject {
   carryOver(instance: number, start: NewMessage, unread: readonly KeptMessage[]): void {
     const cancel = this.find(instance, "cancel", "cancel");
     this.#deleteAllButLasting.run(instance);
-    this.#putBack(instance, unread, start.visibleAt);
-    this.#park.run(instance);
+    this.putBack(instance, unread, start.visibleAt);
     this.insert(instance, start);
     if (cancel === null) return;
     const { execution } = start;
@@ -219,16 +224,16 @@ export class Inbox extends Subject {
 
   /**
    * Puts events that the last execution consumed but did not read before the waiting events
-   * (sqlite.inbox.2).
+   * (sqlite.inbox.2), and parks all events.
    */
-  #putBack(instance: number, unread: readonly KeptMessage[], now: number): void {
-    if (unread.length === 0) return;
-    const oldest = this.#selectFirstEvent.get(instance);
+  putBack(instance: number, unread: readonly KeptMessage[], now: number): void {
+    const oldest = unread.length === 0 ? undefined : this.#selectFirstEvent.get(instance);
     const visibleAt = oldest === undefined ? now : Math.min(integer(oldest, "visible_at"), now);
     for (const event of unread.toReversed()) {
       const id = this.insert(instance, { ...event, ...EVENT, visibleAt });
       if (id !== null) this.#moveToFront.run(id);
     }
+    this.#park.run(instance);
   }
 }
 

@@ -8,10 +8,11 @@
 import type { StatementResultingChanges } from "node:sqlite";
 import { instanceColumns, type Lease } from "../../sql/write/instance-columns.ts";
 import { checksumOf } from "../../core/values/checksum.ts";
-import type { NewInstance, TurnItem } from "../../core/provider/commit.ts";
+import type { NewInstance, StartItem, TurnItem } from "../../core/provider/commit.ts";
 import type { InstanceRecord } from "../../core/provider/instances.ts";
 import type { Ending } from "../../sql/parts.ts";
 import type { Row } from "../../sql/columns.ts";
+import { BatchInsert, batchTexts } from "../sql/batch-insert.ts";
 import { changed } from "../sql/changed.ts";
 import { Subject } from "../connection/subject.ts";
 import {
@@ -38,6 +39,19 @@ interface Batch {
   readonly rows: Promise<ReadonlyMap<string, Row>>;
 }
 
+/** A start without a parent, whose first turn is written with it. */
+export type Job = StartItem & { readonly firstTurn: TurnItem };
+
+/** A batch of rows, and one. */
+const [INSERT_BATCH, INSERT_ONE] = batchTexts(
+  `instances (
+      id, run_id, name, version, on_parent_close, priority, attributes, attributes_checksum,
+      created_at, updated_at, last_event, last_commit, replay_version, status, suspicion, execution,
+      status_version, copied_until, past_executions, past_events, steps_open)`,
+  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0, 1, 0, 0, 0, 0, 0)",
+  "ON CONFLICT (id) DO NOTHING",
+);
+
 export class Instances extends Subject {
   /** The batch that the next request joins. */
   #batch: Batch | null = null;
@@ -52,13 +66,14 @@ export class Instances extends Subject {
       ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?16,
       1, 0, 0, 0, 0, ?17, ?18, ?19, ?20, ?21, ?22
     ) ON CONFLICT (id) DO NOTHING`);
+  readonly #insertJobs = new BatchInsert(this.prepare(INSERT_BATCH), this.prepare(INSERT_ONE));
   readonly #revive = this.prepare(`
     UPDATE instances SET
       run_id = ?2, name = ?3, version = ?4, parent_id = ?5, parent_run_id = ?6,
       parent_execution = ?7, parent_sequence = ?8, on_parent_close = ?9, priority = ?10,
       attributes = ?11, attributes_checksum = ?17, updated_at = ?12,
       lease_owner = ?13, lease_token = ?14, lease_until = ?15, suspicion = ?16,
-      ${NEXT_EXECUTION}, steps_open = 0, status = 'pending', completed_at = NULL, output = NULL,
+      ${NEXT_EXECUTION}, steps_open = 0, status = 'pending', completed_at = NULL, delete_after = NULL, output = NULL,
       error = NULL, ending_checksum = NULL, custom_status = NULL, custom_status_checksum = NULL,
       paused = NULL, blocked = NULL, blocked_by = NULL, cancel_requested = NULL
     WHERE id = ?1`);
@@ -80,8 +95,13 @@ export class Instances extends Subject {
     return this.#inserted(this.#insert.run(...columns, "pending", 0, null, 0, null));
   }
 
-  /** The same for an instance that begins with its first turn (commit.5). */
-  insertBegun(instance: NewInstance, lease: Lease, turn: TurnItem, now: number): number | null {
+  /** The same for an instance that begins with its first turn (commit.5, commit.6). */
+  insertBegun(
+    instance: NewInstance,
+    lease: Lease | null,
+    turn: TurnItem,
+    now: number,
+  ): number | null {
     const version = turn.version ?? instance.version;
     const kept = turn.release ? null : lease;
     const columns = instanceColumns({ ...instance, version }, kept, now, 0); // the turn has not crashed
@@ -91,6 +111,34 @@ export class Instances extends Subject {
     return this.#inserted(
       this.#insert.run(...columns, "running", last, turn.commitId, steps, replayVersion),
     );
+  }
+
+  /**
+   * Inserts jobs, each with its first turn. Returns the key of the first one; the others follow it, because the
+   * transaction is the only writer. Null: an id is taken, and the caller must roll back.
+   */
+  insertJobs(jobs: readonly Job[], now: number): number | null {
+    const rows = jobs.map((job) => {
+      const { firstTurn } = job;
+      const attributes = JSON.stringify(job.attributes);
+      return [
+        job.id,
+        job.runId,
+        job.name,
+        firstTurn.version ?? job.version,
+        job.onParentClose,
+        job.priority,
+        attributes,
+        checksumOf(attributes),
+        now,
+        now,
+        firstTurn.row?.last ?? 0,
+        firstTurn.commitId,
+        firstTurn.version === null ? null : firstTurn.replayVersion,
+      ];
+    });
+    const last = this.#insertJobs.run(rows);
+    return last === null ? null : last - jobs.length + 1;
   }
 
   #inserted(result: StatementResultingChanges): number | null {

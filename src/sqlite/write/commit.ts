@@ -10,13 +10,14 @@
 import type { PerdureError } from "../../core/errors/errors.ts";
 import type { CommitItem, CommitResult, StartItem } from "../../core/provider/commit.ts";
 import { defined } from "../../core/values/defined.ts";
-import { writeRare, type RareWriters } from "../../sql/write/rare-items.ts";
+import { writeRare, type RareItem, type RareWriters } from "../../sql/write/rare-items.ts";
 import type { Committed, Connection } from "../connection/connection.ts";
 import { concernsStore, toPerdureError } from "../connection/errors.ts";
 import type { InstanceLeases } from "../lease/leases.ts";
-import { ChangeDraft, type Transaction } from "../notify/change-draft.ts";
+import { ChangeDraft } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
 import type { Asks } from "./asks.ts";
+import type { BulkStarts } from "./bulk-starts.ts";
 import type { Sends } from "./send.ts";
 import type { Starts } from "./start.ts";
 import type { StepOutcomes } from "./step-outcomes.ts";
@@ -24,7 +25,8 @@ import type { Streams } from "./streams.ts";
 import type { Tasks } from "../lease/tasks.ts";
 import { ClaimGone, type GroupTransaction, type Turns } from "./turn.ts";
 
-export interface Writers extends RareWriters<Transaction> {
+export interface Writers extends RareWriters<GroupTransaction> {
+  readonly bulkStarts: BulkStarts;
   readonly starts: Starts;
   readonly turns: Turns;
   readonly tasks: Tasks;
@@ -104,9 +106,9 @@ export class GroupCommit {
     }, items.length === 1);
   }
 
-  /** A start, and its first turn if it brings one (commit.5). */
+  /** A start, and its first turn if it brings one (commit.5, commit.6). */
   #start(item: StartItem, transaction: GroupTransaction): CommitResult {
-    const { starts, turns } = this.#writers;
+    const { starts, turns, bulkStarts } = this.#writers;
     const { firstTurn } = item;
     if (firstTurn === undefined) return starts.start(item, transaction);
     if (transaction.careful && !turns.claimsHold(firstTurn, transaction)) {
@@ -115,15 +117,18 @@ export class GroupCommit {
     const start = starts.startWithTurn(item, firstTurn, transaction);
     if (start.kind !== "begun") return start;
     const { key } = start;
-    const turn = turns.commitFirst({ ...firstTurn, key }, start, transaction);
+    const tasks = item.lease === null ? firstTurn.tasks.map(bulkStarts.leases()) : firstTurn.tasks;
+    const turn = turns.commitFirst({ ...firstTurn, key, tasks }, start, transaction);
     if (turn.kind !== "committed") throw new Error("The first turn of a new instance was refused.");
     const { due, undelivered } = turn;
     return { kind: "started", key, execution: 1, leased: null, due, ...defined({ undelivered }) };
   }
 
   #write(item: CommitItem, transaction: GroupTransaction): CommitResult {
-    const { turns, tasks, sends, asks, leases, stepOutcomes, streams } = this.#writers;
+    const { turns, tasks, sends, asks, leases, stepOutcomes, streams, bulkStarts } = this.#writers;
     switch (item.kind) {
+      case "enqueueMany":
+        return bulkStarts.enqueue(item, transaction) ?? this.#writeRare(item, transaction);
       case "turn":
         return turns.commit(item, transaction);
       case "start":
@@ -145,8 +150,12 @@ export class GroupCommit {
       case "releaseInstance":
         return leases.release(item, transaction);
       default:
-        return this.#connection.run(writeRare(item, transaction, this.#writers), transaction.now);
+        return this.#writeRare(item, transaction);
     }
+  }
+
+  #writeRare(item: RareItem, transaction: GroupTransaction): CommitResult {
+    return this.#connection.run(writeRare(item, transaction, this.#writers), transaction.now);
   }
 }
 

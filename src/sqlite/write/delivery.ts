@@ -22,7 +22,8 @@ export class Deliveries {
 
   deliver(target: Receiver, message: Delivery, { now, changes }: Transaction): void {
     const { kind, execution, sequence, name = null, data, key } = message;
-    if (kind !== "event" && execution !== null && execution !== target.execution) return;
+    const isForOther = kind !== "event" && execution !== null && execution !== target.execution;
+    if (isForOther && !(kind === "child" && this.#isCopied(target, sequence))) return;
     const visibleAt = this.#visibleAt(target, kind, now);
     const stored = this.#inbox.insert(target.key, {
       kind,
@@ -34,6 +35,11 @@ export class Deliveries {
       visibleAt,
     });
     if (stored !== null && visibleAt <= now) changes.due(target.id);
+  }
+
+  /** Whether the newest execution waits for this call, which an earlier execution made (commit.8). */
+  #isCopied({ key, execution }: Receiver, sequence: number | null): boolean {
+    return sequence !== null && execution > 1 && sequence <= this.#inbox.copiedUntil(key);
   }
 
   #visibleAt({ key, lastEvent }: Receiver, kind: Delivery["kind"], now: number): number {

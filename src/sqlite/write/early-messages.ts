@@ -26,6 +26,7 @@ export class EarlyMessages extends Subject {
   readonly #select = this.prepare(`
     SELECT name, data, key, checksum, digest FROM kept
     WHERE id = ? AND ${lives("kept", "?")} ORDER BY number`);
+  readonly #any = this.prepare("SELECT 1 FROM kept LIMIT 1");
   readonly #count = this.prepare(`
     SELECT count(*) AS kept FROM kept WHERE id = ? AND ${lives("kept", "?")}`);
   readonly #delete = this.prepare(`DELETE FROM kept WHERE id = ? AND ${lives("kept", "?")}`);
@@ -48,6 +49,12 @@ export class EarlyMessages extends Subject {
     this.#deleteSame.run(id, requestId);
     this.#insert.run(id, requestId, now, name, data, checksum, requestDigest, expiresAt);
     return DONE;
+  }
+
+  /** Whether a message waits for one of these ids. */
+  waitFor(instances: readonly { readonly id: string }[], now: number): boolean {
+    if (this.#any.get() === undefined) return false;
+    return instances.some(({ id }) => this.#select.get(id, now) !== undefined);
   }
 
   /** Moves the messages into the inbox of the instance that now has the id. False: there were none. */

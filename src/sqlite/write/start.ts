@@ -19,8 +19,8 @@ import { childExists } from "../../core/provider/shared/outcomes.ts";
 import { byReplacement, conflictRefusal } from "../../core/provider/shared/terminations.ts";
 import type { Deliveries } from "./delivery.ts";
 import type { Connection } from "../connection/connection.ts";
-import { finishAsks } from "../../sql/write/asks.ts";
-import { reopenStreams } from "../../sql/write/streams.ts";
+import type { StoreParts } from "../../sql/parts.ts";
+import { restart } from "../../sql/write/restart.ts";
 import type { Terminations } from "../../sql/write/termination.ts";
 import type { Inbox } from "../read/inbox.ts";
 import { dueTime, startMessage } from "../read/messages.ts";
@@ -28,7 +28,6 @@ import type { InstanceHead } from "../../sql/rows/instance-rows.ts";
 import type { Lease } from "../../sql/write/instance-columns.ts";
 import type { Instances } from "../read/instances.ts";
 import type { EarlyMessages } from "./early-messages.ts";
-import type { KeyValues } from "./key-values.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 import type { Requests } from "./requests.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
@@ -40,7 +39,7 @@ interface StartParts {
   readonly terminations: Terminations<Transaction>;
   readonly deliveries: Deliveries;
   readonly earlyMessages: EarlyMessages;
-  readonly keyValues: KeyValues;
+  readonly parts: StoreParts<Transaction>;
 }
 
 /** A new instance whose first turn must follow in the same transaction (commit.5). */
@@ -74,7 +73,7 @@ export class Starts {
     return this.#started(item, message, key, first, transaction);
   }
 
-  /** Inserts everything but the start message, which the first turn has consumed (commit.5). */
+  /** Inserts everything but the start message, which the first turn has consumed (commit.5, commit.6). */
   startWithTurn(
     item: StartItem,
     turn: TurnItem,
@@ -83,10 +82,11 @@ export class Starts {
     const { now } = transaction;
     const first = this.#firstLease(item, now);
     const { lease } = first;
-    if (lease === null) return this.start(item, transaction);
     const { instances, earlyMessages, inbox } = this.#parts;
     const hasTurnColumns =
       turn.change.kind === "none" && turn.cancelRequested === null && turn.keepsSuspicion !== true;
+    const isJob = item.lease === null && first.visibleAt <= now && turn.release && hasTurnColumns;
+    if (lease === null && !isJob) return this.start(item, transaction);
     const key = hasTurnColumns
       ? instances.insertBegun(item, lease, turn, now)
       : instances.insert(item, lease, now);
@@ -146,6 +146,7 @@ export class Starts {
     const { key, execution } = existing;
     const earlier = this.#parts.requests.findStart(key, item);
     if (earlier !== null) return earlier;
+    if (existing.runId === item.runId) return { kind: "started", key, execution, leased: null }; // commit.9
     const refusal = conflictRefusal(item.onConflict, existing.status);
     if (refusal !== null) return refusal;
     if (item.onConflict === "useExisting") {
@@ -153,13 +154,8 @@ export class Starts {
       return { kind: "existing", key, execution };
     }
     if (!isTerminalStatus(existing.status)) this.#terminate(existing, item.terminated, transaction);
-    this.#connection.run(finishAsks(key, transaction), transaction.now);
-    this.#connection.run(reopenStreams(key), transaction.now);
-    this.#parts.inbox.clear(key);
-    this.#parts.keyValues.clear(key);
-    this.#parts.instances.revive(item, first.lease, transaction.now);
-    transaction.changes.changed(item.id);
-    const message = this.#insertStart(key, execution + 1, item.started, first.visibleAt);
+    const script = restart(item, existing, first, transaction, this.#parts.parts);
+    const message = this.#connection.run(script, transaction.now);
     return this.#started(item, message, key, first, transaction);
   }
 

@@ -7,6 +7,8 @@
 //   - turn.1: If a finished task no longer exists, or a session that a new task is leased in is not held
 //     (sessions.5), the whole turn is refused. The first pass notices that after it has written and throws
 //     `ClaimGone`; the group is then rolled back and run again, and checks before it writes.
+//   - sqlite.turn.1: A turn that ends a job without a lease (commit.7) has another fence: the instance must have no
+//     lease and an empty inbox. So nothing of the inbox is left to delete.
 //   - turn.2: The events of plain turns are counted here, and added to the tallies once per group. A trigger
 //     for every turn would cost as much as writing its events.
 
@@ -17,14 +19,16 @@ import { LEASE_LOST, PAUSED } from "../../core/provider/results.ts";
 import { flag, text } from "../../sql/columns.ts";
 import { releaseAskers } from "../../sql/write/asks.ts";
 import { changeCallbacks } from "../../sql/write/callbacks.ts";
+import { releaseWaiting } from "../../sql/write/enqueue-keys.ts";
 import type { StoreParts } from "../../sql/parts.ts";
+import type { Script } from "../../sql/script/script.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
 import type { History } from "../read/history.ts";
 import type { Inbox } from "../read/inbox.ts";
 import { NEXT_EXECUTION } from "../read/instances.ts";
-import { startMessage } from "../read/messages.ts";
+import { dueTime, startMessage } from "../read/messages.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { Requests } from "./requests.ts";
@@ -71,6 +75,13 @@ const ADDED = "?5 > ?4"; // the turn adds events (provider.instances.4)
 // again (provider.instances.5).
 const UNQUARANTINED = `instr(coalesce(blocked_by, ''), '${ANY_QUARANTINE}') = 0`;
 const PLAIN = `${FENCE} AND steps_open = ?8 AND blocked IS NULL AND status = 'running'`;
+const END = `
+  ${ADVANCE}, suspicion = 0, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
+  ending_checksum = ?14, delete_after = ?15`;
+// sqlite.turn.1
+const UNLEASED = `
+  key = ?1 AND execution = ?2 AND last_event = ?4 AND lease_token IS NULL AND status = 'running'
+  AND paused IS NULL AND blocked IS NULL AND NOT EXISTS (SELECT 1 FROM inbox WHERE instance = ?1)`;
 
 export class Turns extends Subject {
   readonly #parts: TurnParts;
@@ -92,14 +103,14 @@ export class Turns extends Subject {
       lease_until = iif(?11, NULL, lease_until)
     WHERE ${FENCE}`);
   readonly #end = this.prepare(`
-    UPDATE instances SET
-      ${ADVANCE}, suspicion = 0, completed_at = ?7, steps_open = 0, status = ?8, output = ?9, error = ?10,
-      ending_checksum = ?14,
+    UPDATE instances SET ${END},
       version = coalesce(?11, version),
       replay_version = iif(?11 IS NULL, replay_version, ?13),
       cancel_requested = coalesce(?12, cancel_requested), blocked = NULL, blocked_by = NULL,
       lease_owner = NULL, lease_token = NULL, lease_until = NULL
     WHERE ${FENCE}`);
+  readonly #endUnleased = this.prepare(`
+    UPDATE instances SET ${END} WHERE ${UNLEASED}`);
   readonly #continue = this.prepare(`
     UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
   readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
@@ -107,12 +118,14 @@ export class Turns extends Subject {
   readonly #selectEnded = this.prepare(`
     SELECT id, EXISTS (
       SELECT 1 FROM requests INDEXED BY requests_askers
-      WHERE instance = ?1 AND asker IS NOT NULL) AS asked
+      WHERE instance = ?1 AND asker IS NOT NULL) AS asked, EXISTS (
+      SELECT 1 FROM enqueue_keys INDEXED BY enqueue_keys_waiting
+      WHERE instance = ?1 AND kind = 'unique' AND next IS NOT NULL) AS awaited
     FROM instances WHERE key = ?1`);
   readonly #selectPaused = this.prepare(`
     SELECT 1 FROM instances WHERE ${HELD} AND paused IS NOT NULL`);
   readonly #countEvents = this.prepare(`
-    UPDATE tallies SET events = events + ? WHERE status = 'running'`);
+    UPDATE tallies SET events = events + ? WHERE status = 'running' AND name = ''`);
 
   constructor(connection: Connection, parts: TurnParts) {
     super(connection);
@@ -129,7 +142,7 @@ export class Turns extends Subject {
       if (!holds && !transaction.careful) throw new ClaimGone();
     }
     this.#write(item, transaction);
-    if (change.kind === "ended") this.#ended(key, transaction);
+    if (change.kind === "ended") this.#ended(item, transaction);
     else if (change.kind === "continued") this.#continued(item, change, transaction);
     else this.#moveEvents(item);
     return this.#finished(item, change.kind !== "ended", transaction);
@@ -147,7 +160,7 @@ export class Turns extends Subject {
       start.hasMessages ||
       item.dispatched !== undefined ||
       item.timers.length + item.sends.length + item.starts.length > 0;
-    return this.#finished(item, mayBeDue || item.release, transaction);
+    return this.#finished(item, mayBeDue || item.stepsOpen, transaction);
   }
 
   /** Writes the dispatched items and returns the result of the turn. */
@@ -198,15 +211,18 @@ export class Turns extends Subject {
     const steps = item.stepsOpen ? 1 : 0;
     const { version, cancelRequested } = item;
     if (change.kind === "ended") {
-      const { status, output, error } = change;
+      const { status, output, error, keepMs } = change;
       const checksum = output === null && error === null ? null : checksumOf(output, error);
+      const deleteAfter = keepMs === undefined ? null : dueTime({ delayMs: keepMs }, now);
+      const end = item.isUnleased === true ? this.#endUnleased : this.#end;
       return changed(
-        this.#end.run(
+        end.run(
           ...[key, execution, token, lastEvent, last, commitId, now, status, output, error],
-          ...[version, cancelRequested, item.replayVersion, checksum],
+          ...[version, cancelRequested, item.replayVersion, checksum, deleteAfter],
         ),
       );
     }
+    if (item.isUnleased === true) return false; // such a turn ends its instance
     if (version === null && cancelRequested === null && item.keepsSuspicion !== true) {
       const plain = item.release ? this.#advanceAndRelease : this.#advance;
       if (changed(plain.run(key, execution, token, lastEvent, last, commitId, now, steps))) {
@@ -225,7 +241,8 @@ export class Turns extends Subject {
   }
 
   /** Only a pause refuses a turn and leaves its lease (semantics 19a). */
-  #refusal({ key, execution, token, lastEvent }: TurnItem): TurnResult {
+  #refusal({ key, execution, token, lastEvent, isUnleased }: TurnItem): TurnResult {
+    if (isUnleased === true) return LEASE_LOST;
     const paused = this.#selectPaused.get(key, execution, token, lastEvent);
     return paused === undefined ? LEASE_LOST : PAUSED;
   }
@@ -261,15 +278,16 @@ export class Turns extends Subject {
     }
   }
 
-  #ended(key: number, transaction: Transaction): void {
+  #ended({ key, isUnleased }: TurnItem, transaction: Transaction): void {
     this.#parts.tasks.clear(key, transaction);
-    this.#parts.inbox.park(key);
+    if (isUnleased !== true) this.#parts.inbox.park(key);
     const row = this.#selectEnded.get(key) ?? {};
     const id = text(row, "id");
     transaction.changes.changed(id);
-    if (!flag(row, "asked")) return;
-    const script = releaseAskers([{ key, id }], transaction, this.#parts.parts);
-    this.connection.run(script, transaction.now);
+    const { parts } = this.#parts;
+    const run = (script: Script<void>) => this.connection.run(script, transaction.now);
+    if (flag(row, "asked")) run(releaseAskers([{ key, id }], transaction, parts));
+    if (flag(row, "awaited")) run(releaseWaiting([key], transaction, parts));
   }
 
   #continued(

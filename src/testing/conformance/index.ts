@@ -6,10 +6,12 @@
 //   contract-case.ts  the type of a case, and its registration with Vitest
 //   setup.ts          a fresh store with two runtimes, and the first steps of most cases
 //   fixture.ts        builders of commit items
-//   instances/        starts, turns, history, cancel, pause, children, forks
+//   instances/        starts, turns, history, cancel, pause, children, forks, rewinds
 //   messages/         inbox, events, timers, request ids, notifications
 //   tasks/            activity tasks, retries, sessions, queues
+//   queues/           rules, pauses, limits, fair order and figures of queues
 //   streams/          appends, resets, settled items, pages, trims
+//   jobs/             starts of jobs under a key
 //   leases/           leases of instances, fencing, liveness, suspects
 //   stores/           group commit, transactions, listing, deletion, concurrency, corrupted rows
 //
@@ -31,12 +33,14 @@ import { continuing } from "./instances/continue-as-new.ts";
 import { registerCases, type ContractOptions, type ContractSubject } from "./contract-case.ts";
 import { corruptedRows } from "./stores/corrupted-rows.ts";
 import { deferred } from "./tasks/deferred.ts";
+import { debouncedStarts } from "./jobs/debounce.ts";
 import { deletion } from "./stores/deletion.ts";
 import { detached } from "./instances/detached.ts";
 import { dispatches } from "./messages/dispatches.ts";
 import { duplicates } from "./messages/duplicates.ts";
 import { fencing } from "./leases/fencing.ts";
 import { forks } from "./instances/forks.ts";
+import { rewinds } from "./instances/rewinds.ts";
 import { groupCommit } from "./stores/group-commit.ts";
 import { history } from "./instances/history.ts";
 import { heartbeats } from "./tasks/heartbeats.ts";
@@ -44,11 +48,13 @@ import { hostileStrings } from "./stores/hostile-strings.ts";
 import { inboxOrder } from "./messages/inbox-order.ts";
 import { earlyMessages } from "./messages/early-messages.ts";
 import { keptMessages } from "./messages/kept-messages.ts";
+import { keyRaces } from "./jobs/key-races.ts";
 import { keyValueContract } from "./instances/key-values.ts";
 import { leasesExpiry } from "./leases/leases-expiry.ts";
 import { leasesInstances } from "./leases/leases-instances.ts";
 import { listingFilters } from "./stores/listing-filters.ts";
 import { listing } from "./stores/listing.ts";
+import { search } from "./stores/search.ts";
 import { liveness } from "./leases/liveness.ts";
 import { lostAnswers } from "./stores/lost-answers.ts";
 import { generatedRequestIds } from "./messages/generated-request-ids.ts";
@@ -57,8 +63,14 @@ import { multiExecution } from "./instances/multi-execution.ts";
 import { notifications } from "./messages/notifications.ts";
 import type { OpenProvider } from "./open-provider.ts";
 import { pausing } from "./instances/pause.ts";
+import { nextDue } from "./leases/next-due.ts";
 import { peeking } from "./tasks/peek.ts";
 import { pruning } from "./stores/pruning.ts";
+import { fairOrder } from "./queues/fair-order.ts";
+import { queueConcurrency, queueKeyLimits } from "./queues/queue-limits.ts";
+import { queuePauses, queueRates } from "./queues/queue-rates.ts";
+import { queueFigures } from "./queues/queue-figures.ts";
+import { queueStates } from "./queues/queue-states.ts";
 import { queues } from "./tasks/queues.ts";
 import { ownIds } from "./messages/own-ids.ts";
 import { requests } from "./messages/requests.ts";
@@ -76,6 +88,12 @@ import { stepOutcomes } from "./instances/step-outcomes.ts";
 import { quarantine, suspicion } from "./leases/suspicion.ts";
 import { streamReads, streamTrims } from "./streams/reads-and-trims.ts";
 import { settledStreams, streamsOfTurns } from "./streams/turns-and-states.ts";
+import { throttledStarts } from "./jobs/throttle.ts";
+import { uniqueStarts } from "./jobs/unique.ts";
+import { waitingSuccessors } from "./jobs/successor.ts";
+import { bulkStarts } from "./jobs/bulk-starts.ts";
+import { expiry } from "./jobs/expiry.ts";
+import { unleasedEnds, unleasedStarts } from "./jobs/unleased-turns.ts";
 import { sweeps } from "./stores/sweeps.ts";
 import { taskRetry } from "./tasks/task-retry.ts";
 import { taskSuspects } from "./tasks/task-suspects.ts";
@@ -131,6 +149,10 @@ export const contractSubjects: readonly ContractSubject[] = [
   keptMessages,
   startWithEvents,
   firstTurns,
+  unleasedStarts,
+  unleasedEnds,
+  bulkStarts,
+  expiry,
   callbacks,
   cancel,
   pausing,
@@ -140,6 +162,11 @@ export const contractSubjects: readonly ContractSubject[] = [
   detached,
   continuing,
   conflicts,
+  uniqueStarts,
+  waitingSuccessors,
+  debouncedStarts,
+  throttledStarts,
+  keyRaces,
   requests,
   generatedRequestIds,
   asks,
@@ -159,6 +186,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   streamReads,
   streamTrims,
   forks,
+  rewinds,
   multiExecution,
   duplicates,
   corruptedRows,
@@ -170,14 +198,23 @@ export const contractSubjects: readonly ContractSubject[] = [
   concurrency,
   listing,
   listingFilters,
+  search,
   deferred,
   deletion,
   sweeps,
   pruning,
   metrics,
   queues,
+  queueStates,
+  queueConcurrency,
+  queueKeyLimits,
+  queueRates,
+  queuePauses,
+  fairOrder,
+  queueFigures,
   waiting,
   peeking,
+  nextDue,
   sharedTransactions,
 ];
 

@@ -27,6 +27,10 @@ function itemText(item: CommitItem): string {
       const start = `the start of "${item.id}"`;
       return item.firstTurn === undefined ? start : `${start} with ${turnText(item.firstTurn)}`;
     }
+    case "enqueue":
+      return `${item.key.kind} enqueue of "${item.start.name}"`;
+    case "enqueueMany":
+      return `${item.starts.length} jobs`;
     case "completion":
     case "retry":
     case "releaseTask":
@@ -50,6 +54,8 @@ function itemText(item: CommitItem): string {
       return `trim of stream "${item.name}" of "${item.id}"`;
     case "fork":
       return `the fork "${item.instance.id}"`;
+    case "rewind":
+      return `rewind of ${item.targets.map(({ id }) => `"${id}"`).join(" and ")}`;
     case "block":
     case "releaseInstance":
       return item.kind;

@@ -1,7 +1,7 @@
 // Events and requests of a test, to a handle or an id. The caller has checked the types of the arguments, and a
 // definition validates its value at run time.
 
-import type { AskOptions } from "../../client/ask-item.ts";
+import type { AskOptions } from "../../client/calls/ask-item.ts";
 import type { Client } from "../../client/client.ts";
 import type { Handle } from "../../client/handle.ts";
 import type { EventDef } from "../../core/define/definitions.ts";

@@ -6,6 +6,7 @@
 import type { Client } from "../../client/client.ts";
 import type { HistoryEvent } from "../../core/history/events.ts";
 import { decodeHistory } from "../../core/history/rows.ts";
+import { JOB_VERSION } from "../../core/ids/semver.ts";
 import type { ListedInstance, Provider, TaskRecord } from "../../core/provider/index.ts";
 import type { ActivityMocks } from "./activity-mocks.ts";
 import type { TestClock } from "./test-clock.ts";
@@ -87,7 +88,8 @@ async function* liveInstances(store: Provider): AsyncGenerator<ListedInstance> {
 }
 
 function isRegistered({ name, version }: ListedInstance, options: NextProgressOptions): boolean {
-  const { orchestrations } = options.registered();
+  const { activities, orchestrations } = options.registered();
+  if (version === JOB_VERSION) return activities.includes(name);
   const versions = Object.hasOwn(orchestrations, name) ? (orchestrations[name] ?? []) : [];
   return version === null ? versions.length > 0 : versions.includes(version);
 }

@@ -4,7 +4,7 @@
 //   - If the result can never come, the call throws TIMEOUT at once and names what the instance waits for.
 //   - A test may await several results at the same time; only one of the calls moves the clock at a time.
 
-import { askWait, type AskOptions } from "../../client/ask-item.ts";
+import { askWait, type AskOptions } from "../../client/calls/ask-item.ts";
 import type { Client } from "../../client/client.ts";
 import { Handle, type ResultOptions } from "../../client/handle.ts";
 import type { StreamReader } from "../../client/streams/read-stream.ts";

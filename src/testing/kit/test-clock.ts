@@ -47,8 +47,12 @@ export class TestClock extends VirtualEnvironment {
     while (await this.busy.waitForChange());
   }
 
+  idleWhile<T>(wait: Promise<T>): Promise<T> {
+    return this.busy.idleWhile(wait);
+  }
+
   /** Waits in virtual time; for activities and scripted actions. */
   sleep(ms: number): Promise<void> {
-    return this.busy.idleWhile(new Promise((resolve) => void this.setTimer(ms, resolve)));
+    return this.idleWhile(new Promise((resolve) => void this.setTimer(ms, resolve)));
   }
 }

@@ -4,6 +4,8 @@ import type { ClientOptions } from "../../client/client.ts";
 import type { Environment } from "../../core/time/environment.ts";
 import { checkFlag, checkMembers, checkInteger, type Members } from "../../core/checks.ts";
 import type { LogLevel } from "../../core/telemetry/log.ts";
+import type { SomeServices } from "../../core/context/app-types.ts";
+import type { Middleware } from "../../core/middleware/middleware.ts";
 import type { CallbackSettings } from "../../core/define/callback.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { defined } from "../../core/values/defined.ts";
@@ -29,6 +31,10 @@ export interface TestEnvironmentOptions {
   readonly patienceMs?: number;
   /** The settings of callbacks. Default: a secret for tests, and the address https://callbacks.test. */
   readonly callbacks?: CallbackSettings;
+  /** The services of activities and steps, such as fakes: `ctx.services`. */
+  readonly services?: SomeServices;
+  /** As for `Perdure.open`. It is also around the calls of the environment's client. */
+  readonly middleware?: readonly Middleware[];
   /** Opens the store. The environment closes it. Default: SQLite in memory. */
   readonly store?: (environment: Environment) => Promise<Provider>;
   /** Faults of the calls between the runtime and the store. Default: none. */
@@ -42,6 +48,8 @@ const TEST_OPTIONS: Members<TestEnvironmentOptions> = {
   startAt: true,
   patienceMs: true,
   callbacks: true,
+  services: true,
+  middleware: true,
   store: true,
   faults: true,
 };
@@ -60,8 +68,8 @@ export const TEST_CALLBACKS: CallbackSettings = {
 /** The options of a client that suits the runtime. */
 export function clientOptions(options: TestEnvironmentOptions): ClientOptions {
   const { codec, limits, keepFor } = options.runtime ?? {};
-  const { callbacks = TEST_CALLBACKS } = options;
-  return { ...defined({ codec, limits, keepFor }), callbacks };
+  const { callbacks = TEST_CALLBACKS, middleware } = options;
+  return { ...defined({ codec, limits, keepFor, middleware }), callbacks };
 }
 
 export function checkTestOptions(options: TestEnvironmentOptions): void {

@@ -5,7 +5,7 @@
 //   - The client outlives every process: handles stay valid across restarts, crashes and deploys.
 //   - test-environment.1: The environment replaces a crashed process at once by another with the same code.
 
-import type { AskOptions } from "../../client/ask-item.ts";
+import type { AskOptions } from "../../client/calls/ask-item.ts";
 import { Client } from "../../client/client.ts";
 import type { StartOptions } from "../../client/start-item.ts";
 import type { Handle } from "../../client/handle.ts";
@@ -36,6 +36,7 @@ import {
   type MockOf,
 } from "./activity-mocks.ts";
 import { askOf, raiseOf, scriptedAsk } from "./messages.ts";
+import { LaterStarts } from "./later-starts.ts";
 import { nextProgress, type NextProgress } from "./next-progress.ts";
 import { Script } from "./script.ts";
 import { skippingClient } from "./skipping.ts";
@@ -68,6 +69,7 @@ export class TestEnvironment implements AsyncDisposable {
   readonly #clock: TestClock;
   readonly #mocks: ActivityMocks;
   readonly #script: Script;
+  readonly #laterStarts: LaterStarts;
   readonly #line: FaultInjectingProvider;
   readonly #plain: Client;
   readonly #processes: TestProcess[] = [];
@@ -84,7 +86,8 @@ export class TestEnvironment implements AsyncDisposable {
     this.#register = definitionsOf(options.register);
     this.#mocks = new ActivityMocks(clock.busy, () => clock.now());
     this.#script = new Script(clock);
-    this.#line = new FaultInjectingProvider(store, {}, this.#observer());
+    this.#laterStarts = new LaterStarts(store);
+    this.#line = new FaultInjectingProvider(store, this.#laterStarts.plan, this.#observer());
     this.#plain = new Client(this.#line.provider, clientOptions(options));
     this.client = options.autoSkip === false ? this.#plain : this.#skipping();
   }
@@ -93,10 +96,8 @@ export class TestEnvironment implements AsyncDisposable {
   static async create(options: TestEnvironmentOptions): Promise<TestEnvironment> {
     checkTestOptions(options);
     const { seed, startAt, patienceMs = PATIENCE_MS } = options;
-    const clock = new TestClock({
-      patienceMs,
-      ...defined({ seed, startAt: startAt?.getTime() }),
-    });
+    const given = defined({ seed, startAt: startAt?.getTime() });
+    const clock = new TestClock({ patienceMs, ...given });
     const open =
       options.store ?? ((environment) => SqliteProvider.open(":memory:", { environment }));
     const store = await open(clock);
@@ -319,12 +320,12 @@ export class TestEnvironment implements AsyncDisposable {
 
   /** Starts a process. A caller that the clock waits for must pass `movesClock: false`. */
   async #boot({ movesClock }: { readonly movesClock: boolean }): Promise<void> {
-    const { faults = {}, runtime = {} } = this.#options;
+    const { faults = {}, runtime = {}, callbacks, services, middleware } = this.#options;
     for (let left = BOOTS_MAX; ; left--) {
       const process = new TestProcess({
-        store: this.store,
+        store: this.#laterStarts.store,
         register: this.#mocks.wrap(this.#register),
-        callbacks: this.#options.callbacks,
+        ...{ callbacks, services, middleware },
         runtime: {
           ...runtime,
           telemetry: stepTelemetry(this.#clock.busy, runtime.telemetry),
@@ -388,7 +389,7 @@ export class TestEnvironment implements AsyncDisposable {
   /** Lets one caller at a time move the clock, and throws the error of a scripted action (script.1). */
   async #alone<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new PerdureError("SHUTTING_DOWN", "The test environment is closed.");
-    const turn = this.#queue.then(work);
+    const turn = this.#queue.then(() => this.#laterStarts.announce()).then(work);
     this.#queue = turn.catch(() => undefined);
     const result = await turn;
     await this.#clock.settle();

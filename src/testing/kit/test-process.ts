@@ -6,7 +6,10 @@
 
 import { Signer } from "../../client/callbacks/signer.ts";
 import { Client } from "../../client/client.ts";
+import { carryOutRepair } from "../../client/repair/carry-out.ts";
 import { Committer } from "../../core/commit/committer.ts";
+import type { SomeServices } from "../../core/context/app-types.ts";
+import type { Middleware } from "../../core/middleware/middleware.ts";
 import type { CallbackSettings } from "../../core/define/callback.ts";
 import type { Provider } from "../../core/provider/provider.ts";
 import { defined } from "../../core/values/defined.ts";
@@ -31,6 +34,8 @@ export interface TestProcessOptions {
   readonly register: readonly Definition[];
   readonly runtime: RuntimeOptions;
   readonly callbacks: CallbackSettings | undefined;
+  readonly services: SomeServices | undefined;
+  readonly middleware: readonly Middleware[] | undefined;
   readonly plan: FaultPlan;
   readonly observer: FaultObserver;
 }
@@ -44,15 +49,21 @@ export class TestProcess {
 
   constructor(options: TestProcessOptions) {
     const { store, register, runtime, callbacks = TEST_CALLBACKS, plan, observer } = options;
+    const { services, middleware } = options;
     this.#store = store;
     this.connection = new FaultInjectingProvider(store, plan, observer);
     const { codec, limits, keepFor } = runtime;
     const { provider } = this.connection;
-    this.client = new Client(provider, defined({ codec, limits, keepFor, callbacks }));
+    const shared = { callbacks, ...defined({ middleware }) };
+    this.client = new Client(provider, { ...defined({ codec, limits, keepFor }), ...shared });
     this.runtime = new Runtime(
       provider,
-      { ...RARELY, ...runtime, executor: "process", register, callbacks },
       {
+        ...{ ...RARELY, ...runtime, executor: "process", register },
+        ...{ ...shared, ...defined({ services }) },
+      },
+      {
+        carryOutRepair,
         makeSigner: (given, settings) => new Signer(given, settings),
         makeClient: (given, options) => new Client(given, options),
         threadEntry: new URL("data:text/javascript,"), // nothing runs in threads here (activity-mocks.1)

@@ -55,6 +55,10 @@ function itemText(item: CommitItem): string {
       return `turn ${item.key}#${item.execution}${rowText(item)}${item.release ? " with release" : ""}`;
     case "start":
       return `start ${item.id}${item.lease === null ? "" : " with lease"}${item.firstTurn === undefined ? "" : rowText(item.firstTurn)}`;
+    case "enqueue":
+      return `enqueue ${item.start.id} by ${item.key.kind} key ${item.key.key}`;
+    case "enqueueMany":
+      return `enqueue ${item.starts.length} jobs`;
     case "completion":
     case "retry":
     case "releaseTask":
@@ -78,6 +82,8 @@ function itemText(item: CommitItem): string {
       return `trim ${item.name} of ${item.id}`;
     case "fork":
       return `fork to ${item.instance.id}`;
+    case "rewind":
+      return `rewind ${item.targets.map(({ id }) => id).join(" and ")}`;
     case "block":
     case "releaseInstance":
       return `${item.kind} ${item.key}`;

@@ -22,6 +22,7 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "takeMessages",
   "lostTasks",
   "peek",
+  "nextDue",
   "readInstance",
   "readHistory",
   "readExecutions",
@@ -33,9 +34,13 @@ const READS: ReadonlySet<string> = new Set<Method>([
   "listInstances",
   "findInstances",
   "countInstances",
+  "readWaits",
   "listChildren",
   "readMetrics",
   "readQueues",
+  "readQueueStates",
+  "readQueueFigures",
+  "readQueueKeys",
   "readWaiting",
   "readLoads",
   "readLeases",
@@ -89,7 +94,7 @@ function separated(
   return [
     [start, { kind: "started", key, execution, leased }],
     [
-      { ...firstTurn, key },
+      { ...firstTurn, key, ...(item.lease === null ? { isUnleased: true } : {}) },
       { kind: "committed", due, ...defined({ undelivered }) },
     ],
   ];
@@ -113,13 +118,25 @@ export function isReplacement(item: Dispatch["item"]): boolean {
   return start.onConflict === "restart" || start.onConflict === "terminateExisting";
 }
 
-/** The ids of the instances that starts of turns may have replaced. */
+/** The ids of the instances that starts of turns, or starts of jobs under a key, may have replaced. */
 export function replacedInstances(call: Carried): readonly string[] {
   if (call.method !== "commit") return [];
-  return call.args[0].flatMap((item, i) =>
-    writtenDispatches(item, call.result[i])
+  return call.args[0].flatMap((item, i) => {
+    const result = call.result[i];
+    if (item.kind === "enqueue") return result?.kind === "replaced" ? [result.id] : [];
+    return writtenDispatches(item, result)
       .filter(isReplacement)
-      .map(({ id }) => id),
+      .map(({ id }) => id);
+  });
+}
+
+/** The ids of the instances that a rewind began again. */
+export function rewoundInstances(call: Carried): readonly string[] {
+  if (call.method !== "commit") return [];
+  return call.args[0].flatMap((item, i) =>
+    item.kind === "rewind" && call.result[i]?.kind === "rewound"
+      ? item.targets.map(({ id }) => id)
+      : [],
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { Orchestration } from "../../core/define/definitions.ts";
 import { decodeHistory } from "../../core/history/rows.ts";
+import { jobOrchestration } from "../../core/replay/job-code.ts";
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import { attemptFaults, type EndedExecution } from "./invariants/attempts.ts";
 import { childFaults } from "./invariants/children.ts";
@@ -9,6 +10,7 @@ import { replayFault } from "./invariants/replay.ts";
 import { earlyAttempts } from "./invariants/timers.ts";
 import type { SimulatedProcess } from "./world/machine.ts";
 import type { EndedInstance, Play } from "./world/workload.ts";
+import type { InvariantNumber } from "./violation.ts";
 import type { World } from "./world/world.ts";
 
 export async function readEnd(world: World): Promise<ReadonlyMap<string, EndedInstance>> {
@@ -38,7 +40,7 @@ export async function auditEnd(
     [...lives].map(([execution, events]) => ({ id, key: record.key, execution, events })),
   );
   for (const what of attemptFaults(executions, ledger, inspector.leases, world.forgotten)) {
-    world.report(what.startsWith("16") ? "C16" : "C19", what.slice(4));
+    world.report(`C${what.slice(0, 2)}` as InvariantNumber, what.slice(4)); // attemptFaults begins with the number
   }
   // If the store's clock went back, a correct attempt can look early.
   if (!world.scenario.faults.kinds.includes("clock")) {
@@ -81,9 +83,8 @@ async function replays(
 ): Promise<void> {
   const definitions = new Map<string, Orchestration<never, unknown>>();
   for (const definition of play.register(onlooker(world))) {
-    if (definition.kind === "orchestration") {
-      definitions.set(`${definition.name}@${definition.version}`, definition);
-    }
+    const code = definition.kind === "activity" ? jobOrchestration(definition) : definition;
+    if (code.kind === "orchestration") definitions.set(`${code.name}@${code.version}`, code);
   }
   for (const { id, execution, events } of executions) {
     const [started] = events;

@@ -6,8 +6,9 @@
 //   simulate.ts     many runs, one per seed          simulation.ts  one run
 //   scenario.ts     all parameters of a run          minimize.ts    shrinks a failing scenario
 //   timeline.ts     the single thread and its time   world/         processes, network, store, faults
-//   inspector.ts    checks after each store call     invariants/    the rules C1 to C26 that it checks
+//   inspector.ts    checks after each store call     invariants/    the rules C1 to C31 that it checks
 //   end-audit.ts    checks after the run             programs/      random orchestrations with known results
+//                                                    queues/        random jobs under rules and limits
 //
 //   - The same scenario and the same code give the same trace, bit for bit.
 //   - Faults stop at a planned time. Afterwards every instance must end within a bounded time.
@@ -29,6 +30,8 @@ export { workloadOf, type Checking, type Driving, type OwnWorkload } from "./wor
 export type { Expected } from "./programs/expected.ts";
 export type { ExtraOperation } from "./programs/extra-operation.ts";
 export { programs, type ProgramsPlan } from "./programs/programs.ts";
+export { QUEUE_FAULTS, queues } from "./queues/queues.ts";
+export type { QueuesPlan } from "./queues/plan.ts";
 export type { PlainOptions, PlanFrame, Scenario } from "./scenario.ts";
 export {
   scenarioOf,

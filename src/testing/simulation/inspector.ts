@@ -4,7 +4,13 @@
 
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
-import { isRead, replacedInstances, withFirstTurns, type Carried } from "./calls.ts";
+import {
+  isRead,
+  replacedInstances,
+  rewoundInstances,
+  withFirstTurns,
+  type Carried,
+} from "./calls.ts";
 import {
   appendOnly,
   denseNumbers,
@@ -13,16 +19,19 @@ import {
   oneEnd,
   stableText,
 } from "./invariants/history.ts";
+import { QueueLimits } from "./invariants/queue-limits.ts";
 import { missingOutcomes } from "./invariants/dispatches.ts";
 import { Callbacks } from "./invariants/callbacks.ts";
 import { Cancels } from "./invariants/cancels.ts";
 import { LeaseModel } from "./invariants/lease-model.ts";
 import { SentEvents } from "./invariants/messages.ts";
 import { refill } from "./invariants/refill.ts";
+import { returnedEvents } from "./invariants/returned.ts";
 import { liveReasons } from "./invariants/reasons.ts";
 import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
 import { statusFollows } from "./invariants/status.ts";
 import { DueTimes } from "./invariants/timers.ts";
+import { EnqueueKeys } from "./invariants/enqueue-keys.ts";
 import type { SimulatedStore } from "./world/simulated-store.ts";
 import type { InvariantNumber, OtherFault } from "./violation.ts";
 
@@ -35,6 +44,7 @@ const LOOKS: readonly (readonly [InvariantNumber, Look])[] = [
   ["C12", stableText],
   ["C13", statusFollows],
   ["C15", noLateResult],
+  ["C34", returnedEvents],
 ];
 
 export class Inspector {
@@ -45,6 +55,8 @@ export class Inspector {
   readonly #cancels = new Cancels();
   readonly #callbacks = new Callbacks();
   readonly #dueTimes = new DueTimes();
+  readonly #queueLimits = new QueueLimits();
+  readonly #enqueueKeys = new EnqueueKeys();
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** The number of events that turns have committed. */
   events = 0;
@@ -72,6 +84,11 @@ export class Inspector {
       const replaced = this.snapshots.last(id)?.record.key;
       if (replaced !== undefined) this.leases.forget(replaced);
     }
+    for (const id of rewoundInstances(call)) {
+      const rewound = this.snapshots.last(id)?.record.key;
+      if (rewound !== undefined) this.leases.forget(rewound);
+    }
+    if (call.method === "deleteInstance") this.snapshots.forget(call.args[0].id);
     for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
@@ -80,6 +97,13 @@ export class Inspector {
     if (isRead(call.method)) return;
     if (call.method === "commit") this.#seePaused(call.args[0], call.result);
     for (const id of touched) await this.look(id);
+    for (const what of this.#queueLimits.see(call, this.leases, this.snapshots)) {
+      this.#report("C28", what);
+    }
+    for (const what of this.#enqueueKeys.see(call)) this.#report("C31", what);
+    for (const what of await this.#enqueueKeys.check(touched, this.#store.provider)) {
+      this.#report("C27", what);
+    }
     const last = (key: number): InstanceSnapshot | null => this.snapshots.last(idOf(key) ?? "");
     for (const what of await missingOutcomes(call, last, this.#store.provider)) {
       this.#report("C8", what);
@@ -181,6 +205,15 @@ export class Inspector {
         return this.#add(item.key, ids);
       case "fork":
         ids.add(item.instance.id);
+        return;
+      case "rewind":
+        for (const { id } of item.targets) ids.add(id);
+        return;
+      case "enqueue":
+        if (result !== undefined && "id" in result) ids.add(result.id);
+        return;
+      case "enqueueMany":
+        if (result?.kind === "enqueued") for (const id of result.ids) ids.add(id);
         return;
       case "pause":
         this.pauses.set(item.id, (this.pauses.get(item.id) ?? 0) + 1);

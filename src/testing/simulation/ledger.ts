@@ -10,6 +10,8 @@ export interface RunEntry {
   /** The idempotency key: one per call. */
   readonly key: string;
   readonly attempt: number;
+  /** A checksum of the input of an activity. Absent for a step. */
+  readonly input?: number;
   readonly process: string;
   /** Milliseconds since the start of the simulation run. */
   readonly at: number;
@@ -23,7 +25,8 @@ export interface RunEntry {
 
 /** A call of a client that the store acknowledged. */
 export interface Acknowledged {
-  readonly kind: "start" | "raise" | "cancel" | "terminate" | "pause" | "resume" | "restart";
+  readonly kind:
+    "start" | "raise" | "cancel" | "terminate" | "pause" | "resume" | "restart" | "rewind";
   readonly id: string;
   /** The request id, or null. */
   readonly request: string | null;

@@ -25,6 +25,8 @@ export interface Scenario<Plan = unknown> {
   /** The time unit of the run: one heartbeat period. Leases and faults last several units. */
   readonly unitMs: number;
   readonly workers: readonly PlainOptions[];
+  /** Set: the workers drive again and again, instead of running all the time. */
+  readonly drives?: true;
   readonly clients: number;
   readonly faults: FaultPlan;
   /** The time at which faults stop. */

@@ -4,7 +4,7 @@
 //   - The report counts the work and the faults that had an effect: a run without work or faults proves
 //        nothing.
 
-import { checkMembers, checkInteger, type Members } from "../../core/checks.ts";
+import { checkFlag, checkInteger, checkMembers, type Members } from "../../core/checks.ts";
 import type { FaultKind } from "./world/faults.ts";
 import { drawScenario, type PlainOptions, type Scenario } from "./scenario.ts";
 import type { Sabotage } from "./world/simulated-store.ts";
@@ -25,6 +25,8 @@ export interface SimulateOptions<Plan = unknown> {
   readonly faults?: readonly FaultKind[];
   /** Options of every runtime; they replace the drawn ones. */
   readonly runtime?: PlainOptions;
+  /** Whether the workers drive again and again, instead of running all the time. Default false. */
+  readonly drives?: boolean;
   /** Runs every n-th seed twice, to check that both runs are equal. Default 100; 0: no seed. */
   readonly repeatEvery?: number;
   /** Stops at the first seed that fails. Default false. */
@@ -59,6 +61,7 @@ const SIMULATE_OPTIONS: Members<SimulateOptions> = {
   minutes: true,
   faults: true,
   runtime: true,
+  drives: true,
   repeatEvery: true,
   stopAtFailure: true,
   sabotage: true,
@@ -72,6 +75,7 @@ const hostNow = performance.now.bind(performance);
 export async function simulate<Plan>(options: SimulateOptions<Plan>): Promise<SimulationReport> {
   checkMembers<SimulateOptions<Plan>>(options, SIMULATE_OPTIONS, "simulate");
   checkInteger(options.seeds, 1, "seeds");
+  checkFlag(options.drives, "drives");
   const { workload, seeds, firstSeed = 1, minutes = Infinity, sabotage } = options;
   const repeatEvery = options.repeatEvery ?? REPEAT_EVERY_DEFAULT;
   const until = hostNow() + minutes * 60_000;
@@ -91,14 +95,15 @@ export async function simulate<Plan>(options: SimulateOptions<Plan>): Promise<Si
 /** The scenario of a seed. */
 export function scenarioOf<Plan>(
   seed: number,
-  options: Pick<SimulateOptions<Plan>, "workload" | "faults" | "runtime">,
+  options: Pick<SimulateOptions<Plan>, "workload" | "faults" | "runtime" | "drives">,
 ): Scenario<Plan> {
-  const { workload, faults, runtime } = options;
-  return drawScenario(seed, {
+  const { workload, faults, runtime, drives = false } = options;
+  const scenario = drawScenario(seed, {
     plan: (random, frame) => workload.plan(random, frame),
     ...(faults === undefined ? {} : { faults }),
     ...(runtime === undefined ? {} : { runtime }),
   });
+  return drives ? { ...scenario, drives: true } : scenario;
 }
 
 const TOTALS = ["steps", "virtualMs", "instances", "events", "runs", "acknowledged"] as const;

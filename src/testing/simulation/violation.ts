@@ -2,7 +2,7 @@
 
 /** A violated invariant, detected in a run. */
 export interface Violation {
-  /** The number of an invariant ("C1" to "C26"), or an `OtherFault`. */
+  /** The number of an invariant ("C1" to "C34"), or an `OtherFault`. */
   readonly invariant: string;
   readonly what: string;
   /** Milliseconds since the start of the run. */
@@ -37,6 +37,14 @@ export const INVARIANTS = {
   C24: "A repeated completion is acknowledged and changes nothing.",
   C25: "A callback that was closed stays closed.",
   C26: "An activity that completes later ends once, by a call, by its retry policy or by its timeout.",
+  C27: "At most one job of a unique key is pending or running, and at most one more waits for its end.",
+  C28: "No task is leased beyond the limits of its queue, or while its queue is paused.",
+  C29: "A rate is not exceeded at the entry of the code, over any window.",
+  C30: "A job runs with the input and at the time that the rule of its calls says.",
+  C31: "A throttle window starts one job, and one more if the calls allow a trailing one.",
+  C32: "A call whose outcome a rewind kept is not executed again.",
+  C33: "An idempotency key has one input.",
+  C34: "A rewind returns the events that were read after its cut, once and in order.",
 } as const;
 /** The number of an invariant. */
 export type InvariantNumber = keyof typeof INVARIANTS;

@@ -2,7 +2,13 @@
 
 import type { Handle, Why } from "../../../client/handle.ts";
 import { defineCommand, type CommandHelp, type Program } from "../../define-command.ts";
-import { addBulkOptions, runBulk, type BulkAction, type BulkOptions } from "../../options/bulk.ts";
+import {
+  addBulkOptions,
+  runBulk,
+  toEach,
+  type BulkAction,
+  type BulkOptions,
+} from "../../options/bulk.ts";
 import { STATUSES } from "../../options/filter-options.ts";
 import { addWhyOptions, whyOf, type WhyOptions } from "../../options/why.ts";
 
@@ -89,7 +95,7 @@ function control(verb: string, done: string | null, action: Control): (program: 
       { usage: `${verb} [ids...]`, ...help },
       (call) => {
         const why = whyOf(call.options, `${done} from the command line`);
-        const apply: BulkAction["act"] = ({ client }, id) => act(client.get(id), why);
+        const apply = toEach(({ client }, id) => act(client.get(id), why));
         return runBulk(call, { verb, past, isFinal, takes, act: apply });
       },
     );

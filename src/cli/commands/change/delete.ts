@@ -1,6 +1,6 @@
 // perdure delete: removes instances with their history, children, key-values and messages.
 
-import { addBulkOptions, runBulk, type BulkOptions } from "../../options/bulk.ts";
+import { addBulkOptions, runBulk, toEach, type BulkOptions } from "../../options/bulk.ts";
 import { defineCommand, type Program } from "../../define-command.ts";
 import { STATUSES } from "../../options/filter-options.ts";
 import { RemovedSums } from "../../text/removed-sums.ts";
@@ -28,7 +28,7 @@ export function addDelete(program: Program): void {
         past: "deleted",
         isFinal: true,
         takes: force ? [{}] : [{ status: STATUSES.ended }],
-        act: async ({ client }, id) => sums.add(await client.delete(id, { force })),
+        act: toEach(async ({ client }, id) => sums.add(await client.delete(id, { force }))),
         sums: () => sums.all,
       });
     },

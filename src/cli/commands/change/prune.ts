@@ -1,7 +1,7 @@
 // perdure prune: removes old executions of instances. The newest execution always stays.
 
 import { defined } from "../../../core/values/defined.ts";
-import { addBulkOptions, runBulk, type BulkOptions } from "../../options/bulk.ts";
+import { addBulkOptions, runBulk, toEach, type BulkOptions } from "../../options/bulk.ts";
 import { defineCommand, type Program } from "../../define-command.ts";
 import { wholeNumber } from "../../options/numbers.ts";
 import { RemovedSums } from "../../text/removed-sums.ts";
@@ -38,7 +38,7 @@ export function addPrune(program: Program): void {
         past: "pruned",
         isFinal: true,
         takes: [{}],
-        act: async ({ client }, id) => sums.add(await client.prune(id, which)),
+        act: toEach(async ({ client }, id) => sums.add(await client.prune(id, which))),
         sums: () => sums.all,
       });
     },

@@ -15,7 +15,8 @@ import { instanceToHttp, member } from "../../../server/wire/instance.ts";
 import type { LoadedConfig } from "../../store/config-file.ts";
 import { defineCommand, type Call, type Program } from "../../define-command.ts";
 import { CliError, type ExitCode } from "../../exit-codes.ts";
-import { collectWhole, parsePairs } from "../../options/filter-options.ts";
+import { collectWhole } from "../../options/filter-options.ts";
+import { parseAttributeOptions } from "../../options/attribute-options.ts";
 import { printEnding } from "../../text/ending-text.ts";
 import { Interruption } from "../../interrupt.ts";
 import { wholeNumber } from "../../options/numbers.ts";
@@ -23,7 +24,7 @@ import { green, yellow } from "../../text/screen.ts";
 import { Session } from "../../store/session.ts";
 import { similarName } from "../../options/similar-name.ts";
 import { parseMoment, parseTimeSpan } from "../../text/times.ts";
-import { parseValue, showValue, VALUE_FORMS } from "../../text/values.ts";
+import { parseContext, parseValue, showValue, VALUE_FORMS } from "../../text/values.ts";
 
 interface StartCommandOptions {
   readonly input?: string;
@@ -34,6 +35,7 @@ interface StartCommandOptions {
   readonly at?: string;
   readonly priority?: number;
   readonly attribute?: readonly string[];
+  readonly context?: string;
   readonly event?: readonly string[];
   readonly requestId?: string;
   readonly wait?: true;
@@ -96,6 +98,7 @@ export function addStart(program: Program): void {
     .option("--at <time>", "start at this time")
     .option("--priority <number>", "1 (highest) to 5", wholeNumber(1, 5))
     .option("--attribute <name=value>", "a searchable attribute; may be repeated", collectWhole)
+    .option("--context <value>", `the context, an object: ${VALUE_FORMS}`)
     .option("--event <name=json>", "put an event into its mailbox; may be repeated", collectWhole)
     .option(
       "--request-id <id>",
@@ -109,7 +112,8 @@ export function addStart(program: Program): void {
     );
 }
 
-async function optionsOf({ options }: Call<StartCommandOptions>): Promise<StartOptions> {
+async function optionsOf({ cli, options }: Call<StartCommandOptions>): Promise<StartOptions> {
+  const context = await parseContext(cli, options.context);
   const { id, ofVersion, onConflict, delay, at, priority, attribute, event, requestId } = options;
   return defined({
     id,
@@ -119,7 +123,8 @@ async function optionsOf({ options }: Call<StartCommandOptions>): Promise<StartO
     delay: delay === undefined ? undefined : parseTimeSpan("--delay", delay),
     at: at === undefined ? undefined : parseMoment("--at", at),
     priority,
-    attributes: attribute && parsePairs("--attribute", attribute),
+    attributes: attribute && parseAttributeOptions(attribute),
+    context,
     events: event?.map(eventOf),
     requestId,
   });

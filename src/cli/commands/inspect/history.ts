@@ -11,7 +11,7 @@ import { wholeNumber } from "../../options/numbers.ts";
 import { plural } from "../../text/plural.ts";
 import { writePrivately } from "../../store/private-file.ts";
 import { green } from "../../text/screen.ts";
-import { select, type SelectionOptions } from "../../options/selection.ts";
+import { idsOf, select, type SelectionOptions } from "../../options/selection.ts";
 import { Session } from "../../store/session.ts";
 import { errorMessage } from "../../../core/errors/errors.ts";
 
@@ -82,7 +82,7 @@ async function exportHistories(
   const selection = await select(client, args, options, [{}]);
   const { execution } = options;
   const lines: string[] = [];
-  for await (const id of selection.ids()) {
+  for await (const id of idsOf(selection)) {
     const which = defined({ execution });
     lines.push(formatRecorded(await recordHistory(provider, id, which)));
   }

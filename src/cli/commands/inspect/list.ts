@@ -1,6 +1,7 @@
 // perdure list: lists matching instances, one page at a time.
 
 import type { InstanceSummary } from "../../../client/inspect/instance-info.ts";
+import type { ListOrder } from "../../../core/provider/index.ts";
 import { defined } from "../../../core/values/defined.ts";
 import { maskAddress } from "../../../core/values/secrets.ts";
 import { summaryToHttp } from "../../../server/wire/instance.ts";
@@ -18,6 +19,7 @@ import { CliError } from "../../exit-codes.ts";
 interface ListCommandOptions extends FilterOptions {
   readonly limit: number;
   readonly order: string;
+  readonly orderBy: string;
   readonly cursor?: string;
   readonly count?: true;
 }
@@ -32,6 +34,7 @@ export function addList(program: Program): void {
         ["perdure list", "the newest instances in the config's store"],
         ["perdure list sqlite:./orders.db --status failed,cancelled", "in a SQLite file"],
         ["perdure list --name fulfil --attribute customer=42 --created-after 2h", "filtered"],
+        ["perdure list --where 'cents>=1000' --text order --order-by completed", "searched"],
         ["perdure list --blocked --json | jq -r '.items[].id'", "in a script"],
         ["perdure list --status live --count", "only count them"],
       ],
@@ -39,6 +42,7 @@ export function addList(program: Program): void {
     async (call) => {
       const { cli, options, args } = call;
       const order = orderOf(options.order);
+      const orderBy = orderByOf(options.orderBy);
       const filter = filterOf(options);
       await using session = await Session.open(call, {
         given: addressOf(args[0]),
@@ -52,7 +56,7 @@ export function addList(program: Program): void {
         return 0;
       }
       const { limit, cursor } = options;
-      const paging = { limit, order, ...defined({ cursor }) };
+      const paging = { limit, order, orderBy, ...defined({ cursor }) };
       const page = await client.list(filter, paging);
       if (options.json === true) {
         const items = page.items.map(summaryToHttp);
@@ -70,6 +74,7 @@ export function addList(program: Program): void {
   )
     .option("--limit <number>", "instances per page", wholeNumber(1, 1_000), 50)
     .option("--order <order>", "newest or oldest first", "newest")
+    .option("--order-by <time>", "created, updated or completed", "created")
     .option("--cursor <cursor>", "continue after the previous page")
     .option("--count", "print only the number of matches");
   addFilterOptions(command);
@@ -106,4 +111,10 @@ function addressOf(word: string | undefined): string | undefined {
 function orderOf(word: string): "newest" | "oldest" {
   if (word === "newest" || word === "oldest") return word;
   throw new CliError("USAGE", `--order must be newest or oldest; got ${JSON.stringify(word)}.`);
+}
+
+function orderByOf(word: string): ListOrder {
+  if (word === "created" || word === "updated" || word === "completed") return `${word}At`;
+  const got = JSON.stringify(word);
+  throw new CliError("USAGE", `--order-by must be created, updated or completed; got ${got}.`);
 }

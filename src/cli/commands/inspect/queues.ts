@@ -1,52 +1,104 @@
-// perdure queues: shows the task queues, and the tasks that no running worker accepts.
+// perdure queues: shows the queues, or one of them. With an option, it pauses or resumes a queue, or runs its failed jobs
+// again (../change/queue-actions.ts).
 
-import { queueToHttp } from "../../../server/wire/store.ts";
-import type { Program } from "../../define-command.ts";
-import { dim, yellow } from "../../text/screen.ts";
-import { printTable } from "../../text/table.ts";
-import { showAge } from "../../text/times.ts";
-import { addStoreView } from "./store-view.ts";
+import { defined } from "../../../core/values/defined.ts";
+import { queueDetailToHttp, queueToHttp } from "../../../server/wire/queues.ts";
+import { defineCommand, type Call, type Program } from "../../define-command.ts";
+import { CliError, type ExitCode } from "../../exit-codes.ts";
+import { wholeNumber } from "../../options/numbers.ts";
+import { Session } from "../../store/session.ts";
+import { printQueue, printQueues } from "../../text/queue-text.ts";
+import { pause, resume, retryFailed, type QueueActionOptions } from "../change/queue-actions.ts";
+
+interface QueuesOptions extends QueueActionOptions {
+  readonly pause?: true;
+  readonly resume?: true;
+  readonly retryFailed?: true;
+}
 
 export function addQueues(program: Program): void {
-  addStoreView(
+  defineCommand<QueuesOptions>(
     program,
     {
-      usage: "queues [store]",
-      summary: "show the task queues, and tasks that no worker accepts",
+      usage: "queues [name]",
+      summary: "show the queues; pause one, or run its failed jobs again",
+      description:
+        "Shows the queues, one per activity: the waiting tasks, their age, the rate, the failed jobs, the limits, and " +
+        "tasks that no running worker accepts. With a name, shows one queue and the keys with the most waiting tasks.",
       examples: [
-        ["perdure queues", "by activity, tags and priority"],
+        ["perdure queues", "all queues"],
+        ["perdure queues mail", "one queue, with its tags and keys"],
+        ['perdure queues mail --pause --reason "provider is down"', "no attempt begins"],
+        ["perdure queues mail --resume", "continue"],
+        ["perdure queues mail --retry-failed", "run its failed jobs again; asks first"],
         ["perdure queues --json | jq '.queues[] | select(.unclaimed)'", "tasks without a worker"],
       ],
     },
-    {
-      read: ({ client }) => client.queues(),
-      document: (queues) => ({ queues: queues.map(queueToHttp) }),
-      print(queues, screen, session) {
-        if (queues.length === 0) {
-          screen.line(dim("No activities are waiting or running."));
-          return;
-        }
-        const now = session.provider.now();
-        printTable(
-          screen,
-          [
-            { title: "activity", cell: ({ name }) => name },
-            { title: "tags", cell: ({ tags }) => tags.join(", ") },
-            { title: "priority", cell: ({ priority }) => priority },
-            { title: "waiting", cell: ({ waiting }) => waiting },
-            { title: "running", cell: ({ running }) => running },
-            { title: "delayed", cell: ({ delayed }) => delayed },
-            {
-              title: "oldest",
-              cell: ({ oldestAvailableAt: at }) => (at === null ? "" : showAge(new Date(at), now)),
-            },
-          ],
-          queues,
-        );
-        for (const { unclaimed } of queues) {
-          if (unclaimed !== undefined) screen.line(yellow("! "), unclaimed);
-        }
-      },
+    (call) => {
+      const action = actionOf(call.options);
+      const [name] = call.args;
+      if (name === undefined) {
+        if (action === undefined) return showAll(call);
+        throw new CliError("USAGE", `Name the queue: perdure queues <name> ${action}`);
+      }
+      if (/^(?:sqlite|postgres|postgresql):/.test(name)) {
+        const message = `The argument is the name of a queue; pass the store with --store ${name}`;
+        throw new CliError("USAGE", message);
+      }
+      if (action === undefined) return showOne(call, name);
+      return ACTIONS[action](call, name);
     },
-  );
+  )
+    .option("--pause", "pause the queue on all workers; running attempts go on")
+    .option("--resume", "resume the queue")
+    .option("--retry-failed", "run its failed jobs again, from the first attempt")
+    .option("--reason <text>", "with --pause: the reason; stored with the pause")
+    .option("--by <name>", "with --pause: your name; stored with the pause")
+    .option("--limit <number>", "with --retry-failed: at most this many jobs", wholeNumber(1))
+    .option("--dry-run", "with --retry-failed: only count the failed jobs")
+    .option("-y, --yes", "with --retry-failed: do not ask for confirmation");
+}
+
+const ACTIONS = { "--pause": pause, "--resume": resume, "--retry-failed": retryFailed } as const;
+type Action = keyof typeof ACTIONS;
+
+function actionOf(options: QueuesOptions): Action | undefined {
+  const { pause: pausing, resume: resuming, retryFailed: retrying } = options;
+  const given: readonly Action[] = [
+    ...(pausing === true ? (["--pause"] as const) : []),
+    ...(resuming === true ? (["--resume"] as const) : []),
+    ...(retrying === true ? (["--retry-failed"] as const) : []),
+  ];
+  if (given.length > 1) {
+    throw new CliError("USAGE", `${given.join(" and ")} cannot be used together.`);
+  }
+  const [action] = given;
+  const { reason, by, limit, dryRun, yes } = options;
+  checkUsed(action, "--pause", defined({ reason, by }));
+  checkUsed(action, "--retry-failed", defined({ limit, "dry-run": dryRun, yes }));
+  return action;
+}
+
+function checkUsed(action: Action | undefined, needed: Action, given: object): void {
+  const [first] = Object.keys(given);
+  if (first === undefined || action === needed) return;
+  throw new CliError("USAGE", `--${first} has a meaning only with ${needed}.`);
+}
+
+async function showAll(call: Call<QueuesOptions>): Promise<ExitCode> {
+  const { cli, options } = call;
+  await using session = await Session.open(call, { access: "read" });
+  const queues = await session.client.queues();
+  if (options.json === true) cli.out.document({ queues: queues.map(queueToHttp) });
+  else printQueues(cli.out, queues, session.provider.now());
+  return 0;
+}
+
+async function showOne(call: Call<QueuesOptions>, name: string): Promise<ExitCode> {
+  const { cli, options } = call;
+  await using session = await Session.open(call, { access: "read" });
+  const queue = await session.client.queue(name);
+  if (options.json === true) cli.out.document(queueDetailToHttp(queue));
+  else printQueue(cli.out, queue, session.provider.now());
+  return 0;
 }

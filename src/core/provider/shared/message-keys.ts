@@ -21,6 +21,11 @@ export function childKey({ execution, sequence }: Caller): string {
   return `c:${execution}:${sequence}`;
 }
 
+/** The execution that started the child, from the key of its outcome. */
+export function childKeyExecution(key: string): number {
+  return Number(key.split(":")[1]);
+}
+
 /** The answer to a request, for the execution that asked. */
 export function answerKey({ execution, sequence }: Caller): string {
   return `a:${execution}:${sequence}`;

@@ -7,7 +7,7 @@ export const REQUEST_OUTCOMES = ["started", "existing", "done", "closed"] as con
 
 export interface RequestKey {
   readonly instance: number;
-  readonly kind: "start" | "send";
+  readonly kind: "start" | "send" | "rewind";
   readonly id: string;
 }
 export interface RequestOutcome {

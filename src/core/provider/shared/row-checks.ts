@@ -1,5 +1,6 @@
 // Row checks: a store checks each row when it reads it, so that it never returns an invalid value.
 
+import { isStoredAttribute, type StoredAttributes } from "../../define/attributes.ts";
 import { TERMINAL_STATUSES, type InstanceStatus } from "../instances.ts";
 import type { MessageKind, NewTimer } from "../messages.ts";
 import type { ProcessIdentity } from "../runtimes.ts";
@@ -33,11 +34,9 @@ export const DELAYED_KINDS: readonly NewTimer["kind"][] = [
   "cancelTimeout",
 ];
 
-export function isAttributes(value: unknown): value is Record<string, string> {
+export function isAttributes(value: unknown): value is StoredAttributes {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    Object.values(value).every((member) => typeof member === "string")
+    typeof value === "object" && value !== null && Object.values(value).every(isStoredAttribute)
   );
 }
 

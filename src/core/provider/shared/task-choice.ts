@@ -2,9 +2,11 @@
 // (provider.tasks.2).
 //   - The result contains at most one suspect. A suspect waits in the same order as other tasks
 //     (semantics 13).
+//   - A task that the rule of its queue holds back is skipped (queue-admission.ts).
 //   - New sessions are chosen in the order of their tasks, up to the number that the caller may claim.
 
 import { NEVER } from "../callbacks.ts";
+import type { QueueAdmission, QueuedTask } from "./queue-admission.ts";
 
 /** A waiting task, with what determines its position in the queue. */
 export interface Candidate {
@@ -13,8 +15,12 @@ export interface Candidate {
   readonly sequence: number;
   readonly session: string | null;
   readonly suspect: boolean;
-  /** available at + priority · ageing */
+  /** available at + priority · ageing; tasks in fair order have the lowest rank of their part of the queue */
   readonly rank: number;
+  /** Set: the position among tasks in fair order. */
+  readonly position?: number;
+  /** Set: the task belongs to a queue with a rule. */
+  readonly queued?: QueuedTask;
 }
 
 /** What was read of one part of the queue. */
@@ -44,6 +50,7 @@ export function chooseTasks<Task extends Candidate>(
   limit: number,
   inFlight: ReadonlySet<string>,
   newMax: number,
+  admission?: QueueAdmission,
 ): TaskChoice<Task> {
   const takeable: Task[] = [];
   const served = new Set(inFlight);
@@ -53,13 +60,13 @@ export function chooseTasks<Task extends Candidate>(
     if (takeable.length > limit) break;
     const { session, suspect } = task;
     if (suspect && hasSuspect) continue;
-    if (session !== null && !served.has(session)) {
-      if (served.size - inFlight.size >= newMax) {
-        isFull = true;
-        continue;
-      }
-      served.add(session);
+    const isNew = session !== null && !served.has(session);
+    if (isNew && served.size - inFlight.size >= newMax) {
+      isFull = true;
+      continue;
     }
+    if (task.queued !== undefined && admission?.admit(task.queued) === false) continue;
+    if (isNew) served.add(session);
     if (suspect) hasSuspect = true;
     takeable.push(task);
   }
@@ -83,6 +90,7 @@ export function foundTasks<Task>(
 function byRank(a: Candidate, b: Candidate): number {
   return (
     a.rank - b.rank ||
+    (a.position ?? 0) - (b.position ?? 0) ||
     a.instance - b.instance ||
     a.execution - b.execution ||
     a.sequence - b.sequence

@@ -106,6 +106,19 @@ export const cancel: ContractSubject = {
       },
     },
     {
+      title: "a turn that cancels a child that has not begun gets its outcome at once",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const parent = { id: "a", runId: held.runId, execution: 1, sequence: 2 };
+        await setup.start("child", { parent, delayMs: 5_000 });
+        const data = cancelText("the parent lost interest");
+        const sent = outgoing({ id: "child" }, { kind: "cancel", data, key: "cancel" });
+        const { due } = await setup.turn(held, { events: [eventText()], sends: [sent] });
+        expect(due).toMatchObject([{ kind: "child", sequence: 2 }]);
+        expect(await setup.read("child")).toMatchObject({ status: "cancelled" });
+      },
+    },
+    {
       title: "a blocked instance is cancelled at once, without running its code (19a)",
       async run(setup) {
         const { held } = await blocked(setup, "a");

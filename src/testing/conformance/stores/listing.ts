@@ -3,6 +3,7 @@
 import { expect } from "vitest";
 import {
   LISTED_BYTES_MAX,
+  WAITS_MAX,
   type InstanceFilter,
   type InstanceRecord,
   type ListRequest,
@@ -11,8 +12,11 @@ import type { ContractSubject } from "../contract-case.ts";
 import {
   ALPHA,
   cancelItem,
+  CHARGE,
   eventText,
   newInstance,
+  newTask,
+  ORDER,
   sendItem,
   startItem,
   stateChange,
@@ -115,6 +119,33 @@ export const listing: ContractSubject = {
         expect(items[2]).toMatchObject({ error: null, leftOut: { error: error.length } });
         for (const item of items) expect(item).not.toHaveProperty("damaged");
         expect((await setup.read("ended")).output).toBe(JSON.stringify(long));
+      },
+    },
+    {
+      title: "the waits of a list are the first tasks and timers, live children and the last row",
+      async run(setup) {
+        const held = await setup.hold("a");
+        const parent = { id: "a", runId: held.runId, execution: 1 };
+        const events = Array.from({ length: 2 * WAITS_MAX }, () => eventText());
+        await setup.turn(held, {
+          events,
+          tasks: Array.from({ length: WAITS_MAX + 1 }, (_, i) => newTask({ sequence: i + 2 })),
+          timers: [{ kind: "timer", sequence: 8, delayMs: 50 }],
+          starts: [newInstance({ id: "child", parent: { ...parent, sequence: 9 } })],
+        });
+        const [waits, other] = await setup.provider.readWaits([
+          held.key,
+          (await setup.hold("b")).key,
+        ]);
+        const sequences = Array.from({ length: WAITS_MAX }, (_, i) => i + 2);
+        expect(waits?.tasks.map(({ sequence }) => sequence)).toEqual(sequences);
+        expect(waits?.tasks[0]).toMatchObject({ name: CHARGE, attempt: 0, owner: null });
+        expect(waits?.timers).toEqual([{ sequence: 8, due: setup.provider.now() + 50 }]);
+        expect(waits?.children).toEqual([{ sequence: 9, id: "child", name: ORDER }]);
+        expect(waits?.lastRow?.last).toBe((await setup.read("a")).lastEvent);
+        expect(other).toMatchObject({ tasks: [], timers: [], children: [] });
+        await setup.turn(held, { events: [eventText("x".repeat(LISTED_BYTES_MAX))] });
+        expect((await setup.provider.readWaits([held.key]))[0]?.lastRow).toBeNull();
       },
     },
     {

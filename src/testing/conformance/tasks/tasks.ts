@@ -36,6 +36,8 @@ export const tasks: ContractSubject = {
           },
           timeoutMs: 30_000,
           heartbeatTimeoutMs: 5_000,
+          traceParent: "00-trace",
+          context: '{"tenant":"acme"}',
         } as const;
         const address = await setup.schedule(held, {
           input: '{"amount":12}',
@@ -58,6 +60,7 @@ export const tasks: ContractSubject = {
           tags: null,
           priority: 2,
           attempt: 0,
+          availableAt: expect.any(Number) as number,
           deaths: 0,
           suspect: false,
           heartbeat: null,

@@ -1,10 +1,12 @@
-// Invariants 16 and 19: compares the runs in the ledger with the histories and the leases.
+// Invariants 16, 19, 32 and 33: compares the runs in the ledger with the histories and the leases.
 //   16. An attempt counts if its code ran and failed, or if its owner crashed. An outcome records exactly
 //   this number, and code without a run has no outcome. 19. Code runs only with a lease, and once per
 //   lease: every additional run has a reason. Every run also belongs to a recorded call: no effect precedes
-//   its cause (I13).
+//   its cause (I13). 32. A call whose outcome a rewind kept gets no further lease. 33. An idempotency key
+//   has one input.
 
 import type { HistoryEvent } from "../../../core/history/events.ts";
+import { copiedUntil, keyOf } from "./copied.ts";
 import type { Ledger, RunEntry } from "../ledger.ts";
 import { taskKey, type LeaseModel, type TaskStory } from "./lease-model.ts";
 
@@ -25,28 +27,46 @@ export function attemptFaults(
 ): string[] {
   const found: string[] = [];
   const asked = new Set<string>();
+  /** The leases of all tasks with one key: a call that a rewind does again keeps its key. */
+  const leases = new Map<string, number>();
   for (const { id, key, execution, events } of executions) {
     const [started] = events;
     if (started?.kind !== "OrchestrationStarted") continue;
+    const copied = copiedUntil(events, execution);
     for (const event of events) {
       if (event.kind !== "ActivityScheduled" && event.kind !== "StepScheduled") continue;
-      const call = `${started.runId}:${execution}:${event.sequence}`;
+      const { sequence } = event;
+      const call = keyOf(started, execution, event);
       asked.add(call);
       const runs = ledger.runsOf(call);
-      const where = `${event.name} of ${id}#${execution}/${event.sequence}`;
-      const story = model.stories.get(taskKey({ key, execution, sequence: event.sequence }));
-      const outcome = events.find(
-        (each) => "attempts" in each && each.scheduled === event.sequence,
-      );
+      const where = `${event.name} of ${id}#${execution}/${sequence}`;
+      const story = model.stories.get(taskKey({ key, execution, sequence }));
+      const outcome = events.find((each) => "attempts" in each && each.scheduled === sequence);
+      const { grants = 0 } = story ?? {};
+      leases.set(call, (leases.get(call) ?? 0) + grants);
+      const isKept = started.rewound?.kept?.includes(sequence) ?? false;
+      const isOver = isKept || (outcome !== undefined && outcome.sequence <= copied);
+      if (sequence <= copied && isOver) {
+        if (grants > 0) found.push(`32: ${where} was kept, but got ${grants} leases`);
+        continue; // its attempts belong to an earlier execution
+      }
       if (event.kind === "ActivityScheduled") {
-        const since = runs.filter(({ at }) => at > forgotten.atMs);
-        const { grants = 0 } = story ?? {};
-        // A lost lease may have had another key, and its run may begin just after the loss.
-        if (since.length > grants + forgotten.times) {
-          found.push(`19: ${where} ran ${since.length} times under ${grants} leases`);
-        }
         found.push(...activityFaults(where, runs, story, outcome));
       } else found.push(...stepFaults(where, runs, outcome));
+    }
+  }
+  for (const [call, grants] of leases) {
+    const runs = ledger.runsOf(call);
+    const [first] = runs;
+    if (first?.kind !== "activity") continue;
+    const since = runs.filter(({ at }) => at > forgotten.atMs);
+    // A lost lease may have had another key, and its run may begin just after the loss.
+    if (since.length > grants + forgotten.times) {
+      const where = `${first.name} of ${first.instance} (${call})`;
+      found.push(`19: ${where} ran ${since.length} times under ${grants} leases`);
+    }
+    if (new Set(runs.map(({ input }) => input)).size > 1) {
+      found.push(`33: ${first.name} of ${first.instance}: the key ${call} has two inputs`);
     }
   }
   for (const run of ledger.runs) {

@@ -32,6 +32,8 @@ export class Cancels {
       this.#continued.set(item.id, this.#continued.get(item.id) ?? 0);
     } else if (item.kind === "start" && result?.kind === "started") {
       this.#continued.delete(item.id);
+    } else if (item.kind === "rewind" && result?.kind === "rewound") {
+      for (const { id } of item.targets) this.#continued.delete(id);
     } else if (item.kind === "turn" && result?.kind === "committed") {
       for (const { to, kind } of item.sends) {
         if (kind === "cancel") this.#continued.set(to.id, this.#continued.get(to.id) ?? 0);

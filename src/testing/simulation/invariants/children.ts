@@ -1,6 +1,7 @@
 // Invariant 14: a parent receives the end of each child once, and the received outcome is the child's
 // outcome.
 
+import { wasRewound } from "./copied.ts";
 import type { EndedExecution } from "./attempts.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 
@@ -22,6 +23,7 @@ export function childFaults(
       // Another instance has this id. It is not a child of this call, so its end is not compared.
       if (child === undefined || link?.id !== id || link.execution !== execution) continue;
       if (link.sequence !== scheduled) continue;
+      if (wasRewound(newest(call.id)?.events ?? [])) continue; // after that end
       const isSame =
         event.kind === "ChildCompleted"
           ? child.status === "completed" && child.output === event.output

@@ -1,6 +1,7 @@
 // History fold: computes the open calls, the end and the visible state from a history.
 //   - The code is independent of the replay core, so that it does not share the core's bugs.
 
+import type { StoredAttribute, StoredAttributes } from "../../../core/define/attributes.ts";
 import type {
   ActivityScheduled,
   AskSent,
@@ -70,13 +71,13 @@ export function openCalls(events: readonly HistoryEvent[]): readonly OpenCall[] 
 export interface VisibleState {
   readonly status: string | null;
   readonly keyValues: ReadonlyMap<string, string>;
-  readonly attributes: Readonly<Record<string, string>>;
+  readonly attributes: StoredAttributes;
 }
 
 export function visibleState(events: readonly HistoryEvent[]): VisibleState {
   let status: string | null = null;
   const keyValues = new Map<string, string>();
-  const attributes: Record<string, string> = {};
+  const attributes: Record<string, StoredAttribute> = {};
   for (const event of events) {
     if (event.kind === "OrchestrationStarted") {
       status = event.status ?? null;

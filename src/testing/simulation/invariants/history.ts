@@ -1,7 +1,6 @@
 // Invariants of one history: 1, 2, 3, 4, 12 and 15 (violation.ts).
 
-import { checkpointOf, encodeRow } from "../../../core/history/rows.ts";
-import type { EventBody, HistoryEvent } from "../../../core/history/events.ts";
+import { bodyOf, checkpointOf, encodeRow } from "../../../core/history/rows.ts";
 import { ANSWERS, isTerminalKind } from "./fold.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 
@@ -72,7 +71,8 @@ export function stableText(now: InstanceSnapshot, before: InstanceSnapshot | nul
   const fresh = now.rows.slice(isSame ? before.rows.length : 0);
   return fresh.flatMap((row) => {
     const events = now.events.slice(row.first - 1, row.last);
-    const again = encodeRow(events[0]?.at ?? 0, events.map(bodyOf), checkpointOf(row));
+    const { at = 0, release = null } = events[0] ?? {};
+    const again = encodeRow(at, events.map(bodyOf), checkpointOf(row), release);
     return again === row.data
       ? []
       : [`events ${row.first}–${row.last} change when decoded and encoded again`];
@@ -103,7 +103,3 @@ const CANCELS: readonly string[] = [
   "AskCancelled",
   "RequestsClosed",
 ];
-
-function bodyOf({ sequence: _sequence, at: _at, version: _version, ...body }: HistoryEvent) {
-  return body as EventBody; // the same event without its sequence number, time and version
-}

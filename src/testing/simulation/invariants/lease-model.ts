@@ -42,6 +42,8 @@ export class LeaseModel {
   readonly #stories = new Map<string, TaskStory>();
   /** The newest execution of each instance. */
   readonly #lives = new Map<number, number>();
+  /** The registered runtimes. */
+  readonly #runtimes = new Set<string>();
   #found: string[] = [];
   #keyOf: (id: string) => number | undefined = () => undefined;
   /** The time of the last call, by the store's clock. */
@@ -125,7 +127,8 @@ export class LeaseModel {
         break;
       }
       case "leaseTasks": {
-        const { owner, leaseMs } = call.args[0];
+        const { owner, leaseMs, token } = call.args[0];
+        this.#releaseMissing(owner, token, call.result.tasks);
         for (const task of call.result.tasks) {
           const key = taskKey(task);
           const story = this.#story(task, task.name);
@@ -157,6 +160,9 @@ export class LeaseModel {
         }
         break;
       }
+      case "registerRuntime":
+        this.#runtimes.add(call.args[0].id);
+        break;
       case "expireRuntime":
         if (call.result.expired) this.#free(call.args[0].id, true);
         break;
@@ -208,7 +214,19 @@ export class LeaseModel {
     else if (lease.until !== null) lease.until = until;
   }
 
+  /** A repeated request releases the tasks that its first call admitted under a rate (provider.queues.3). */
+  #releaseMissing(owner: string, token: number, tasks: readonly TaskAddress[]): void {
+    const returned = new Set(tasks.map(taskKey));
+    for (const [key, lease] of this.#tasks) {
+      if (lease.owner !== owner || lease.token !== token || returned.has(key)) continue;
+      this.#tasks.delete(key);
+      const story = this.#stories.get(key);
+      if (story !== undefined) story.releases++;
+    }
+  }
+
   #free(owner: string, isDeath: boolean): void {
+    this.#runtimes.delete(owner);
     for (const [key, lease] of this.#instances) {
       if (lease.owner === owner) this.#instances.delete(key);
     }
@@ -284,7 +302,9 @@ export class LeaseModel {
 
   #turn(item: TurnItem, now: number, sinceMs: number): void {
     const { key, execution } = item;
-    this.#must(key, item.token, `a turn (${item.row?.first ?? "no events"})`);
+    const what = `a turn (${item.row?.first ?? "no events"})`;
+    if (item.isUnleased === true) this.#mustBeFree(key, what);
+    else this.#must(key, item.token, what);
     for (const claim of item.finished) this.#takeTask(claim, "a turn");
     for (const { sequence, name, lease } of item.tasks) {
       const address = { key, execution, sequence };
@@ -292,6 +312,9 @@ export class LeaseModel {
       if (lease === null) continue;
       story.grants++;
       story.attempt = 1;
+      // The first turn of a job needs no lease, so also a runtime that was declared dead can write one (commit.6). Its task
+      // goes to the queue; the runtime runs it until it learns that it is dead.
+      if (item.isUnleased === true && !this.#runtimes.has(lease.owner)) continue;
       const until = lease.leaseMs === undefined ? null : now + lease.leaseMs;
       const { owner, token } = lease;
       this.#tasks.set(taskKey(address), { owner, token, until, since: now, sinceMs });
@@ -332,6 +355,15 @@ export class LeaseModel {
   #must(key: number, token: number, what: string): void {
     if (this.#instances.get(key)?.token === token) return;
     this.#found.push(`6: ${what} of instance ${key} was written with a replaced token`);
+  }
+
+  /** The last turn of a job needs no lease, but no other worker may hold one (commit.7). */
+  #mustBeFree(key: number, what: string): void {
+    const lease = this.#instances.get(key);
+    if (lease === undefined) return;
+    this.#found.push(
+      `6: ${what} of instance ${key} was written while ${lease.owner} held its lease`,
+    );
   }
 
   #story(address: TaskAddress, name: string): TaskStory {

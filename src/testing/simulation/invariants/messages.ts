@@ -1,6 +1,6 @@
 // Invariants 7 and 9: no event is lost or duplicated, and the events of one name keep their order.
 //   7. An accepted event is once in the inbox or in the history of its instance. `continueAsNew` returns
-//   unread events to the inbox. 9. Within one execution the messages of one name are received in the order
+//   unread events to the inbox, and a rewind those that were read after its cut. 9. Within one execution the messages of one name are received in the order
 //   in which they were accepted.
 
 import { decodeRow } from "../../../core/history/rows.ts";
@@ -10,6 +10,7 @@ import type {
   SendItem,
   TurnItem,
 } from "../../../core/provider/commit.ts";
+import type { RewindTarget } from "../../../core/provider/control.ts";
 import { isReplacement, writtenDispatches, type Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
@@ -25,6 +26,8 @@ export class SentEvents {
   readonly #sent = new Map<string, Map<string, Sent>>();
   /** Request ids of events in the history that the end of an execution did not return to the inbox. */
   readonly #taken = new Map<string, Set<string>>();
+  /** `#taken` when the newest execution began: what a rewind cannot return. */
+  readonly #base = new Map<string, ReadonlySet<string>>();
   /** The newest execution that a start created, by instance id. */
   readonly #lives = new Map<string, number>();
   #accepted = 0;
@@ -38,7 +41,9 @@ export class SentEvents {
     const sent = [...this.#sent].map(([id, its]) => [id, new Map(its)] as const);
     const taken = [...this.#taken].map(([id, its]) => [id, new Set(its)] as const);
     const lives = [...this.#lives];
+    const base = [...this.#base];
     return () => {
+      refill(this.#base, base);
       refill(this.#sent, sent);
       refill(this.#taken, taken);
       refill(this.#lives, lives);
@@ -55,6 +60,8 @@ export class SentEvents {
       if ((this.#lives.get(item.id) ?? 1) >= result.execution) return;
       this.#lives.set(item.id, result.execution);
       this.#forget(item.id);
+    } else if (item.kind === "rewind" && result?.kind === "rewound") {
+      for (const target of item.targets) this.#rewind(target);
     } else if (item.kind === "turn" && result?.kind === "committed") {
       this.#turn(item, idOf(item.key) ?? "");
       for (const each of writtenDispatches(item, result)) {
@@ -74,6 +81,18 @@ export class SentEvents {
   #forget(id: string): void {
     this.#sent.delete(id);
     this.#taken.delete(id);
+    this.#base.delete(id);
+  }
+
+  /** Everything that the copied past does not contain must be in the inbox again, whatever the item says. */
+  #rewind({ id, rows }: RewindTarget): void {
+    const taken = new Set(this.#base.get(id));
+    for (const row of rows) {
+      for (const event of decodeRow(row)) {
+        if (event.kind === "EventReceived" && event.key !== undefined) taken.add(event.key);
+      }
+    }
+    this.#taken.set(id, taken);
   }
 
   #turn({ row, change }: TurnItem, id: string): void {
@@ -86,6 +105,7 @@ export class SentEvents {
     }
     if (change.kind !== "continued") return;
     for (const { key } of change.unread) if (key !== null) taken.delete(key);
+    this.#base.set(id, new Set(taken));
   }
 
   /** Checks one instance. Must be called for every instance that a call changed. */

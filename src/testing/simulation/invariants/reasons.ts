@@ -2,7 +2,9 @@
 // the call: a task, a message, a child or an ask. A wait for an event or for requests needs no row.
 
 import type { Provider } from "../../../core/provider/provider.ts";
-import { isTerminalStatus } from "../../../core/provider/instances.ts";
+import type { HistoryEvent } from "../../../core/history/events.ts";
+import { childInstanceId } from "../../../core/ids/ids.ts";
+import { isTerminalStatus, type InstanceRecord } from "../../../core/provider/instances.ts";
 import { askRequestId } from "../../../core/replay/outgoing-calls.ts";
 import { openCalls, type OpenCall } from "./fold.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
@@ -16,6 +18,10 @@ export async function liveReasons(now: InstanceSnapshot, store: Provider): Promi
       : ["it has neither a history nor a start message"];
   }
   const found: string[] = [];
+  if (record.copiedUntil === record.lastEvent) {
+    // The first turn after a copy makes the tasks and timers of the open calls.
+    return inbox.some(({ kind }) => kind === "wake") ? [] : ["it was copied, but is not due"];
+  }
   for (const call of openCalls(events)) {
     const missing = await missingFor(call, now, store);
     if (missing !== null)
@@ -44,7 +50,7 @@ async function missingFor(
     case "ChildScheduled": {
       // A child with onParentClose "abandon" stays open without an event when its parent is cancelled.
       if (hasMessage("child") || call.onParentClose === "abandon") return null;
-      const child = await store.readInstance(call.id);
+      const child = await store.readInstance(childIdOf(call, record, events));
       if (child === null) return `its child ${call.id} does not exist`;
       return isTerminalStatus(child.status)
         ? `its child ended as ${child.status} without a message`
@@ -60,4 +66,15 @@ async function missingFor(
       return state === "open" ? null : `its ask of ${call.id} is ${state} and has no message`;
     }
   }
+}
+
+/** A child of a copied past was started again under another id, unless its outcome was kept. */
+function childIdOf(
+  { id, sequence }: Extract<OpenCall, { readonly kind: "ChildScheduled" }>,
+  { id: parent, execution, copiedUntil }: InstanceRecord,
+  [started]: readonly HistoryEvent[],
+): string {
+  const rewound = started?.kind === "OrchestrationStarted" ? started.rewound : undefined;
+  if (sequence > copiedUntil || rewound?.kept?.includes(sequence) === true) return id;
+  return childInstanceId({ parent, execution, sequence });
 }

@@ -7,6 +7,7 @@ import type { Orchestration } from "../../../core/define/definitions.ts";
 import type { EventKind, HistoryEvent } from "../../../core/history/events.ts";
 import { orchestrationMain } from "../../../core/replay/orchestration-main.ts";
 import { Run } from "../../../core/replay/run.ts";
+import { copiedUntil } from "./copied.ts";
 import { isEndedFromOutside, isTerminalKind } from "./fold.ts";
 
 const CANCELS: readonly EventKind[] = [
@@ -42,6 +43,7 @@ export async function replayFault(replayable: Replayable): Promise<string | null
 async function replay(replayable: Replayable, isCutOff: boolean): Promise<string | null> {
   const { id, execution, priority, events, definition } = replayable;
   const history = isCutOff ? withoutEnd(events) : events;
+  const copied = Math.min(copiedUntil(events, execution), history.length);
   const run = new Run({
     instanceId: id,
     execution,
@@ -51,6 +53,7 @@ async function replay(replayable: Replayable, isCutOff: boolean): Promise<string
     main: orchestrationMain(definition),
     history,
     isShadow: true,
+    ...(copied === 0 ? {} : { copiedUntil: copied }),
     onMisuse: () => undefined,
   });
   while (run.hasMoreHistory) {

@@ -43,6 +43,11 @@ export class Snapshots {
     this.#ids.set(key, id);
   }
 
+  /** The instance was deleted. */
+  forget(id: string): void {
+    this.#last.delete(id);
+  }
+
   checkpoint(): () => void {
     const last = [...this.#last];
     const ids = [...this.#ids];

@@ -1,5 +1,6 @@
 // Invariant 13: the row of an instance matches its history: status, result, state and version.
 
+import type { StoredAttributes } from "../../../core/define/attributes.ts";
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
 import { visibleState } from "./fold.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
@@ -45,12 +46,16 @@ function state({ record, events, keyValues }: InstanceSnapshot): string[] {
   if (!sameMap(stored, expected.keyValues)) {
     found.push(`its keys are ${shown(stored)}, not ${shown(expected.keyValues)}`);
   }
-  const attributes = new Map(Object.entries(record.attributes));
-  const wanted = new Map(Object.entries(expected.attributes));
+  const attributes = texts(record.attributes);
+  const wanted = texts(expected.attributes);
   if (!sameMap(attributes, wanted)) {
     found.push(`its attributes are ${shown(attributes)}, not ${shown(wanted)}`);
   }
   return found;
+}
+
+function texts(attributes: StoredAttributes): ReadonlyMap<string, string> {
+  return new Map(Object.entries(attributes).map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
 function version({ record, events }: InstanceSnapshot): string[] {

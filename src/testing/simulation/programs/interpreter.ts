@@ -88,6 +88,8 @@ class Stage {
     const { process, unitMs, outside } = this.#o;
     const work = activity("work", async (node: WorkNode, context) => {
       const { attempt, signal } = context;
+      // Every start of a job has a context, which all its descendants inherit. A wrong result shows that it was lost.
+      if (context.context["job"] === undefined) return "the context was lost";
       const fails = failsForGood(node) || attempt <= node.fails; // a crash counts as an attempt too
       if (node.tells) {
         context.heartbeat(attempt);

@@ -68,6 +68,7 @@ export class JobScript {
       id,
       priority,
       requestId: `${id}.start`,
+      context: { job: id },
       events: this.#ahead.started.map((raise) => ({ name: raise.name, data: dataOf(raise) })),
       ...(version === null ? {} : { version }),
       ...(delayMs === null ? {} : { delay: delayMs }),

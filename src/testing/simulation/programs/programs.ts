@@ -6,7 +6,12 @@ import { Machine } from "../world/machine.ts";
 import { POISON_DEATHS } from "../scenario.ts";
 import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
-import { definitions } from "./interpreter.ts";
+import { definitions, type StageOptions } from "./interpreter.ts";
+import { repairCodeName } from "../../../core/repair/repair-calls.ts";
+import { checkRepair } from "./repairs/check.ts";
+import { Fragility, repairDefinitions } from "./repairs/code.ts";
+import { drawRepairJobs, repairMs, smallerRepairs, type RepairJob } from "./repairs/plan.ts";
+import { RepairScript } from "./repairs/script.ts";
 import { drawJob, MAY_LOSE_OWNER } from "./draw-job.ts";
 import { drawActor, drawLargeJob } from "./draw-actor.ts";
 import { drawAskJobs } from "./draw-asks.ts";
@@ -27,6 +32,8 @@ import { partsOf, type Program } from "./program.ts";
 /** The jobs of one run. */
 export interface ProgramsPlan {
   readonly jobs: readonly Job[];
+  /** Instances that fail until an operator has repaired them. Absent: there are none. */
+  readonly repairs?: readonly RepairJob[];
 }
 
 const JOBS_MIN = 3;
@@ -46,6 +53,10 @@ const ASKS_SHARE = 0.2;
 const STREAMS_SHARE = 0.2;
 /** The share of runs with instances that wait for calls from outside. */
 const CALLBACKS_SHARE = 0.2;
+
+const REPAIR_NAMES = repairCodeName("");
+/** The share of runs with instances that an operator repairs. */
+const REPAIRS_SHARE = 0.25;
 
 /** A workload of random programs with known results. Perdure is tested with it. */
 export function programs(
@@ -78,25 +89,42 @@ export function programs(
         ...(streams.likely(STREAMS_SHARE) ? drawStreamJobs(streams, frame) : []),
         ...(callbacks.likely(CALLBACKS_SHARE) ? drawCallbackJobs(callbacks, frame) : []),
       ];
+      const repairing = random.of("repairs");
+      const repairs = repairing.likely(REPAIRS_SHARE)
+        ? { repairs: drawRepairJobs(repairing, frame) }
+        : {};
       const killers = random.of("killers");
-      if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) return { jobs };
+      if (!frame.faults.includes("poison") || !killers.likely(KILLERS_SHARE)) {
+        return { jobs, ...repairs };
+      }
       const killer = (_: unknown, index: number): Job =>
         drawKiller(killers.of(`killer ${index}`), `killer-${index + 1}`, frame);
       return {
         jobs: [...jobs, ...Array.from({ length: killers.between(1, KILLERS_MAX) }, killer)],
+        ...repairs,
       };
     },
-    *smaller({ jobs }) {
+    *smaller(plan) {
+      const { jobs, repairs = [] } = plan;
+      for (const index of repairs.keys()) yield { ...plan, repairs: repairs.toSpliced(index, 1) };
       for (const index of jobs.keys()) {
-        if (jobs.length > 1) yield { jobs: jobs.toSpliced(index, 1) };
+        if (jobs.length + repairs.length > 1) yield { ...plan, jobs: jobs.toSpliced(index, 1) };
       }
       for (const [index, job] of jobs.entries()) {
-        for (const smaller of smallerJobs(job)) yield { jobs: jobs.with(index, smaller) };
+        for (const smaller of smallerJobs(job)) yield { ...plan, jobs: jobs.with(index, smaller) };
+      }
+      for (const [index, repair] of repairs.entries()) {
+        for (const smaller of smallerRepairs(repair)) {
+          yield { ...plan, repairs: repairs.with(index, smaller) };
+        }
       }
     },
     begin({ plan, unitMs, faults }) {
       const scripts = new Map(plan.jobs.map((job) => [job, new JobScript(job)]));
       const outside = new Outside();
+      const { repairs = [] } = plan;
+      const fragility = new Fragility();
+      const operators = new Map(repairs.map((job) => [job, new RepairScript(job)]));
       const isMixed = faults.kinds.includes("deploy");
       const killers = new Killers(plan.jobs);
       const servers = new Set(plan.jobs.filter(isServer).map(({ id }) => id));
@@ -114,12 +142,20 @@ export function programs(
             run: (hand: Hand) => script.run(hand),
           })),
           ...plan.jobs.flatMap((job) => callerScripts(job, outside)),
+          ...[...operators].map(([{ id: name, slot }, script]) => ({
+            ...{ name, slot, run: (hand: Hand) => script.run(hand) },
+          })),
         ],
         // Without callbacks a process makes one call fewer: seeds that have found bugs keep their traces.
         hasCallbacks: plan.jobs.some(({ callers }) => callers !== undefined),
         register: (process) => {
           killers.generation = Math.max(killers.generation, process.generation);
-          return definitions({
+          const recordStep: StageOptions["recordStep"] = (entry, run) =>
+            process instanceof Machine
+              ? process.record({ kind: "step", ...entry }, run)
+              : new Promise<never>(() => undefined);
+          const own = repairs.length === 0 ? [] : repairDefinitions(process, fragility, recordStep);
+          const ordinary = definitions({
             process,
             unitMs,
             extras,
@@ -127,17 +163,19 @@ export function programs(
             onKill: (instance) => {
               if (process instanceof Machine && process.isAlive) killers.died(instance);
             },
-            recordStep: (entry, run) =>
-              process instanceof Machine
-                ? process.record({ kind: "step", ...entry }, run)
-                : new Promise<never>(() => undefined),
+            recordStep,
           });
+          return [...ordinary, ...own];
         },
-        mayWait: (record) => killers.mayWait(record) || servers.has(record.id),
+        // A repair that was handed to a worker waits forever if both the worker and the client crash.
+        mayWait: (record) =>
+          killers.mayWait(record) || servers.has(record.id) || record.name.startsWith(REPAIR_NAMES),
         quarantine: (record) => killers.quarantine(record),
         killers: killing,
         // The sum: with a single slot all jobs run one after another.
-        longestMs: plan.jobs.reduce((sum, job) => sum + jobMs(job, unitMs, extra), 0),
+        longestMs:
+          plan.jobs.reduce((sum, job) => sum + jobMs(job, unitMs, extra), 0) +
+          repairs.reduce((sum, job) => sum + repairMs(job, unitMs), 0),
         mayBlock: (_, code) => code === "NONDETERMINISM" && isMixed,
         async check(end) {
           killers.check(end);
@@ -146,6 +184,7 @@ export function programs(
             if (!killers.isKiller(job) && !isServer(job)) checkJob(job, script, end, frame);
             await checkStreams(job, end);
           }
+          for (const [job, script] of operators) checkRepair(job, script, end);
           checkCallbacks(plan.jobs, outside, { end, mayJump: faults.kinds.includes("clock") });
         },
       };

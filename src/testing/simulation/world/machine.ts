@@ -6,9 +6,11 @@
 
 import { Signer } from "../../../client/callbacks/signer.ts";
 import { Client } from "../../../client/client.ts";
+import { carryOutRepair } from "../../../client/repair/carry-out.ts";
 import { Committer } from "../../../core/commit/committer.ts";
 import type { CallbackSettings } from "../../../core/define/callback.ts";
 import type { Activity } from "../../../core/define/definitions.ts";
+import { checksumOf } from "../../../core/values/checksum.ts";
 import type { LogSink } from "../../../core/telemetry/log.ts";
 import type { RuntimeOptions } from "../../../runtime/options.ts";
 import type { Definition } from "../../../core/define/registrable.ts";
@@ -41,6 +43,9 @@ export const SIMULATED_CALLBACKS: CallbackSettings = {
   secrets: ["a secret of simulations, which is not secret"],
   baseUrl: "https://callbacks.test",
 };
+
+/** How long drives begin work, in units. The longest activity ends only within the longer one. */
+const DRIVE_UNITS = [8, 80] as const;
 
 export interface MachineOptions {
   readonly name: string;
@@ -104,24 +109,45 @@ export class Machine implements SimulatedProcess {
     return new Promise<never>(() => undefined);
   };
 
-  /** Starts the client and the runtime. Rejects if the store is not reachable. */
-  start(register: readonly Definition[], options: RuntimeOptions): Promise<void> {
-    this.#started = this.#start(register, options);
+  /** Starts the client and the runtime. Rejects if the store is not reachable. `drives`: the runtime drives. */
+  start(register: readonly Definition[], options: RuntimeOptions, drives = false): Promise<void> {
+    this.#started = this.#start(register, options, drives);
     return this.#started;
   }
 
-  async #start(register: readonly Definition[], options: RuntimeOptions): Promise<void> {
+  async #start(
+    register: readonly Definition[],
+    options: RuntimeOptions,
+    drives: boolean,
+  ): Promise<void> {
     const definitions = register.map((definition) => this.#recorded(definition));
     this.runtime = new Runtime(
       this.line.provider,
       { ...options, log: this.#o.log, register: definitions, ...this.#callbacks },
       {
+        carryOutRepair,
         makeSigner: (provider, settings) => new Signer(provider, settings),
         makeClient: (provider, clientOptions) => new Client(provider, clientOptions),
         threadEntry: new URL("data:text/javascript,"), // the simulation uses no threads
       },
     );
-    await this.runtime.start();
+    if (drives) void this.#driveOn(this.runtime);
+    else await this.runtime.start();
+  }
+
+  /** Drives when something comes due, and once per unit: no simulated client calls a handler. */
+  async #driveOn(runtime: Runtime): Promise<void> {
+    while (!this.isStopping) {
+      let waitMs = this.unitMs;
+      try {
+        const units = DRIVE_UNITS[this.environment.random() < 0.5 ? 0 : 1];
+        const { nextAt } = await runtime.drive({ maxMs: units * this.unitMs });
+        if (nextAt !== null) waitMs = Math.min(nextAt.getTime() - this.#o.store.now(), waitMs);
+      } catch {
+        // the store is down, or the runtime is shutting down
+      }
+      await this.sleep(Math.max(waitMs, 1));
+    }
   }
 
   /** Shuts the runtime down, unless the process crashes meanwhile. */
@@ -172,7 +198,8 @@ export class Machine implements SimulatedProcess {
     const recorded: typeof definition.handler = (input, context) => {
       const { idempotencyKey: key, attempt, info } = context;
       const { activity: name, instanceId: instance } = info;
-      const entry = { kind: "activity", name, instance, key, attempt } as const;
+      const sum = checksumOf(JSON.stringify(input) ?? "");
+      const entry = { kind: "activity", name, instance, key, attempt, input: sum } as const;
       return this.record(entry, () => definition.handler(input, context));
     };
     return { ...definition, handler: recorded };
@@ -180,7 +207,7 @@ export class Machine implements SimulatedProcess {
 
   /** Records a run and its end in the ledger (ledger.1, ledger.2). */
   async record<T>(
-    entry: Pick<RunEntry, "kind" | "name" | "instance" | "key" | "attempt">,
+    entry: Pick<RunEntry, "kind" | "name" | "instance" | "key" | "attempt" | "input">,
     run: () => T | Promise<T>,
   ): Promise<T> {
     if (!this.#isAlive) return new Promise<never>(() => undefined);

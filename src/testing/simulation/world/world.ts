@@ -184,7 +184,8 @@ export class World {
   async #begin(slot: Slot, machine: Machine): Promise<void> {
     if (slot.options !== null) {
       try {
-        await machine.start(this.#o.register(machine), slot.options);
+        const { drives } = this.scenario;
+        await machine.start(this.#o.register(machine), slot.options, drives);
       } catch (error) {
         this.trace.note(machine.name, `cannot start: ${text(error)}`);
         return machine.die();

@@ -1,22 +1,22 @@
 // Asks: waits for the answers to requests.
-//   - asks.1: All asks of one instance share one wait. A change of the instance causes one read for all of them,
+//   - ask-answers.1: All asks of one instance share one wait. A change of the instance causes one read for all of them,
 //        and none if this process commits the answers itself (core/commit/local-answers.ts).
 //   - The wait subscribes before the request is sent, so that no answer is missed.
 //   - A timeout ends the wait only. The request stays sent; asking again with its id returns the answer.
 
-import { ChurningMap } from "../core/collections/churning-map.ts";
-import { PerdureError } from "../core/errors/errors.ts";
-import { fromFailure, openFailure } from "../core/errors/failure.ts";
-import { RequestError } from "../core/errors/request-error.ts";
-import type { Answer, AskItem, AskRecord } from "../core/provider/asks.ts";
-import { askOutcomeOf } from "../core/telemetry/ask-outcome.ts";
-import type { AskOutcome, AskSpan } from "../core/telemetry/telemetry.ts";
-import type { Codec } from "../core/values/codec.ts";
-import { formatDuration } from "../core/time/duration.ts";
-import { Changes } from "./changes.ts";
-import { reasonNow } from "./inspect/stuck.ts";
-import { notFound, refusedAsk, refusedWrite, type Store } from "./store.ts";
-import { timeoutError } from "./waiting.ts";
+import { ChurningMap } from "../../core/collections/churning-map.ts";
+import { PerdureError } from "../../core/errors/errors.ts";
+import { fromFailure, openFailure } from "../../core/errors/failure.ts";
+import { RequestError } from "../../core/errors/request-error.ts";
+import type { Answer, AskItem, AskRecord } from "../../core/provider/asks.ts";
+import { askOutcomeOf } from "../../core/telemetry/ask-outcome.ts";
+import type { AskOutcome, AskSpan } from "../../core/telemetry/telemetry.ts";
+import type { Codec } from "../../core/values/codec.ts";
+import { formatDuration } from "../../core/time/duration.ts";
+import { Changes } from "../changes.ts";
+import { reasonNow } from "../inspect/stuck.ts";
+import { notFound, refusedAsk, refusedWrite, type Store } from "../store.ts";
+import { timeoutError } from "../waiting.ts";
 
 /** How many request ids one read names. */
 const READ_MAX = 500;
@@ -30,7 +30,7 @@ export interface AskWait {
 }
 
 /** Sends the request and waits for its answer, inside a telemetry span. */
-export async function askInstance(store: Store, item: AskItem, wait: AskWait): Promise<unknown> {
+export async function askAndWait(store: Store, item: AskItem, wait: AskWait): Promise<unknown> {
   const { telemetry } = store;
   if (telemetry?.ask === undefined) return sendAndWait(store, item, wait);
   const { environment } = store.provider;
@@ -86,7 +86,7 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The waiting asks of one instance (asks.1). */
+/** The waiting asks of one instance (ask-answers.1). */
 class AskedInstance {
   static readonly #instances = new WeakMap<object, ChurningMap<string, AskedInstance>>();
 

@@ -1,20 +1,20 @@
 // The arguments of an ask: checks and encodes them, before anything is written.
 
 import { hash } from "node:crypto";
-import type { Duration } from "../core/time/duration.ts";
-import { parseDuration } from "../core/time/duration.ts";
-import { checkMembers, type Members } from "../core/checks.ts";
-import { requestName, type AnyRequest } from "../core/define/request.ts";
-import { parseRequestId } from "../core/ids/ids.ts";
-import { generateRequestId } from "../core/ids/request-ids.ts";
-import { requestMessageName, type RequestMessage } from "../core/ids/request-messages.ts";
-import type { AskItem } from "../core/provider/asks.ts";
-import type { AskStart } from "../core/provider/commit.ts";
-import { defaultCodec, type Codec } from "../core/values/codec.ts";
-import { validateToSend } from "../core/values/standard-schema.ts";
-import type { AskWait } from "./asks.ts";
-import type { Store } from "./store.ts";
-import { checkSignal } from "./waiting.ts";
+import type { Duration } from "../../core/time/duration.ts";
+import { parseDuration } from "../../core/time/duration.ts";
+import { checkMembers, type Members } from "../../core/checks.ts";
+import { requestName, type AnyRequest } from "../../core/define/request.ts";
+import { parseRequestId } from "../../core/ids/ids.ts";
+import { generateRequestId } from "../../core/ids/request-ids.ts";
+import { requestMessageName, type RequestMessage } from "../../core/ids/request-messages.ts";
+import type { AskItem } from "../../core/provider/asks.ts";
+import type { AskStart } from "../../core/provider/commit.ts";
+import { defaultCodec, type Codec } from "../../core/values/codec.ts";
+import { validateToSend } from "../../core/values/standard-schema.ts";
+import type { AskWait } from "./ask-answers.ts";
+import type { Store } from "../store.ts";
+import { checkSignal } from "../waiting.ts";
 
 /** Options of `handle.ask`. */
 export interface AskOptions {
