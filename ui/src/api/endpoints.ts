@@ -4,16 +4,23 @@ import type { FlowDefinition } from "../../../src/flow/data/definition.ts";
 import type {
   BulkAnswer,
   CompletedWork,
+  EntityName,
+  EntityPage,
   Execution,
   HistoryEvent,
   HistoryPage,
   Instance,
   InstancePage,
   KeyValue,
+  Limiter,
   Overview,
   Queue,
+  QueueDetail,
   RequestAnswer,
+  RewindReport,
+  RetriedJobs,
   Runtime,
+  Schedule,
   Session,
   Statistics,
   StreamInfo,
@@ -23,6 +30,10 @@ import type {
 } from "./types.ts";
 import { change, get, type Query } from "./request.ts";
 
+interface NameCount {
+  readonly name: string;
+  readonly count: number;
+}
 interface Items<T> {
   readonly items: readonly T[];
 }
@@ -43,10 +54,41 @@ export const store = {
     (await get<Items<Runtime>>("runtimes", {}, signal)).items,
 };
 
+function ofQueue(name: string): string {
+  return `queues/${encodeURIComponent(name)}`;
+}
+
+export const queues = {
+  read: (name: string, signal: AbortSignal) => get<QueueDetail>(ofQueue(name), {}, signal),
+  pause: (name: string, body: object) => change("POST", `${ofQueue(name)}/pause`, { body }),
+  resume: (name: string) => change("POST", `${ofQueue(name)}/resume`, { body: {} }),
+  retryFailed: (name: string, body: object) =>
+    change<RetriedJobs>("POST", `${ofQueue(name)}/retry-failed`, { body }),
+};
+
+/** Schedules, limiters and entities. Their actions are actions on their instances. */
+export const builtIns = {
+  schedules: async (signal: AbortSignal) =>
+    (await get<Items<Schedule>>("schedules", {}, signal)).items,
+  schedule: (name: string, signal: AbortSignal) =>
+    get<Schedule>(`schedules/${encodeURIComponent(name)}`, {}, signal),
+  limiters: async (signal: AbortSignal) =>
+    (await get<Items<Limiter>>("limiters", {}, signal)).items,
+  entities: async (signal: AbortSignal) =>
+    (await get<Items<EntityName>>("entities", {}, signal)).items,
+  entityKeys: (name: string, query: Query, signal: AbortSignal) =>
+    get<EntityPage>(`entities/${encodeURIComponent(name)}`, query, signal),
+};
+
 export const instances = {
   list: (query: Query, signal: AbortSignal) => get<InstancePage>("instances", query, signal),
   count: async (query: Query, signal: AbortSignal) =>
     (await get<{ count: number }>("count", query, signal)).count,
+  /** The names of the instances in the store. */
+  names: async (signal: AbortSignal) =>
+    (await get<Items<NameCount>>("counts", { by: ["name"] }, signal)).items.toSorted((a, b) =>
+      a.name < b.name ? -1 : 1,
+    ),
   describe: (id: string, signal: AbortSignal) => get<Instance>(of(id), {}, signal),
   start: (body: object) => change<{ id: string }>("POST", "instances", { body }),
   remove: (id: string, force: boolean) => change<object>("DELETE", of(id), { query: { force } }),
@@ -59,9 +101,17 @@ export const instances = {
   pause: (id: string, body: object) => change("POST", `${of(id)}/pause`, { body }),
   resume: (id: string) => change("POST", `${of(id)}/resume`, { body: {} }),
   unblock: (id: string) => change("POST", `${of(id)}/unblock`, { body: {} }),
-  restart: (id: string) => change("POST", `${of(id)}/restart`, { body: {} }),
+  /** With `dryRun`: the preview. */
+  rewind: (id: string, body: object) => change<RewindReport>("POST", `${of(id)}/rewind`, { body }),
+  restart: (id: string, body: object) => change("POST", `${of(id)}/restart`, { body }),
   fork: (id: string, body: object) => change<{ id: string }>("POST", `${of(id)}/fork`, { body }),
-  bulk: (action: string, body: object) => change<BulkAnswer>("POST", `bulk/${action}`, { body }),
+  bulk: (
+    action: string,
+    { filter, ...rest }: { readonly filter: object; readonly [option: string]: unknown },
+  ) => {
+    const body = { filter: Object.keys(filter).length === 0 ? { all: true } : filter, ...rest };
+    return change<BulkAnswer>("POST", `bulk/${action}`, { body });
+  },
 };
 
 export const inspect = {

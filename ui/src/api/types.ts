@@ -2,6 +2,12 @@
 // contains no schema code.
 
 import type * as v from "valibot";
+import type {
+  entityName,
+  entityPage,
+  limiter,
+  schedule,
+} from "../../../src/server/schemas/built-ins.ts";
 import type { bulkAnswer } from "../../../src/server/schemas/bulk.ts";
 import type { Role } from "../../../src/server/security/roles.ts";
 import type { ending } from "../../../src/server/schemas/failure.ts";
@@ -22,10 +28,11 @@ import type {
   summary,
   waiting,
 } from "../../../src/server/schemas/instance.ts";
+import type { repair, rewindReport } from "../../../src/server/schemas/repair.ts";
+import type { queue, queueDetail, retriedJobs } from "../../../src/server/schemas/queues.ts";
 import type {
   metrics,
   overview,
-  queue,
   runtime,
   sample,
   troubles,
@@ -33,13 +40,16 @@ import type {
 } from "../../../src/server/schemas/store.ts";
 import type { streamInfo, streamItem, streamReset } from "../../../src/server/schemas/streams.ts";
 
+import type { AttributeShape } from "../../../src/server/wire/attributes.ts";
+
+export type { AttributeShape };
 export type { CauseShape, FailureShape, TreeShape } from "../../../src/server/schemas/shapes.ts";
 export type { Role };
 
-/** The input type of the attributes schema is unknown. The server's answers contain strings by name. */
-type WithAttributes<Shape> = Omit<Shape, "attributes"> & {
-  readonly attributes: Readonly<Record<string, string>>;
-};
+/** A date is `{ date }`. */
+export type Attributes = Readonly<Record<string, AttributeShape>>;
+/** The input type of the attributes schema is unknown. */
+type WithAttributes<Shape> = Omit<Shape, "attributes"> & { readonly attributes: Attributes };
 
 export type Instance = WithAttributes<v.InferInput<typeof instance>>;
 export type InstanceSummary = WithAttributes<v.InferInput<typeof summary>>;
@@ -54,6 +64,8 @@ export type Sketch = NonNullable<Block["recorded"]>;
 export type Ending = v.InferInput<typeof ending>;
 export type Execution = v.InferInput<typeof execution>;
 export type CompletedWork = v.InferInput<typeof completedWork>;
+export type Repair = v.InferInput<typeof repair>;
+export type RewindReport = v.InferInput<typeof rewindReport>;
 export type RequestAnswer = v.InferInput<typeof requestAnswer>;
 export type Statistics = v.InferInput<typeof statistics>;
 
@@ -78,6 +90,21 @@ export type StreamEntry =
 export type Overview = v.InferInput<typeof overview>;
 export type Metrics = v.InferInput<typeof metrics>;
 export type Queue = v.InferInput<typeof queue>;
+export type QueueDetail = v.InferInput<typeof queueDetail>;
+export type RetriedJobs = v.InferInput<typeof retriedJobs>;
+type OfInstance<Shape> = Omit<Shape, "instance"> & { readonly instance: InstanceSummary };
+export type Schedule = Omit<v.InferInput<typeof schedule>, "instance"> & {
+  readonly instance?: InstanceSummary;
+};
+export type LimiterKey = OfInstance<v.InferInput<typeof limiter>["keys"][number]>;
+export type Limiter = Omit<v.InferInput<typeof limiter>, "keys"> & {
+  readonly keys: readonly LimiterKey[];
+};
+export type EntityName = v.InferInput<typeof entityName>;
+export interface EntityPage {
+  readonly items: readonly OfInstance<v.InferInput<typeof entityPage>["items"][number]>[];
+  readonly cursor?: string;
+}
 export type Runtime = v.InferInput<typeof runtime>;
 export type Sample = v.InferInput<typeof sample>;
 export type TroubleGroup = v.InferInput<typeof troubles>["groups"][number];

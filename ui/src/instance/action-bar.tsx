@@ -4,13 +4,15 @@ import { useState, type ReactElement } from "react";
 import { useSession, whyNot } from "../api/session.ts";
 import type { Instance, Role } from "../api/types.ts";
 import { ActionDialog } from "./action-dialog.tsx";
-import { ACTIONS, isEnded, type Action } from "./actions.ts";
+import { ACTIONS, canRetry, isEnded, type Action } from "./actions.ts";
 import { AskDialog, servedNames } from "./ask-dialog.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
-import { ForkDialog } from "./fork-dialog.tsx";
 import { RaiseDialog } from "./raise-dialog.tsx";
+import { EditDialog } from "./repair/edit-dialog.tsx";
+import { ForkDialog } from "./repair/fork-dialog.tsx";
+import { RewindDialog } from "./repair/rewind-dialog.tsx";
 
-type Open = Action | "raise" | "ask" | "fork" | "delete" | null;
+type Open = Action | "raise" | "ask" | "retry" | "edit" | "fork" | "delete" | null;
 
 export function ActionBar({
   instance,
@@ -42,15 +44,24 @@ export function ActionBar({
     whyNot(session, "operator", "Every action"),
     whyNot(session, "admin", "Delete"),
   ]);
+  const awaitsEvent =
+    instance.blocked === undefined &&
+    instance.waitingFor.some((wait) => wait.kind === "event" && wait.internal !== true);
   return (
     <div className="row" role="toolbar" aria-label="Actions">
-      {isEnded(instance) ? null : button("Raise event", "raise", "operator", "primary")}
+      {canRetry(instance)
+        ? button("Retry", "retry", "operator", isEnded(instance) ? "primary" : undefined)
+        : null}
+      {isEnded(instance)
+        ? null
+        : button("Raise event", "raise", "operator", awaitsEvent ? "primary" : undefined)}
       {isEnded(instance) || servedNames(instance).length === 0
         ? null
         : button("Ask", "ask", "operator", "primary")}
       {ACTIONS.filter(({ isOpen }) => isOpen(instance)).map((action) =>
         button(action.title, action, action.role, action.isDangerous ? "danger" : undefined),
       )}
+      {isEnded(instance) ? button("Edit and run again", "edit", "operator") : null}
       {button("Fork", "fork", "operator")}
       {button("Delete", "delete", "admin", "danger")}
       {[...refusals].map((refusal) =>
@@ -67,6 +78,10 @@ export function ActionBar({
         <RaiseDialog instance={instance} onDone={onDone} onClose={close} />
       ) : null}
       {open === "ask" ? <AskDialog instance={instance} onDone={onDone} onClose={close} /> : null}
+      {open === "retry" ? (
+        <RewindDialog instance={instance} onDone={onDone} onClose={close} />
+      ) : null}
+      {open === "edit" ? <EditDialog instance={instance} onDone={onDone} onClose={close} /> : null}
       {open === "fork" ? (
         <ForkDialog id={instance.id} execution={instance.execution} onClose={close} />
       ) : null}

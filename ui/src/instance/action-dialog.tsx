@@ -3,9 +3,10 @@
 import { useState, type ReactElement } from "react";
 import type { Instance } from "../api/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { ReasonField } from "../parts/reason-field.tsx";
 import { toast } from "../parts/toasts.tsx";
 import type { Action } from "./actions.ts";
-import { RepeatedWork } from "./repeated-work.tsx";
+import { RepeatedWork } from "./repair/repeated-work.tsx";
 
 export function ActionDialog({
   action,
@@ -35,18 +36,7 @@ export function ActionDialog({
     >
       <p>{does}</p>
       {repeatsWork === true ? <RepeatedWork id={instance.id} /> : null}
-      {hasReason === true ? (
-        <label className="field">
-          <span>Reason</span>
-          <input
-            className="input"
-            autoFocus
-            maxLength={4_096}
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
-          />
-        </label>
-      ) : null}
+      {hasReason === true ? <ReasonField reason={reason} onReason={setReason} isFocused /> : null}
     </Dialog>
   );
 }

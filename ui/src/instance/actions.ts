@@ -29,7 +29,17 @@ function isLive(instance: Instance): boolean {
   return !isEnded(instance);
 }
 
-/** Raise, fork and delete have their own dialogs. */
+/** Whether the instance can continue from a point of its past. */
+export function canRewind(instance: Pick<Instance, "status" | "blocked">): boolean {
+  return isEnded(instance) || instance.blocked !== undefined;
+}
+
+/** Whether the instance can continue at its failure. */
+export function canRetry(instance: Pick<Instance, "status" | "blocked">): boolean {
+  return canRewind(instance) && instance.status !== "completed";
+}
+
+/** Raise, retry, edit, fork and delete have their own dialogs. */
 export const ACTIONS: readonly Action[] = [
   {
     id: "unblock",
@@ -47,8 +57,9 @@ export const ACTIONS: readonly Action[] = [
     does: "Runs the code again from the start with the same input, as a new execution.",
     repeatsWork: true,
     role: "operator",
+    hasReason: true,
     isOpen: isEnded,
-    run: ({ id }) => instances.restart(id),
+    run: ({ id }, reason) => instances.restart(id, reason),
     done: "Running again from the start.",
   },
   {

@@ -2,6 +2,7 @@
 //   - A repeated question after a missing answer uses the same request id, so the instance receives it once.
 
 import { useId, useMemo, useRef, useState, type ReactElement } from "react";
+import { isInternalRequest } from "../../../src/core/history/awaited-event.ts";
 import { instances } from "../api/endpoints.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { newRequestId } from "../api/request.ts";
@@ -19,10 +20,10 @@ type Outcome =
   | { readonly kind: "refused"; readonly failure: FailureShape }
   | { readonly kind: "failed"; readonly failure: FailureShape };
 
-/** The names of the requests that the code serves now. */
+/** The names of the requests that the code serves now, without those that only library code sends. */
 export function servedNames({ waitingFor }: Pick<Instance, "waitingFor">): readonly string[] {
   const names = waitingFor.flatMap((wait) => (wait.kind === "requests" ? wait.names : []));
-  return [...new Set(names)];
+  return [...new Set(names)].filter((name) => !isInternalRequest(name));
 }
 
 /** The form for the input of a request that the code serves. Null: no JSON Schema of it is known. */

@@ -5,6 +5,7 @@ import type { ReactElement } from "react";
 import type { Block } from "../api/types.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Panel } from "../parts/panel.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
 import { addressTo, useHashLocation } from "../router/hash-location.ts";
 import { diffOf } from "./block-diff.ts";
@@ -30,7 +31,7 @@ export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
       <div className="stack">
         <p className="wrap">{message}</p>
         {lines === null ? null : (
-          <div className="table-scroll">
+          <TableScroll>
             <table className="table diff">
               <caption className="visually-hidden">
                 What the history recorded and what the code requested
@@ -63,7 +64,7 @@ export function BlockPanel({ block }: { readonly block: Block }): ReactElement {
                 ))}
               </tbody>
             </table>
-          </div>
+          </TableScroll>
         )}
         {source === undefined ? null : (
           <p>

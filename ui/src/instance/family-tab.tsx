@@ -12,6 +12,7 @@ import { Loading } from "../parts/loading.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { ProblemNote } from "../parts/problem-note.tsx";
 import { AnyStatusBadge } from "../parts/status-badge.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
 import { addressTo } from "../router/hash-location.ts";
 import { TreeView } from "./tree-view.tsx";
@@ -59,7 +60,7 @@ export function FamilyTab({
         </div>
       </Panel>
       <Panel title="Executions" isFlush>
-        <div className="table-scroll">
+        <TableScroll>
           <table className="table">
             <thead>
               <tr>
@@ -99,7 +100,7 @@ export function FamilyTab({
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       </Panel>
     </div>
   );

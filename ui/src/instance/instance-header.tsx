@@ -80,6 +80,7 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
           <span className="grow">
             {status === "cancelled" ? "Cancelled" : "Cancellation requested"}
             {cancelled.by === undefined ? "" : ` by ${cancelled.by}`}: {cancelled.reason}
+            <CancelEffects cancelled={cancelled} />
           </span>
         </p>
       )}
@@ -99,4 +100,28 @@ export function InstanceHeader({ instance }: { readonly instance: Instance }): R
       )}
     </header>
   );
+}
+
+/** How many interrupted calls are named. */
+const INTERRUPTED_SHOWN = 5;
+
+/** The calls that were open at the cancel request, and whether the cleanup succeeded. */
+function CancelEffects({
+  cancelled: { interrupted = [], cleanedUp },
+}: {
+  readonly cancelled: NonNullable<Instance["cancelled"]>;
+}): ReactElement | null {
+  const names = interrupted
+    .slice(0, INTERRUPTED_SHOWN)
+    .map(({ kind, name }) => (kind === name ? kind : `${kind} ${name}`));
+  const more = interrupted.length - names.length;
+  const texts = [
+    ...(names.length === 0
+      ? []
+      : [`Open at that time: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`]),
+    ...(cleanedUp === undefined
+      ? []
+      : [cleanedUp ? "The cleanup is complete." : "The cleanup is not complete."]),
+  ];
+  return texts.length === 0 ? null : <span className="muted"> {texts.join(" ")}</span>;
 }

@@ -14,6 +14,7 @@ import { BlockPanel } from "./block-panel.tsx";
 import { EndingPanel } from "./ending-panel.tsx";
 import { InstanceHeader } from "./instance-header.tsx";
 import { InstanceTabs } from "./instance-tabs.tsx";
+import { RepairsPanel } from "./repair/repairs-panel.tsx";
 import { WaitingPanel } from "./waiting-panel.tsx";
 
 const REFRESH_MS = 300;
@@ -52,7 +53,8 @@ export function InstancePage({ id }: { readonly id: string }): ReactElement {
           {data.blocked === undefined ? null : <BlockPanel block={data.blocked} />}
           {data.error === undefined ? null : <EndingPanel ending={data.error} />}
           <WaitingPanel instance={data} onDone={refresh} />
-          <InstanceTabs instance={data} executions={executions.data} />
+          <RepairsPanel instance={data} />
+          <InstanceTabs instance={data} executions={executions.data} onDone={refresh} />
         </>
       )}
     </div>

@@ -33,6 +33,7 @@ const TITLES = {
 const NO_CHOICES = {
   event: null,
   q: null,
+  open: null,
   kind: null,
   stream: null,
   settled: null,
@@ -44,9 +45,12 @@ type TabId = keyof typeof TITLES;
 export function InstanceTabs({
   instance,
   executions,
+  onDone,
 }: {
   readonly instance: Instance;
   readonly executions: readonly Execution[] | undefined;
+  /** Called after the instance was repaired. */
+  readonly onDone: () => void;
 }): ReactElement {
   const location = useHashLocation();
   const isFlow = isFlowVersion(instance.version);
@@ -79,7 +83,15 @@ export function InstanceTabs({
       <TabPanel id={selected}>
         <Suspense fallback={<Loading />}>
           {selected === "timeline" ? (
-            <TimelineTab key={number} instance={instance} execution={number} />
+            <TimelineTab
+              key={number}
+              instance={instance}
+              execution={number}
+              onDone={() => {
+                setQuery({ execution: null, span: null });
+                onDone();
+              }}
+            />
           ) : selected === "flow" ? (
             <FlowTab key={number} instance={instance} execution={number} />
           ) : selected === "history" ? (

@@ -6,6 +6,7 @@ import type { Change } from "../api/changes.ts";
 import type { Instance } from "../api/types.ts";
 import { useChanges } from "../api/use-changes.ts";
 import { useLoaded, type Loaded } from "../api/use-loaded.ts";
+import { attributeText } from "../parts/attribute-tags.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { formatBytes, formatCount } from "../parts/format.ts";
 import { Loading } from "../parts/loading.tsx";
@@ -46,7 +47,7 @@ export function StateTab({ instance }: { readonly instance: Instance }): ReactEl
           <dl className="facts">
             {attributeEntries.map(([name, value]) => (
               <Fact key={name} name={name}>
-                {value}
+                {attributeText(value)}
               </Fact>
             ))}
           </dl>

@@ -1,6 +1,7 @@
 // Shows what the instance waits for, with buttons to raise an awaited event and to ask for a served request.
 
 import { useState, type ReactElement } from "react";
+import { isInternalRequest } from "../../../src/core/history/awaited-event.ts";
 import { useSession, whyNot } from "../api/session.ts";
 import type { Instance, Waiting } from "../api/types.ts";
 import { formatDateTime, plural } from "../parts/format.ts";
@@ -77,6 +78,7 @@ export function WaitingPanel({
               {wait.kind === "requests" ? (
                 <div className="row">
                   {wait.names
+                    .filter((name) => !isInternalRequest(name))
                     .slice(0, ASK_BUTTONS)
                     .map((name) => button(`Ask ${name}`, () => setAsking(name)))}
                 </div>
@@ -180,6 +182,7 @@ function Words({ wait }: { readonly wait: Waiting }): ReactElement {
     case "requests":
       return (
         <>
+          {wait.names.every(isInternalRequest) ? "internal " : ""}
           {wait.names.length === 1 ? "request" : "requests"}{" "}
           <strong className="wrap">{wait.names.join(", ")}</strong>
         </>

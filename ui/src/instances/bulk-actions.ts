@@ -10,9 +10,26 @@ export interface BulkAction {
   readonly hasReason: boolean;
   /** What the action does. */
   readonly does: string;
+  /** Further members of its requests. */
+  readonly extra?: object;
+  /** A choice of the user: further members if it is made. */
+  readonly choice?: { readonly title: string; readonly extra: object };
 }
 
 export const BULK_ACTIONS: readonly BulkAction[] = [
+  {
+    id: "rewind",
+    title: "Retry",
+    role: "operator",
+    isDangerous: false,
+    hasReason: true,
+    does: "Failed, cancelled, terminated and blocked instances continue at the failed call. Completed work is kept, and work that is done again has the same idempotency keys.",
+    extra: { to: "failure" },
+    choice: {
+      title: "Also the parents that received the failure, and the failed children",
+      extra: { tree: true },
+    },
+  },
   {
     id: "pause",
     title: "Pause",
@@ -42,7 +59,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     title: "Run again from the start",
     role: "operator",
     isDangerous: false,
-    hasReason: false,
+    hasReason: true,
     does: "Runs the code of ended instances again from the start, with the same input and new idempotency keys. Work that already completed runs again.",
   },
   {

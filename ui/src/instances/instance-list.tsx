@@ -30,6 +30,7 @@ const HEADS = {
   status: "Status",
   id: "Id",
   name: "Orchestration",
+  waits: "Waits for, or error",
   more: "Details",
   time: "Created",
   elapsed: "Duration",

@@ -9,6 +9,7 @@ import { StatusBadge } from "../parts/status-badge.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
 import { addressTo } from "../router/hash-location.ts";
 import { ValueBrief } from "../values/value-view.tsx";
+import { ListWaits } from "./list-waits.tsx";
 
 interface RowProps {
   readonly item: InstanceSummary;
@@ -34,6 +35,9 @@ function InstanceRowView(props: RowProps): ReactElement {
       aria-selected={isSelected}
       aria-label={`${id}, ${blocked === undefined ? status : "blocked"}, ${name}`}
       data-index={index}
+      data-state={
+        completedAt === undefined ? "live" : item.error === undefined ? "ended" : "failed"
+      }
       tabIndex={isActive ? 0 : -1}
       style={{ transform: `translateY(${top}px)`, height }}
       onFocus={() => onFocus(index)}
@@ -59,6 +63,9 @@ function InstanceRowView(props: RowProps): ReactElement {
       <span role="gridcell" className="list-name cut" title={`${name} ${version ?? ""}`}>
         {name} <span className="faint">{shortVersion(version)}</span>
       </span>
+      <span role="gridcell" className="list-waits cut">
+        <ListWaits item={item} />
+      </span>
       <span role="gridcell" className="list-more cut">
         <More item={item} />
       </span>
@@ -72,10 +79,9 @@ function InstanceRowView(props: RowProps): ReactElement {
   );
 }
 
-/** The most important further fact: a block, an error, or attributes and the custom status. */
+/** The most important further fact: an error, or attributes and the custom status. */
 function More({ item }: { readonly item: InstanceSummary }): ReactElement | null {
-  const { blocked, error, customStatus, attributes, unreadable } = item;
-  if (blocked !== undefined) return <span className="list-trouble">{blocked.code}</span>;
+  const { error, customStatus, attributes, unreadable } = item;
   if (error !== undefined) {
     return (
       <span className="list-trouble" title={error.message}>

@@ -1,6 +1,6 @@
 // The instances page. The address contains its filter.
 
-import { useCallback, useState, type ReactElement } from "react";
+import { useCallback, useMemo, useState, type ReactElement } from "react";
 import { instances } from "../api/endpoints.ts";
 import { anything, useChanges } from "../api/use-changes.ts";
 import { useLoaded } from "../api/use-loaded.ts";
@@ -8,7 +8,7 @@ import { formatCount } from "../parts/format.ts";
 import { useHashLocation } from "../router/hash-location.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { filterOf, isEmptyFilter, queryOf } from "./filter.ts";
+import { filterOf, isEmptyFilter, orderOf, ORDERS, queryOf } from "./filter.ts";
 import { InstanceList } from "./instance-list.tsx";
 import { NO_SELECTION, type Selection } from "./selection.ts";
 import { StartButton } from "./start-button.tsx";
@@ -17,8 +17,9 @@ const COUNT_MS = 3_000;
 
 export function InstancesPage(): ReactElement {
   const { query } = useHashLocation();
-  const filter = filterOf(query);
-  const order = query.get("order") === "oldest" ? "oldest" : "newest";
+  // Once per address: a relative time range must not make a new list with every render.
+  const filter = useMemo(() => filterOf(query), [query]);
+  const order = orderOf(query);
   const asked = queryOf(filter);
   const key = JSON.stringify([asked, order]);
   const count = useLoaded(`count ${JSON.stringify(asked)}`, (signal) =>
@@ -56,7 +57,7 @@ export function InstancesPage(): ReactElement {
       />
       <InstanceList
         listKey={key}
-        query={{ ...asked, order }}
+        query={{ ...asked, ...ORDERS[order].query }}
         total={count.data}
         isFiltered={!isEmptyFilter(filter)}
         selection={selection}

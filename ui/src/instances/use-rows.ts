@@ -69,7 +69,10 @@ export function useRows(
   const loadHead = useCallback(
     () =>
       load(async (signal) => {
-        const page = await instances.list({ ...latest.current.query, limit: PAGE }, signal);
+        const page = await instances.list(
+          { ...latest.current.query, waits: true, limit: PAGE },
+          signal,
+        );
         return (before) => withFirstPage(before, page);
       }),
     [load],
@@ -92,7 +95,7 @@ export function useRows(
     }
     const ids = now.items.slice(first, last + 1).map(({ id }) => id);
     void load(async (signal) => {
-      const page = await instances.list({ id: ids, limit: PAGE }, signal);
+      const page = await instances.list({ id: ids, waits: true, limit: PAGE }, signal);
       return (before) => withLookedAt(before, ids, page.items);
     });
   }, [load, loadHead]);
@@ -104,7 +107,7 @@ export function useRows(
     setIsLoadingMore(true);
     const done = load(async (signal) => {
       const page = await instances.list(
-        { ...latest.current.query, limit: NEXT_PAGE, cursor },
+        { ...latest.current.query, waits: true, limit: NEXT_PAGE, cursor },
         signal,
       );
       return (before) => withNextPage(before, page);

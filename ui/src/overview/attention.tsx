@@ -1,18 +1,20 @@
-// The problems that need an operator: blocked and failed instances by cause, work that no worker can run, and
-// workers that stopped responding.
+// The problems that need an operator: blocked and failed instances by cause, work that no worker can run, paused
+// queues, and workers that stopped responding.
 
 import type { ReactElement } from "react";
 import type { Overview } from "../api/types.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { TimeAgo } from "../parts/time-ago.tsx";
+import { PausedQueue } from "./paused-queue.tsx";
 import { TroubleRows } from "./trouble-rows.tsx";
 
 export function Attention({ overview }: { readonly overview: Overview }): ReactElement {
-  const { troubles, metrics, runtimes } = overview;
+  const { troubles, metrics, runtimes, queues } = overview;
+  const paused = queues.filter((queue) => queue.paused !== undefined);
   const silent = runtimes.filter(({ alive }) => !alive);
   const isCalm =
-    troubles.groups.length === 0 && metrics.unclaimed.length === 0 && silent.length === 0;
+    troubles.groups.length + metrics.unclaimed.length + silent.length + paused.length === 0;
   if (isCalm) {
     return (
       <p className="note">
@@ -38,6 +40,9 @@ export function Attention({ overview }: { readonly overview: Overview }): ReactE
             </div>
             <TimeAgo at={work.since} />
           </li>
+        ))}
+        {paused.map((queue) => (
+          <PausedQueue key={queue.name} queue={queue} />
         ))}
         <TroubleRows troubles={troubles} metrics={metrics} />
         {silent.map(({ id, hostname, lastBeatAt, note }) => (

@@ -11,20 +11,23 @@ export interface Depth {
   readonly running: number;
 }
 
+type Kind = Queue["kinds"][number];
+
 export function depthsOf(queues: readonly Queue[]): readonly Depth[] {
-  const groups = Map.groupBy(queues, ({ tags }) => tags.toSorted().join(" + ") || "untagged");
+  const kinds = queues.flatMap((queue) => queue.kinds);
+  const groups = Map.groupBy(kinds, ({ tags }) => tags.toSorted().join(" + ") || "untagged");
   return [...groups].map(([tags, members]) => ({
     tags,
     waiting: PRIORITIES.map((priority) =>
       sum(
         members.filter((each) => each.priority === priority),
-        (q) => q.waiting + q.delayed,
+        (kind) => kind.waiting + kind.delayed,
       ),
     ),
     running: sum(members, ({ running }) => running),
   }));
 }
 
-function sum(queues: readonly Queue[], count: (queue: Queue) => number): number {
-  return queues.reduce((total, queue) => total + count(queue), 0);
+function sum(kinds: readonly Kind[], count: (kind: Kind) => number): number {
+  return kinds.reduce((total, kind) => total + count(kind), 0);
 }

@@ -47,7 +47,7 @@ export function OverviewPage(): ReactElement {
             {isEmpty(data) ? <FirstInstance /> : <Attention overview={data} />}
             <History samples={data.samples} sampleMs={data.sampleMs} />
             <div className="columns">
-              <QueueDepths queues={data.queues} kinds={data.queueKinds} />
+              <QueueDepths queues={data.queues} count={data.queueCount} />
               <RuntimesAlive runtimes={data.runtimes} />
             </div>
           </>

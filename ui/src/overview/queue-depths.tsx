@@ -5,15 +5,16 @@ import type { Queue } from "../api/types.ts";
 import { Empty } from "../parts/empty.tsx";
 import { formatCount, plural } from "../parts/format.ts";
 import { Panel } from "../parts/panel.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
 import { addressTo } from "../router/hash-location.ts";
 import { depthsOf, PRIORITIES } from "./depths.ts";
 
 export function QueueDepths({
   queues,
-  kinds,
+  count,
 }: {
   readonly queues: readonly Queue[];
-  readonly kinds: number;
+  readonly count: number;
 }): ReactElement {
   const depths = depthsOf(queues);
   const deepest = Math.max(1, ...depths.flatMap(({ waiting }) => waiting));
@@ -21,12 +22,12 @@ export function QueueDepths({
     <Panel
       title="Queue depth"
       isFlush
-      tools={<a href={addressTo(["queues"])}>{plural(kinds, "queue")}</a>}
+      tools={<a href={addressTo(["queues"])}>{plural(count, "queue")}</a>}
     >
       {depths.length === 0 ? (
         <Empty title="No tasks are waiting or running" />
       ) : (
-        <div className="table-scroll">
+        <TableScroll>
           <table className="table depths">
             <caption className="visually-hidden">Waiting tasks by tags and priority</caption>
             <thead>
@@ -48,10 +49,10 @@ export function QueueDepths({
                   <th scope="row">
                     <span className="tag">{tags}</span>
                   </th>
-                  {waiting.map((count, index) => (
+                  {waiting.map((depth, index) => (
                     <td key={index} className="number depth">
-                      <meter min={0} max={deepest} value={count} aria-hidden="true" />
-                      {formatCount(count)}
+                      <meter min={0} max={deepest} value={depth} aria-hidden="true" />
+                      {formatCount(depth)}
                     </td>
                   ))}
                   <td className="number">{formatCount(running)}</td>
@@ -59,7 +60,7 @@ export function QueueDepths({
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </Panel>
   );

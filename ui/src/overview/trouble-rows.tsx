@@ -64,7 +64,7 @@ function TroubleRow({ group }: { readonly group: TroubleGroup }): ReactElement {
     <li data-status={kind}>
       <Icon name={kind === "blocked" ? "lock" : "cross"} />
       <div className="grow">
-        <a href={addressTo(["instances"], query)}>
+        <a className="in-text" href={addressTo(["instances"], query)}>
           <strong>{formatCount(count)}</strong> {kind}
         </a>
         : {name} <span className="faint">{shortVersion(version)}</span>, <strong>{cause}</strong>

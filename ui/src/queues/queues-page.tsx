@@ -1,16 +1,22 @@
-// The task queues: what waits, what runs, and what no worker can run.
+// The queues, one per activity: what waits and for how long, the rate, failures, limits, pauses, and tasks that no worker
+// can run. Below them the limiters.
 
 import type { ReactElement } from "react";
 import { store } from "../api/endpoints.ts";
+import type { Queue } from "../api/types.ts";
 import { anything, useChanges } from "../api/use-changes.ts";
 import { useLoaded } from "../api/use-loaded.ts";
+import { LimitersPanel } from "../built-ins/limiters-panel.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { formatCount, plural } from "../parts/format.ts";
+import { formatCount, formatDuration, formatRate, plural } from "../parts/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Loading } from "../parts/loading.tsx";
 import { Panel } from "../parts/panel.tsx";
 import { ProblemNote } from "../parts/problem-note.tsx";
-import { TimeAgo } from "../parts/time-ago.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { TableScroll } from "../parts/table-scroll.tsx";
+import { addressTo } from "../router/hash-location.ts";
+import { jobsAddress, limitWords } from "./queue-words.ts";
 
 const REFRESH_MS = 1_000;
 const EVERY_MS = 10_000;
@@ -29,7 +35,7 @@ export function QueuesPage(): ReactElement {
         {unclaimed.length === 0 ? null : (
           <p className="note" data-tone="warn">
             <Icon name="warning" />
-            No worker can run {plural(unclaimed.length, "kind")} of tasks: see the last column.
+            No worker can run tasks of {plural(unclaimed.length, "queue")}.
           </p>
         )}
         {data === undefined ? (
@@ -37,80 +43,84 @@ export function QueuesPage(): ReactElement {
             <Loading rows={5} />
           ) : null
         ) : (
-          <Panel title={plural(data.length, "kind of task", "kinds of tasks")} isFlush>
+          <Panel title={plural(data.length, "queue")} isFlush>
             {data.length === 0 ? (
-              <Empty title="No tasks are waiting or running">
-                Scheduled activities appear here until they end.
+              <Empty title="All queues are empty">
+                A queue appears here while it has tasks, failed jobs, a limit or a pause.
               </Empty>
             ) : (
-              <div className="table-scroll">
-                <table className="table">
-                  <thead>
-                    <tr>
-                      <th scope="col">Activity</th>
-                      <th scope="col">Tags</th>
-                      <th scope="col" className="number">
-                        Priority
-                      </th>
-                      <th scope="col" className="number">
-                        Waiting
-                      </th>
-                      <th scope="col" className="number">
-                        Running
-                      </th>
-                      <th scope="col" className="number">
-                        Delayed
-                      </th>
-                      <th scope="col">Oldest</th>
-                      <th scope="col">Taken by</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {data.map((queue) => (
-                      <tr key={JSON.stringify([queue.name, queue.tags, queue.priority])}>
-                        <td className="mono wrap">{queue.name}</td>
-                        <td>
-                          <span className="tags">
-                            {queue.tags.length === 0 ? (
-                              <span className="faint">untagged</span>
-                            ) : (
-                              queue.tags.map((tag) => (
-                                <span key={tag} className="tag">
-                                  {tag}
-                                </span>
-                              ))
-                            )}
-                          </span>
-                        </td>
-                        <td className="number">{queue.priority}</td>
-                        <td className="number">{formatCount(queue.waiting)}</td>
-                        <td className="number">{formatCount(queue.running)}</td>
-                        <td className="number">{formatCount(queue.delayed)}</td>
-                        <td>
-                          {queue.oldestAvailableAt === undefined ? (
-                            ""
-                          ) : (
-                            <TimeAgo at={queue.oldestAvailableAt} />
-                          )}
-                        </td>
-                        <td>
-                          {queue.unclaimed === undefined ? (
-                            "a running worker"
-                          ) : (
-                            <span className="list-trouble wrap">
-                              no worker can run this: {queue.unclaimed}
-                            </span>
-                          )}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <QueueTable queues={data} />
             )}
           </Panel>
         )}
+        <LimitersPanel />
       </div>
     </>
+  );
+}
+
+function QueueTable({ queues }: { readonly queues: readonly Queue[] }): ReactElement {
+  return (
+    <TableScroll>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Queue</th>
+            <th scope="col" className="number">
+              Depth
+            </th>
+            <th scope="col" className="number">
+              Oldest
+            </th>
+            <th scope="col" className="number">
+              Running
+            </th>
+            <th scope="col" className="number">
+              Delayed
+            </th>
+            <th scope="col" className="number">
+              Rate
+            </th>
+            <th scope="col" className="number">
+              Failed jobs
+            </th>
+            <th scope="col">Limit</th>
+          </tr>
+        </thead>
+        <tbody>
+          {queues.map((queue) => (
+            <QueueRow key={queue.name} queue={queue} />
+          ))}
+        </tbody>
+      </table>
+    </TableScroll>
+  );
+}
+
+function QueueRow({ queue }: { readonly queue: Queue }): ReactElement {
+  const { name, paused, depth, oldestAgeMs, running, delayed, rate, failures, unclaimed } = queue;
+  return (
+    <tr>
+      <td>
+        <div className="row">
+          <a className="mono wrap" href={addressTo(["queues", name])}>
+            {name}
+          </a>
+          {paused === undefined ? null : <StatusBadge status="paused" />}
+        </div>
+        {unclaimed === undefined ? null : (
+          <span className="list-trouble wrap">no worker can run this: {unclaimed}</span>
+        )}
+      </td>
+      <td className="number">{formatCount(depth)}</td>
+      <td className="number">{oldestAgeMs === undefined ? "" : formatDuration(oldestAgeMs)}</td>
+      <td className="number">{formatCount(running)}</td>
+      <td className="number">{formatCount(delayed)}</td>
+      <td className="number">{formatRate(rate)}</td>
+      <td className="number">
+        {failures === 0 ? "0" : <a href={jobsAddress(name, "failed")}>{formatCount(failures)}</a>}
+      </td>
+      <td>{limitWords(queue)}</td>
+    </tr>
   );
 }

@@ -13,6 +13,8 @@ const LINKS: readonly { readonly path: string; readonly title: string; readonly 
     { path: "", title: "Overview", icon: "overview" },
     { path: "instances", title: "Instances", icon: "instances" },
     { path: "queues", title: "Queues", icon: "queues" },
+    { path: "schedules", title: "Schedules", icon: "clock" },
+    { path: "entities", title: "Entities", icon: "entity" },
     { path: "runtimes", title: "Workers", icon: "runtimes" },
   ];
 

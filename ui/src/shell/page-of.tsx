@@ -16,6 +16,21 @@ const InstancePage = lazy(async () => ({
 const QueuesPage = lazy(async () => ({
   default: (await import("../queues/queues-page.tsx")).QueuesPage,
 }));
+const QueuePage = lazy(async () => ({
+  default: (await import("../queues/queue-page.tsx")).QueuePage,
+}));
+const SchedulesPage = lazy(async () => ({
+  default: (await import("../built-ins/schedules-page.tsx")).SchedulesPage,
+}));
+const SchedulePage = lazy(async () => ({
+  default: (await import("../built-ins/schedule-page.tsx")).SchedulePage,
+}));
+const EntitiesPage = lazy(async () => ({
+  default: (await import("../built-ins/entities-page.tsx")).EntitiesPage,
+}));
+const EntityPage = lazy(async () => ({
+  default: (await import("../built-ins/entities-page.tsx")).EntityPage,
+}));
 const RuntimesPage = lazy(async () => ({
   default: (await import("../runtimes/runtimes-page.tsx")).RuntimesPage,
 }));
@@ -30,9 +45,7 @@ export function PageOf({ path }: { readonly path: readonly string[] }): ReactEle
 
 function pageOf([first = "", second, ...more]: readonly string[]): ReactElement {
   if (more.length > 0) return <NoPage />;
-  if (first === "instances" && second !== undefined)
-    return <InstancePage key={second} id={second} />;
-  if (second !== undefined) return <NoPage />;
+  if (second !== undefined) return pageOfOne(first, second);
   switch (first) {
     case "":
       return <OverviewPage />;
@@ -40,8 +53,27 @@ function pageOf([first = "", second, ...more]: readonly string[]): ReactElement 
       return <InstancesPage />;
     case "queues":
       return <QueuesPage />;
+    case "schedules":
+      return <SchedulesPage />;
+    case "entities":
+      return <EntitiesPage />;
     case "runtimes":
       return <RuntimesPage />;
+    default:
+      return <NoPage />;
+  }
+}
+
+function pageOfOne(first: string, name: string): ReactElement {
+  switch (first) {
+    case "instances":
+      return <InstancePage key={name} id={name} />;
+    case "queues":
+      return <QueuePage key={name} name={name} />;
+    case "schedules":
+      return <SchedulePage key={name} name={name} />;
+    case "entities":
+      return <EntityPage key={name} name={name} />;
     default:
       return <NoPage />;
   }

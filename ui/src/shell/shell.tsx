@@ -36,7 +36,7 @@ export function Shell({ onLogout }: { readonly onLogout: () => void }): ReactEle
         Skip to content
       </a>
       <Navigation onHelp={showHelp} onLogout={onLogout} />
-      <main ref={page} className="page" tabIndex={-1}>
+      <main ref={page} id="main" className="page" tabIndex={-1}>
         <NoWorker />
         <PageOf path={path} />
       </main>

@@ -7,6 +7,8 @@ export const SHORTCUTS: readonly { readonly keys: string; readonly does: string 
   { keys: "g o", does: "Overview" },
   { keys: "g i", does: "Instances" },
   { keys: "g q", does: "Queues" },
+  { keys: "g s", does: "Schedules" },
+  { keys: "g e", does: "Entities" },
   { keys: "g w", does: "Workers" },
   { keys: "/", does: "Search on this page" },
   { keys: "j k", does: "Next and previous row of a list; also the arrow keys" },
@@ -20,6 +22,8 @@ const GOALS: Readonly<Record<string, readonly string[]>> = {
   o: [],
   i: ["instances"],
   q: ["queues"],
+  s: ["schedules"],
+  e: ["entities"],
   w: ["runtimes"],
 };
 const SECOND_KEY_MS = 1_000;

@@ -34,6 +34,10 @@ export function isCut(json: unknown): boolean {
   return markOf(json)?.[0] === "$perdureCut";
 }
 
+export function isUnreadable(json: unknown): boolean {
+  return markOf(json)?.[0] === "$perdureUnreadable";
+}
+
 function markOf(json: unknown): [string, unknown] | undefined {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
   const [first, ...more] = Object.entries(json);

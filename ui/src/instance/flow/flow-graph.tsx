@@ -148,6 +148,10 @@ export function FlowGraph({
               const runs = states.get(path);
               const state = runs?.state ?? IDLE;
               const count = countText(runs);
+              const parts = [path, kind, state, ...(count === "" ? [] : [count])].join(", ");
+              // The accessible name contains the visible text, for users who speak it.
+              const label =
+                hint === "" && count === "" ? parts : `${parts}: ${title} ${hint} ${count}`;
               return (
                 <button
                   key={id}
@@ -156,16 +160,16 @@ export function FlowGraph({
                   data-kind={kind}
                   data-state={state}
                   aria-pressed={path === selected}
-                  aria-label={`${path}, ${kind}, ${state}${count === "" ? "" : `, ${count}`}`}
+                  aria-label={label.trimEnd()}
                   title={`${path}: ${state}`}
                   style={style}
                   onClick={() => onSelect(path)}
                 >
                   <Icon name={ICONS[kind]} />
                   <span className="flow-node-text">
-                    <span className="cut">{title}</span>
+                    <span className="cut">{title}</span>{" "}
                     <span className="cut flow-node-hint">{hint}</span>
-                  </span>
+                  </span>{" "}
                   {count === "" ? null : <span className="flow-node-count">{count}</span>}
                 </button>
               );

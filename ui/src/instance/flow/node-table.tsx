@@ -4,13 +4,14 @@ import type { ReactElement } from "react";
 import type { Span } from "../../api/types.ts";
 import { Elapsed } from "../../parts/elapsed.tsx";
 import { InstanceLink } from "../../parts/instance-link.tsx";
+import { TableScroll } from "../../parts/table-scroll.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 
 const SHOWN = 500;
 
 export function NodeTable({ spans }: { readonly spans: readonly Span[] }): ReactElement {
   return (
-    <div className="table-scroll">
+    <TableScroll>
       <table className="table">
         <thead>
           <tr>
@@ -51,6 +52,6 @@ export function NodeTable({ spans }: { readonly spans: readonly Span[] }): React
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }

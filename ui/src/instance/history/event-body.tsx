@@ -24,6 +24,7 @@ const TEXTS = [
   "since",
   "outcome",
   "session",
+  "release",
 ] as const;
 const VALUES = ["attributes", "metadata", "retry"] as const;
 
@@ -81,6 +82,9 @@ export function EventBody({
         {event.attempt === undefined ? null : <Fact name="Attempt">{event.attempt}</Fact>}
         {event.attempts === undefined ? null : <Fact name="Attempts">{event.attempts}</Fact>}
         {event.due === undefined ? null : <Fact name="Due">{formatDateTime(event.due)}</Fact>}
+        {event.began === undefined ? null : <Fact name="Began">{formatDateTime(event.began)}</Fact>}
+        {event.ended === undefined ? null : <Fact name="Ended">{formatDateTime(event.ended)}</Fact>}
+        {event.replaced === undefined ? null : <Fact name="Given by">an operator</Fact>}
         {event.expiresAt === undefined ? null : (
           <Fact name="Expires">{formatDateTime(event.expiresAt)}</Fact>
         )}

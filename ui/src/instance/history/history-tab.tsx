@@ -7,7 +7,7 @@ import { Loading } from "../../parts/loading.tsx";
 import { ProblemNote } from "../../parts/problem-note.tsx";
 import { setQuery, useHashLocation } from "../../router/hash-location.ts";
 import { FilterText } from "../../instances/filter-text.tsx";
-import { ForkDialog } from "../fork-dialog.tsx";
+import { ForkDialog } from "../repair/fork-dialog.tsx";
 import { GROUPS } from "./event-words.ts";
 import { EventList } from "./event-list.tsx";
 import { useHistory } from "./use-history.ts";

@@ -2,19 +2,27 @@
 //   - Keyboard: + and − zoom, the arrow keys move in time, 0 shows everything. The names are buttons.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from "react";
-import type { Waiting } from "../../api/types.ts";
+import {
+  useEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactElement,
+} from "react";
+import type { Mark, Span, Waiting } from "../../api/types.ts";
 import { Axis } from "./axis.tsx";
 import { MarkLane } from "./mark-lane.tsx";
 import { SpanRow } from "./span-row.tsx";
-import type { TimelineData } from "./timeline-data.ts";
 import { useWheelZoom } from "./use-wheel-zoom.ts";
 import { moved, percent, zoomed, type View } from "./view.ts";
 
 const ROW = 28;
 
 export function Gantt({
-  data,
+  spans,
+  marks,
+  jumps,
   whole,
   view,
   waiting,
@@ -23,8 +31,13 @@ export function Gantt({
   onView,
   onCursor,
   onSelect,
+  onRetry,
 }: {
-  readonly data: TimelineData;
+  /** The spans to show. */
+  readonly spans: readonly Span[];
+  readonly marks: readonly Mark[];
+  /** With each change of this number the rows scroll to the first open span, or to the last span. */
+  readonly jumps: number;
   readonly whole: View;
   readonly view: View;
   readonly waiting: ReadonlyMap<number, Waiting>;
@@ -33,17 +46,27 @@ export function Gantt({
   readonly onView: (view: View | null) => void;
   readonly onCursor: (at: number | null) => void;
   readonly onSelect: (sequence: number) => void;
+  /** Absent: the instance cannot continue from a point of its past. */
+  readonly onRetry: ((sequence: number) => void) | undefined;
 }): ReactElement {
   const scroller = useRef<HTMLDivElement>(null);
   const track = useRef<HTMLDivElement>(null);
   const [hover, setHover] = useState<number | null>(null);
-  const { spans } = data;
   const virtual = useVirtualizer({
     count: spans.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     overscan: 10,
   });
+  const latest = useRef(spans);
+  useEffect(() => {
+    latest.current = spans;
+  });
+  useEffect(() => {
+    if (jumps === 0) return;
+    const open = latest.current.findIndex(({ outcome }) => outcome === "open");
+    virtual.scrollToIndex(open < 0 ? latest.current.length - 1 : open, { align: "center" });
+  }, [virtual, jumps]);
   const timeAt = (clientX: number): number | null => {
     const box = track.current?.getBoundingClientRect();
     if (box === undefined || clientX < box.left || clientX > box.right) return null;
@@ -87,7 +110,8 @@ export function Gantt({
           <Axis view={view} start={whole.from} />
         </div>
       </div>
-      <MarkLane marks={data.marks} view={view} />
+      <MarkLane marks={marks} view={view} />
+      {spans.length === 0 ? <p className="gantt-none muted">Nothing matches.</p> : null}
       <div
         className="gantt-rows"
         style={{ height: virtual.getTotalSize() }}
@@ -110,6 +134,7 @@ export function Gantt({
               height={ROW}
               isSelected={span.sequence === selected}
               onSelect={onSelect}
+              onRetry={onRetry}
             />
           );
         })}

@@ -40,6 +40,7 @@ interface Group {
   readonly title: string;
 }
 
+/** `marks`: ordered by time. */
 function groupsOf(marks: readonly Mark[], view: View): readonly Group[] {
   const groups: { left: number; kind: string; titles: string[]; count: number }[] = [];
   for (const { at, kind, name } of marks) {
@@ -52,7 +53,9 @@ function groupsOf(marks: readonly Mark[], view: View): readonly Group[] {
     } else {
       last.count += 1;
       if (last.titles.length < 8) last.titles.push(title);
-      if (kind.startsWith("Orchestration")) last.kind = kind;
+      if (kind === "Repair" || (kind.startsWith("Orchestration") && last.kind !== "Repair")) {
+        last.kind = kind;
+      }
     }
   }
   return groups.map(({ left, kind, titles, count }) => ({

@@ -2,30 +2,39 @@
 
 import type { ReactElement } from "react";
 import { inspect } from "../../api/endpoints.ts";
-import type { Span, Waiting } from "../../api/types.ts";
+import type { Repair, Span, Waiting } from "../../api/types.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Elapsed } from "../../parts/elapsed.tsx";
 import { Fact } from "../../parts/fact.tsx";
-import { formatDateTime } from "../../parts/format.ts";
+import { formatDateTime, formatDuration } from "../../parts/format.ts";
+import { Icon } from "../../parts/icon.tsx";
 import { InstanceLink } from "../../parts/instance-link.tsx";
 import { Panel } from "../../parts/panel.tsx";
+import { replacementOf } from "../repair/repair-words.ts";
 import { EventBody } from "../history/event-body.tsx";
-import { spanName } from "./span-words.ts";
+import { isCompensation, openWords, runOf, spanName } from "./span-words.ts";
 
 export function SpanDetail({
   id,
   execution,
   span,
   waiting,
+  repairs,
+  onRetry,
   onClose,
 }: {
   readonly id: string;
   readonly execution: number;
   readonly span: Span;
   readonly waiting: Waiting | undefined;
+  readonly repairs: readonly Repair[];
+  /** Absent: the instance cannot continue from here. */
+  readonly onRetry: ((sequence: number) => void) | undefined;
   readonly onClose: () => void;
 }): ReactElement {
   const { sequence, endedBy, kind, outcome, retries = [] } = span;
+  const run = runOf(span);
+  const replacement = replacementOf(repairs, sequence);
   const asked = useLoaded(`event ${id} ${execution} ${sequence}`, (signal) =>
     inspect.event(id, sequence, execution, signal),
   );
@@ -37,9 +46,21 @@ export function SpanDetail({
     <Panel
       title={`${kind} ${spanName(span)}`}
       tools={
-        <button type="button" className="button" data-size="small" onClick={onClose}>
-          Close
-        </button>
+        <>
+          {onRetry === undefined ? null : (
+            <button
+              type="button"
+              className="button"
+              data-size="small"
+              onClick={() => onRetry(sequence)}
+            >
+              Retry from here
+            </button>
+          )}
+          <button type="button" className="button" data-size="small" onClick={onClose}>
+            Close
+          </button>
+        </>
       }
     >
       <div className="stack">
@@ -50,6 +71,16 @@ export function SpanDetail({
           <Fact name="Duration">
             <Elapsed from={span.from} to={span.to} />
           </Fact>
+          {run === null ? null : (
+            <>
+              <Fact name={(span.attempts ?? 1) > 1 ? "Before the last attempt" : "Queued"}>
+                {formatDuration(run.queuedMs)}
+              </Fact>
+              <Fact name="Ran">{formatDuration(run.to - run.from)}</Fact>
+            </>
+          )}
+          {openWords(waiting) === null ? null : <Fact name="State">{openWords(waiting)}</Fact>}
+          {isCompensation(span) ? <Fact name="Part">compensation or cleanup</Fact> : null}
           {span.attempts === undefined ? null : <Fact name="Attempts">{span.attempts}</Fact>}
           {waiting !== undefined && "attempt" in waiting ? (
             <Fact name="Attempt">{waiting.attempt}</Fact>
@@ -61,6 +92,16 @@ export function SpanDetail({
             </Fact>
           )}
         </dl>
+        {span.replaced === true ? (
+          <p className="note" data-tone="warn">
+            <Icon name="info" />
+            <span className="grow wrap">
+              {replacement === undefined
+                ? "An operator gave this outcome in an earlier repair."
+                : `An operator gave this outcome${replacement.by === undefined ? "" : `: ${replacement.by}`}, ${formatDateTime(replacement.at)}. Reason: ${replacement.reason}`}
+            </span>
+          </p>
+        ) : null}
         {retries.map(({ at, message }, index) => (
           <p key={index} className="list-trouble wrap">
             Attempt {index + 1} failed at {formatDateTime(at)}: {message}

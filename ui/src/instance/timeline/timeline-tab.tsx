@@ -1,28 +1,35 @@
 // The tab with the timeline of an execution.
 
 import { useMemo, useState, type ReactElement } from "react";
+import { useSession, whyNot } from "../../api/session.ts";
 import type { Instance } from "../../api/types.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Loading } from "../../parts/loading.tsx";
 import { ProblemNote } from "../../parts/problem-note.tsx";
 import { useNow } from "../../parts/use-now.ts";
 import { setQuery, useHashLocation } from "../../router/hash-location.ts";
-import { isEnded } from "../actions.ts";
+import { canRewind, isEnded } from "../actions.ts";
+import { repairMarks } from "../repair/repair-words.ts";
+import { RewindDialog } from "../repair/rewind-dialog.tsx";
 import { Gantt } from "./gantt.tsx";
 import { Minimap } from "./minimap.tsx";
 import { MomentView } from "./moment-view.tsx";
 import { SpanDetail } from "./span-detail.tsx";
 import { extentOf } from "./timeline-data.ts";
 import { useTimeline } from "./use-timeline.ts";
-import type { View } from "./view.ts";
+import { matchingSpans, spanFilterOf, TimelineFilter } from "./timeline-filter.tsx";
+import { moved, type View } from "./view.ts";
 import { ZoomTools } from "./zoom-tools.tsx";
 
 export function TimelineTab({
   instance,
   execution,
+  onDone,
 }: {
   readonly instance: Instance;
   readonly execution: number;
+  /** Called after the instance was repaired. */
+  readonly onDone: () => void;
 }): ReactElement {
   const { id, updatedAt } = instance;
   const location = useHashLocation();
@@ -37,6 +44,24 @@ export function TimelineTab({
     [instance],
   );
   const selected = Number(location.query.get("span") ?? NaN);
+  const { text, isOpenOnly } = spanFilterOf(location.query);
+  const shown = useMemo(
+    () => matchingSpans(data.spans, { text, isOpenOnly }),
+    [data, text, isOpenOnly],
+  );
+  const [jumps, setJumps] = useState(0);
+  const [retryFrom, setRetryFrom] = useState<number | null>(null);
+  const mayRetry = whyNot(useSession(), "operator") === null;
+  const isCurrent = execution === instance.execution;
+  const retry = mayRetry && isCurrent && canRewind(instance) ? setRetryFrom : undefined;
+  const { repairs } = instance;
+  const marks = useMemo(
+    () =>
+      isCurrent && repairs !== undefined
+        ? [...repairMarks(repairs), ...data.marks].sort((a, b) => (a.at < b.at ? -1 : 1))
+        : data.marks,
+    [data, isCurrent, repairs],
+  );
   const select = (sequence: number): void =>
     setQuery({ span: sequence === selected ? null : String(sequence) });
 
@@ -65,9 +90,18 @@ export function TimelineTab({
           data={data}
           onView={setChosen}
         />
+        <TimelineFilter
+          isLive={!isOver}
+          onNow={() => {
+            if (chosen !== null) setChosen(moved(chosen, whole, Infinity));
+            setJumps(jumps + 1);
+          }}
+        />
         <Minimap data={data} whole={whole} view={view} onView={setChosen} />
         <Gantt
-          data={data}
+          spans={shown}
+          marks={marks}
+          jumps={jumps}
           whole={whole}
           view={view}
           waiting={waiting}
@@ -76,6 +110,7 @@ export function TimelineTab({
           onView={setChosen}
           onCursor={setCursor}
           onSelect={select}
+          onRetry={retry}
         />
         <MomentView
           id={id}
@@ -95,7 +130,17 @@ export function TimelineTab({
           execution={execution}
           span={span}
           waiting={waiting.get(span.sequence)}
+          repairs={instance.repairs ?? []}
+          onRetry={retry}
           onClose={() => select(span.sequence)}
+        />
+      )}
+      {retryFrom === null ? null : (
+        <RewindDialog
+          instance={instance}
+          before={retryFrom}
+          onDone={onDone}
+          onClose={() => setRetryFrom(null)}
         />
       )}
     </div>

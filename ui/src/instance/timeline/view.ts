@@ -19,8 +19,9 @@ export function zoomed(view: View, whole: View, factor: number, around: number):
   return within({ from: around - share * length, to: around + (1 - share) * length }, whole);
 }
 
+/** Moves by a share of the length; Infinity moves to the end. */
 export function moved(view: View, whole: View, share: number): View {
-  const by = (view.to - view.from) * share;
+  const by = share === Infinity ? whole.to - view.to : (view.to - view.from) * share;
   return within({ from: view.from + by, to: view.to + by }, whole);
 }
 

@@ -2,6 +2,7 @@
 
 import type { ReactElement } from "react";
 import { formatDuration, plural } from "../../parts/format.ts";
+import { Icon } from "../../parts/icon.tsx";
 import type { TimelineData } from "./timeline-data.ts";
 import { zoomed, type View } from "./view.ts";
 
@@ -45,6 +46,12 @@ export function ZoomTools({
             <span className="bar-key" data-kind={kind} /> {kind}
           </li>
         ))}
+        <li>
+          <span className="bar-key" data-kind="activity" data-part="queued" /> queued
+        </li>
+        <li>
+          <Icon name="undo" /> compensation
+        </li>
       </ul>
       <span className="row">
         <span className="faint">{isWhole ? "" : formatDuration(view.to - view.from)}</span>

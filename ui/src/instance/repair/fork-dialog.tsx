@@ -1,10 +1,10 @@
 // Starts a new instance with a copy of this one's history up to an event.
 
 import { useState, type ReactElement } from "react";
-import { instances } from "../api/endpoints.ts";
-import { Dialog } from "../parts/dialog.tsx";
-import { toast } from "../parts/toasts.tsx";
-import { addressTo, go } from "../router/hash-location.ts";
+import { instances } from "../../api/endpoints.ts";
+import { Dialog } from "../../parts/dialog.tsx";
+import { toast } from "../../parts/toasts.tsx";
+import { addressTo, go } from "../../router/hash-location.ts";
 
 export function ForkDialog({
   id,

@@ -1,11 +1,11 @@
 // Lists completed work that a restart runs again, such as a payment.
 
 import type { ReactElement } from "react";
-import { inspect } from "../api/endpoints.ts";
-import { useLoaded } from "../api/use-loaded.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Loading } from "../parts/loading.tsx";
-import { ProblemNote } from "../parts/problem-note.tsx";
+import { inspect } from "../../api/endpoints.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { Loading } from "../../parts/loading.tsx";
+import { ProblemNote } from "../../parts/problem-note.tsx";
 
 const SHOWN = 20;
 

@@ -1,0 +1,122 @@
+// The actions on a queue: pause, resume, and run its failed jobs again. Each asks for confirmation.
+
+import { useState, type ReactElement } from "react";
+import { queues } from "../api/endpoints.ts";
+import { useSession, whyNot } from "../api/session.ts";
+import type { QueueDetail, RetriedJobs } from "../api/types.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { formatCount, plural } from "../parts/format.ts";
+import { toast } from "../parts/toasts.tsx";
+
+/** The server's default limit for one bulk operation. */
+const RETRY_MAX = 10_000;
+
+interface DialogProps {
+  readonly queue: QueueDetail;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+export function QueueActions({
+  queue,
+  onDone,
+}: {
+  readonly queue: QueueDetail;
+  readonly onDone: () => void;
+}): ReactElement {
+  const [open, setOpen] = useState<"pause" | "resume" | "retry" | null>(null);
+  const refusal = whyNot(useSession(), "operator", "Every action");
+  const props = { queue, onDone, onClose: () => setOpen(null) };
+  const button = (title: string, what: NonNullable<typeof open>): ReactElement => (
+    <button
+      type="button"
+      className="button"
+      disabled={refusal !== null}
+      title={refusal ?? undefined}
+      onClick={() => setOpen(what)}
+    >
+      {title}
+    </button>
+  );
+  return (
+    <div className="row" role="toolbar" aria-label="Actions">
+      {queue.paused === undefined ? button("Pause", "pause") : button("Resume", "resume")}
+      {queue.failures === 0 ? null : button("Retry failed jobs", "retry")}
+      {refusal === null ? null : <span className="hint">{refusal}</span>}
+      {open === "pause" ? <PauseDialog {...props} /> : null}
+      {open === "resume" ? <ResumeDialog {...props} /> : null}
+      {open === "retry" ? <RetryDialog {...props} /> : null}
+    </div>
+  );
+}
+
+function PauseDialog({ queue: { name }, onDone, onClose }: DialogProps): ReactElement {
+  const [reason, setReason] = useState("");
+  const run = async (): Promise<void> => {
+    await queues.pause(name, reason.trim() === "" ? {} : { reason: reason.trim() });
+    toast("Paused.");
+    onDone();
+  };
+  return (
+    <Dialog title={`Pause ${name}?`} confirm="Pause" onConfirm={run} onClose={onClose}>
+      <p>
+        No worker begins a task of this queue until you resume it. Running attempts finish, and new
+        tasks wait.
+      </p>
+      <label className="field">
+        <span>Reason</span>
+        <input
+          className="input"
+          autoFocus
+          maxLength={4_096}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      </label>
+    </Dialog>
+  );
+}
+
+function ResumeDialog({ queue: { name, depth }, onDone, onClose }: DialogProps): ReactElement {
+  const run = async (): Promise<void> => {
+    await queues.resume(name);
+    toast("Resumed.");
+    onDone();
+  };
+  return (
+    <Dialog title={`Resume ${name}?`} confirm="Resume" onConfirm={run} onClose={onClose}>
+      <p>Workers begin tasks of this queue again. {plural(depth, "task")} waiting.</p>
+    </Dialog>
+  );
+}
+
+function RetryDialog({ queue: { name, failures }, onDone, onClose }: DialogProps): ReactElement {
+  const run = async (): Promise<void> => {
+    const answer = await queues.retryFailed(name, { limit: RETRY_MAX });
+    toast(resultText(answer), answer.refusedCount > 0 ? "danger" : "good");
+    onDone();
+  };
+  return (
+    <Dialog
+      title={`Retry ${plural(failures, "failed job")} of ${name}?`}
+      confirm={`Retry ${formatCount(failures)}`}
+      onConfirm={run}
+      onClose={onClose}
+    >
+      <p>
+        Each job runs again from its first attempt, with the same input and a new idempotency key.
+        {failures > RETRY_MAX
+          ? ` The oldest ${formatCount(RETRY_MAX)} come first; repeat the action for the rest.`
+          : ""}
+      </p>
+    </Dialog>
+  );
+}
+
+function resultText({ retried, refusedCount, refused }: RetriedJobs): string {
+  const done = `${plural(retried, "job")} retried.`;
+  if (refusedCount === 0) return done;
+  const [first] = refused;
+  const why = first === undefined ? "" : ` First refusal, ${first.id}: ${first.code}`;
+  return `${done} ${plural(refusedCount, "job")} refused.${why}`;
+}
