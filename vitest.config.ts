@@ -6,16 +6,18 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { ClosingReporter, MAIN_PROJECT } from "./test/support/closing-reporter.ts";
+import { fastTemporaryDirectory } from "./test/support/fast-directory.ts";
 
 const ON_POSTGRES = [
   "test/scenarios/**/*.test.ts",
   "test/operations/*.test.ts",
   "test/faults/kill/{sharing,takeover}.test.ts",
-  "test/faults/trouble/killers.test.ts",
-  "test/features/{limiter,schedule}/processes.test.ts",
+  "test/features/{batch,limiter,schedule}/processes.test.ts",
+  "test/features/{jobs/limits,queues/operator}.test.ts",
   "test/interfaces/callback/{answers,security,webhooks}.test.ts",
 ];
 const ON_POSTGRES_FULL = [
+  "test/faults/trouble/killers.test.ts",
   "test/features/lifecycle/*.test.ts",
   "test/features/limits/*.test.ts",
   "test/features/programs/*.test.ts",
@@ -26,6 +28,7 @@ const isFull = process.env["PERDURE_FULL"] === "1";
 // Test processes and the hundreds of processes that they start compile each source once. Node checks the text of a
 // cached module, so the cache may outlive the run.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "perdure-compile-cache");
+process.env["TMPDIR"] = fastTemporaryDirectory();
 
 export default defineConfig({
   test: {

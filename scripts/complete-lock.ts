@@ -51,7 +51,7 @@ function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
 function platformOf(name: string): object | undefined {
   if (name.endsWith("-wasm32-wasi")) return { cpu: ["wasm32"] };
   const match =
-    /-(?<os>android|darwin|freebsd|linux|openharmony|win32)-(?<cpu>[a-z0-9]+)(?:-(?<abi>[a-z]+))?$/.exec(
+    /[-/](?<os>android|darwin|freebsd|linux|openharmony|win32)-(?<cpu>[a-z0-9]+)(?:-(?<abi>[a-z]+))?$/.exec(
       name,
     );
   const { os, cpu, abi = "" } = match?.groups ?? {};

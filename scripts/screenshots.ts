@@ -1,5 +1,5 @@
 // Takes the screenshots of the dashboard in the docs: `npm run screenshots` writes docs/images/.
-// A real browser on a real server with real work, as in test/ui; it runs for half a minute first, so that the charts
+// A real browser on a real server with real work, as in test/interfaces/ui; it runs for half a minute first, so that the charts
 // have data. `npm run screenshots -- trouble` takes only those whose name contains the word.
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -13,8 +13,12 @@ import {
   checkout,
   fulfil,
   keeper,
+  mall,
+  nightly,
   payout,
   poster,
+  sale,
+  truck,
 } from "../test/interfaces/ui/support/shop.ts";
 import { builtUi } from "../test/interfaces/ui/support/built-ui.ts";
 import { serve } from "../src/server/index.ts";
@@ -54,7 +58,7 @@ const PICTURES: readonly Picture[] = [
   },
   {
     name: "dashboard-instances",
-    place: "/instances?root=true",
+    place: "/instances?root=true&order=oldest",
     themes: ["light"],
     ready: (page) => page.getByRole("row").nth(8).waitFor(),
   },
@@ -86,6 +90,39 @@ const PICTURES: readonly Picture[] = [
     ready: (page) => page.getByText("− History holds").waitFor(),
   },
   {
+    name: "dashboard-retry",
+    place: "/instances/sale-1",
+    themes: ["light"],
+    ready: preview,
+  },
+  {
+    name: "dashboard-retry-phone",
+    place: "/instances/sale-1",
+    themes: ["dark"],
+    viewport: PHONE,
+    ready: preview,
+  },
+  {
+    name: "dashboard-repaired",
+    place: "/instances/sale-2",
+    themes: ["light"],
+    viewport: { width: 1280, height: 1000 },
+    ready: (page) => page.getByRole("button", { name: /^pay, completed, replaced/ }).click(),
+  },
+  {
+    name: "dashboard-schedule",
+    place: "/schedules/nightly",
+    themes: ["light"],
+    ready: (page) => page.getByRole("row", { name: /completed nightly/ }).waitFor(),
+  },
+  {
+    name: "dashboard-instances-phone",
+    place: "/instances?status=running&root=true",
+    themes: ["light"],
+    viewport: PHONE,
+    ready: (page) => page.getByRole("row").nth(4).waitFor(),
+  },
+  {
     name: "dashboard-phone",
     place: "/instances/order-7",
     themes: ["dark"],
@@ -93,6 +130,21 @@ const PICTURES: readonly Picture[] = [
     ready: (page) => page.getByRole("button", { name: /^invoice, completed/ }).waitFor(),
   },
 ];
+
+/** The last one: it changes the store. */
+const BULK_PICTURE: Picture = {
+  name: "dashboard-bulk-retry",
+  place: "/instances?status=failed&name=sale",
+  themes: ["light"],
+  ready: async (page) => {
+    await page.getByRole("row").nth(4).waitFor();
+    await page.getByLabel("Select all that match").check();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
+    await page.getByLabel("Reason").fill("bad deploy");
+    await page.getByRole("button", { name: /^Retry \d/ }).click();
+    await page.getByText(/\d+ instances done, 1 refused/).waitFor();
+  },
+};
 
 const TROUBLED_PICTURES: readonly Picture[] = [
   {
@@ -135,12 +187,17 @@ const TROUBLED_PICTURES: readonly Picture[] = [
 ];
 
 const asked = process.argv[2] ?? "";
-const wanted = PICTURES.filter(({ name }) => name.includes(asked));
+const wanted = [...PICTURES, BULK_PICTURE].filter(({ name }) => name.includes(asked));
 const troubled = TROUBLED_PICTURES.filter(({ name }) => name.includes(asked));
 await using browser = await openBrowser();
 mkdirSync(FOLDER, { recursive: true });
 if (wanted.length > 0) await takeShop(wanted);
 if (troubled.length > 0) await takeTroubled(troubled);
+
+async function preview(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Retry", exact: true }).click();
+  await page.getByText("The registered code replays this past.").waitFor();
+}
 
 async function chartsAndBlocked(page: Page): Promise<void> {
   await page.getByText("41 blocked").waitFor();
@@ -185,7 +242,7 @@ async function take(from: Browser, picture: Picture, theme: Theme, address: stri
     const response = await route.fetch();
     const body = (await response.text())
       .replaceAll(pathToFileURL(ROOT).href, "file:///app")
-      .replaceAll("/test/ui/support/", "/src/"); // the path that an application would have
+      .replaceAll("/test/interfaces/ui/support/", "/src/"); // the path that an application would have
     return route.fulfill({ response, body });
   });
   await page.goto(address);
@@ -227,6 +284,7 @@ async function work(of: World): Promise<void> {
   await failed.result().catch(() => undefined);
   await client.start(keeper, { note: "kept" }, { id: "keeper-1" });
   await client.start(checkout, { id: "k", customer: "c-3", lines }, { id: "checkout-1" });
+  await sell(of);
   const end = performance.now() + WORK_MS;
   for (let n = 1; performance.now() < end; n++) {
     const order = {
@@ -247,4 +305,32 @@ async function work(of: World): Promise<void> {
   await client.get("order-18").pause({ reason: "stock-taking", by: "otto" });
   await client.get("order-27").cancel({ reason: "customer called", by: "ada" });
   await pause(1_500); // for the last samples
+}
+
+/** Sales that fail while the truck is broken, one of them repaired since; and a schedule with a run. */
+async function sell({ perdure: { client } }: World): Promise<void> {
+  truck.isBroken = true;
+  const orders = Array.from({ length: 8 }, (_, n) => `sale-${n + 1}`);
+  for (const id of orders) {
+    const started = await client.start(sale, { id, customer: "c-7", lines: ["chair"] }, { id });
+    await started.result().catch(() => undefined);
+  }
+  const parent = await client.start(
+    mall,
+    { id: "m", customer: "c-7", lines: [] },
+    { id: "mall-1" },
+  );
+  await parent.result().catch(() => undefined);
+  truck.isBroken = false;
+  const repaired = client.get("sale-2");
+  await repaired.rewind({ to: "failure", reason: "the truck is repaired", by: "otto" });
+  await repaired.result();
+  await repaired.rewind({
+    before: 4,
+    replace: [{ sequence: 2, output: { receipt: "r-cash" } }],
+    reason: "the customer paid in cash",
+    by: "vera",
+  });
+  await nightly.apply(client);
+  await nightly.trigger(client);
 }

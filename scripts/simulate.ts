@@ -20,6 +20,7 @@ const USAGE = `npm run simulate -- [--seeds N] [--from N] [--minutes M] [--jobs 
 npm run simulate -- --seed N [--minimize]                 one seed with its trace; --minimize shrinks it
 npm run simulate -- --scenario FILE [--minimize]          a scenario from a file
 npm run simulate -- --forget [--seeds N] [--seed N]       a store that loses its last commits, and all other faults
+npm run simulate -- --queues [--seeds N] [--seed N]       jobs under rules and limits
 --out FILE writes the scenario of --seed, or the minimized one, as JSON.`;
 
 const { values } = parseArgs({
@@ -32,13 +33,14 @@ const { values } = parseArgs({
     scenario: { type: "string" },
     minimize: { type: "boolean", default: false },
     forget: { type: "boolean", default: false },
+    queues: { type: "boolean", default: false },
     out: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
 
 if (values.help) console.log(USAGE);
-else await main(values.forget ? "forget" : "programs");
+else await main(values.forget ? "forget" : values.queues ? "queues" : "programs");
 
 async function main(name: ChoiceName): Promise<void> {
   const { seed, scenario } = values;

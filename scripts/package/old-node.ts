@@ -11,7 +11,7 @@ import type { Plugin } from "rolldown";
 
 /** The syntax that Node 18 parses. */
 export const LOWEST_SYNTAX = "es2022";
-const CHECK = "node-version.js";
+const CHECK = "core/node-version.js";
 const EVERY_EXPORT = "*";
 /** Exports of built-in modules that the package uses and that Node 18 lacks. */
 const YOUNGER: Readonly<Record<string, readonly string[] | typeof EVERY_EXPORT>> = {

@@ -15,6 +15,7 @@ import type { TestEnvironment, TestEnvironmentOptions } from "../../src/testing/
 import { OUR_PROGRAMS } from "./our-programs.ts";
 import { CALLBACK_PROGRAMS } from "./callback-programs.ts";
 import { REQUEST_PROGRAMS } from "./request-programs.ts";
+import { REPAIR_PROGRAMS } from "./repair-programs.ts";
 import { SCHEMA_PROGRAMS } from "./schema-programs.ts";
 
 type Register = TestEnvironmentOptions["register"];
@@ -346,4 +347,5 @@ export const PROGRAMS: readonly Program[] = [
   ...REQUEST_PROGRAMS,
   ...CALLBACK_PROGRAMS,
   ...SCHEMA_PROGRAMS,
+  ...REPAIR_PROGRAMS,
 ];

@@ -2,7 +2,15 @@
 // commit writes both (commit.5). Nothing else may change for the caller.
 
 import { expect, test } from "vitest";
-import { activity, Client, event, isPerdureError, orchestration } from "../../src/index.ts";
+import {
+  activity,
+  Client,
+  event,
+  isPerdureError,
+  job,
+  orchestration,
+  type EnqueueOptions,
+} from "../../src/index.ts";
 import type { CommitItem } from "../../src/core/provider/index.ts";
 import { Stage } from "./first-turn-stage.ts";
 
@@ -56,6 +64,25 @@ test("an instance with one activity takes two commits", async () => {
   const { key } = await recordOf(stage, "second");
   const kinds = commitsOf(stage, "second", key).map((items) => items.map(({ kind }) => kind));
   expect(kinds).toEqual([["start"], ["turn"]]);
+});
+
+test("a job takes two commits, with a key too", async () => {
+  const double = job("double", (value: number) => value * 2);
+  const stage = await Stage.open([double]);
+  const keys: readonly EnqueueOptions[] = [
+    {},
+    { unique: "a" },
+    { throttle: { key: "a", per: "1m" } },
+  ];
+  for (const key of keys) {
+    stage.commits.length = 0;
+    expect(await (await stage.client.enqueue(double, 2, key)).result()).toBe(4);
+    await stage.environment.settle();
+    expect(stage.commits.map((items) => items.map(({ kind }) => kind))).toEqual([
+      ["unique" in key || "throttle" in key ? "enqueue" : "start"],
+      ["turn"],
+    ]);
+  }
 });
 
 test("the first instance of a name does not run before its start is written (first-turns.1)", async () => {

@@ -1,7 +1,8 @@
 // A lease call returns what is due, and the time at which the next item becomes due. An item that becomes due during
 // the call must be in one of the two, or the runtime would find it only at its next poll.
 
-import { expect, test } from "vitest";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
 import type { Provider } from "../../src/core/provider/index.ts";
 import {
   ALPHA,
@@ -16,7 +17,8 @@ import {
   turnItem,
   VERSION,
 } from "../../src/testing/conformance/fixture.ts";
-import { freshStore } from "../support/test-store.ts";
+import { postgres } from "../support/postgres.ts";
+import { freshStore, newPlace, onlyOn } from "../support/test-store.ts";
 
 const ROUNDS = 60;
 
@@ -80,4 +82,63 @@ test("a task that becomes due during a lease call is leased, or the answer holds
       expect(nextAt, `round ${round}`).not.toBeNull();
     }
   }
+});
+
+onlyOn("postgres", "SQLite has one writer, so a lease waits for the lock and skips no row", () => {
+  test("an instance or task that is due but locked has a time at which to search again", async () => {
+    const place = newPlace("memory");
+    onTestFinished(() => place.remove());
+    const store = await place.open();
+    onTestFinished(() => store.close());
+    for (const id of [ALPHA, BETA]) await store.registerRuntime(registration({ id }));
+    const lock = new pg.Client({ connectionString: (await postgres()).url });
+    await lock.connect();
+    onTestFinished(() => lock.end());
+    const whileLocked = async <T>(table: string, call: () => Promise<T>): Promise<T> => {
+      await lock.query(`BEGIN; SELECT 1 FROM ${place.location}.${table} FOR UPDATE`);
+      const result = await call();
+      await lock.query("ROLLBACK");
+      return result;
+    };
+
+    const item = startItem({ id: "a" });
+    await store.commit([item]);
+    const leaseInstances = () =>
+      store.leaseInstances({
+        owner: ALPHA,
+        token: fresh(),
+        limit: 10,
+        targets: TARGETS,
+        allowSuspect: false,
+        messagesMax: 10,
+      });
+    const missed = await whileLocked("instances", leaseInstances);
+    expect(missed.instances).toEqual([]);
+    expect(missed.nextAt).toBeLessThan(store.now() + 1_000);
+    const [instance] = (await leaseInstances()).instances;
+    if (instance === undefined) throw new Error("not leased");
+
+    await store.commit([
+      turnItem(instance, {
+        version: VERSION,
+        events: [item.started, scheduledText()],
+        consumed: instance.messages.map(({ id }) => id),
+        tasks: [newTask({ sequence: 2 })],
+      }),
+    ]);
+    const leaseTasks = () =>
+      store.leaseTasks({
+        owner: BETA,
+        token: fresh(),
+        limit: 10,
+        names: [CHARGE],
+        tags: "any",
+        sessions: null,
+        allowSuspect: true,
+      });
+    const missedTask = await whileLocked("tasks", leaseTasks);
+    expect(missedTask.tasks).toEqual([]);
+    expect(missedTask.nextAt).toBeLessThan(store.now() + 1_000);
+    expect((await leaseTasks()).tasks).toHaveLength(1);
+  });
 });

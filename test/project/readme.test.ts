@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { Client } from "../../src/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
-import { writeBlock } from "../support/run-block.ts";
+import { writeBlock } from "./run-block.ts";
 import { projectRoot } from "../support/source-files.ts";
 import { until } from "../faults/trouble/support.ts";
 

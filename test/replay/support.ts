@@ -19,7 +19,7 @@ import type {
   TerminalBody,
 } from "../../src/core/history/events.ts";
 import { isCommand, isTerminal } from "../../src/core/history/events.ts";
-import { decodeHistory, encodeRow, type HistoryRow } from "../../src/core/history/rows.ts";
+import { bodyOf, decodeHistory, encodeRow, type HistoryRow } from "../../src/core/history/rows.ts";
 import { inInboxOrder } from "../../src/core/replay/inbox-delivery.ts";
 import type { TurnItem } from "../../src/core/provider/commit.ts";
 import type { Message } from "../../src/core/provider/messages.ts";
@@ -145,7 +145,7 @@ export class Play<I> {
     return this.#rows;
   }
   get history(): EventBody[] {
-    return decodeHistory(this.#rows).map(({ sequence: _s, at: _a, version: _v, ...body }) => body);
+    return decodeHistory(this.#rows).map(bodyOf);
   }
   /** The values that the live run noted. */
   get trace(): readonly unknown[] {
@@ -300,6 +300,7 @@ class Driven<I> {
       commitId: 1,
       cancelTimeoutMs: 3_600_000,
       leaseFor: () => null,
+      weightOf: () => undefined,
       release: false,
     });
     if (run.blocked === null) {

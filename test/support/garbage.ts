@@ -3,8 +3,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
+const collect = collector();
 
 /** The bytes of the heap that are in use after a full collection. */
 export async function heapInUse(): Promise<number> {
@@ -13,4 +12,11 @@ export async function heapInUse(): Promise<number> {
   collect();
   collect();
   return process.memoryUsage().heapUsed;
+}
+
+function collector(): () => void {
+  const { Bun: bun } = globalThis as { readonly Bun?: { gc(force: boolean): number } };
+  if (bun !== undefined) return () => void bun.gc(true);
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
 }

@@ -15,6 +15,7 @@ const LAYERS = [
   "postgres",
 ] as const;
 const SHELLS = [
+  "batch",
   "callback",
   "encryption",
   "entity",
@@ -43,6 +44,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   sql: ["core"],
   sqlite: ["core", "liveness", "sql"],
   postgres: ["core", "liveness", "sql"],
+  batch: ["core", "client"],
   callback: ["core", "client"],
   encryption: ["core"],
   entity: ["core", "client"],
@@ -100,6 +102,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   sql: [],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
+  batch: [],
   callback: ["node:buffer", "node:crypto"],
   encryption: ["node:buffer", "node:crypto"],
   entity: ["node:buffer"],

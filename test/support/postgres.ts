@@ -13,6 +13,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
+import { fastDirectory } from "./fast-directory.ts";
 
 export interface Server {
   readonly url: string;
@@ -29,6 +30,8 @@ export interface OwnServer extends Server {
   startAgain(): Promise<void>;
   /** Starts the server again as a hot standby without a primary: it accepts reads and stays in recovery. */
   becomeStandby(): Promise<void>;
+  /** Starts a hot standby that receives the commits of this server asynchronously. Restarts this server. */
+  addStandby(): Promise<OwnServer>;
   /** Stops the server and removes its directory, before this process ends. */
   close(): Promise<void>;
 }
@@ -71,14 +74,28 @@ export async function startServer(
   parent: string,
   given: Readonly<Record<string, string>>,
 ): Promise<OwnServer> {
-  const { initdb, postgres: program } = await binaries();
+  const template = await newData((await binaries()).initdb, unprivileged());
+  return startOn(template, parent, given);
+}
+
+/** Starts a server on a copy of a data directory. `files` are written into the copy first. */
+async function startOn(
+  template: string,
+  parent: string,
+  given: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+): Promise<OwnServer> {
+  const { postgres: program } = await binaries();
   const owner = unprivileged();
-  const template = await newData(initdb, owner);
   const directory = await mkdtemp(join(parent, "perdure-postgres-"));
   if (owner !== null) await chown(directory, owner.uid, owner.gid);
   await chmod(directory, 0o700);
   const data = join(directory, "data");
   execFileSync("cp", ["-a", template, data], { cwd: directory, ...owner });
+  for (const [name, content] of Object.entries(files)) {
+    await writeFile(join(data, name), content);
+    if (owner !== null) await chown(join(data, name), owner.uid, owner.gid);
+  }
   const port = await freePort();
   const settings = Object.entries(given).map(([name, value]) => `-c ${name}=${value}`);
   const command = `"${program}" -D "${data}" -k "${directory}" -p ${port} ${settings.join(" ")}`;
@@ -108,6 +125,17 @@ export async function startServer(
       if (owner !== null) await chown(signal, owner.uid, owner.gid);
       child.stdin.write("start\n");
       await ready(child, data);
+    },
+    async addStandby() {
+      child.stdin.write("crash\n");
+      await deleted(join(data, "postmaster.pid"));
+      const source = `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres'\n`;
+      const files = { "standby.signal": "", "postgresql.auto.conf": source };
+      const copy = `${data}-standby`;
+      execFileSync("cp", ["-a", data, copy], { cwd: directory, ...owner });
+      child.stdin.write("start\n");
+      await ready(child, data);
+      return startOn(copy, parent, given, files);
     },
     async close() {
       const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -244,9 +272,4 @@ function unprivileged(): Owner | null {
     }
   }
   throw new Error("PostgreSQL cannot run as root, and there is no user postgres or nobody.");
-}
-
-/** A file system in memory, if there is one; data of a test need not outlive the test. */
-export function fastDirectory(): string {
-  return existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 }

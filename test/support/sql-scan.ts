@@ -330,6 +330,9 @@ function isPlainFunction(node: ts.Node | undefined): boolean {
 
 function isHarmless(type: ts.Type): boolean {
   if (type.isUnion()) return type.types.every(isHarmless);
+  // For example `$${number}`, the text of a parameter.
+  if ((type.flags & ts.TypeFlags.TemplateLiteral) !== 0)
+    return (type as ts.TemplateLiteralType).types.every(isHarmless);
   const harmless =
     ts.TypeFlags.StringLiteral |
     ts.TypeFlags.NumberLike |

@@ -57,6 +57,11 @@ export async function freshStore(environment?: Environment): Promise<Provider> {
   return provider;
 }
 
+/** A number for tests that take long on a store behind a socket. With PERDURE_FULL every store gets SQLite's number. */
+export function sizeOn(sizes: Readonly<Record<StoreKind, number>>): number {
+  return process.env["PERDURE_FULL"] === "1" ? sizes.sqlite : sizes[TEST_STORE];
+}
+
 /** Tests for one store only, with the reason. */
 export function onlyOn(kind: StoreKind, why: string, tests: () => void): void {
   if (TEST_STORE === kind) describe(`only on ${kind}: ${why}`, tests);

@@ -1,18 +1,20 @@
-// The failure loop of sqlite.test.ts on PostgreSQL. The commit tier runs three scenarios and every seventh call;
-// PERDURE_FULL runs every scenario and every call.
+// The failure loop of sqlite.test.ts on PostgreSQL. The commit tier runs four scenarios and every thirteenth call, of jobs
+// every fortieth, offset by three from fault to fault; PERDURE_FULL runs every scenario and every call.
 
 import { afterAll, expect, test } from "vitest";
-import { failEveryCall } from "../../../src/testing/index.ts";
+import { CALL_FAULTS, failEveryCall, type CallFault } from "../../../src/testing/index.ts";
 import { postgresKitStore } from "../../support/postgres-kit-store.ts";
 import { closePool } from "../../support/postgres-stores.ts";
 import { scenariosOn } from "./scenarios.ts";
 
 const IS_FULL = process.env["PERDURE_FULL"] === "1";
-const STRIDE = IS_FULL ? 1 : 7;
+const strideOf = (name: string): number => (IS_FULL ? 1 : name === "jobs" ? 40 : 13);
+const FAULTS = Object.keys(CALL_FAULTS) as CallFault[];
 /** The scenarios of the commit tier. */
 const CHOSEN = [
   "activities with retries",
   "starts with their first turns",
+  "jobs",
   "streams and callbacks",
 ];
 afterAll(closePool);
@@ -29,8 +31,14 @@ for (const scenario of scenarios) {
     `${scenario.name}: the outcome stays the same whichever store call fails, and however it fails`,
     { timeout: 600_000 },
     async () => {
-      const { runs } = await failEveryCall(scenario, { stride: STRIDE });
-      expect(runs).toBeGreaterThan(10);
+      let runs = 0;
+      const stride = strideOf(scenario.name);
+      for (const [index, fault] of FAULTS.entries()) {
+        const first = 1 + ((3 * index) % stride);
+        const report = await failEveryCall(scenario, { faults: [fault], stride, first });
+        runs += report.runs;
+      }
+      expect(runs).toBeGreaterThan(FAULTS.length * 2);
     },
   );
 }

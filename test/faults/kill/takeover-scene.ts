@@ -53,21 +53,29 @@ export class Scene implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async enter(name: string, runtime: RuntimeOptions): Promise<WorkerProcess> {
+  async enter(
+    name: string,
+    runtime: RuntimeOptions,
+    ...kind: readonly "drives"[]
+  ): Promise<WorkerProcess> {
     const program = new URL("./takeover-worker.ts", import.meta.url);
     const worker = new WorkerProcess({
       ...{ program, store: this.#store.address, log: this.#log, runtime },
-      extra: [name],
+      extra: [name, ...kind],
     });
     this.#workers.add(worker);
     await worker.ready;
     return worker;
   }
 
-  /** Starts every kind of work that can be held; `worker` is the only worker so far, so it holds all of it. */
-  async begin(worker: WorkerProcess): Promise<void> {
+  /**
+   * Starts every kind of work that can be held; `worker` is the only worker so far, so it holds all of it. `order`: what is
+   * then sent to the worker.
+   */
+  async begin(worker: WorkerProcess, order?: string): Promise<void> {
     for (const id of HELD) await this.#client.start(`holds-${id.slice(0, -2)}`, undefined, { id });
     await this.#client.start("waits", undefined, { id: "waits" });
+    if (order !== undefined) worker.say(order);
     await this.until("everything begun", () => this.begunBy(worker).length === HELD.length);
     await this.#waiting("waits");
   }

@@ -1,12 +1,16 @@
 // A worker process that holds its work: an activity or step stays in flight for as long as a test wants.
-//   Arguments: the store's address, the run log, the runtime's options as JSON, the worker's name.
+//   Arguments: the store's address, the run log, the runtime's options as JSON, the worker's name, and "drives" for a worker
+//   that does not run all the time.
 //   The parent process sends "open": all held work finishes, and later work is not held;
 //   or "block <file>": the same once that file exists. Until then the main loop is blocked, so the held work finishes
 //   before the worker processes any message from the store;
+//   or "drive <ms>": drives once, as a function that is invoked, and acknowledges the end as "driven";
+//   or "drive on": drives whenever something comes due, as a function with a scheduler;
 //   or "start <id> <ms>": starts a sleeping instance through this worker's client. The instance belongs to this worker
 //   and is written after all writes that were queued before.
 
 import { existsSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   activity,
   event,
@@ -18,7 +22,7 @@ import {
 import { RunLog, type RunLine } from "./audit/run-log.ts";
 import { openAddress } from "./store-address.ts";
 
-const [store = "", logPath = "", options = "{}", worker = ""] = process.argv.slice(2);
+const [store = "", logPath = "", options = "{}", worker = "", kind] = process.argv.slice(2);
 process.on("disconnect", () => process.exit());
 
 const log = new RunLog(logPath);
@@ -63,7 +67,17 @@ const runtime: RuntimeOptions = {
   log: (level, message, fields) => log.append({ what: "engine", level, message, fields }),
 };
 const register = [hold, quick, holdsActivity, holdsStep, waits, sleeps];
-const { client } = await Perdure.open(await openAddress(store), { register, runtime });
+const autoStart = kind !== "drives";
+const perdure = await Perdure.open(await openAddress(store), { register, runtime, autoStart });
+const { client } = perdure;
+
+async function driveOn(): Promise<void> {
+  for (;;) {
+    const { nextAt } = await perdure.drive({ maxMs: 60_000 });
+    if (nextAt === null) return;
+    await pause(Math.max(nextAt.getTime() - Date.now(), 0));
+  }
+}
 
 process.on("message", (message) => {
   const [verb, id = "", ms] = String(message).split(" ");
@@ -75,8 +89,13 @@ process.on("message", (message) => {
     gate.resolve();
     clearInterval(keepAlive);
   }
+  const acknowledge = (): void => log.append({ what: "ack", instance: id, job: 0 });
+  if (verb === "drive" && id === "on") void driveOn();
+  else if (verb === "drive") {
+    const driven = (): void => log.append({ what: "ack", instance: "driven", job: 0 });
+    void perdure.drive({ maxMs: Number(id) }).then(driven);
+  }
   if (verb === "start") {
-    const acknowledge = (): void => log.append({ what: "ack", instance: id, job: 0 });
     void client.start(sleeps, Number(ms), { id }).then(acknowledge);
   }
 });

@@ -107,3 +107,51 @@ test("two processes that were frozen at the same time do not take over from each
   expect([...scene.loggedBy(a, "took over"), ...scene.loggedBy(b, "took over")]).toEqual([]);
   await scene.expectSound();
 });
+
+/** A renewed lease ends later than a drive waits for work. */
+const ENDING: RuntimeOptions = { instanceLeaseMs: 2_400, taskLeaseMs: 2_400 };
+const DRIVE = "drive 120000";
+
+test("a function that is frozen in mid-drive loses its work to another drive, and writes nothing when it thaws", async () => {
+  await using scene = await Scene.set();
+  const a = await scene.enter("A", ENDING, "drives");
+  await scene.begin(a, DRIVE);
+  const b = await scene.enter("B", ENDING, "drives");
+  await scene.beginSleep(a);
+
+  await scene.block(a);
+  await scene.stopBetweenWrites(a);
+  await scene.handle("waits").raise("go");
+  b.say("drive on"); // A's leases end by themselves, and `nextAt` is that time
+  await scene.until("B has begun it all", () => scene.begunBy(b).length === HELD.length);
+  expect(await scene.result("waits")).toBe("B");
+  expect(await scene.result("sleeps")).toBe("B");
+  const before = await scene.histories();
+
+  // B has begun everything again, but has recorded nothing: only the fencing token distinguishes A's turns from B's.
+  scene.unblock();
+  a.resume();
+  await scene.until("A has finished it all", () => scene.endedBy(a).length === HELD.length);
+  await scene.until("A's drive is over", () => scene.isAcknowledged("driven"));
+  expect(await scene.histories()).toEqual(before);
+
+  b.say("open");
+  const done = await scene.results();
+  for (const id of HELD) expect(done[id]).toEqual(["B", "B"]);
+  await scene.expectSound();
+});
+
+test("a function that is killed in mid-drive loses its work to the next drive", async () => {
+  await using scene = await Scene.set();
+  const a = await scene.enter("A", {}, "drives");
+  await scene.begin(a, DRIVE);
+  const b = await scene.enter("B", {}, "drives");
+  b.say("open");
+  await scene.beginSleep(a);
+
+  await a.kill();
+  await scene.handle("waits").raise("go");
+  b.say("drive on");
+  expect(await scene.results()).toEqual(everythingBy("B"));
+  await scene.expectSound();
+});

@@ -5,7 +5,7 @@
 //   work, and exits when its parent does.
 
 import { once } from "node:events";
-import { flushCompileCache } from "node:module";
+import * as modules from "node:module";
 import { Perdure, type RuntimeOptions } from "../../../src/index.ts";
 import { jobOf } from "./jobs.ts";
 import { defineAll } from "./orchestrations.ts";
@@ -26,7 +26,7 @@ const runtime: RuntimeOptions = {
   },
 };
 const open = await loadProvider(address);
-flushCompileCache(); // normally written at exit, but this process is killed
+if ("flushCompileCache" in modules) modules.flushCompileCache(); // normally written at exit, but this process is killed
 const [how] = await once(process, "message");
 
 const { client } = await Perdure.open(await open(), { register, runtime });

@@ -132,6 +132,17 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
   const isPostgres = store.address.startsWith("postgres");
   const triggers = ["insert", "delete", "update", "status"].map((name) => `tallies_${name}`);
   const undo = [
+    ...(isPostgres
+      ? ["DROP FUNCTION @index_attributes CASCADE", "DROP FUNCTION @put_attributes"]
+      : ["insert", "update", "delete"].map((name) => `DROP TRIGGER attributes_${name}`)),
+    "DROP TABLE @attributes",
+    ...["instances_name", "instances_ended_others"].map((name) => `DROP INDEX @${name}`),
+    ...(isPostgres
+      ? []
+      : ["created", "live", "failed", "paused", "blocked"].map(
+          (name) => `DROP INDEX instances_${name}`,
+        )),
+    ...(isPostgres ? [] : ["CREATE INDEX instances_created ON instances (created_at, key)"]),
     "DROP INDEX @inbox_ready",
     "DROP INDEX @inbox_begun",
     ...(isPostgres
@@ -145,6 +156,20 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
       (name) => `ALTER TABLE @requests DROP COLUMN ${name}`,
     ),
     ...["DROP INDEX @kept_due", "DROP INDEX @kept_expired"],
+    ...["tasks_slots", "tasks_deferred", "tasks_keys", "instances_expiring"].map(
+      (name) => `DROP INDEX @${name}`,
+    ),
+    ...["queue_key", "weight", "holds_slot"].map(
+      (name) => `ALTER TABLE @tasks DROP COLUMN ${name}`,
+    ),
+    ...["queues", "admissions", "queue_clocks", "queue_lanes", "queue_outcomes"].map(
+      (table) => `DROP TABLE @${table}`,
+    ),
+    "DROP TABLE @enqueue_keys",
+    "DROP INDEX @instances_ended",
+    "ALTER TABLE @instances DROP COLUMN delete_after",
+    `CREATE INDEX instances_ended ON @instances (${isPostgres ? "failed" : "status"}, completed_at, key)
+      WHERE completed_at IS NOT NULL AND parent_id IS NULL`,
     "DROP TABLE @store",
     "ALTER TABLE @tasks DROP COLUMN deferred_until",
     ...["streams", "stream_calls", "stream_chunks"].map((table) => `DROP TABLE @${table}`),

@@ -3,6 +3,8 @@
 //   - `tests` are files of the commit tier that must find the bug; the table names the first that does.
 
 import { ASK_PATCHES } from "./ask-patches.ts";
+import { REWIND_PATCHES } from "./rewind-patches.ts";
+import { JOB_PATCHES } from "./job-patches.ts";
 import { STREAM_PATCHES } from "./stream-patches.ts";
 
 export interface Patch {
@@ -83,7 +85,7 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "a worker releases no lease that it does not hold",
     file: "src/runtime/instances/lease-check.ts",
-    from: "!known.has(token) && !localStarts.isExpected(token) && !intake.isExpected(token);",
+    from: "!known.has(token) && !requests.some((request) => request.isExpected(token));",
     to: "!known.has(token) && token < 0;",
     tests: ["test/operations/lost-commits.test.ts"],
   },
@@ -224,8 +226,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "handing a task back counts as an attempt",
     file: "src/sqlite/lease/tasks.ts",
-    from: "`UPDATE tasks SET ${CLEAR_LEASE} WHERE ${CLAIM}`",
-    to: "`UPDATE tasks SET attempt = attempt + 1, ${CLEAR_LEASE} WHERE ${CLAIM}`",
+    from: "UPDATE tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT} WHERE ${CLAIM}`",
+    to: "UPDATE tasks SET attempt = attempt + 1, ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT} WHERE ${CLAIM}`",
     tests: [SQLITE],
   },
   {
@@ -308,8 +310,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "a runtime that closes does not wait until its tasks are handed back",
     file: "src/runtime/attempts/attempts.ts",
-    from: "await this.#atMost(this.#outcomes.handBack(this.activities.abandonAll(reason)));",
-    to: "void this.activities.abandonAll(reason);",
+    from: "    await this.#atMost(this.#outcomes.handBack(abandoned));\n",
+    to: "",
     tests: ["test/features/lifecycle", "test/features/routing"],
   },
   {
@@ -380,7 +382,7 @@ export const PATCHES: readonly Patch[] = [
     file: "src/server/http/request-binding.ts",
     from: "JSON.stringify([caller, operation,",
     to: "JSON.stringify([operation,",
-    tests: ["test/interfaces/server/repeats.test.ts"],
+    tests: ["test/interfaces/server/changes/repeats.test.ts"],
   },
   {
     bug: "the text of a URL's prefix reaches the page and the cookie unchecked",
@@ -449,5 +451,7 @@ export const PATCHES: readonly Patch[] = [
     tests: [FIRST_TURNS],
   },
   ...ASK_PATCHES,
+  ...REWIND_PATCHES,
+  ...JOB_PATCHES,
   ...STREAM_PATCHES,
 ];

@@ -262,8 +262,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "the next execution's inbox is emptied after its start was inserted",
     file: "read/inbox.ts",
-    from: "    this.#park.run(instance);\n    this.insert(instance, start);",
-    to: "    this.insert(instance, start);\n    this.#deleteAll.run(instance);",
+    from: "    this.insert(instance, start);\n    if (cancel === null) return;",
+    to: "    this.insert(instance, start);\n    this.#deleteAll.run(instance);\n    if (cancel === null) return;",
     in: "continue as new",
   },
   {
@@ -384,8 +384,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "a turn is committed without checking its token",
     file: "write/turn.ts",
-    from: " AND i.lease_token = t.token\n",
-    to: "\n",
+    from: "ELSE i.lease_token = t.token END",
+    to: "ELSE true END",
     in: "fencing|turn atomicity",
   },
   {

@@ -2,7 +2,13 @@
 
 import { expect, test } from "vitest";
 import { callbackRequestId } from "../../../src/core/ids/callback-messages.ts";
-import type { CommitItem, Message, Provider, TurnItem } from "../../../src/core/provider/index.ts";
+import type {
+  CommitItem,
+  Message,
+  Provider,
+  RewindTarget,
+  TurnItem,
+} from "../../../src/core/provider/index.ts";
 import {
   programs,
   simulate,
@@ -113,11 +119,29 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
     ["C24"],
     { firstSeed: 6 },
   ],
+  "a rewind puts its events back twice": [
+    changingRewinds((target) => {
+      const again = target.events.map((each) => ({ ...each, key: null }));
+      return { ...target, events: [...target.events, ...again] };
+    }),
+    ["C34"],
+    { firstSeed: 39 },
+  ],
+  "a rewind loses the events that were read after its cut": [
+    changingRewinds((target) => ({ ...target, events: [] })),
+    ["C34", "C7"],
+    { firstSeed: 39 },
+  ],
+  "a rewind loses the outcomes that it keeps": [
+    changingRewinds((target) => ({ ...target, outcomes: [] })),
+    ["C8", "stuck", "C18"],
+    { firstSeed: 20 },
+  ],
   "a repeated completion is refused": [refusesRepetitions, ["C24"], { firstSeed: 6 }],
   "a turn does not close the callback that it stops waiting for": [
     changingTurns(({ callbacks: _, ...turn }) => turn),
     ["C25"],
-    { firstSeed: 6 },
+    { firstSeed: 150 },
   ],
   "the completion of an activity from outside is acknowledged and not written": [
     acknowledging((item) => item.kind === "callTask" && item.call.kind === "complete"),
@@ -148,6 +172,12 @@ test.each(Object.entries(SABOTAGES))(
 
 function changingItems(change: (item: CommitItem) => CommitItem): Sabotage {
   return (real) => ({ commit: (items) => real.commit(items.map(change)) });
+}
+
+function changingRewinds(change: (target: RewindTarget) => RewindTarget): Sabotage {
+  return changingItems((item) =>
+    item.kind === "rewind" ? { ...item, targets: item.targets.map(change) } : item,
+  );
 }
 
 function changingTurns(change: (turn: TurnItem) => TurnItem): Sabotage {

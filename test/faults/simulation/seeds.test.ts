@@ -1,13 +1,18 @@
-// The simulation on a fixed range of seeds, which must pass at every commit: 110 seeds, and 20,000 in
+// The simulation on a fixed range of seeds, which must pass at every commit: 60 seeds, and 20,000 in
 // `npm run test:full`. `npm run simulate` runs other seeds.
 //   - Plain processes simulate them: there the code is not instrumented, and it gets faster with every seed.
 
 import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
 import { simulateInJobs } from "../../../scripts/simulation/jobs.ts";
-import { DEFAULT_FAULTS, type FailedSeed } from "../../../src/testing/simulation/index.ts";
+import {
+  DEFAULT_FAULTS,
+  programs,
+  simulate,
+  type FailedSeed,
+} from "../../../src/testing/simulation/index.ts";
 
-const SEEDS = process.env["PERDURE_FULL"] === undefined ? 110 : 20_000;
+const SEEDS = process.env["PERDURE_FULL"] === undefined ? 60 : 20_000;
 const TIMEOUT_MS = SEEDS * 2_000;
 
 test(
@@ -32,6 +37,13 @@ test(
     expect(expected.filter((kind) => !landed.has(kind))).toEqual([]);
   },
 );
+
+test("the invariants hold if the workers drive, instead of running all the time", async () => {
+  const seeds = process.env["PERDURE_FULL"] === undefined ? 6 : 500;
+  const report = await simulate({ workload: programs(), seeds, drives: true, repeatEvery: 6 });
+  expect(report.failures.map(describeFailure)).toEqual([]);
+  expect(report.totals.events / seeds).toBeGreaterThan(50);
+});
 
 const NEWS = ["newsLost", "newsDoubled", "newsLate"];
 

@@ -157,8 +157,10 @@ test.each(STORE_KINDS)(
     await client.get("ended").terminate("enough");
     await client.start(waits, 9, { id: "not begun" });
     await client.get("not begun").terminate("not needed");
+    const worker = await startRuntime(provider, register, { codec: first }); // replays the copied past
     await client.fork("w", { id: "forked", beforeSequence: 5 });
     await client.fork("ended", { id: "forked from an end", beforeSequence: 5 });
+    await worker.shutdown();
     for (const id of ["w", "ended", "not begun", "forked"]) {
       expect((await client.get(id).history())[0]).toMatchObject({ kind: "OrchestrationStarted" });
       if (id === "not begun") continue; // the code never ran

@@ -1,5 +1,5 @@
 // A very long loop on a real store: memory and time per round stay constant (semantics 26).
-//   3,000 rounds, or 100,000 with PERDURE_FULL, which also checks the times.
+//   2,000 rounds, or 100,000 with PERDURE_FULL, which also checks the times.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { Perdure } from "../../../src/index.ts";
 import { flow, again, done } from "../../../src/flow/index.ts";
 
 const isFull = process.env["PERDURE_FULL"] !== undefined;
-const ROUNDS = isFull ? 100_000 : 3_000;
+const ROUNDS = isFull ? 100_000 : 2_000;
 const QUARTER = ROUNDS / 4;
 
 setFlagsFromString("--expose-gc");

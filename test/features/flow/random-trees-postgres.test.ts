@@ -1,5 +1,5 @@
 // The same random trees on PostgreSQL, in real time, while runtimes that share the store die.
-//   PERDURE_PG_TREES sets their number (default 40, 200 in CI, 1,000 with PERDURE_FULL). PERDURE_SEED repeats a run.
+//   PERDURE_PG_TREES sets their number (20, or 1,000 with PERDURE_FULL). PERDURE_SEED repeats a run.
 
 import fc from "fast-check";
 import pg from "pg";
@@ -21,7 +21,7 @@ import {
 } from "./random-trees.ts";
 
 const BATCH = 20;
-const TREES = wholeNumber("PERDURE_PG_TREES") ?? defaultTrees();
+const TREES = wholeNumber("PERDURE_PG_TREES") ?? (process.env["PERDURE_FULL"] === "1" ? 1_000 : 20);
 const SEED = seedFromEnvironment();
 const TREE_TIMEOUT_MS = 120_000;
 
@@ -92,9 +92,4 @@ async function runBatch(flows: readonly RandomFlow[]): Promise<void> {
 /** Declares a runtime dead at once, so that others take over without delay. */
 async function expire(store: Provider, id: string): Promise<void> {
   await store.expireRuntime({ id, staleMs: null });
-}
-
-function defaultTrees(): number {
-  if (process.env["PERDURE_FULL"] !== undefined) return 1_000;
-  return process.env["CI"] === undefined ? 40 : 200;
 }

@@ -79,7 +79,7 @@ test("metrics, queues and runtimes show the state of the store", async () => {
   for await (const info of handle.watch()) if (info.waitingFor.length > 0) break;
   expect(await client.metrics()).toMatchObject({ instances: { running: 1 }, waitingTasks: 1 });
   expect(await client.queues()).toMatchObject([
-    { name: "unregistered", tags: [], priority: 2, waiting: 1, running: 0 },
+    { name: "unregistered", depth: 1, kinds: [{ tags: [], priority: 2, waiting: 1, running: 0 }] },
   ]);
   const [runtime] = await client.runtimes();
   expect(runtime?.registered).toMatchObject({ activities: ["double"] });

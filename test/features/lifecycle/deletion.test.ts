@@ -133,7 +133,7 @@ test("deleteMany keeps running instances and their ended children, and deletes e
   await client.start(done, undefined, { id: "tree" });
   await client.start(keeps, undefined, { id: "live" });
   await environment.advance(10);
-  await client.deleteMany({});
+  await client.deleteMany({ all: true });
   const left = (await client.list()).items.map(({ id }) => id);
   expect(left.toSorted()).toEqual(["kept", "live"]);
 });
@@ -145,7 +145,7 @@ test("pruneMany also prunes old executions of running instances, which continue"
   await environment.advance(5 * HOUR_MS + 1_000);
   expect((await ended.describe()).status).toBe("completed");
   expect((await live.describe()).execution).toBe(6);
-  expect(await client.pruneMany({}, { keepLast: 2 })).toMatchObject({ executions: 5 });
+  expect(await client.pruneMany({ all: true }, { keepLast: 2 })).toMatchObject({ executions: 5 });
   const numbers = async (handle: Handle): Promise<readonly number[]> =>
     (await handle.executions()).map(({ execution }) => execution);
   expect([await numbers(ended), await numbers(live)]).toEqual([

@@ -130,7 +130,7 @@ test("every checkpoint of a history agrees with the events before it", async () 
   }
 });
 
-test("a cancelled instance shows the time of the request, also far back in its history", async () => {
+test("a cancelled instance shows the time of the request and what it interrupted, also far back in its history", async () => {
   const provider = await freshStore();
   const busy = orchestration("busy", async (ctx) => {
     await ctx.waitFor("never").catch(() => undefined);
@@ -150,7 +150,9 @@ test("a cancelled instance shows the time of the request, also far back in its h
   await untilEvent(perdure, "b", "go");
   const events = await handle.history();
   const request = events.find(({ kind }) => kind === "OrchestrationCancelRequested");
-  expect(await handle.describe()).toMatchObject({ cancelled: { at: new Date(request!.at) } });
+  const interrupted = [{ kind: "event", name: "never", sequence: 2 }];
+  const cancelled = { at: new Date(request!.at), interrupted };
+  expect(await handle.describe()).toMatchObject({ cancelled });
   expect((await rowsRead(provider, () => handle.describe())).length).toBeLessThan(400);
 });
 

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { Client, orchestration } from "../../../src/index.ts";
 import { RetentionSweeper } from "../../../src/runtime/upkeep/retention.ts";
+import { jobEnd, jobStart } from "../../../src/testing/conformance/jobs/job-items.ts";
 import { startRuntime, virtualStore, virtualWorld } from "../../faults/trouble/support.ts";
 
 const HOUR_MS = 3_600_000;
@@ -138,4 +139,48 @@ test("only one of two runtimes sweeps at a time; the other one takes over when t
   await tick(first, second);
   expect(sweeps).toEqual(["first", "second"]);
   second.stop();
+});
+
+test("a runtime without a policy deletes instances that ended with a separate time", async () => {
+  const { provider, environment } = await virtualStore();
+  await startRuntime(provider, [ok], RARE_POLLS);
+  const client = new Client(provider);
+  for (const [id, keepMs] of [
+    ["short", 60_000],
+    ["long", 2 * HOUR_MS],
+  ] as const) {
+    const item = jobStart({ id });
+    await provider.commit([item]);
+    const { key } = (await provider.readInstance(id)) ?? { key: 0 };
+    const change = { kind: "ended", status: "completed", output: "1", error: null } as const;
+    const end = jobEnd({ key, execution: 1, sequence: 2, token: 0 }, { finished: [] });
+    await provider.commit([{ ...end, change: { ...change, keepMs } }]);
+  }
+  const left = async (): Promise<string[]> => (await client.list()).items.map(({ id }) => id);
+  expect((await left()).toSorted()).toEqual(["long", "short"]);
+  await environment.advance(4 * 60_000);
+  expect(await left()).toEqual(["long"]);
+  await environment.advance(2 * HOUR_MS);
+  expect(await left()).toEqual([]);
+});
+
+test("a sweep without anything to delete writes nothing to the store", async () => {
+  const { provider, environment } = await virtualStore();
+  const calls: string[] = [];
+  const counting = new Proxy(provider, {
+    get(target, member) {
+      const value: unknown = Reflect.get(target, member, target);
+      if (typeof value !== "function") return value;
+      calls.push(String(member));
+      return value.bind(target);
+    },
+  });
+  const onStoreError = (error: unknown): void => expect.fail(String(error));
+  const sweeper = new RetentionSweeper({ provider: counting, environment, onStoreError }, null);
+  for (let minute = 0; minute < 5; minute += 1) {
+    await environment.advance(60_001);
+    sweeper.tick(environment.monotonic());
+    await environment.settle();
+  }
+  expect(calls.filter((name) => name !== "now")).toEqual(Array(5).fill("deleteExpired"));
 });

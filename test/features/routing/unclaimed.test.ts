@@ -20,7 +20,7 @@ test("an unregistered activity is named in describe, queues, metrics and the log
   expect((await handle.describe()).waitingFor).toMatchObject([
     { name: "print", unclaimed: reason },
   ]);
-  expect(await client.queues()).toMatchObject([{ name: "print", waiting: 1, unclaimed: reason }]);
+  expect(await client.queues()).toMatchObject([{ name: "print", depth: 1, unclaimed: reason }]);
   expect((await client.metrics()).unclaimed).toMatchObject([
     { kind: "activity", name: "print", tags: [], reason },
   ]);

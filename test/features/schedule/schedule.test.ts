@@ -433,17 +433,17 @@ test("jitter of any length causes no late or missed runs", async () => {
 });
 
 test("a process death before or after any write neither loses nor repeats a run", async () => {
-  const daily = schedule("daily", { every: "1d", start: report, input: dayOf, apply: false });
-  const state = { rule: daily.rule, after: null, change: null, last: null, run: null };
-  const tried = await crashEverywhere(daily, state, {
-    register: [daily, report],
+  const hourly = schedule("hourly", { every: "1h", start: report, input: dayOf, apply: false });
+  const state = { rule: hourly.rule, after: null, change: null, last: null, run: null };
+  const tried = await crashEverywhere(hourly, state, {
+    register: [hourly, report],
     when: "both",
-    scenario: (kit, handle) => void kit.at("73h", () => handle.cancel("enough")),
+    scenario: (kit, handle) => void kit.at("190m", () => handle.cancel("enough")),
     check: async (kit) => {
-      expect(await runs(kit, "daily")).toEqual([
-        "2026-01-02T00:00:00.000Z",
-        "2026-01-03T00:00:00.000Z",
-        "2026-01-04T00:00:00.000Z",
+      expect(await runs(kit, "hourly")).toEqual([
+        "2026-01-01T01:00:00.000Z",
+        "2026-01-01T02:00:00.000Z",
+        "2026-01-01T03:00:00.000Z",
       ]);
     },
   });

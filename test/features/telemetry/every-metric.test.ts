@@ -36,7 +36,7 @@ const codec: Codec = {
 
 test("a program that uses all features reports every metric of docs/telemetry.md", async () => {
   const { telemetry, metrics } = collecting();
-  const work = activity("work", async (value: string) => value);
+  const work = activity("work", async (value: string) => value, { limit: { concurrency: 100 } });
   const child = orchestration("child", (ctx) => ctx.run(work, "fine"));
   const main = orchestration("main", async (ctx, round: number): Promise<string> => {
     if (round === 1) return ctx.continueAsNew(2);

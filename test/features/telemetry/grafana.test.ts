@@ -73,6 +73,8 @@ const LEFT_OUT = [
   "perdure_orchestration_continued_as_new",
   "perdure_orchestration_children",
   "perdure_replay_length",
+  "perdure_queue_depth",
+  "perdure_queue_running",
   "perdure_callbacks",
   "perdure_stream_items",
 ];

@@ -59,6 +59,11 @@ test("starts, completions, attempts and commit groups are counted once each, wit
     "perdure.activity.executions{activity=flaky,outcome=completed,retry=false,tag=default}": 2,
     "perdure.activity.executions{activity=slow,outcome=timedOut,retry=false,tag=default}": 1,
   });
+  expect(of("queue.outcomes")).toEqual({
+    "perdure.queue.outcomes{outcome=retried,queue=flaky}": 2,
+    "perdure.queue.outcomes{outcome=completed,queue=flaky}": 4,
+    "perdure.queue.outcomes{outcome=failed,queue=slow}": 1,
+  });
   expect(of("step.executions")).toEqual({
     "perdure.step.executions{outcome=completed,step=note}": 2,
     "perdure.step.executions{outcome=timedOut,step=hangs}": 1,
@@ -93,6 +98,25 @@ test("gauges are read only at a collection and not after their runtime is closed
   await perdure.close();
   await metrics();
   expect(reads).toBe(1);
+});
+
+test("a queue has one series per gauge", async () => {
+  const { telemetry, metrics } = collecting();
+  const calls = orchestration("calls", (ctx) =>
+    ctx.all([1, 2].map((priority) => ctx.run("absent", null, { priority }))),
+  );
+  await using perdure = await Perdure.open("sqlite::memory:", {
+    register: [calls],
+    runtime: { telemetry, log: () => undefined },
+  });
+  await perdure.client.start(calls);
+  const ofQueues = async (): Promise<readonly (readonly [string, number])[]> =>
+    Object.entries(await metrics()).filter(([name]) => name.startsWith("perdure.queue."));
+  await expect.poll(ofQueues, { timeout: 10_000 }).toEqual([
+    ["perdure.queue.depth{queue=absent}", 2],
+    ["perdure.queue.running{queue=absent}", 0],
+    ["perdure.queue.oldest_age{queue=absent}", expect.any(Number)],
+  ]);
 });
 
 test("an invalid telemetry object is refused", async () => {

@@ -81,6 +81,13 @@ describe("an error of the function's statements fails the step", () => {
     for (let n = 0; n < 2; n++) await shop.insert(tx, "same");
   };
 
+  const idle = async (tx: pg.PoolClient): Promise<void> => {
+    await shop.insert(tx, "x");
+    const ended = new Promise((resolve) => tx.once("end", resolve));
+    await tx.query("SET LOCAL idle_in_transaction_session_timeout = '50ms'");
+    await ended;
+  };
+
   test.each<[string, (tx: pg.PoolClient) => Promise<unknown>, string]>([
     ["a broken constraint", twice, "duplicate key"],
     [
@@ -108,6 +115,15 @@ describe("an error of the function's statements fails the step", () => {
       "a statement without an await",
       async (tx) => void tx.query("SELECT 1 / 0").catch(() => undefined),
       "division by zero",
+    ],
+    ["waiting for longer than the role's timeout", idle, "took too long"],
+    [
+      "a statement after the role's timeout",
+      async (tx) => {
+        await idle(tx);
+        await tx.query("SELECT 1");
+      },
+      "took too long",
     ],
     ["releasing the connection", async (tx) => tx.release(), "belongs to Perdure"],
   ])("%s", async (_, fn, why) => {

@@ -1,7 +1,7 @@
 // Rows of the user and of Perdure in one transaction, on both stores (semantics 31–33).
 
 import { describe, expect, test } from "vitest";
-import { orchestration, StepError } from "../../../src/index.ts";
+import { job, orchestration, StepError } from "../../../src/index.ts";
 import { refusalOf } from "../../faults/trouble/support.ts";
 import { after, SHOPS, type Shop } from "./shops.ts";
 
@@ -12,7 +12,8 @@ const collects = orchestration("collects", async (ctx, count: number) => {
   while (got.length < count) got.push(await ctx.waitFor("go"));
   return got;
 });
-const register = [echo, waits, collects];
+const mail = job("mail", async (to: string) => `sent to ${to}`);
+const register = [echo, waits, collects, mail];
 const TIMEOUT = { timeout: "10s" } as const;
 
 describe.each(SHOPS)("on %s", (name, open) => {
@@ -25,6 +26,31 @@ describe.each(SHOPS)("on %s", (name, open) => {
     await transaction.commit();
     expect(await handle.result(TIMEOUT)).toBe("hello");
     expect(await rows()).toEqual(["1"]);
+  });
+
+  test("jobs enqueued in the user's transaction exist after the commit, one by one and in bulk", async () => {
+    const { client, begin } = await open({ register });
+    const undone = await begin();
+    await client.enqueue(mail, "nobody", { id: "undone", tx: undone.tx });
+    await undone.rollback();
+    const transaction = await begin();
+    const { tx } = transaction;
+    const one = await client.enqueue(mail, "ada", { tx });
+    const ids = await client.enqueueMany(mail, ["bob", { input: "eve", priority: 1 }], { tx });
+    const tooMany = Array.from({ length: 1_001 }, () => "many");
+    expect((await refusalOf(client.enqueueMany(mail, tooMany, { tx }))).code).toBe(
+      "INVALID_ARGUMENT",
+    );
+    const keyed = [{ input: "k", unique: "k" }];
+    expect((await refusalOf(client.enqueueMany(mail, keyed, { tx }))).code).toBe(
+      "INVALID_ARGUMENT",
+    );
+    expect(await one.exists()).toBe(false);
+    await transaction.commit();
+    const handles = [one, ...ids.map((id) => client.get(id))];
+    const results = await Promise.all(handles.map((handle) => handle.result(TIMEOUT)));
+    expect(results).toEqual(["sent to ada", "sent to bob", "sent to eve"]);
+    expect(await client.count({ name: "mail" })).toBe(3);
   });
 
   test("a rollback undoes starts and raised events", async () => {

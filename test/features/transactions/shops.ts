@@ -4,12 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { onTestFinished } from "vitest";
-import {
-  Perdure,
-  type Client,
-  type Orchestration,
-  type RuntimeOptions,
-} from "../../../src/index.ts";
+import { Perdure, type Client, type Registrable, type RuntimeOptions } from "../../../src/index.ts";
 import { PostgresProvider, type PostgresOptions } from "../../../src/postgres/index.ts";
 import { ownSchema } from "../../stores/postgres/support.ts";
 import { postgres } from "../../support/postgres.ts";
@@ -36,7 +31,7 @@ export interface Shop {
   exec(tx: unknown, sql: string): void | Promise<void>;
 }
 export interface ShopOptions {
-  readonly register?: readonly Orchestration<never, unknown>[];
+  readonly register?: readonly Registrable[];
   readonly runtime?: RuntimeOptions;
 }
 export type OpenShop = (options?: ShopOptions) => Promise<Shop>;

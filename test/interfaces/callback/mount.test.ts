@@ -14,7 +14,7 @@ import {
   type ListenOptions,
   type Listening,
 } from "../../../src/server/index.ts";
-import { rawRequest } from "../server/raw-request.ts";
+import { rawRequest } from "../server/inputs/raw-request.ts";
 import { addressOf, attemptAddress, register, rendering } from "./programs.ts";
 import { listen, openScene, type Scene } from "./support.ts";
 

@@ -3,7 +3,7 @@
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { webhook } from "../../../src/callback/index.ts";
-import { rawBytes } from "../server/raw-request.ts";
+import { rawBytes } from "../server/inputs/raw-request.ts";
 import { addressOf, register } from "./programs.ts";
 import { MOUNT, openScene, OTHER_SECRET, outcomeOf, SECRET, type Scene } from "./support.ts";
 

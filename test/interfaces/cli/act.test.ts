@@ -7,7 +7,7 @@ import {
   orchestration,
   Perdure,
   type Handle,
-  type Orchestration,
+  type Registrable,
 } from "../../../src/index.ts";
 import { digits } from "../../support/schemas.ts";
 import { Project, runOnTerminal, until } from "./support.ts";
@@ -40,7 +40,7 @@ const wait = orchestration("wait", async (ctx, input: unknown) => {
 
 /** A store with a runtime in the test process. */
 async function running(
-  ...more: readonly Orchestration<never, unknown>[]
+  ...more: readonly Registrable[]
 ): Promise<{ project: Project; perdure: Perdure }> {
   const project = new Project();
   const perdure = await Perdure.open(`sqlite:${project.file}`, {
@@ -100,6 +100,23 @@ describe("perdure start", () => {
     }
     const from = (where: string) => ({ from: where });
     expect(inputs).toEqual([from("line"), from("file"), from("stdin"), new Date(0)]);
+    await perdure.close();
+  });
+
+  test("stores the context, and refuses one that is not an object", async () => {
+    const { project, perdure } = await running();
+    const env = { PERDURE_STORE: `sqlite:${project.file}`, NO_COLOR: "1" };
+    const run = (line: readonly string[]) => runOnTerminal(line, { cwd: project.folder, env });
+    const start = (context: string) => run(["start", "wait", "--id", "c", "--context", context]);
+    const refused = await start("[1]");
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("must be a plain object");
+    expect(await start("{")).toMatchObject({ code: 2 });
+    expect(await start('{"tenant":"acme"}')).toMatchObject({ code: 0 });
+    const context = { tenant: "acme" };
+    await expect.poll(() => perdure.client.get("c").describe()).toMatchObject({ context });
+    const shown = await run(["get", "c"]);
+    expect(shown.stdout).toMatch(/context +\{ tenant: 'acme' \}/);
     await perdure.close();
   });
 
@@ -341,9 +358,14 @@ test("restart and fork run an instance again, from the beginning or from the mid
   expect(asked).toMatchObject({ code: 9, stdout: "" });
   expect(asked.stderr).toContain("a runs again from the start, with new idempotency keys.");
   expect(asked.stderr).toContain("No activity, step or child has completed.");
-  const done = await project.run("restart a --yes");
+  const done = await project.run("restart a --yes --input 5 --reason again");
   expect(done).toMatchObject({ code: 0, stdout: "✓ a restarted\n" });
-  expect(await handle.describe()).toMatchObject({ execution: 2 });
+  expect(await handle.describe()).toMatchObject({
+    execution: 2,
+    repairs: [{ kind: "restart", reason: "again" }],
+  });
+  await handle.raise("go", "again");
+  expect(await handle.result()).toEqual({ input: 5, data: "again" });
   const fork = await project.run("fork a --before 3 --execution 1 --as copy --json");
   expect(fork.json()).toEqual({ id: "copy", source: "a", beforeSequence: 3 });
   await perdure.client.get("copy").raise("go", "second");
@@ -356,6 +378,53 @@ test("restart and fork run an instance again, from the beginning or from the mid
   await perdure.close({ graceMs: 0 });
 });
 
+test("rewind goes on before a call, with values of the user, and refuses what does not fit", async () => {
+  const seen: number[] = [];
+  const count = activity("count", async (value: number) => {
+    seen.push(value);
+    return value;
+  });
+  const sum = orchestration("sum", async (ctx, start: number) => {
+    const first = await ctx.run(count, start);
+    const second = await ctx.run(count, first + 1);
+    return ctx.run(count, second + 1);
+  });
+  const { project, perdure } = await running(sum, count);
+  const handle = await perdure.client.start(sum, 1, { id: "s" });
+  await handle.result();
+  const env = { PERDURE_STORE: `sqlite:${project.file}`, NO_COLOR: "1" };
+  for (const [line, message] of [
+    ["rewind s --before 3 --before-activity count", "Pass one of the options"],
+    ["rewind s --before 3 --nth 2", "--nth has a meaning only with"],
+    ["rewind s --before 3 --to-failure", "not both"],
+    ["rewind s --replace 2", "--replace must be sequence=json"],
+    ["rewind --all --replace 2=1", "--replace has a meaning only for one instance"],
+    ["rewind s", "The instance has not failed; say where to go on with --before"],
+    ["rewind s --before-activity count --nth 9", "there is no call 9"],
+  ] as const) {
+    const { code, stderr } = await runOnTerminal(line, { cwd: project.folder, env });
+    expect([line, code, stderr.includes(message) || stderr]).toEqual([line, 2, true]);
+  }
+  const point = "--before-activity count --nth 3 --replace 2=10 --by ada";
+  const plan = (await project.run(`rewind s ${point} --dry-run --json`)).json();
+  expect(plan).toMatchObject({ preview: [{ kept: [{ sequence: 2 }, { sequence: 4 }] }] });
+  const asked = await project.run(`rewind s ${point}`);
+  expect(asked).toMatchObject({ code: 9 });
+  expect(asked.stderr).toContain("Happened after that point and may happen again: activity");
+  expect(await project.run(`rewind s ${point} --yes`)).toMatchObject({ stdout: "✓ s rewound\n" });
+  expect(await handle.result()).toBe(3);
+  expect((await handle.describe()).repairs).toMatchObject([{ by: "ada", replaced: [2] }]);
+  const shown = await runOnTerminal("get s", { cwd: project.folder, env });
+  expect(shown.stdout).toMatch(
+    /^repaired +rewind of execution 1 before event 6, with values for #2 by ada: rewound from/m,
+  );
+  expect(shown.stdout).toContain("count (replaced)");
+  expect(await project.run("rewind --all --dry-run")).toMatchObject({
+    stdout: "Would rewind 0 instances.\n", // a filter without a status selects failed ones
+  });
+  await perdure.close({ graceMs: 0 });
+});
+
 describe("perdure retry", () => {
   const gate = { closed: true };
   const bill = activity("bill", async () => {
@@ -364,7 +433,7 @@ describe("perdure retry", () => {
   });
   const billing = orchestration("billing", async (ctx) => ctx.run(bill, undefined));
 
-  test("unblocks a blocked instance, restarts a failed one, refuses any other", async () => {
+  test("unblocks a blocked instance, goes on at the failed call of another, refuses any other", async () => {
     const project = new Project();
     const perdure = await Perdure.open(`sqlite:${project.file}`, {
       register: [billing, bill, foreign],
@@ -390,57 +459,84 @@ describe("perdure retry", () => {
     await perdure.close({ graceMs: 0 });
   });
 
-  test("names the work that a failed instance would repeat, and asks first", async () => {
-    const charge = activity("charge", async (cents: number) => cents);
-    const ship = orchestration("ship", async (ctx) => {
+  test("shows what is kept and done again, and does not repeat completed work", async () => {
+    const { project, perdure, charges, truck } = await orders();
+    const previewed = [
+      "o1 goes on before event 7, as execution 2:",
+      '  kept: step "reserve", activity "charge"',
+      '  done again, with the same idempotency keys: activity "ship"',
+    ];
+    const plan = await project.run("retry o1 --dry-run");
+    expect(plan).toMatchObject({ code: 0, stderr: "" });
+    expect(plan.stdout.split("\n")).toEqual(["Would retry 1 instance:", "  o1", ...previewed, ""]);
+    const json = await project.run("retry o1 --dry-run --json");
+    expect(json.json()).toMatchObject({
+      ...{ action: "retry", dryRun: true, count: 1, first: ["o1"] },
+      preview: [{ id: "o1", dryRun: true, check: { kind: "ok" }, redone: [{ name: "ship" }] }],
+    });
+    const many = await project.run("retry --all --dry-run");
+    expect(many.stdout).toContain("2 instances go on as their next execution:");
+    expect(many.stdout).toContain('step "reserve" (2 times), activity "charge" (2 times)');
+    truck.isThere = true;
+    const done = await project.run("retry o1 --reason truck --by ada");
+    expect(done).toMatchObject({ code: 0, stdout: "✓ o1 retried\n" });
+    expect(done.stderr.split("\n")).toEqual([...previewed, ""]);
+    expect(await project.run("retry o2 --yes")).toMatchObject({ code: 0, stderr: "" });
+    for (const id of ["o1", "o2"]) expect(await perdure.client.get(id).result()).toBe("shipped");
+    expect(charges).toHaveLength(2);
+    expect((await perdure.client.get("o1").describe()).repairs).toMatchObject([
+      { kind: "rewind", reason: "truck", by: "ada" },
+    ]);
+    await perdure.close();
+  });
+
+  test("names compensations that have run, and asks first", async () => {
+    const { project, perdure } = await orders();
+    const handle = await perdure.client.start("refunded", undefined, { id: "r" });
+    await handle.result().catch(() => undefined);
+    const asked = await project.run("retry r");
+    expect(asked).toMatchObject({ code: 9, stdout: "" });
+    const warning = 'Compensations that have run and are not undone: step "refund".';
+    expect(asked.stderr).toContain(`${warning} Retry 1 instance? There is no terminal`);
+    expect(await handle.describe()).toMatchObject({ status: "failed", execution: 1 });
+    await perdure.close();
+    const alone = await project.run("retry o1 --yes");
+    expect(alone).toMatchObject({ code: 4 });
+    expect(alone.stderr).toContain("neither this process nor a running worker registers");
+  });
+
+  /** Two orders that were charged and whose shipping failed. */
+  async function orders() {
+    const charges: string[] = [];
+    const truck = { isThere: false };
+    const charge = activity("charge", async (cents: number, { idempotencyKey }) => {
+      charges.push(idempotencyKey);
+      return cents;
+    });
+    const ship = activity("ship", async () => {
+      if (!truck.isThere) throw new Error("no truck");
+      return "shipped";
+    });
+    const order = orchestration("order", async (ctx) => {
       await ctx.step("reserve", async () => "shelf 4");
       await ctx.run(charge, 500);
-      await ctx.run(charge, 70);
-      throw new Error("no truck");
+      return ctx.run(ship, undefined);
+    });
+    const refunded = orchestration("refunded", async (ctx) => {
+      ctx.compensate(() => ctx.step("refund", async () => "refunded"));
+      return ctx.run(ship, undefined);
     });
     const project = new Project();
     const perdure = await Perdure.open(`sqlite:${project.file}`, {
-      register: [ship, charge],
+      register: [order, refunded, charge, ship],
       runtime: { log: () => undefined },
     });
     for (const id of ["o1", "o2"]) {
-      const handle = await perdure.client.start(ship, undefined, { id });
+      const handle = await perdure.client.start(order, undefined, { id });
       await handle.result().catch(() => undefined);
     }
-    await perdure.close();
-    const warning =
-      "o1 runs again from the start, with new idempotency keys. " +
-      'Completed work that runs again: step "reserve", activity "charge" (2 times).';
-    const refused = await project.run("retry o1");
-    expect(refused).toMatchObject({ code: 9, stdout: "" });
-    expect(refused.stderr).toContain(
-      `${warning} Run o1 again from the start? There is no terminal`,
-    );
-    const plan = await project.run("retry o1 --dry-run --json");
-    expect(plan.json()).toEqual({
-      action: "retry",
-      dryRun: true,
-      count: 1,
-      first: ["o1"],
-      warning,
-    });
-    const both = await project.run("retry --all --dry-run");
-    expect(both.stdout).toContain("2 instances run again from the start");
-    expect(both.stdout).toContain('step "reserve" (2 times), activity "charge" (4 times).');
-    const client = await project.client();
-    expect(await client.get("o1").describe()).toMatchObject({ status: "failed", execution: 1 });
-
-    const env = { PERDURE_STORE: `sqlite:${project.file}`, NO_COLOR: "1" };
-    const no = await runOnTerminal("retry o1", { cwd: project.folder, env, typed: "n\n" });
-    expect(no).toMatchObject({ code: 9 });
-    expect(no.stderr).toContain(`${warning} Run o1 again from the start? [y/N] `);
-    const yes = await runOnTerminal("retry o1", { cwd: project.folder, env, typed: "y\n" });
-    expect(yes).toMatchObject({ code: 0 });
-    expect(await project.run("retry o2 --yes")).toMatchObject({ code: 0, stderr: "" });
-    for (const id of ["o1", "o2"]) {
-      expect(await client.get(id).describe()).toMatchObject({ execution: 2 });
-    }
-  });
+    return { project, perdure, charges, truck };
+  }
 
   let tries = 0;
   const foreign = orchestration("foreign", async () => {

@@ -44,6 +44,27 @@ test("--dry-run shows the number and the ids, and changes nothing", async () => 
   expect(await (await project.client()).count()).toBe(8);
 });
 
+test("a command that reaches its limit prints a cursor, with which it goes on", async () => {
+  const project = await filled();
+  const options = {
+    cwd: project.folder,
+    env: { PERDURE_STORE: `sqlite:${project.file}`, NO_COLOR: "1" },
+  };
+  const first = await runOnTerminal("prune --name noop --limit 3 --yes", options);
+  expect(first.stdout).toContain("✓ 3 instances pruned");
+  const [, cursor = ""] = /--cursor (\S+)/.exec(first.stderr) ?? [];
+  const rest = await runOnTerminal(`prune --name noop --cursor ${cursor} --yes --json`, options);
+  expect(JSON.parse(rest.stdout)).toMatchObject({ done: 1 });
+  expect(rest.stdout).not.toContain("cursor");
+  for (const line of [
+    "prune old-1 --cursor x",
+    "prune --all --cursor x",
+    "prune --all --cursor 0.x",
+  ]) {
+    expect([line, (await runOnTerminal(`${line} --yes`, options)).code]).toEqual([line, 2]);
+  }
+});
+
 test("without ids, filters or --all no instance is selected; ids and filters together are refused", async () => {
   const project = await filled();
   const none = await project.run("delete --yes");

@@ -25,8 +25,10 @@ const COMMANDS = [
   ],
   ...[
     "runtimes",
+    "counts",
     "metrics",
     "start",
+    "enqueue",
     "raise",
     "ask",
     "complete",
@@ -37,7 +39,18 @@ const COMMANDS = [
     "retry",
     "unblock",
   ],
-  ...["restart", "fork", "delete", "prune", "trim", "migrate", "backup", "check", "doctor"],
+  ...[
+    "rewind",
+    "restart",
+    "fork",
+    "delete",
+    "prune",
+    "trim",
+    "migrate",
+    "backup",
+    "check",
+    "doctor",
+  ],
 ];
 const page = readFileSync(join(projectRoot, "docs/cli.md"), "utf8");
 const run = (line: string) => runOnTerminal(line, { cwd: projectRoot, env: { NO_COLOR: "1" } });

@@ -7,7 +7,8 @@ import { flow } from "../../../src/flow/index.ts";
 import { activity, Client, event, orchestration, Perdure } from "../../../src/index.ts";
 import { historyEvent } from "../../../src/server/schemas/history.ts";
 import { instance, summary } from "../../../src/server/schemas/instance.ts";
-import { keptPage, metrics, queue, runtime } from "../../../src/server/schemas/store.ts";
+import { queue } from "../../../src/server/schemas/queues.ts";
+import { keptPage, metrics, runtime } from "../../../src/server/schemas/store.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import { Project, runOnTerminal, until } from "./support.ts";
 
@@ -49,6 +50,34 @@ async function filled(): Promise<Project> {
 }
 
 describe("perdure list", () => {
+  test("searches by tests of attributes, text and three orders, and counts by status and name", async () => {
+    const project = await filled();
+    const start = "start pay --input 9 --id typed --attribute note=x --attribute cents:=1500";
+    expect(await project.run(`${start} --attribute due:=2030-01-31`)).toMatchObject({ code: 0 });
+    const ids = async (options: string): Promise<readonly string[]> => {
+      const { stdout, stderr } = await project.run(`list --json ${options}`);
+      expect(stderr).toBe("");
+      return (JSON.parse(stdout) as { items: { id: string }[] }).items.map(({ id }) => id);
+    };
+    expect(await ids("--where cents>=1000 --where cents<2000")).toEqual(["typed"]);
+    expect(await ids("--where due>2030-01-01 --where note^=x")).toEqual(["typed"]);
+    expect(await ids("--where customer=42")).toEqual([]); // the number
+    expect(await ids('--where customer="42" --where !cents')).toEqual(["waiting"]);
+    expect(await ids("--text PAY --order oldest")).toEqual(["waiting", "done", "typed"]);
+    expect(await ids("--order-by completed --status ended")).toEqual(["failed", "done"]);
+    const counts = await project.run("counts --json");
+    expect(JSON.parse(counts.stdout)).toMatchObject({
+      items: expect.arrayContaining([
+        { name: "pay", status: "completed", count: 1 },
+        { name: "unknown", status: "pending", count: 1 },
+      ]),
+    });
+    expect((await project.run("counts --by name")).stdout).toMatch(/^NAME +INSTANCES\n/);
+    for (const wrong of ["list --where >5", "list --order-by id", "counts --by id"]) {
+      expect(await project.run(wrong), wrong).toMatchObject({ code: 2 });
+    }
+  });
+
   test("shows instances as a table, newest first, and filters them", async () => {
     const project = await filled();
     const all = await project.run("list");
@@ -358,8 +387,8 @@ describe("perdure queues, runtimes, metrics", () => {
     const queues = (await project.run("queues --json")).json<{ queues: unknown[] }>();
     for (const one of queues.queues) v.parse(queue, one);
     const unclaimed = 'no running worker registers activity "charge"';
-    const tasks = { tags: [], priority: 3, waiting: 1, running: 0, delayed: 0 };
-    expect(queues.queues).toMatchObject([{ name: "charge", ...tasks, unclaimed }]);
+    const kinds = [{ tags: [], priority: 3, waiting: 1, running: 0, delayed: 0, unclaimed }];
+    expect(queues.queues).toMatchObject([{ name: "charge", depth: 1, unclaimed, kinds }]);
     expect((await project.run("queues")).stdout).toContain(`! ${unclaimed}`);
 
     const runtimes = (await project.run("runtimes --json")).json<{ runtimes: unknown[] }>();

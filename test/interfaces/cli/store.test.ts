@@ -162,7 +162,7 @@ describe("perdure doctor", () => {
     expect(report.ok).toBe(true);
     expect(report.findings.map(({ check }) => check)).toEqual([
       ...["store", "sqlite-version", "schema", "journal", "size", "place"],
-      ...["clock", "runtimes", "leases", "stranded", "blocked", "unclaimed"],
+      ...["clock", "runtimes", "leases", "stranded", "blocked", "unclaimed", "queues"],
     ]);
   });
 
@@ -170,7 +170,7 @@ describe("perdure doctor", () => {
     const project = new Project();
     await project.run("migrate");
     using database = new DatabaseSync(project.file);
-    database.exec("UPDATE tallies SET instances = 3 WHERE status = 'failed'");
+    database.exec("INSERT INTO tallies VALUES ('failed', 'fulfil', 3, 0, 0, 0, 0)");
     const report = (await project.run("doctor --thorough --json")).json<Report>();
     const details = ["status failed, instances: metrics report 3 too many"];
     expect(report.findings).toContainEqual(

@@ -28,11 +28,20 @@ export default defineConfig({ register: [steps, slow, work] });
 const readyPids = (worker: Background): number[] =>
   [...worker.stdout().matchAll(/worker ready.*"pid":(\d+)/g)].map(([, pid]) => Number(pid));
 
+/** The status that the health port answers. */
+async function probe(port: string | undefined, path: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/${path}`);
+  await response.arrayBuffer();
+  return response.status;
+}
+
 describe("perdure worker", () => {
   test("two processes: one is killed, its work continues, it is replaced, and all exit on SIGTERM", async () => {
     const project = new Project({ "perdure.config.ts": CONFIG });
-    const worker = project.start("worker --processes 2 --json");
+    const worker = project.start("worker --processes 2 --json --health-port 0");
+    const [, port] = await worker.says(/health port open.*"port":(\d+)/);
     await worker.says(/worker ready/, 2);
+    await until(async () => (await probe(port, "readyz")) === 200);
     const client = await project.client();
     const handles = await Promise.all(
       Array.from({ length: 8 }, (_, index) => client.start("steps", 20, { id: `s-${index}` })),
@@ -56,7 +65,7 @@ describe("perdure worker", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as object);
-    expect(lines[0]).toEqual({
+    expect(lines[1]).toEqual({
       time: expect.stringMatching(/Z$/),
       level: "info",
       message: "worker ready",
@@ -68,11 +77,16 @@ describe("perdure worker", () => {
   test("lets running work finish within the grace period, and hands back work that takes longer", async () => {
     const project = new Project({ "perdure.config.ts": CONFIG });
     const client = await project.client();
-    const first = project.start("worker --grace 20s");
+    const first = project.start("worker --grace 20s --health-port 0");
+    const [, port] = await first.says(/health port open port=(\d+)/);
     await first.says(/info {2}worker ready/);
-    const quick = await client.start("slow", 600);
+    expect(await probe(port, "readyz")).toBe(200);
+    const quick = await client.start("slow", 1_500);
     await first.says(/work begun/); // a task that is leased and not begun is handed back at once
     first.kill("SIGINT");
+    await first.says(/shutting down/);
+    expect([await probe(port, "healthz"), await probe(port, "readyz")]).toEqual([200, 503]);
+    expect(await probe(port, "instances")).toBe(404);
     expect(await first.ended).toBe(0);
 
     const second = project.start("worker --grace 100ms");

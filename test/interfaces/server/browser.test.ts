@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { createToken, perdureServer } from "../../../src/server/index.ts";
-import { rawBytes, rawRequest } from "./raw-request.ts";
+import { rawBytes, rawRequest } from "./inputs/raw-request.ts";
 import { openPerdure, openScene, type Scene } from "./support.ts";
 
 const EVIL = "https://evil.example";

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { orchestration } from "../../../src/index.ts";
 import { perdureServer } from "../../../src/server/index.ts";
 import { RateLimit } from "../../../src/server/security/rate-limit.ts";
-import { rawBytes } from "./raw-request.ts";
+import { rawBytes } from "./inputs/raw-request.ts";
 import { codeOf, openPerdure, openScene, untilWaiting } from "./support.ts";
 
 test("S26: a body over the limit is 413, with or without a length, before all of it has arrived", async () => {

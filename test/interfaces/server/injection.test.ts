@@ -8,7 +8,7 @@ import { ROUTES } from "../../../src/server/routes/index.ts";
 import { givenValue } from "../../../src/server/views/values.ts";
 import { readSources } from "../../support/source-files.ts";
 import { findImports } from "../../support/source-scan.ts";
-import { SQL_TEXTS } from "./corpora.ts";
+import { SQL_TEXTS } from "./inputs/corpora.ts";
 import { EXPECTED, sendReservedNames } from "./reserved-names/send.ts";
 import { openScene } from "./support.ts";
 

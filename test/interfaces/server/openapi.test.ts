@@ -6,7 +6,7 @@ import { activity, orchestration, request } from "../../../src/index.ts";
 import { documentOf } from "../../../src/server/api/openapi.ts";
 import { ROUTES } from "../../../src/server/routes/index.ts";
 import { readEvents } from "../../../src/server/client/event-reader.ts";
-import { schemaProblems, type Components, type JsonSchemaNode } from "./json-schema.ts";
+import { schemaProblems, type Components, type JsonSchemaNode } from "./inputs/json-schema.ts";
 import { double, openScene, untilWaiting, type Scene } from "./support.ts";
 
 interface Media {
@@ -90,6 +90,7 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
     s.call("admin", "POST", "/instances", { body: { name: "echo", id: "new" } }),
   listInstances: (s) => s.call("viewer", "GET", "/instances"),
   countInstances: (s) => s.call("viewer", "GET", "/count?status=running"),
+  countByStatusAndName: (s) => s.call("viewer", "GET", "/counts?by=status&by=name"),
   describeInstance: (s) => s.call("viewer", "GET", "/instances/waits"),
   deleteInstance: (s) => s.call("admin", "DELETE", "/instances/done"),
   pruneInstance: (s) => s.call("admin", "POST", "/instances/rounds/prune", { body: {} }),
@@ -99,6 +100,8 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   pauseInstance: (s) => s.call("admin", "POST", "/instances/spare-3/pause"),
   resumeInstance: (s) => s.call("admin", "POST", "/instances/spare-3/resume"),
   unblockInstance: (s) => s.call("admin", "POST", "/instances/spare-3/unblock"),
+  rewindInstance: (s) =>
+    s.call("admin", "POST", "/instances/failed/rewind", { body: { to: "failure", dryRun: true } }),
   restartInstance: (s) => s.call("admin", "POST", "/instances/failed/restart"),
   forkInstance: (s) =>
     s.call("admin", "POST", "/instances/waits/fork", { body: { beforeSequence: 3, id: "fork" } }),
@@ -132,6 +135,7 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   bulkPause: (s) => bulk(s, "pause", {}),
   bulkResume: (s) => bulk(s, "resume", {}),
   bulkUnblock: (s) => bulk(s, "unblock", {}),
+  bulkRewind: (s) => bulk(s, "rewind", { to: "failure" }),
   bulkRestart: (s) => bulk(s, "restart", {}),
   bulkRaise: (s) => bulk(s, "raise", { name: "x" }),
   bulkDelete: (s) => bulk(s, "delete", {}),
@@ -140,6 +144,17 @@ const ANSWERS: Readonly<Record<string, (scene: Scene) => Promise<Response>>> = {
   readMetrics: (s) => s.call("viewer", "GET", "/metrics"),
   listKept: (s) => s.call("viewer", "GET", "/kept?limit=5"),
   listQueues: (s) => s.call("viewer", "GET", "/queues"),
+  readQueue: (s) => s.call("viewer", "GET", "/queues/unregistered"),
+  pauseQueue: (s) => s.call("admin", "POST", "/queues/double/pause", { body: { reason: "x" } }),
+  resumeQueue: (s) => s.call("admin", "POST", "/queues/double/resume"),
+  retryFailed: (s) => s.call("admin", "POST", "/queues/broken/retry-failed"),
+  enqueueJob: (s) =>
+    s.call("admin", "POST", "/queues/double/jobs", { body: { input: 4, key: "k" } }),
+  listSchedules: (s) => s.call("viewer", "GET", "/schedules"),
+  readSchedule: (s) => s.call("viewer", "GET", "/schedules/nightly"),
+  listLimiters: (s) => s.call("viewer", "GET", "/limiters"),
+  listEntities: (s) => s.call("viewer", "GET", "/entities"),
+  readEntities: (s) => s.call("viewer", "GET", "/entities/basket?prefix=a"),
   listRuntimes: (s) => s.call("viewer", "GET", "/runtimes"),
   readPrometheus: (s) => s.call("viewer", "GET", "/prometheus"),
   readSession: (s) => s.call("viewer", "GET", "/session"),
@@ -206,6 +221,7 @@ test("a real answer of every route matches the document, and contains nothing el
     if (waitingFor.length === 6 && waitingFor.every((wait) => wait.kind !== "step")) break;
   }
   await client.get("spare-3").pause({ reason: "audit", by: "ada" });
+  await client.pauseQueue("unregistered", { reason: "audit", by: "ada" });
   await untilWaiting(scene.perdure, "spare-2");
 
   expect(Object.keys(ANSWERS).toSorted()).toEqual(

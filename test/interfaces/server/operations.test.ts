@@ -42,6 +42,31 @@ test("an instance is started, described, signalled and awaited", async () => {
   expect(await handle.describe()).toMatchObject({ status: "completed", output: { doubled: 8 } });
 });
 
+test("instances are searched and counted by attributes of every type", async () => {
+  const { perdure, as } = await openScene();
+  const client = as("operator");
+  const due = new Date("2030-01-31T12:00:00Z");
+  await client.start(worker, 4, { id: "a", attributes: { cents: 1_500, due, isGift: true } });
+  await client.start(worker, 5, { id: "b", attributes: { cents: 500, note: "x y" } });
+  for (const id of ["a", "b"]) await untilWaiting(perdure, id);
+  const ids = async (query: Parameters<typeof client.list>[0]): Promise<readonly string[]> =>
+    (await client.list({ order: "asc", ...query })).items.map(({ id }) => id);
+  const { attributes } = await client.get("a").describe();
+  expect(attributes).toMatchObject({ cents: 1_500, due, isGift: true });
+  expect(await ids({ where: { cents: { gte: 500, lt: 1_500 } } })).toEqual(["b"]);
+  expect(await ids({ where: { due: { after: new Date(0) }, isGift: true } })).toEqual(["a"]);
+  expect(await ids({ attributes: { note: "x y", cents: 500 } })).toEqual(["b"]);
+  expect(await ids({ text: "WORK", orderBy: "completedAt" })).toEqual(["a", "b"]);
+  expect(await client.count({ where: { note: { exists: false } } })).toBe(1);
+  const bulk = await client.bulk("pause", { where: { due } }, { dryRun: true });
+  expect(bulk).toMatchObject({ matched: 1 });
+  expect(await client.counts({ by: ["name", "status"] })).toEqual([
+    { name: "worker", status: "running", count: 2 },
+  ]);
+  const wrong = client.list({ where: { cents: { gt: "" } }, text: "" });
+  await expect(wrong).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
 test("the work that a restart would repeat is listed", async () => {
   const { perdure, as } = await openScene();
   const handle = await as("operator").start(worker, 4, { id: "w" });

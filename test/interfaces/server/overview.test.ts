@@ -118,8 +118,10 @@ test("the overview shows counts, queues, runtimes, work without a worker, and th
   expect(overview).toMatchObject({
     store: { name: "sqlite", durability: perdure.provider.durability },
     metrics: { instances: { running: 1 }, waitingTasks: 1 },
-    queues: [{ name: "unregistered", tags: ["gpu"], priority: 1, waiting: 1 }],
-    queueKinds: 1,
+    queues: [
+      { name: "unregistered", depth: 1, kinds: [{ tags: ["gpu"], priority: 1, waiting: 1 }] },
+    ],
+    queueCount: 1,
     runtimes: [{ alive: true }],
     troubles: { groups: [], looked: { blocked: 0, failed: 0 } },
     sampleMs: 10_000,

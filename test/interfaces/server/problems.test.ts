@@ -64,7 +64,7 @@ test("refusals of the client have their codes", async () => {
       "INVALID_ARGUMENT",
     ],
     ["POST", "/instances", { name: "x", priority: 6 }, 400, "INVALID_ARGUMENT"],
-    ["POST", "/instances", { name: "x", attributes: { a: 1 } }, 400, "INVALID_ARGUMENT"],
+    ["POST", "/instances", { name: "x", attributes: { a: [1] } }, 400, "INVALID_ARGUMENT"],
     [
       "POST",
       "/instances",

@@ -1,12 +1,17 @@
 // The required role of every route in the router (S3, S4, S5, S9).
 
-import { expect, test } from "vitest";
-import { ROLES, type Role } from "../../../src/server/index.ts";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { Client, Runtime } from "../../../src/index.ts";
+import { SqliteProvider } from "../../../src/sqlite/index.ts";
+import { perdureServer, ROLES, type Role } from "../../../src/server/index.ts";
 import { ROUTES } from "../../../src/server/routes/index.ts";
 import type { Route } from "../../../src/server/http/route.ts";
-import { codeOf, openScene, untilWaiting } from "./support.ts";
+import { codeOf, openScene, temporaryFolder, untilWaiting } from "./support.ts";
 
-const OPEN = ["GET /healthz", "GET /*", "ALL /*"];
+const OPEN = ["GET /healthz", "GET /readyz", "GET /*", "ALL /*"];
 const EXTRA = ["GET /metrics", "ALL /api/v1/*"];
 
 /** A body that each route accepts, so that only the caller's role decides. */
@@ -15,12 +20,16 @@ const BODIES: Readonly<Record<string, unknown>> = {
   startInstance: { name: "worker", input: 1 },
   raiseEvent: { name: "go", data: "x" },
   forkInstance: { beforeSequence: 2 },
-  bulkRaise: { filter: {}, name: "go" },
+  bulkRaise: { filter: { all: true }, name: "go" },
+  rewindInstance: { to: "failure" },
+  bulkRewind: { filter: { all: true }, to: "failure" },
 };
 
 function bodyOf({ operation, body }: Route): { body?: unknown } {
   if (body === null) return {};
-  return { body: BODIES[operation] ?? (operation.startsWith("bulk") ? { filter: {} } : {}) };
+  return {
+    body: BODIES[operation] ?? (operation.startsWith("bulk") ? { filter: { all: true } } : {}),
+  };
 }
 
 function addressOf({ path }: Route): string {
@@ -38,7 +47,7 @@ test("the router has the routes of the table, the extra routes listed here, and 
   expect([...held].toSorted()).toEqual([...table, ...EXTRA, ...OPEN].toSorted());
 });
 
-test("S3: without credentials every route is 401, except the health check and the page", async () => {
+test("S3: without credentials every route is 401, except the health checks and the page", async () => {
   const { listening, perdure } = await openScene({ limits: { burst: 1_000 } });
   const seen: string[] = [];
   for (const { method, path } of listening.server.routes) {
@@ -55,8 +64,59 @@ test("S3: without credentials every route is 401, except the health check and th
   }
   expect(seen.length).toBeGreaterThan(ROUTES.length);
   expect(await perdure.client.count()).toBe(0);
-  const health = await fetch(`${listening.url}/healthz`);
-  expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
+  for (const path of ["/healthz", "/readyz"]) {
+    const health = await fetch(listening.url + path);
+    expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
+  }
+});
+
+test("/readyz is 503 while the runtime does not take work and after the server was closed; /healthz stays 200", async () => {
+  const { provider, client, runtime } = await openScene().then(({ perdure }) => perdure);
+  const own = new Runtime(provider, { register: [], log: () => undefined });
+  const server = perdureServer(client, {
+    ui: false,
+    ready: () => own.isReady,
+    log: () => undefined,
+  });
+  const statuses = async () => [
+    (await server.request("/healthz")).status,
+    (await server.request("/readyz")).status,
+  ];
+  expect(await statuses()).toEqual([200, 503]);
+  await own.start();
+  expect(await statuses()).toEqual([200, 200]);
+  await own.shutdown({ graceMs: 0 });
+  expect(await statuses()).toEqual([200, 503]);
+  const other = perdureServer(client, { ui: false, ready: () => runtime.isReady });
+  expect((await other.request("/readyz")).status).toBe(200);
+  await other.close();
+  const closed = await other.request("/readyz");
+  expect([closed.status, await closed.json()]).toEqual([503, { status: "unavailable" }]);
+});
+
+test("/readyz is 503 while the store does not answer, reveals no reason, and logs it once", async () => {
+  const folder = temporaryFolder();
+  const log: string[] = [];
+  const store = await SqliteProvider.open(join(folder, "store.db"));
+  const client = new Client(store);
+  const server = perdureServer(client, {
+    ui: false,
+    limits: { sampleMs: 0 },
+    log: (_level, message, fields) => void log.push(`${message} ${inspect(fields)}`),
+  });
+  onTestFinished(async () => {
+    await server.close();
+    await store.close();
+  });
+  expect((await server.request("/readyz")).status).toBe(200);
+  rmSync(join(folder, "store.db"));
+  await vi.waitUntil(async () => (await server.request("/readyz")).status === 503, {
+    timeout: 30_000,
+    interval: 50,
+  });
+  const answer = await server.request("/readyz");
+  expect(await answer.text()).toBe('{"status":"unavailable"}');
+  expect(log).toEqual([expect.stringMatching(/not ready.*STORE_UNAVAILABLE/s)]);
 });
 
 interface Cell {
@@ -139,7 +199,9 @@ test("S9: an instance in the body does not replace the one in the path", async (
   const { as, perdure, call } = await openScene();
   for (const id of ["a", "b"]) await as("operator").start("worker", 1, { id });
   for (const path of ["cancel", "terminate", "pause", "resume", "unblock", "restart"]) {
-    for (const extra of [{ id: "b" }, { instanceId: "b" }, { by: "another caller" }]) {
+    // A repair names its caller beside the person in the request (repairs.1).
+    const by = path === "restart" ? [] : [{ by: "another caller" }];
+    for (const extra of [{ id: "b" }, { instanceId: "b" }, ...by]) {
       const response = await call("operator", "POST", `/instances/a/${path}`, { body: extra });
       expect([path, response.status]).toEqual([path, 400]);
     }

@@ -4,8 +4,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { TRAVERSALS } from "./corpora.ts";
-import { rawRequest } from "./raw-request.ts";
+import { TRAVERSALS } from "./inputs/corpora.ts";
+import { rawRequest } from "./inputs/raw-request.ts";
 import { openScene, temporaryFolder, type Scene } from "./support.ts";
 
 const SECRET = "do not show this";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import * as v from "valibot";
 import { expect, test } from "vitest";
-import { Client, defaultCodec, type Codec } from "../../../src/index.ts";
+import { activity, Client, defaultCodec, orchestration, type Codec } from "../../../src/index.ts";
 import { summary } from "../../../src/server/schemas/instance.ts";
 import { fromHttp, givenValue, payloadToHttp, toHttp } from "../../../src/server/views/values.ts";
 import { summaryToHttp } from "../../../src/server/wire/instance.ts";
@@ -159,4 +159,32 @@ test("a list has no outputs and shortens errors", async () => {
   const { items } = await as("viewer").list({}, { order: "oldest" });
   expect(items[0]).not.toHaveProperty("output");
   expect(items[1]?.error).toEqual({ kind: "failed", name: "Error", message: "it went wrong" });
+});
+
+test("a start and a job over HTTP carry a context, and describe shows it", async () => {
+  const told = orchestration("told", async (ctx) => ctx.context);
+  const tell = activity("tell", (_: unknown, ctx) => ctx.context);
+  const { as, call } = await openScene({}, [told, tell]);
+  const client = as("operator");
+  const context = { tenant: "acme", since: new Date(5) };
+  const handle = await client.start(told, undefined, { id: "t", context });
+  expect(await handle.result()).toEqual(context);
+  expect(await handle.describe()).toMatchObject({ context });
+  const job = await client.enqueue(tell, undefined, { context });
+  expect(await job.result()).toEqual(context);
+  for (const [wrong, status, code] of [
+    [[1], 400, "INVALID_ARGUMENT"],
+    ["acme", 400, "INVALID_ARGUMENT"],
+    [null, 400, "INVALID_ARGUMENT"],
+    [{ $perdure: ["~no such tag"] }, 400, "INVALID_ARGUMENT"],
+    [{ text: "x".repeat(5_000) }, 413, "LIMIT_EXCEEDED"],
+  ] as const) {
+    for (const [path, body] of [
+      ["/instances", { name: "told" }],
+      ["/queues/tell/jobs", {}],
+    ] as const) {
+      const answer = await call("operator", "POST", path, { body: { ...body, context: wrong } });
+      expect([answer.status, await answer.json()]).toMatchObject([status, { code }]);
+    }
+  }
 });

@@ -80,7 +80,8 @@ describe("a user with the required role", () => {
     await ask(page, "Cancel", "customer called");
     await page.getByText("Cancellation requested.").waitFor();
     await sees(page, "cancelled");
-    await page.getByText("Cancelled by ada: customer called").waitFor();
+    const note = "Cancelled by ada: customer called Open at that time: event go.";
+    await page.getByText(`${note} The cleanup is complete.`).waitFor();
     expect((await describeOf("cancel")).status).toBe("cancelled");
   });
 

@@ -6,7 +6,7 @@ import type { Locator, Page } from "playwright-core";
 import { encryptingCodec } from "../../../src/encryption/index.ts";
 import { orchestration, Perdure } from "../../../src/index.ts";
 import { useScene } from "./support/scene.ts";
-import { approval, checkout, fulfil, go, keeper, payout, rounds } from "./support/shop.ts";
+import { approval, checkout, fulfil, go, keeper, payout, rounds, stepper } from "./support/shop.ts";
 import { block, until, waitsForEvent, type World } from "./support/world.ts";
 
 const order = { id: "o-1", customer: "c-7", lines: ["chair", "table"], refusals: 1 };
@@ -22,6 +22,8 @@ const scene = useScene({}, async (world) => {
   await until(world.perdure, "order-2", waitsForEvent);
   const failed = await client.start(payout, "DE89", { id: "payout-1" });
   await failed.result().catch(() => undefined);
+  await client.start(stepper, 60, { id: "many-1" });
+  await until(world.perdure, "many-1", waitsForEvent);
   await writeSealed(world);
 });
 
@@ -59,18 +61,18 @@ test("the header shows the orchestration, the status and the attributes", async 
 
 test("the timeline draws activities with their attempts, waits, timers and children", async () => {
   const { page, troubles } = await scene.show("/instances/order-1");
-  const names = page.getByRole("region", { name: /^Timeline/ }).getByRole("button");
+  const names = page.getByRole("region", { name: /^Timeline/ }).locator("button.gantt-name");
   await expect.poll(() => names.count()).toBe(6);
   const labels = await names.evaluateAll((all) =>
-    all.map((one) => (one.getAttribute("aria-label") ?? "").replace(/, [\d.]+ m?s/, "")),
+    all.map((one) => (one.getAttribute("aria-label") ?? "").replaceAll(/<?[\d.]+ m?s/g, "T")),
   );
   expect(labels).toEqual([
-    "charge, completed, 2 attempts",
-    "approval, completed",
-    "sleep, cancelled",
-    "ship, completed",
-    "ship, completed",
-    "invoice, completed",
+    "charge, completed, T, ran T, T before the last attempt, 2 attempts",
+    "approval, completed, T",
+    "sleep, cancelled, T",
+    "ship, completed, T, ran T, T queued",
+    "ship, completed, T, ran T, T queued",
+    "invoice, completed, T",
   ]);
   await names.first().click();
   const detail = page.getByRole("region", { name: "activity charge" });
@@ -78,6 +80,38 @@ test("the timeline draws activities with their attempts, waits, timers and child
   await detail.getByText('"r-o-1"').waitFor();
   expect(page.url()).toContain("span=4");
   expect(troubles).toEqual([]);
+});
+
+test("the timeline is searched, shows what is open, and jumps to now", async () => {
+  const { page, troubles } = await scene.show("/instances/many-1");
+  const region = page.getByRole("region", { name: /^Timeline/ });
+  const names = region.getByRole("button");
+  await region
+    .getByRole("button", { name: /^keep, completed/ })
+    .first()
+    .waitFor();
+  const top = (): Promise<unknown> => region.evaluate((element) => element.scrollTop);
+  expect(await top()).toBe(0);
+  await page.getByRole("button", { name: "Jump to now" }).click();
+  await region.getByRole("button", { name: /^go, open/ }).waitFor();
+  expect(await top()).toBeGreaterThan(0);
+  await page.getByLabel("Search the timeline").fill("KEEP-41");
+  await expect.poll(() => names.count()).toBe(1);
+  expect(page.url()).toContain("q=KEEP-41");
+  await page.getByLabel("Search the timeline").fill("unheard of");
+  await region.getByText("Nothing matches.").waitFor();
+  await page.getByLabel("Search the timeline").fill("");
+  await page.getByLabel("Open only").check();
+  await expect.poll(() => names.count()).toBe(2);
+  await page.reload();
+  await expect.poll(() => names.count()).toBe(2);
+  expect(await page.getByLabel("Open only").isChecked()).toBe(true);
+  expect(troubles).toEqual([]);
+
+  const ended = (await scene.show("/instances/order-1")).page;
+  await ended.getByLabel("Open only").check();
+  await ended.getByText("Nothing matches.").waitFor();
+  expect(await ended.getByRole("button", { name: "Jump to now" }).count()).toBe(0);
 });
 
 test("the timeline zooms by button and key, moves, and shows the whole time again", async () => {
@@ -247,7 +281,7 @@ test("a flow is drawn from its definition, with the state of each node, and upda
   await node(/^size\.large\/truck, task, completed/).waitFor();
   await node(/^size\.small\/bike, task, idle/).waitFor();
   await node(/^refine\/round, task, completed, 3\/3/).waitFor();
-  await node(/^approval, wait, waiting$/).waitFor();
+  await node(/^approval, wait, waiting/).waitFor();
   await node(/^thank, task, idle/).waitFor();
   await node(/^refine\/round/).click();
   const detail = page.getByRole("region", { name: "Node refine/round" });

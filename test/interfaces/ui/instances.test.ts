@@ -13,34 +13,87 @@ const scene = useScene({}, async ({ perdure }) => {
   for (const n of [1, 2, 3]) await client.start(keeper, n, { id: `keeper-${n}` });
   const failed = await client.start(payout, "DE89", { id: "payout-1" });
   await failed.result().catch(() => undefined);
+  const tags = { cents: 500, paid: true, due: new Date("2029-06-01") };
+  await client.start(quick, 1, { id: "tagged-1", attributes: tags });
+  await client.start(quick, 1, {
+    id: "tagged-2",
+    attributes: { ...tags, cents: 1_000, due: new Date("2031-01-01") },
+  });
   for (const id of ["order-1", "order-2", "order-3", "keeper-1", "keeper-2", "keeper-3"]) {
     await until(perdure, id, waitsForEvent);
   }
 });
 
-test("search by the beginning of the id and by attributes; the address contains both", async () => {
+test("one box searches ids, names and attributes of every type; the address contains it", async () => {
   const { page, troubles } = await scene.show("/instances");
-  await page.getByLabel("Id starts with").fill("order-");
-  await expect.poll(() => page.getByRole("row").count()).toBe(3);
-  await page.getByLabel("Attributes").fill("customer=c-8");
-  await expect.poll(() => page.getByRole("row").count()).toBe(1);
-  await page.getByRole("row", { name: /^order-3/ }).waitFor();
-  await expect.poll(() => page.url()).toMatch(/\?id=order-&attribute=customer%3Dc-8$/);
+  const box = page.getByLabel("Search");
+  const finds = async (text: string, ids: readonly string[]): Promise<void> => {
+    await box.fill(text);
+    const rows = page.getByRole("row");
+    await expect
+      .poll(async () =>
+        (await rows.all()).length === ids.length
+          ? (
+              await Promise.all(
+                (await rows.all()).map((row) => row.getByRole("link").textContent()),
+              )
+            ).toSorted()
+          : null,
+      )
+      .toEqual(ids);
+  };
+  await finds("FULF", ["order-1", "order-2", "order-3"]); // a part of the name
+  await finds("rder-2", ["order-2"]); // a part of the id
+  await finds("c-8", ["order-3"]); // the value of an attribute
+  await finds("customer=c-8", ["order-3"]);
+  await finds("customer=c-* order", ["order-1", "order-2", "order-3"]);
+  await finds("cents>=1000", ["tagged-2"]);
+  await finds("cents=500", ["tagged-1"]);
+  await finds("due<2030-01-01 paid=true", ["tagged-1"]);
+  await expect.poll(() => page.url()).toMatch(/\?q=due%3C2030-01-01\+paid%3Dtrue$/);
   await page.reload();
-  await page.getByRole("row", { name: /^order-3/ }).waitFor();
-  expect(await page.getByLabel("Attributes").inputValue()).toBe("customer=c-8");
+  await page.getByRole("row", { name: /^tagged-1/ }).waitFor();
+  expect(await box.inputValue()).toBe("due<2030-01-01 paid=true");
+  await page.getByText("cents=500").waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
   await page.getByRole("row", { name: /^payout-1/ }).waitFor();
-  expect(await page.getByLabel("Attributes").inputValue()).toBe("");
+  expect(await box.inputValue()).toBe("");
   expect(troubles).toEqual([]);
 });
 
-test("an attribute without a value is marked as invalid, and no request is made", async () => {
-  const { page } = await scene.show("/instances");
-  await page.getByLabel("Attributes").fill("customer");
-  await page.getByText("name=value pairs, separated by commas").waitFor();
-  expect(await page.getByLabel("Attributes").getAttribute("aria-invalid")).toBe("true");
-  expect(page.url()).toMatch(/#\/instances$/);
+test("the name is chosen from the names of the store, and a time range from a list", async () => {
+  const { page, troubles } = await scene.show("/instances");
+  await page.getByLabel("Name").selectOption("keeper (3)");
+  await expect.poll(() => page.getByRole("row").count()).toBe(3);
+  await page.getByLabel("Name").selectOption("all names");
+  await page.getByLabel("Time").selectOption("ended in the last hour");
+  await page.getByRole("row", { name: /^payout-1, failed/ }).waitFor();
+  await page.getByRole("row", { name: /^order-1/ }).waitFor({ state: "detached" });
+  await page.getByLabel("Time").selectOption("created between…");
+  await page.getByRole("row", { name: /^order-1/ }).waitFor();
+  await page.getByLabel("Created after").fill("2199-01-01T00:00");
+  await page.getByText("No instance matches").waitFor();
+  await page.getByLabel("Time").selectOption("any time");
+  await page.getByRole("combobox", { name: "Order" }).selectOption("last ended first");
+  await expect
+    .poll(() => page.getByRole("row").first().getByRole("link").textContent())
+    .toMatch(/^(payout|tagged)/);
+  expect(troubles).toEqual([]);
+});
+
+test("on a phone the filters are closed at first, and their number is shown", async () => {
+  const { page } = await scene.show("/instances?status=failed&name=payout", {
+    viewport: { width: 360, height: 740 },
+    hasTouch: true,
+  });
+  await page.getByRole("row", { name: /^payout-1/ }).waitFor();
+  expect(await page.getByLabel("Name").isVisible()).toBe(false);
+  expect(await page.getByLabel("Search").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Filters (2)", expanded: false }).tap();
+  expect(await page.getByLabel("Name").isVisible()).toBe(true);
+  await page.getByRole("button", { name: "failed" }).tap();
+  await page.getByRole("button", { name: "Filters (1)", expanded: true }).tap();
+  expect(await page.getByLabel("Name").isVisible()).toBe(false);
 });
 
 test("the address contains the filters for statuses, names, blocks and roots", async () => {
@@ -162,7 +215,7 @@ test("keyboard only: to the list, through it, into an instance and back", async 
   await page.getByRole("heading", { level: 1, name: "order-3" }).waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("q");
-  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await page.keyboard.press("Escape");

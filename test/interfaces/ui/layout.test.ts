@@ -2,8 +2,20 @@
 
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { axeFindings } from "./support/axe.ts";
 import { useScene } from "./support/scene.ts";
-import { author, checkout, fulfil, go, keeper, payout, poster } from "./support/shop.ts";
+import {
+  author,
+  basket,
+  checkout,
+  fulfil,
+  go,
+  keeper,
+  nightly,
+  payout,
+  poster,
+  visitor,
+} from "./support/shop.ts";
 import { block, until, waitsForEvent } from "./support/world.ts";
 
 const LONG = "a-very-long-id-".repeat(14);
@@ -21,13 +33,22 @@ const scene = useScene({}, async (world) => {
   await client.start(author, ["word ".repeat(50)], { id: "author-1" });
   await until(world.perdure, "author-1", waitsForEvent);
   await client.get("author-1").raise(go);
-  for (const id of ["order-1", "checkout-1", LONG]) await until(world.perdure, id, waitsForEvent);
+  await nightly.apply(client);
+  await client.start(visitor, "b".repeat(120), { id: "visitor-1" });
+  await client.entity(basket, "k".repeat(120)).add("word".repeat(300));
+  for (const id of ["order-1", "checkout-1", LONG, "visitor-1"])
+    await until(world.perdure, id, waitsForEvent);
 });
 
 const PLACES = [
   "/",
   "/instances",
   "/queues",
+  "/queues/render",
+  "/schedules",
+  "/schedules/nightly",
+  "/entities",
+  "/entities/basket",
   "/runtimes",
   "/instances/order-1",
   "/instances/order-1?tab=history&event=4",
@@ -47,18 +68,21 @@ async function open(page: Page, place: string): Promise<void> {
   await page.locator(".loading").first().waitFor({ state: "detached" });
 }
 
-test("on a phone no page is wider than the screen", async () => {
+test("on a phone no page is wider than the screen, and axe finds nothing", async () => {
   const { page, troubles } = await scene.show("/", {
     viewport: { width: 360, height: 740 },
     hasTouch: true,
   });
+  const found: string[] = [];
   for (const place of PLACES) {
     await open(page, place);
     const wide = await page.evaluate(
       "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
     );
     expect([place, wide]).toEqual([place, [360, 360]]);
+    found.push(...(await axeFindings(page)).map((finding) => `${place}: ${finding}`));
   }
+  expect(found).toEqual([]);
   expect(troubles).toEqual([]);
 });
 
@@ -100,14 +124,15 @@ test.each(["light", "dark"] as const)(
   },
 );
 
-test("everything clickable has a name and is reachable by keyboard", async () => {
+test("everything clickable has a name and is reachable by keyboard, and axe finds nothing", async () => {
   const { page } = await scene.show("/");
-  const nameless: unknown[] = [];
+  const wrong: unknown[] = [];
   for (const place of PLACES) {
     await open(page, place);
-    nameless.push(...((await page.evaluate(NAMELESS)) as unknown[]));
+    wrong.push(...((await page.evaluate(NAMELESS)) as unknown[]));
+    wrong.push(...(await axeFindings(page)).map((finding) => `${place}: ${finding}`));
   }
-  expect(nameless).toEqual([]);
+  expect(wrong).toEqual([]);
 });
 
 test("focus is visible, moves into dialogs and returns", async () => {
@@ -129,7 +154,7 @@ test("focus is visible, moves into dialogs and returns", async () => {
 
 test("a new page gets the focus, and a link skips the navigation", async () => {
   const { page } = await scene.show("/");
-  await page.getByRole("link", { name: "Queues" }).click();
+  await page.getByRole("link", { name: "Queues", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Queues" }).waitFor();
   expect(await page.evaluate("document.activeElement.tagName")).toBe("MAIN");
   await page.reload();

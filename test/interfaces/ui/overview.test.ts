@@ -73,13 +73,20 @@ test("the overview updates without a reload", async () => {
   expect(await page.locator(".live").first().textContent()).toBe("Live");
 });
 
-test("the queues show tags, priority, depth and their workers", async () => {
+test("the queues show depth, rate, failures and their workers, and a queue its tags", async () => {
   const { page, troubles } = await scene.show("/queues");
+  await page.getByRole("heading", { level: 1, name: "Queues" }).waitFor();
   const row = page.getByRole("row", { name: /render/ });
   await row.waitFor();
   const cells = await row.getByRole("cell").allTextContents();
-  expect(cells.slice(0, 6)).toEqual(["render", "gpu", "1", "1", "0", "0"]);
-  expect(cells[7]).toBe('no worker can run this: no running worker registers activity "render"');
+  const reason = 'no worker can run this: no running worker registers activity "render"';
+  expect(cells.slice(0, 2)).toEqual([`render${reason}`, "1"]);
+  expect(cells.slice(3)).toEqual(["0", "0", "0/s", "0", ""]);
+  await row.getByRole("link", { name: "render" }).click();
+  await page.getByRole("heading", { level: 1, name: "render" }).waitFor();
+  const kinds = page.getByRole("region", { name: "Tasks by tags and priority" });
+  const kind = kinds.getByRole("row", { name: /gpu/ }).getByRole("cell");
+  expect(await kind.allTextContents()).toEqual(["gpu", "1", "1", "0", "0"]);
   expect(troubles).toEqual([]);
 });
 
@@ -103,10 +110,10 @@ test("a wrong token is refused with a message, a right one logs in, and logging 
   await page.getByRole("alert").getByText("That token is not valid.").waitFor();
   await token.fill(scene.world.tokens.viewer);
   await page.keyboard.press("Enter");
-  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
   await page.getByText("vera · viewer").waitFor();
   await page.reload();
-  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByLabel("Token").waitFor();
   // The browser itself logs each 401 response.

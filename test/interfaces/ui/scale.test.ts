@@ -37,7 +37,7 @@ const scene = useScene({}, async ({ perdure }) => {
 
 test(`a list of ${INSTANCES} instances appears and scrolls, with few rows in the document`, async () => {
   const { page, troubles } = await scene.show("/queues");
-  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
   await page.evaluate(`location.hash = "#/instances?name=unregistered"`);
   const last = String(INSTANCES - 1).padStart(6, "0");
   await page.getByRole("row", { name: `job-${last}, pending, unregistered` }).waitFor();
@@ -81,7 +81,7 @@ test("a bulk action on thousands of instances counts them first", async () => {
 
 test(`a history of ${STEPS * 2} events is usable: timeline, history from end to end, search`, async () => {
   const { page, troubles } = await scene.show("/queues");
-  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
   await page.evaluate(`location.hash = "#/instances/long-1"`);
   await page
     .getByRole("button", { name: /^step-0, completed/ })

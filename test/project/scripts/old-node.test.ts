@@ -9,8 +9,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { OutputChunk } from "rolldown";
 import { bundle } from "../../../scripts/package/bundle.ts";
 
-/** Imports that Node 18 can link. `npm run test:package` loads the package on Node 18, 20 and 22. */
-const NODE_18 = /^import \{ (?!.*\b(?:crc32|hash|enableCompileCache|registerHooks|styleText)\b)/;
+/**
+ * Imports that Node 18 can link: of a whole module, or of names that Node 18 has. `npm run test:package` loads the
+ * package on Node 18, 20 and 22.
+ */
+const NODE_18 =
+  /^import (?:\* as |\{ )(?!.*\b(?:crc32|hash|enableCompileCache|registerHooks|styleText)\b)/;
 /** Started by the engine, after the check has passed. */
 const THREAD = /-thread\.js$/;
 
@@ -27,8 +31,8 @@ test("every entry point checks the version of Node before anything else", () => 
   for (const { fileName, code } of entries) {
     expect(code, fileName).toMatch(
       code.startsWith("#!")
-        ? /^#!.*\nawait import\("(?:\.\.?\/)+node-version\.js"\)\.catch/
-        : /^import "(?:\.\.?\/)+node-version\.js";/,
+        ? /^#!.*\nawait import\("(?:\.\.?\/)+core\/node-version\.js"\)\.catch/
+        : /^import "(?:\.\.?\/)+core\/node-version\.js";/,
     );
   }
 });

@@ -5,7 +5,7 @@ import { simulateInJobs, type JobsOptions } from "../../../scripts/simulation/jo
 import { mergeReports } from "../../../scripts/simulation/merge.ts";
 import { programs, simulate } from "../../../src/testing/simulation/index.ts";
 
-const RANGE = { seeds: 5, firstSeed: 31, repeatEvery: 2 };
+const RANGE = { seeds: 3, firstSeed: 31, repeatEvery: 2 };
 
 test("two processes do the work of one, and every seed runs once", async () => {
   const ran: number[] = [];
@@ -13,7 +13,7 @@ test("two processes do the work of one, and every seed runs once", async () => {
   const together = await simulateInJobs({ ...options, onRun: ({ seed }) => ran.push(seed) });
   const alone = await simulate({ workload: programs(), ...RANGE });
   expect(together).toEqual(alone);
-  expect(ran.toSorted((a, b) => a - b)).toEqual([31, 32, 33, 34, 35]);
+  expect(ran.toSorted((a, b) => a - b)).toEqual([31, 32, 33]);
 });
 
 test("no seed starts after the minutes are over", async () => {

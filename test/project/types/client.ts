@@ -38,8 +38,9 @@ client.start(fulfil, { id: 1, note: "gift" });
 client.start(fulfil, { id: 1 }, { onConflict: "replace" });
 // @ts-expect-error no such option
 client.start(fulfil, { id: 1 }, { ID: "order-1" });
-// @ts-expect-error attributes are strings
-client.start(fulfil, { id: 1 }, { attributes: { customer: 42 } });
+client.start(fulfil, { id: 1 }, { attributes: { cents: 42, isGift: true, due: new Date(0) } });
+// @ts-expect-error attributes are texts, numbers, booleans or dates
+client.start(fulfil, { id: 1 }, { attributes: { customer: { id: 42 } } });
 // @ts-expect-error an activity is not started
 client.start(charge, 1);
 

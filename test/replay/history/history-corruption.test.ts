@@ -9,6 +9,7 @@ import {
   encodeRow,
   type HistoryRow,
 } from "../../../src/core/history/rows.ts";
+import { RELEASE } from "../../../src/core/history/release.ts";
 import {
   called,
   calledDone,
@@ -101,7 +102,9 @@ test("a gap between rows, an overlap and rows out of order are refused", () => {
 test("a written row decodes to its events, with sequence number, time and version", () => {
   const bodies: EventBody[] = [started("x"), ran("a", { deep: [1] }), waited("e", "now")];
   expect(decodeRow({ first: 5, last: 7, data: encodeRow(99, bodies) })).toEqual(
-    bodies.map((body, index) => ({ ...body, sequence: 5 + index, at: 99, version: 1 })),
+    bodies.map((body, index) => ({
+      ...{ ...body, sequence: 5 + index, at: 99, version: 1, release: RELEASE },
+    })),
   );
 });
 

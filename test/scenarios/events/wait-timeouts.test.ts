@@ -3,6 +3,7 @@
 import { expect } from "vitest";
 import { event, isPerdureError, orchestration, type Handle } from "../../../src/index.ts";
 import { scenario } from "../support/scenario.ts";
+import { DAILY } from "../support/world.ts";
 
 const approval = event<{ by: string }>("approval");
 
@@ -17,6 +18,7 @@ scenario("an event in time is the result, and the timer is cancelled", () => {
   });
   return {
     register: [main],
+    runtime: DAILY,
     run: async (t) => {
       const handle = await t.client.start(main, undefined, { id: "i" });
       await t.advance("47h");

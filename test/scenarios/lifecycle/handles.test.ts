@@ -273,30 +273,58 @@ scenario("completedWork names the calls that a restart runs again, by execution"
   };
 });
 
-scenario("describe reports the time of a cancellation, during cleanup and after the end", () => {
-  const main = orchestration("main", async (ctx) => {
-    ctx.compensate(() => ctx.sleep("1m"));
-    await ctx.sleep("1d");
-  });
-  return {
-    register: [main],
-    outdated: ["j"], // its code never ran
-    run: async (t) => {
-      const handle = await t.client.start(main, undefined, { id: "i" });
-      await t.advance("1h");
-      expect(await handle.describe()).not.toHaveProperty("cancelled");
-      const at = new Date(t.now());
-      await handle.cancel({ reason: "enough", by: "ada" });
-      await t.settle();
-      const cancelled = { reason: "enough", by: "ada", at };
-      expect(await handle.describe()).toMatchObject({ status: "running", cancelled });
-      await t.advance("1m");
-      expect(await handle.describe()).toMatchObject({ status: "cancelled", cancelled });
-      const [listed] = (await t.client.list()).items;
-      expect(listed?.cancelled).toEqual({ reason: "enough", by: "ada" });
-      const later = await t.client.start(main, undefined, { id: "j", delay: "1h" });
-      await later.cancel();
-      expect((await later.describe()).cancelled?.at).toEqual(new Date(t.now()));
-    },
-  };
-});
+scenario(
+  "describe reports when a cancellation was taken, what it interrupted, and the cleanup",
+  () => {
+    const main = orchestration("main", async (ctx, fails?: boolean) => {
+      ctx.compensate(async () => {
+        await ctx.sleep("1m");
+        if (fails === true) throw new Error("the cleanup failed");
+      });
+      await Promise.all([ctx.sleep("1d"), ctx.waitFor("go")]);
+    });
+    return {
+      register: [main],
+      outdated: ["j", "l"], // the code of "j" never ran, and that of "l" did not end
+      run: async (t) => {
+        const handle = await t.client.start(main, undefined, { id: "i" });
+        await t.advance("1h");
+        expect(await handle.describe()).not.toHaveProperty("cancelled");
+        const at = new Date(t.now());
+        await handle.cancel({ reason: "enough", by: "ada" });
+        await t.settle();
+        const interrupted = [
+          { kind: "timer", name: "timer", sequence: 2 },
+          { kind: "event", name: "go", sequence: 3 },
+        ];
+        const cancelled = { reason: "enough", by: "ada", at, interrupted };
+        expect((await handle.describe()).cancelled).toEqual(cancelled);
+        await t.advance("1m");
+        expect((await handle.describe()).cancelled).toEqual({ ...cancelled, cleanedUp: true });
+        const [listed] = (await t.client.list()).items;
+        expect(listed?.cancelled).toEqual({ reason: "enough", by: "ada" });
+        const later = await t.client.start(main, undefined, { id: "j", delay: "1h" });
+        await later.cancel();
+        const nothing = { at: new Date(t.now()), interrupted: [], cleanedUp: true };
+        expect((await later.describe()).cancelled).toMatchObject(nothing);
+        const failing = await t.client.start(main, true, { id: "k" });
+        await t.settle();
+        await failing.cancel();
+        await t.advance("1m");
+        expect((await failing.describe()).cancelled).toMatchObject({
+          interrupted,
+          cleanedUp: false,
+        });
+        const killed = await t.client.start(main, true, { id: "l" });
+        await t.settle();
+        await killed.cancel();
+        await t.settle();
+        await killed.terminate();
+        expect((await killed.describe()).cancelled).toMatchObject({
+          interrupted,
+          cleanedUp: false,
+        });
+      },
+    };
+  },
+);

@@ -7,6 +7,7 @@ import * as helpers from "../support/modules/helpers.ts";
 import * as orders from "../support/modules/orders.ts";
 import * as shop from "../support/modules/shop.ts";
 import { scenario } from "../support/scenario.ts";
+import { DAILY } from "../support/world.ts";
 
 const greet = activity("greet", (name: string) => `Hello, ${name}!`);
 const hello = orchestration("hello", (ctx, name: string) => ctx.run(greet, name));
@@ -14,6 +15,7 @@ const codeOf = (error: unknown): unknown => (isPerdureError(error) ? error.code 
 
 scenario("an instance of an unregistered orchestration waits until a process registers it", {
   register: [greet],
+  runtime: DAILY,
   run: async (t) => {
     const handle = await t.client.start(hello, "Ada", { id: "i" });
     await t.advance("7d");
@@ -25,6 +27,7 @@ scenario("an instance of an unregistered orchestration waits until a process reg
 
 scenario("an unregistered activity waits without failing and without using an attempt", {
   register: [hello],
+  runtime: DAILY,
   run: async (t) => {
     const handle = await t.client.start(hello, "Ada", { id: "i" });
     await t.advance("7d");

@@ -3,6 +3,7 @@
 import { expect } from "vitest";
 import { isPerdureError, orchestration, type StandardSchema } from "../../../src/index.ts";
 import { scenario } from "../support/scenario.ts";
+import { DAILY } from "../support/world.ts";
 
 const codeOf = (error: unknown): unknown => (isPerdureError(error) ? error.code : error);
 
@@ -45,6 +46,7 @@ scenario("a delayed start begins at its time and keeps earlier events", () => {
   });
   return {
     register: [main],
+    runtime: DAILY,
     run: async (t) => {
       const begun = t.now();
       const handle = await t.client.start(main, undefined, { id: "i", delay: "40d" });

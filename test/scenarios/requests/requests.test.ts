@@ -264,6 +264,7 @@ scenario("a request waits while the instance is paused, and the timeout says so"
     await t.advance("6s");
     await outcome;
     await handle.resume();
+    await t.settle();
     expect(await t.during(handle.ask(add, { sku: "a" }, { requestId: "r" }))).toBe(1);
   },
 });

@@ -4,7 +4,7 @@ import {
   activity,
   type Activity,
   type ActivityContext,
-  type RunOptions,
+  type ActivityDefaults,
 } from "../../../src/index.ts";
 
 interface Visit<I, O> {
@@ -21,7 +21,13 @@ export class Gate<I = unknown, O = unknown> {
   readonly visits: Visit<I, O>[] = [];
   readonly #settle: () => Promise<void>;
 
-  constructor(name: string, options: { settle: () => Promise<void>; defaults?: RunOptions }) {
+  constructor(
+    name: string,
+    options: {
+      settle: () => Promise<void>;
+      defaults?: ActivityDefaults & { readonly input?: undefined };
+    },
+  ) {
     this.#settle = options.settle;
     this.activity = activity(
       name,

@@ -4,6 +4,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { drain } from "../../../src/core/context/async-context.ts";
+import { bodyOf } from "../../../src/core/history/rows.ts";
 import { defaultCodec } from "../../../src/core/values/codec.ts";
 import { orchestrationMain } from "../../../src/core/replay/orchestration-main.ts";
 import type { OpenTask } from "../../../src/core/replay/open-task.ts";
@@ -49,7 +50,7 @@ export async function replay(
   return {
     blocked: cutOff && wantsMore(run, history) ? null : (run.blocked?.message ?? null),
     end: cutOff ? null : withoutStacks(run.ended),
-    recordedEnd: last === undefined || !isEnd(last) ? null : withoutStacks(body(last)),
+    recordedEnd: last === undefined || !isEnd(last) ? null : withoutStacks(bodyOf(last)),
     open: [...run.openTasks.values()].map((task) => `${kindOf(task)} ${task.sequence}`),
   };
 }
@@ -88,10 +89,6 @@ function isEnd({ kind }: Pick<HistoryEvent, "kind">): boolean {
     kind === "OrchestrationFailed" ||
     kind === "OrchestrationContinuedAsNew"
   );
-}
-
-function body({ sequence: _sequence, at: _at, version: _version, ...rest }: HistoryEvent): object {
-  return rest;
 }
 
 /** A callback is a wait for an event with a reserved name. */

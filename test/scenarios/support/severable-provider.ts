@@ -77,6 +77,8 @@ export class SeverableProvider {
   #note(items: unknown): void {
     for (const item of items as Parameters<Provider["commit"]>[0]) {
       if (item.kind === "start" || item.kind === "ask") this.#dispatched(item);
+      else if (item.kind === "enqueue") this.#started.add(item.start.id);
+      else if (item.kind === "enqueueMany") this.#note(item.starts);
       const turn = item.kind === "start" ? item.firstTurn : item.kind === "turn" ? item : undefined;
       for (const { id } of turn?.starts ?? []) this.#started.add(id);
       for (const dispatch of turn?.dispatched ?? []) this.#dispatched(dispatch.item);

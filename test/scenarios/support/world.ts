@@ -2,10 +2,11 @@
 //   - Time is virtual: it passes only in `advance`.
 //   - Names and keys have a separate random stream. They are equal in all modes, although the modes draw different
 //       numbers of lease tokens.
-//   - Heartbeats and polls run once per hour, so a lost wake-up shows as a standstill, not as a delay.
+//   - Heartbeats and polls run once per hour or per day (DAILY), so a lost wake-up shows as a standstill, not as a delay.
 
 import {
   Perdure,
+  type ActivityDefaults,
   type CallbackSettings,
   type Client,
   type Definition,
@@ -13,13 +14,14 @@ import {
   type Handle,
   type HistoryEvent,
   type LogLevel,
+  type Middleware,
   type OpenOptions,
   type Provider,
-  type RunOptions,
   type RuntimeOptions,
 } from "../../../src/index.ts";
 import { parseDuration } from "../../../src/core/time/duration.ts";
 import { definitionsOf } from "../../../src/core/define/registrable.ts";
+import { jobOrchestration } from "../../../src/core/replay/job-code.ts";
 import { VirtualEnvironment } from "../../../src/testing/virtual-environment.ts";
 import { StoreEnvironment } from "../../support/store-environment.ts";
 import { newPlace, type Place } from "../../support/test-store.ts";
@@ -39,6 +41,14 @@ export interface WorldOptions {
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** For scenarios that wait for weeks: an idle process then calls the store once per day. */
+export const DAILY = {
+  beatMs: DAY_MS,
+  staleMs: 2 * DAY_MS,
+  stallMs: 2 * DAY_MS,
+  pollIntervalMs: DAY_MS,
+} as const;
 
 class ScenarioEnvironment extends StoreEnvironment {
   readonly #names = new VirtualEnvironment({ seed: 7 });
@@ -67,6 +77,8 @@ export class World {
     secrets: ["a secret of scenarios, 32 bytes or more"],
     baseUrl: "https://example.test/callbacks",
   };
+  services: NonNullable<OpenOptions["services"]> = {};
+  middleware: readonly Middleware[] = [];
   readonly #modeOptions: RuntimeOptions;
   readonly #processes: Process[] = [];
   #place: Place | null = null;
@@ -96,7 +108,10 @@ export class World {
   }
   readonly now = (): number => this.environment.now();
 
-  gate<I = unknown, O = unknown>(name: string, defaults?: RunOptions): Gate<I, O> {
+  gate<I = unknown, O = unknown>(
+    name: string,
+    defaults?: ActivityDefaults & { readonly input?: undefined },
+  ): Gate<I, O> {
     const settle = (): Promise<void> => this.settle();
     return new Gate(name, defaults === undefined ? { settle } : { settle, defaults });
   }
@@ -174,12 +189,17 @@ export class World {
     for (const definition of definitionsOf(register)) {
       const version = definition.kind === "orchestration" ? definition.version : "";
       this.definitions.set(`${definition.name}@${version}`, definition);
+      if (definition.kind === "orchestration") continue;
+      const jobs = jobOrchestration(definition);
+      this.definitions.set(`${jobs.name}@${jobs.version}`, jobs);
     }
     const line = new SeverableProvider(this.store, this.started);
     if (fate === "diesInCommit") line.dieInNextCommit("before");
     const perdure = await Perdure.open(line.provider, {
       register,
       ...(this.callbacks === undefined ? {} : { callbacks: this.callbacks }),
+      services: this.services,
+      middleware: this.middleware,
       runtime: {
         beatMs: HOUR_MS,
         staleMs: 2 * HOUR_MS,

@@ -4,11 +4,12 @@
 import { expect } from "vitest";
 import { activity, orchestration, type Handle } from "../../../src/index.ts";
 import { HOLD_MS } from "../../../src/runtime/instances/begin-window.ts";
+import { sizeOn } from "../../support/test-store.ts";
 import { scenario } from "../support/scenario.ts";
 import type { Gate } from "../support/gate.ts";
 import type { World } from "../support/world.ts";
 
-const BULK = 120;
+const BULK = sizeOn({ sqlite: 120, postgres: 60 });
 /** Few turns at a time, so that most starts are leased from the store and not at their insert. */
 const SMALL = { activityConcurrency: 2, leaseBatch: 4, turnConcurrency: 8 };
 

@@ -8,11 +8,11 @@ import {
   orchestration,
   Perdure,
   type Client,
-  type Handle,
   type OpenOptions,
   type Provider,
 } from "../../../src/index.ts";
 import { flow } from "../../../src/flow/index.ts";
+import { startItem } from "../../../src/testing/conformance/fixture.ts";
 import type { StoreEnvironment } from "../../support/store-environment.ts";
 
 const go = event<string>("go");
@@ -43,11 +43,12 @@ export class Crowd {
     detaching: 1,
     detached: 1,
     flowing: 1,
+    keyed: 1,
   };
   static readonly KINDS = [
     ...["later", "delayed", "sleeping", "waiting", "queued", "retrying", "paused", "blocked"],
     ...["done", "failing", "cancelled", "terminated", "continued", "parent", "detaching"],
-    ...["flowing", "stateful"],
+    ...["flowing", "stateful", "keyed"],
   ];
   /** The kinds that start a second instance. */
   static readonly SECONDS: Readonly<Record<string, string>> = {
@@ -97,6 +98,7 @@ export class Crowd {
       ),
       ...this.ids("kept").map((id) => client.raise(id, "go", "early", { ifMissing: "keep" })),
     ]);
+    await client.pauseQueue("paused", { reason: "moving" });
     await this.environment.advance(1_000);
     const closing = perdure.close();
     await this.environment.advance(HOUR_MS / 60);
@@ -142,7 +144,8 @@ export class Crowd {
     return results[kind] ?? id;
   }
 
-  #start(client: Client, kind: string, id: string, n: number): Promise<Handle> {
+  #start(client: Client, kind: string, id: string, n: number): Promise<unknown> {
+    if (kind === "keyed") return debounce(client.provider, id);
     const options = { id, requestId: `start ${id}`, attributes: { kind, shard: String(n % 7) } };
     const delayed = kind === "delayed" ? { delay: "2h" as const } : {};
     return client.start(kind, id, { ...options, ...delayed, priority: 1 + (n % 5) });
@@ -277,6 +280,19 @@ export class Crowd {
       }),
     ];
     const keeping = orchestration("keeping", (ctx) => ctx.waitFor(go));
-    return code === "old" ? old : [...old, once("later"), keeping];
+    return code === "old" ? old : [...old, once("later"), once("keyed"), keeping];
   }
+}
+
+/** A debounced start of an orchestration without a version. */
+async function debounce(provider: Provider, id: string): Promise<void> {
+  const runId = `run of ${id}`;
+  const input = JSON.stringify(id);
+  const names = { name: "keyed", orchestrationVersion: "" };
+  const kind = "OrchestrationStarted";
+  const started = JSON.stringify({ kind, ...names, input, runId, seed: "0".repeat(32) });
+  const start = startItem({ id, runId, name: "keyed", started });
+  const key = { kind: "debounce", key: id, waitMs: 2 * HOUR_MS, maxMs: null } as const;
+  const [result] = await provider.commit([{ kind: "enqueue", start, key }]);
+  if (result?.kind !== "started") throw new Error(`${id} is ${result?.kind}`);
 }

@@ -19,7 +19,10 @@ export async function everythingIn(provider: Provider) {
     instances.push(...(await Promise.all(part.map((id) => instanceOf(client, id)))));
   }
   const sessions = await provider.listSessions();
-  return { instances, sessions, metrics: await client.metrics(), queues: await client.queues() };
+  const queues = (await client.queues()).flatMap(({ name, kinds, failures }) =>
+    kinds.length + failures === 0 ? [] : [{ name, kinds, failures }],
+  );
+  return { instances, sessions, metrics: await client.metrics(), queues };
 }
 
 async function instanceOf(client: Client, id: string): Promise<unknown> {

@@ -24,9 +24,11 @@ export function concerned(store: ModelStore, item: CommitItem): readonly string[
 function named(store: ModelStore, item: CommitItem): readonly string[] {
   const byKey = (key: number): string => store.byKey(key)?.record.id ?? `missing ${key}`;
   if (item.kind === "start" || item.kind === "ask") return [item.id, NEW_INSTANCE];
+  if (item.kind === "rewind") return item.targets.map(({ id }) => id);
   if ("id" in item) return [item.id];
   if ("task" in item) return [byKey(item.task.key)];
   if (item.kind === "fork") return [item.instance.id, NEW_INSTANCE];
+  if (item.kind === "enqueue" || item.kind === "enqueueMany") return [NEW_INSTANCE];
   if (item.kind !== "turn") return [byKey(item.key)];
   return [
     byKey(item.key),

@@ -36,8 +36,14 @@ import type { Caller, Held } from "./caller.ts";
 import { dueOf, type ModelRequest } from "./model-store.ts";
 import { writtenBy } from "./model-streams.ts";
 
-/** The kinds that the model knows. Callbacks have conformance cases (messages/callbacks.ts, tasks/deferred.ts). */
-export type ItemKind = Exclude<CommitItem["kind"], "callback" | "callTask" | "defer">;
+/**
+ * The kinds that the model knows. Callbacks, enqueued jobs and rewinds have conformance cases
+ * (messages/callbacks.ts, tasks/deferred.ts, jobs, instances/rewinds.ts).
+ */
+export type ItemKind = Exclude<
+  CommitItem["kind"],
+  "callback" | "callTask" | "defer" | "enqueue" | "enqueueMany" | "rewind"
+>;
 
 export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
   const { now } = caller.store;
@@ -45,7 +51,7 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
     case "start":
       return randomStart(caller);
     case "turn":
-      return randomTurn(caller);
+      return caller.oneIn(4) ? unleasedEnd(caller) : randomTurn(caller);
     case "completion": {
       const task = { ...caller.claim(), ...wrote(caller) };
       return { kind, task, outcome: outcomeText(task.sequence, `${caller.fresh()}`) };
@@ -132,7 +138,7 @@ const POLICIES = ["fail", "useExisting", "restart", "terminateExisting"] as cons
 function randomStart(caller: Caller): CommitItem {
   const runId = `run-${caller.fresh()}`;
   const isLeased = caller.next() % 3 < 2;
-  const bringsTurn = isLeased && caller.oneIn(2);
+  const bringsTurn = caller.oneIn(2);
   const lease = { owner: caller.owner(), token: caller.fresh(), ...caller.leaseMs() };
   const time = caller.of([{}, {}, {}, { delayMs: 2_000.5 }, { dueAt: caller.store.now + 7_000 }]);
   const requestId = caller.oneIn(3) ? `request-${caller.next() % 6}` : null;
@@ -146,14 +152,48 @@ function randomStart(caller: Caller): CommitItem {
     ...{ lease: isLeased ? lease : null, terminated: failedText("terminated", runId) },
     ...{ attributes: caller.oneIn(3) ? { customer: runId } : {} },
   });
-  return bringsTurn ? { ...item, firstTurn: randomFirstTurn(caller, item) } : item;
+  if (!bringsTurn) return item;
+  return { ...item, firstTurn: isLeased ? randomFirstTurn(caller, item) : jobTurn(caller, item) };
+}
+
+/** The first turn of a job (commit.6). A store may ignore a turn that leases tasks to an unknown runtime. */
+function jobTurn(caller: Caller, item: StartItem): TurnItem {
+  const { keepsSuspicion: _, ...turn } = randomFirstTurn(caller, item, { kind: "none" });
+  const owner = caller.oneIn(4) ? undefined : caller.of([...caller.store.runtimes.keys()]);
+  const lease = owner === undefined ? null : { owner, token: caller.fresh() };
+  const tasks = [newTask({ sequence: 2, lease })];
+  return { ...turn, tasks, timers: [], cancelRequested: null, release: true, stepsOpen: false };
+}
+
+/** The end of an instance by the worker of one of its tasks (commit.7), usually of an instance without a lease. */
+function unleasedEnd(caller: Caller): TurnItem {
+  const { store } = caller;
+  const free = [...store.instances.values()].filter(
+    ({ lease, inbox, tasks }) =>
+      lease === null && inbox.length === 0 && tasks.some((task) => task.lease !== null),
+  );
+  if (free.length === 0 && !caller.oneIn(6)) return randomTurn(caller);
+  const claim = caller.claim(caller.of(free)?.record.key);
+  const { key } = claim;
+  const { id = "", runId = "", execution = 1, lastEvent = 0 } = store.byKey(key)?.record ?? {};
+  const place = caller.oneIn(9)
+    ? { execution, lastEvent: lastEvent + 1 }
+    : { execution, lastEvent };
+  const held = { key, id, runId, owner: "", token: 0, ...place };
+  const change = { kind: "ended", status: "completed", output: "1", error: null } as const;
+  const { dispatched: _, ...turn } = turnOf(caller, held, { change, count: 2 });
+  const finished = [{ ...claim, ...wrote(caller) }];
+  return { ...turn, finished, isUnleased: true, cancelRequested: null, release: true };
 }
 
 /** The turn that a start brings along (commit.5). The caller of the store sets its key. */
-function randomFirstTurn(caller: Caller, { id, runId, version, lease }: StartItem): TurnItem {
+function randomFirstTurn(
+  caller: Caller,
+  { id, runId, version, lease }: StartItem,
+  change = randomChange(caller),
+): TurnItem {
   const { owner = "", token = 0 } = lease ?? {};
   const held = { key: 0, id, runId, owner, token, execution: 1, lastEvent: 0 };
-  const change = randomChange(caller);
   const count = change.kind === "none" ? 2 : 1;
   // A store may ignore a turn with dispatched items, and nothing can be answered yet.
   const { dispatched: _, answers: _none, ...turn } = turnOf(caller, held, { change, count });

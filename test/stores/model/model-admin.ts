@@ -51,6 +51,9 @@ export function settle(store: ModelStore, item: CommitItem): CommitResult | null
     case "callback":
     case "callTask":
     case "defer":
+    case "enqueue":
+    case "enqueueMany":
+    case "rewind":
       throw new Error(`The model does not know items of kind "${item.kind}".`);
     case "fork": {
       const found = store.instances.get(item.instance.id);

@@ -97,6 +97,9 @@ export function commit(store: ModelStore, item: CommitItem): CommitResult {
     case "callback":
     case "callTask":
     case "defer":
+    case "enqueue":
+    case "enqueueMany":
+    case "rewind":
       throw new Error(`The model does not know items of kind "${item.kind}".`);
     default:
       return toLive(store, item);
@@ -178,7 +181,8 @@ function start(store: ModelStore, item: StartItem): StartResult {
   if (target === null) throw new Error("the instance is neither new nor existing");
   const { key, execution } = target.record;
   const { firstTurn } = item;
-  const hasTurn = firstTurn !== undefined && lease !== null && existing === undefined;
+  const isBegun = lease !== null || (item.lease === null && visibleAt <= store.now);
+  const hasTurn = firstTurn !== undefined && isBegun && existing === undefined;
   const started = { kind: "start", execution, data: item.started, visibleAt } as const;
   const message = hasTurn ? null : store.post(target, started);
   store.handOver(target, visibleAt);
@@ -188,6 +192,7 @@ function start(store: ModelStore, item: StartItem): StartResult {
     target.requests.set(`start:${requestId}`, request);
   }
   if (hasTurn) {
+    target.lease ??= { owner: "", token: 0, until: null }; // the turn of a job releases it (commit.6)
     const result = turn(store, { ...firstTurn, key }, (each) => commit(store, each));
     if (result.kind !== "committed") throw new Error("the first turn of a new instance is refused");
     return { kind: "started", key, execution, leased: null, due: result.due };

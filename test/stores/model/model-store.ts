@@ -215,10 +215,10 @@ export function toTaskRecord({ record: { key } }: ModelInstance, task: ModelTask
 export function toLeasedTask({ record }: ModelInstance, task: ModelTask): LeasedTask {
   const { key, id: instanceId, runId, name: orchestration, version } = record;
   const { execution, sequence, name, input, session, priority, attempt, deaths, suspect } = task;
-  const { heartbeat, lease } = task;
+  const { heartbeat, lease, availableAt } = task;
   return {
     ...{ key, execution, sequence, token: lease?.token ?? 0, instanceId, runId, orchestration },
     ...{ orchestrationVersion: version ?? "", name, input, options: null, session, tags: null },
-    ...{ priority, attempt, deaths, suspect, heartbeat },
+    ...{ priority, attempt, availableAt, deaths, suspect, heartbeat },
   };
 }

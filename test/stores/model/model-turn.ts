@@ -34,7 +34,7 @@ export function turn(
   write: (item: CommitItem) => CommitResult,
 ): CommitResult {
   const { now } = store;
-  const held = holder(store, item);
+  const held = item.isUnleased === true ? unleased(store, item) : holder(store, item);
   if (held === null) return LEASE_LOST;
   const { record } = held;
   if (record.execution !== item.execution || record.lastEvent !== item.lastEvent) return LEASE_LOST;
@@ -95,6 +95,14 @@ export function turn(
   const { isCurrent, ...rest } = dispatch(store, held, item, write);
   if (isEnd || item.release || !isCurrent) return { kind: "committed", due: [], ...rest };
   return { kind: "committed", due: dueOf(held, now, item.messagesMax), ...rest };
+}
+
+/** The instance that the turn may end without a lease (commit.7). */
+function unleased(store: ModelStore, { key, change }: TurnItem): ModelInstance | null {
+  const found = store.byKey(key);
+  if (found?.lease !== null || found.inbox.length > 0 || change.kind !== "ended") return null;
+  const { status, paused, blocked } = found.record;
+  return status === "running" && paused === null && blocked === null ? found : null;
 }
 
 function continueAsNew(

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { CommitItem, Provider } from "../../../src/core/provider/index.ts";
 import { VirtualEnvironment } from "../../../src/testing/index.ts";
 import { startedText, startItem } from "../../../src/testing/conformance/fixture.ts";
+import { jobStart } from "../../../src/testing/conformance/jobs/job-items.ts";
 import type { OpenedProvider, OpenProvider } from "../../../src/testing/conformance/index.ts";
 import { Caller, OWNERS } from "./caller.ts";
 import { answerOfModel, answerOfStore, type Call } from "./calls.ts";
@@ -85,6 +86,8 @@ class Run {
       const item = startItem({ id, runId: id, started: startedText({ runId: id }), lease });
       await this.#step({ method: "commit", items: [item] });
     }
+    const task = { lease: { owner: OWNERS[0], token: 3 } };
+    await this.#step({ method: "commit", items: [jobStart({ id: "d", runId: "d", task })] });
     let steps = 0;
     for (let at = 0; at < sequence.length; at += 1) {
       const command = sequence[at];

@@ -5,6 +5,8 @@ import { KINDS } from "./commands.ts";
 
 /** Starts that bring their first turn: written with it, or without. */
 const FIRST_TURN = "first turn";
+/** Turns without a lease. */
+const UNLEASED = "turn without a lease";
 /** These calls are never refused. */
 const NEVER_REFUSED: readonly string[] = [
   "advance",
@@ -37,12 +39,18 @@ export class Tally {
       this.#count(item, kind !== "refused");
       if (given?.kind === "start" && given.firstTurn !== undefined)
         this.#count(FIRST_TURN, due !== undefined);
+      if (given?.kind === "turn" && given.isUnleased === true) {
+        this.#count(UNLEASED, kind !== "refused");
+      }
       if (code !== undefined) this.#add(`${item} ${code}`);
     }
   }
 
   /** The kinds that succeeded or were refused fewer than `least` times. */
-  rare(least: number, kinds: readonly string[] = [...KINDS, FIRST_TURN]): readonly string[] {
+  rare(
+    least: number,
+    kinds: readonly string[] = [...KINDS, FIRST_TURN, UNLEASED],
+  ): readonly string[] {
     const wanted = kinds.flatMap((kind) =>
       NEVER_REFUSED.includes(kind) ? [`${kind} +`] : [`${kind} +`, `${kind} -`],
     );

@@ -6,18 +6,25 @@ import {
   ALPHA,
   askItem,
   claimOf,
+  completedText,
+  eventText,
   fresh,
+  heldFrom,
   newTask,
   sendItem,
   startItem,
+  TARGETS,
   turnItem,
+  VERSION,
 } from "../../../src/testing/conformance/fixture.ts";
+import { enqueueItem, unique } from "../../../src/testing/conformance/jobs/job-steps.ts";
 import { appendItem, TOKENS } from "../../../src/testing/conformance/streams/stream-steps.ts";
 import { postgres } from "../../support/postgres.ts";
 import { openStoreFor, ownSchema, until, urlWith } from "./support.ts";
 
 const INSTANCES = 40;
 const ROUNDS = 60;
+const KEYED_ROUNDS = 15;
 
 test(`in ${ROUNDS} rounds two processes send to the same ${INSTANCES} instances in opposite order without a deadlock`, async () => {
   const schema = ownSchema();
@@ -141,6 +148,67 @@ test(`in ${ROUNDS} rounds turns and activities of two processes write to the sam
     return (await statistics()).commits >= before.commits + 2 * ROUNDS;
   });
   expect((await statistics()).deadlocks).toBe(before.deadlocks);
+});
+
+test(`in ${KEYED_ROUNDS} rounds keyed starts, turns and ends of two processes do not deadlock`, async () => {
+  const schema = ownSchema();
+  const options = "-c deadlock_timeout=10ms";
+  const target = await urlWith((url) => url.searchParams.set("options", options));
+  const one = await openStoreFor([ALPHA], { schema, target });
+  const other = await openStoreFor([], { schema, target });
+  const keys = Array.from({ length: 6 }, (_, index) => `k${index}`);
+  const before = await statistics();
+  const kinds = new Set<string>();
+  for (let round = 0; round < KEYED_ROUNDS; round++) {
+    // Each key has a running instance, whose end releases the one that waits.
+    const starts = keys.map((key) =>
+      enqueueItem(`${round}.${key}`, unique("replace", `${round}.${key}`)),
+    );
+    const results = await one.commit(starts);
+    const leased = await one.leaseInstances({
+      ...{ owner: ALPHA, token: fresh(), limit: 100, targets: TARGETS },
+      ...{ allowSuspect: true, messagesMax: 10 },
+    });
+    const held = leased.instances.filter(({ id }) => id.startsWith(`${round}.`));
+    expect(held).toHaveLength(results.length);
+    const lease = { owner: ALPHA, token: fresh() };
+    const begun = held.map((each) =>
+      turnItem(heldFrom(each), {
+        version: VERSION,
+        events: [eventText(), eventText()],
+        consumed: each.messages.map(({ id }) => id),
+        tasks: [newTask({ sequence: 2, lease })],
+      }),
+    );
+    for (const { kind } of await one.commit(begun)) expect(kind).toBe("committed");
+    const turns = held.map((each, index) =>
+      turnItem(
+        { ...heldFrom(each), lastEvent: 2 },
+        index % 2 === 0
+          ? { events: [eventText()] }
+          : {
+              events: [completedText("null")],
+              change: { kind: "ended", status: "completed", output: "null", error: null },
+            },
+      ),
+    );
+    const replaces = (prefix: string) =>
+      keys.map((key) =>
+        enqueueItem(`${round}.${key}.${prefix}`, unique("replace", `${round}.${key}`)),
+      );
+    const groups: CommitItem[][] = [
+      [...replaces("a"), ...turns],
+      [...held.map(({ id }) => sendItem({ id })), ...replaces("b")].toReversed(),
+    ];
+    const answers = await Promise.all([one.commit(groups[0] ?? []), other.commit(groups[1] ?? [])]);
+    for (const { kind } of answers.flat()) kinds.add(kind);
+  }
+  for (const store of [one, other]) await store.close();
+  await until("the commits are counted", async () => {
+    return (await statistics()).commits >= before.commits + 2 * KEYED_ROUNDS;
+  });
+  expect((await statistics()).deadlocks).toBe(before.deadlocks);
+  expect(kinds).toContain("replaced");
 });
 
 test("the statistics of PostgreSQL count a deadlock", async () => {

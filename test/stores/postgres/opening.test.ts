@@ -8,7 +8,7 @@ import { Perdure } from "../../../src/index.ts";
 import { PostgresProvider } from "../../../src/postgres/index.ts";
 import { quoteSchema } from "../../../src/postgres/connection/location.ts";
 import { startItem } from "../../../src/testing/conformance/fixture.ts";
-import { SQL_TEXTS } from "../../interfaces/server/corpora.ts";
+import { SQL_TEXTS } from "../../interfaces/server/inputs/corpora.ts";
 import { dropSchema, freshSchema, postgres } from "../../support/postgres.ts";
 import { openStore, ownSchema, urlWith } from "./support.ts";
 
@@ -226,6 +226,39 @@ describe("open fails", () => {
     });
     expect(output).toMatch(/^INVALID_ARGUMENT .*npm install pg/);
   });
+});
+
+test("nothing is used that pg reports as deprecated, which version 9 removes", async () => {
+  const schema = ownSchema();
+  const { host } = new URL((await postgres()).url);
+  const query = `target_session_attrs=read-write&perdure.schema=${schema}`;
+  const address = `postgres://postgres@127.0.0.1:1,${host}/postgres?${query}`;
+  const program = `
+    import pg from "pg";
+    import { activity, orchestration, Perdure } from "./src/index.ts";
+    const { query } = pg.Client.prototype;
+    pg.Client.prototype.query = function (...args) { // pg itself reports only the third query
+      if (this._activeQuery) process.emitWarning("two queries at once", "DeprecationWarning");
+      return query.apply(this, args);
+    };
+    const add = activity("add", async (n) => n + 1);
+    const life = orchestration("life", async (ctx, n) => {
+      const more = await ctx.all([1, 2, 3].map((each) => ctx.run(add, n + each)));
+      const [row] = await ctx.tx("sum", async (tx) => (await tx.query("SELECT 1 AS one")).rows);
+      return more.at(-1) + row.one + (await ctx.step("step", () => 1));
+    });
+    const perdure = await Perdure.open(${JSON.stringify(address)}, {
+      register: [add, life], runtime: { beatMs: 20, staleMs: 5_000, log: () => {} },
+    });
+    const handles = await Promise.all([1, 2, 3].map((n) => perdure.client.start(life, n)));
+    console.log(JSON.stringify(await Promise.all(handles.map((handle) => handle.result()))));
+    await perdure.close();`;
+  const flags = ["--throw-deprecation", "--input-type=module-typescript", "-e", program];
+  const output = execFileSync(process.execPath, flags, {
+    encoding: "utf8",
+    cwd: new URL("../../..", import.meta.url),
+  });
+  expect(JSON.parse(output)).toEqual([7, 8, 9]);
 });
 
 describe("a pool given by the user", () => {

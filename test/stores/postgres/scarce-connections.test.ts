@@ -4,7 +4,8 @@ import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { orchestration } from "../../../src/index.ts";
 import { PostgresProvider } from "../../../src/postgres/index.ts";
-import { fastDirectory, SETTINGS, startServer } from "../../support/postgres.ts";
+import { fastDirectory } from "../../support/fast-directory.ts";
+import { SETTINGS, startServer } from "../../support/postgres.ts";
 import { startRuntime, until } from "./support.ts";
 
 const BEAT_MS = 100;

@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { PostgresProvider } from "../../../src/postgres/index.ts";
 import { startItem } from "../../../src/testing/conformance/fixture.ts";
 import { Project } from "../../interfaces/cli/support.ts";
-import { fastDirectory, postgres, SETTINGS, startServer } from "../../support/postgres.ts";
+import { fastDirectory } from "../../support/fast-directory.ts";
+import { postgres, SETTINGS, startServer } from "../../support/postgres.ts";
 import { openStore, ownSchema, until, urlWith } from "./support.ts";
 
 const CONFIG = `

@@ -17,7 +17,8 @@ import {
 import { VirtualEnvironment } from "../../../src/testing/virtual-environment.ts";
 import { openStoreFor, ownSchema } from "./support.ts";
 
-const ROUNDS = 1_000;
+const IS_FULL = process.env["PERDURE_FULL"] === "1";
+const ROUNDS = IS_FULL ? 1_000 : 400;
 
 test(`in ${ROUNDS} rounds a lease includes the events of a concurrent commit, and not the messages that the commit consumed`, async () => {
   const environment = new VirtualEnvironment();
@@ -69,7 +70,7 @@ test(`in ${ROUNDS} rounds a lease includes the events of a concurrent commit, an
   expect(counts.committed).toBeGreaterThan(ROUNDS / 100);
 });
 
-const STARTS = 400;
+const STARTS = IS_FULL ? 400 : 200;
 
 test(`in ${STARTS} rounds a send during the insert of its instance is delivered or refused as INSTANCE_NOT_FOUND`, async () => {
   const environment = new VirtualEnvironment();

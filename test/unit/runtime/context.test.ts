@@ -34,6 +34,7 @@ test.each(PARTS.map((Part) => [Part.name, Part] as const))(
     const provider = await SqliteProvider.open(":memory:");
     onTestFinished(() => provider.close());
     const wiring = {
+      carryOutRepair: () => expect.unreachable(),
       makeSigner: () => {
         throw new Error("not used");
       },

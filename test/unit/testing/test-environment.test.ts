@@ -54,6 +54,16 @@ describe("virtual time", () => {
     ]);
   });
 
+  test("reaches starts that the client has delayed, although no other work wakes the runtime", async () => {
+    await using env = await TestEnvironment.create({ register, autoSkip: false });
+    await env.client.enqueue(charge, 1, { delay: "10s" });
+    await env.client.enqueue(charge, 2, { debounce: { key: "a", wait: "5s" } });
+    await env.advance("9s");
+    expect(env.calls(charge).map(({ input }) => input)).toEqual([2]);
+    await env.advance("1s");
+    expect(env.calls(charge).map(({ input }) => input)).toEqual([2, 1]);
+  });
+
   test("advances by advance(), and runs everything that comes due, in order", async () => {
     await using env = await TestEnvironment.create({ register, autoSkip: false });
     const handle = await env.start(dunning, "ada");

@@ -3,11 +3,7 @@
 import type { WorkerProcess } from "../../kill/fleet.ts";
 import type { CallMessage, ReplyMessage } from "./worker.ts";
 
-export interface Answered {
-  readonly calledAt: number;
-  readonly answeredAt: number;
-  readonly reply: ReplyMessage["reply"];
-}
+export type Answered = Omit<ReplyMessage, "number">;
 
 export class Caller {
   readonly #spawn: (onMessage: (message: string) => void) => WorkerProcess;
@@ -57,8 +53,7 @@ export class Caller {
       const message = JSON.parse(text) as ReplyMessage; // from worker.ts
       const waiting = this.#waiting.get(message.number);
       this.#waiting.delete(message.number);
-      if (message.error === undefined) waiting?.resolve(message);
-      else waiting?.reject(new Error(message.error));
+      waiting?.resolve(message);
     });
   }
 }

@@ -3,6 +3,8 @@
 //        call is one operation: it begins with the first attempt and ends with the answer of the last one.
 //   - histories.2: Some calls are made by two processes at the same time, with one request id. They are one operation too,
 //        and their answers must be equal.
+//   - histories.3: An error ends the round: it has no further calls. A timeout is an error too, because the processes that
+//        are alive must take over from a killed one long before.
 
 import { chanceOf, type Chance } from "../../kill/chance.ts";
 import type { Answered, Caller } from "./caller.ts";
@@ -19,6 +21,8 @@ const DOUBLED = 0.15;
 export interface Round {
   /** One history per register. */
   readonly histories: readonly (readonly Made[])[];
+  /** histories.3 */
+  readonly errors: readonly string[];
   readonly repeated: number;
   readonly doubled: number;
   readonly unknown: number;
@@ -28,6 +32,7 @@ export interface Round {
 export async function makeRound(callers: readonly Caller[], seed: number): Promise<Round> {
   const chance = chanceOf(seed);
   const counts = { repeated: 0, doubled: 0, unknown: 0 };
+  const errors: string[] = [];
   let answers = 0;
   const kills = Array.from({ length: KILLS }, () => ({
     after: chance.between(1, KILLED_AFTER_MAX),
@@ -45,7 +50,7 @@ export async function makeRound(callers: readonly Caller[], seed: number): Promi
     let last = 0;
     let unique = 0;
     const lane = async (caller: number, own: Chance): Promise<void> => {
-      for (let n = 0; n <= CALLS; n += 1) {
+      for (let n = 0; n <= CALLS && errors.length === 0; n += 1) {
         const call = n === CALLS ? ({ kind: "get" } as const) : drawCall(own, last, ++unique);
         const requestId = `${key}-${caller}-${n}`;
         const isDoubled = call.kind !== "read" && own.happens(DOUBLED);
@@ -53,7 +58,7 @@ export async function makeRound(callers: readonly Caller[], seed: number): Promi
         const attempts = places.map((place) =>
           make(callers[place % callers.length] as Caller, { key, call, requestId }, own),
         );
-        const operation = merge(await Promise.all(attempts), call);
+        const operation = merge(await Promise.all(attempts), call, errors);
         if (isDoubled) counts.doubled += 1;
         if (operation.output === null) counts.unknown += 1;
         made.push(operation);
@@ -80,13 +85,14 @@ export async function makeRound(callers: readonly Caller[], seed: number): Promi
       isRepeated = true;
       found = await caller.call(message);
     }
+    if (found?.error !== undefined) errors.push(found.error);
     answered();
     return { calledAt: isRepeated ? calledAt : (found?.calledAt ?? calledAt), found };
   };
 
   const histories = await Promise.all(Array.from({ length: REGISTERS }, (_, n) => history(n)));
   await Promise.all(killing);
-  return { histories, ...counts };
+  return { histories, errors, ...counts };
 }
 
 interface Attempt {
@@ -95,7 +101,7 @@ interface Attempt {
 }
 
 /** histories.2 */
-function merge(attempts: readonly Attempt[], input: Call): Made {
+function merge(attempts: readonly Attempt[], input: Call, errors: string[]): Made {
   const calledAt = Math.min(...attempts.map((each) => each.calledAt));
   const answers = attempts.flatMap(({ found }) =>
     found === null || found.reply === null ? [] : [found],
@@ -105,12 +111,12 @@ function merge(attempts: readonly Attempt[], input: Call): Made {
   const replies = new Set(answers.map(({ reply }) => reply));
   if (replies.size > 1) {
     const text = [...replies].join(" and ");
-    throw new Error(`One request id got two answers to ${JSON.stringify(input)}: ${text}.`);
+    errors.push(`One request id got two answers to ${JSON.stringify(input)}: ${text}.`);
   }
   return { input, output: first.reply, calledAt, answeredAt: first.answeredAt };
 }
 
-function drawCall(chance: Chance, last: number, unique: number): Call {
+export function drawCall(chance: Chance, last: number, unique: number): Call {
   const value = unique * 1_000 + chance.between(0, 9);
   const kind = chance.pick(["get", "set", "add", "add", "cas", "read", "read"] as const);
   if (kind === "add") return { kind, value: chance.between(1, 9) };

@@ -4,12 +4,7 @@
 
 import { once } from "node:events";
 import { flushCompileCache } from "node:module";
-import {
-  isPerdureError,
-  Perdure,
-  type Client,
-  type RuntimeOptions,
-} from "../../../../src/index.ts";
+import { Perdure, type Client, type RuntimeOptions } from "../../../../src/index.ts";
 import { loadProvider } from "../../kill/store-address.ts";
 import { register, type Call, type Reply } from "./register.ts";
 
@@ -25,13 +20,14 @@ export interface ReplyMessage {
   readonly number: number;
   readonly calledAt: number;
   readonly answeredAt: number;
-  /** Null: the call timed out. */
+  /** Null: the call failed. */
   readonly reply: Reply | null;
-  /** Set if the call failed in a way that the test does not expect. */
+  /** Why the call failed. */
   readonly error?: string;
 }
 
-const TIMEOUT = "10s";
+/** Much longer than a takeover (histories.3). */
+const TIMEOUT = "30s";
 
 const [address = "", , options = "{}"] = process.argv.slice(2);
 process.on("disconnect", () => process.exit());
@@ -60,8 +56,7 @@ async function answer({ number, key, call, requestId }: CallMessage): Promise<vo
   try {
     send(await make(client, key, call, requestId));
   } catch (error) {
-    if (isPerdureError(error, "TIMEOUT")) send(null);
-    else send(null, String(error));
+    send(null, `${requestId}: ${String(error)}`);
   }
 }
 

@@ -2,7 +2,7 @@
 //   It uses its first argument (fleet.ts), the store's address, and its fourth, the ledger's address.
 
 import { once } from "node:events";
-import { flushCompileCache } from "node:module";
+import * as modules from "node:module";
 import { Perdure } from "../../../../src/index.ts";
 import { loadProvider } from "../store-address.ts";
 import { openLedger } from "./ledger.ts";
@@ -12,7 +12,7 @@ const [address = "", , , ledgerAddress = ""] = process.argv.slice(2);
 process.on("disconnect", () => process.exit());
 
 const open = await loadProvider(address);
-flushCompileCache();
+if ("flushCompileCache" in modules) modules.flushCompileCache();
 await once(process, "message");
 const ledger = await openLedger(ledgerAddress);
 const { register } = defineBank(ledger, () => process.send?.("begin"));

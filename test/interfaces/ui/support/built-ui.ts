@@ -42,6 +42,7 @@ function fingerprint(): string {
     "src/flow/data/paths.ts",
     "src/core/history/awaited-event.ts",
     "src/core/ids/request-ids.ts",
+    "src/core/ids/semver.ts",
     "src/core/define/stream.ts",
     "src/core/telemetry/log.ts",
   ];

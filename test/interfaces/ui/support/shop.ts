@@ -3,7 +3,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import { activity, event, orchestration, request, RetryAfterError } from "../../../../src/index.ts";
+import {
+  activity,
+  event,
+  job,
+  orchestration,
+  request,
+  RetryAfterError,
+} from "../../../../src/index.ts";
+import { entity } from "../../../../src/entity/index.ts";
+import { limiter } from "../../../../src/limiter/index.ts";
+import { schedule } from "../../../../src/schedule/index.ts";
 import { callback } from "../../../../src/core/define/callback.ts";
 import { flow, again, done } from "../../../../src/flow/index.ts";
 import { stream } from "../../../../src/stream/index.ts";
@@ -82,6 +92,36 @@ export const refund = orchestration("refund", async (ctx, order: Order) => {
   throw new Error(`order ${order.id} cannot be refunded`);
 });
 
+/** The orders that were paid. */
+export const charged: string[] = [];
+export const truck = { isBroken: false };
+export const pay = activity("pay", async (order: Order) => {
+  charged.push(order.id);
+  await pause(20);
+  return { receipt: `r-${order.id}` };
+});
+/** Fails while the truck is broken. */
+export const deliver = activity(
+  "deliver",
+  async (order: Order) => {
+    await pause(20);
+    if (truck.isBroken) throw new Error("the truck is broken");
+    return `delivered to ${order.customer}`;
+  },
+  { retry: { maxAttempts: 1 } },
+);
+export const voucher = activity("voucher", async (customer: string) => `voucher of ${customer}`);
+/** Pays and delivers. If the delivery fails, the customer gets a voucher. */
+export const sale = orchestration("sale", async (ctx, order: Order) => {
+  await ctx.run(pay, order);
+  ctx.compensate(() => ctx.run(voucher, order.customer));
+  return ctx.run(deliver, order);
+});
+/** Fails with its sale. */
+export const mall = orchestration("mall", (ctx, order: Order) =>
+  ctx.call(sale, order, { id: `sale-of-${order.id}` }),
+);
+
 /** Fails, with a cause that has a cause. */
 export const payout = orchestration("payout", async (_ctx, account: string) => {
   const socket = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:443"), {
@@ -90,6 +130,17 @@ export const payout = orchestration("payout", async (_ctx, account: string) => {
   const bank = new Error("the bank did not answer", { cause: socket });
   throw new Error(`payout to ${account} failed`, { cause: bank });
 });
+
+export const mailServer = { isDown: false };
+/** Fails while the mail server is down. */
+export const mail = job(
+  "mail",
+  async (to: string) => {
+    if (mailServer.isDown) throw new Error("the mail server is down");
+    return `sent to ${to}`;
+  },
+  { limit: { concurrency: 3, perKey: 1, rate: { count: 1_000, per: "1m" } }, fair: true },
+);
 
 /** Waits for an activity that no worker registers. */
 export const poster = orchestration("poster", async (ctx, page: string) => ctx.run(render, page));
@@ -211,6 +262,12 @@ export const cinema = orchestration("cinema", async (ctx) => {
   return ctx.all([paid, opened, ctx.run(film, undefined)]);
 });
 
+/** Many steps, then two waits. */
+export const stepper = orchestration("stepper", async (ctx, steps: number) => {
+  for (let n = 1; n <= steps; n++) await ctx.step(n === 41 ? "keep-41" : "keep", () => n);
+  return ctx.race({ go: ctx.waitFor(go), late: ctx.sleep("2d") });
+});
+
 /** Ends at once. */
 export const quick = orchestration("quick", async (_ctx, n: number) => n);
 
@@ -250,13 +307,36 @@ export const checkout = flow<Order>("checkout")
   .then("thank", async (answer) => (answer === null ? "no answer" : answer.by))
   .build();
 
+/** Starts a run every night, once a test has applied it. */
+export const nightly = schedule("nightly", {
+  cron: "0 3 * * *",
+  timezone: "Europe/Berlin",
+  start: quick,
+  apply: false,
+  input: (time) => time.getTime(),
+});
+/** One visitor of a branch at a time. */
+export const bank = limiter("bank", { concurrency: 1 });
+export const visitor = orchestration("visitor", (ctx, branch: string) =>
+  bank.run(ctx, () => ctx.waitFor(go), { key: branch }),
+);
+export const basket = entity("basket", {
+  state: (): { lines: string[] } => ({ lines: [] }),
+  handlers: { add: (self, line: string) => self.state.lines.push(line) },
+});
+
 export const SHOP = [
+  nightly,
+  bank,
+  visitor,
+  basket,
   fulfil,
   payout,
   poster,
   keeper,
   rounds,
   quick,
+  stepper,
   invoice,
   checkout,
   charge,
@@ -264,6 +344,11 @@ export const SHOP = [
   settle,
   stubborn,
   refund,
+  pay,
+  deliver,
+  voucher,
+  sale,
+  mall,
   cart,
   buyer,
   waiter,
@@ -273,4 +358,5 @@ export const SHOP = [
   count,
   cinema,
   film,
+  mail,
 ] as const;

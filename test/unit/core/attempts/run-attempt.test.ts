@@ -6,13 +6,14 @@ import {
   DescribedAttempt,
   Attempt,
 } from "../../../../src/core/attempts/attempt-context.ts";
-import { callActivity, decodeInput } from "../../../../src/core/attempts/call-activity.ts";
+import { callActivity, decodeCall } from "../../../../src/core/attempts/call-activity.ts";
 import { runAttempt, runAttemptNow } from "../../../../src/core/attempts/run-attempt.ts";
 import { asyncContext } from "../../../../src/core/context/async-context.ts";
 import { invalidArgument } from "../../../../src/core/checks.ts";
 import { activity } from "../../../../src/core/define/definitions.ts";
 import { PerdureError } from "../../../../src/core/errors/errors.ts";
 import { RetryAfterError } from "../../../../src/core/errors/retry-errors.ts";
+import { systemEnvironment } from "../../../../src/core/time/system-environment.ts";
 import { defaultCodec as codec, type Codec } from "../../../../src/core/values/codec.ts";
 
 const frame = { kind: "activity", name: "charge", instanceId: "order-7" } as const;
@@ -36,8 +37,10 @@ function activityContext(lastHeartbeat: string | null = null) {
     heartbeat: (details: string | null) => void reported.push(details),
     progress: (value: string) => void reported.push(`progress ${value}`),
   };
-  const services = { log: () => undefined, codec, client: undefined as never };
+  const host = { environment: systemEnvironment, stopping: new AbortController().signal };
+  const services = { log: () => undefined, services: {}, codec, client: undefined as never, host };
   const context = new ActivityAttempt(new DescribedAttempt("activity", call, first), services, {
+    context: {},
     lastHeartbeat,
     reports,
     streams: () => {
@@ -102,11 +105,18 @@ test("an input that cannot be read says whether the key is missing", () => {
       throw error;
     },
   });
-  expect(decodeInput(codec.encode(5), codec)).toEqual({ kind: "decoded", value: 5 });
+  expect(decodeCall(codec.encode(5), undefined, codec)).toEqual({
+    kind: "decoded",
+    value: 5,
+    context: {},
+  });
   const sealed = refusing(new PerdureError("KEY_MISSING", "no key k1"));
-  expect(decodeInput("x", sealed)).toMatchObject({ kind: "undecodable", keyMissing: true });
+  expect(decodeCall("x", undefined, sealed)).toMatchObject({
+    kind: "undecodable",
+    keyMissing: true,
+  });
   const damaged = refusing(new SyntaxError("bad"));
-  expect(decodeInput("x", damaged)).toEqual({
+  expect(decodeCall("x", undefined, damaged)).toEqual({
     kind: "undecodable",
     keyMissing: false,
     why: "SyntaxError: bad",
@@ -144,7 +154,14 @@ test("a context is bound, and encodes its reports", () => {
 });
 
 test("an abort before the first look at the signal is seen then; the first reason stays", () => {
-  const context = new Attempt(new DescribedAttempt("step", call, first), () => undefined);
+  const context = new Attempt(
+    new DescribedAttempt("step", call, first),
+    {},
+    {
+      log: () => undefined,
+      services: {},
+    },
+  );
   const reason = new Error("first");
   context.abort(reason);
   context.abort(new Error("second"));

@@ -1,15 +1,19 @@
 // History rows are read strictly (rows.2): a malformed row raises HISTORY_CORRUPT and is never interpreted by guessing.
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isCheckpointDue } from "../../../../src/core/history/checkpoint.ts";
 import {
   checkpointOf,
+  composeRow,
   decodeHistory,
   decodeRow,
   encodeRow,
   type HistoryRow,
 } from "../../../../src/core/history/rows.ts";
 import type { EventBody } from "../../../../src/core/history/events.ts";
+import { RELEASE } from "../../../../src/core/history/release.ts";
 import { REPLAY_VERSION } from "../../../../src/core/history/replay-version.ts";
 
 const BODIES: readonly EventBody[] = [
@@ -24,9 +28,27 @@ const row = (first: number, data = encodeRow(5, BODIES)): HistoryRow => ({
 
 test("a row decodes to its events, each with its sequence number and its time", () => {
   expect(decodeRow(row(7))).toEqual([
-    { ...BODIES[0], sequence: 7, at: 5, version: REPLAY_VERSION },
-    { ...BODIES[1], sequence: 8, at: 5, version: REPLAY_VERSION },
+    { ...BODIES[0], sequence: 7, at: 5, version: REPLAY_VERSION, release: RELEASE },
+    { ...BODIES[1], sequence: 8, at: 5, version: REPLAY_VERSION, release: RELEASE },
   ]);
+});
+
+test("a row names the release that wrote it; a copy keeps it, and older rows have none (rows.3)", () => {
+  const root = join(import.meta.dirname, "..", "..", "..", "..");
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    readonly version: string;
+  };
+  expect(RELEASE).toBe(version);
+  const composed = composeRow(
+    5,
+    BODIES.map((body) => JSON.stringify(body)),
+  );
+  expect(composed).toBe(encodeRow(5, BODIES));
+  const releasesOf = (data: string) => decodeRow(row(7, data)).map(({ release }) => release);
+  expect(releasesOf(composed)).toEqual([RELEASE, RELEASE]);
+  expect(releasesOf(encodeRow(5, BODIES, CHECKPOINT, "0.0.9"))).toEqual(["0.0.9", "0.0.9"]);
+  const [older] = decodeRow(row(7, encodeRow(5, BODIES, null, null)));
+  expect(older).toEqual({ ...BODIES[0], sequence: 7, at: 5, version: REPLAY_VERSION });
 });
 
 const text = JSON.stringify;
@@ -36,6 +58,7 @@ test.each([
   ["is null", "null"],
   ["is of a newer version", text({ ...whole, v: REPLAY_VERSION + 1 })],
   ["has no time", text({ ...whole, at: "5" })],
+  ["has a release that is not a text", text({ ...whole, r: 1 })],
   ["has an event too few", text({ ...whole, e: BODIES.slice(1) })],
   ["has an event too many", text({ ...whole, e: [...BODIES, ...BODIES] })],
   ["has an event of an unknown kind", text({ ...whole, e: [{ kind: "Dreamt" }, BODIES[1]] })],

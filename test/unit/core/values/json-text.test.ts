@@ -43,7 +43,7 @@ test("JT3: a row with a long output is the text that JSON.stringify writes", () 
     { kind: "StepCompleted", scheduled: 3, output: JSON.stringify({ long: output }), attempts: 2 },
   ];
   const data = encodeRow(1_000.5, e);
-  const { v } = JSON.parse(data) as { v: number };
-  expect(data).toBe(JSON.stringify({ v, at: 1_000.5, e }));
+  const { v, r } = JSON.parse(data) as { v: number; r: string };
+  expect(data).toBe(JSON.stringify({ v, at: 1_000.5, r, e }));
   expect(decodeRow({ first: 1, last: 3, data })).toMatchObject(e);
 });

@@ -6,6 +6,10 @@ test.each([
   ["postgresql://ada:se@cr:et@host/db", "postgresql://ada:***@host/db"],
   ["postgres://host/db?user=ada&password=secret", "postgres://host/db?user=ada&password=***"],
   ["postgres://ada@host/db", "postgres://ada@host/db"],
+  [
+    "postgres://ada@host/db?perdure.listen=postgres%3A%2F%2Fada%3Asecret%40db&x=1",
+    "postgres://ada@host/db?perdure.listen=***&x=1",
+  ],
   ["postgres://ada@host:5432/db?options=a@b", "postgres://ada@host:5432/db?options=a@b"],
   ["postgres://host:5432/db?user=ada@eu", "postgres://host:5432/db?user=ada@eu"],
   ["postgres://:secret@host/db", "postgres://:***@host/db"],

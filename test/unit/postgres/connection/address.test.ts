@@ -30,7 +30,7 @@ test("Perdure's options are removed from the address", () => {
   const url =
     "postgres://host/db?perdure.schema=orders&perdure.notifications=off&perdure.prepare=true" +
     "&perdure.poolSize=3&perdure.transactionPoolSize=2&perdure.answerMs=500&perdure.durability=local" +
-    "&perdure.migrate=verify&perdure.readOnly=1&sslmode=disable&target_session_attrs=standby";
+    "&perdure.migrate=verify&perdure.listen=postgres%3A%2F%2Fada%3Apw%40host&perdure.readOnly=1&sslmode=disable&target_session_attrs=standby";
   expect(parseAddress(url)).toEqual({
     connectionString: "postgres://host/db?sslmode=disable",
     dialing: { hosts: [], session: "standby" },
@@ -43,6 +43,7 @@ test("Perdure's options are removed from the address", () => {
       answerMs: 500,
       durability: "local",
       migrate: "verify",
+      listen: "postgres://ada:pw@host",
       readOnly: true,
     },
   });

@@ -47,6 +47,7 @@ async function setup() {
   ): Liveness => {
     const context: LivenessContext = {
       id,
+      isDrive: false,
       provider,
       environment,
       registered: { activities: ["a"] },

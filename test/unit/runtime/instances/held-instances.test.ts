@@ -125,6 +125,7 @@ const WRITTEN: Readonly<Record<ReleaseReason, readonly string[]>> = {
   paused: ["completion", "stepOutcome", "releaseInstance"],
   unregistered: ["completion", "releaseInstance"],
   evicted: ["completion", "releaseInstance"],
+  waiting: ["completion", "releaseInstance"],
 };
 
 test.each(Object.entries(WRITTEN) as [ReleaseReason, readonly string[]][])(

@@ -25,6 +25,7 @@ function setup(room: number, heldBack = 0) {
     storeNow: () => 1_000,
     instances: { take: (instance) => void taken.push(instance) },
     intake: { wakeInstancesIn: (delayMs) => void delays.push(delayMs) },
+    localJobs: { lease: () => null, settled: () => undefined },
     unclaimed: { requested: () => undefined },
     firstTurns: { accepts: () => false, run: () => undefined, settled: () => false },
   });

@@ -3,12 +3,12 @@
 
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { activity, orchestration } from "../../../src/index.ts";
-import { PostgresProvider } from "../../../src/postgres/index.ts";
-import { startItem } from "../../../src/testing/conformance/fixture.ts";
-import { postgres } from "../../support/postgres.ts";
+import { activity, Client, orchestration } from "../../../../src/index.ts";
+import { PostgresProvider } from "../../../../src/postgres/index.ts";
+import { startItem } from "../../../../src/testing/conformance/fixture.ts";
+import { freshSchema, postgres } from "../../../support/postgres.ts";
 import { poolingProxy } from "./pooling-proxy.ts";
-import { openStore, ownSchema, startRuntime } from "./support.ts";
+import { openStore, ownSchema, startRuntime, urlWith } from "../support.ts";
 
 /** A pool that resets a connection when it is released, as a pooler does between two users. */
 async function wipingPool(seen: string[]): Promise<pg.Pool> {
@@ -88,10 +88,51 @@ test("a connection that has lost its prepared statements is replaced, and the ca
   expect(warnings).toEqual([]);
 });
 
-describe("a pooler in transaction mode, with the default options", () => {
-  test("is detected: everything works without prepared statements, after one warning", async () => {
+describe("a pooler in transaction mode", () => {
+  test("is detected when the store is opened, and no session state is left in it", async () => {
     const warnings = collectWarnings();
-    const url = await poolingProxy(3);
+    const target = await poolingProxy(3);
+    const store = await openStore({ target });
+    expect(await store.commit([startItem({ id: "a" })])).toMatchObject([{ kind: "started" }]);
+    expect(await store.readInstance("a")).toMatchObject({ id: "a" });
+    const left: string[] = [];
+    const pool = new pg.Pool({ connectionString: target, max: 1 });
+    onTestFinished(() => pool.end());
+    const client = await pool.connect();
+    for (let line = 0; line < 3; line++) await recordSessionState(client, left);
+    client.release();
+    expect(left).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(/transaction mode.*listen.*perdure\.listen/)]);
+  });
+
+  test("notifies its users at once if listen has the direct address, for a role without rights", async () => {
+    const warnings = collectWarnings();
+    const { query } = await postgres();
+    const role = `listener_${freshSchema()}`;
+    await query(`CREATE ROLE ${role} LOGIN`);
+    onTestFinished(() => query(`DROP ROLE ${role}`).then(() => undefined));
+    const listen = await urlWith((url) => (url.username = role));
+    const schema = ownSchema();
+    const target = `${await poolingProxy(4)}?perdure.listen=${encodeURIComponent(listen)}`;
+    const [forWorker, forClient] = [
+      await openStore({ target, schema }),
+      await openStore({ target, schema }),
+    ];
+    const hello = orchestration("hello", async (_ctx, name: string) => `hello ${name}`);
+    await startRuntime(forWorker, [hello], { pollIntervalMs: 600_000 });
+    const handle = await new Client(forClient).start(hello, "ada");
+    expect(await handle.result()).toBe("hello ada");
+    const rows = await query(
+      "SELECT application_name AS name FROM pg_stat_activity WHERE usename = $1",
+      [role],
+    );
+    expect(rows).toEqual([{ name: "perdure listener" }, { name: "perdure listener" }]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("that does not generate process ids is detected by its first errors, with one warning", async () => {
+    const warnings = collectWarnings();
+    const url = await poolingProxy(3, "forwarded");
     const schema = ownSchema();
     const store = await openStore({ target: url, schema });
     const add = activity("add", async (n: number) => n + 1);
@@ -106,7 +147,7 @@ describe("a pooler in transaction mode, with the default options", () => {
     expect(await client.count({})).toBe(3);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(
-      /transaction mode.*notifications: false.*perdure\.notifications=off/s,
+      /transaction mode.*listen.*notifications: false.*perdure\.notifications=off/s,
     );
     // The next process finds statements that the first process has left on the connections of the server.
     const second = await openStore({ target: url, schema });
@@ -128,6 +169,48 @@ describe("a pooler in transaction mode, with the default options", () => {
     expect(await store.countInstances({})).toBe(10);
     expect(warnings).toEqual([]);
   });
+});
+
+describe("listen", () => {
+  test("must be the address of the same database", async () => {
+    const { query } = await postgres();
+    const database = `other_${freshSchema()}`;
+    await query(`CREATE DATABASE ${database}`);
+    onTestFinished(() => query(`DROP DATABASE ${database} WITH (FORCE)`).then(() => undefined));
+    const listen = await urlWith((url) => (url.pathname = `/${database}`));
+    const opening = openStore({ listen, answerMs: 300 });
+    await expect(opening).rejects.toMatchObject({ code: "STORE_INVALID" });
+    await expect(opening).rejects.toThrow(/listen must be the direct address/);
+  });
+
+  test("that cannot be reached is named in the error, without its password", async () => {
+    const listen = "postgres://ada:hunter2@127.0.0.1:1/db";
+    const error: unknown = await openStore({ listen }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(String(error)).toMatch(/address in listen cannot be used/);
+    expect(String(error)).not.toContain("hunter2");
+  });
+
+  test.each([
+    [{ listen: "mysql://x" }, "postgres://"],
+    [{ listen: "postgres://host/db?perdure.schema=x" }, "perdure.schema belongs to"],
+    [{ listen: "postgres://host/db", notifications: false }, "notifications is false"],
+  ])("%o is refused before anything is opened", async (options, why) => {
+    const opening = PostgresProvider.open("postgres://127.0.0.1:1/db", options);
+    await expect(opening).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(opening).rejects.toThrow(why);
+  });
+});
+
+test("a connection that has become read-only is replaced", async () => {
+  const pool = new pg.Pool({ connectionString: (await postgres()).url, max: 1 });
+  onTestFinished(() => pool.end());
+  const store = await PostgresProvider.open(pool, { schema: ownSchema(), notifications: false });
+  onTestFinished(() => store.close());
+  await pool.query("SET default_transaction_read_only = on"); // as an old primary becomes a standby
+  const refused = { code: "STORE_UNAVAILABLE" };
+  await expect(store.commit([startItem({ id: "a" })])).rejects.toMatchObject(refused);
+  expect(await store.commit([startItem({ id: "a" })])).toMatchObject([{ kind: "started" }]);
 });
 
 test("a connection whose ROLLBACK failed does not go back to the pool", async () => {

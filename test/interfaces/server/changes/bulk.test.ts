@@ -1,8 +1,8 @@
 // One operation on all instances that a filter matches.
 
 import { expect, test } from "vitest";
-import type { HttpClient } from "../../../src/server/index.ts";
-import { echo, openScene, rounds, untilWaiting, worker, type Scene } from "./support.ts";
+import type { HttpClient } from "../../../../src/server/index.ts";
+import { echo, openScene, rounds, untilWaiting, worker, type Scene } from "../support.ts";
 
 async function withWorkers(count: number): Promise<{ scene: Scene; client: HttpClient }> {
   const scene = await openScene();
@@ -27,11 +27,13 @@ test("a dry run counts the instances that would change, and changes nothing", as
     "delete",
     "prune",
   ] as const) {
-    const result = await client.bulk(action, {}, { dryRun: true });
+    const result = await client.bulk(action, { all: true }, { dryRun: true });
     expect(result).toMatchObject({ dryRun: true, applied: 0, refused: [] });
     counts[action] = result.matched;
   }
-  counts["raise"] = (await client.bulk("raise", {}, { dryRun: true, name: "go" })).matched;
+  counts["raise"] = (
+    await client.bulk("raise", { all: true }, { dryRun: true, name: "go" })
+  ).matched;
   expect(counts).toEqual({
     cancel: 3,
     terminate: 3,
@@ -55,7 +57,7 @@ test("pause, resume, raise, terminate, restart and delete change many instances"
   });
   expect(await client.count({ status: "paused" })).toBe(3);
   expect((await client.get("w-0").describe()).paused).toMatchObject({ reason: "night", by: "ada" });
-  expect(await client.bulk("resume", {})).toMatchObject({ matched: 3, applied: 3 });
+  expect(await client.bulk("resume", { all: true })).toMatchObject({ matched: 3, applied: 3 });
   expect(await client.bulk("raise", { ids: ["w-0"] }, { name: "go", data: "on" })).toMatchObject({
     applied: 1,
   });
@@ -70,7 +72,7 @@ test("pause, resume, raise, terminate, restart and delete change many instances"
   });
   expect(await client.bulk("restart", { ids: ["w-0", "w-3"] })).toMatchObject({ applied: 2 });
   await untilWaiting(scene.perdure, "w-3");
-  expect(await client.bulk("delete", {})).toMatchObject({
+  expect(await client.bulk("delete", { all: true })).toMatchObject({
     matched: 2,
     removed: { instances: 2, executions: 2 },
   });
@@ -88,7 +90,10 @@ test("prune takes its own options", async () => {
 
 test("the limit bounds the number of changes, oldest first", async () => {
   const { client } = await withWorkers(4);
-  expect(await client.bulk("pause", {}, { limit: 2 })).toMatchObject({ matched: 4, applied: 2 });
+  expect(await client.bulk("pause", { all: true }, { limit: 2 })).toMatchObject({
+    matched: 4,
+    applied: 2,
+  });
   const { items } = await client.list({ status: "paused" }, { order: "oldest" });
   expect(items.map(({ id }) => id)).toEqual(["w-0", "w-1"]);
 });
@@ -96,7 +101,7 @@ test("the limit bounds the number of changes, oldest first", async () => {
 test("the server's own limit holds whatever the request asks for", async () => {
   const scene = await openScene({ limits: { bulkMax: 2 } });
   for (let n = 0; n < 4; n++) await scene.perdure.client.start("unregistered", n, { id: `n-${n}` });
-  const result = await scene.as("operator").bulk("pause", {}, { limit: 1_000 });
+  const result = await scene.as("operator").bulk("pause", { all: true }, { limit: 1_000 });
   expect(result).toMatchObject({ matched: 4, applied: 2 });
 });
 
@@ -119,13 +124,14 @@ test("a refusal by one instance does not stop the others, and is reported", asyn
     await scene.perdure.client.get("w-1").terminate("meanwhile");
     return page;
   };
-  const result = await client.bulk("pause", {});
+  const result = await client.bulk("pause", { all: true });
   expect(result).toMatchObject({ matched: 3, applied: 2, refusedCount: 1 });
   expect(result.refused).toMatchObject([{ id: "w-1", code: "INSTANCE_FINISHED" }]);
 });
 
 test("a bulk operation with an Idempotency-Key runs once", async () => {
   const { client } = await withWorkers(1);
-  for (let n = 0; n < 2; n++) await client.bulk("raise", {}, { name: "unread", requestId: "k" });
+  for (let n = 0; n < 2; n++)
+    await client.bulk("raise", { all: true }, { name: "unread", requestId: "k" });
   expect((await client.get("w-0").unread()).items).toHaveLength(1);
 });

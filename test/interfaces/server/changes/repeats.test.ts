@@ -1,8 +1,8 @@
 // A repeated request does its work once.
 
 import { expect, onTestFinished, test } from "vitest";
-import { createToken, HttpClient, perdureServer, serve } from "../../../src/server/index.ts";
-import { Repeats } from "../../../src/server/http/repeats.ts";
+import { createToken, HttpClient, perdureServer, serve } from "../../../../src/server/index.ts";
+import { Repeats } from "../../../../src/server/http/repeats.ts";
 import {
   codeOf,
   echo,
@@ -11,7 +11,7 @@ import {
   untilWaiting,
   worker,
   type Scene,
-} from "./support.ts";
+} from "../support.ts";
 
 function post(scene: Scene, path: string, body: unknown, key: string): Promise<Response> {
   const headers = { "Idempotency-Key": key };

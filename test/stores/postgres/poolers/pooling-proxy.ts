@@ -1,18 +1,24 @@
 // A minimal pooler in transaction mode: each transaction of a client runs on the next server connection.
 //   - It parses the protocol far enough to find the end of a call, and whether a transaction is open after its answer.
+//   - It answers a new connection with a process id of its own, as PgBouncer does, unless `ids` is "forwarded".
 //   - pooling-proxy.1: Connections are assigned in turn, so that consecutive transactions of a client use different ones.
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { postgres } from "../../support/postgres.ts";
-import { callLength, startLength } from "./protocol.ts";
+import { postgres } from "../../../support/postgres.ts";
+import { callLength, startLength } from "../protocol.ts";
 
 const READY = "Z".charCodeAt(0);
 const IDLE = "I".charCodeAt(0);
 const TERMINATE = "X".charCodeAt(0);
+const KEY_DATA = "K".charCodeAt(0);
+const GENERATED_ID = 1_000_000_000;
 
 /** The URL of a pooler with `size` connections to the server of this process. */
-export async function poolingProxy(size: number): Promise<string> {
+export async function poolingProxy(
+  size: number,
+  ids: "generated" | "forwarded" = "generated",
+): Promise<string> {
   const target = new URL((await postgres()).url);
   const sockets = new Set<Socket>();
   const lines: Line[] = [];
@@ -39,7 +45,7 @@ export async function poolingProxy(size: number): Promise<string> {
   const server = createServer((client) => {
     sockets.add(client);
     client.on("error", () => undefined);
-    void serve(client, take, release);
+    void serve(client, { take, release, ids });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -51,11 +57,13 @@ export async function poolingProxy(size: number): Promise<string> {
   return url.toString();
 }
 
-async function serve(
-  client: Socket,
-  take: (start: Buffer) => Promise<Line>,
-  release: (line: Line) => void,
-): Promise<void> {
+interface Serving {
+  readonly take: (start: Buffer) => Promise<Line>;
+  readonly release: (line: Line) => void;
+  readonly ids: "generated" | "forwarded";
+}
+
+async function serve(client: Socket, { take, release, ids }: Serving): Promise<void> {
   let buffer: Buffer = Buffer.alloc(0);
   let start: Buffer | null = null;
   let line: Line | null = null;
@@ -71,7 +79,7 @@ async function serve(
         if (start === null) {
           start = call;
           line = await take(call);
-          client.write(line.greeting);
+          client.write(ids === "forwarded" ? line.greeting : withGeneratedId(line.greeting));
         } else {
           line ??= await take(start);
           client.write(await line.call(call));
@@ -87,6 +95,15 @@ async function serve(
     client.destroy();
     if (line !== null) release(line);
   }
+}
+
+/** Replaces the process id in the BackendKeyData message. */
+function withGeneratedId(greeting: Buffer): Buffer {
+  const copy = Buffer.from(greeting);
+  for (let at = 0; at < copy.length; at += 1 + copy.readInt32BE(at + 1)) {
+    if (copy[at] === KEY_DATA) copy.writeInt32BE(GENERATED_ID, at + 5);
+  }
+  return copy;
 }
 
 /** A connection to the server. */

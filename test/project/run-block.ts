@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { entryPoints } from "../../scripts/api/entry-points.ts";
-import { findBlocks } from "./doc-blocks.ts";
-import { projectRoot } from "./source-files.ts";
+import { findBlocks } from "../support/doc-blocks.ts";
+import { projectRoot } from "../support/source-files.ts";
 
 /** Writes the first block of the page that contains the text to a file; imports of the package lead to the source. */
 export function writeBlock(page: string, containing: string, file: string): void {
