@@ -8,8 +8,8 @@ import { PEERS, type Peer } from "./peers/catalogue.ts";
 import { STORES, type Store, type Subject } from "./subject.ts";
 
 export const USAGE = `npm run bench -- [options]
-  --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances, no W8, no W14: under 60 s per store
-  --only W2,W4     only these workloads; W8 and W14 select all their parts
+  --quick          one repetition, W6 at 10,000 sleepers, W2L at 2,000 instances, no W8, W14, W17: under 60 s per store
+  --only W2,W4     only these workloads; W8, W14 and W17 select all their parts
   --store sqlite   sqlite, postgres or all (default: all)
   --limit          also the engine-less limit programs, side by side, with the ratio
   --peers [a,b]    also other engines, all or these, installed in bench/peers and run in turn with ours

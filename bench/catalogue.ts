@@ -50,6 +50,13 @@ export const WORKLOADS: readonly Entry[] = [
   entry("W14-readers", "n readers of one stream of 50 tokens per second", SLOW),
   entry("W14-resume", "a reader begins at offset n of a live stream", SLOW),
   entry("W15", "callbacks: POST to the address → result, idle system"),
+  entry("W16", "jobs that do nothing: enqueued, run, and started on an idle system"),
+  entry(
+    "W17-fair",
+    "a queue in fair order: a small tenant behind 100,000 jobs; two tenants with weights",
+    SLOW,
+  ),
+  entry("W17-rate", "a queue with a rate of 100 per second and more jobs than that", SLOW),
 ];
 
 function entry(

@@ -69,6 +69,14 @@ const GOALS: readonly Line[] = [
   { workload: "W14-across", metric: "p99Ms", goal: atMostOnPostgres(120) },
   { workload: "W14-resume", metric: "resumeMs", goal: { atMost: 5 } },
   { workload: "W15", metric: "p50Ms", goal: { atMost: 5 } },
+  { workload: "W16", metric: "enqueuesPerS", goal: atLeastByStore(15_000, 10_000) },
+  { workload: "W16", metric: "bulkPerS", goal: { atLeast: 50_000 } },
+  { workload: "W16", metric: "jobsPerS", goal: atLeastByStore(15_000, 10_000) },
+  { workload: "W16", metric: "startP50Ms", goal: byStore(2, 4) },
+  { workload: "W17-fair", metric: "firstMs", goal: { atMost: 1_000 } },
+  { workload: "W17-fair", metric: "offPoints", goal: { atMost: 5 } },
+  { workload: "W17-rate", metric: "windowMost", goal: { atMost: 100 } },
+  { workload: "W17-rate", metric: "usedPercent", goal: { atLeast: 98 } },
 ];
 
 /** Null if performance.md names no goal. */

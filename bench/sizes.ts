@@ -45,7 +45,7 @@ export const WIDTHS = [
 ] as const;
 export const WIDTH_WARM_UP = 1_000;
 
-/** W4, W5 */
+/** W4, W5, W16 */
 export function samples({ quick }: Setting): { readonly n: number; readonly warmUp: number } {
   return quick ? { n: 150, warmUp: 50 } : { n: 300, warmUp: 100 };
 }
@@ -119,6 +119,20 @@ export const RESUME_WRITERS = 100;
 export function resumes({ quick }: Setting): { readonly n: number; readonly warmUp: number } {
   return quick ? { n: 100, warmUp: 20 } : { n: 300, warmUp: 50 };
 }
+
+/** W16: callers that enqueue one job at a time, jobs of the warm-up, and jobs enqueued each way. */
+export const CALLERS = 500;
+export const JOBS_WARM_UP = 5_000;
+export function jobSizes({ quick }: Setting): { readonly single: number; readonly bulk: number } {
+  return quick ? { single: 10_000, bulk: 30_000 } : { single: 20_000, bulk: 50_000 };
+}
+
+/** W17-fair: jobs of the large tenant and of the small one; starts of the tenant with the smaller weight. */
+export const backlog = ({ quick }: Setting): number => (quick ? 20_000 : 100_000);
+export const SMALL_TENANT = 10;
+export const SHARED_STARTS = 5_000;
+/** W17-rate: the measured time. */
+export const ratedMs = ({ quick }: Setting): number => (quick ? 10_000 : 60_000);
 
 /** W8: flows of each shape, warm-up flows, and concurrent submissions. */
 export interface ShapeSize {

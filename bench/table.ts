@@ -8,6 +8,7 @@ import type { Metric, Result } from "./subject.ts";
 const RATES: readonly Metric[] = [
   ...(["stepsPerS", "flowsPerS", "startsPerS"] as const),
   ...(["hotAsksPerS", "asksPerS", "passagesPerS", "itemsPerS"] as const),
+  ...(["enqueuesPerS", "bulkPerS", "jobsPerS"] as const),
 ];
 const WIDTHS = [26, 8, 17, 8, 10, 19, 12, 4, 10, 7];
 const HEADINGS = [

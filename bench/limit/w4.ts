@@ -4,7 +4,7 @@ import { strict as assert } from "node:assert";
 import { timeMs } from "../measure.ts";
 import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureLatency } from "../workloads/support/latency.ts";
+import { measureLatency } from "../support/latency.ts";
 import { stepOf, withRows } from "./rows.ts";
 
 export const run: Run = (setting) =>

@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import type { Subject } from "../subject.ts";
 import { subjectsOf, type Peer } from "./catalogue.ts";
@@ -53,9 +53,17 @@ async function install(): Promise<string | null> {
 }
 
 /** A missing requirement other than packages. */
-function lacking({ name, variable }: Peer): string | null {
-  if (variable === undefined || (process.env[variable] ?? "") !== "") return null;
-  return `${variable} is not set; bench/peers/adapters/${name}.ts says to what`;
+function lacking({ name, variable, program }: Peer): string | null {
+  if (variable !== undefined && (process.env[variable] ?? "") === "") {
+    return `${variable} is not set; bench/peers/adapters/${name}.ts says to what`;
+  }
+  if (program === undefined || isOnPath(program)) return null;
+  return `${program} is not on the PATH; install it to run ${name}`;
+}
+
+function isOnPath(program: string): boolean {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, program)));
 }
 
 function versionOf(name: string): string | null {

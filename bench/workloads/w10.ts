@@ -9,7 +9,7 @@ import { Payloads } from "../payload.ts";
 import { PAYLOAD_INSTANCES, PAYLOAD_PROBE_PAUSE_MS, STEPS, payloadRounds } from "../sizes.ts";
 import { quantile } from "../statistics.ts";
 import type { Run } from "../subject.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 const payloads = new Payloads(10);
 

@@ -7,7 +7,7 @@ import { Payloads } from "../payload.ts";
 import { PAYLOAD_CHARS, PAYLOAD_INSTANCES, STEPS, payloadRounds } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Run } from "../subject.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 const payloads = new Payloads(11);
 

@@ -8,8 +8,8 @@ import { until } from "../measure.ts";
 import { DESCRIBED_EVENTS, DESCRIBES } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Run } from "../subject.ts";
-import { increment } from "./support/five-steps.ts";
-import { withPerdure } from "./support/open.ts";
+import { increment } from "../support/five-steps.ts";
+import { withPerdure } from "../support/open.ts";
 
 const TOGETHER = 50;
 const PAGE = 100;

@@ -8,8 +8,8 @@ import type { Client } from "../../src/index.ts";
 import { forEachOf, timeMs } from "../measure.ts";
 import { askSizes, ASKS_HOT, ASKS_SPREAD } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureLatency } from "./support/latency.ts";
-import { withPerdure } from "./support/open.ts";
+import { measureLatency } from "../support/latency.ts";
+import { withPerdure } from "../support/open.ts";
 
 const counter = entity("counter", {
   state: () => ({ sum: 0 }),

@@ -7,7 +7,7 @@ import { limiter } from "../../src/limiter/index.ts";
 import { timeMs } from "../measure.ts";
 import { PASSAGES, PASSING, PASSING_WARM_UP } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { withPerdure } from "./support/open.ts";
+import { withPerdure } from "../support/open.ts";
 
 const narrow = limiter("narrow", { concurrency: 100 });
 const passing = orchestration("passing", async (ctx, passages: number) => {

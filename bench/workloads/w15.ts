@@ -11,8 +11,8 @@ import { orchestration } from "../../src/index.ts";
 import { timeMs } from "../measure.ts";
 import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureLatency } from "./support/latency.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { measureLatency } from "../support/latency.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 const caller = orchestration("caller", async (ctx, _: undefined) => {
   const answer = ctx.callback("answer");

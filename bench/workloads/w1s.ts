@@ -3,7 +3,7 @@
 import { performance } from "node:perf_hooks";
 import { orchestration } from "../../src/index.ts";
 import type { Run } from "../subject.ts";
-import { measureInARow } from "./support/in-a-row.ts";
+import { measureInARow } from "../support/in-a-row.ts";
 
 const stamps: number[] = [];
 

@@ -4,8 +4,8 @@ import { strict as assert } from "node:assert";
 import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
 import { flowSize, STEPS } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { five, increment, rounds, startAtOnce } from "./support/five-steps.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { five, increment, rounds, startAtOnce } from "../support/five-steps.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 export const run: Run = (setting) => {
   const n = flowSize(setting);

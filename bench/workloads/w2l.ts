@@ -6,8 +6,8 @@ import { strict as assert } from "node:assert";
 import type { Run } from "../subject.ts";
 import { forEachOf, settledMemory, timeMs, withLoopDelay } from "../measure.ts";
 import { AT_ONCE, flowSize, STEPS } from "../sizes.ts";
-import { five, increment, rounds } from "./support/five-steps.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { five, increment, rounds } from "../support/five-steps.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 export const run: Run = (setting) => {
   const n = flowSize(setting);

@@ -9,8 +9,8 @@ import { timeMs } from "../measure.ts";
 import { AT_ONCE, ROUNDS, STEPS, WARM_UP_ROUNDS } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Run } from "../subject.ts";
-import { withPerdure } from "./support/open.ts";
-import { FIVE, startWorker, type Note, type Report, type Worker } from "./support/w2x2-worker.ts";
+import { withPerdure } from "../support/open.ts";
+import { FIVE, startWorker, type Note, type Report, type Worker } from "../support/w2x2-worker.ts";
 
 const LEAST_SHARE = 0.2;
 const INSTANCES = (WARM_UP_ROUNDS + ROUNDS) * AT_ONCE;

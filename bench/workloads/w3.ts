@@ -6,7 +6,7 @@ import { timeMs, withLoopDelay } from "../measure.ts";
 import { WIDTH_WARM_UP, WIDTHS } from "../sizes.ts";
 import { median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 const double = activity("double", (value: number) => value * 2);
 const fan = orchestration("fan", async (ctx, n: number) => {

@@ -5,8 +5,8 @@ import { activity, orchestration } from "../../src/index.ts";
 import { timeMs } from "../measure.ts";
 import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureLatency } from "./support/latency.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { measureLatency } from "../support/latency.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 const increment = activity("increment", (value: number) => value + 1);
 const once = orchestration("once", (ctx, value: number) => ctx.run(increment, value));

@@ -5,8 +5,8 @@ import { event, orchestration } from "../../src/index.ts";
 import { timeMs, until } from "../measure.ts";
 import { samples } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { measureLatency } from "./support/latency.ts";
-import { assertUntroubled, withPerdure } from "./support/open.ts";
+import { measureLatency } from "../support/latency.ts";
+import { assertUntroubled, withPerdure } from "../support/open.ts";
 
 const go = event<number>("go");
 const waiter = orchestration("waiter", (ctx, _: undefined) => ctx.waitFor(go));

@@ -10,8 +10,8 @@ import { orchestration, type Handle, type Perdure } from "../../src/index.ts";
 import { forEachOf, settledMemory, timeMs, until, withLoopDelay } from "../measure.ts";
 import { DUE_TOGETHER, sleepers } from "../sizes.ts";
 import type { Run } from "../subject.ts";
-import { CallCount } from "./support/counting-provider.ts";
-import { withPerdure } from "./support/open.ts";
+import { CallCount } from "../support/counting-provider.ts";
+import { withPerdure } from "../support/open.ts";
 
 const WARM_UP = 2_000;
 const STARTS_AT_ONCE = 500;

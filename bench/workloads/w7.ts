@@ -10,8 +10,8 @@ import { forEachOf, timeMs, until, withLoopDelay } from "../measure.ts";
 import { AT_ONCE, historiesEach, historyLengths, STEPS } from "../sizes.ts";
 import { fitLine, median } from "../statistics.ts";
 import type { Reading, Run } from "../subject.ts";
-import { five, increment } from "./support/five-steps.ts";
-import { withPerdure } from "./support/open.ts";
+import { five, increment } from "../support/five-steps.ts";
+import { withPerdure } from "../support/open.ts";
 
 const WARM_UPS = 5;
 const WARM_UP_EVENTS = 2_000;

@@ -7,9 +7,9 @@ import { once } from "node:events";
 import { performance } from "node:perf_hooks";
 import { until } from "../measure.ts";
 import type { Run, Setting } from "../subject.ts";
-import { within } from "./support/open.ts";
-import { account, entered, recorded, snapshot, type Account } from "./support/w9-ledger.ts";
-import { INSTANCES, startWorker, STEPS, type Worker } from "./support/w9-worker.ts";
+import { within } from "../support/open.ts";
+import { account, entered, recorded, snapshot, type Account } from "../support/w9-ledger.ts";
+import { INSTANCES, startWorker, STEPS, type Worker } from "../support/w9-worker.ts";
 
 const KILL_AFTER = (INSTANCES * STEPS) / 2;
 

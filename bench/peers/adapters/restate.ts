@@ -6,16 +6,15 @@
 //   Tuned: 4 partitions instead of 24, for a machine of few cores; concurrency is 1,000 by default and does not limit.
 //   Telemetry is off on both sides.
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import http2, { type ServerHttp2Session } from "node:http2";
 import { createRequire } from "node:module";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import * as restate from "@restatedev/restate-sdk";
 import * as clients from "@restatedev/restate-sdk-clients";
 import { until } from "../../measure.ts";
 import type { Adapter, Input, Work } from "../peer.ts";
+import { freePort, startProcess } from "../server-process.ts";
 
 const TUNED_PARTITIONS = 4;
 
@@ -36,18 +35,12 @@ export const adapter: Adapter = {
     };
     const words = ["--base-dir", join(directory, "restate"), "--node-name", "bench"];
     if (tuned) words.push("--default-num-partitions", String(TUNED_PARTITIONS));
-    // The server is tied to a pipe: when this process ends, however it ends, the server ends too.
-    const guard = '"$0" "$@" & pid=$!; cat >/dev/null; kill -INT $pid; wait $pid';
-    const child = spawn("sh", ["-c", guard, binary(), ...words], {
-      stdio: ["pipe", "ignore", "ignore"],
-      env: {
-        ...process.env,
-        RESTATE_LISTEN_MODE: "tcp",
-        RESTATE_BIND_ADDRESS: `127.0.0.1:${ports.node}`,
-        RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ports.ingress}`,
-        RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${ports.admin}`,
-        RESTATE_DISABLE_TELEMETRY: "true",
-      },
+    const close = startProcess(binary(), words, {
+      RESTATE_LISTEN_MODE: "tcp",
+      RESTATE_BIND_ADDRESS: `127.0.0.1:${ports.node}`,
+      RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ports.ingress}`,
+      RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${ports.admin}`,
+      RESTATE_DISABLE_TELEMETRY: "true",
     });
     const answers = (port: number, path: string): Promise<boolean> =>
       fetch(`http://127.0.0.1:${port}${path}`).then(
@@ -57,14 +50,7 @@ export const adapter: Adapter = {
     const isUp = async (): Promise<boolean> =>
       (await answers(ports.admin, "/health")) && (await answers(ports.ingress, "/restate/health"));
     await until("Restate's server answers", isUp, { everyMs: 50 });
-    return {
-      server: ports,
-      async close() {
-        const gone = once(child, "exit");
-        child.stdin.end();
-        await gone;
-      },
-    };
+    return { server: ports, close };
   },
 
   async open({ server }, work) {
@@ -177,13 +163,4 @@ function binary(): string {
   );
   const name = `@restatedev/restate-server-${process.platform}-${process.arch}`;
   return home.resolve(`${name}/bin/restate-server`);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  probe.listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

@@ -7,9 +7,9 @@ import type { Perdure } from "../../../src/index.ts";
 import { ACROSS_SKIPPED, ACROSS_WARM_UP, acrossSizes, type AcrossSize } from "../../sizes.ts";
 import type { Reading, Run } from "../../subject.ts";
 import { TokenTimes } from "../../tokens.ts";
-import { withPerdure } from "../support/open.ts";
-import { readTokens } from "../support/token-streams.ts";
-import { CHAT, startWriter, type ChatInput } from "../support/w14-writer.ts";
+import { withPerdure } from "../../support/open.ts";
+import { readTokens } from "../../support/token-streams.ts";
+import { CHAT, startWriter, type ChatInput } from "../../support/w14-writer.ts";
 
 export const run: Run = (setting) =>
   withPerdure(setting, { autoStart: false }, async (perdure) => {

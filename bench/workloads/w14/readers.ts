@@ -7,9 +7,9 @@ import { withLoopDelay } from "../../measure.ts";
 import { READERS, READERS_MS, STREAMS_WARM_UP_MS } from "../../sizes.ts";
 import type { Run } from "../../subject.ts";
 import { machineMs, TokenTimes, writeTokens } from "../../tokens.ts";
-import { CallCount } from "../support/counting-provider.ts";
-import { assertUntroubled, withPerdure } from "../support/open.ts";
-import { readTokens, tokens } from "../support/token-streams.ts";
+import { CallCount } from "../../support/counting-provider.ts";
+import { assertUntroubled, withPerdure } from "../../support/open.ts";
+import { readTokens, tokens } from "../../support/token-streams.ts";
 
 export const run: Run = (setting) => {
   const times = new TokenTimes({ from: Infinity });

@@ -8,8 +8,8 @@ import { RESUMED_AT, resumes, RESUME_WRITERS } from "../../sizes.ts";
 import { median } from "../../statistics.ts";
 import type { Run } from "../../subject.ts";
 import { machineMs } from "../../tokens.ts";
-import { assertUntroubled, withPerdure } from "../support/open.ts";
-import { tokens } from "../support/token-streams.ts";
+import { assertUntroubled, withPerdure } from "../../support/open.ts";
+import { tokens } from "../../support/token-streams.ts";
 
 const TOKENS_AT_ONCE = 10;
 /** What each activity writes: together a little more than RESUMED_AT. */

@@ -4,7 +4,7 @@
 import { flow } from "../../../src/flow/index.ts";
 import { BRANCHES } from "../../sizes.ts";
 import type { Run } from "../../subject.ts";
-import { measureShape, newWatch, next, type Payload } from "../support/shapes.ts";
+import { measureShape, newWatch, next, type Payload } from "../../support/shapes.ts";
 
 const watch = newWatch();
 

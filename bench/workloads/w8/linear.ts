@@ -3,7 +3,7 @@
 import { flow } from "../../../src/flow/index.ts";
 import type { Shape } from "../../sizes.ts";
 import type { Run } from "../../subject.ts";
-import { measureShape, newWatch, next, type Payload } from "../support/shapes.ts";
+import { measureShape, newWatch, next, type Payload } from "../../support/shapes.ts";
 
 const watch = newWatch();
 

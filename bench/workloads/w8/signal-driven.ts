@@ -11,7 +11,7 @@ import {
   next,
   Times,
   type Payload,
-} from "../support/shapes.ts";
+} from "../../support/shapes.ts";
 
 /** The signal's value, so that the result shows a flow that continued without it. */
 const KICKED = 100;

@@ -5,7 +5,7 @@ import { flow } from "../../../src/flow/index.ts";
 import { giantSleepMs } from "../../sizes.ts";
 import { quantile } from "../../statistics.ts";
 import type { Run } from "../../subject.ts";
-import { measureShape, newWatch, next, Times, type Payload } from "../support/shapes.ts";
+import { measureShape, newWatch, next, Times, type Payload } from "../../support/shapes.ts";
 
 export const run: Run = (setting) => {
   const sleepMs = giantSleepMs(setting);

@@ -2,7 +2,7 @@
 //   The liveness thread sends heartbeats on its own connection, which bypasses this provider; `CallCount` reports its
 //   rate.
 
-import type { Provider } from "../../../src/index.ts";
+import type { Provider } from "../../src/index.ts";
 
 /** Calls answered from memory. */
 const NOT_CALLS: readonly PropertyKey[] = ["now", "subscribe", "startLivenessThread", "close"];

@@ -6,11 +6,11 @@
 
 import { strict as assert } from "node:assert";
 import { performance } from "node:perf_hooks";
-import type { Handle, Orchestration, Perdure } from "../../../src/index.ts";
-import { cpuOf, forEachOf, timeMs, withLoopDelay } from "../../measure.ts";
-import { shapeSize, type Shape } from "../../sizes.ts";
-import { quantile } from "../../statistics.ts";
-import type { Reading, Setting } from "../../subject.ts";
+import type { Handle, Orchestration, Perdure } from "../../src/index.ts";
+import { cpuOf, forEachOf, timeMs, withLoopDelay } from "../measure.ts";
+import { shapeSize, type Shape } from "../sizes.ts";
+import { quantile } from "../statistics.ts";
+import type { Reading, Setting } from "../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
 
 export interface Payload {

@@ -3,9 +3,9 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { activity, orchestration } from "../../../src/index.ts";
-import type { Setting } from "../../subject.ts";
-import { writeTokens } from "../../tokens.ts";
+import { activity, orchestration } from "../../src/index.ts";
+import type { Setting } from "../subject.ts";
+import { writeTokens } from "../tokens.ts";
 import { withPerdure } from "./open.ts";
 import { tokens } from "./token-streams.ts";
 

@@ -7,8 +7,8 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { activity, orchestration } from "../../../src/index.ts";
-import type { Setting } from "../../subject.ts";
+import { activity, orchestration } from "../../src/index.ts";
+import type { Setting } from "../subject.ts";
 import { withPerdure } from "./open.ts";
 
 export const INSTANCES = 200;

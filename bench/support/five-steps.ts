@@ -7,12 +7,12 @@ import {
   type OpenOptions,
   type Orchestration,
   type Perdure,
-} from "../../../src/index.ts";
-import { cpuOf, timeMs, withLoopDelay } from "../../measure.ts";
-import { AT_ONCE, ROUNDS, STEPS, WARM_UP_ROUNDS } from "../../sizes.ts";
-import { withServerCost } from "../../server-cost.ts";
-import { median } from "../../statistics.ts";
-import type { Reading, Setting } from "../../subject.ts";
+} from "../../src/index.ts";
+import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
+import { AT_ONCE, ROUNDS, STEPS, WARM_UP_ROUNDS } from "../sizes.ts";
+import { withServerCost } from "../server-cost.ts";
+import { median } from "../statistics.ts";
+import type { Reading, Setting } from "../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
 
 export const increment = activity("increment", (value: number) => value + 1);

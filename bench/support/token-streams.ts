@@ -1,9 +1,9 @@
 // The streams of W14, with their readers.
 
 import { strict as assert } from "node:assert";
-import type { Handle } from "../../../src/index.ts";
-import { stream } from "../../../src/stream/index.ts";
-import type { Token, TokenTimes } from "../../tokens.ts";
+import type { Handle } from "../../src/index.ts";
+import { stream } from "../../src/stream/index.ts";
+import type { Token, TokenTimes } from "../tokens.ts";
 
 export const tokens = stream<Token>("tokens");
 

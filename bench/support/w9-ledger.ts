@@ -4,7 +4,7 @@
 import { strict as assert } from "node:assert";
 import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Setting } from "../../subject.ts";
+import type { Setting } from "../subject.ts";
 import { withPerdure } from "./open.ts";
 import { idOf, INSTANCES, logOf, STEPS } from "./w9-worker.ts";
 

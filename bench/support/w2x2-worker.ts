@@ -3,9 +3,9 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { activity, orchestration } from "../../../src/index.ts";
-import { STEPS } from "../../sizes.ts";
-import type { Setting } from "../../subject.ts";
+import { activity, orchestration } from "../../src/index.ts";
+import { STEPS } from "../sizes.ts";
+import type { Setting } from "../subject.ts";
 import { withPerdure } from "./open.ts";
 
 /** A turn or a step run: its instance, and the time by the machine's clock. */

@@ -4,12 +4,12 @@
 //   mean.
 
 import { strict as assert } from "node:assert";
-import type { Activity, Orchestration } from "../../../src/index.ts";
-import { cpuOf, timeMs, withLoopDelay } from "../../measure.ts";
-import { ROW_WARM_UP_STEPS, rowLengths, rowSteps } from "../../sizes.ts";
-import { withServerCost } from "../../server-cost.ts";
-import { bucketMedians, fitLine, mean, median } from "../../statistics.ts";
-import type { Reading, Setting } from "../../subject.ts";
+import type { Activity, Orchestration } from "../../src/index.ts";
+import { cpuOf, timeMs, withLoopDelay } from "../measure.ts";
+import { ROW_WARM_UP_STEPS, rowLengths, rowSteps } from "../sizes.ts";
+import { withServerCost } from "../server-cost.ts";
+import { bucketMedians, fitLine, mean, median } from "../statistics.ts";
+import type { Reading, Setting } from "../subject.ts";
 import { assertUntroubled, withPerdure } from "./open.ts";
 
 const BUCKET = 100;

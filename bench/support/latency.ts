@@ -1,10 +1,10 @@
 // Latency on an idle system: warm-up samples, then 300 (quick: 150), one after another with a pause between.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { withLoopDelay } from "../../measure.ts";
-import { samples } from "../../sizes.ts";
-import { quantile } from "../../statistics.ts";
-import type { Reading, Setting } from "../../subject.ts";
+import { withLoopDelay } from "../measure.ts";
+import { samples } from "../sizes.ts";
+import { quantile } from "../statistics.ts";
+import type { Reading, Setting } from "../subject.ts";
 
 const PAUSE_MS = 3;
 

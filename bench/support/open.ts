@@ -3,14 +3,14 @@
 import { strict as assert } from "node:assert";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Perdure, type OpenOptions, type Provider } from "../../../src/index.ts";
-import { PostgresProvider } from "../../../src/postgres/index.ts";
-import { SqliteProvider } from "../../../src/sqlite/index.ts";
-import { until } from "../../measure.ts";
-import type { Setting } from "../../subject.ts";
+import { Perdure, type OpenOptions, type Provider } from "../../src/index.ts";
+import { PostgresProvider } from "../../src/postgres/index.ts";
+import { SqliteProvider } from "../../src/sqlite/index.ts";
+import { until } from "../measure.ts";
+import type { Setting } from "../subject.ts";
 
-/** Prints only warnings and errors between the figures. */
-const QUIET: OpenOptions["runtime"] = {
+/** Prints only errors between the figures. */
+export const QUIET: NonNullable<OpenOptions["runtime"]> = {
   log: (level, message, fields) => {
     if (level === "error") console.error(message, fields);
   },
