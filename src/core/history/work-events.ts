@@ -28,12 +28,11 @@ export interface NodeMetadata {
   readonly flow?: unknown;
 }
 /**
- * When the code of the last attempt began and ended, by the store's clock. Absent if the code did not run, if a call from
- * outside completed the activity, and in histories of earlier versions.
+ * When the code of the last attempt began, by the store's clock, and for how many milliseconds it ran. Absent if the code
+ * did not run, if a call from outside completed the activity, and in histories of earlier versions.
  */
 export interface AttemptTimes {
-  readonly began?: number;
-  readonly ended?: number;
+  readonly ran?: readonly [began: number, durationMs: number];
 }
 export interface ActivityCompleted extends MayBeReplaced, AttemptTimes {
   readonly kind: "ActivityCompleted";

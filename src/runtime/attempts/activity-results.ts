@@ -9,6 +9,7 @@ import {
   threadDiedFailure,
   timeoutFailure,
 } from "../../core/errors/built-in-failures.ts";
+import type { AttemptTimes } from "../../core/history/events.ts";
 import type { LeasedTask } from "../../core/provider/tasks.ts";
 import { logFailedAttempt } from "../../core/telemetry/failure-lines.ts";
 import { attemptFields } from "../../core/telemetry/log-fields.ts";
@@ -100,7 +101,8 @@ export class ActivityResults {
       });
     }
     this.stats[decision.kind]++;
-    const times = began === null ? {} : { began, ended: this.#options.storeNow() };
+    const now = this.#options.storeNow();
+    const times: AttemptTimes = began === null ? {} : { ran: [began, Math.max(0, now - began)] };
     if (decision.kind === "failed") {
       const { failure } = decision;
       return outcomes.over(task, {

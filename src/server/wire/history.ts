@@ -121,10 +121,9 @@ function plainMembers(event: HistoryEvent): Partial<EventShape> {
 
 /** When the code of the last attempt began and ended, if the event is an outcome that has the times. */
 export function attemptTimes(event: HistoryEvent): { began?: string; ended?: string } {
-  return {
-    ...("began" in event && event.began !== undefined ? { began: timeText(event.began) } : {}),
-    ...("ended" in event && event.ended !== undefined ? { ended: timeText(event.ended) } : {}),
-  };
+  if (!("ran" in event) || event.ran === undefined) return {};
+  const [began, durationMs] = event.ran;
+  return { began: timeText(began), ended: timeText(began + durationMs) };
 }
 
 /** ISO text of a time. A damaged history can contain a time outside the range of Date; it is clamped. */

@@ -135,11 +135,10 @@ function linesByInstance(logs: readonly LogLine[]): Record<string, readonly stri
 const TIMES: ReadonlySet<string> = new Set([
   "at",
   "availableAt",
-  "began",
   "completedAt",
   "createdAt",
   "due",
-  "ended",
+  "ran",
   "since",
   "updatedAt",
 ]);
