@@ -75,3 +75,37 @@ describe("problems", () => {
     expect(docProblems([page("<!-- ignore: not yet valid -->", ...block)], [])).toEqual([]);
   });
 });
+
+describe("blocks that show a file (doc-blocks.4)", () => {
+  const shown = (...code: string[]) =>
+    page("<!-- file: examples/a/a.ts -->", "", "```ts", ...code, "```");
+  const example = {
+    path: "examples/a/a.ts",
+    text: 'import { job } from "../../src/index.ts";\n\nexport const a = job("a", () => 1);\n',
+  };
+
+  test("are lines of the file, with the names of the package", () => {
+    const whole = shown(
+      'import { job } from "perdure";',
+      "",
+      'export const a = job("a", () => 1);',
+    );
+    expect(docProblems([whole], [], [example])).toEqual([]);
+    const part = shown('export const a = job("a", () => 1);');
+    expect(docProblems([part], [], [example])).toEqual([]);
+  });
+
+  test("must not differ from the file", () => {
+    const other = shown('export const a = job("a", () => 2);');
+    expect(docProblems([other], [], [example])).toEqual([
+      "docs/page.md:4 differs from examples/a/a.ts",
+    ]);
+    expect(docProblems([shown("export const a = job(")], [], [example])).toHaveLength(1);
+  });
+
+  test("must name a file that exists", () => {
+    expect(docProblems([shown("")], [], [])).toEqual([
+      "docs/page.md:4 shows an unknown file: examples/a/a.ts",
+    ]);
+  });
+});

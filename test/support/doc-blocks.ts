@@ -3,7 +3,11 @@
 //       comment directly before it: `<!-- prelude: shop -->` inserts test/project/docs-preludes/shop.ts before the block.
 //   - doc-blocks.2: A block may be ignored only with a reason: `<!-- ignore: shows a syntax error -->` before ` ```ts ignore`.
 //   - doc-blocks.3: A problem names its line of the page or of the prelude.
+//   - doc-blocks.4: A block that shows a file of examples/ names it: `<!-- file: examples/cookbook/batch.ts -->`. It must
+//       consist of consecutive lines of that file, which imports the source where the block imports the package. The
+//       compiler checks the file, so the block is not compiled again.
 
+import { entryPoints } from "../../scripts/api/entry-points.ts";
 import type { SourceText } from "./source-scan.ts";
 import { typeCheck } from "./type-check.ts";
 
@@ -16,12 +20,14 @@ export interface DocBlock {
   readonly code: string;
   readonly preludes: readonly string[];
   readonly ignored: boolean;
+  /** The file that the block shows, if given. */
+  readonly file: string | undefined;
   /** The reason why the block is ignored, if given. */
   readonly reason: string | undefined;
 }
 
 const FENCE = /^(?<indent>\s*)(?<fence>`{3,}|~{3,})(?<info>[^`]*)$/;
-const COMMENT = /^\s*<!--\s*(?<key>prelude|ignore):\s*(?<value>.*?)\s*-->\s*$/;
+const COMMENT = /^\s*<!--\s*(?<key>prelude|ignore|file):\s*(?<value>.*?)\s*-->\s*$/;
 
 /** The blocks marked `ts` or `typescript`, in order. */
 export function findBlocks({ path, text }: SourceText): DocBlock[] {
@@ -50,6 +56,7 @@ export function findBlocks({ path, text }: SourceText): DocBlock[] {
             .join("\n"),
           preludes: (notes.get("prelude") ?? "").split(/[\s,]+/).filter((name) => name !== ""),
           ignored: flags.includes("ignore"),
+          file: notes.get("file"),
           reason: notes.get("ignore") || undefined,
         });
       }
@@ -64,6 +71,7 @@ export function findBlocks({ path, text }: SourceText): DocBlock[] {
 export function docProblems(
   pages: readonly SourceText[],
   preludes: readonly SourceText[],
+  examples: readonly SourceText[] = [],
 ): string[] {
   const preludeTexts = new Map(
     preludes.map(({ path, text }) => [path.replace(`${PRELUDES}/`, "").replace(/\.ts$/, ""), text]),
@@ -74,6 +82,14 @@ export function docProblems(
     const place = `${block.page}:${block.line}`;
     if (block.ignored) {
       if (block.reason === undefined) problems.push(`${place} is ignored without a reason`);
+      continue;
+    }
+    if (block.file !== undefined) {
+      const shown = examples.find(({ path }) => path === block.file);
+      if (shown === undefined) problems.push(`${place} shows an unknown file: ${block.file}`);
+      else if (!isExcerpt(block.code, asPackageUser(shown.text))) {
+        problems.push(`${place} differs from ${block.file}`);
+      }
       continue;
     }
     for (const name of block.preludes) {
@@ -88,6 +104,19 @@ export function docProblems(
     problems.push(`${place} ${message}`);
   }
   return problems;
+}
+
+/** The text of an example as a user of the package writes it: imports name the package. */
+export function asPackageUser(text: string): string {
+  const names = new Map(entryPoints().map(({ name, source }) => [source, name]));
+  return text.replaceAll(
+    /"(?:\.\.\/)+(src\/[^"]+)"/g,
+    (path, source: string) => `"${names.get(source) ?? path}"`,
+  );
+}
+
+function isExcerpt(code: string, text: string): boolean {
+  return `\n${text}`.includes(`\n${code.trimEnd()}\n`);
 }
 
 /** A block after its preludes, with the source position of each line (doc-blocks.3). */
