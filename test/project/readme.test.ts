@@ -62,12 +62,37 @@ test("the program of docs/quick-start.md can run twice", async () => {
   expect(await run(folder, "main.ts")).toBe(result);
 });
 
-test("the outage program of docs/walks.md prints the output on the page", async () => {
-  const folder = temporaryFolder();
-  writeBlock("docs/walks.md", "the database goes down", join(folder, "outage.ts"));
-  const shown = /\$ node outage\.ts\n(?<text>.*?)```/s.exec(
-    readFileSync(join(projectRoot, "docs/walks.md"), "utf8"),
+/** The output of a command that docs/walks.md shows. */
+function shownAfter(command: string): string {
+  const [, rest = ""] = readFileSync(join(projectRoot, "docs/walks.md"), "utf8").split(
+    `$ ${command}\n`,
   );
-  const plain = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
-  expect(plain(await run(folder, "outage.ts"))).toBe(plain(shown?.groups?.["text"] ?? ""));
+  return rest.split(/^(?:\$ .*|```)$/m)[0] ?? "";
+}
+const plain = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
+
+test.each([
+  ["outage.ts", "the database goes down"],
+  ["provider.ts", "the provider goes down"],
+])("the program %s of docs/walks.md prints the output on the page", async (file, containing) => {
+  const folder = temporaryFolder();
+  writeBlock("docs/walks.md", containing, join(folder, file));
+  expect(plain(await run(folder, file))).toBe(plain(shownAfter(`node ${file}`)));
+});
+
+test("a card of docs/walks.md is charged once, although the process dies after the charge", async () => {
+  const folder = temporaryFolder();
+  writeBlock("docs/walks.md", "charged before", join(folder, "twice.ts"));
+  const masked = (text: string): string =>
+    plain(text.replaceAll(/[0-9a-f]{32}/g, "KEY").replaceAll(/^(?:Killed|\[perdure\].*)$/gm, ""));
+
+  const first = spawn(process.execPath, ["twice.ts", "die"], { cwd: folder });
+  const [printed] = (await once(first.stdout.setEncoding("utf8"), "data")) as [string];
+  await once(first, "close");
+  expect(first.signalCode).toBe("SIGKILL");
+  expect(masked(printed)).toBe(masked(shownAfter("node twice.ts die")));
+  expect(masked(await run(folder, "twice.ts"))).toBe(masked(shownAfter("node twice.ts")));
+  expect(await run(folder, "twice.ts")).toBe("receipt for 4200 cents\n");
+  const charges = readFileSync(join(folder, "charges.log"), "utf8");
+  expect(masked(charges)).toBe(masked(shownAfter("cat charges.log")));
 });
