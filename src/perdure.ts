@@ -68,7 +68,7 @@ export class Perdure implements AsyncDisposable {
   static async open(store: string | Provider, options: OpenOptions = {}): Promise<Perdure> {
     checkMembers(options, OPEN_OPTIONS, "Perdure.open");
     checkFlag(options.autoStart, "autoStart");
-    const provider = typeof store === "string" ? await openProvider(store) : store;
+    const provider = typeof store === "string" ? await openStore(store) : store;
     const owns = typeof store === "string";
     try {
       const perdure = new Perdure(provider, options, owns);
@@ -92,8 +92,7 @@ export class Perdure implements AsyncDisposable {
   async close(options: { readonly graceMs?: number } = {}): Promise<void> {
     await this.runtime.shutdown(options);
     if (!this.#ownsProvider) return;
-    Committer.of(this.provider).close();
-    await this.provider.close();
+    await closeStore(this.provider);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +126,8 @@ export function defineConfig(config: PerdureConfig): PerdureConfig {
   return config;
 }
 
-async function openProvider(address: string): Promise<Provider> {
+/** Opens the store of an address. */
+export async function openStore(address: string): Promise<Provider> {
   if (address.startsWith("sqlite:")) {
     const { SqliteProvider } = await import("./sqlite/index.ts");
     return SqliteProvider.open(address.slice("sqlite:".length));
@@ -139,4 +139,10 @@ async function openProvider(address: string): Promise<Provider> {
   const known = "an address must begin with sqlite: or postgres://, such as sqlite:./orders.db";
   const message = `Cannot open "${maskAddress(address)}": ${known}.`;
   throw new PerdureError("INVALID_ARGUMENT", message);
+}
+
+/** Closes a store whose runtimes have been shut down. */
+export async function closeStore(provider: Provider): Promise<void> {
+  Committer.of(provider).close();
+  await provider.close();
 }

@@ -36,6 +36,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     askOver: (span, outcome, durationMs) => instruments?.askOver(span, outcome, durationMs),
     callback: (span, fn) => (spans === null ? fn() : spans.callback(span, fn)),
     callbackOver: (kind, outcome) => instruments?.callbackOver(kind, outcome),
+    request: (traceParent, fn) => (spans === null ? fn() : spans.request(traceParent, fn)),
     attempt: (span, fn) => (spans === null ? fn() : spans.attempt(span, fn)),
     attemptOver: (span, outcome, durationMs) => instruments?.attemptOver(span, outcome, durationMs),
     turn(record) {

@@ -90,6 +90,13 @@ export class Spans {
     }
   }
 
+  /** In the remote span of the request, unless instrumentation of the HTTP server has made a span active. */
+  request<T>(traceParent: string, fn: () => T): T {
+    const remote = trace.getSpanContext(contextOf(traceParent));
+    if (remote === undefined || trace.getSpan(context.active()) !== undefined) return fn();
+    return context.with(trace.setSpanContext(context.active(), remote), fn);
+  }
+
   attempt<T>(attempt: AttemptSpan, fn: () => T): T {
     const parent = contextOf(attempt.traceParent);
     const options = {

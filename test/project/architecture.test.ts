@@ -24,7 +24,7 @@ import {
 } from "../support/source-scan.ts";
 
 const SRC_LINES_MAX = 400;
-const ENTRIES_MAX = 25;
+const ENTRIES_MAX = 26;
 
 const everything = readSources("{src,test,demo,bench,scripts,examples}/**/*.ts");
 const src = readSources("src/**/*.{ts,sql}");

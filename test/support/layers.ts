@@ -15,6 +15,7 @@ const LAYERS = [
   "postgres",
 ] as const;
 const SHELLS = [
+  "adapters",
   "batch",
   "callback",
   "encryption",
@@ -55,6 +56,7 @@ export const MAY_IMPORT: Table<readonly Layer[]> = {
   telemetry: ["core"],
   testing: ["core", "runtime", "client", "sqlite"],
   server: ["core", "client", "callback"],
+  adapters: ["core", "client", "server", "index"],
   "eslint-plugin": [],
   index: ["core", "runtime", "client", "move"],
   cli: [...LAYERS, ...SHELLS],
@@ -100,6 +102,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   flow: ["node:crypto"],
   liveness: ["node:worker_threads"],
   sql: [],
+  adapters: ["node:async_hooks", "node:http", "node:process"],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   batch: [],

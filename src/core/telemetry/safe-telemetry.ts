@@ -34,6 +34,14 @@ export function safeTelemetry(telemetry: Telemetry): Telemetry {
       );
     },
     callbackOver: (...given) => quietly(() => telemetry.callbackOver?.(...given)),
+    request(traceParent, fn) {
+      const call = once(fn);
+      return attempted(
+        () =>
+          telemetry.request === undefined ? call.fn() : telemetry.request(traceParent, call.fn),
+        () => call.rethrow(fn),
+      );
+    },
     attempt(span, fn) {
       const call = once(fn);
       return attempted(

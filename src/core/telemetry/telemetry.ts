@@ -148,6 +148,11 @@ export interface Telemetry {
    * was refused before it was read.
    */
   callbackOver?(kind: CallbackSpan["kind"] | "unknown", outcome: string): void;
+  /**
+   * Runs `fn` in the trace of a received HTTP request, whose header `traceparent` is given, unless a span is active
+   * already. Absent: the observer does not continue traces of requests.
+   */
+  request?<T>(traceParent: string, fn: () => T): T;
   /** Wraps an attempt. Returns the result of `fn`, which may be a promise. */
   attempt<T>(span: AttemptSpan, fn: () => T): T;
   /** An attempt ended after `durationMs`. */
