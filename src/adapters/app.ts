@@ -90,8 +90,6 @@ const PREFIX = "/perdure";
 const NAMELESS = "perdure";
 
 export class App<Incoming> implements PerdureApp {
-  /** The path below which requests are for the API and the dashboard; "" for all paths. */
-  readonly prefix: string;
   /** Serves the API and the dashboard to Node's request and response. */
   readonly listener: NodeListener;
   readonly #options: AppOptions<Incoming>;
@@ -99,6 +97,8 @@ export class App<Incoming> implements PerdureApp {
   readonly #registration: Registration;
   readonly #telemetry: Telemetry | null;
   readonly #log: LogSink;
+  #prefix: string;
+  #basePath: string | undefined;
 
   /**
    * `what` names the adapter in messages. `basePath`: the public path of the server, where the server cannot detect it;
@@ -111,15 +111,15 @@ export class App<Incoming> implements PerdureApp {
     checkMembers(options, APP_OPTIONS, what);
     checkOptions(options, what);
     this.#options = options;
-    this.prefix = checkBasePath(options.prefix) ?? PREFIX;
+    this.#prefix = checkBasePath(options.prefix) ?? PREFIX;
     const { telemetry, log } = options.runtime ?? {};
     this.#log = (typeof log === "function" ? log : log?.sink) ?? consoleLog();
     this.#telemetry =
       telemetry === undefined || telemetry === null ? null : safeTelemetry(telemetry);
     const { store, name = typeof store === "string" ? store : NAMELESS } = options;
     this.#slot = slotOf(name);
-    const base = basePath === true ? this.prefix : basePath;
-    this.#registration = this.#slot.register(this.#registrationOf(base));
+    this.#basePath = basePath === true ? this.#prefix : basePath;
+    this.#registration = this.#slot.register(this.#registrationOf());
     this.listener = nodeListener({ fetch: (request, env) => this.fetch(request, env) });
   }
 
@@ -135,9 +135,25 @@ export class App<Incoming> implements PerdureApp {
     return (await this.open()).client;
   }
 
+  /** The path below which requests are for the API and the dashboard; "" for all paths. */
+  get prefix(): string {
+    return this.#prefix;
+  }
+
+  /** Sets the prefix and the public path, where the framework reports its own prefix late. Before `open`. */
+  mountAt(path: string): void {
+    this.#prefix = path;
+    this.#basePath = path;
+  }
+
   /** Opens in the background. An error is logged, and the next call tries again. */
   start(): void {
     this.open().catch((error: unknown) => this.#report("cannot open the store", error));
+  }
+
+  /** Closes in the background. An error is logged. */
+  stop(): void {
+    this.close().catch((error: unknown) => this.#report("cannot shut down", error));
   }
 
   close(): Promise<void> {
@@ -155,8 +171,8 @@ export class App<Incoming> implements PerdureApp {
   /** The path below the prefix, such as "/api/v1/instances". Undefined: the request is for the application. */
   owns(path: string): string | undefined {
     if (this.#options.server === false) return undefined;
-    if (path === this.prefix) return "/";
-    return path.startsWith(`${this.prefix}/`) ? path.slice(this.prefix.length) : undefined;
+    if (path === this.#prefix) return "/";
+    return path.startsWith(`${this.#prefix}/`) ? path.slice(this.#prefix.length) : undefined;
   }
 
   /** app.2. `env`: Node's request as `{ incoming }`, if there is one. */
@@ -194,7 +210,7 @@ export class App<Incoming> implements PerdureApp {
     return server !== false && server.tokens === undefined && server.authenticate === undefined;
   }
 
-  #registrationOf(basePath: string | undefined): Registration {
+  #registrationOf(): Registration {
     const { store, server = {}, register = [], runtime, autoStart } = this.#options;
     const { callbacks, services, middleware = [], graceMs, signals = true } = this.#options;
     const shared = defined({ runtime, autoStart, callbacks, services });
@@ -215,7 +231,7 @@ export class App<Incoming> implements PerdureApp {
       serve: (perdure) => {
         if (server === false) return null;
         const ready = autoStart === false ? {} : { ready: () => perdure.runtime.isReady };
-        const base = defined({ basePath });
+        const base = defined({ basePath: this.#basePath });
         return perdureServer(perdure.client, { ...base, ...ready, ...tokens(), ...server });
       },
       reportError: (what, error) => this.#report(what, error),
@@ -225,6 +241,16 @@ export class App<Incoming> implements PerdureApp {
   #report(what: string, error: unknown): void {
     this.#log("error", `${what}: ${errorMessage(error)}`, { error });
   }
+}
+
+/** The members of `PerdureApp`, for an adapter that is itself a function. */
+export function membersOf(app: PerdureApp): PerdureApp {
+  return {
+    open: () => app.open(),
+    client: () => app.client(),
+    close: () => app.close(),
+    token: app.token,
+  };
 }
 
 function checkOptions<Incoming>(options: AppOptions<Incoming>, what: string): void {
