@@ -13,6 +13,7 @@ export default defineConfig(
       "coverage/",
       "bench/peers/adapters/",
       "scripts/mutation/stryker/",
+      "test/frameworks/apps/",
     ],
   },
   { linterOptions: { reportUnusedDisableDirectives: "error" } },

@@ -1,0 +1,199 @@
+// What happens with the application of each framework: built, served, seen in a browser, stopped, killed and recovered.
+
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual, promisify } from "node:util";
+import type { Browser } from "playwright-core";
+import { createToken, HttpClient } from "../../src/server/index.ts";
+import { openPage } from "../interfaces/ui/support/browser.ts";
+import { AppProcess, environment, folderOf } from "./app-process.ts";
+import type { Framework } from "./frameworks.ts";
+import { PREFIX } from "./settings.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TSC: readonly [string, ...string[]] = [
+  process.execPath,
+  join(ROOT, "node_modules/typescript/bin/tsc"),
+];
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const OUTPUT = ["reserved", "charged 4200", "shipped"];
+
+/** The columns of the table, in order. */
+export const CHECKS = [
+  "built",
+  "served",
+  "seen in a browser",
+  "stopped",
+  "killed and recovered",
+] as const;
+export type Check = (typeof CHECKS)[number];
+/** How a check ended: null if it passed. */
+export type Report = (check: Check, error: unknown) => void;
+
+/** Runs the checks in order; the first that fails ends the run. */
+export async function checkFramework(
+  framework: Framework,
+  browser: Browser,
+  report: Report,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "perdure-frameworks-"));
+  const world = new World(framework, folder);
+  const steps: Readonly<Record<Check, () => Promise<void>>> = {
+    built: () => build(framework),
+    served: () => world.serve(),
+    "seen in a browser": () => world.see(browser),
+    stopped: () => world.stop(),
+    "killed and recovered": () => world.killAndRecover(),
+  };
+  let check: Check = "built";
+  try {
+    for (check of CHECKS) {
+      await steps[check]();
+      report(check, null);
+    }
+  } catch (error) {
+    report(check, error);
+  } finally {
+    await world[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function build(framework: Framework): Promise<void> {
+  const commands = framework.build ?? [[...TSC, "-p", "../.."] as const];
+  for (const [program, ...args] of commands) {
+    await runHere(framework, program, args);
+  }
+}
+
+async function runHere(framework: Framework, program: string, args: readonly string[]) {
+  const options = { cwd: folderOf(framework), env: environment(), maxBuffer: OUTPUT_BYTES_MAX };
+  try {
+    await promisify(execFile)(program, args, options);
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${program} ${args.join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
+  }
+}
+
+class World implements AsyncDisposable {
+  readonly #framework: Framework;
+  readonly #env: Record<string, string>;
+  readonly #token: string;
+  #app: AppProcess | null = null;
+
+  constructor(framework: Framework, folder: string) {
+    this.#framework = framework;
+    const { token, entry } = createToken({ name: "mia", role: "operator" });
+    this.#token = token;
+    this.#env = {
+      STORE: `sqlite:${join(folder, "orders.db")}`,
+      RECORD: join(folder, "record.txt"),
+      TOKENS: JSON.stringify([entry]),
+    };
+  }
+
+  /** A request starts an order in its context, and the API returns its result. */
+  async serve(): Promise<void> {
+    const app = await this.#start();
+    await order(app, "first");
+    await this.#checkResult(app, "first");
+    expectSame(this.#recordOf("first"), [
+      "reserve first acme",
+      "charge first acme",
+      "ship first acme",
+    ]);
+    const refused = await fetch(`${app.origin}${PREFIX}/api/v1/instances`);
+    expectSame(refused.status, 401);
+  }
+
+  /** The dashboard below the prefix: login, a list, and an instance. */
+  async see(browser: Browser): Promise<void> {
+    const { origin } = this.#running();
+    await using watched = await openPage(browser, `${origin}${PREFIX}`);
+    const { page, troubles } = watched;
+    await page.getByLabel("Token").fill(this.#token);
+    await page.keyboard.press("Enter");
+    await page.getByText("mia · operator").waitFor();
+    await page.getByRole("link", { name: "Instances" }).click();
+    await page.getByRole("link", { name: "first" }).first().click();
+    await page.getByRole("toolbar", { name: "Actions" }).waitFor();
+    expectSame(
+      troubles.filter((trouble) => !trouble.includes("401 (Unauthorized)")),
+      [],
+    );
+  }
+
+  /** SIGTERM ends the process, and its runtime leaves nothing behind: the next process continues at once. */
+  async stop(): Promise<void> {
+    await this.#running().stop();
+    const app = await this.#start();
+    const { runtimes } = await this.#client(app).overview();
+    expectSame(runtimes.length, 1);
+    await app.stop();
+  }
+
+  /** Killed in an activity; the next process runs the order to its end, and no outcome is recorded twice. */
+  async killAndRecover(): Promise<void> {
+    const first = await this.#start({ HOLD: "1" });
+    await order(first, "second");
+    await first.waitFor(() => this.#recordOf("second").length === 2, "in the activity charge");
+    await first.kill();
+    const next = await this.#start();
+    await this.#checkResult(next, "second");
+    const line = (what: string): string => `${what} second acme`;
+    const expected = ["reserve", "charge", "charge", "ship"].map(line);
+    expectSame(this.#recordOf("second"), expected);
+    const { items: events } = await this.#client(next).get("second").history();
+    const outcomes = events.filter(({ kind }) => kind === "ActivityCompleted");
+    expectSame(outcomes.length, 3);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#app?.[Symbol.asyncDispose]();
+  }
+
+  async #start(env: Record<string, string> = {}): Promise<AppProcess> {
+    this.#app = await AppProcess.start(this.#framework, { ...this.#env, ...env });
+    return this.#app;
+  }
+
+  #running(): AppProcess {
+    if (this.#app === null) throw new Error("the application was not started");
+    return this.#app;
+  }
+
+  #client({ origin }: AppProcess): HttpClient {
+    return new HttpClient({ url: `${origin}${PREFIX}`, token: this.#token });
+  }
+
+  async #checkResult(app: AppProcess, id: string): Promise<void> {
+    const result = await this.#client(app).get(id).result({ timeout: "60s" });
+    const [reserved, charged, shipped] = OUTPUT;
+    expectSame(result, [`${reserved} ${id}`, charged, `${shipped} ${id}`]);
+  }
+
+  #recordOf(id: string): string[] {
+    const file = this.#env["RECORD"] ?? "";
+    const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+    return lines.filter((line) => line.includes(` ${id} `));
+  }
+}
+
+async function order({ origin }: AppProcess, id: string): Promise<void> {
+  const answer = await fetch(`${origin}/orders/${id}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-tenant": "acme" },
+    body: JSON.stringify({ cents: 4200 }),
+  });
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`POST /orders/${id}: ${answer.status} ${text}`);
+  expectSame(JSON.parse(text), { id });
+}
+
+function expectSame(actual: unknown, expected: unknown): void {
+  if (isDeepStrictEqual(actual, expected)) return;
+  throw new Error(`expected ${JSON.stringify(expected)}; got ${JSON.stringify(actual)}`);
+}
