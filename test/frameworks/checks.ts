@@ -146,7 +146,7 @@ class World implements AsyncDisposable {
     const line = (what: string): string => `${what} second acme`;
     const expected = ["reserve", "charge", "charge", "ship"].map(line);
     expectSame(this.#recordOf("second"), expected);
-    const { items: events } = await this.#client(next).get("second").history();
+    const { events } = await this.#client(next).get("second").history();
     const outcomes = events.filter(({ kind }) => kind === "ActivityCompleted");
     expectSame(outcomes.length, 3);
   }
