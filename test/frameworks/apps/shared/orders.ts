@@ -36,9 +36,9 @@ const ship = activity("ship", async (id: string, ctx) => {
 });
 
 export const order = orchestration("order", async (ctx, input: { cents: number }) => [
-  await ctx.run(reserve, ctx.instanceId),
-  await ctx.run(charge, { id: ctx.instanceId, cents: input.cents }),
-  await ctx.run(ship, ctx.instanceId),
+  await ctx.run(reserve, ctx.info.instanceId),
+  await ctx.run(charge, { id: ctx.info.instanceId, cents: input.cents }),
+  await ctx.run(ship, ctx.info.instanceId),
 ]);
 
 export const options = {
