@@ -23,7 +23,7 @@ import { nodeListener, perdureServer } from "../server/index.ts";
 import type { NodeListener, PerdureServer, ServerOptions } from "../server/index.ts";
 import { SERVER_OPTIONS } from "../server/options.ts";
 import { processState } from "./process-state.ts";
-import { REQUEST_MIDDLEWARE } from "./request-scope.ts";
+import { REQUEST_MIDDLEWARE, requestContext } from "./request-scope.ts";
 import { slotOf, type Registration, type Slot, type StoreSource } from "./slot.ts";
 
 /** Options that all adapters have. `Incoming`: the request object of the framework. */
@@ -63,6 +63,11 @@ export interface PerdureApp {
   client(): Promise<Client>;
   /** The generated admin token. Undefined if `tokens` or `authenticate` was given, or no server is mounted. */
   readonly token: string | undefined;
+  /**
+   * The context of the request whose handler calls this, for middleware around `raise`: an event has no context. `{}`
+   * outside of a request.
+   */
+  requestContext(): ContextInput;
   /** Shuts the runtime down and closes the store. */
   close(): Promise<void>;
 }
@@ -119,7 +124,7 @@ export class App<Incoming> implements PerdureApp {
     const { store, name = typeof store === "string" ? store : NAMELESS } = options;
     this.#slot = slotOf(name);
     this.#basePath = basePath === true ? this.#prefix : basePath;
-    this.#registration = this.#slot.register(this.#registrationOf());
+    this.#registration = this.#slot.register(this.#registrationOf()); // app.1
     this.listener = nodeListener({ fetch: (request, env) => this.fetch(request, env) });
   }
 
@@ -144,6 +149,10 @@ export class App<Incoming> implements PerdureApp {
   mountAt(path: string): void {
     this.#prefix = path;
     this.#basePath = path;
+  }
+
+  requestContext(): ContextInput {
+    return requestContext();
   }
 
   /** Opens in the background. An error is logged, and the next call tries again. */
@@ -248,6 +257,7 @@ export function membersOf(app: PerdureApp): PerdureApp {
   return {
     open: () => app.open(),
     client: () => app.client(),
+    requestContext: () => app.requestContext(),
     close: () => app.close(),
     token: app.token,
   };

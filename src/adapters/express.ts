@@ -9,7 +9,6 @@ import { closingOf, type CloseWith } from "./node-server.ts";
 
 export type { AppOptions, PerdureApp } from "./app.ts";
 export type { ClosableServer, CloseWith } from "./node-server.ts";
-export { requestContext } from "./request-scope.ts";
 
 /** The part of Express's request that the adapter uses. */
 export interface ExpressRequest extends IncomingMessage {

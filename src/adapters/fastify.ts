@@ -9,7 +9,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { App, membersOf, type AppOptions, type PerdureApp } from "./app.ts";
 
 export type { AppOptions, PerdureApp } from "./app.ts";
-export { requestContext } from "./request-scope.ts";
 
 /** The part of Fastify's request that the adapter uses. */
 export interface FastifyRequestLike {

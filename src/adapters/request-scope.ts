@@ -7,7 +7,7 @@ import type { ContextInput } from "../core/context/app-types.ts";
 import type { Middleware } from "../core/middleware/middleware.ts";
 import { processState } from "./process-state.ts";
 
-/** The context of the current request, for middleware around `raise`, which has none. `{}` outside of a request. */
+/** The context of the current request. `{}` outside of a request. */
 export function requestContext(): ContextInput {
   return processState().requests.getStore() ?? {};
 }

@@ -2,8 +2,6 @@
 //   - The first signal runs `close`. A second one does not wait for it.
 //   - If the application has listeners of its own for the signal, they decide when the process exits.
 
-import process from "node:process";
-
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type Signal = (typeof SIGNALS)[number];
 

@@ -15,7 +15,6 @@
 //   B         A          reloads at the next call: A shuts down, B starts
 //   null      A          closing
 
-import process from "node:process";
 import { invalidArgument } from "../core/checks.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { Provider } from "../core/provider/provider.ts";

@@ -102,7 +102,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   flow: ["node:crypto"],
   liveness: ["node:worker_threads"],
   sql: [],
-  adapters: ["node:async_hooks", "node:http", "node:process"],
+  adapters: ["node:async_hooks", "node:http"],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   batch: [],

@@ -3,7 +3,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { App, type AppOptions } from "../../../src/adapters/app.ts";
-import { requestContext } from "../../../src/adapters/request-scope.ts";
 import { activity, orchestration, Perdure, type Middleware } from "../../../src/index.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
 import { temporaryFolder } from "../../faults/trouble/support.ts";
@@ -110,7 +109,7 @@ test("middleware sees the context of the request, also around an event", async (
       return next();
     },
     raise: async (_call, next) => {
-      seen.push(requestContext());
+      seen.push(made.requestContext());
       return next();
     },
   };
@@ -131,7 +130,7 @@ test("middleware sees the context of the request, also around an event", async (
     { tenant: "/acme", locale: "fr" },
     { tenant: "/acme", locale: "de" },
   ]);
-  expect(requestContext()).toEqual({});
+  expect(made.requestContext()).toEqual({});
 });
 
 test.each([
