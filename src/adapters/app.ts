@@ -221,9 +221,10 @@ export class App<Incoming> implements PerdureApp {
 
   #registrationOf(): Registration {
     const { store, server = {}, register = [], runtime, autoStart } = this.#options;
-    const { callbacks, services, middleware = [], graceMs, signals = true } = this.#options;
-    const shared = defined({ runtime, autoStart, callbacks, services });
-    const layers = [REQUEST_MIDDLEWARE, ...middleware];
+    const { callbacks, services, middleware: own, graceMs, signals = true } = this.#options;
+    const middleware =
+      this.#options.context === undefined ? own : [REQUEST_MIDDLEWARE, ...(own ?? [])];
+    const shared = defined({ runtime, autoStart, callbacks, services, middleware });
     const tokens = (): { tokens?: ServerOptions["tokens"] & object } =>
       this.#hasOwnToken ? { tokens: [this.#slot.token.entry] } : {};
     return {
@@ -236,7 +237,7 @@ export class App<Incoming> implements PerdureApp {
         );
         return known.toSorted().join("\n");
       },
-      start: (provider) => Perdure.open(provider, { ...shared, register, middleware: layers }),
+      start: (provider) => Perdure.open(provider, { ...shared, register }),
       serve: (perdure) => {
         if (server === false) return null;
         const ready = autoStart === false ? {} : { ready: () => perdure.runtime.isReady };

@@ -133,6 +133,23 @@ test("middleware sees the context of the request, also around an event", async (
   expect(made.requestContext()).toEqual({});
 });
 
+test("activities, steps and jobs that a request starts do not run in the context of the request", async () => {
+  const contexts: unknown[] = [];
+  const look = activity("look", async () => void contexts.push(made.requestContext()));
+  const main = orchestration("main", async (ctx) => {
+    await ctx.step("look", () => void contexts.push(made.requestContext()));
+    await ctx.run(look, undefined);
+  });
+  const made = app({ register: [main, look], name: "look", context: () => ({ tenant: "acme" }) });
+  const run = await made.enter(new Request("http://localhost/"), undefined);
+  await run(async () => {
+    const client = await made.client(); // the first request opens the store
+    await (await client.start(main, undefined)).result();
+    await (await client.enqueue(look, undefined)).result();
+  });
+  expect(contexts).toEqual([{}, {}, {}]);
+});
+
 test.each([
   [{ registr: [] }, 'unknown option "registr"'],
   [{ server: { token: "x" } }, 'unknown option "token"'],
