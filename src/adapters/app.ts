@@ -24,7 +24,7 @@ import type { NodeListener, PerdureServer, ServerOptions } from "../server/index
 import { SERVER_OPTIONS } from "../server/options.ts";
 import { processState } from "./process-state.ts";
 import { REQUEST_MIDDLEWARE, requestContext } from "./request-scope.ts";
-import { slotOf, type Registration, type Slot, type StoreSource } from "./slot.ts";
+import { slotOf, type Registration, type Slot, type StopFirst, type StoreSource } from "./slot.ts";
 
 /** Options that all adapters have. `Incoming`: the request object of the framework. */
 export interface AppOptions<Incoming> extends OpenOptions {
@@ -169,7 +169,7 @@ export class App<Incoming> implements PerdureApp {
     return this.#slot.close(this.#registration);
   }
 
-  beforeClose(stop: () => Promise<unknown>): void {
+  beforeClose(stop: StopFirst): void {
     this.#slot.beforeClose(stop);
   }
 

@@ -1,12 +1,18 @@
 // SIGTERM and SIGINT close the application in order; then the process ends as it would have without the listener.
 //   - The first signal runs `close`. A second one does not wait for it.
-//   - If the application has listeners of its own for the signal, they decide when the process exits.
+//   - If the application has listeners of its own for the signal, they decide when the process exits, but not before `close`
+//       has ended (exit-hold.ts).
+
+import { holdExit } from "./exit-hold.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type Signal = (typeof SIGNALS)[number];
 
-/** Returns a function that removes the listeners. `close` must not reject. */
-export function closeOnSignals(close: () => Promise<void>): () => void {
+/**
+ * Returns a function that removes the listeners. `close` must not reject. `exitRequested` resolves when another listener
+ * has called `process.exit`.
+ */
+export function closeOnSignals(close: (exitRequested: Promise<void>) => Promise<void>): () => void {
   let isClosing = false;
   const remove = (): void => {
     for (const name of SIGNALS) process.off(name, listener);
@@ -18,7 +24,11 @@ export function closeOnSignals(close: () => Promise<void>): () => void {
   const listener = (signal: Signal): void => {
     if (isClosing) return end(signal);
     isClosing = true;
-    void close().then(() => end(signal));
+    const hold = holdExit();
+    void close(hold.requested).then(() => {
+      hold.release();
+      end(signal);
+    });
   };
   for (const name of SIGNALS) process.on(name, listener);
   return remove;

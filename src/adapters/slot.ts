@@ -42,6 +42,9 @@ export interface Registration {
   reportError(what: string, error: unknown): void;
 }
 
+/** What must end before the runtime. `exitRequested` resolves when a listener of the application wants to exit. */
+export type StopFirst = (exitRequested: Promise<void>) => Promise<unknown>;
+
 export interface Running {
   readonly registration: Registration;
   readonly perdure: Perdure;
@@ -50,7 +53,7 @@ export interface Running {
 
 export class Slot {
   readonly #name: string;
-  readonly #stops = new Set<() => Promise<unknown>>();
+  readonly #stops = new Set<StopFirst>();
   #wanted: Registration | null = null;
   #running: Running | null = null;
   #store: { readonly source: StoreSource; readonly provider: Provider } | null = null;
@@ -101,7 +104,7 @@ export class Slot {
   }
 
   /** A signal calls `stop` before it closes the slot. */
-  beforeClose(stop: () => Promise<unknown>): void {
+  beforeClose(stop: StopFirst): void {
     this.#stops.add(stop);
   }
 
@@ -168,13 +171,15 @@ export class Slot {
       throw error;
     }
     this.#unwatch();
-    this.#unwatch = wanted.signals ? closeOnSignals(() => this.#onSignal(wanted)) : () => undefined;
+    this.#unwatch = wanted.signals
+      ? closeOnSignals((exit) => this.#onSignal(wanted, exit))
+      : () => undefined;
   }
 
-  async #onSignal(registration: Registration): Promise<void> {
+  async #onSignal(registration: Registration, exitRequested: Promise<void>): Promise<void> {
     try {
       await this.endStreams();
-      await Promise.all([...this.#stops].map((stop) => stop()));
+      await Promise.all([...this.#stops].map((stop) => stop(exitRequested)));
       await this.close(registration);
     } catch (error) {
       registration.reportError("cannot shut down", error);

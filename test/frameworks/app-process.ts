@@ -90,11 +90,17 @@ export class AppProcess implements AsyncDisposable {
 /** Programs of the frameworks come first, then this Node. */
 export function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const path = [BIN, join(process.execPath, ".."), process.env["PATH"]].join(":");
-  return { ...process.env, NODE_ENV: "production", PATH: path, ...more };
+  return {
+    ...process.env,
+    NODE_ENV: "production",
+    NEXT_TELEMETRY_DISABLED: "1",
+    PATH: path,
+    ...more,
+  };
 }
 
-export function folderOf({ name }: Framework): string {
-  return join(import.meta.dirname, "apps", name);
+export function folderOf({ name, folder = name }: Framework): string {
+  return join(import.meta.dirname, "apps", folder);
 }
 
 async function freePort(): Promise<number> {

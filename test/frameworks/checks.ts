@@ -9,14 +9,9 @@ import type { Browser } from "playwright-core";
 import { createToken, HttpClient } from "../../src/server/index.ts";
 import { openPage } from "../interfaces/ui/support/browser.ts";
 import { AppProcess, environment, folderOf } from "./app-process.ts";
-import type { Framework } from "./frameworks.ts";
+import { TSC, type Framework } from "./frameworks.ts";
 import { PREFIX } from "./settings.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const TSC: readonly [string, ...string[]] = [
-  process.execPath,
-  join(ROOT, "node_modules/typescript/bin/tsc"),
-];
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const OUTPUT = ["reserved", "charged 4200", "shipped"];
 

@@ -69,6 +69,7 @@ export const MAY_IMPORT_LAZILY: Partial<Table<readonly Layer[]>> = {
 
 /** Packages from the registry. Optional peers, except those of the server and the command line. */
 export const MAY_IMPORT_PACKAGES: Partial<Table<readonly string[]>> = {
+  adapters: ["@nestjs/common", "@nestjs/core"],
   postgres: ["pg"],
   telemetry: ["@opentelemetry/api"],
   schedule: ["croner"],
@@ -102,7 +103,7 @@ export const MAY_IMPORT_BUILTINS: Table<readonly string[]> = {
   flow: ["node:crypto"],
   liveness: ["node:worker_threads"],
   sql: [],
-  adapters: ["node:async_hooks", "node:http"],
+  adapters: ["node:async_hooks", "node:http", "node:timers/promises"],
   sqlite: [...EVERYDAY, "node:child_process", "node:sqlite", "node:timers/promises"],
   postgres: [...EVERYDAY, "node:child_process", "node:timers/promises"],
   batch: [],

@@ -2,7 +2,7 @@
 
 import { appendFileSync } from "node:fs";
 import process from "node:process";
-import { activity, orchestration } from "perdure";
+import { activity, orchestration, type ActivityContext } from "perdure";
 import type { TokenEntry } from "perdure/server";
 import { PREFIX } from "../../settings.ts";
 
@@ -10,6 +10,11 @@ declare module "perdure" {
   interface Context {
     readonly tenant?: string;
   }
+}
+
+export interface Payment {
+  readonly id: string;
+  readonly cents: number;
 }
 
 function setting(name: string): string {
@@ -21,16 +26,18 @@ function record(what: string, id: string, tenant: string | undefined): void {
   appendFileSync(setting("RECORD"), `${what} ${id} ${tenant}\n`);
 }
 
-const reserve = activity("reserve", async (id: string, ctx) => {
+export const reserve = activity("reserve", async (id: string, ctx) => {
   record("reserve", id, ctx.context.tenant);
   return `reserved ${id}`;
 });
-const charge = activity("charge", async (order: { id: string; cents: number }, ctx) => {
-  record("charge", order.id, ctx.context.tenant);
+/** The function of the activity in which the runner kills the process. */
+export async function chargeCard(payment: Payment, ctx: ActivityContext): Promise<string> {
+  record("charge", payment.id, ctx.context.tenant);
   if (setting("HOLD") !== "") await new Promise(() => undefined);
-  return `charged ${order.cents}`;
-});
-const ship = activity("ship", async (id: string, ctx) => {
+  return `charged ${payment.cents}`;
+}
+const charge = activity("charge", chargeCard);
+export const ship = activity("ship", async (id: string, ctx) => {
   record("ship", id, ctx.context.tenant);
   return `shipped ${id}`;
 });
