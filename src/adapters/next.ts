@@ -108,7 +108,9 @@ function below(
   const host = request.headers.get("host") ?? url.host;
   const used = URL.parse(`${protocol}//${host}${pathname}${search}`) ?? url;
   // Next.js passes a proxy of the request, which `new Request` does not accept as a whole.
-  const { method, headers, body, signal } = request;
+  const { method, body, signal } = request;
+  const headers = new Headers(request.headers);
+  headers.delete("accept-encoding"); // Next.js compresses responses, also those that are compressed already
   return new Request(used, { method, headers, body, signal, duplex: "half" });
 }
 

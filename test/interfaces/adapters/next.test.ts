@@ -62,7 +62,9 @@ test("the handlers serve the API and the dashboard below the public path of the 
   const listed = await call(perdure, "/api/v1/instances?name=other", { headers });
   expect(await listed.json()).toMatchObject({ items: [] });
 
-  const page = await (await call(perdure, "", { headers: { accept: "text/html" } })).text();
+  const page = await (
+    await call(perdure, "", { headers: { accept: "text/html", "accept-encoding": "br, gzip" } })
+  ).text();
   expect(page).toContain('<base href="/shop/jobs/"');
   expect((await call(perdure, "/readyz")).status).toBe(200);
   expect((await call(perdure, "/api/v1/instances")).status).toBe(401);
