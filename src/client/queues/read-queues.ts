@@ -35,7 +35,7 @@ export interface QueueInfo {
   /** Due tasks that no worker holds. */
   readonly depth: number;
   readonly running: number;
-  /** Tasks that are due later: retries, and tasks that a call from outside completes. */
+  /** Tasks that are due later: retries, tasks that a call from outside completes, and jobs that begin later. */
   readonly delayed: number;
   /** For how long the oldest due task has waited. Null: none waits. */
   readonly oldestAgeMs: number | null;

@@ -70,10 +70,10 @@ export interface EnteredAdmissions {
 /** Figures of one queue. */
 export interface QueueFigures {
   readonly name: string;
-  /** Due tasks that no worker holds. */
+  /** Due tasks that no worker holds, and due jobs whose start no worker has taken. */
   readonly waiting: number;
   readonly running: number;
-  /** Tasks that are due later: retries, and deferred tasks. */
+  /** Tasks that are due later: retries, deferred tasks, and jobs that begin later. */
   readonly delayed: number;
   readonly oldestAvailableAt: number | null;
   /** Outcomes of the last 60 seconds; older reports are forgotten. */

@@ -1,7 +1,10 @@
 // Queue figures: how many tasks of each queue wait, run and ended lately.
 //   - Reports of outcomes are kept by second, for one minute.
+//   - A job with a delay, or one that waits for another job, has no task yet. Its start, in the inbox, counts instead.
 
 import type { QueueFigures, QueueKeyFigures, QueueOutcomes } from "../../core/provider/queues.ts";
+import { JOB_VERSION } from "../../core/ids/semver.ts";
+import { startTarget } from "../../core/ids/targets.ts";
 import { integer, integerOrNull, text, type Row } from "../columns.ts";
 import type { StoreStatements } from "../parts.ts";
 import { toKeyFigures, toOutcomes } from "../rows/queue-rows.ts";
@@ -24,6 +27,15 @@ const COUNT_TASKS = new Statement(`
     count(*) FILTER (WHERE t.lease_owner IS NULL AND t.available_at > now.at) AS delayed,
     min(t.available_at) FILTER (WHERE ${IS_WAITING}) AS oldest
   FROM @tasks AS t CROSS JOIN (SELECT @now AS at) AS now GROUP BY t.name`);
+const JOB_TARGET = startTarget("", JOB_VERSION);
+const COUNT_JOB_STARTS = new Statement(`
+  SELECT s.name, count(*) FILTER (WHERE s.at <= now.at) AS waiting,
+    count(*) FILTER (WHERE s.at > now.at) AS delayed,
+    min(s.at) FILTER (WHERE s.at <= now.at) AS oldest
+  FROM (
+    SELECT substr(m.target, 1, length(m.target) - ${JOB_TARGET.length}) AS name, m.visible_at AS at
+    FROM @inbox AS m WHERE m.kind = 'start' AND m.target LIKE '%${JOB_TARGET}'
+  ) AS s CROSS JOIN (SELECT @now AS at) AS now GROUP BY s.name`);
 const SUM_OUTCOMES = new Statement(`
   SELECT o.name, sum(o.completed) AS completed, sum(o.failed) AS failed, sum(o.retried) AS retried
   FROM @queue_outcomes AS o WHERE o.at > @now - ${KEPT_MS} GROUP BY o.name`);
@@ -51,34 +63,41 @@ export function* reportOutcomes(outcomes: readonly QueueOutcomes[], now: number)
 export function* readQueueFigures({
   countFailedJobs,
 }: Pick<StoreStatements, "countFailedJobs">): Script<readonly QueueFigures[]> {
-  const [tasks, outcomes, failures, queues] = yield* together(
+  const [tasks, starts, outcomes, failures, queues] = yield* together(
     call(COUNT_TASKS),
+    call(COUNT_JOB_STARTS),
     call(SUM_OUTCOMES),
     call(countFailedJobs),
     call(SELECT_NAMES),
   );
   const counted = byName(tasks.rows);
+  const unstarted = byName(starts.rows);
   const ended = byName(outcomes.rows);
   const failed = byName(failures.rows);
   const names = new Set([
     ...counted.keys(),
+    ...unstarted.keys(),
     ...ended.keys(),
     ...failed.keys(),
     ...byName(queues.rows).keys(),
   ]);
   return [...names].toSorted().map((name) => {
-    const row = counted.get(name);
-    const jobs = failed.get(name);
+    const rows = [counted.get(name), unstarted.get(name)];
+    const oldest = rows.flatMap((row) => (row && integerOrNull(row, "oldest")) ?? []);
     return {
       name,
-      waiting: row === undefined ? 0 : integer(row, "waiting"),
-      running: row === undefined ? 0 : integer(row, "running"),
-      delayed: row === undefined ? 0 : integer(row, "delayed"),
-      oldestAvailableAt: row === undefined ? null : integerOrNull(row, "oldest"),
+      waiting: sum(rows, "waiting"),
+      running: sum(rows.slice(0, 1), "running"),
+      delayed: sum(rows, "delayed"),
+      oldestAvailableAt: oldest.length === 0 ? null : Math.min(...oldest),
       recent: recentOf(ended.get(name)),
-      failedJobs: jobs === undefined ? 0 : integer(jobs, "failed_jobs"),
+      failedJobs: sum([failed.get(name)], "failed_jobs"),
     };
   });
+}
+
+function sum(rows: readonly (Row | undefined)[], column: string): number {
+  return rows.reduce((total, row) => total + (row === undefined ? 0 : integer(row, column)), 0);
 }
 
 export function* readQueueKeys(name: string, limit: number): Script<readonly QueueKeyFigures[]> {

@@ -5,6 +5,7 @@ import { JOB_VERSION } from "../../../core/ids/semver.ts";
 import type { QueueFigures } from "../../../core/provider/index.ts";
 import type { ContractSubject } from "../contract-case.ts";
 import { CHARGE, failedText } from "../fixture.ts";
+import { jobStart } from "../jobs/job-items.ts";
 import type { Setup } from "../setup.ts";
 import { completeAll, queueKeys, rule, SHIP, take, times } from "./queue-steps.ts";
 
@@ -50,6 +51,21 @@ export const queueFigures: ContractSubject = {
         ]);
         await completeAll(setup, [second]);
         expect(await figures(setup)).toMatchObject({ waiting: 3, running: 0, delayed: 1 });
+      },
+    },
+    {
+      title:
+        "a job that begins later counts as delayed, then as waiting, and an orchestration does not",
+      async run(setup) {
+        const { environment } = setup;
+        const at = environment.now();
+        await setup.commit(jobStart({ id: "a" }));
+        await setup.commit(jobStart({ id: "b", delayMs: 1_000 }));
+        await setup.start("c", { name: CHARGE, delayMs: 1_000 });
+        expect(await figures(setup)).toMatchObject({ waiting: 1, delayed: 1 });
+        await environment.advance(1_000);
+        const counts = { waiting: 2, running: 0, delayed: 0, oldestAvailableAt: at };
+        expect(await figures(setup)).toMatchObject(counts);
       },
     },
     {
