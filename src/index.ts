@@ -67,7 +67,7 @@ export type { ExecutionInfo } from "./client/inspect/executions.ts";
 export type { Metrics, UnclaimedWork } from "./client/inspect/unclaimed.ts";
 export type { PauseQueueOptions } from "./client/queues/pause-queue.ts";
 export type { QueueDetail, QueueInfo, QueueKind, QueuePause } from "./client/queues/read-queues.ts";
-export type { RetriedJobs, RetryFailedOptions } from "./client/queues/retry-failed.ts";
+export type { RetryFailedOptions } from "./client/queues/retry-failed.ts";
 export type {
   InstanceInfo,
   InstanceSummary,

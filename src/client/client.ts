@@ -94,7 +94,7 @@ import { Store } from "./store.ts";
 import { readMetrics, type Metrics } from "./inspect/unclaimed.ts";
 import { pauseQueue, resumeQueue, type PauseQueueOptions } from "./queues/pause-queue.ts";
 import { readQueue, readQueues, type QueueDetail, type QueueInfo } from "./queues/read-queues.ts";
-import { retryFailed, type RetriedJobs, type RetryFailedOptions } from "./queues/retry-failed.ts";
+import { retryFailed, type RetryFailedOptions } from "./queues/retry-failed.ts";
 
 /** Options of a client. */
 export interface ClientOptions {
@@ -378,10 +378,10 @@ export class Client {
     return resumeQueue(this.#store, name);
   }
   /**
-   * Restarts the failed jobs of a name, the oldest first. The activity of each runs again from its first attempt, with the
-   * same input and a new idempotency key.
+   * Retries the failed jobs of a name, the oldest first. The activity of each runs again from its first attempt, with the
+   * same input and the same idempotency key. Like `rewindMany` to the failure.
    */
-  retryFailed(name: string, options: RetryFailedOptions = {}): Promise<RetriedJobs> {
+  retryFailed(name: string, options: RetryFailedOptions = {}): Promise<BulkReport> {
     return retryFailed(this.#store, name, options);
   }
   /** The live runtimes: their registered code, their load and their last heartbeat. */

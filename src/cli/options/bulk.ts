@@ -45,6 +45,8 @@ export interface BulkAction {
   readonly verb: string;
   /** The outcome, for example "paused". */
   readonly past: string;
+  /** What it changes. Default: instance. */
+  readonly noun?: string;
   /** Whether it cannot be undone. */
   readonly isFinal: boolean;
   /** Filters that together match the instances that the action applies to. */
@@ -109,7 +111,7 @@ export async function runBulk(call: Call<BulkOptions>, action: BulkAction): Prom
   if (isAsked && selection.count > 0) {
     if (!isSilent) printPlan(call, action, selection);
     if (!isSilent) for (const line of lines) cli.err.line(line);
-    const own = `${capital(action.verb)} ${plural(selection.count, "instance")}?`;
+    const own = `${capital(action.verb)} ${plural(selection.count, nounOf(action))}?`;
     const { text = "", question = own } = warning ?? {};
     await confirm(cli, `${text} ${question}`.trimStart(), { yes: options.yes === true });
   } else if (!isSilent) for (const line of lines) cli.err.line(line);
@@ -187,16 +189,17 @@ function isAboutInstance(error: unknown): error is PerdureError | CliError {
 
 function showPlan(
   { cli, options }: Call<BulkOptions>,
-  { verb }: BulkAction,
+  action: BulkAction,
   selection: Selection,
   { warning, lines = [], facts = {} }: Preview,
 ): ExitCode {
   const { count, first } = selection;
   if (options.json === true) {
     const warned = defined({ warning: warning?.text });
-    cli.out.document({ action: verb, dryRun: true, count, first, ...warned, ...facts });
+    cli.out.document({ action: action.verb, dryRun: true, count, first, ...warned, ...facts });
   } else {
-    cli.out.line("Would ", verb, " ", bold(plural(count, "instance")), count === 0 ? "." : ":");
+    const what = bold(plural(count, nounOf(action)));
+    cli.out.line("Would ", action.verb, " ", what, count === 0 ? "." : ":");
     listFirst(cli.out, selection);
     for (const line of lines) cli.out.line(line);
     if (warning !== undefined) cli.out.line(yellow(warning.text));
@@ -204,8 +207,9 @@ function showPlan(
   return 0;
 }
 
-function printPlan({ cli }: Call<BulkOptions>, { verb }: BulkAction, selection: Selection): void {
-  cli.err.line("About to ", verb, " ", bold(plural(selection.count, "instance")), ":");
+function printPlan({ cli }: Call<BulkOptions>, action: BulkAction, selection: Selection): void {
+  const what = bold(plural(selection.count, nounOf(action)));
+  cli.err.line("About to ", action.verb, " ", what, ":");
   listFirst(cli.err, selection);
 }
 
@@ -238,7 +242,8 @@ function printReport(
     return;
   }
   const [only] = selection.first;
-  const what = selection.isNamed && selection.count === 1 ? (only ?? "") : plural(done, "instance");
+  const isOne = selection.isNamed && selection.count === 1;
+  const what = isOne ? (only ?? "") : plural(done, nounOf(action));
   if (done > 0) {
     const figures = Object.entries(sums).map(([name, sum]) => `${sum} ${name}`);
     const added = figures.length === 0 ? "" : ` (${figures.join(", ")})`;
@@ -264,6 +269,10 @@ function exitOf({ refused }: Report, selection: Selection): ExitCode {
   const [first] = refused;
   if (first === undefined) return 0;
   return selection.count === 1 ? exitCodeOfCode(first.code) : 10;
+}
+
+function nounOf({ noun = "instance" }: BulkAction): string {
+  return noun;
 }
 
 function capital(word: string): string {

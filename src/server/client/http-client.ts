@@ -47,7 +47,7 @@ import { callbackAnswer } from "../schemas/callback.ts";
 import { bulkAnswer } from "../schemas/bulk.ts";
 import { change, counts, instancePage, started } from "../schemas/instance.ts";
 import { whole } from "../schemas/common.ts";
-import { queue, queueDetail, retriedJobs } from "../schemas/queues.ts";
+import { queue, queueDetail } from "../schemas/queues.ts";
 import { keptPage, metrics, overview, removed, runtime } from "../schemas/store.ts";
 import { toHttp, valueToHttp } from "../views/values.ts";
 import { attributesToHttp } from "../wire/attributes.ts";
@@ -298,14 +298,11 @@ export class HttpClient {
     const path = ["queues", name, "resume"];
     await this.#transport.send({ method: "POST", path, body: {}, answer: null });
   }
-  /** Restarts the failed jobs of a name, like `Client.retryFailed`. At most 100 refused jobs are listed. */
-  retryFailed(
-    name: string,
-    options: RetryFailedOptions = {},
-  ): Promise<v.InferOutput<typeof retriedJobs>> {
+  /** Retries the failed jobs of a name, like `Client.retryFailed`. At most 100 refused jobs are listed. */
+  retryFailed(name: string, options: RetryFailedOptions = {}): Promise<BulkResult> {
     const { requestId, ...rest } = options;
     const path = ["queues", name, "retry-failed"];
-    const request = { method: "POST", path, answer: retriedJobs, requestId } as const;
+    const request = { method: "POST", path, answer: bulkAnswer, requestId } as const;
     return this.#transport.json({ ...request, body: defined(rest) });
   }
   /** One page of the events that wait for instances that do not exist yet, and of expired ones. */

@@ -15,7 +15,7 @@ import type {
   summary,
   waiting,
 } from "../schemas/instance.ts";
-import type { queue, queueDetail, retriedJobs } from "../schemas/queues.ts";
+import type { queue, queueDetail } from "../schemas/queues.ts";
 import type { FailureShape, TreeShape } from "../schemas/shapes.ts";
 import type { streamInfo, streamItem, streamReset } from "../schemas/streams.ts";
 import type { metrics, overview, removed, runtime, sample } from "../schemas/store.ts";
@@ -64,8 +64,6 @@ export type MetricsJson = v.InferInput<typeof metrics>;
 export type QueueJson = v.InferInput<typeof queue>;
 /** A queue with the keys that have the most waiting tasks. */
 export type QueueDetailJson = v.InferInput<typeof queueDetail>;
-/** What a retry of the failed jobs of a queue did. */
-export type RetriedJobsJson = v.InferInput<typeof retriedJobs>;
 /** A runtime that works on the store. */
 export type RuntimeJson = v.InferInput<typeof runtime>;
 /** A sample of the store's metrics. */

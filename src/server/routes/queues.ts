@@ -5,16 +5,18 @@
 //        the server's cache no longer knows.
 
 import * as v from "valibot";
-import { failedJobs } from "../../client/queues/retry-failed.ts";
+import { rewindable, rewinder } from "../../client/bulk/rewind-many.ts";
+import { failedJobs, RETRY } from "../../client/queues/retry-failed.ts";
 import { defined } from "../../core/values/defined.ts";
 import { emptyRoute, jsonRoute } from "../http/route.ts";
-import { whichEntries } from "../schemas/bulk.ts";
+import { bulkAnswer, whichEntries } from "../schemas/bulk.ts";
 import { enqueueBody } from "../schemas/enqueue.ts";
 import { started } from "../schemas/instance.ts";
-import { queue, queueDetail, retriedJobs } from "../schemas/queues.ts";
-import { toEach } from "../views/bulk-work.ts";
+import { queue, queueDetail } from "../schemas/queues.ts";
+import { storeOf, toPages } from "../views/bulk-work.ts";
 import { queueDetailToHttp, queueToHttp } from "../wire/queues.ts";
 import { whyBody } from "./lifecycle.ts";
+import { whyEntries, whyOf } from "./repairs.ts";
 
 const { limit, dryRun, cursor } = whichEntries;
 const tag = "queues";
@@ -65,18 +67,17 @@ export const queueRoutes = [
     path: "/queues/:name/retry-failed",
     operation: "retryFailed",
     summary:
-      "Restarts the failed jobs of a queue, the oldest first: their activities run again from the first attempt. `dryRun` only counts them.",
-    body: v.strictObject({ limit, dryRun, cursor }),
-    answer: retriedJobs,
+      "Retries the failed jobs of a queue, the oldest first: their activities run again from the first attempt, with the same idempotency keys.",
+    body: v.strictObject({ limit, dryRun, cursor, ...whyEntries }),
+    answer: bulkAnswer,
     patient: true,
-    run: async (call) => {
+    errors: ["NOT_REGISTERED"],
+    run: (call) => {
+      const { reason: _reason, by: _by, ...which } = call.body;
       const { requestId } = call.binding;
-      const which = { filter: failedJobs(call.params.name), ...call.body };
-      const restarted = await toEach(call, which, {}, (handle) =>
-        handle.restart(defined({ requestId })),
-      );
-      const { applied: retried, matched, refusedCount, refused } = restarted;
-      return { matched, retried, refusedCount, refused, ...defined({ cursor: restarted.cursor }) };
+      const options = { ...RETRY, ...whyOf(call), ...defined({ requestId }) };
+      const asked = { filter: failedJobs(call.params.name), ...which };
+      return toPages(call, asked, rewindable, rewinder(storeOf(call), options));
     },
   }),
   jsonRoute({

@@ -29,7 +29,7 @@ const replace = v.pipe(
   v.array(v.strictObject({ sequence: eventNumber, output: v.exactOptional(given) })),
   v.maxLength(1_000),
 );
-const whyEntries = {
+export const whyEntries = {
   ...whyBody.entries,
   by: v.exactOptional(v.pipe(v.string(), v.minLength(1), v.maxLength(NAME_CHARS_MAX))),
 };
@@ -54,7 +54,7 @@ interface RepairCall<Body> extends CallBase {
 }
 
 /** repairs.1 */
-function whyOf({ caller, body: { reason, by } }: RepairCall<unknown>) {
+export function whyOf({ caller, body: { reason, by } }: RepairCall<unknown>) {
   const isOther = by !== undefined && by !== caller.name;
   return { by: isOther ? `${by} via ${caller.name}` : caller.name, ...defined({ reason }) };
 }

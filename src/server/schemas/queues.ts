@@ -1,4 +1,4 @@
-// Queues: the tasks of one activity, with figures, limits and pauses, and the answers of their operations.
+// Queues: the tasks of one activity, with figures, limits and pauses.
 
 import * as v from "valibot";
 import { timestamp, whole } from "./common.ts";
@@ -53,16 +53,4 @@ export const queueDetail = v.object({
   ...queue.entries,
   /** The keys with the most waiting tasks. */
   topKeys: v.array(v.object({ key: v.string(), waiting: whole, running: whole })),
-});
-
-/** What a retry of the failed jobs of a queue did. */
-export const retriedJobs = v.object({
-  /** The failed jobs of the queue, also beyond the limit. */
-  matched: whole,
-  retried: whole,
-  refusedCount: whole,
-  /** At most 100 of the refused jobs. */
-  refused: v.array(v.object({ id: v.string(), code: v.string(), message: v.string() })),
-  /** Set if the limit was reached before the last failed job. */
-  cursor: v.exactOptional(v.string()),
 });

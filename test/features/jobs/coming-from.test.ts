@@ -113,7 +113,7 @@ test("BullMQ: a custom job id, a removed job, and a retry of failed jobs", async
   });
   await expect(handle.result()).rejects.toThrow("down");
   isDown = false;
-  expect(await client.retryFailed("send")).toMatchObject({ retried: 1 });
+  expect(await client.retryFailed("send")).toMatchObject({ done: 1 });
   expect(await handle.result()).toBe("ada");
   const later = await client.enqueue(send, "bob", { delay: "1h" });
   await later.cancel();

@@ -118,6 +118,8 @@ describe("client.pauseQueue and client.resumeQueue", () => {
       client.resumeQueue("perdure.x"),
       client.retryFailed("mail", { limit: 0 }),
       client.retryFailed("mail", { dryRun: "yes" as never }),
+      client.retryFailed("mail", { by: "" }),
+      client.retryFailed("mail", { to: "failure" } as never),
       client.retryFailed("", {}),
     ];
     for (const call of refused) expect((await refusalOf(call)).code).toBe("INVALID_ARGUMENT");
@@ -126,13 +128,15 @@ describe("client.pauseQueue and client.resumeQueue", () => {
 });
 
 describe("client.retryFailed", () => {
-  test("runs the failed jobs of one name again, from the first attempt, with the same key", async () => {
+  test("runs the failed jobs of one name again, from the first attempt, with the same idempotency key and queue key", async () => {
     let isDown = true;
     const seen: number[] = [];
+    const keys = new Map<string, Set<string>>();
     const send = job(
       "send",
-      async (_to: string, { attempt }) => {
+      async (to: string, { attempt, idempotencyKey }) => {
         seen.push(attempt);
+        keys.set(to, (keys.get(to) ?? new Set()).add(idempotencyKey));
         if (isDown) throw new Error("down");
         return "sent";
       },
@@ -152,7 +156,7 @@ describe("client.retryFailed", () => {
 
     expect(await client.retryFailed("send", { dryRun: true })).toEqual({
       matched: 3,
-      retried: 0,
+      done: 0,
       refused: [],
     });
     isDown = false;
@@ -160,16 +164,20 @@ describe("client.retryFailed", () => {
     const first = await client.retryFailed("send", { limit: 2, requestId: "r" });
     expect(first).toEqual({
       matched: 3,
-      retried: 2,
+      done: 2,
       refused: [],
       cursor: expect.any(String) as string,
     });
     await environment.advance(1_000);
     expect(await client.queue("send")).toMatchObject({ failures: 1 });
-    expect(await client.retryFailed("send")).toEqual({ matched: 1, retried: 1, refused: [] });
+    expect(await client.retryFailed("send")).toEqual({ matched: 1, done: 1, refused: [] });
     await environment.advance(1_000);
     for (const handle of handles) expect(await handle.result()).toBe("sent");
     expect(seen).toEqual([1, 1, 1]);
+    expect([...keys.values()].map(({ size }) => size)).toEqual([1, 1, 1]);
+    expect((await handles[0]?.describe())?.repairs).toMatchObject([
+      { kind: "rewind", reason: "retried by request" },
+    ]);
     const events = await handles[0]?.history();
     expect(events?.[1]).toMatchObject({ kind: "ActivityScheduled", queueKey: "a" });
     expect(await client.count({ status: "failed", name: "send" })).toBe(1); // the orchestration

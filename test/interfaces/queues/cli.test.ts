@@ -84,27 +84,27 @@ describe("perdure queues", () => {
     const ids = await perdure.client.enqueueMany(mail, ["a", "b", "c"]);
     await until(async () => (await perdure.client.queue("mail")).failures === 3);
     expect((await run("queues mail --retry-failed --dry-run")).stdout).toBe(
-      "Would run 3 failed jobs of queue mail again.\n",
+      `Would retry 3 failed jobs:\n${ids.map((id) => `  ${id}\n`).join("")}`,
     );
     mailServer.isDown = false;
     const refused = await run("queues mail --retry-failed", "n\n");
     expect(refused.code).toBe(9);
-    expect(refused.stderr).toContain(
-      "Run 3 failed jobs of queue mail again, from the first attempt? [y/N]",
-    );
+    expect(refused.stderr).toContain("Retry 3 failed jobs? [y/N]");
     const first = await run("queues mail --retry-failed --limit 1 --yes --json");
     expect(JSON.parse(first.stdout)).toEqual({
-      action: "retry-failed",
-      name: "mail",
-      matched: 3,
-      retried: 1,
+      action: "retry",
+      count: 1,
+      done: 1,
+      skipped: 0,
       refused: [],
       cursor: expect.any(String),
     });
-    expect((await run("queues mail --retry-failed", "y\n")).stdout).toBe(
-      "✓ 2 jobs of mail retried\n",
+    expect((await run("queues mail --retry-failed --by ada", "y\n")).stdout).toBe(
+      "✓ 2 failed jobs retried\n",
     );
     for (const id of ids) expect(await perdure.client.get(id).result()).toMatch(/^sent to/);
+    const { repairs } = await perdure.client.get(ids.at(-1) ?? "").describe();
+    expect(repairs).toMatchObject([{ by: "ada", reason: "retried from the command line" }]);
     expect((await run("queues mail --retry-failed")).stdout).toBe("Nothing to do.\n");
   });
 
@@ -113,7 +113,7 @@ describe("perdure queues", () => {
     for (const [line, message] of [
       ["queues --pause", "Name the queue: perdure queues <name> --pause"],
       ["queues mail --pause --resume", "--pause and --resume cannot be used together."],
-      ["queues mail --reason x", "--reason has a meaning only with --pause."],
+      ["queues mail --reason x", "--reason has a meaning only with --pause or --retry-failed."],
       ["queues mail --resume --yes", "--yes has a meaning only with --retry-failed."],
       ["queues sqlite:./x.db", "pass the store with --store sqlite:./x.db"],
     ] as const) {

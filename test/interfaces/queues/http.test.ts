@@ -36,7 +36,9 @@ test("an operator pauses a queue, sees what waits, and resumes it", async () => 
 
 test("failed jobs are counted and retried, and the audit names them", async () => {
   let isDown = true;
-  const send = job("send", async () => {
+  const keys: string[] = [];
+  const send = job("send", async (_: unknown, { idempotencyKey }) => {
+    keys.push(idempotencyKey);
     if (isDown) throw new Error("down");
   });
   const { as, audit } = await openScene({}, [send]);
@@ -45,18 +47,27 @@ test("failed jobs are counted and retried, and the audit names them", async () =
     const handle = await client.enqueue(send, undefined, { id });
     await handle.result().catch(() => undefined);
   }
-  const nothing = { retried: 0, refusedCount: 0, refused: [] };
-  expect(await client.retryFailed("send", { dryRun: true })).toEqual({ matched: 2, ...nothing });
+  const nothing = { dryRun: false, applied: 0, refusedCount: 0, refused: [] };
+  expect(await client.retryFailed("send", { dryRun: true })).toEqual({
+    ...nothing,
+    dryRun: true,
+    matched: 2,
+  });
   expect(await client.queue("send")).toMatchObject({ failures: 2 });
   isDown = false;
   const options = { limit: 1, requestId: "once" };
   const { cursor, ...retried } = await client.retryFailed("send", options);
-  expect(retried).toEqual({ ...nothing, matched: 2, retried: 1 });
+  expect(retried).toEqual({ ...nothing, matched: 2, applied: 1 });
   expect(cursor).toBeTypeOf("string");
-  expect(await client.retryFailed("send", options)).toMatchObject({ matched: 2, retried: 1 });
+  expect(await client.retryFailed("send", options)).toMatchObject({ matched: 2, applied: 1 });
   await client.get("s-1").result();
-  expect(await client.retryFailed("send")).toMatchObject({ matched: 1, retried: 1 });
+  const why = { reason: "up again", by: "ada" };
+  expect(await client.retryFailed("send", why)).toMatchObject({ matched: 1, applied: 1 });
   await client.get("s-2").result();
+  expect((await client.get("s-2").describe()).repairs).toMatchObject([
+    { reason: "up again", by: "ada via otto" },
+  ]);
+  expect(new Set(keys).size).toBe(2);
   expect(await client.queue("send")).toMatchObject({ failures: 0 });
   const entries = audit.filter(({ operation }) => operation === "retryFailed");
   expect(entries.map(({ instances, dryRun }) => instances ?? dryRun)).toEqual([

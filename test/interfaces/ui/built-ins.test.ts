@@ -137,7 +137,7 @@ test("an operator retries the failed jobs, which are linked", async () => {
   await page.goBack();
   await page.getByRole("link", { name: "mail", exact: true }).click();
   await confirm(page, "Retry failed jobs");
-  await page.getByText("2 jobs retried.").waitFor();
+  await page.getByText("Retry: 2 failed jobs done.").waitFor();
   for (const id of ["m-1", "m-2"]) expect(await client.get(id).result()).toBe("sent to ada");
   await page.getByRole("button", { name: "Retry failed jobs" }).waitFor({ state: "detached" });
   expect(troubles).toEqual([]);

@@ -125,7 +125,7 @@ test("a bulk action shows its effect, runs after a confirmation, and reports the
   await page.getByText("2 instances selected").waitFor();
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("Applies to 2 of the selected instances.").waitFor();
+  await dialog.getByText("Applies to 2 instances.").waitFor();
   await dialog.getByRole("button", { name: "Close" }).click();
   expect((await client.get("keeper-1").describe()).status).toBe("running");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();

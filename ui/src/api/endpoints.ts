@@ -18,7 +18,6 @@ import type {
   QueueDetail,
   RequestAnswer,
   RewindReport,
-  RetriedJobs,
   Runtime,
   Schedule,
   Session,
@@ -63,7 +62,7 @@ export const queues = {
   pause: (name: string, body: object) => change("POST", `${ofQueue(name)}/pause`, { body }),
   resume: (name: string) => change("POST", `${ofQueue(name)}/resume`, { body: {} }),
   retryFailed: (name: string, body: object) =>
-    change<RetriedJobs>("POST", `${ofQueue(name)}/retry-failed`, { body }),
+    change<BulkAnswer>("POST", `${ofQueue(name)}/retry-failed`, { body }),
 };
 
 /** Schedules, limiters and entities. Their actions are actions on their instances. */

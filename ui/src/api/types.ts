@@ -29,7 +29,7 @@ import type {
   waiting,
 } from "../../../src/server/schemas/instance.ts";
 import type { repair, rewindReport } from "../../../src/server/schemas/repair.ts";
-import type { queue, queueDetail, retriedJobs } from "../../../src/server/schemas/queues.ts";
+import type { queue, queueDetail } from "../../../src/server/schemas/queues.ts";
 import type {
   metrics,
   overview,
@@ -91,7 +91,6 @@ export type Overview = v.InferInput<typeof overview>;
 export type Metrics = v.InferInput<typeof metrics>;
 export type Queue = v.InferInput<typeof queue>;
 export type QueueDetail = v.InferInput<typeof queueDetail>;
-export type RetriedJobs = v.InferInput<typeof retriedJobs>;
 type OfInstance<Shape> = Omit<Shape, "instance"> & { readonly instance: InstanceSummary };
 export type Schedule = Omit<v.InferInput<typeof schedule>, "instance"> & {
   readonly instance?: InstanceSummary;

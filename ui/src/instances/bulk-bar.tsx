@@ -1,6 +1,7 @@
 // The bar with the bulk actions for the selected instances.
 
 import { useState, type ReactElement } from "react";
+import { instances } from "../api/endpoints.ts";
 import { useSession, whyNot } from "../api/session.ts";
 import { plural } from "../parts/format.ts";
 import { BULK_ACTIONS, type BulkAction } from "./bulk-actions.ts";
@@ -22,7 +23,8 @@ export function BulkBar({
   readonly onDone: () => void;
 }): ReactElement {
   const session = useSession();
-  const [action, setAction] = useState<BulkAction | null>(null);
+  // With the filter: the selection is cleared when the action is over, while the dialog may still show the refusals.
+  const [open, setOpen] = useState<{ action: BulkAction; filter: Filter } | null>(null);
   const isAll = selection.kind === "all";
   const chosen = selection.kind === "all" ? (count ?? 0) : selection.ids.size;
   const meant = selection.kind === "all" ? filter : { ids: [...selection.ids] };
@@ -51,7 +53,7 @@ export function BulkBar({
                 data-kind={each.isDangerous ? "danger" : undefined}
                 disabled={refusal !== null}
                 title={refusal ?? each.does}
-                onClick={() => setAction(each)}
+                onClick={() => setOpen({ action: each, filter: meant })}
               >
                 {each.title}
               </button>
@@ -71,11 +73,11 @@ export function BulkBar({
           ) : null}
         </>
       )}
-      {action === null ? null : (
+      {open === null ? null : (
         <BulkDialog
-          action={action}
-          filter={meant}
-          onClose={() => setAction(null)}
+          action={open.action}
+          send={(body) => instances.bulk(open.action.id, { filter: open.filter, ...body })}
+          onClose={() => setOpen(null)}
           onDone={() => {
             onSelect(() => NO_SELECTION);
             onDone();

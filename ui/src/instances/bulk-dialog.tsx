@@ -1,8 +1,8 @@
 // Asks for confirmation of a bulk action, after counting the instances that it would change, and shows its progress.
 //   - The action runs in pages: the bar moves, and closing the dialog stops it after the current page.
 
-import { useEffect, useRef, useState, type ReactElement } from "react";
-import { instances } from "../api/endpoints.ts";
+import { useEffect, useId, useRef, useState, type ReactElement } from "react";
+import type { BulkAnswer } from "../api/types.ts";
 import { useLoaded } from "../api/use-loaded.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { formatCount, plural } from "../parts/format.ts";
@@ -11,19 +11,22 @@ import { ReasonField } from "../parts/reason-field.tsx";
 import { toast } from "../parts/toasts.tsx";
 import type { BulkAction } from "./bulk-actions.ts";
 import { BulkResult, NO_PROGRESS, withAnswer, type BulkProgress } from "./bulk-result.tsx";
-import { isEmptyFilter, type Filter } from "./filter.ts";
 
 /** How many instances one request changes. */
 const PAGE = 100;
 
 export function BulkDialog({
   action,
-  filter: given,
+  noun = "instance",
+  send,
   onClose,
   onDone,
 }: {
-  readonly action: BulkAction;
-  readonly filter: Filter;
+  readonly action: Omit<BulkAction, "id" | "role">;
+  /** What it changes. */
+  readonly noun?: string;
+  /** Sends a request with further members: `dryRun`, `limit`, `cursor`, those of the action. */
+  readonly send: (body: object) => Promise<BulkAnswer>;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }): ReactElement {
@@ -36,13 +39,9 @@ export function BulkDialog({
       isClosed.current = true;
     };
   }, []);
-  // The selection is cleared when the action is over, while the dialog may still show the refusals.
-  const [filter] = useState(() => (isEmptyFilter(given) ? { all: true } : given));
   const [isChosen, setIsChosen] = useState(false);
-  const { id, title, does, extra, choice } = action;
-  const dry = useLoaded(`dry ${id} ${JSON.stringify(filter)}`, () =>
-    instances.bulk(id, { filter, ...extra, dryRun: true }),
-  );
+  const { title, does, extra, choice } = action;
+  const dry = useLoaded(`dry ${useId()}`, () => send({ ...extra, dryRun: true }));
   // What is left of the count changes while the action runs: the first count is the size of the work.
   const matched = dry.isLoading ? undefined : dry.data?.matched;
   const run = async (): Promise<void> => {
@@ -52,21 +51,20 @@ export function BulkDialog({
     setProgress(now);
     do {
       const body = {
-        filter,
         ...extra,
         ...(isChosen ? choice?.extra : {}),
         ...why,
         limit: PAGE,
         ...(cursor === undefined ? {} : { cursor }),
       };
-      const answer = await instances.bulk(id, body);
+      const answer = await send(body);
       now = withAnswer(now, answer);
       setProgress(now);
       ({ cursor } = answer);
     } while (cursor !== undefined && !isClosed.current);
-    const done = `${title}: ${plural(now.applied, "instance")} done.`;
+    const done = `${title}: ${plural(now.applied, noun)} done.`;
     if (now.refusedCount > 0) {
-      toast(`${done} ${plural(now.refusedCount, "instance")} refused.`, "danger");
+      toast(`${done} ${plural(now.refusedCount, noun)} refused.`, "danger");
     } else {
       toast(done);
       onClose();
@@ -75,7 +73,7 @@ export function BulkDialog({
   };
   return (
     <Dialog
-      title={`${title} ${matched === undefined ? "…" : plural(matched, "instance")}?`}
+      title={`${title} ${matched === undefined ? "…" : plural(matched, noun)}?`}
       confirm={matched === undefined ? title : `${title} ${formatCount(matched)}`}
       tone={action.isDangerous ? "danger-fill" : "primary"}
       isReady={matched !== undefined && matched > 0 && progress === null}
@@ -91,8 +89,8 @@ export function BulkDialog({
       ) : (
         <p className="muted" role="status">
           {matched === 0
-            ? "None of the selected instances is in a state that allows this."
-            : `Applies to ${formatCount(matched)} of the selected instances.`}
+            ? "None of them is in a state that allows this."
+            : `Applies to ${plural(matched, noun)}.`}
         </p>
       )}
       {dry.problem === undefined ? null : <ProblemNote problem={dry.problem} />}

@@ -1,15 +1,20 @@
-// The actions on a queue: pause, resume, and run its failed jobs again. Each asks for confirmation.
+// The actions on a queue: pause, resume, and retry its failed jobs. Each asks for confirmation.
 
 import { useState, type ReactElement } from "react";
 import { queues } from "../api/endpoints.ts";
 import { useSession, whyNot } from "../api/session.ts";
-import type { QueueDetail, RetriedJobs } from "../api/types.ts";
+import { BulkDialog } from "../instances/bulk-dialog.tsx";
+import type { QueueDetail } from "../api/types.ts";
 import { Dialog } from "../parts/dialog.tsx";
-import { formatCount, plural } from "../parts/format.ts";
+import { plural } from "../parts/format.ts";
 import { toast } from "../parts/toasts.tsx";
 
-/** The server's default limit for one bulk operation. */
-const RETRY_MAX = 10_000;
+const RETRY = {
+  title: "Retry",
+  isDangerous: false,
+  hasReason: true,
+  does: "The activity of each failed job runs again from its first attempt, with the same input and the same idempotency key.",
+};
 
 interface DialogProps {
   readonly queue: QueueDetail;
@@ -90,33 +95,14 @@ function ResumeDialog({ queue: { name, depth }, onDone, onClose }: DialogProps):
   );
 }
 
-function RetryDialog({ queue: { name, failures }, onDone, onClose }: DialogProps): ReactElement {
-  const run = async (): Promise<void> => {
-    const answer = await queues.retryFailed(name, { limit: RETRY_MAX });
-    toast(resultText(answer), answer.refusedCount > 0 ? "danger" : "good");
-    onDone();
-  };
+function RetryDialog({ queue: { name }, onDone, onClose }: DialogProps): ReactElement {
   return (
-    <Dialog
-      title={`Retry ${plural(failures, "failed job")} of ${name}?`}
-      confirm={`Retry ${formatCount(failures)}`}
-      onConfirm={run}
+    <BulkDialog
+      action={RETRY}
+      noun="failed job"
+      send={(body) => queues.retryFailed(name, body)}
       onClose={onClose}
-    >
-      <p>
-        Each job runs again from its first attempt, with the same input and a new idempotency key.
-        {failures > RETRY_MAX
-          ? ` The oldest ${formatCount(RETRY_MAX)} come first; repeat the action for the rest.`
-          : ""}
-      </p>
-    </Dialog>
+      onDone={onDone}
+    />
   );
-}
-
-function resultText({ retried, refusedCount, refused }: RetriedJobs): string {
-  const done = `${plural(retried, "job")} retried.`;
-  if (refusedCount === 0) return done;
-  const [first] = refused;
-  const why = first === undefined ? "" : ` First refusal, ${first.id}: ${first.code}`;
-  return `${done} ${plural(refusedCount, "job")} refused.${why}`;
 }

@@ -1,5 +1,5 @@
-// perdure queues: shows the queues, or one of them. With an option, it pauses or resumes a queue, or runs its failed jobs
-// again (../change/queue-actions.ts).
+// perdure queues: shows the queues, or one of them. With an option, it pauses or resumes a queue, or retries its failed jobs
+// (../change/queue-actions.ts).
 
 import { defined } from "../../../core/values/defined.ts";
 import { queueDetailToHttp, queueToHttp } from "../../../server/wire/queues.ts";
@@ -21,7 +21,7 @@ export function addQueues(program: Program): void {
     program,
     {
       usage: "queues [name]",
-      summary: "show the queues; pause one, or run its failed jobs again",
+      summary: "show the queues; pause one, or retry its failed jobs",
       description:
         "Shows the queues, one per activity: the waiting tasks, their age, the rate, the failed jobs, the limits, and " +
         "tasks that no running worker accepts. With a name, shows one queue and the keys with the most waiting tasks.",
@@ -30,7 +30,7 @@ export function addQueues(program: Program): void {
         ["perdure queues mail", "one queue, with its tags and keys"],
         ['perdure queues mail --pause --reason "provider is down"', "no attempt begins"],
         ["perdure queues mail --resume", "continue"],
-        ["perdure queues mail --retry-failed", "run its failed jobs again; asks first"],
+        ["perdure queues mail --retry-failed", "retry its failed jobs; asks first"],
         ["perdure queues --json | jq '.queues[] | select(.unclaimed)'", "tasks without a worker"],
       ],
     },
@@ -51,11 +51,12 @@ export function addQueues(program: Program): void {
   )
     .option("--pause", "pause the queue on all workers; running attempts go on")
     .option("--resume", "resume the queue")
-    .option("--retry-failed", "run its failed jobs again, from the first attempt")
-    .option("--reason <text>", "with --pause: the reason; stored with the pause")
-    .option("--by <name>", "with --pause: your name; stored with the pause")
+    .option("--retry-failed", "run its failed jobs again, with the same idempotency keys")
+    .option("--reason <text>", "with --pause or --retry-failed: the reason; stored")
+    .option("--by <name>", "with --pause or --retry-failed: your name; stored")
     .option("--limit <number>", "with --retry-failed: at most this many jobs", wholeNumber(1))
-    .option("--dry-run", "with --retry-failed: only count the failed jobs")
+    .option("--cursor <text>", "with --retry-failed: go on where an interrupted command stopped")
+    .option("--dry-run", "with --retry-failed: only show what would be retried")
     .option("-y, --yes", "with --retry-failed: do not ask for confirmation");
 }
 
@@ -73,16 +74,16 @@ function actionOf(options: QueuesOptions): Action | undefined {
     throw new CliError("USAGE", `${given.join(" and ")} cannot be used together.`);
   }
   const [action] = given;
-  const { reason, by, limit, dryRun, yes } = options;
-  checkUsed(action, "--pause", defined({ reason, by }));
-  checkUsed(action, "--retry-failed", defined({ limit, "dry-run": dryRun, yes }));
+  const { reason, by, limit, cursor, dryRun, yes } = options;
+  checkUsed(action, ["--pause", "--retry-failed"], defined({ reason, by }));
+  checkUsed(action, ["--retry-failed"], defined({ limit, cursor, "dry-run": dryRun, yes }));
   return action;
 }
 
-function checkUsed(action: Action | undefined, needed: Action, given: object): void {
+function checkUsed(action: Action | undefined, needed: readonly Action[], given: object): void {
   const [first] = Object.keys(given);
-  if (first === undefined || action === needed) return;
-  throw new CliError("USAGE", `--${first} has a meaning only with ${needed}.`);
+  if (first === undefined || (action !== undefined && needed.includes(action))) return;
+  throw new CliError("USAGE", `--${first} has a meaning only with ${needed.join(" or ")}.`);
 }
 
 async function showAll(call: Call<QueuesOptions>): Promise<ExitCode> {
