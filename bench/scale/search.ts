@@ -68,6 +68,7 @@ const SEARCHES: Readonly<Record<string, (i: number) => Partial<ListRequest>>> = 
   "name, one in 5,000": () => ({ filter: { name: "rarely" } }),
   "name, most": () => ({ filter: { name: "placeOrder" } }),
   "name and status": () => ({ filter: { name: "ship", status: ["failed"] } }),
+  "name and status, live": () => ({ filter: { name: "placeOrder", status: ["running"] } }),
   "name and attribute": (i) => ({
     filter: { name: "ship", where: { customer: { eq: `c${i * 37}` } } },
   }),

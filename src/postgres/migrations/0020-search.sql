@@ -75,8 +75,14 @@ CREATE TRIGGER attributes_update AFTER UPDATE OF attributes ON instances
 CREATE TRIGGER attributes_delete AFTER DELETE ON instances
   FOR EACH ROW WHEN (OLD.attributes <> '{}') EXECUTE FUNCTION index_attributes();
 
--- Lists by name, in the order of keys. A name changes only with a restart.
-CREATE INDEX instances_name ON instances (name, key);
+-- Lists by name, in the order of keys. An instance is in one of these three indexes: a start adds one entry, and so does
+-- an end. A name and a status are found together. Lists of live or failed instances of all names read each name's
+-- part, with the names of `tallies` (list-sources.2).
+DROP INDEX instances_live;
+DROP INDEX instances_failed;
+CREATE INDEX instances_live ON instances (name, key) WHERE completed_at IS NULL;
+CREATE INDEX instances_failed ON instances (name, key) WHERE failed;
+CREATE INDEX instances_completed ON instances (name, key) WHERE completed_at IS NOT NULL AND NOT failed;
 -- With instances_ended: lists by the time of the end. An instance is in one of the two.
 CREATE INDEX instances_ended_others ON instances (completed_at, key)
   WHERE completed_at IS NOT NULL AND (parent_id IS NOT NULL OR delete_after IS NOT NULL);

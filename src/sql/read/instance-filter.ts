@@ -55,7 +55,7 @@ export function conditionOf(filter: ReadyFilter, bind: Bind, parts: FilterParts)
   return given.length === 0 ? "true" : given.map((sql) => `(${sql})`).join(" AND ");
 }
 
-function unindexed(column: string, { unindexedText }: FilterParts): string {
+export function unindexed(column: string, { unindexedText }: FilterParts): string {
   return `${unindexedText.before}${column}${unindexedText.after}`;
 }
 

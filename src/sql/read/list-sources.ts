@@ -3,17 +3,21 @@
 //       condition of the whole filter is applied to what it finds (instance-filter.ts).
 //   - list-sources.1: An ordered source finds the instances in the order of their creation, so a list can read on
 //       until its page is full. The others must be read completely and sorted.
+//   - list-sources.2: PostgreSQL has the indexes of live and of failed instances by name, because each index costs every
+//       start and every end. A list of all names reads as many instances of each name as it needs, and merges them.
 //   - The condition of a partial index is repeated in the source, so that the planner may use that index.
 
 import type { AttributeTest, InstanceFilter } from "../../core/provider/admin.ts";
 import type { Bind } from "../script/parameters.ts";
 import { isOneValue, testBranches, testsOf } from "./attribute-tests.ts";
-import { prefixCondition } from "./instance-filter.ts";
+import { prefixCondition, unindexed, type FilterParts } from "./instance-filter.ts";
 
 /** Rows of one index: SQL with bound parameters. */
 export interface SourceBranch {
   readonly from: string;
   readonly where: string;
+  /** The index is in the order of creation within each name only: a SELECT of the names (list-sources.2). */
+  readonly names?: string | undefined;
   /** The key and the creation time of the instance. */
   readonly key: string;
   readonly created: string;
@@ -23,26 +27,38 @@ export interface SourceBranch {
 export type Source =
   | {
       readonly kind:
-        "all" | "blocked" | "status" | "name" | "ids" | "idPrefix" | "parent" | "ended";
+        "all" | "live" | "blocked" | "status" | "name" | "ids" | "idPrefix" | "parent" | "ended";
     }
   | { readonly kind: "attribute"; readonly name: string; readonly test: AttributeTest };
 
 /** What differs between the stores. */
-export interface SourceParts {
-  /** The condition of a partial index that has all instances `i` of these statuses; null if there is none. */
-  indexOf(wanted: NonNullable<InstanceFilter["status"]>): string | null;
+export interface SourceParts extends FilterParts {
+  /** A partial index that has all instances `i` of these statuses; null if there is none. */
+  indexOf(wanted: Statuses): StatusIndex | null;
+  /** The conditions of indexes on names that together have all instances `i` of these statuses. */
+  namedBy(wanted: Statuses | undefined): readonly string[];
   /** Conditions on `i`, each the beginning of an index on the time of the end. Together: all that have ended. */
   readonly ended: readonly string[];
 }
 
 export const ALL: Source = { kind: "all" };
+export const LIVE: Source = { kind: "live" };
+
+type Statuses = NonNullable<InstanceFilter["status"]>;
+export interface StatusIndex {
+  /** The condition of the index. */
+  readonly where: string;
+  /** The index is on names: the statuses in `tallies` of the names that it can have. */
+  readonly namesOf?: readonly string[];
+}
+const LIVE_STATUSES: Statuses = ["pending", "running"];
 
 /** The sources of a filter. Of the ordered ones, the first is likely to find the fewest. */
 export function sourcesOf(filter: InstanceFilter, parts: SourceParts): readonly Source[] {
   const { status, name, parent, idPrefix, ids, blocked, completedAfter, completedBefore } = filter;
   const kinds = {
     blocked: blocked === true,
-    status: status !== undefined && parts.indexOf(status) !== null,
+    status: status !== undefined && isStatusSource(filter, status, parts),
     name: name !== undefined,
     ids: ids !== undefined,
     idPrefix: idPrefix !== undefined && idPrefix !== "",
@@ -58,10 +74,16 @@ export function sourcesOf(filter: InstanceFilter, parts: SourceParts): readonly 
   ];
 }
 
+/** A name finds a part of what the status finds, if the name's index has the status. */
+function isStatusSource({ name }: InstanceFilter, status: Statuses, parts: SourceParts): boolean {
+  const index = parts.indexOf(status);
+  return index !== null && !(name !== undefined && index.namesOf !== undefined);
+}
+
 /** list-sources.1 */
 export function isOrdered(source: Source): boolean {
   if (source.kind === "attribute") return isOneValue(source.test);
-  return ["all", "blocked", "status", "name"].includes(source.kind);
+  return ["all", "live", "blocked", "status", "name"].includes(source.kind);
 }
 
 export function branchesOf(
@@ -70,7 +92,7 @@ export function branchesOf(
   bind: Bind,
   parts: SourceParts,
 ): readonly SourceBranch[] {
-  const { status = [], name = "", parent, idPrefix = "", ids = [] } = filter;
+  const { status, name = "", parent, idPrefix = "", ids = [] } = filter;
   switch (source.kind) {
     case "attribute":
       return testBranches(source.test, bind).map((test) => ({
@@ -83,10 +105,12 @@ export function branchesOf(
       return [ofInstances("true")];
     case "blocked":
       return [ofInstances("i.blocked IS NOT NULL")];
+    case "live":
+      return ofStatus(filter, LIVE_STATUSES, bind, parts);
     case "status":
-      return [ofInstances(parts.indexOf(status) ?? "true")];
+      return ofStatus(filter, status ?? [], bind, parts);
     case "name":
-      return [ofInstances(`i.name = ${bind(name)}::text`)];
+      return ofName(name, status, bind, parts);
     case "ids":
       return [ofInstances(`i.id = ANY (${bind(ids)}::text[])`)];
     case "idPrefix":
@@ -96,6 +120,36 @@ export function branchesOf(
     case "ended":
       return parts.ended.map((each) => ofInstances(`${each} AND ${endedWithin(filter, bind)}`));
   }
+}
+
+function ofName(
+  name: string,
+  status: Statuses | undefined,
+  bind: Bind,
+  parts: SourceParts,
+): readonly SourceBranch[] {
+  return parts
+    .namedBy(status)
+    .map((where) => ofInstances(`${where} AND i.name = ${bind(name)}::text`));
+}
+
+function ofStatus(
+  { name }: InstanceFilter,
+  status: Statuses,
+  bind: Bind,
+  parts: SourceParts,
+): readonly SourceBranch[] {
+  const { where, namesOf } = parts.indexOf(status) ?? { where: "true" };
+  if (namesOf === undefined) {
+    // The index has the name, too.
+    const named =
+      name === undefined ? "" : ` AND ${unindexed("i.name", parts)} = ${bind(name)}::text`;
+    return [ofInstances(`${where}${named}`)];
+  }
+  if (name !== undefined) return ofName(name, status, bind, parts);
+  const statuses = namesOf.map((each) => `'${each}'`).join(", ");
+  const names = `SELECT DISTINCT t.name FROM @tallies AS t WHERE t.status IN (${statuses})`;
+  return [{ ...ofInstances(where), names }];
 }
 
 function endedWithin({ completedAfter, completedBefore }: InstanceFilter, bind: Bind): string {

@@ -39,6 +39,7 @@ import {
   ALL,
   branchesOf,
   isOrdered,
+  LIVE,
   sourcesOf,
   type Source,
   type SourceParts,
@@ -78,6 +79,8 @@ interface Listing extends Searched {
   readonly columns: string;
   /** One more than the page (listing.1). */
   readonly wanted: number;
+  /** A further condition on `i`. */
+  readonly also?: string;
 }
 
 export const listInstances = (request: ListRequest, parts: ListingParts): Script<InstancePage> =>
@@ -224,25 +227,33 @@ function* candidatesAfter(
 ): Script<readonly Row[]> {
   const { bind, values } = new Parameters();
   const most = bind(limit);
-  const selects = branchesOf(source, filter, bind, parts).map(({ from, where, key, created }) => {
+  const branches = branchesOf(source, filter, bind, parts);
+  const selects = branches.map(({ from, where, key, created, names }) => {
     const columns = parts.created.map((column) => (column === "key" ? key : created));
     const shown = parts.created.map((column) => `${column === "key" ? key : created} AS ${column}`);
     const order = isOrdered(source) ? columns : columns.map((column) => unindexed(column, parts));
-    return `SELECT ${shown.join(", ")} FROM ${from}
-      WHERE ${where} AND ${afterPlace(order, place, request, bind)}
+    const select = `SELECT ${shown.join(", ")} FROM ${from}
+      WHERE ${where} AND ${names === undefined ? "true" : "i.name = n.name"}
+        AND ${afterPlace(order, place, request, bind)}
       ${inOrder(order, request)} LIMIT ${most}::bigint`;
+    // list-sources.2
+    return names === undefined
+      ? select
+      : `SELECT e.* FROM (${names}) AS n CROSS JOIN LATERAL (${select}) AS e`;
   });
-  if (selects.length === 0) return [];
+  const [first] = selects;
+  if (first === undefined) return [];
   const all = selects.map((select, index) => `SELECT * FROM (${select}) AS b${index}`);
   const order = parts.created.map((column) => `b.${column}`);
   const merged = `SELECT * FROM (${all.join(" UNION ALL ")}) AS b
     ${inOrder(order, request)} LIMIT ${most}::bigint`;
-  return yield* run(new Statement(selects.length === 1 ? selects.join("") : merged), ...values);
+  const isInOrder = branches.length === 1 && branches[0]?.names === undefined;
+  return yield* run(new Statement(isInOrder ? first : merged), ...values);
 }
 
 /** Those of the candidates that match the filter, in the order of the list. */
 function* matching(
-  { request, filter, columns, parts }: Listing,
+  { request, filter, columns, parts, also = "true" }: Listing,
   keys: readonly number[],
   limit: number,
 ): Script<readonly Row[]> {
@@ -250,7 +261,7 @@ function* matching(
   const order = parts.created.map((column) => unindexed(`i.${column}`, parts));
   const select = new Statement(`
     SELECT ${columns} FROM @instances AS i
-    WHERE i.key = ANY (${bind(keys)}::bigint[]) AND ${conditionOf(filter, bind, parts)}
+    WHERE i.key = ANY (${bind(keys)}::bigint[]) AND ${conditionOf(filter, bind, parts)} AND ${also}
     ${inOrder(order, request)} LIMIT ${bind(limit)}::bigint`);
   return yield* run(select, ...values);
 }
@@ -298,14 +309,18 @@ function* endedOf(
 
 /** Those that have not ended, by creation. */
 function* notEnded(
-  { request, filter, columns, parts, wanted }: Listing,
+  listing: Listing,
   source: Source | undefined,
   place: Place | null,
 ): Script<readonly Row[]> {
+  if (source === undefined) {
+    const live = { ...listing, also: "i.completed_at IS NULL" };
+    return (yield* walk(live, LIVE, { rows: [], place }, Infinity)).rows;
+  }
+  const { request, filter, columns, parts, wanted } = listing;
   const { bind, values } = new Parameters();
-  const named = parts.created.map((column) => `i.${column}`);
-  const order = source === undefined ? named : named.map((column) => unindexed(column, parts));
-  const among = source === undefined ? "true" : isAmong(source, { filter, parts }, bind);
+  const order = parts.created.map((column) => unindexed(`i.${column}`, parts));
+  const among = isAmong(source, { filter, parts }, bind);
   const select = new Statement(`
     SELECT ${columns} FROM @instances AS i
     WHERE i.completed_at IS NULL AND ${among} AND ${conditionOf(filter, bind, parts)}

@@ -64,9 +64,9 @@ END;
 DROP INDEX instances_created;
 CREATE INDEX instances_created ON instances (created_at, key, name, id);
 -- Lists of live, failed, paused or blocked instances, in the order of creation. The columns of a condition are in
--- its index, because SQLite would otherwise read them from the table.
-CREATE INDEX instances_live ON instances (created_at, key, completed_at) WHERE completed_at IS NULL;
-CREATE INDEX instances_failed ON instances (created_at, key, status, completed_at)
+-- its index, because SQLite would otherwise read them from the table; and the name, for lists by status and name.
+CREATE INDEX instances_live ON instances (created_at, key, completed_at, name) WHERE completed_at IS NULL;
+CREATE INDEX instances_failed ON instances (created_at, key, status, completed_at, name)
   WHERE completed_at IS NOT NULL AND status <> 'completed';
 CREATE INDEX instances_paused ON instances (created_at, key) WHERE paused IS NOT NULL;
 CREATE INDEX instances_blocked ON instances (created_at, key) WHERE blocked IS NOT NULL;

@@ -136,10 +136,10 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
       ? ["DROP FUNCTION @index_attributes CASCADE", "DROP FUNCTION @put_attributes"]
       : ["insert", "update", "delete"].map((name) => `DROP TRIGGER attributes_${name}`)),
     "DROP TABLE @attributes",
-    ...["instances_name", "instances_ended_others"].map((name) => `DROP INDEX @${name}`),
+    "DROP INDEX @instances_ended_others",
     ...(isPostgres
-      ? []
-      : ["created", "live", "failed", "paused", "blocked"].map(
+      ? ["DROP INDEX @instances_completed"]
+      : ["name", "created", "live", "failed", "paused", "blocked"].map(
           (name) => `DROP INDEX instances_${name}`,
         )),
     ...(isPostgres ? [] : ["CREATE INDEX instances_created ON instances (created_at, key)"]),
