@@ -3,6 +3,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import {
   activity,
+  type BulkReport,
   Client,
   orchestration,
   Perdure,
@@ -15,7 +16,7 @@ interface Shop {
   readonly client: Client;
   /** A client of another process, without the code. */
   readonly outside: Client;
-  readonly seen: { isDown: boolean; keys: string[] };
+  readonly seen: { isDown: boolean; isChanged: boolean; keys: string[] };
 }
 
 const charge = (keys: string[]) =>
@@ -26,13 +27,14 @@ const charge = (keys: string[]) =>
 const waits = orchestration("waits", (ctx) => ctx.waitFor<string>("go"));
 
 async function openShop(): Promise<Shop> {
-  const seen = { isDown: true, keys: [] as string[] };
+  const seen = { isDown: true, isChanged: false, keys: [] as string[] };
   const charges = charge(seen.keys);
   const ship = activity("ship", async (order: number) => {
     if (seen.isDown) throw new Error("no carrier");
     return `shipped ${order}`;
   });
   const order = orchestration("order", async (ctx, number: number) => {
+    if (seen.isChanged) await ctx.sleep(1); // a deploy that does not fit the past
     await ctx.run(charges, number);
     return ctx.run(ship, number);
   });
@@ -143,6 +145,52 @@ test("a refused instance is listed and does not stop the others", async () => {
   );
   expect(both).toMatchObject({ matched: 2, done: 2, refused: [] });
   expect(await parent.result()).toBe("shipped 7");
+});
+
+test("a dry run returns what would be refused, by state and by code, and changes nothing", async () => {
+  const { client, outside, seen } = await openShop();
+  const parent = await client.start("bundle", undefined, { id: "b" });
+  await expect(parent.result()).rejects.toThrow("no carrier");
+  const [first = "", second = ""] = await failedOrders(client, 2);
+  const { items } = await client.list({ parent: "b" });
+  const child = items[0]?.id ?? "";
+  const point = { to: "failure", dryRun: true } as const;
+  const codes = async (call: Promise<BulkReport>) => {
+    const { refused, cursor, ...counts } = await call;
+    return { ...counts, refused: refused.map(({ id, code }) => [id, code]), cursor };
+  };
+  const some = { matched: 3, done: 0, refused: [[child, "PARENT_INFORMED"]], cursor: undefined };
+  for (const each of [client, outside]) {
+    expect(await codes(each.rewindMany({ name: "order" }, point))).toEqual(some);
+  }
+  const page = await codes(client.rewindMany({ name: "order" }, { ...point, limit: 1 }));
+  expect(page).toMatchObject({ matched: 3, refused: [[child, "PARENT_INFORMED"]] });
+  const rest = { ...point, cursor: page.cursor ?? "" };
+  expect(await codes(client.rewindMany({ name: "order" }, rest))).toMatchObject({ refused: [] });
+  seen.isChanged = true;
+  for (const each of [client, outside]) {
+    const changed = each.rewindMany({ ids: [first, second], status: "failed" }, point);
+    expect((await codes(changed)).refused.toSorted()).toEqual([
+      [first, "NONDETERMINISM"],
+      [second, "NONDETERMINISM"],
+    ]);
+  }
+  const restart = { dryRun: true, version: "9.9.9" } as const;
+  expect(await codes(client.restartMany({ ids: [first] }, restart))).toMatchObject({
+    refused: [[first, "NOT_REGISTERED"]],
+  });
+  expect(await codes(client.restartMany({ ids: [first] }, { dryRun: true }))).toMatchObject({
+    refused: [],
+  });
+  const dryRun = { dryRun: true };
+  expect(await codes(client.deleteMany({ name: "order" }, dryRun))).toMatchObject({
+    refused: [[child, "INVALID_ARGUMENT"]],
+  });
+  expect(await codes(client.deleteMany({ all: true }, dryRun))).toMatchObject({
+    ...{ matched: 4, done: 0, refused: [] }, // the child is deleted with its parent
+  });
+  expect(await client.count({ status: "failed" })).toBe(4);
+  expect((await client.get(first).describe()).execution).toBe(1);
 });
 
 test("a client without the code rewinds many through a worker, a page at a time", async () => {

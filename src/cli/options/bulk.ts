@@ -9,6 +9,7 @@
 //        selection, it is skipped if a filter selected it, and reported as refused if the user named it.
 
 import type { ListFilter } from "../../client/list-filter.ts";
+import { notFound, refusedWrite } from "../../client/store.ts";
 import type { Command } from "commander";
 import { isPerdureError, type ErrorCode, type PerdureError } from "../../core/errors/errors.ts";
 import { defined } from "../../core/values/defined.ts";
@@ -20,7 +21,7 @@ import {
   type CliErrorCode,
   type ExitCode,
 } from "../exit-codes.ts";
-import { addFilterOptions } from "./filter-options.ts";
+import { addFilterOptions, STATUSES } from "./filter-options.ts";
 import { Interruption } from "../interrupt.ts";
 import { wholeNumber } from "./numbers.ts";
 import { plural } from "../text/plural.ts";
@@ -53,6 +54,8 @@ export interface BulkAction {
   readonly takes: readonly ListFilter[];
   /** Changes the instances and returns those that refused. */
   readonly act: (session: Session, ids: readonly string[]) => Promise<readonly Refused[]>;
+  /** Makes the checks of the action, changes nothing, and returns those that would refuse. Default: the statuses only. */
+  readonly check?: BulkAction["act"] | undefined;
   /** What to show before the user confirms. */
   readonly preview?: (session: Session, selection: Selection) => Promise<Preview>;
   /** Totals for the report. */
@@ -94,7 +97,7 @@ export function addBulkOptions(command: Command): Command {
     .option("--limit <number>", "change at most this many instances", wholeNumber(1))
     .option("--cursor <text>", "go on where an interrupted command with the same filters stopped")
     .option("-y, --yes", "do not ask for confirmation")
-    .option("--dry-run", "only show what would be changed");
+    .option("--dry-run", "only show what would be changed, and what would be refused");
   return addFilterOptions(command);
 }
 
@@ -104,7 +107,15 @@ export async function runBulk(call: Call<BulkOptions>, action: BulkAction): Prom
   const selection = await select(session.client, args, options, action.takes);
   const isShown = options.dryRun === true || options.yes !== true;
   const preview = (isShown ? await action.preview?.(session, selection) : undefined) ?? {};
-  if (options.dryRun === true) return showPlan(call, action, selection, preview);
+  if (options.dryRun === true) {
+    return showPlan(
+      call,
+      action,
+      selection,
+      preview,
+      await checked(call, session, action, selection),
+    );
+  }
   const { warning, lines = [] } = preview;
   const isAsked = action.isFinal || !selection.isNamed || warning !== undefined;
   const isSilent = options.yes === true || options.json === true;
@@ -192,19 +203,85 @@ function showPlan(
   action: BulkAction,
   selection: Selection,
   { warning, lines = [], facts = {} }: Preview,
+  refused: readonly Refused[],
 ): ExitCode {
   const { count, first } = selection;
   if (options.json === true) {
     const warned = defined({ warning: warning?.text });
-    cli.out.document({ action: action.verb, dryRun: true, count, first, ...warned, ...facts });
+    const plan = { action: action.verb, dryRun: true, count, first };
+    cli.out.document({ ...plan, refused: refused.map(refusalOf), ...warned, ...facts });
   } else {
     const what = bold(plural(count, nounOf(action)));
     cli.out.line("Would ", action.verb, " ", what, count === 0 ? "." : ":");
     listFirst(cli.out, selection);
     for (const line of lines) cli.out.line(line);
     if (warning !== undefined) cli.out.line(yellow(warning.text));
+    if (refused.length > 0)
+      cli.out.line(`${plural(refused.length, nounOf(action))} would be refused:`);
+    listRefused(cli.out, refused);
   }
   return 0;
+}
+
+/** The instances that would be refused. */
+async function checked(
+  { cli }: Call<BulkOptions>,
+  session: Session,
+  { takes, check }: BulkAction,
+  selection: Selection,
+): Promise<readonly Refused[]> {
+  if (check === undefined && !selection.isNamed) return []; // the filter checks the statuses
+  const refused: Refused[] = [];
+  const progress = new Progress(cli.err, "checked", selection.count);
+  try {
+    for await (const { ids } of selection.pages()) {
+      const found = selection.isNamed ? await inOtherStates(session, ids, takes) : [];
+      const left = ids.filter((id) => !found.some((one) => one.id === id));
+      refused.push(...found, ...((await check?.(session, left)) ?? []));
+      progress.step(ids.length);
+    }
+  } finally {
+    progress.end();
+  }
+  return refused;
+}
+
+/** Those of the named instances that do not exist, or have ended although the action applies to live ones only. */
+async function inOtherStates(
+  { client }: Session,
+  ids: readonly string[],
+  takes: readonly ListFilter[],
+): Promise<readonly Refused[]> {
+  const { items } = await client.list({ ids }, { limit: ids.length });
+  const statuses = new Map(items.map(({ id, status }) => [id, status]));
+  const isForLive = takes.every(({ status }) => isLiveOnly(status));
+  return ids.flatMap((id) => {
+    const status = statuses.get(id);
+    if (status === undefined) return [refusalOf({ id, ...pick(notFound(id)) })];
+    const isRefused = isForLive && STATUSES.ended.includes(status);
+    return isRefused ? [refusalOf({ id, ...pick(refusedWrite("INSTANCE_FINISHED", id)) })] : [];
+  });
+}
+
+function isLiveOnly(status: ListFilter["status"]): boolean {
+  const wanted = typeof status === "string" ? [status] : (status ?? []);
+  return wanted.length > 0 && wanted.every((one) => STATUSES.live.includes(one));
+}
+
+function pick({ code, message }: PerdureError): Pick<Refused, "code" | "message"> {
+  return { code, message };
+}
+
+function refusalOf({ id, code, message }: Refused): Refused {
+  return { id, code, message };
+}
+
+function listRefused(screen: Screen, refused: readonly Refused[]): void {
+  for (const { id, message } of refused.slice(0, FAILURES_SHOWN)) {
+    screen.line(red("✗ "), id, ": ", inCommandWords(message));
+  }
+  const more = refused.length - FAILURES_SHOWN;
+  if (more > 0) screen.line(dim(`  … and ${more} more`));
 }
 
 function printPlan({ cli }: Call<BulkOptions>, action: BulkAction, selection: Selection): void {
@@ -229,13 +306,12 @@ function printReport(
   const { verb, past } = action;
   const sums = action.sums?.() ?? {};
   if (options.json === true) {
-    const refusals = refused.map(({ id, code, message }) => ({ id, code, message }));
     cli.out.document({
       action: verb,
       count: selection.count,
       done,
       skipped,
-      refused: refusals,
+      refused: refused.map(refusalOf),
       ...(action.sums === undefined ? {} : { removed: sums }),
       ...defined({ cursor: report.cursor }),
     });
@@ -250,11 +326,7 @@ function printReport(
     cli.out.line(green("✓ "), `${what} ${past}${added}`);
   } else if (refused.length === 0) cli.out.line("Nothing to do.");
   if (skipped > 0) cli.out.line(dim(`  ${skipped} skipped: their status had changed`));
-  for (const { id, message } of refused.slice(0, FAILURES_SHOWN)) {
-    cli.err.line(red("✗ "), id, ": ", inCommandWords(message));
-  }
-  const more = refused.length - FAILURES_SHOWN;
-  if (more > 0) cli.err.line(dim(`  … and ${more} more were refused`));
+  listRefused(cli.err, refused);
   printCursor(cli.err, report.cursor);
 }
 

@@ -5,7 +5,6 @@ import { isPerdureError } from "../../core/errors/errors.ts";
 import type { PastWork } from "../../core/repair/preview.ts";
 import type { RewindOptions, RewindReport, RewoundInstance } from "../../client/repair/rewind.ts";
 import { rewindToHttp } from "../../server/wire/repair.ts";
-import { inCommandWords } from "../text/command-words.ts";
 import { plural } from "../text/plural.ts";
 import { workText } from "../text/work-text.ts";
 import type { Preview } from "./bulk.ts";
@@ -15,18 +14,12 @@ import type { Session } from "../store/session.ts";
 /** How many instances the preview is made of. */
 const LOOKED_AT_MAX = 10;
 
-export interface PreviewOptions {
-  /** Whether the command rewinds this instance. */
-  readonly isRewound: (id: string) => Promise<boolean>;
-  /** A dry run also shows the instances that will be refused. */
-  readonly isDryRun: boolean;
-}
-
 export async function rewindPreview(
   { client }: Session,
   selection: Selection,
   options: RewindOptions,
-  { isRewound, isDryRun }: PreviewOptions,
+  /** Whether the command rewinds this instance. */
+  isRewound: (id: string) => Promise<boolean>,
 ): Promise<Preview> {
   const ids = await Array.fromAsync(idsOf(selection, LOOKED_AT_MAX));
   const found = await Promise.all(
@@ -36,15 +29,14 @@ export async function rewindPreview(
         return await client.get(id).rewind({ ...options, dryRun: true });
       } catch (error) {
         if (!isPerdureError(error) || error.code === "STORE_UNAVAILABLE") throw error;
-        return `${id}: ${inCommandWords(error.message)}`; // the rewind itself will be refused, too
+        return null; // the rewind itself will be refused, too
       }
     }),
   );
-  const reports = found.filter((one) => one !== null && typeof one === "object");
-  const refusals = found.filter((one) => typeof one === "string");
+  const reports = found.filter((one) => one !== null);
   const all = reports.flatMap((report): readonly RewoundInstance[] => [report, ...report.others]);
   return {
-    lines: [...(isDryRun ? refusals : []), ...linesOf(reports, all, selection)],
+    lines: linesOf(reports, all, selection),
     warning: warningOf(all),
     facts: { preview: reports.map(rewindToHttp) },
   };

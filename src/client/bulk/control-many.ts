@@ -4,10 +4,10 @@ import { checkMembers, type Members } from "../../core/checks.ts";
 import { parseName, parseRequestId } from "../../core/ids/ids.ts";
 import { defined } from "../../core/values/defined.ts";
 import { Handle, type Why } from "../handle.ts";
-import { checkRestart, type RestartOptions } from "../repair/restart.ts";
+import { checkRestart, checkRestartOf, type RestartOptions } from "../repair/restart.ts";
 import { checkReason, type RepairOptions } from "../repair/rewind.ts";
 import type { Store } from "../store.ts";
-import { applyToMany, toEach, type BulkReport } from "./apply.ts";
+import { applyToMany, toEach, type BulkOperation, type BulkReport } from "./apply.ts";
 import {
   BULK_OPTIONS,
   bulkFilter,
@@ -77,7 +77,7 @@ async function controlMany(
   const filter = bulkFilter(given, what.applicable, what.name);
   const why = { reason, ...defined({ by }) };
   const each = toEach((id) => act(new Handle(store, id), why));
-  return applyToMany(store, filter, bulk, each);
+  return applyToMany(store, filter, bulk, { apply: each });
 }
 
 export async function resumeMany(
@@ -89,7 +89,7 @@ export async function resumeMany(
   checkBulk(options);
   const filter = bulkFilter(given, PAUSED, "client.resumeMany");
   const each = toEach((id) => new Handle(store, id).resume());
-  return applyToMany(store, filter, options, each);
+  return applyToMany(store, filter, options, { apply: each });
 }
 
 export async function raiseMany(
@@ -108,7 +108,7 @@ export async function raiseMany(
   const filter = bulkFilter(given, LIVE, "client.raiseMany");
   const request = defined({ requestId });
   const each = toEach((id) => new Handle(store, id).raise(event, data, request));
-  return applyToMany(store, filter, bulk, each);
+  return applyToMany(store, filter, bulk, { apply: each });
 }
 
 export async function restartMany(
@@ -122,6 +122,12 @@ export async function restartMany(
   checkBulk(bulk);
   checkRestart(restart);
   const filter = bulkFilter(given, ENDED, "client.restartMany");
-  const each = toEach((id) => new Handle(store, id).restart(restart));
-  return applyToMany(store, filter, bulk, each);
+  return applyToMany(store, filter, bulk, restarter(store, restart));
+}
+
+export function restarter(store: Store, options: RestartOptions): Required<BulkOperation> {
+  return {
+    apply: toEach((id) => new Handle(store, id).restart(options)),
+    check: toEach((id) => checkRestartOf(store, id, options)),
+  };
 }

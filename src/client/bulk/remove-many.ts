@@ -2,11 +2,23 @@
 
 import { checkMembers, type Members } from "../../core/checks.ts";
 import { isPerdureError } from "../../core/errors/errors.ts";
-import type { Removed } from "../../core/provider/index.ts";
+import { isTerminalStatus, type FoundInstance, type Removed } from "../../core/provider/index.ts";
+import {
+  refusedAsChild,
+  refusedAsLive,
+  type DeleteRefusal,
+} from "../../core/provider/shared/delete-refusals.ts";
 import { defined } from "../../core/values/defined.ts";
 import { checkPrune, deleteInstance, pruneInstance, type PruneOptions } from "../admin.ts";
 import type { Store } from "../store.ts";
-import { applyToMany, refusalOf, type ApplyToPage, type BulkReport } from "./apply.ts";
+import {
+  applyToMany,
+  refusalOf,
+  type ApplyToPage,
+  type BulkOperation,
+  type BulkReport,
+  type RefusedInstance,
+} from "./apply.ts";
 import {
   BULK_OPTIONS,
   bulkFilter,
@@ -28,19 +40,24 @@ const PRUNE_OPTIONS: Members<PruneManyOptions> = {
 };
 
 /** Removes from the instances of a page, one after the other, and adds up what was removed. */
-export class Removal {
+export class Removal implements BulkOperation {
   total: Removed = { instances: 0, executions: 0, events: 0, messages: 0 };
   readonly #remove: (id: string) => Promise<Removed>;
+  readonly check: ApplyToPage;
 
-  private constructor(remove: (id: string) => Promise<Removed>) {
+  private constructor(remove: (id: string) => Promise<Removed>, check: ApplyToPage) {
     this.#remove = remove;
+    this.check = check;
   }
 
   static deletes(store: Store): Removal {
-    return new Removal((id) => deleteInstance(store, id));
+    return new Removal((id) => deleteInstance(store, id), deletionCheck(store));
   }
   static prunes(store: Store, options: PruneOptions): Removal {
-    return new Removal((id) => pruneInstance(store, id, options));
+    return new Removal(
+      (id) => pruneInstance(store, id, options),
+      () => Promise.resolve([]),
+    );
   }
 
   readonly apply: ApplyToPage = async (ids) => {
@@ -67,6 +84,49 @@ export class Removal {
   }
 }
 
+/** Which deletions would be refused. An instance is deleted with its parent, which comes before it. */
+function deletionCheck(store: Store): ApplyToPage {
+  const deleted = new Set<string>();
+  return async (ids) => {
+    const refused: RefusedInstance[] = [];
+    for (const id of ids) {
+      const refusal = await deletionRefusal(store, id, deleted);
+      if (refusal === null) deleted.add(id);
+      else refused.push({ id, code: refusal.code, message: refusal.message });
+    }
+    return refused;
+  };
+}
+
+async function deletionRefusal(
+  store: Store,
+  id: string,
+  deleted: ReadonlySet<string>,
+): Promise<DeleteRefusal | null> {
+  const record = await store.read((provider) => provider.readInstance(id));
+  if (record === null) return null; // as in #one
+  const { parent } = record;
+  if (parent !== null && deleted.has(parent.id)) return null;
+  const live = await liveIn(store, record);
+  if (live !== null) return refusedAsLive(id, live);
+  if (parent === null) return null;
+  const found = await store.read((provider) => provider.readInstance(parent.id));
+  return found === null ? null : refusedAsChild(id, parent.id);
+}
+
+/** The instance or a descendant that has not ended; null: there is none. */
+async function liveIn(
+  store: Store,
+  { id, status }: Pick<FoundInstance, "id" | "status">,
+): Promise<string | null> {
+  if (!isTerminalStatus(status)) return id;
+  for (const child of await store.read((provider) => provider.listChildren(id))) {
+    const live = await liveIn(store, child);
+    if (live !== null) return live;
+  }
+  return null;
+}
+
 /** Deletes ended instances only. Children of live instances are refused. */
 export async function deleteMany(
   store: Store,
@@ -77,7 +137,7 @@ export async function deleteMany(
   checkBulk(options);
   const filter = bulkFilter(given, ENDED, "client.deleteMany");
   const removal = Removal.deletes(store);
-  const report = await applyToMany(store, filter, options, removal.apply);
+  const report = await applyToMany(store, filter, options, removal);
   return { ...report, ...removal.total };
 }
 
@@ -93,6 +153,6 @@ export async function pruneMany(
   checkPrune(store, which);
   const filter = bulkFilter(given, {}, "client.pruneMany");
   const removal = Removal.prunes(store, which);
-  const report = await applyToMany(store, filter, bulk, removal.apply);
+  const report = await applyToMany(store, filter, bulk, removal);
   return { ...report, ...removal.total };
 }

@@ -7,7 +7,13 @@ import type { ListFilter } from "../list-filter.ts";
 import { rewindPageAnywhere } from "../repair/rewind-page.ts";
 import { checkRewind, type RewindOptions } from "../repair/rewind.ts";
 import type { Store } from "../store.ts";
-import { applyToMany, type ApplyToPage, type BulkReport, type RefusedInstance } from "./apply.ts";
+import {
+  applyToMany,
+  type ApplyToPage,
+  type BulkOperation,
+  type BulkReport,
+  type RefusedInstance,
+} from "./apply.ts";
 import {
   BULK_OPTIONS,
   bulkFilter,
@@ -53,8 +59,15 @@ export function rewindable({ status, blocked }: ListFilter): Applicable {
   return status === undefined ? { status: ["failed"] } : ENDED;
 }
 
+export function rewinder(store: Store, options: RewindOptions): Required<BulkOperation> {
+  return {
+    apply: rewindPages(store, options),
+    check: rewindPages(store, { ...options, dryRun: true }),
+  };
+}
+
 /** With `tree`, an instance that another one of the same call has rewound is not refused. */
-export function rewinder(store: Store, options: RewindOptions): ApplyToPage {
+function rewindPages(store: Store, options: RewindOptions): ApplyToPage {
   const together = new Set<string>();
   return async (ids) => {
     const outcomes = await rewindPageAnywhere(store, ids, options);

@@ -19,7 +19,7 @@ export type BulkFilter = ListFilter & { readonly all?: true };
 export interface BulkOptions {
   /** The most instances of this call, the oldest first. Default 1,000. */
   readonly limit?: number;
-  /** Only counts the instances. */
+  /** Changes nothing: counts the instances, and returns those that would be refused. */
   readonly dryRun?: boolean;
   /** Goes on where an earlier call with the same filter stopped: its `cursor`. */
   readonly cursor?: string;

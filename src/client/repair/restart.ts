@@ -12,6 +12,7 @@ import { PerdureError } from "../../core/errors/errors.ts";
 import type { HistoryEvent, OrchestrationStarted, Repair } from "../../core/history/events.ts";
 import { parseRequestId } from "../../core/ids/ids.ts";
 import { JOB_VERSION, parseVersion } from "../../core/ids/semver.ts";
+import { isTerminalStatus } from "../../core/provider/index.ts";
 import { defined } from "../../core/values/defined.ts";
 import { validateToSend } from "../../core/values/standard-schema.ts";
 import type { Store } from "../store.ts";
@@ -54,20 +55,13 @@ export async function restartInstance(
 ): Promise<void> {
   checkRestart(options);
   const { version, requestId = null } = options;
-  const record = await store.record(id);
-  if (version !== undefined && record.version === JOB_VERSION) {
-    throw invalidArgument(`Instance "${id}" is a job; a job has no version.`);
-  }
-  const next = { name: record.name, version: version ?? record.version };
-  if (version !== undefined) await requireCode(store, next); // restart.1
-  const given = "input" in options ? await encodedInput(store, next, options.input) : null;
+  const { record, given } = await checkedCode(store, id, options);
   const [newest] = await firstOf(record.execution);
   // On a repeated call the current execution may be the one that the first call started. Until its first
   // turn it has no history: use the first event of the previous execution.
   const isRepeated = newest === undefined && requestId !== null && record.execution > 1;
   const [first] = isRepeated ? await firstOf(record.execution - 1) : [newest];
-  const message = `Instance "${record.id}" has not ended; only an ended instance can be restarted.`;
-  if (first?.kind !== "OrchestrationStarted") throw new PerdureError("INSTANCE_RUNNING", message);
+  if (first?.kind !== "OrchestrationStarted") throw notEnded(id);
   const { environment } = store.provider;
   const runId = environment.randomHex(16);
   const why = reasonOf(options, "restarted by request");
@@ -113,7 +107,35 @@ export async function restartInstance(
     events: [],
     lease: null,
   });
-  if (result.kind === "refused") throw new PerdureError("INSTANCE_RUNNING", message);
+  if (result.kind === "refused") throw notEnded(id);
+}
+
+/** Checked options. Rejects if a restart would be refused now; changes nothing. */
+export async function checkRestartOf(
+  store: Store,
+  id: string,
+  options: RestartOptions,
+): Promise<void> {
+  const { record } = await checkedCode(store, id, options);
+  if (!isTerminalStatus(record.status)) throw notEnded(id);
+}
+
+/** restart.1, restart.2 */
+async function checkedCode(store: Store, id: string, options: RestartOptions) {
+  const { version } = options;
+  const record = await store.record(id);
+  if (version !== undefined && record.version === JOB_VERSION) {
+    throw invalidArgument(`Instance "${id}" is a job; a job has no version.`);
+  }
+  const next = { name: record.name, version: version ?? record.version };
+  if (version !== undefined) await requireCode(store, next);
+  const given = "input" in options ? await encodedInput(store, next, options.input) : null;
+  return { record, given };
+}
+
+function notEnded(id: string): PerdureError {
+  const message = `Instance "${id}" has not ended; only an ended instance can be restarted.`;
+  return new PerdureError("INSTANCE_RUNNING", message);
 }
 
 /** restart.2. `unchecked`: the worker that runs the instance checks it. */

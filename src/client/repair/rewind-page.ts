@@ -8,7 +8,7 @@ import type { RewoundOrRefused } from "../../core/repair/repair-calls.ts";
 import type { Store } from "../store.ts";
 import type { CodeName } from "./code.ts";
 import { delegated, notRegistered } from "./delegate.ts";
-import { tryRewind, type RewindOptions } from "./rewind.ts";
+import { tryRewind, type RepairCheck, type RewindOptions, type RewindReport } from "./rewind.ts";
 
 /** Instances whose code this process does not register. */
 export interface WithoutCode {
@@ -29,7 +29,7 @@ export async function rewindPage(
   const missing = new Map<string, { code: CodeName; ids: string[] }>();
   const rewindOne = async (id: string): Promise<readonly RewoundOrRefused[]> => {
     const tried = await tryRewind(store, id, options);
-    if (tried.kind === "rewound") return [{ id, others: tried.report.others.map(idOf) }];
+    if (tried.kind === "rewound") return [outcomeOf(tried.report)];
     const { name, version } = tried.missing;
     const key = JSON.stringify([name, version]);
     const found = missing.get(key);
@@ -61,6 +61,20 @@ export async function rewindPageAnywhere(
     }
   });
   return [...rewound, ...(await Promise.all(elsewhere)).flat()];
+}
+
+/** In a dry run, an instance of the report whose code diverges would refuse the rewind. */
+function outcomeOf({ id, check, others }: RewindReport): RewoundOrRefused {
+  const diverged = [check, ...others.map((other) => other.check)].find(isDivergence);
+  if (diverged === undefined) return { id, others: others.map(idOf) };
+  const { code, message } = diverged;
+  return { id, code, message };
+}
+
+function isDivergence(
+  check: RepairCheck,
+): check is Extract<RepairCheck, { readonly kind: "diverged" }> {
+  return check.kind === "diverged";
 }
 
 export function refusedForCode({ code, ids }: WithoutCode): readonly RewoundOrRefused[] {

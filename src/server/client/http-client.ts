@@ -262,7 +262,7 @@ export class HttpClient {
     return this.get(id).fork(options);
   }
 
-  /** Applies one operation to all instances that match the filter. With `dryRun` it only counts them. */
+  /** Applies one operation to all instances that match the filter. With `dryRun` it only checks them. */
   bulk(action: BulkAction, filter: BulkFilter, options: BulkOptions = {}): Promise<BulkResult> {
     const { requestId, data, completedBefore, input, ...rest } = options;
     const body = {

@@ -3,7 +3,7 @@
 //        nothing (S9).
 
 import * as v from "valibot";
-import { PAUSED, RUNNING } from "../../client/bulk/control-many.ts";
+import { PAUSED, restarter, RUNNING } from "../../client/bulk/control-many.ts";
 import { Removal } from "../../client/bulk/remove-many.ts";
 import { rewindable, rewinder } from "../../client/bulk/rewind-many.ts";
 import { ENDED, LIVE, type Applicable } from "../../client/bulk/selection.ts";
@@ -24,7 +24,7 @@ function row(action: string) {
     method: "POST",
     path: `/bulk/${action}`,
     operation: `bulk${action.charAt(0).toUpperCase()}${action.slice(1)}`,
-    summary: `Applies "${action}" to every instance that matches the filter; \`dryRun\` only counts them.`,
+    summary: `Applies "${action}" to every instance that matches the filter; \`dryRun\` returns what would be refused.`,
     tag: "bulk",
     answer: bulkAnswer,
     patient: true,
@@ -72,7 +72,7 @@ export const bulkRoutes = [
     body: v.strictObject({ ...whichEntries, ...restartEntries }),
     run: (call) => {
       const options = restartOptions(call);
-      return toEach(call, call.body, ENDED, (handle) => handle.restart(options));
+      return toPages(call, call.body, ENDED, restarter(storeOf(call), options));
     },
   }),
   jsonRoute({

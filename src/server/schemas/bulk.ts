@@ -20,10 +20,10 @@ export const bulkAnswer = v.object({
   dryRun: v.boolean(),
   /** Instances that match the filter and that the operation applies to. */
   matched: whole,
-  /** Instances that were changed; at most the limit. */
+  /** Instances that were changed; at most the limit. 0 with `dryRun`. */
   applied: whole,
   refusedCount: whole,
-  /** The first of the refused instances. */
+  /** The first of the refused instances; with `dryRun`, of those that would be refused. */
   refused: v.array(v.object({ id: v.string(), code: v.string(), message: v.string() })),
   /** What a delete or a prune removed. */
   removed: v.exactOptional(removed),

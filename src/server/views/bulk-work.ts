@@ -1,11 +1,16 @@
 // Bulk operations: apply one operation to all instances that match a filter (client/bulk).
-//   - With `dryRun` the server only counts.
+//   - With `dryRun` the server counts, makes the checks of each instance, and changes nothing.
 //   - The operation changes at most `limit` instances, the oldest first. If there are more, the answer has a cursor.
 //   - The audit entry contains the filter, the ids and their number. The ids of a page are noted before it is
 //        changed, so that the audit also covers an operation that is interrupted.
 
 import type * as v from "valibot";
-import { applyToMany, toEach as eachOf, type ApplyToPage } from "../../client/bulk/apply.ts";
+import {
+  applyToMany,
+  toEach as eachOf,
+  type ApplyToPage,
+  type BulkOperation,
+} from "../../client/bulk/apply.ts";
 import { BULK_DEFAULT, bulkFilter, type Applicable } from "../../client/bulk/selection.ts";
 import type { Handle } from "../../client/handle.ts";
 import type { ListFilter } from "../../client/list-filter.ts";
@@ -31,12 +36,7 @@ export function toEach(
   act: (handle: Handle) => Promise<unknown>,
 ): Promise<BulkAnswer> {
   const { client } = call.services;
-  return toPages(
-    call,
-    asked,
-    applicable,
-    eachOf((id) => act(client.get(id))),
-  );
+  return toPages(call, asked, applicable, { apply: eachOf((id) => act(client.get(id))) });
 }
 
 /** Calls `apply` for every page of matching instances. */
@@ -44,7 +44,7 @@ export async function toPages(
   call: CallBase,
   asked: Which,
   applicable: States,
-  apply: ApplyToPage,
+  { apply, check }: BulkOperation,
 ): Promise<BulkAnswer> {
   const { note } = call;
   const filter = bulkFilter(asked.filter, applicable, "a bulk operation");
@@ -53,14 +53,16 @@ export async function toPages(
   const changed: string[] = [];
   const limit = Math.min(asked.limit ?? BULK_DEFAULT, call.services.settings.limits.bulkMax);
   const options = { limit, dryRun, ...defined({ cursor }) };
-  const report = await applyToMany(storeOf(call), filter, options, async (ids) => {
+  const noted: ApplyToPage = async (ids) => {
     note({ instances: [...changed, ...ids], count: changed.length + ids.length });
     const refused = await apply(ids);
     const refusedIds = new Set(refused.map(({ id }) => id));
     changed.push(...ids.filter((id) => !refusedIds.has(id)));
     note({ instances: [...changed], count: changed.length });
     return refused;
-  });
+  };
+  const operation = { apply: noted, ...defined({ check }) };
+  const report = await applyToMany(storeOf(call), filter, options, operation);
   if (!dryRun) note({ instances: changed, count: changed.length });
   return {
     dryRun,
@@ -77,9 +79,9 @@ export async function toAll(
   call: CallBase,
   asked: Which,
   applicable: States,
-  removal: { readonly apply: ApplyToPage; readonly total: v.InferInput<typeof removed> },
+  removal: BulkOperation & { readonly total: v.InferInput<typeof removed> },
 ): Promise<BulkAnswer> {
-  const answer = await toPages(call, asked, applicable, removal.apply);
+  const answer = await toPages(call, asked, applicable, removal);
   return answer.dryRun ? answer : { ...answer, removed: removal.total };
 }
 

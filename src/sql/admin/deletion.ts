@@ -16,6 +16,7 @@ import type {
   DeleteResult,
   Removed,
 } from "../../core/provider/admin.ts";
+import { refusedAsChild, refusedAsLive } from "../../core/provider/shared/delete-refusals.ts";
 import { DELETED } from "../../core/provider/shared/outcomes.ts";
 import { flag, integer, only, type Row, text } from "../columns.ts";
 import { indexEquals } from "../index-lookup.ts";
@@ -66,7 +67,9 @@ export function* deleteInstance<S extends Scope>(
   yield* parts.lockFamily(id); // the parent too (deletion.1)
   // Read before the tree, so that a child inserted in between is in the tree.
   const root = yield* lockHead(id);
-  if (root === null) return refused("INSTANCE_NOT_FOUND", `No instance "${id}" exists.`);
+  if (root === null) {
+    return { kind: "refused", code: "INSTANCE_NOT_FOUND", message: `No instance "${id}" exists.` };
+  }
   const tree = yield* lockTree(root.key, parts.statements);
   const refusal = force ? null : yield* refusalOf(root, tree);
   if (refusal !== null) return refusal;
@@ -204,24 +207,6 @@ function liveOf(tree: readonly Row[]) {
 
 function isLiveRow(row: Row): boolean {
   return !(TERMINAL_STATUSES as readonly string[]).includes(text(row, "status"));
-}
-
-type Refusal = Extract<DeleteResult, { readonly kind: "refused" }>;
-
-/** `liveId` is the instance `id` itself or a descendant. */
-function refusedAsLive(id: string, liveId: string): Refusal {
-  const which = liveId === id ? "" : `, a descendant of "${id}",`;
-  const message = `Instance "${liveId}"${which} has not ended. Terminate it first, or delete it with force.`;
-  return refused("INSTANCE_RUNNING", message);
-}
-
-function refusedAsChild(id: string, parentId: string): Refusal {
-  const message = `Instance "${id}" is a child of "${parentId}". Delete the parent, or delete the child with force.`;
-  return refused("INVALID_ARGUMENT", message);
-}
-
-function refused(code: Refusal["code"], message: string): Refusal {
-  return { kind: "refused", code, message };
 }
 
 function toCursor(row: Row, column: string): string {

@@ -40,7 +40,18 @@ test("--dry-run shows the number and the ids, and changes nothing", async () => 
     dryRun: true,
     count: 2,
     first: ["live-0", "live-1"],
+    refused: [],
   });
+  const refused = await project.run("terminate old-1 live-1 nothing --dry-run --json");
+  expect(refused.json()).toMatchObject({
+    count: 3,
+    refused: [
+      { id: "old-1", code: "INSTANCE_FINISHED" },
+      { id: "nothing", code: "INSTANCE_NOT_FOUND" },
+    ],
+  });
+  const shown = await project.run("restart old-1 live-1 --dry-run");
+  expect(shown.stdout).toContain("1 instance would be refused:\n✗ live-1: ");
   expect(await (await project.client()).count()).toBe(8);
 });
 

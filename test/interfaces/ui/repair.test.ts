@@ -179,6 +179,9 @@ test("all failed instances that match are retried: a bar shows the progress, and
   await page.getByLabel("Select all that match").check();
   await page.getByRole("button", { name: "Retry", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Retry 3 instances?" });
+  await dialog.getByText("1 instance would be refused", { exact: true }).waitFor();
+  await dialog.getByText("PARENT_INFORMED: 1").waitFor();
+  await isFine(page, "check of a bulk retry");
   await dialog.getByLabel("Reason").fill("bad deploy");
   await dialog.getByRole("button", { name: "Retry 3" }).click();
   await dialog.getByText("2 instances done, 1 refused").waitFor();

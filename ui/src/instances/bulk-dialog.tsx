@@ -1,16 +1,23 @@
 // Asks for confirmation of a bulk action, after counting the instances that it would change, and shows its progress.
+//   - Until the confirmation, the server checks the instances in pages, and the dialog shows those that would be refused.
 //   - The action runs in pages: the bar moves, and closing the dialog stops it after the current page.
 
-import { useEffect, useId, useRef, useState, type ReactElement } from "react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
 import type { BulkAnswer } from "../api/types.ts";
-import { useLoaded } from "../api/use-loaded.ts";
+import { asProblem, type ApiProblem } from "../api/problem.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { formatCount, plural } from "../parts/format.ts";
 import { ProblemNote } from "../parts/problem-note.tsx";
 import { ReasonField } from "../parts/reason-field.tsx";
 import { toast } from "../parts/toasts.tsx";
 import type { BulkAction } from "./bulk-actions.ts";
-import { BulkResult, NO_PROGRESS, withAnswer, type BulkProgress } from "./bulk-result.tsx";
+import {
+  BulkResult,
+  NO_PROGRESS,
+  Refusals,
+  withAnswer,
+  type BulkProgress,
+} from "./bulk-result.tsx";
 
 /** How many instances one request changes. */
 const PAGE = 100;
@@ -41,14 +48,46 @@ export function BulkDialog({
   }, []);
   const [isChosen, setIsChosen] = useState(false);
   const { title, does, extra, choice } = action;
-  const dry = useLoaded(`dry ${useId()}`, () => send({ ...extra, dryRun: true }));
+  const [dry, setDry] = useState(NO_PROGRESS);
+  const [problem, setProblem] = useState<ApiProblem>();
   // What is left of the count changes while the action runs: the first count is the size of the work.
-  const matched = dry.isLoading ? undefined : dry.data?.matched;
+  const [matched, setMatched] = useState<number>();
+  const [isStarted, setIsStarted] = useState(false);
+  const request = useRef(send);
+  useEffect(() => {
+    let isOver = isStarted;
+    const check = async (): Promise<void> => {
+      let now = NO_PROGRESS;
+      let cursor: string | undefined;
+      do {
+        const answer = await request.current({
+          ...extra,
+          ...(isChosen ? choice?.extra : {}),
+          ...{ dryRun: true, limit: PAGE },
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+        if (isOver) return;
+        now = withAnswer(now, answer);
+        setDry(now);
+        setMatched(answer.matched);
+        ({ cursor } = answer);
+      } while (cursor !== undefined);
+    };
+    if (!isOver) {
+      check().catch((error: unknown) => {
+        if (!isOver) setProblem(asProblem(error));
+      });
+    }
+    return () => {
+      isOver = true;
+    };
+  }, [extra, choice, isChosen, isStarted]);
   const run = async (): Promise<void> => {
     const why = action.hasReason && reason.trim() !== "" ? { reason: reason.trim() } : {};
     let now = NO_PROGRESS;
     let cursor: string | undefined;
     setProgress(now);
+    setIsStarted(true);
     do {
       const body = {
         ...extra,
@@ -93,8 +132,15 @@ export function BulkDialog({
             : `Applies to ${plural(matched, noun)}.`}
         </p>
       )}
-      {dry.problem === undefined ? null : <ProblemNote problem={dry.problem} />}
-      {progress === null ? null : <BulkResult progress={progress} total={matched ?? 0} />}
+      {problem === undefined ? null : <ProblemNote problem={problem} />}
+      {progress !== null ? (
+        <BulkResult progress={progress} total={matched ?? 0} />
+      ) : (
+        <Refusals
+          title={`${plural(dry.refusedCount, noun)} would be refused${dry.isOver ? "" : ", so far"}`}
+          progress={dry}
+        />
+      )}
       {choice === undefined || progress !== null ? null : (
         <label className="choice">
           <input

@@ -45,7 +45,7 @@ export function BulkResult({
   readonly progress: BulkProgress;
   readonly total: number;
 }): ReactElement {
-  const { applied, refusedCount, refused, codes, isOver } = progress;
+  const { applied, refusedCount, isOver } = progress;
   return (
     <div className="stack">
       <label className="field">
@@ -60,21 +60,32 @@ export function BulkResult({
           value={applied + refusedCount}
         />
       </label>
-      {refused.length === 0 ? null : (
-        <section aria-label="Refused">
-          <p className="muted">
-            {[...codes].map(([code, count]) => `${code}: ${formatCount(count)}`).join(", ")}
-          </p>
-          <ul className="refused" aria-label="Refused instances" tabIndex={0}>
-            {refused.map(({ id, code, message }) => (
-              <li key={id}>
-                <InstanceLink id={id} /> <strong>{code}</strong>{" "}
-                <span className="wrap">{message}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Refusals progress={progress} />
     </div>
+  );
+}
+
+export function Refusals({
+  title,
+  progress: { refused, codes },
+}: {
+  readonly title?: string;
+  readonly progress: BulkProgress;
+}): ReactElement | null {
+  if (refused.length === 0) return null;
+  return (
+    <section aria-label="Refused">
+      {title === undefined ? null : <p role="status">{title}</p>}
+      <p className="muted">
+        {[...codes].map(([code, count]) => `${code}: ${formatCount(count)}`).join(", ")}
+      </p>
+      <ul className="refused" aria-label="Refused instances" tabIndex={0}>
+        {refused.map(({ id, code, message }) => (
+          <li key={id}>
+            <InstanceLink id={id} /> <strong>{code}</strong> <span className="wrap">{message}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -1,5 +1,7 @@
 // perdure delete: removes instances with their history, children, key-values and messages.
 
+import { Removal } from "../../../client/bulk/remove-many.ts";
+import { Store } from "../../../client/store.ts";
 import { addBulkOptions, runBulk, toEach, type BulkOptions } from "../../options/bulk.ts";
 import { defineCommand, type Program } from "../../define-command.ts";
 import { STATUSES } from "../../options/filter-options.ts";
@@ -23,12 +25,17 @@ export function addDelete(program: Program): void {
     (call) => {
       const { force = false } = call.options;
       const sums = new RemovedSums();
+      let removal: Removal | undefined; // one for all pages: it knows what would be deleted
       return runBulk(call, {
         verb: "delete",
         past: "deleted",
         isFinal: true,
         takes: force ? [{}] : [{ status: STATUSES.ended }],
         act: toEach(async ({ client }, id) => sums.add(await client.delete(id, { force }))),
+        check: force
+          ? undefined
+          : ({ client }, ids) =>
+              (removal ??= Removal.deletes(new Store(client.provider, client.codec))).check(ids),
         sums: () => sums.all,
       });
     },

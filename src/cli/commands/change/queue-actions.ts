@@ -59,7 +59,7 @@ export function retryFailed(call: Call<QueueActionOptions>, name: string): Promi
     noun: "failed job",
     isFinal: false,
     takes: [failedJobs(parseName(name, "name of the queue"))],
-    act: rewinds(rewind),
+    ...rewinds(rewind),
   });
 }
 

@@ -1,6 +1,8 @@
 // perdure restart: runs ended instances again from the start, as their next execution.
 
+import { restarter } from "../../../client/bulk/control-many.ts";
 import type { RestartOptions } from "../../../client/repair/restart.ts";
+import { Store } from "../../../client/store.ts";
 import { defined } from "../../../core/values/defined.ts";
 import { addBulkOptions, runBulk, toEach, type BulkOptions } from "../../options/bulk.ts";
 import { defineCommand, type Call, type Program } from "../../define-command.ts";
@@ -45,6 +47,8 @@ export function addRestart(program: Program): void {
           warning: await runAgainWarning(session, selection),
         }),
         act: toEach(({ client }, id) => client.get(id).restart(options)),
+        check: ({ client }, ids) =>
+          restarter(new Store(client.provider, client.codec), options).check(ids),
       });
     },
   )

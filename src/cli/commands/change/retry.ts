@@ -51,24 +51,25 @@ export function addRetry(program: Program): void {
         isFinal: false,
         takes: [{ blocked: true }, { status: ["failed"] }],
         preview: (session, selection) =>
-          rewindPreview(session, selection, options, {
-            isRewound: async (id) => {
-              const { blocked, status } = await session.client.get(id).describe();
-              return blocked === undefined && status === "failed";
-            },
-            isDryRun: call.options.dryRun === true,
+          rewindPreview(session, selection, options, async (id) => {
+            const { blocked, status } = await session.client.get(id).describe();
+            return blocked === undefined && status === "failed";
           }),
-        act: (session, ids) => retry(session, ids, rewind),
+        act: (session, ids) => retry(session, ids, { rewind: rewind.act, unblock }),
+        check: (session, ids) =>
+          retry(session, ids, { rewind: rewind.check, unblock: () => Promise.resolve([]) }),
       });
     },
   );
   addBulkOptions(addWhyOptions(command));
 }
 
+const unblock = toEach(({ client }, id) => client.get(id).unblock());
+
 async function retry(
   session: Session,
   ids: readonly string[],
-  rewind: BulkAction["act"],
+  { rewind, unblock }: Readonly<Record<"rewind" | "unblock", BulkAction["act"]>>,
 ): Promise<readonly Refused[]> {
   const { items } = await session.client.list({ ids }, { limit: ids.length });
   const found = new Map(items.map((item) => [item.id, item]));
@@ -84,7 +85,6 @@ async function retry(
     else if (info.status === "failed") failed.push(id);
     else refused.push({ id, code: "NOT_RETRYABLE", message: notRetryable(id, info.status) });
   }
-  const unblock = toEach(({ client }, id) => client.get(id).unblock());
   refused.push(...(await unblock(session, blocked)));
   if (failed.length > 0) refused.push(...(await rewind(session, failed)));
   return refused;

@@ -22,6 +22,7 @@ import {
 import { rewindPreview } from "../../options/rewind-preview.ts";
 import { addWhyOptions, type WhyOptions } from "../../options/why.ts";
 import { defineCommand, type Program } from "../../define-command.ts";
+import type { Session } from "../../store/session.ts";
 import { CliError } from "../../exit-codes.ts";
 
 interface RewindCommandOptions extends BulkOptions, WhyOptions, PointOptions {
@@ -60,11 +61,8 @@ export function addRewind(program: Program): void {
         isFinal: false,
         takes: [rewindable(options)],
         preview: (session, selection) =>
-          rewindPreview(session, selection, rewind, {
-            isRewound: () => Promise.resolve(true),
-            isDryRun: options.dryRun === true,
-          }),
-        act: rewinds(rewind),
+          rewindPreview(session, selection, rewind, () => Promise.resolve(true)),
+        ...rewinds(rewind),
       });
     },
   ).option("--to-failure", "go on at the failed call; the default");
@@ -76,12 +74,20 @@ export function addRewind(program: Program): void {
 }
 
 /** Rewinds a page. Only a call for one instance can have values. */
-export function rewinds(options: RewindOptions): BulkAction["act"] {
-  if (options.replace !== undefined)
-    return toEach(({ client }, id) => client.get(id).rewind(options));
-  let rewind: ReturnType<typeof rewinder> | undefined; // one for all pages: it knows what it has rewound
-  return ({ client }, ids) =>
-    (rewind ??= rewinder(new Store(client.provider, client.codec), options))(ids);
+export function rewinds(
+  options: RewindOptions,
+): Readonly<Record<"act" | "check", BulkAction["act"]>> {
+  let all: ReturnType<typeof rewinder> | undefined; // one for all pages: it knows what it has rewound
+  const of = ({ client }: Session) =>
+    (all ??= rewinder(new Store(client.provider, client.codec), options));
+  const { replace } = options;
+  return {
+    act:
+      replace === undefined
+        ? (session, ids) => of(session).apply(ids)
+        : toEach(({ client }, id) => client.get(id).rewind(options)),
+    check: (session, ids) => of(session).check(ids),
+  };
 }
 
 function optionsOf(options: RewindCommandOptions, ids: readonly string[]): RewindOptions {
