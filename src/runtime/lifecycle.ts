@@ -12,6 +12,7 @@ import type { RuntimeContext } from "./context.ts";
 import { installGuards } from "./guards/guards.ts";
 import { watchRejections } from "./guards/rejections.ts";
 import { observe } from "./health/observation.ts";
+import { warnOfRunTimeLimits } from "./health/run-time-limits.ts";
 
 /** The pauses between two looks at running work. They grow, because an activity may take the whole grace period. */
 const PAUSE_MIN_MS = 2;
@@ -52,6 +53,7 @@ export class Lifecycle {
   async start(): Promise<void> {
     const { provider, options, guards, attempts, queues, instances, upkeep } = this.context;
     this.context.state = "running";
+    warnOfRunTimeLimits();
     await this.context.signer?.open();
     await attempts.start();
     this.#isRowRemoved = false;

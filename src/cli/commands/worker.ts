@@ -1,7 +1,7 @@
 // perdure worker: runs the config's code in one or more processes.
 
 import { defineCommand, type Program } from "../define-command.ts";
-import { REPORT_FILES, reportLoadedFiles } from "../dev/loaded-files.ts";
+import { REPORT_FILES, reportingLoadedFiles } from "../dev/loaded-files.ts";
 import { CliError } from "../exit-codes.ts";
 import { SUPERVISED } from "../interrupt.ts";
 import { logLines } from "../text/log-lines.ts";
@@ -50,11 +50,9 @@ export function addWorker(program: Program): void {
         const { processes } = options;
         return await supervise({ processes, args: workerArgs(call), graceMs, log, health });
       }
-      if (cli.env[REPORT_FILES] !== undefined && !reportLoadedFiles()) {
-        const why = "this run time does not report the files that it loads";
-        log("warn", `${why}; only a change of the config file reloads the worker`, {});
-      }
-      const config = await neededConfig(call);
+      const load = () => neededConfig(call);
+      const isWatched = cli.env[REPORT_FILES] !== undefined;
+      const config = isWatched ? await reportingLoadedFiles(load) : await load();
       const source = sourceOf(call, config, args[0]);
       if (cli.env[SUPERVISED] !== undefined) mustBeShared(source);
       const open = () => openProvider(source, "apply");

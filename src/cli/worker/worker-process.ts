@@ -1,4 +1,5 @@
 // A worker child process, as its parent controls it.
+//   - Signals are sent by process id: on Deno, `kill` of a ChildProcess sends nothing after its first signal.
 
 import { fork, type ChildProcess } from "node:child_process";
 import { SUPERVISED } from "../interrupt.ts";
@@ -24,6 +25,7 @@ export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #questions = new Map<number, (isReady: boolean) => void>();
   #wasReady = false;
+  #isRunning = true;
 
   /** `args`: the arguments of `perdure worker`. */
   constructor(args: readonly string[], options: WorkerProcessOptions = {}) {
@@ -38,7 +40,10 @@ export class WorkerProcess {
       onMessage?.(message);
     });
     this.exited = new Promise((resolve) => {
-      this.#child.once("exit", (code, signal) => resolve({ code, signal }));
+      this.#child.once("exit", (code, signal) => {
+        this.#isRunning = false;
+        resolve({ code, signal });
+      });
       // A process that could not be started emits no exit event.
       this.#child.once("error", () => resolve({ code: 1, signal: null }));
     });
@@ -71,10 +76,10 @@ export class WorkerProcess {
   }
   /** Sends SIGTERM: the worker finishes its running work within its grace period and exits. */
   leave(): void {
-    this.#child.kill("SIGTERM");
+    this.#signal("SIGTERM");
   }
   kill(): void {
-    this.#child.kill("SIGKILL");
+    this.#signal("SIGKILL");
   }
   /** Sends SIGTERM, and SIGKILL if the worker still runs after `ms`. */
   async leaveWithin(ms: number): Promise<void> {
@@ -82,6 +87,10 @@ export class WorkerProcess {
     const timer = setTimeout(() => this.kill(), ms);
     await this.exited;
     clearTimeout(timer);
+  }
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child; // undefined if it could not be started
+    if (pid !== undefined && this.#isRunning) process.kill(pid, signal);
   }
 }
 

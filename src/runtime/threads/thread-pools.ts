@@ -9,6 +9,7 @@ import type { Activity } from "../../core/define/definitions.ts";
 import type { Environment } from "../../core/time/environment.ts";
 import { PerdureError, errorMessage } from "../../core/errors/errors.ts";
 import type { Executor, Threads } from "../../core/define/executor.ts";
+import { warnOfMemoryLimit } from "../health/run-time-limits.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { ThreadJob, ThreadResources } from "./pool-thread.ts";
 import { ThreadPool } from "./thread-pool.ts";
@@ -36,6 +37,7 @@ export class ThreadPools {
     const executors = Map.groupBy(activities, (each) => executorOf(each, options.executor));
     for (const [threads, group] of executors) {
       if (typeof threads !== "object") continue;
+      if (threads.memoryMb !== null) warnOfMemoryLimit();
       const names = group.map(({ name }) => name);
       const size = threads.size ?? availableParallelism();
       const own = { ownCodec, hasMiddleware };

@@ -18,13 +18,29 @@ const NOTADB = 26;
 
 const TRANSIENT = new Set([BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL]);
 
+/** The texts of SQLite for these codes. On Deno, errors of `exec` have no `errcode`. */
+const CODE_OF_TEXT: Readonly<Record<string, number>> = {
+  "database is locked": BUSY,
+  "database table is locked": LOCKED,
+  "out of memory": NOMEM,
+  "attempt to write a readonly database": READONLY,
+  "disk I/O error": IOERR,
+  "database disk image is malformed": CORRUPT,
+  "database or disk is full": FULL,
+  "unable to open database file": CANTOPEN,
+  "locking protocol": PROTOCOL,
+  "file is not a database": NOTADB,
+};
+
 /** The prefix of errors that the triggers of a store being moved raise (admin/transfer.ts). */
 export const MOVED = "perdure store moved: ";
 
 /** The primary result code of an error that SQLite raised; undefined for any other error. */
 function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
-  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+  if (!(error instanceof Error)) return undefined;
+  if ("errcode" in error && typeof error.errcode === "number") return error.errcode & 0xff;
+  const isOfSqlite = "code" in error && error.code === "ERR_SQLITE_ERROR";
+  return isOfSqlite ? CODE_OF_TEXT[error.message] : undefined;
 }
 
 /** Whether another connection is writing; the same call may succeed in a moment. */

@@ -98,7 +98,7 @@ export class WorkerProcess {
   }
   /** SIGSTOP: the process is frozen but alive. Where /proc exists, resolves only after the system reports the stop. */
   async stop(): Promise<void> {
-    this.#child.kill("SIGSTOP");
+    process.kill(this.pid, "SIGSTOP"); // on Deno, `kill` of a ChildProcess counts every signal as its end
     if (!existsSync("/proc/self/stat")) return;
     const isStopped = (): boolean =>
       /\) [Tt] /.test(readFileSync(`/proc/${this.pid}/stat`, "utf8"));
@@ -106,7 +106,7 @@ export class WorkerProcess {
   }
   /** SIGCONT: the process continues as if no time had passed. */
   resume(): void {
-    this.#child.kill("SIGCONT");
+    process.kill(this.pid, "SIGCONT");
   }
   say(message: string): void {
     this.#child.send(message);

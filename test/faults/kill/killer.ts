@@ -6,14 +6,15 @@
 //   - killer.1: A process that was ended by its own work is replaced and does not count as a kill.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { chanceOf } from "./chance.ts";
+import { chanceOf, wholeNumber } from "./chance.ts";
 import { until, type WorkerProcess } from "./fleet.ts";
 
 const DIES_EARLY = 0.1;
 const EARLY_MS_MAX = 80;
 const DIES_TOGETHER = 0.05;
 const LAST_MS_MAX = 20;
-const IDLE_MS_MAX = 1_500;
+/** Longer where a worker may need more time to find work: a slow run time on a busy machine. */
+const IDLE_MS_MAX = wholeNumber("PERDURE_IDLE_MS") ?? 1_500;
 
 export interface KillerOptions {
   /** Called before each worker starts, with the number of kills so far; true ends the run. */

@@ -1,8 +1,10 @@
 // Orchestrations that await a promise which is not durable, and contexts used outside their turn: blocked or refused
 // with advice on the fix, never a hang.
 
+import { pbkdf2 } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { setTimeout as setTimeoutPromise } from "node:timers/promises";
+import timersPromises from "node:timers/promises";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import {
   activity,
@@ -23,7 +25,8 @@ const blocked = {
 
 describe("an orchestration that awaits", () => {
   const never = (): Promise<never> => new Promise(() => undefined);
-  const digest = (): Promise<unknown> => crypto.subtle.digest("SHA-256", new Uint8Array(8));
+  const derive = promisify(pbkdf2);
+  const digest = (): Promise<unknown> => derive("secret", "salt", 1, 32, "sha256");
   const foreign: readonly (readonly [string, () => Promise<unknown>])[] = [
     ["work of another thread", digest],
     ["a promise that never settles", never],
@@ -88,7 +91,7 @@ describe("an orchestration that awaits", () => {
   test.each([
     ["setTimeout", () => new Promise((resolve) => setTimeout(resolve, 5)), "ctx.sleep"],
     ["setImmediate", () => new Promise((resolve) => setImmediate(resolve)), "ctx.sleep"],
-    ["setTimeout", () => setTimeoutPromise(5), "ctx.sleep"],
+    ["setTimeout", () => timersPromises.setTimeout(5), "ctx.sleep"],
     ["fetch", () => fetch("http://127.0.0.1:9/"), "an activity (ctx.run) or a step (ctx.step)"],
   ])(
     "%s is refused at the call, and the error names the right alternative",

@@ -1,7 +1,7 @@
 // Derived values: dates, clocks and randomness inside an orchestration follow from its history (guards.2), in hot and
 // cold turns (I5).
 
-import nodeCrypto, { randomUUID, webcrypto } from "node:crypto";
+import nodeCrypto, { webcrypto } from "node:crypto";
 import { performance as hooksPerformance } from "node:perf_hooks";
 import { expect, test } from "vitest";
 import { deterministicRandom, deterministicUuid } from "../../../src/core/replay/deterministic.ts";
@@ -92,7 +92,13 @@ test("a derived date behaves like an ordinary Date", async () => {
 
 test("random values are drawn from the seed in the order of the calls, together with ctx.random and ctx.uuid", async () => {
   const work = orchestration("work", async (ctx) => {
-    const first = [Math.random(), ctx.random(), crypto.randomUUID(), randomUUID(), ctx.uuid()];
+    const first = [
+      Math.random(),
+      ctx.random(),
+      crypto.randomUUID(),
+      nodeCrypto.randomUUID(),
+      ctx.uuid(),
+    ];
     await ctx.sleep("1s");
     return [...first, nodeCrypto.randomUUID(), webcrypto.randomUUID(), Math.random()];
   });

@@ -2,6 +2,7 @@
 
 import crypto, { randomUUID } from "node:crypto";
 import fs from "node:fs";
+import fsPromises from "node:fs/promises";
 import timers from "node:timers";
 import timersPromises from "node:timers/promises";
 import { promisify } from "node:util";
@@ -72,8 +73,7 @@ test("a runtime with one guard replaces only the properties of that guard", asyn
 test("names of the same function still refer to one guarded function with the same name and length", async () => {
   await virtualWorld([work]);
   expect(timers.setTimeout).toBe(globalThis.setTimeout);
-  expect(fs.promises.readFile).toBe((await import("node:fs/promises")).readFile);
-  expect(crypto.randomUUID).toBe(randomUUID);
+  expect(fs.promises.readFile).toBe(fsPromises.readFile);
   expect([Math.random.name, Math.random.length]).toEqual(["random", 0]);
   expect(setTimeout.name).toBe("setTimeout");
   // Uses Node's custom promisify form.
@@ -91,7 +91,9 @@ test("outside of orchestrations the guarded functions behave like the originals"
   expect(globalThis.crypto.getRandomValues(new Uint8Array(4))).toHaveLength(4);
   const { now } = Date;
   expect(now()).toBeGreaterThan(0);
-  expect(() => Reflect.apply(globalThis.crypto.randomUUID, {}, [])).toThrow(/invalid|this/i);
+  expect(() => Reflect.apply(globalThis.crypto.randomUUID, {}, [])).toThrow(
+    /invalid|this|expected Crypto/i,
+  );
 });
 
 test("a replacement installed over a guard stays, and guards do not accumulate under it", async () => {

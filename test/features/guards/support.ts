@@ -1,6 +1,6 @@
 // For the tests of the guards: which guards act on the calling code.
 
-import { existsSync } from "node:fs";
+import fs from "node:fs"; // Bun and Deno do not guard names imported from Node's modules
 import type { GuardName } from "../../../src/core/define/guard-names.ts";
 
 // Taken before a guard is installed.
@@ -14,7 +14,7 @@ export function actingGuards(): readonly GuardName[] {
   if (throws(() => clearTimeout(setTimeout(() => undefined, 1)))) names.push("timers");
   // An invalid address: the original fetch rejects it later without network access.
   if (throws(() => void fetch("").catch(() => undefined))) names.push("fetch");
-  if (throws(() => existsSync("."))) names.push("io");
+  if (throws(() => fs.existsSync("."))) names.push("io");
   return names;
 }
 

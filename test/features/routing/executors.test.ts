@@ -1,8 +1,10 @@
 // Executors: an activity has the same outcome in every executor (semantics 10 to 13).
 
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
 import {
   activity,
   ActivityError,
@@ -102,11 +104,17 @@ describe("invalid executors", () => {
   });
 });
 
-/** A module as a data URL. Its activities are plain objects, as a thread sees them. */
+const moduleFolder = mkdtempSync(join(tmpdir(), "perdure-modules-"));
+afterAll(() => rmSync(moduleFolder, { recursive: true, force: true }));
+let modules = 0;
+
+/** A module in a file. Its activities are plain objects, as a thread sees them. */
 function moduleOf(...lines: readonly string[]): URL {
   const define = `const activity = (name) =>
     ({ kind: "activity", name, defaults: {}, options: {}, handler: () => name });`;
-  return new URL(`data:text/javascript,${encodeURIComponent([define, ...lines].join("\n"))}`);
+  const file = join(moduleFolder, `${(modules += 1)}.mjs`);
+  writeFileSync(file, [define, ...lines].join("\n"));
+  return pathToFileURL(file);
 }
 
 describe("a runtime does not start if its module cannot run the registered activities", () => {

@@ -106,7 +106,8 @@ export class Project {
       pid: child.pid ?? 0,
       stdout: () => stdout,
       stderr: () => stderr,
-      kill: (signal) => void child.kill(signal),
+      // On Deno, a ChildProcess reports the signal of its `kill` instead of its exit code.
+      kill: (signal) => void process.kill(child.pid ?? 0, signal),
       ended,
       says: async (pattern, times = 1) => {
         const deadline = AbortSignal.timeout(DEADLINE_MS);

@@ -1,9 +1,9 @@
 // perdure worker, dev, ui and init: worker processes that run, are killed, are replaced, and shut down.
 
-import { readFileSync, symlinkSync } from "node:fs";
-import { join, relative } from "node:path";
-import ts from "typescript";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { compileProject, linkNodeTypes } from "./compile-project.ts";
 import { projectRoot } from "../../support/source-files.ts";
 import { Project, until, type Background } from "./support.ts";
 
@@ -64,8 +64,8 @@ describe("perdure worker", () => {
       .stdout()
       .trimEnd()
       .split("\n")
-      .map((line) => JSON.parse(line) as object);
-    expect(lines[1]).toEqual({
+      .map((line) => JSON.parse(line) as { readonly message: string });
+    expect(lines.find(({ message }) => message === "worker ready")).toEqual({
       time: expect.stringMatching(/Z$/),
       level: "info",
       message: "worker ready",
@@ -198,7 +198,8 @@ describe("perdure init", () => {
         'import { Greeting } from "./orchestrations/third.ts"; export type G = Greeting;',
     });
     await project.run("init");
-    const problems = compile(project.folder);
+    linkNodeTypes(project.folder);
+    const problems = compileProject(project.folder);
     expect(problems).toEqual({
       "enum.ts": [1294],
       "import.ts": [1484],
@@ -285,23 +286,3 @@ test("perdure dev replaces a killed worker, and waits longer each time the worke
   dev.kill("SIGTERM");
   expect(await dev.ended).toBe(0);
 });
-
-/** The compiler errors under the project's tsconfig.json, by file of the project. */
-function compile(folder: string): Record<string, readonly number[]> {
-  const read = ts.readConfigFile(join(folder, "tsconfig.json"), ts.sys.readFile);
-  const config = ts.parseJsonConfigFileContent(read.config, ts.sys, folder);
-  symlinkSync(join(projectRoot, "node_modules/@types"), join(folder, "node_modules/@types"));
-  const program = ts.createProgram({ rootNames: config.fileNames, options: config.options });
-  const found: Record<string, readonly number[]> = {};
-  const whole = [...config.errors, ...program.getOptionsDiagnostics()];
-  if (whole.length > 0) found["tsconfig.json"] = whole.map(({ code }) => code);
-  for (const file of config.fileNames) {
-    const source = program.getSourceFile(file);
-    const errors = [
-      ...program.getSyntacticDiagnostics(source),
-      ...program.getSemanticDiagnostics(source),
-    ];
-    if (errors.length > 0) found[relative(folder, file)] = errors.map(({ code }) => code);
-  }
-  return found;
-}

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -94,10 +94,12 @@ test("lost() is true after the runtime was declared dead", async () => {
 test("a liveness thread does not keep the process alive and writes no output when it ends", async () => {
   const program = `
     import { SqliteProvider } from ${JSON.stringify(new URL("../../../src/sqlite/index.ts", import.meta.url).href)};
-    const provider = await SqliteProvider.open(process.argv[1]);
+    const provider = await SqliteProvider.open(process.argv[2]);
     provider.startLivenessThread({ runtimeId: "r", beatMs: 10, stallMs: 60_000 });
     setTimeout(() => console.log("over"), 200);`;
-  const argv = ["--input-type=module", "--no-warnings", "-e", program, path];
+  const file = join(path, "../program.mjs");
+  writeFileSync(file, program);
+  const argv = ["--no-warnings", file, path];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, argv, { timeout: 20_000 });
   expect({ stdout, stderr }).toEqual({ stdout: "over\n", stderr: "" });
 });
