@@ -1,8 +1,6 @@
 // The chaos command: real processes on real stores, killed at random moments, and an audit of the results.
 
-import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { bankEmptiness, describeBank, runBank } from "../test/faults/kill/bank/bank-run.ts";
 import { describeKills, emptiness } from "../test/faults/kill/audit/kill-report.ts";
@@ -12,6 +10,7 @@ import { describeForgets, forgetEmptiness } from "../test/stores/postgres/forget
 import { runForgets } from "../test/stores/postgres/forgets/run.ts";
 import { describeOutages, outageEmptiness } from "../test/stores/postgres/outages/report.ts";
 import { runOutages } from "../test/stores/postgres/outages/run.ts";
+import { hostFacts } from "./host-facts.ts";
 
 const USAGE = `npm run chaos -- --kills N --store sqlite|postgres   kills of worker processes (default 1,000, on both)
 npm run chaos -- --bank N --store sqlite|postgres    N transfers of a bank under kills;
@@ -157,21 +156,6 @@ function printed(part: Part): Part {
     );
   }
   return part;
-}
-
-function hostFacts() {
-  const git = (...args: readonly string[]): string =>
-    execFileSync("git", [...args], { encoding: "utf8", cwd: import.meta.dirname }).trim();
-  const isChanged = git("status", "--porcelain") !== "";
-  const [processor] = cpus();
-  return {
-    commit: `${git("rev-parse", "--short", "HEAD")}${isChanged ? " with changes" : ""}`,
-    node: process.versions.node,
-    processor: processor?.model ?? "unknown",
-    processors: cpus().length,
-    memoryGiB: Math.round(totalmem() / 2 ** 30),
-    at: new Date().toISOString(),
-  };
 }
 
 function chosenStores(text: string | undefined): readonly StoreKind[] {

@@ -4,7 +4,7 @@
 //        closes, and the shell stops the server and removes its directory.
 //   - Every store has a separate schema.
 
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -32,6 +32,8 @@ export interface OwnServer extends Server {
   becomeStandby(): Promise<void>;
   /** Starts a hot standby that receives the commits of this server asynchronously. Restarts this server. */
   addStandby(): Promise<OwnServer>;
+  /** Starts another server on a base backup of this one, made while this one works. */
+  backUp(): Promise<OwnServer>;
   /** Stops the server and removes its directory, before this process ends. */
   close(): Promise<void>;
 }
@@ -69,22 +71,28 @@ async function start(): Promise<Server> {
   return startServer(fastDirectory(), SETTINGS);
 }
 
-/** A separate server with other settings or on another disk. It also stops when this process ends (postgres.1). */
+/**
+ * A separate server with other settings, on another disk, or with additional environment variables. It also stops when
+ * this process ends (postgres.1).
+ */
 export async function startServer(
   parent: string,
-  given: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<OwnServer> {
   const template = await newData((await binaries()).initdb, unprivileged());
-  return startOn(template, parent, given);
+  return startOn(template, parent, { settings, env, files: {} });
 }
 
-/** Starts a server on a copy of a data directory. `files` are written into the copy first. */
-async function startOn(
-  template: string,
-  parent: string,
-  given: Readonly<Record<string, string>>,
-  files: Readonly<Record<string, string>> = {},
-): Promise<OwnServer> {
+interface Start {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+  /** Written into the data directory first. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Starts a server on a copy of a data directory. */
+async function startOn(template: string, parent: string, start: Start): Promise<OwnServer> {
   const { postgres: program } = await binaries();
   const owner = unprivileged();
   const directory = await mkdtemp(join(parent, "perdure-postgres-"));
@@ -92,23 +100,25 @@ async function startOn(
   await chmod(directory, 0o700);
   const data = join(directory, "data");
   execFileSync("cp", ["-a", template, data], { cwd: directory, ...owner });
-  for (const [name, content] of Object.entries(files)) {
+  for (const [name, content] of Object.entries(start.files)) {
     await writeFile(join(data, name), content);
     if (owner !== null) await chown(join(data, name), owner.uid, owner.gid);
   }
   const port = await freePort();
-  const settings = Object.entries(given).map(([name, value]) => `-c ${name}=${value}`);
+  const settings = Object.entries(start.settings).map(([name, value]) => `-c ${name}=${value}`);
   const command = `"${program}" -D "${data}" -k "${directory}" -p ${port} ${settings.join(" ")}`;
   const child = spawn("sh", ["-c", guarded(command, directory)], {
     stdio: ["pipe", "ignore", "pipe"],
     cwd: directory,
+    env: { ...process.env, ...start.env },
     detached: true, // Ctrl-C must stop only the tests; the server stops after them
     ...owner,
   });
   await ready(child, data);
   unrefChild(child);
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   return {
-    ...serverAt(`postgres://postgres@127.0.0.1:${port}/postgres`, data),
+    ...serverAt(url, data),
     async crash() {
       child.stdin.write("crash\n");
       await deleted(join(data, "postmaster.pid"));
@@ -135,7 +145,17 @@ async function startOn(
       execFileSync("cp", ["-a", data, copy], { cwd: directory, ...owner });
       child.stdin.write("start\n");
       await ready(child, data);
-      return startOn(copy, parent, given, files);
+      return startOn(copy, parent, { ...start, files });
+    },
+    async backUp() {
+      const copy = `${data}-backup`;
+      const label = await copyBetween(url, async (part) => {
+        const from = part === "data" ? data : join(data, "pg_wal");
+        const to = part === "data" ? copy : join(copy, "pg_wal");
+        await copyLive(from, to, { cwd: directory, ...owner });
+      });
+      for (const name of ["postmaster.pid", "postmaster.opts"]) await rm(join(copy, name));
+      return startOn(copy, parent, { ...start, files: { backup_label: label } });
     },
     async close() {
       const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -144,6 +164,36 @@ async function startOn(
       await ended;
     },
   };
+}
+
+/** Copies the data, and then the log until the end of that copy. Returns the file that a restore begins with. */
+async function copyBetween(
+  url: string,
+  copy: (part: "data" | "log") => Promise<void>,
+): Promise<string> {
+  const session = new pg.Client(url); // the backup ends with its session
+  await session.connect();
+  try {
+    await session.query("SELECT pg_backup_start('backup', true)");
+    await copy("data");
+    const { rows } = await session.query<{ labelfile: string }>(
+      "SELECT labelfile FROM pg_backup_stop(false)",
+    );
+    await copy("log");
+    return rows[0]?.labelfile ?? "";
+  } finally {
+    await session.end();
+  }
+}
+
+/** Copies a folder whose files may change and vanish in the meantime. */
+async function copyLive(from: string, to: string, options: SpawnOptions): Promise<void> {
+  const child = spawn("cp", ["-aT", from, to], { ...options, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => void (said += chunk.toString()));
+  await new Promise((resolve) => child.once("close", resolve));
+  const problems = said.split("\n").filter((line) => line !== "" && !line.includes("No such file"));
+  if (problems.length > 0) throw new Error(`The backup failed. ${problems.join(" ")}`);
 }
 
 /**

@@ -21,6 +21,9 @@ export interface WorkerOptions {
   readonly extra?: readonly string[];
   /** The process loads its modules and waits for `go`; its startup timeout begins with `go`. */
   readonly isSpare?: boolean;
+  /** The command that runs Node on a program, with its first arguments; by default this Node. */
+  readonly command?: readonly [string, ...string[]];
+  readonly env?: Readonly<Record<string, string>>;
   /** The work may end the process, with CRASH_CODE or by SIGKILL. */
   readonly mayCrash?: boolean;
   /** Receives the texts that the process sends, except "begin" and "ready". */
@@ -44,8 +47,9 @@ export class WorkerProcess {
     const args = [store, log, JSON.stringify(runtime), ...extra];
     const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
     // A short-lived process should not spend its time on compiling.
-    const env = { NODE_COMPILE_CACHE: `${log}-compiled`, ...process.env };
-    this.#child = fork(program, args, { execArgv: [], stdio: [...stdio], env });
+    const env = { NODE_COMPILE_CACHE: `${log}-compiled`, ...process.env, ...options.env };
+    const [execPath, ...execArgv] = options.command ?? [process.execPath];
+    this.#child = fork(program, args, { execPath, execArgv, stdio: [...stdio], env });
     this.pid = this.#child.pid ?? 0;
     this.#ready.promise.catch(() => undefined); // a rejection that no caller awaits is not an unhandled rejection
     if (!isSpare) this.#expectReady();

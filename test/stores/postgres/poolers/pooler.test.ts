@@ -7,8 +7,15 @@ import { activity, Client, orchestration } from "../../../../src/index.ts";
 import { PostgresProvider } from "../../../../src/postgres/index.ts";
 import { startItem } from "../../../../src/testing/conformance/fixture.ts";
 import { freshSchema, postgres } from "../../../support/postgres.ts";
-import { poolingProxy } from "./pooling-proxy.ts";
+import { startPoolingProxy } from "./pooling-proxy.ts";
 import { openStore, ownSchema, startRuntime, urlWith } from "../support.ts";
+
+/** The URL of a pooler with `size` connections to the server of this process. */
+async function poolingProxy(size: number, ids?: "generated" | "forwarded"): Promise<string> {
+  const { url, close } = await startPoolingProxy((await postgres()).url, size, ids);
+  onTestFinished(close);
+  return url;
+}
 
 /** A pool that resets a connection when it is released, as a pooler does between two users. */
 async function wipingPool(seen: string[]): Promise<pg.Pool> {

@@ -4,8 +4,6 @@
 //   - pooling-proxy.1: Connections are assigned in turn, so that consecutive transactions of a client use different ones.
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { onTestFinished } from "vitest";
-import { postgres } from "../../../support/postgres.ts";
 import { callLength, startLength } from "../protocol.ts";
 
 const READY = "Z".charCodeAt(0);
@@ -14,12 +12,18 @@ const TERMINATE = "X".charCodeAt(0);
 const KEY_DATA = "K".charCodeAt(0);
 const GENERATED_ID = 1_000_000_000;
 
-/** The URL of a pooler with `size` connections to the server of this process. */
-export async function poolingProxy(
+export interface PoolingProxy {
+  readonly url: string;
+  close(): void;
+}
+
+/** A pooler with `size` connections to a server. */
+export async function startPoolingProxy(
+  server: string,
   size: number,
   ids: "generated" | "forwarded" = "generated",
-): Promise<string> {
-  const target = new URL((await postgres()).url);
+): Promise<PoolingProxy> {
+  const target = new URL(server);
   const sockets = new Set<Socket>();
   const lines: Line[] = [];
   const waiting: ((line: Line) => void)[] = [];
@@ -42,19 +46,21 @@ export async function poolingProxy(
     }
     return known ?? new Promise((resolve) => waiting.push(resolve));
   };
-  const server = createServer((client) => {
+  const listener = createServer((client) => {
     sockets.add(client);
     client.on("error", () => undefined);
     void serve(client, { take, release, ids });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
   const url = new URL(target);
-  url.port = String((server.address() as AddressInfo).port);
-  return url.toString();
+  url.port = String((listener.address() as AddressInfo).port);
+  return {
+    url: url.toString(),
+    close() {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 interface Serving {
