@@ -6,7 +6,7 @@
 //       next group.
 //   - committer.3: A failed commit is not reported to the callers. The committer settles each item by its id
 //        (I14) and commits the unwritten items again, with backoff and jitter, until the store accepts them
-//        (P6).
+//        (P6). Only a store that was opened for reading rejects them, because no retry can succeed.
 //   - A caller's promise resolves after the commit that contains its item has returned (I13).
 //   - committer.4: An item blocked by a lock outside Perdure is retried alone, so it does not delay its group
 //        (semantics 32).
@@ -18,6 +18,7 @@
 
 import { ChurningSet } from "../collections/churning-map.ts";
 import { invalidArgument } from "../checks.ts";
+import { isPerdureError } from "../errors/errors.ts";
 import { backOff } from "./back-off.ts";
 import { LocalEnds, type InstanceEnd } from "./local-ends.ts";
 import { LocalAnswers } from "./local-answers.ts";
@@ -282,6 +283,7 @@ export class Committer {
         return busy;
       } catch (error) {
         if (this.#closed) return rejectAll(waiting);
+        if (isPerdureError(error, "STORE_READ_ONLY")) return rejectAll(waiting, error);
         for (const listener of this.onCommitError) listener(error, attempt + 1);
         await backOff(this.#environment, attempt);
         if (this.#closed) return rejectAll(waiting);

@@ -27,8 +27,8 @@ export function answerCallers(
   return busy;
 }
 
-export function rejectAll(group: readonly Pending[]): [] {
-  for (const pending of group) pending.reject(closed());
+export function rejectAll(group: readonly Pending[], reason: PerdureError = closed()): [] {
+  for (const pending of group) pending.reject(reason);
   return [];
 }
 

@@ -1,6 +1,7 @@
 // Servers that accept no writes: a hot standby, and a read-only role. Reads work, and writes fail at once with the reason.
 
 import { expect, onTestFinished, test } from "vitest";
+import { Client } from "../../../src/index.ts";
 import { PostgresProvider } from "../../../src/postgres/index.ts";
 import { startItem } from "../../../src/testing/conformance/fixture.ts";
 import { Project } from "../../interfaces/cli/support.ts";
@@ -58,6 +59,10 @@ test("a hot standby works with every command that only reads", async () => {
   const refused = { code: "STORE_READ_ONLY" };
   await expect(store.commit([startItem({ id: "b" })])).rejects.toMatchObject(refused);
   await expect(store.deleteInstance({ id: "a", force: true })).rejects.toMatchObject(refused);
+  const client = new Client(store);
+  await expect(client.start("wait", undefined)).rejects.toMatchObject(refused);
+  await expect(client.get("a").raise("go")).rejects.toMatchObject(refused);
+  await expect(client.get("a").cancel()).rejects.toMatchObject(refused);
   expect(store.startLivenessThread).toBeUndefined();
 });
 
