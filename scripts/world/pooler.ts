@@ -3,7 +3,7 @@
 //        proxy of the tests takes its place, in transaction mode.
 //   Measures: from a start in one process to its result in another one, two activities later: the worker and the client have
 //        separate providers, and a start is sent when the previous one has its result.
-//   Fails: a result is wrong; the default options do not warn once per store in transaction mode; any other case warns; a
+//   Fails: a result is wrong; the default options do not warn in transaction mode; any other case warns; a
 //        median exceeds three poll intervals.
 
 import { activity, orchestration, Perdure } from "../../src/index.ts";
@@ -90,7 +90,7 @@ async function run({ size }: Setting): Promise<Finding> {
         all.flatMap(({ wrong }) => wrong),
       ),
       rule(
-        "the store warns once when it is opened in transaction mode without an option, and in no other case",
+        "the store warns when it is opened in transaction mode without an option, and in no other case",
         all.flatMap(({ warned }) => warned),
       ),
       ...all.map(({ name, medianMs }) => limit(name, medianMs, 3 * POLL_MS, "ms")),

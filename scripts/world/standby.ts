@@ -28,6 +28,8 @@ const ORDERS = 100;
 const ORDER = { rounds: 3, ms: 20 };
 const LAGS = 20;
 const SCHEMA = "world";
+/** A call without an answer in this time has failed. */
+const ANSWER_MS = 30_000;
 
 export const standby: Programme = {
   name: "standby",
@@ -109,7 +111,7 @@ async function measureLags(
 function readsOf(client: Client): Calls {
   const handle = client.get("lag-0");
   return {
-    result: () => handle.result({ timeout: STUCK_MS }),
+    result: () => handle.result({ timeout: ANSWER_MS }),
     describe: () => handle.describe(),
     history: () => handle.history(),
     tree: () => handle.tree(),
@@ -147,7 +149,11 @@ async function errorsOf(calls: Calls): Promise<readonly Called[]> {
   const called: Called[] = [];
   for (const [name, call] of Object.entries(calls)) {
     let error: unknown = null;
-    const ms = await timed(() => call().catch((why: unknown) => (error = why)));
+    const late = new Error(`no answer in ${seconds(ANSWER_MS)}`);
+    const deadline = new Promise((_, reject) => setTimeout(reject, ANSWER_MS, late).unref());
+    const ms = await timed(() =>
+      Promise.race([call(), deadline]).catch((why: unknown) => (error = why)),
+    );
     called.push({ name, error, ms });
   }
   return called;
