@@ -22,11 +22,13 @@ import {
   type Programme,
   type Setting,
 } from "./programme.ts";
-import { repeatedIn, runsIn } from "./work.ts";
+import { processesIn, repeatedIn, runsIn } from "./work.ts";
 
 const ORDERS = 40;
 /** Longer than the time after which a worker without heartbeats is declared dead (5 s). */
-const ORDER = { rounds: 16, ms: 500 };
+const ORDER = { rounds: 8, ms: 500 };
+/** Few enough that one worker cannot take everything. */
+const AT_ONCE = 10;
 /** The numbers need no entry in /etc/passwd. */
 const USERS = [61_001, 61_002] as const;
 const HIDE = `mount -t proc -o hidepid=2 proc /proc && user=$0 && exec setpriv --reuid "$user" --regid "$user" --clear-groups "$@"`;
@@ -75,18 +77,20 @@ async function run(setting: Setting): Promise<Finding> {
     newWorker({
       store: shop.store.address,
       log,
+      runtime: { activityConcurrency: AT_ONCE, turnConcurrency: AT_ONCE },
       command: asUser(user, [process.execPath]),
       onMessage: (sight) => sights.push(sight),
     }),
   );
   try {
     await Promise.all(workers.map(({ ready }) => ready));
-    const count = scaled(ORDERS, size, 4);
+    const count = scaled(ORDERS, size, 3 * AT_ONCE);
     const orders = await startOrders(shop.client, { count, order: ORDER });
     const most = (count * ORDER.rounds * 3) / 4;
     await until("most activities have run", () => runsIn(log).size >= most, STUCK_MS);
     const repeated = repeatedIn(log);
     const calls = runsIn(log).size;
+    const processes = processesIn(log).size;
     await workers[0]?.kill();
     const killed = performance.now();
     await until(
@@ -102,6 +106,7 @@ async function run(setting: Setting): Promise<Finding> {
       numbers: { orders: count, calls, repeated: repeated.length, takeoverMs },
       rules: [
         floor("workers that do not see other users' processes", hidden, USERS.length),
+        floor("workers that ran activities", processes, USERS.length),
         rule("no activity ran twice while both workers lived", repeated),
         rule("every order ended with its result", wrong),
       ],

@@ -18,7 +18,7 @@ export type Poison = (typeof POISONS)[number];
 /** The definitions. Each run of an activity writes a line to the log when it begins. */
 export function defineWork(log: string) {
   const charge = activity("charge", async (ms: number, { idempotencyKey, attempt }) => {
-    appendFileSync(log, `${idempotencyKey} ${attempt}\n`);
+    appendFileSync(log, `${idempotencyKey} ${attempt} ${process.pid}\n`);
     if (ms > 0) await pause(ms);
     return 1;
   });
@@ -48,6 +48,12 @@ export function runsIn(log: string): ReadonlyMap<string, number> {
     if (key !== "") runs.set(key, (runs.get(key) ?? 0) + 1);
   }
   return runs;
+}
+
+/** The processes that ran activities. */
+export function processesIn(log: string): ReadonlySet<number> {
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+  return new Set(lines.map((line) => Number(line.split(" ")[2])));
 }
 
 /** The calls that ran more than once. */
