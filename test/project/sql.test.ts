@@ -25,6 +25,8 @@ const ALLOWED = new Map([
   ["src/sql/read/listing.ts: parts.ended", "constants of a store's read/listing.ts"],
   ["src/sql/read/list-sources.ts: parts.ended", "constants of a store's read/listing.ts"],
   ["src/sql/read/list-sources.ts: parts.indexOf(status)", "a constant, as above"],
+  ["src/sql/read/list-sources.ts: parts.namesOf(status)", "a constant, as above"],
+  ["src/sql/read/list-sources.ts: parts.namedBy(status)", "constants, as above"],
   ["src/postgres/connection/script-driver.ts: shared.text", "of Statements, as below"],
   ["src/sqlite/connection/script-driver.ts: sql", "of Statements, as below, translated"],
   ["src/sqlite/new-store.ts: known.schema", "the text of the migrations, read back from SQLite"],

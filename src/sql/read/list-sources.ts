@@ -17,7 +17,7 @@ export interface SourceBranch {
   readonly from: string;
   readonly where: string;
   /** The index is in the order of creation within each name only: a SELECT of the names (list-sources.2). */
-  readonly names?: string | undefined;
+  readonly names: string | null;
   /** The key and the creation time of the instance. */
   readonly key: string;
   readonly created: string;
@@ -33,8 +33,10 @@ export type Source =
 
 /** What differs between the stores. */
 export interface SourceParts extends FilterParts {
-  /** A partial index that has all instances `i` of these statuses; null if there is none. */
-  indexOf(wanted: Statuses): StatusIndex | null;
+  /** The condition of a partial index that has all instances `i` of these statuses; null if there is none. */
+  indexOf(wanted: Statuses): string | null;
+  /** If that index is on names: a SELECT of the names that it can have. Null: it is in the order of creation. */
+  namesOf(wanted: Statuses): string | null;
   /** The conditions of indexes on names that together have all instances `i` of these statuses. */
   namedBy(wanted: Statuses | undefined): readonly string[];
   /** Conditions on `i`, each the beginning of an index on the time of the end. Together: all that have ended. */
@@ -45,12 +47,6 @@ export const ALL: Source = { kind: "all" };
 export const LIVE: Source = { kind: "live" };
 
 type Statuses = NonNullable<InstanceFilter["status"]>;
-export interface StatusIndex {
-  /** The condition of the index. */
-  readonly where: string;
-  /** The index is on names: the statuses in `tallies` of the names that it can have. */
-  readonly namesOf?: readonly string[];
-}
 const LIVE_STATUSES: Statuses = ["pending", "running"];
 
 /** The sources of a filter. Of the ordered ones, the first is likely to find the fewest. */
@@ -76,8 +72,8 @@ export function sourcesOf(filter: InstanceFilter, parts: SourceParts): readonly 
 
 /** A name finds a part of what the status finds, if the name's index has the status. */
 function isStatusSource({ name }: InstanceFilter, status: Statuses, parts: SourceParts): boolean {
-  const index = parts.indexOf(status);
-  return index !== null && !(name !== undefined && index.namesOf !== undefined);
+  if (name !== undefined && parts.namesOf(status) !== null) return false;
+  return parts.indexOf(status) !== null;
 }
 
 /** list-sources.1 */
@@ -97,6 +93,7 @@ export function branchesOf(
     case "attribute":
       return testBranches(source.test, bind).map((test) => ({
         from: "@attributes AS a",
+        names: null,
         where: `a.name = ${bind(source.name)}::text AND ${test}`,
         key: "a.instance",
         created: "a.created_at",
@@ -128,9 +125,8 @@ function ofName(
   bind: Bind,
   parts: SourceParts,
 ): readonly SourceBranch[] {
-  return parts
-    .namedBy(status)
-    .map((where) => ofInstances(`${where} AND i.name = ${bind(name)}::text`));
+  const indexes = parts.namedBy(status);
+  return indexes.map((where) => ofInstances(`${where} AND i.name = ${bind(name)}::text`));
 }
 
 function ofStatus(
@@ -139,17 +135,12 @@ function ofStatus(
   bind: Bind,
   parts: SourceParts,
 ): readonly SourceBranch[] {
-  const { where, namesOf } = parts.indexOf(status) ?? { where: "true" };
-  if (namesOf === undefined) {
-    // The index has the name, too.
-    const named =
-      name === undefined ? "" : ` AND ${unindexed("i.name", parts)} = ${bind(name)}::text`;
-    return [ofInstances(`${where}${named}`)];
-  }
-  if (name !== undefined) return ofName(name, status, bind, parts);
-  const statuses = namesOf.map((each) => `'${each}'`).join(", ");
-  const names = `SELECT DISTINCT t.name FROM @tallies AS t WHERE t.status IN (${statuses})`;
-  return [{ ...ofInstances(where), names }];
+  const where = parts.indexOf(status) ?? "true";
+  const names = parts.namesOf(status);
+  if (name === undefined) return [ofInstances(where, names)];
+  if (names !== null) return ofName(name, status, bind, parts);
+  // The index has the name, too.
+  return [ofInstances(`${where} AND ${unindexed("i.name", parts)} = ${bind(name)}::text`)];
 }
 
 function endedWithin({ completedAfter, completedBefore }: InstanceFilter, bind: Bind): string {
@@ -158,6 +149,6 @@ function endedWithin({ completedAfter, completedBefore }: InstanceFilter, bind: 
   return `i.completed_at > ${bind(from)}::bigint AND i.completed_at < ${bind(until)}::bigint`;
 }
 
-function ofInstances(where: string): SourceBranch {
-  return { from: "@instances AS i", where, key: "i.key", created: "i.created_at" };
+function ofInstances(where: string, names: string | null = null): SourceBranch {
+  return { from: "@instances AS i", where, names, key: "i.key", created: "i.created_at" };
 }

@@ -233,22 +233,21 @@ function* candidatesAfter(
     const shown = parts.created.map((column) => `${column === "key" ? key : created} AS ${column}`);
     const order = isOrdered(source) ? columns : columns.map((column) => unindexed(column, parts));
     const select = `SELECT ${shown.join(", ")} FROM ${from}
-      WHERE ${where} AND ${names === undefined ? "true" : "i.name = n.name"}
+      WHERE ${where} AND ${names === null ? "true" : "i.name = n.name"}
         AND ${afterPlace(order, place, request, bind)}
       ${inOrder(order, request)} LIMIT ${most}::bigint`;
     // list-sources.2
-    return names === undefined
+    return names === null
       ? select
       : `SELECT e.* FROM (${names}) AS n CROSS JOIN LATERAL (${select}) AS e`;
   });
-  const [first] = selects;
-  if (first === undefined) return [];
+  if (selects.length === 0) return [];
   const all = selects.map((select, index) => `SELECT * FROM (${select}) AS b${index}`);
   const order = parts.created.map((column) => `b.${column}`);
   const merged = `SELECT * FROM (${all.join(" UNION ALL ")}) AS b
     ${inOrder(order, request)} LIMIT ${most}::bigint`;
-  const isInOrder = branches.length === 1 && branches[0]?.names === undefined;
-  return yield* run(new Statement(isInOrder ? first : merged), ...values);
+  const isInOrder = branches.length === 1 && branches[0]?.names === null;
+  return yield* run(new Statement(isInOrder ? selects.join("") : merged), ...values);
 }
 
 /** Those of the candidates that match the filter, in the order of the list. */

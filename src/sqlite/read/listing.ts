@@ -17,12 +17,13 @@ export const LISTING: ListingParts = {
   unindexedNumber: { before: "+", after: "" },
   indexOf(wanted) {
     if (wanted.length === 0) return null;
-    if (wanted.every((status) => status === "paused")) return { where: "i.paused IS NOT NULL" };
-    if (wanted.every((status) => LIVE.includes(status))) return { where: "i.completed_at IS NULL" };
+    if (wanted.every((status) => status === "paused")) return "i.paused IS NOT NULL";
+    if (wanted.every((status) => LIVE.includes(status))) return "i.completed_at IS NULL";
     return wanted.every((status) => FAILED.includes(status))
-      ? { where: "i.completed_at IS NOT NULL AND i.status <> 'completed'" }
+      ? "i.completed_at IS NOT NULL AND i.status <> 'completed'"
       : null;
   },
+  namesOf: () => null,
   namedBy: () => ["true"],
   ended: [
     ...TERMINAL_STATUSES.map(
