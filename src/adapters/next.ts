@@ -1,5 +1,5 @@
 // perdure/next: Perdure in a Next.js application with the App Router.
-//   - next.1: Next.js puts a copy of the application's modules into each bundle (instrumentation, routes, actions) and
+//   - Next.js puts a copy of the application's modules into each bundle (instrumentation, routes, actions) and
 //       evaluates them again after a change. All copies share one runtime: slot.ts.
 //   - next.2: `next build` evaluates modules and renders pages. Nothing opens the store then.
 //   - next.3: The path below the route comes from its catch-all parameter: Next.js removes its own `basePath` from the URL.
@@ -74,7 +74,7 @@ export function perdureNext(options: AppOptions<RequestHeaders>): PerdureNext {
 }
 
 const BUILD =
-  "next build does not open the store (next.2). A page that reads it must not be static: add `await connection()` of next/server to the page.";
+  "next build does not open the store. A page that reads it must not be static: add `await connection()` of next/server to the page.";
 
 function isBuild(): boolean {
   return process.env["NEXT_PHASE"] === "phase-production-build"; // next.2

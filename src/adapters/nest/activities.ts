@@ -1,6 +1,6 @@
 // Activities as methods of providers: `declareActivity` defines the name, the types and the defaults; `@Activity(charge)`
 // binds a method to the declaration.
-//   - nest-activities.1: Orchestrations import the declaration, not the provider, and the compiler compares the method with
+//   - Orchestrations import the declaration, not the provider, and the compiler compares the method with
 //       the declaration.
 //   - The decorator writes to the prototype of the class, under a registered symbol. It needs no reflect-metadata, and a
 //       second installed copy of this package can read it.

@@ -1,5 +1,5 @@
 // Which activities do the providers of a Nest application have?
-//   - nest-discovery.1: Nest knows classes and tokens before it creates instances. So the runtime gets its definitions first
+//   - Nest knows classes and tokens before it creates instances. So the runtime gets its definitions first
 //       and looks the instance up at each attempt, and a provider may inject the client of the runtime that runs it.
 //   - nest-discovery.2: The methods are those of the class or, if it has none, of the class that is the token. So a test can
 //       replace a provider by a fake (`overrideProvider(Payments).useValue(fake)`), and a factory can create one.

@@ -4,7 +4,6 @@
 
 import type { QueueFigures, QueueKeyFigures, QueueOutcomes } from "../../core/provider/queues.ts";
 import { JOB_VERSION } from "../../core/ids/semver.ts";
-import { startTarget } from "../../core/ids/targets.ts";
 import { integer, integerOrNull, text, type Row } from "../columns.ts";
 import type { StoreStatements } from "../parts.ts";
 import { toKeyFigures, toOutcomes } from "../rows/queue-rows.ts";
@@ -27,7 +26,8 @@ const COUNT_TASKS = new Statement(`
     count(*) FILTER (WHERE t.lease_owner IS NULL AND t.available_at > now.at) AS delayed,
     min(t.available_at) FILTER (WHERE ${IS_WAITING}) AS oldest
   FROM @tasks AS t CROSS JOIN (SELECT @now AS at) AS now GROUP BY t.name`);
-const JOB_TARGET = startTarget("", JOB_VERSION);
+/** The end of the target of every job (ids/targets.ts). */
+const JOB_TARGET = `@${JOB_VERSION}`;
 const COUNT_JOB_STARTS = new Statement(`
   SELECT s.name, count(*) FILTER (WHERE s.at <= now.at) AS waiting,
     count(*) FILTER (WHERE s.at > now.at) AS delayed,

@@ -156,7 +156,7 @@ test("on a phone a blocked instance can be retried, and an input edited", async 
   await actions.getByRole("button", { name: "Edit and run again" }).tap();
   const dialog = page.getByRole("dialog");
   const work = dialog.getByRole("list", { name: "Completed work that will run again" });
-  expect(await work.getByRole("listitem").allTextContents()).toContain("activity pay");
+  await expect.poll(() => work.getByRole("listitem").allTextContents()).toContain("activity pay");
   const input = dialog.getByLabel("Input");
   await expect.poll(() => input.inputValue()).toContain('"customer": "c-7"');
   await isFine(page, "edit dialog on a phone");
