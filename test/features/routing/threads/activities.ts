@@ -81,7 +81,8 @@ export const dies = activity(
       });
     }
     const kept: unknown[] = [];
-    while (how === "hoard") kept.push(new Array(10_000).fill(kept.length));
+    // Large steps: with many small ones, V8 sometimes ends the process before the thread can be stopped.
+    while (how === "hoard") kept.push(new Array(200_000).fill(kept.length));
     return new Promise<never>(() => undefined);
   },
 );
