@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { FEW_MATCHES } from "../../src/core/provider/shared/id-prefix.ts";
 import type { InstanceFilter, ListRequest, Provider } from "../../src/core/provider/index.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
+import { FEW } from "../../src/sql/read/listing.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import {
   postgresListPlans,
@@ -20,9 +20,9 @@ import {
 import { postgres } from "../support/postgres.ts";
 import { ownSchema } from "../stores/postgres/support.ts";
 
-/** More than FEW_MATCHES instances have each of the attributes `most` and `late`, few of the oldest have both. */
-const ROWS = FEW_MATCHES * 2 + 400;
-const HALF = FEW_MATCHES + 200;
+/** More than FEW instances have each of the attributes `most` and `late`, few of the oldest have both. */
+const ROWS = FEW * 2 + 400;
+const HALF = FEW + 200;
 const COLUMNS = `key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at, completed_at,
   suspicion, execution, last_event, status, status_version, copied_until, past_executions, past_events, steps_open`;
 const VALUES = `n, 'i' || n, 'r', CASE WHEN n % 1000 = 0 THEN 'rare' ELSE 'pay' END, 'cancel', 0,

@@ -3,9 +3,8 @@
 //   - listing.2: A list reads through the source that finds the fewest candidates (list-sources.ts), if that is at
 //       most FEW. Otherwise it reads on in the order of the list until its page is full: if many instances match,
 //       that is soon.
-//   - listing.3: Counting candidates costs something, too. First all sources are counted up to VERY_FEW. Then NEAR_ROWS
-//       candidates are read in the order of the list, which fills the page if about one in a hundred matches. Only
-//       then are the sources counted up to FEW.
+//   - Counting candidates costs something, too, so the sources are counted up to FEW only. Counting and sorting FEW
+//       candidates takes about as long as testing the candidates for a page of which one in thirty matches.
 //   - All ways return the same rows in the same order. The statement of a filter is not prepared on the server:
 //       there are too many different filters.
 
@@ -16,7 +15,6 @@ import type {
   ListRequest,
 } from "../../core/provider/admin.ts";
 import type { FoundInstance } from "../../core/provider/instances.ts";
-import { FEW_MATCHES, NEAR_ROWS } from "../../core/provider/shared/id-prefix.ts";
 import { integer, only, text as textOf, type Row } from "../columns.ts";
 import { FOUND_COLUMNS, LISTED_COLUMNS, toFound, toListed } from "../rows/instance-rows.ts";
 import { Parameters, type Bind } from "../script/parameters.ts";
@@ -51,7 +49,9 @@ export interface ListingParts extends FilterParts, SourceParts, OrderParts {
 }
 
 /** Up to this many candidates are always worth reading and sorting. */
-const VERY_FEW = 10_000;
+export const FEW = 30_000;
+/** The most candidates that are tested at a time. */
+const PORTION_MAX = 5_000;
 /** Up to this many instances are listed by their keys in the condition of a text. */
 const TEXT_KEYS_MAX = 1_000;
 
@@ -119,8 +119,7 @@ export function* countInstances(filter: InstanceFilter, parts: ListingParts): Sc
   const prepared = yield* ready(filter);
   const sources = sourcesOf(filter, parts);
   const searched = { filter: prepared, parts };
-  const source =
-    (yield* fewest(sources, searched, VERY_FEW)) ?? (yield* fewest(sources, searched, FEW_MATCHES));
+  const source = yield* fewest(sources, searched);
   const { bind, values } = new Parameters();
   const among = source === undefined ? "true" : isAmong(source, searched, bind);
   const count = new Statement(`
@@ -154,24 +153,15 @@ function* ready(filter: InstanceFilter): Script<ReadyFilter> {
   return { ...filter, textKeys: keys.length > TEXT_KEYS_MAX ? null : keys };
 }
 
-/** listing.2, listing.3 */
+/** listing.2 */
 function* byCreation(listing: Listing, from: Place | null): Script<readonly Row[]> {
   const { filter, parts } = listing;
   const sources = sourcesOf(filter, parts);
   const [only] = sources;
   if (only === undefined) return yield* walkAll(listing, from);
-  if (sources.length === 1 && isOrdered(only)) {
-    return (yield* walk(listing, only, { rows: [], place: from }, Infinity)).rows;
-  }
-  const veryFew = yield* fewest(sources, listing, VERY_FEW);
-  if (veryFew !== undefined) {
-    return (yield* walk(listing, veryFew, { rows: [], place: from }, Infinity)).rows;
-  }
-  const ordered = sources.find(isOrdered) ?? ALL;
-  const near = yield* walk(listing, ordered, { rows: [], place: from }, NEAR_ROWS);
-  if (near.place === null) return near.rows;
-  const few = yield* fewest(sources, listing, FEW_MATCHES);
-  return (yield* walk(listing, few ?? ordered, near, Infinity)).rows;
+  if (sources.length === 1 && isOrdered(only)) return yield* walk(listing, only, from);
+  const few = yield* fewest(sources, listing);
+  return yield* walk(listing, few ?? sources.find(isOrdered) ?? ALL, from);
 }
 
 /** Without any source: one statement, in the order of the list. */
@@ -188,34 +178,19 @@ function* walkAll(
   return yield* run(select, ...values);
 }
 
-/** How far a walk has come. A null place after a walk: there is nothing more to read, or the page is full. */
-interface Walk {
-  readonly rows: readonly Row[];
-  readonly place: Place | null;
-}
-
-/**
- * Reads candidates of the source in the order of the list, in growing portions, and keeps those that match, until the
- * page is full or `among` candidates were read.
- */
-function* walk(listing: Listing, source: Source, from: Walk, among: number): Script<Walk> {
+/** Tests candidates of the source in the order of the list, in growing portions, until the page is full. */
+function* walk(listing: Listing, source: Source, from: Place | null): Script<readonly Row[]> {
   const { wanted, parts } = listing;
-  const rows = [...from.rows];
-  let { place } = from;
-  let size = wanted;
-  for (let read = 0; read < among; size = Math.min(size * 4, NEAR_ROWS)) {
-    const portion = Math.min(size, among - read);
+  const rows: Row[] = [];
+  let place = from;
+  for (let portion = wanted; ; portion = Math.min(portion * 4, PORTION_MAX)) {
     const candidates = yield* candidatesAfter(listing, source, place, portion);
     const keys = candidates.map((row) => integer(row, "key"));
     if (keys.length > 0) rows.push(...(yield* matching(listing, keys, wanted - rows.length)));
     const last = candidates.at(-1);
-    if (rows.length >= wanted || candidates.length < portion || last === undefined) {
-      return { rows, place: null };
-    }
+    if (rows.length >= wanted || candidates.length < portion || last === undefined) return rows;
     place = parts.created.map((column) => integer(last, column));
-    read += portion;
   }
-  return { rows, place };
 }
 
 /** The next candidates of a source, in the order of the list. */
@@ -268,8 +243,7 @@ function* matching(
 /** By `updatedAt` or `completedAt`. */
 function* byTime(listing: Listing, from: ListPlace): Script<readonly Row[]> {
   const sources = sourcesOf(listing.filter, listing.parts);
-  const source =
-    (yield* fewest(sources, listing, VERY_FEW)) ?? (yield* fewest(sources, listing, FEW_MATCHES));
+  const source = yield* fewest(sources, listing);
   if (listing.request.orderBy === "updatedAt") {
     return yield* sorted(listing, "updated_at", source, from.place);
   }
@@ -314,7 +288,7 @@ function* notEnded(
 ): Script<readonly Row[]> {
   if (source === undefined) {
     const live = { ...listing, also: "i.completed_at IS NULL" };
-    return (yield* walk(live, LIVE, { rows: [], place }, Infinity)).rows;
+    return yield* walk(live, LIVE, place);
   }
   const { request, filter, columns, parts, wanted } = listing;
   const { bind, values } = new Parameters();
@@ -348,11 +322,10 @@ function* sorted(
   return yield* run(select, ...values);
 }
 
-/** The source with the fewest candidates, if it has at most `most`. */
+/** The source with the fewest candidates, if it has at most FEW. */
 function* fewest(
   sources: readonly Source[],
   { filter, parts }: Searched,
-  most: number,
 ): Script<Source | undefined> {
   if (sources.length === 0) return undefined;
   const answers = yield* together(
@@ -363,13 +336,13 @@ function* fewest(
       );
       const all = rows.length === 0 ? "SELECT 1 AS one WHERE false" : rows.join(" UNION ALL ");
       const count = new Statement(`
-        SELECT count(*) AS found FROM (${all} LIMIT ${most + 1}) AS c`);
+        SELECT count(*) AS found FROM (${all} LIMIT ${FEW + 1}) AS c`);
       return call(count, ...values);
     }),
   );
   const counts = answers.map(({ rows }) => integer(only(rows), "found"));
   const least = Math.min(...counts);
-  return least > most ? undefined : sources[counts.indexOf(least)];
+  return least > FEW ? undefined : sources[counts.indexOf(least)];
 }
 
 /** The condition that an instance `i` is a candidate of the source. */

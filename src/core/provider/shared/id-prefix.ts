@@ -17,11 +17,3 @@ export function firstAfter(prefix: string): string | null {
     return points.join("") + String.fromCodePoint(next);
   }
 }
-
-/**
- * How a list by prefix is read. First the store reads NEAR_ROWS rows next to the cursor, in the order of
- * the list. That fills a page if about one row in a hundred matches. Otherwise, if at most FEW_MATCHES
- * ids have the prefix, it reads them through the index on ids and sorts them.
- */
-export const NEAR_ROWS = 5_000;
-export const FEW_MATCHES = 20_000;
