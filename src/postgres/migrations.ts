@@ -45,6 +45,7 @@ const FILES = [
   "0018-queues.sql",
   "0019-enqueue-keys.sql",
   "0020-search.sql",
+  "0021-tallies-of-one-turn.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 
