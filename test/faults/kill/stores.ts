@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { selectMiscounts } from "../../../src/core/provider/tallies.ts";
 import { dropSchema, freshSchema, postgres } from "../../support/postgres.ts";
-import { SQLITE } from "./store-address.ts";
+import { partsOf, SQLITE } from "./store-address.ts";
 
 export const STORE_KINDS = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof STORE_KINDS)[number];
@@ -66,9 +66,20 @@ export function sqliteStore(path: string): StoreUnderTest {
   };
 }
 
-async function postgresStore(): Promise<StoreUnderTest> {
+/** A store of an earlier run, which stays. PostgreSQL: on the server that DATABASE_URL names. */
+export async function existingStore(address: string): Promise<StoreUnderTest> {
+  if (!address.startsWith(SQLITE) && process.env["DATABASE_URL"] !== partsOf(address).url) {
+    throw new Error(`DATABASE_URL must name the server of ${address}, so that the store stays`);
+  }
+  const store = address.startsWith(SQLITE)
+    ? sqliteStore(address.slice(SQLITE.length))
+    : await postgresStore(partsOf(address).schema);
+  store.keep();
+  return store;
+}
+
+async function postgresStore(schema = freshSchema()): Promise<StoreUnderTest> {
   const { url, query } = await postgres();
-  const schema = freshSchema();
   const address = new URL(url);
   address.hash = schema;
   let kept = false;

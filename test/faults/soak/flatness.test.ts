@@ -1,4 +1,4 @@
-// When the soak reports growing memory.
+// When the soak reports growth.
 
 import { expect, test } from "vitest";
 import { flatness } from "./flatness.ts";
@@ -17,6 +17,12 @@ test("growth during the warm-up does not count", () => {
 
 test("a heap that grows by 3 MB per sample is not flat", () => {
   expect(flatness(samples((index) => 50 + 3 * index))?.isFlat).toBe(false);
+});
+
+test("three more connections are growth if the tolerance is two", () => {
+  const connections = Array.from({ length: 20 }, (_, index) => (index < 15 ? 8 : 11));
+  expect(flatness(connections, { share: 0, absolute: 2 })?.isFlat).toBe(false);
+  expect(flatness(connections, { share: 0, absolute: 3 })?.isFlat).toBe(true);
 });
 
 test("three samples are too few for an answer", () => {

@@ -1,24 +1,29 @@
-// Whether memory stays flat: compares the first third of the samples after a warm-up with the last third.
+// Whether a measured value stays flat: compares the first third of the samples after a warm-up with the last third.
 
-/** Growth that garbage collection and compiled code explain. */
-const TOLERANCE_BYTES = 10_000_000;
-const TOLERANCE = 0.1;
+/** Growth that does not count: garbage collection, compiled code, rows between two cleanups. */
+export interface Tolerance {
+  readonly share: number;
+  readonly absolute: number;
+}
+const TOLERANCE: Tolerance = { share: 0.1, absolute: 10_000_000 };
 
 export interface Flatness {
   readonly isFlat: boolean;
-  readonly beforeBytes: number;
-  readonly afterBytes: number;
+  readonly before: number;
+  readonly after: number;
 }
 
-/** Takes heap sizes after garbage collection, in order. Null if there are too few. */
-export function flatness(samples: readonly number[]): Flatness | null {
+/** Takes the samples in order. Null if there are too few. */
+export function flatness(
+  samples: readonly number[],
+  { share, absolute }: Tolerance = TOLERANCE,
+): Flatness | null {
   const warm = samples.slice(Math.ceil(samples.length / 4));
   const third = Math.floor(warm.length / 3);
   if (third === 0) return null;
-  const beforeBytes = median(warm.slice(0, third));
-  const afterBytes = median(warm.slice(-third));
-  const isFlat = afterBytes <= beforeBytes * (1 + TOLERANCE) + TOLERANCE_BYTES;
-  return { isFlat, beforeBytes, afterBytes };
+  const before = median(warm.slice(0, third));
+  const after = median(warm.slice(-third));
+  return { isFlat: after <= before * (1 + share) + absolute, before, after };
 }
 
 function median(values: readonly number[]): number {
