@@ -29,10 +29,14 @@ export class AppProcess implements AsyncDisposable {
     child.stderr?.on("data", keep);
   }
 
-  /** Resolves when the application's Perdure is ready. */
-  static async start(framework: Framework, env: Record<string, string>): Promise<AppProcess> {
+  /** Resolves when the application's Perdure is ready. The command is that of production by default. */
+  static async start(
+    framework: Framework,
+    env: Record<string, string>,
+    command = framework.start ?? START,
+  ): Promise<AppProcess> {
     const port = await freePort();
-    const [program, ...args] = framework.start ?? START;
+    const [program, ...args] = command;
     const child = spawn(program, args, {
       cwd: folderOf(framework),
       env: environment({ ...env, PORT: String(port) }),

@@ -1,7 +1,7 @@
 // What happens with the application of each framework: built, served, seen in a browser, stopped, killed and recovered.
 
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual, promisify } from "node:util";
@@ -9,7 +9,8 @@ import type { Browser } from "playwright-core";
 import { createToken, HttpClient } from "../../src/server/index.ts";
 import { openPage } from "../interfaces/ui/support/browser.ts";
 import { AppProcess, environment, folderOf } from "./app-process.ts";
-import { TSC, type Framework } from "./frameworks.ts";
+import { compileBlocks } from "./docs-blocks.ts";
+import { TSC, type Command, type Framework } from "./frameworks.ts";
 import { PREFIX } from "./settings.ts";
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -22,10 +23,16 @@ export const CHECKS = [
   "seen in a browser",
   "stopped",
   "killed and recovered",
+  "reloaded",
 ] as const;
 export type Check = (typeof CHECKS)[number];
 /** How a check ended: null if it passed. */
 export type Report = (check: Check, error: unknown) => void;
+
+/** The checks of this framework. */
+export function checksOf({ dev }: Framework): readonly Check[] {
+  return CHECKS.filter((check) => check !== "reloaded" || dev !== undefined);
+}
 
 /** Runs the checks in order; the first that fails ends the run. */
 export async function checkFramework(
@@ -41,10 +48,11 @@ export async function checkFramework(
     "seen in a browser": () => world.see(browser),
     stopped: () => world.stop(),
     "killed and recovered": () => world.killAndRecover(),
+    reloaded: () => world.reload(),
   };
   let check: Check = "built";
   try {
-    for (check of CHECKS) {
+    for (check of checksOf(framework)) {
       await steps[check]();
       report(check, null);
     }
@@ -61,6 +69,7 @@ async function build(framework: Framework): Promise<void> {
   for (const [program, ...args] of commands) {
     await runHere(framework, program, args);
   }
+  if (framework.documented !== undefined) await compileBlocks(framework.documented);
 }
 
 async function runHere(framework: Framework, program: string, args: readonly string[]) {
@@ -144,14 +153,42 @@ class World implements AsyncDisposable {
     const { events } = await this.#client(next).get("second").history();
     const outcomes = events.filter(({ kind }) => kind === "ActivityCompleted");
     expectSame(outcomes.length, 3);
+    await next.stop();
+  }
+
+  /**
+   * In development a changed module is loaded into the same process. Its definitions are registered, work in flight ends,
+   * and the process still has one runtime.
+   */
+  async reload(): Promise<void> {
+    const { dev } = this.#framework;
+    const file = join(folderOf(this.#framework), "perdure.ts");
+    const before = readFileSync(file, "utf8");
+    const app = await this.#start({ NODE_ENV: "development" }, dev);
+    try {
+      const [old] = (await this.#client(app).overview()).runtimes;
+      await order(app, "third");
+      writeFileSync(file, withGreeting(before));
+      await order(app, "fourth"); // a request loads the changed module
+      await this.#checkResult(app, "third");
+      await this.#checkResult(app, "fourth");
+      await this.#client(app).start("greet", "ada", { id: "fifth" });
+      expectSame(await this.#client(app).get("fifth").result({ timeout: "60s" }), "Hello ada");
+      const { runtimes } = await this.#client(app).overview();
+      expectSame(runtimes.length, 1);
+      if (runtimes[0]?.id === old?.id) throw new Error("the runtime was not replaced");
+    } finally {
+      writeFileSync(file, before);
+      await app.stop(); // `next dev` ends the server, which is a separate process
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#app?.[Symbol.asyncDispose]();
   }
 
-  async #start(env: Record<string, string> = {}): Promise<AppProcess> {
-    this.#app = await AppProcess.start(this.#framework, { ...this.#env, ...env });
+  async #start(env: Record<string, string> = {}, command?: Command): Promise<AppProcess> {
+    this.#app = await AppProcess.start(this.#framework, { ...this.#env, ...env }, command);
     return this.#app;
   }
 
@@ -175,6 +212,15 @@ class World implements AsyncDisposable {
     const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
     return lines.filter((line) => line.includes(` ${id} `));
   }
+}
+
+/** The module `perdure.ts` with one more orchestration. */
+function withGreeting(module: string): string {
+  const registered = "...options,";
+  if (!module.includes(registered)) throw new Error("perdure.ts must pass the shared options");
+  const greet = 'orchestration("greet", async (ctx, name: string) => `Hello ${name}`)';
+  const changed = `...options, register: [...options.register, ${greet}],`;
+  return `import { orchestration } from "perdure";\n${module.replace(registered, changed)}`;
 }
 
 async function order({ origin }: AppProcess, id: string): Promise<void> {

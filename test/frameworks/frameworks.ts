@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import process from "node:process";
+import type { DOCUMENTED } from "./docs-blocks.ts";
 
 /** A program and its arguments. A name without a path is a program of this folder's packages. */
 export type Command = readonly [program: string, ...args: string[]];
@@ -15,6 +16,10 @@ export interface Framework {
   readonly build?: readonly Command[];
   /** Run in the folder of the application. Default: Node runs `main.ts`. */
   readonly start?: Command;
+  /** Starts a server that loads changed modules into the same process. */
+  readonly dev?: Command;
+  /** Its section of docs/frameworks.md has blocks that need the framework's packages (docs-blocks.ts). */
+  readonly documented?: keyof typeof DOCUMENTED;
 }
 
 /** The compiler of the project. */
@@ -35,12 +40,15 @@ export const FRAMEWORKS: readonly Framework[] = [
     package: "next",
     build: [["next", "build"]],
     start: ["next", "start", "--hostname", "127.0.0.1"],
+    dev: ["next", "dev", "--hostname", "127.0.0.1"],
+    documented: "next",
   },
   {
     name: "nest",
     package: "@nestjs/core",
     build: [[...TSC, "-p", "."]],
     start: [process.execPath, "dist/apps/nest/main.js"],
+    documented: "nest",
   },
   {
     name: "nest-fastify",

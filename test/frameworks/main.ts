@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { pack } from "../../scripts/package/pack.ts";
 import { openBrowser } from "../interfaces/ui/support/browser.ts";
-import { CHECKS, checkFramework, type Check } from "./checks.ts";
+import { CHECKS, checkFramework, checksOf, type Check } from "./checks.ts";
 import { FRAMEWORKS, type Framework } from "./frameworks.ts";
 
 const FOLDER = import.meta.dirname;
@@ -53,7 +53,11 @@ for (const framework of chosen) {
     }
   });
   const title = `${name} (${versionOf(framework)})`.padEnd(NAME_WIDTH);
-  const cells = CHECKS.map((check) => (passed.has(check) ? "yes" : "NO").padEnd(check.length));
+  const applicable = checksOf(framework);
+  const cells = CHECKS.map((check) => {
+    const result = passed.has(check) ? "yes" : applicable.includes(check) ? "NO" : "–";
+    return result.padEnd(check.length);
+  });
   lines.push([title, ...cells].join("  "));
 }
 console.log(`\n${lines.join("\n")}`);
