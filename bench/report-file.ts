@@ -151,3 +151,26 @@ function rounded(row: Row): Row {
 function round(value: number): number {
   return Number(value.toPrecision(6));
 }
+
+/** The options of a program that has this output, for `parseArgs`. */
+export const OUTPUT = { json: { type: "string" }, into: { type: "string" } } as const;
+
+/** Writes what ran as the options say, and prints what a merge left or removed. */
+export function saveReport(
+  { json, into }: { readonly json?: string | undefined; readonly into?: string | undefined },
+  fresh: Report,
+): void {
+  if (json !== undefined) writeReport(json, fresh);
+  if (into === undefined) return;
+  const old = readReport(into);
+  const { report, notes } = old === null ? { report: fresh, notes: [] } : merge(old, fresh);
+  writeReport(into, report);
+  for (const note of notes) console.log(note);
+}
+
+/** A row of one repetition. */
+export function row(
+  of: Pick<Row, "workload" | "store" | "metric" | "value" | "n"> & { readonly part?: string },
+): Row {
+  return { ...of, subject: "perdure", spread: [of.value, of.value], repetitions: 1 };
+}
