@@ -89,7 +89,7 @@ function bestOthers(published: Published, columns: readonly Column[]): string[] 
         figure(ours.value),
         figure(best.value),
         titleOf(best.subject, "postgres"),
-        `${figure(Number((ours.value / best.value).toPrecision(2)))} ×`,
+        `${Number((ours.value / best.value).toPrecision(2)).toLocaleString("en")} ×`,
       ],
     ];
   });

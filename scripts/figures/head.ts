@@ -64,7 +64,7 @@ function machineOf(meta: Meta): string {
   const settings = Object.entries(postgresSettings ?? {}).map(
     ([name, value]) => `${name}=${value}`,
   );
-  const server = postgres === null ? "" : `, PostgreSQL ${postgres}`;
+  const server = postgres === null ? "" : `, PostgreSQL ${postgres.replace(/, (.*)$/, " ($1)")}`;
   return [
     `${cores} cores (${cpu}), ${memoryGb} GB, Node ${node.slice(1)}, SQLite ${sqlite}${server}.`,
     `Durability: ${durability}.`,

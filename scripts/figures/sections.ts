@@ -71,9 +71,10 @@ function middleware(published: Published): Section {
   if (row === null) return { markdown: null, missing: ["middleware callNs"] };
   const goal = goalOf(row);
   const text = goal === null ? "" : ` (goal: ${describeGoal(goal)})`;
-  const cost = judged(published, row, figure(row.value));
+  const cost =
+    row.value > 0 ? judged(published, row, `${figure(row.value)} ns`) : "no measurable time";
   return {
-    markdown: `${headOf(published, [row])}\n\nAn attempt that uses neither context nor middleware costs ${cost} ns more than a direct call of its function${text}.`,
+    markdown: `${headOf(published, [row])}\n\nAn attempt that uses neither context nor middleware costs ${cost} more than a direct call of its function${text}.`,
     missing: [],
   };
 }
