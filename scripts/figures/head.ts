@@ -17,15 +17,27 @@ export function headOf(published: Published, rows: readonly Row[]): string {
     else run.rows.push(row);
   }
   const all = [...runs.values()];
-  const machines = new Set(all.map(({ meta }) => machineOf(meta)));
-  const isShared = machines.size === 1;
+  const shared = sharedMachine(all.map(({ meta }) => meta));
   const items = all.map((run) => {
     const what = all.length === 1 ? "" : `${pairsOf(run.rows)}: `;
-    return [`${what}${runOf(run.meta)}`, ...(isShared ? [] : [machineOf(run.meta)])].join(" ");
+    const machine = shared === null ? ` ${machineOf(run.meta)}` : "";
+    return `${what}${runOf(run.meta)}${machine}`;
   });
-  const shared = isShared ? [...machines] : [];
-  if (items.length === 1) return [...items, ...shared].join(" ");
-  return [items.map((item) => `- ${item}`).join("\n"), ...shared].join("\n\n");
+  const text = items.length === 1 ? items.join("") : items.map((item) => `- ${item}`).join("\n");
+  if (shared === null) return text;
+  return [text, shared].join(items.length === 1 ? " " : "\n\n");
+}
+
+/** Null if the runs had different machines or servers. A run on SQLite only fits any server. */
+function sharedMachine(metas: readonly Meta[]): string | null {
+  const withServer = metas.find(({ postgres }) => postgres !== null) ?? metas[0];
+  if (withServer === undefined) return null;
+  const isSame = metas.every((meta) => {
+    const { postgres, postgresSettings, durability } = withServer;
+    const server = meta.postgres === null ? { postgres, postgresSettings, durability } : {};
+    return machineOf({ ...meta, ...server }) === machineOf(withServer);
+  });
+  return isSame ? machineOf(withServer) : null;
 }
 
 /** "W1, W2 (SQLite, PostgreSQL)": workloads with the same stores together. */
@@ -52,7 +64,7 @@ function runOf(meta: Meta): string {
   });
   const times = repetitions === 1 ? "one repetition" : `${repetitions} repetitions`;
   const isBusy = load > cores / 4;
-  const busy = isBusy ? " **Other programs were running, which makes every figure worse.**" : "";
+  const busy = isBusy ? " **The load was high: other work on the machine makes every figure worse.**" : "";
   return (
     `\`${command}\` on ${date}, commit ${commit}, ${times}; \`fdatasync\` ${fdatasyncMs} ms, ` +
     `load ${load.toFixed(1)} at the start.${busy}`

@@ -1,9 +1,8 @@
 // How runs are merged into a file, and what becomes of a file on the page.
 
 import { expect, test } from "vitest";
-import type { Meta } from "../../../bench/meta.ts";
+import { commandOf, type Meta } from "../../../bench/meta.ts";
 import { merge, metaOf, type Report, type Row } from "../../../bench/report-file.ts";
-import { commandOf } from "../../../bench/meta.ts";
 import { strayFigures } from "../../../scripts/figures/pages.ts";
 import { Published } from "../../../scripts/figures/published.ts";
 import { SECTIONS } from "../../../scripts/figures/sections.ts";
@@ -44,6 +43,7 @@ function report(results: readonly Row[], of: Partial<Report> = {}): Report {
 
 const LATER: Meta = { ...META, commit: "later", startedAt: "2026-11-02T10:00:00.000Z" };
 
+// report.1, report.2
 test("a run replaces the pairs that ran; the others stay, each with the meta of its run", () => {
   const old = report([row("W1"), row("W2"), row("W2", { store: "postgres" })]);
   const fresh = report([row("W2", { value: 2_000 })], { meta: LATER });
@@ -81,6 +81,7 @@ test("the command does not name files and directories", () => {
   );
 });
 
+// figures.1
 test("two files with the same pair are an error", () => {
   const files = { "a.json": report([row("W2")]), "b.json": report([row("W2")]) };
   expect(() => new Published(files)).toThrow("W2 sqlite is in a.json and in b.json");
@@ -102,6 +103,29 @@ test("a missed goal is bold, and several repetitions show their extremes", () =>
   const limit = row("W2", { subject: "limit", value: 10_000 });
   const published = new Published({ "a.json": report([found, limit]) });
   expect(SECTIONS["figures"]?.(published).markdown).toContain("**1,000 (900 … 1,100)**");
+});
+
+test("other engines are next to Perdure, with the ratio to the best of them", () => {
+  const on = (subject: string, value: number): Row =>
+    row("W2", { store: "postgres", subject, value });
+  const rows = [on("perdure", 9_000), on("dbos", 2_000), on("dbos (tuned)", 3_000)];
+  const meta = { ...META, peers: { dbos: "5.3.0" } };
+  const published = new Published({ "a.json": report(rows, { meta }) });
+  const { markdown } = SECTIONS["peers"]?.(published) ?? {};
+  expect(markdown).toContain("Versions: DBOS 5.3.0.");
+  expect(markdown).toContain("| DBOS | 2,000 |");
+  expect(markdown).toContain("| **W2** steps per s | more | 9,000 | 3,000 | DBOS (tuned) | 3 × |");
+});
+
+test("the head names each run with its workloads, and the machine once", () => {
+  const old = report([row("W2"), row("W4", { metric: "p50Ms", value: 1, n: 300 })]);
+  const { report: merged } = merge(old, report([row("W2")], { meta: { ...LATER, load: 2 } }));
+  const { markdown } = SECTIONS["figures"]?.(new Published({ "a.json": merged })) ?? {};
+  expect(markdown).toMatch(
+    /^- W2 on SQLite: `npm run bench` on 2 November 2026, commit later, .*\*\*The load was high/m,
+  );
+  expect(markdown).toMatch(/^- W4 on SQLite: `npm run bench` on 1 November 2026/m);
+  expect(markdown?.split("2 cores (a processor)")).toHaveLength(2);
 });
 
 test("without results there are no tables", () => {
