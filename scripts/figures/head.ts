@@ -64,7 +64,9 @@ function runOf(meta: Meta): string {
   });
   const times = repetitions === 1 ? "one repetition" : `${repetitions} repetitions`;
   const isBusy = load > cores / 4;
-  const busy = isBusy ? " **The load was high: other work on the machine makes every figure worse.**" : "";
+  const busy = isBusy
+    ? " **The load was high: other work on the machine makes every figure worse.**"
+    : "";
   return (
     `\`${command}\` on ${date}, commit ${commit}, ${times}; \`fdatasync\` ${fdatasyncMs} ms, ` +
     `load ${load.toFixed(1)} at the start.${busy}`

@@ -79,7 +79,8 @@ export async function fill(root: string, page: Page, published: Published): Prom
   return { page: { path: page.path, text }, missing, problems };
 }
 
-const INLINE = /<!-- figure:([^>]*?)-->.*?<!-- end -->/gs;
+/** Not a page's text about the marker: that is code, in backticks. */
+const INLINE = /<!-- figure:([^>]*?)-->[^`<]*<!-- end -->/g;
 
 function sectionPattern(name: string): RegExp {
   return new RegExp(`<!-- ${name}: begin.*?<!-- ${name}: end -->`, "s");
