@@ -13,7 +13,8 @@ export const USAGE = `npm run bench -- [options]
   --store sqlite   sqlite, postgres or all (default: all)
   --limit          also the engine-less limit programs, side by side, with the ratio
   --peers [a,b]    also other engines, all or these, installed in bench/peers and run in turn with ours
-  --json FILE      the results as JSON
+  --json FILE      writes the results as JSON, and replaces the file
+  --into FILE      writes them into a JSON file: replaces the workloads that ran, on the stores that ran, and keeps the rest
   --dir DIR        where databases are created (default: the system's temporary directory)`;
 
 const REPETITIONS = 3;
@@ -28,6 +29,7 @@ export interface Arguments {
   readonly peers: readonly Peer[];
   readonly stores: readonly Store[];
   readonly json: string | null;
+  readonly into: string | null;
   readonly directory: string;
 }
 
@@ -43,10 +45,14 @@ export function readArguments(words: readonly string[]): Arguments {
       store: { type: "string" },
       peers: { type: "string" },
       json: { type: "string" },
+      into: { type: "string" },
       dir: { type: "string", default: tmpdir() },
     },
   });
   const { quick, limit, help, only } = values;
+  if (values.json !== undefined && values.into !== undefined) {
+    throw new Error("--json and --into exclude each other: choose one.");
+  }
   const stores = values.store === "all" ? undefined : values.store;
   return {
     ...{ quick, help },
@@ -58,6 +64,7 @@ export function readArguments(words: readonly string[]): Arguments {
     peers: peersOf(values.peers),
     stores: chosen(STORES, stores, "store", (store) => store),
     json: values.json === undefined ? null : resolve(values.json),
+    into: values.into === undefined ? null : resolve(values.into),
     directory: resolve(values.dir),
   };
 }

@@ -1,17 +1,19 @@
 // The benchmark command: runs the selected workloads, prints the table, writes the JSON file.
 //   - Limit and subject alternate, repetition by repetition, so that both run under the same conditions.
+//   - With --into, the file is written after every workload, so that an interrupted run keeps what it has measured.
 //   - It fails only if a repetition was wrong, never because of a figure or a peer.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { readArguments, USAGE, type Arguments } from "./arguments.ts";
 import { has, type Entry } from "./catalogue.ts";
 import { goalOf, isReached } from "./goals.ts";
 import { summarize } from "./measure.ts";
-import { readMeta } from "./meta.ts";
+import { commandOf, readMeta } from "./meta.ts";
 import { peerOf } from "./peers/catalogue.ts";
 import { preparePeers } from "./peers/install.ts";
 import { openPostgres, type Postgres } from "./postgres.ts";
 import { repeat } from "./repetition.ts";
+import { merge, readReport, writeReport } from "./report-file.ts";
 import type { Order, Reading, Result, Store, Subject } from "./subject.ts";
 import { describeMeta, describeResult, HEADER } from "./table.ts";
 
@@ -26,14 +28,26 @@ process.exitCode = failures.length === 0 ? 0 : 1;
 
 async function runAll(options: Arguments): Promise<void> {
   const { directory, quick, repetitions } = options;
+  const began = performance.now();
+  const old = options.into === null ? null : readReport(options.into); // before it costs an hour
   mkdirSync(directory, { recursive: true });
   const server = options.stores.includes("postgres") ? await openPostgres(directory) : null;
-  const meta = await readMeta({ directory, quick, repetitions }, server);
+  const command = commandOf("bench", process.argv.slice(2));
+  const meta = await readMeta({ command, directory, quick, repetitions }, server);
   console.log(describeMeta(meta));
-  const { subjects: peers, absent } = await preparePeers(options.peers);
+  const { subjects: peers, absent, versions } = await preparePeers(options.peers);
   absences.push(...absent);
   const subjects = [...options.subjects, ...peers];
   const results: Result[] = [];
+  const save = (): readonly string[] => {
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    const fresh = { meta: { ...meta, seconds, peers: versions }, results, failures, absences };
+    if (options.json !== null) writeReport(options.json, fresh);
+    if (options.into === null) return [];
+    const { report, notes } = old === null ? { report: fresh, notes: [] } : merge(old, fresh);
+    writeReport(options.into, report);
+    return notes;
+  };
   for (const store of options.stores) {
     const begun = performance.now();
     for (const entry of options.workloads) {
@@ -44,17 +58,13 @@ async function runAll(options: Arguments): Promise<void> {
       });
       results.push(...found);
       print(entry, found);
+      if (options.into !== null) save();
     }
     if (results.some((result) => result.store === store)) {
       console.log(`\n${store}: ${((performance.now() - begun) / 1_000).toFixed(0)} s`);
     }
   }
-  if (options.json !== null) {
-    writeFileSync(
-      options.json,
-      `${JSON.stringify({ meta, results, failures, absences }, null, 2)}\n`,
-    );
-  }
+  for (const note of save()) console.log(note);
   conclude(results);
 }
 
@@ -100,7 +110,8 @@ function print(entry: Entry, results: readonly Result[]): void {
 function conclude(results: readonly Result[]): void {
   const reached = results.flatMap((result) => {
     const goal = result.subject === "perdure" ? goalOf(result) : null;
-    return goal === null ? [] : [isReached(goal, result)];
+    const verdict = goal === null ? null : isReached(goal, result, results);
+    return verdict === null ? [] : [verdict];
   });
   console.log(`${reached.filter(Boolean).length} of ${reached.length} goals reached`);
   for (const absence of absences) console.error(`NOT RUN ${absence.split("\n", 1)[0]}`);

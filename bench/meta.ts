@@ -14,6 +14,8 @@ const SYNCS = 50;
 const PAGE_BYTES = 4_096;
 
 export interface Meta {
+  /** Without the names of files and directories. */
+  readonly command: string;
   readonly commit: string;
   readonly node: string;
   readonly nodeEnv: string;
@@ -35,10 +37,26 @@ export interface Meta {
   readonly quick: boolean;
   readonly repetitions: number;
   readonly startedAt: string;
+  /** How long the run took; absent while it runs. */
+  readonly seconds?: number;
+  /** The versions of the other engines that ran, by name. */
+  readonly peers?: Readonly<Record<string, string>>;
+}
+
+/** Options whose values are paths of this machine. */
+const PATHS = ["--json", "--into", "--dir"];
+
+/** The command as one types it: `npm run bench -- --quick`. */
+export function commandOf(script: string, words: readonly string[]): string {
+  const said = words.filter((word, index) => {
+    const isPath = (one = ""): boolean => PATHS.includes(one.split("=", 1)[0] ?? "");
+    return !isPath(word) && !PATHS.includes(words[index - 1] ?? "");
+  });
+  return [`npm run ${script}`, ...(said.length === 0 ? [] : ["--", ...said])].join(" ");
 }
 
 export async function readMeta(
-  run: { readonly directory: string; readonly quick: boolean; readonly repetitions: number },
+  run: Pick<Meta, "command" | "directory" | "quick" | "repetitions">,
   server: Postgres | null,
 ): Promise<Meta> {
   return {

@@ -39,17 +39,28 @@ export interface Postgres {
   freshDatabase(): Promise<{ readonly url: string; drop(): Promise<void> }>;
 }
 
-export async function openPostgres(directory: string): Promise<Postgres> {
+export async function openPostgres(
+  directory: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Postgres> {
   const given = process.env["DATABASE_URL"] ?? "";
-  const server = given === "" ? await startServer(directory, SETTINGS) : serverAt(given, null);
+  const server =
+    given === ""
+      ? await startServer(directory, { ...SETTINGS, ...settings })
+      : serverAt(given, null);
   const rows = await server.query(
     "SELECT name, current_setting(name) AS value FROM pg_settings WHERE name = ANY($1) ORDER BY name",
     [[...REPORTED, "server_version"]],
   );
-  const { server_version: version = "unknown", ...settings } = Object.fromEntries(
+  const { server_version: version = "unknown", ...reported } = Object.fromEntries(
     rows.map(({ name, value }) => [String(name), String(value)]),
   );
-  return { version, settings, own: given === "", freshDatabase: () => freshDatabase(server) };
+  return {
+    version,
+    settings: reported,
+    own: given === "",
+    freshDatabase: () => freshDatabase(server),
+  };
 }
 
 async function freshDatabase(server: Server): ReturnType<Postgres["freshDatabase"]> {

@@ -1,16 +1,16 @@
 // The printed report: one line per figure, with its goal, its spread and its ratio to the limit.
 
-import { goalOf, isReached, type Goal } from "./goals.ts";
+import { goalOf, isReached, isSameFigure, type Figure, type Goal } from "./goals.ts";
 import type { Meta } from "./meta.ts";
-import type { Metric, Result } from "./subject.ts";
+import type { Result } from "./subject.ts";
 
 /** Figures that are better when larger. */
-const RATES: readonly Metric[] = [
-  ...(["stepsPerS", "flowsPerS", "startsPerS"] as const),
-  ...(["hotAsksPerS", "asksPerS", "passagesPerS", "itemsPerS"] as const),
-  ...(["enqueuesPerS", "bulkPerS", "jobsPerS"] as const),
+export const RATES: readonly string[] = [
+  ...["stepsPerS", "flowsPerS", "startsPerS"],
+  ...["hotAsksPerS", "asksPerS", "passagesPerS", "itemsPerS"],
+  ...["enqueuesPerS", "bulkPerS", "jobsPerS"],
 ];
-const WIDTHS = [26, 8, 17, 8, 10, 19, 12, 4, 10, 7];
+const WIDTHS = [26, 8, 17, 8, 10, 19, 26, 4, 10, 7];
 const HEADINGS = [
   "subject",
   "store",
@@ -43,6 +43,8 @@ function settings(of: Readonly<Record<string, string>>): string {
   return `postgres settings: ${pairs.join(" ")}`;
 }
 
+const VERDICTS: Readonly<Record<string, string>> = { true: "yes", false: "NO", null: "?" };
+
 export const HEADER = line(HEADINGS);
 
 /** One line for a figure of Perdure, next to the limit's figure if there is one. */
@@ -55,15 +57,16 @@ export function describeResult(result: Result, all: readonly Result[]): string {
     ...[subject, store, metric, figure(n), figure(value)],
     result.repetitions === 1 ? "" : `${figure(min)} … ${figure(max)}`,
     goal === null ? "" : describeGoal(goal),
-    goal === null ? "" : isReached(goal, result) ? "yes" : "NO",
+    goal === null ? "" : (VERDICTS[String(isReached(goal, result, all))] ?? ""),
     limit === undefined ? "" : figure(limit.value),
     limit === undefined ? "" : `${ratio(result, limit).toFixed(2)} ×`,
   ]);
 }
 
-function limitOf({ metric, n }: Result, all: readonly Result[]): Result | undefined {
-  if (metric === "loopP99Ms") return undefined; // a figure of the process, not of the work
-  return all.find((one) => one.subject === "limit" && one.metric === metric && one.n === n);
+/** The limit's figure of the same run. */
+export function limitOf<R extends Figure>(result: R, all: readonly R[]): R | undefined {
+  if (result.metric === "loopP99Ms") return undefined; // a figure of the process, not of the work
+  return all.find((one) => one.subject === "limit" && isSameFigure(one, result));
 }
 
 /** The cost as a multiple of the limit's cost. */
@@ -71,13 +74,32 @@ function ratio({ metric, value }: Result, limit: Result): number {
   return RATES.includes(metric) ? limit.value / value : value / limit.value;
 }
 
-function describeGoal({ atLeast, atMost }: Goal): string {
+export function describeGoal({ atLeast, atMost, of }: Goal): string {
+  const bounds = describeBounds({ atLeast, atMost });
+  if (of === undefined) return bounds;
+  const relative = `${describeBounds(of)} × ${of.subject}`;
+  return bounds === "" ? relative : `${bounds} or ${relative}`;
+}
+
+function describeBounds({
+  atLeast,
+  atMost,
+}: {
+  atLeast?: number | undefined;
+  atMost?: number | undefined;
+}): string {
   if (atLeast !== undefined && atMost !== undefined) return `${atLeast} … ${atMost}`;
-  return atLeast === undefined ? `≤ ${figure(atMost ?? 0)}` : `≥ ${figure(atLeast)}`;
+  if (atLeast !== undefined) return `≥ ${bound(atLeast)}`;
+  return atMost === undefined ? "" : `≤ ${bound(atMost)}`;
+}
+
+/** As written in goals.ts, with groups of thousands. */
+function bound(value: number): string {
+  return value.toLocaleString("en", { maximumFractionDigits: 3 });
 }
 
 /** Three significant digits, and groups of thousands. */
-function figure(value: number): string {
+export function figure(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   return value.toLocaleString("en", {

@@ -17,22 +17,31 @@ const STAMP = join(FOLDER, "node_modules", ".installed");
 /** No package needs its install script here, and some scripts send data about the machine. */
 const WORDS = ["ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fund"];
 
-/** The subjects that can run, and a sentence for each peer that cannot. */
-export async function preparePeers(
-  peers: readonly Peer[],
-): Promise<{ readonly subjects: readonly Subject[]; readonly absent: readonly string[] }> {
-  if (peers.length === 0) return { subjects: [], absent: [] };
+export interface Prepared {
+  /** The subjects that can run. */
+  readonly subjects: readonly Subject[];
+  /** A sentence for each peer that cannot run. */
+  readonly absent: readonly string[];
+  /** Of those that can run, by the name of the peer. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+export async function preparePeers(peers: readonly Peer[]): Promise<Prepared> {
+  if (peers.length === 0) return { subjects: [], absent: [], versions: {} };
   const trouble = await install();
   const subjects: Subject[] = [];
   const absent: string[] = [];
+  const versions: Record<string, string> = {};
   for (const peer of peers) {
     const version = versionOf(peer.package);
     const reason = version === null ? (trouble ?? `${peer.package} is missing`) : lacking(peer);
-    if (reason === null) subjects.push(...subjectsOf(peer));
-    else absent.push(`${peer.name}: ${reason}`);
+    if (reason === null && version !== null) {
+      subjects.push(...subjectsOf(peer));
+      versions[peer.name] = version;
+    } else absent.push(`${peer.name}: ${reason ?? ""}`);
     console.log(`${peer.name}: ${peer.package} ${version ?? "not installed"}`);
   }
-  return { subjects, absent };
+  return { subjects, absent, versions };
 }
 
 /** The error, or null. */

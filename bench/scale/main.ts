@@ -1,5 +1,6 @@
 // How far a deployment scales: the model of model.ts over fleets of several sizes, and how evenly ids spread.
-// `npm run bench:scale`; the default costs are those of docs/benchmarks.md: --runtime-us 42 --step-us 25 …
+// `npm run bench:scale`; the default costs are rounded figures of one machine; W2 of
+// docs/benchmarks.md has the measured ones: --runtime-us, --step-us …
 
 import { parseArgs } from "node:util";
 import { databaseOf } from "./spread.ts";

@@ -5,6 +5,7 @@
 //   --calls 200      how often each search is called, each time with other values
 //   --store sqlite   sqlite, postgres or all (default: all)
 //   --plans          also print the plans of each search
+//   --json FILE      also writes the figures as JSON; --into FILE keeps the figures of a store that did not run
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,11 @@ import type { Provider } from "../../src/core/provider/provider.ts";
 import { PostgresProvider } from "../../src/postgres/index.ts";
 import { SqliteProvider } from "../../src/sqlite/index.ts";
 import { postgresListPlans, sqliteListPlans, type Planned } from "../../test/support/list-plans.ts";
-import { startServer } from "../../test/support/postgres.ts";
+import { SLOW_SEARCHES } from "../goals.ts";
+import { commandOf, readMeta } from "../meta.ts";
+import { openPostgres } from "../postgres.ts";
+import { OUTPUT, row, saveReport, type Row } from "../report-file.ts";
+import type { Store } from "../subject.ts";
 
 const { values } = parseArgs({
   options: {
@@ -26,10 +31,14 @@ const { values } = parseArgs({
     store: { type: "string", default: "all" },
     plans: { type: "boolean", default: false },
     dir: { type: "string", default: tmpdir() },
+    ...OUTPUT,
   },
 });
 const rows = Number(values.rows);
 const calls = Number(values.calls);
+const results: Row[] = [];
+/** The indexes of a million instances fit into memory. */
+const LARGE = { shared_buffers: "1GB" };
 const BEGAN = 1_700_000_000_000;
 
 const COLUMNS = `key, id, run_id, name, on_parent_close, priority, attributes, created_at, updated_at, completed_at,
@@ -90,9 +99,6 @@ const SEARCHES: Readonly<Record<string, (i: number) => Partial<ListRequest>>> = 
   "text, nowhere": (i) => ({ filter: { text: `nowhere${i}` } }),
   "by the time of the last change": () => ({ orderBy: "updatedAt" }),
 };
-/** These read all instances, or all that another member leaves: they are called less often. */
-const SLOW = ["text, exactly an attribute", "text, nowhere", "by the time of the last change"];
-
 function requestOf(search: Partial<ListRequest>): ListRequest {
   return { filter: {}, order: "newest", limit: 50, cursor: null, ...search };
 }
@@ -121,6 +127,7 @@ async function postgres(url: string, query: (sql: string) => Promise<unknown>): 
 }
 
 async function time(
+  store: Store,
   what: string,
   times: number,
   call: (i: number) => Promise<unknown>,
@@ -133,54 +140,65 @@ async function time(
     took.push(performance.now() - began);
   }
   took.sort((a, b) => a - b);
-  const at = (share: number): string =>
-    (took[Math.min(times - 1, Math.floor(times * share))] ?? 0).toFixed(2).padStart(8);
-  console.log(`${what.padEnd(36)} p50 ${at(0.5)} ms  p99 ${at(0.99)} ms  most ${at(1)} ms`);
+  const at = (share: number): number => took[Math.min(times - 1, Math.floor(times * share))] ?? 0;
+  const of = { workload: "search", part: what, store, n: rows };
+  const found = [
+    row({ ...of, metric: "p50Ms", value: at(0.5) }),
+    row({ ...of, metric: "p99Ms", value: at(0.99) }),
+    row({ ...of, metric: "mostMs", value: at(1) }),
+  ];
+  results.push(...found);
+  const [p50, p99, most] = found.map(({ value }) => value.toFixed(2).padStart(8));
+  console.log(`${what.padEnd(36)} p50 ${p50} ms  p99 ${p99} ms  most ${most} ms`);
 }
 
 async function measure(
-  name: string,
+  store: Store,
   provider: Provider,
   plansOf: (request: ListRequest) => Promise<readonly Planned[]>,
 ): Promise<void> {
-  console.log(`\n${name}, ${rows} instances, ${calls} calls of each search`);
+  console.log(`\n${store}, ${rows} instances, ${calls} calls of each search`);
+  // Slow searches are called less often.
   for (const [what, search] of Object.entries(SEARCHES)) {
-    const times = SLOW.includes(what) ? Math.min(5, calls) : calls;
-    await time(what, times, (i) => provider.listInstances(requestOf(search(i))));
+    const times = SLOW_SEARCHES.includes(what) ? Math.min(5, calls) : calls;
+    await time(store, what, times, (i) => provider.listInstances(requestOf(search(i))));
     if (!values.plans) continue;
     for (const { sql, plan } of await plansOf(requestOf(search(1)))) {
       console.log(`    ${sql.replaceAll(/\s+/g, " ").trim()}`);
       console.log(plan.replaceAll(/^/gm, "      "));
     }
   }
-  await time("counts by status and name", calls, () => provider.countByName());
-  await time("metrics", calls, () => provider.readMetrics());
+  await time(store, "counts by status and name", calls, () => provider.countByName());
+  await time(store, "metrics", calls, () => provider.readMetrics());
   await provider.close();
 }
 
 const folder = mkdtempSync(join(values.dir, "perdure-search-"));
 try {
+  const server = values.store === "sqlite" ? null : await openPostgres(values.dir, LARGE);
+  const command = commandOf("bench:search", process.argv.slice(2));
+  const meta = await readMeta(
+    { command, directory: values.dir, quick: false, repetitions: 1 },
+    server,
+  );
   if (values.store !== "postgres") {
     const path = await sqlite(folder);
     using database = new DatabaseSync(path);
-    await measure("SQLite", await SqliteProvider.open(path), (request) =>
+    await measure("sqlite", await SqliteProvider.open(path), (request) =>
       Promise.resolve(sqliteListPlans(database, request)),
     );
   }
-  if (values.store !== "sqlite") {
-    const server = await startServer(values.dir, {
-      listen_addresses: "127.0.0.1",
-      shared_buffers: "1GB",
-      max_wal_size: "4GB",
-      log_min_messages: "fatal",
-    });
-    await postgres(server.url, (sql) => server.query(sql));
-    const pool = new pg.Pool({ connectionString: server.url, max: 1 });
-    const provider = await PostgresProvider.open(server.url, { schema: "perdure" });
-    await measure("PostgreSQL", provider, (request) => postgresListPlans(pool, "perdure", request));
+  if (server !== null) {
+    const { url, drop } = await server.freshDatabase();
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    pool.on("error", () => {}); // `drop` may end a connection that is still closing
+    await postgres(url, (sql) => pool.query(sql));
+    const provider = await PostgresProvider.open(url, { schema: "perdure" });
+    await measure("postgres", provider, (request) => postgresListPlans(pool, "perdure", request));
     await pool.end();
-    await server.close();
+    await drop();
   }
+  saveReport(values, { meta, results, failures: [], absences: [] });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
