@@ -1,14 +1,43 @@
 // The parts of the source that are mutated, and the tests that must detect the mutants.
 //   - Only fast tests without a server, a browser or a second process: each mutant costs a run of them.
 //   - A mutant that only other tests would detect counts as survived.
+//   - A pattern that matches no file is an error: otherwise a file that moves would no longer be mutated.
+//   - An equivalent mutant behaves like the original for every caller. Each one listed here has a reason, and it must
+//        survive: an entry that fits no surviving mutant fails the command, so the list cannot hide a gap.
+
+import { globSync } from "node:fs";
+
+/** A change that no test can detect, and why. */
+export interface Equivalent {
+  readonly file: string;
+  /** The line of the source in which the change begins, without indentation. */
+  readonly line: string;
+  /** The code that changes, and what it becomes, each with single spaces; absent: all changes on the line. */
+  readonly change?: readonly [code: string, becomes: string];
+  readonly because: string;
+}
 
 export interface Part {
   readonly name: string;
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
-  /** Titles of tests that take a second or more. */
+  /** Titles of tests that take a second or more, or that this runner cannot run. */
   readonly without?: readonly string[];
+  readonly equivalent?: readonly Equivalent[];
 }
+
+const SLOW_REPLAYS = [
+  "300 random programs issue the same commands from every prefix of their history",
+  "2,000 function branches run and are cancelled",
+  "2,000 parallel tasks run, finish in any order and replay",
+  "large payloads pass through unchanged",
+];
+
+/** They use `expect.poll`, which needs a Vitest worker. */
+const POLLING_CASES = [
+  "the window is counted from the time by which a worker says it entered its tasks",
+  "a resume notifies workers that tasks wait (provider.queues.6)",
+];
 
 export const PARTS: readonly Part[] = [
   {
@@ -38,17 +67,18 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: "leases",
-    mutate: ["src/sqlite/{lease/leases,write/turn,lease/runtimes,lease/tasks}.ts"],
+    mutate: ["src/sqlite/{lease/leases,write/turn,lease/tasks}.ts", "src/sql/lease/runtimes.ts"],
     tests: ["scripts/mutation/contract.test.ts"],
+    without: POLLING_CASES,
   },
   {
     name: "holding",
     mutate: [
-      "src/runtime/instances/{lease-renewal,held-instances,local-starts,lost-leases,release-rule}.ts",
+      "src/runtime/instances/{lease-renewal,held-instances,local-starts,lost-leases}.ts",
       "src/runtime/health/liveness.ts",
     ],
     tests: [
-      "test/unit/runtime/instances/{local-starts,held-instances,release-rule}.test.ts",
+      "test/unit/runtime/instances/{local-starts,held-instances}.test.ts",
       "test/unit/runtime/health/liveness.test.ts",
       "test/scenarios/lifecycle/leases.test.ts",
     ],
@@ -56,18 +86,55 @@ export const PARTS: readonly Part[] = [
   {
     name: "replay",
     mutate: [
-      "src/core/replay/{run,calls,cancel,delivery,fork,match-history,run-options,run-scope,run-state-commands,run-state}.ts",
-      "src/core/replay/{orchestration-main,inbox-delivery,mailbox,execution-end,effects}.ts",
+      "src/core/replay/{run,calls,cancel,delivery,run-options,run-scope,run-state-commands,run-state}.ts",
+      "src/core/replay/{orchestration-main,inbox-delivery,execution-end,effects}.ts",
       "src/core/context/combinators.ts",
-      "src/core/history/{matching,rows}.ts",
     ],
-    tests: ["test/replay/*.test.ts", "test/unit/core/history/rows.test.ts"],
-    without: [
-      "300 random programs issue the same commands from every prefix of their history",
-      "2,000 function branches run and are cancelled",
-      "2,000 parallel tasks run, finish in any order and replay",
-      "large payloads pass through unchanged",
+    tests: [
+      "test/replay/*.test.ts",
+      "test/unit/core/history/rows.test.ts",
+      "test/operations/{rewind,rewind-edges}.test.ts",
     ],
+    without: SLOW_REPLAYS,
+  },
+  {
+    name: "matching",
+    mutate: ["src/core/replay/{fork,mailbox}.ts", "src/core/history/{matching,rows}.ts"],
+    tests: [
+      "test/unit/core/history/{matching,rows}.test.ts",
+      "test/replay/*.test.ts",
+      "test/operations/{rewind,rewind-edges}.test.ts",
+    ],
+    without: SLOW_REPLAYS,
+  },
+  {
+    name: "repair",
+    mutate: ["src/core/repair/{cut,past,replace}.ts"],
+    tests: [
+      "test/unit/core/repair/{cut,past,replace}.test.ts",
+      "test/operations/{rewind,rewind-edges}.test.ts",
+    ],
+  },
+  {
+    name: "queues",
+    mutate: ["src/core/provider/shared/{queue-admission,task-choice,blame}.ts"],
+    tests: ["scripts/mutation/contract.test.ts"],
+    without: POLLING_CASES,
+  },
+  {
+    name: "callbacks",
+    mutate: [
+      "src/client/callbacks/{signer,token}.ts",
+      "src/callback/{signatures,verifiers}.ts",
+      "src/core/ids/callback-messages.ts",
+      "src/core/provider/shared/streams.ts",
+    ],
+    tests: [
+      "test/unit/client/callbacks/token.test.ts",
+      "test/unit/callback/verifiers.test.ts",
+      "scripts/mutation/contract.test.ts",
+    ],
+    without: POLLING_CASES,
   },
 ];
 
@@ -78,4 +145,19 @@ export function partNamed(name: string | undefined): Part {
     throw new Error(`Unknown part ${String(name)}; choose from ${names}.`);
   }
   return part;
+}
+
+/** The files of the patterns. Throws if a pattern, or one of the alternatives in its braces, matches none. */
+export function filesOf(patterns: readonly string[]): readonly string[] {
+  return patterns.flatMap(alternatives).flatMap((pattern) => {
+    const files = globSync(pattern).toSorted();
+    if (files.length === 0) throw new Error(`No file matches ${pattern}.`);
+    return files;
+  });
+}
+
+function alternatives(pattern: string): readonly string[] {
+  const [, before, inner, after] = /^(.*?)\{(.*?)\}(.*)$/.exec(pattern) ?? [];
+  if (inner === undefined) return [pattern];
+  return inner.split(",").flatMap((each) => alternatives(`${before}${each}${after}`));
 }
