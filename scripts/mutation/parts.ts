@@ -31,6 +31,9 @@ const SLOW_REPLAYS = [
   "2,000 function branches run and are cancelled",
   "2,000 parallel tasks run, finish in any order and replay",
   "large payloads pass through unchanged",
+  "an entity refuses bad inputs and large states, and keeps its state",
+  "many instances write and read many keys concurrently, and each reads its values",
+  "the parent of a child that fails by nondeterminism receives a ChildError",
 ];
 
 /** They use `expect.poll`, which needs a Vitest worker. */
@@ -92,8 +95,15 @@ export const PARTS: readonly Part[] = [
     ],
     tests: [
       "test/replay/*.test.ts",
-      "test/unit/core/history/rows.test.ts",
       "test/operations/{rewind,rewind-edges}.test.ts",
+      "test/scenarios/requests/*.test.ts",
+      "test/scenarios/callbacks/callbacks.test.ts",
+      "test/scenarios/children/*.test.ts",
+      "test/scenarios/cancellation/{cancellation-of-work,cancellation-timing,compensation}.test.ts",
+      "test/scenarios/events/{event-waits,kept,unread-messages,wait-timeouts}.test.ts",
+      "test/scenarios/lifecycle/{blocked,nondeterminism}.test.ts",
+      "test/scenarios/state/*.test.ts",
+      "test/scenarios/activities/{activity-timeouts,step-retry}.test.ts",
     ],
     without: SLOW_REPLAYS,
   },
@@ -102,6 +112,7 @@ export const PARTS: readonly Part[] = [
     mutate: ["src/core/replay/{fork,mailbox}.ts", "src/core/history/{matching,rows}.ts"],
     tests: [
       "test/unit/core/history/{matching,rows}.test.ts",
+      "test/unit/core/replay/mailbox.test.ts",
       "test/replay/*.test.ts",
       "test/operations/{rewind,rewind-edges}.test.ts",
     ],
