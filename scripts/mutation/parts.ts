@@ -21,7 +21,7 @@ export interface Part {
   readonly name: string;
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
-  /** Titles of tests that take a second or more, or that this runner cannot run. */
+  /** Titles of tests that are slow, or that this runner cannot run. */
   readonly without?: readonly string[];
   readonly equivalent?: readonly Equivalent[];
 }
@@ -129,7 +129,10 @@ export const PARTS: readonly Part[] = [
   {
     name: "queues",
     mutate: ["src/core/provider/shared/{queue-admission,task-choice,blame}.ts"],
-    tests: ["scripts/mutation/contract.test.ts"],
+    tests: [
+      "test/unit/core/provider/{queue-admission,task-choice}.test.ts",
+      "scripts/mutation/contract.test.ts",
+    ],
     without: POLLING_CASES,
   },
   {
@@ -143,9 +146,9 @@ export const PARTS: readonly Part[] = [
     tests: [
       "test/unit/client/callbacks/token.test.ts",
       "test/unit/callback/verifiers.test.ts",
+      "test/scenarios/callbacks/{callbacks,complete-later}.test.ts",
       "scripts/mutation/contract.test.ts",
     ],
-    without: POLLING_CASES,
   },
 ];
 
