@@ -144,8 +144,8 @@ export const PARTS: readonly Part[] = [
       "src/core/provider/shared/streams.ts",
     ],
     tests: [
-      "test/unit/client/callbacks/token.test.ts",
-      "test/unit/callback/verifiers.test.ts",
+      "test/unit/client/callbacks/{signer,token}.test.ts",
+      "test/unit/callback/{timestamps,verifiers}.test.ts",
       "test/scenarios/callbacks/{callbacks,complete-later}.test.ts",
       "scripts/mutation/contract.test.ts",
     ],
