@@ -81,7 +81,7 @@ export const PARTS: readonly Part[] = [
       "src/runtime/health/liveness.ts",
     ],
     tests: [
-      "test/unit/runtime/instances/{local-starts,held-instances}.test.ts",
+      "test/unit/runtime/instances/{local-starts,held-instances,lease-renewal}.test.ts",
       "test/unit/runtime/health/liveness.test.ts",
       "test/scenarios/lifecycle/leases.test.ts",
     ],
