@@ -27,6 +27,7 @@ export interface Part {
 }
 
 const SLOW_REPLAYS = [
+  "an instance can run many executions",
   "300 random programs issue the same commands from every prefix of their history",
   "2,000 function branches run and are cancelled",
   "2,000 parallel tasks run, finish in any order and replay",
@@ -94,16 +95,18 @@ export const PARTS: readonly Part[] = [
       "src/core/context/combinators.ts",
     ],
     tests: [
-      "test/replay/*.test.ts",
+      "test/replay/**/*.test.ts",
       "test/operations/{rewind,rewind-edges}.test.ts",
       "test/scenarios/requests/*.test.ts",
       "test/scenarios/callbacks/callbacks.test.ts",
       "test/scenarios/children/*.test.ts",
       "test/scenarios/cancellation/{cancellation-of-work,cancellation-timing,compensation}.test.ts",
       "test/scenarios/events/{event-waits,kept,unread-messages,wait-timeouts}.test.ts",
-      "test/scenarios/lifecycle/{blocked,nondeterminism}.test.ts",
+      "test/scenarios/lifecycle/{blocked,continue-as-new,nondeterminism}.test.ts",
       "test/scenarios/state/*.test.ts",
       "test/scenarios/activities/{activity-timeouts,step-retry}.test.ts",
+      "test/scenarios/{context/context,streams/streams}.test.ts",
+      "test/features/routing/{poison,poison-chain,undecodable}.test.ts",
     ],
     without: SLOW_REPLAYS,
   },
@@ -113,7 +116,7 @@ export const PARTS: readonly Part[] = [
     tests: [
       "test/unit/core/history/{matching,rows}.test.ts",
       "test/unit/core/replay/mailbox.test.ts",
-      "test/replay/*.test.ts",
+      "test/replay/**/*.test.ts",
       "test/operations/{rewind,rewind-edges}.test.ts",
     ],
     without: SLOW_REPLAYS,
