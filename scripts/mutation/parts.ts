@@ -10,9 +10,9 @@ import { globSync } from "node:fs";
 /** A change that no test can detect, and why. */
 export interface Equivalent {
   readonly file: string;
-  /** The line of the source in which the change begins, without indentation. */
-  readonly line: string;
-  /** The code that changes, and what it becomes, each with single spaces; absent: all changes on the line. */
+  /** The lines of the source in which such a change begins, without indentation. */
+  readonly lines: readonly string[];
+  /** The code that changes, and what it becomes, each with single spaces; absent: all changes on the lines. */
   readonly change?: readonly [code: string, becomes: string];
   readonly because: string;
 }
@@ -109,6 +109,32 @@ export const PARTS: readonly Part[] = [
       "test/features/routing/{poison,poison-chain,undecodable}.test.ts",
     ],
     without: SLOW_REPLAYS,
+    equivalent: [
+      {
+        file: "src/core/replay/effects.ts",
+        lines: [
+          'case "StepCancelRequested":',
+          'case "ChildCancelRequested": // cancelChild adds the effect, because its caller has the id of the child',
+          'case "StatusSet": // stateChangeOf derives this effect when the turn is committed',
+          'case "KeyValueSet":',
+          'case "KeyValueCleared":',
+          'case "AttributesSet":',
+          'case "StepScheduled":',
+          'case "EventSubscribed":',
+          'case "EventSubscriptionCancelled":',
+          'case "CallbackCreated":',
+          'case "AskCancelled": // cancelAsk adds the effect',
+          'case "SendObserved": // outgoing-calls.ts adds the effect',
+          'case "RequestsServed":',
+          'case "RequestsClosed":',
+          'case "RequestAnswered": // request-call.ts adds the effect, because it has the request',
+          'case "RequestRefused":',
+        ],
+        because:
+          "These commands have no effect here. The list makes the compiler check that no command was forgotten; " +
+          "a command that no case matches also has none.",
+      },
+    ],
   },
   {
     name: "matching",
@@ -120,6 +146,19 @@ export const PARTS: readonly Part[] = [
       "test/operations/{rewind,rewind-edges}.test.ts",
     ],
     without: SLOW_REPLAYS,
+    equivalent: [
+      {
+        file: "src/core/replay/fork.ts",
+        lines: [
+          'case "step": // the runtime runs it after the commit, like every open step',
+          'case "event":',
+          'case "requests":',
+        ],
+        because:
+          "Nothing is scheduled for these calls. The list makes the compiler check that no call was forgotten; " +
+          "a call that no case matches is left alone too.",
+      },
+    ],
   },
   {
     name: "repair",
