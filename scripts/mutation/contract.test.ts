@@ -12,7 +12,9 @@ const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
     ...["notifications", "dispatched items", "first turns", "history"],
     ...["waiting events", "waiting work", "streams of turns", "requests", "callbacks", "metrics"],
     ...["ends of jobs", "starts of jobs", "restart and conflicts", "group commit", "terminate"],
-    ...["settled items of streams", "detached starts", "quarantine"],
+    ...["settled items of streams", "detached starts", "quarantine", "bulk starts", "askers"],
+    ...["starts that wait for the end of another instance", "start with events", "deletion"],
+    ...["multiple executions", "generated request ids", "sweeps", "duplicates", "expiry"],
   ],
   queues: [
     ...["concurrency of queues", "limits per key of queues", "rates of queues", "states of queues"],

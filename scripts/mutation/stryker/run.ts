@@ -54,7 +54,7 @@ async function mutate(part: Part) {
     tempDirName: sandboxes,
     ignorePatterns: ["dist", "coverage", "docs", "bench", "ui", ".ci"],
     disableTypeChecks: false,
-    timeoutMS: 20_000,
+    timeoutMS: 60_000, // generous, for a busy machine: the runner finds most endless tests sooner
     timeoutFactor: 2,
     reporters: ["progress-append-only", "clear-text", "html", "json"],
     clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
