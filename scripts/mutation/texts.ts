@@ -20,7 +20,9 @@ interface Place {
 const CODE = /^[A-Z][A-Z_]+$/;
 const MESSAGE = "the message of an error";
 /** Functions that turn a message into an error. */
-const MESSAGE_MAKERS = new Set(["refusal", "refusalAt", "invalid", "malformed"]);
+const MESSAGE_MAKERS = new Set([
+  ...["corrupt", "invalid", "invalidArgument", "malformed", "refusal", "refusalAt"],
+]);
 
 const ignorer = {
   shouldIgnore(place: Place): string | undefined {

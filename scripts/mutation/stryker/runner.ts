@@ -3,13 +3,14 @@
 //   - For a mutant that runs while modules load, and after it, all modules are loaded again, under a different address.
 //   - A test that fails under a mutant must pass right afterwards without it. If it does not, the mutant left state
 //        behind: the process is given up and the mutant is tried in a new one.
-//   - A test that is still running while its thread has been idle for seconds hangs: a timeout. Stryker ends a test
-//        that is busy forever, together with its process.
+//   - A test that is still running while its event loop has been idle for seconds hangs: a timeout. Stryker ends a
+//        test that is busy forever, together with its process.
 //   - Unhandled rejections are ignored: an earlier mutant may have caused them.
 
 import { globSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { pathToFileURL } from "node:url";
 import { INSTRUMENTER_CONSTANTS, type InstrumenterContext } from "@stryker-mutator/api/core";
 import { declareClassPlugin, PluginKind } from "@stryker-mutator/api/plugin";
@@ -33,7 +34,8 @@ const GENERATIONS_MAX = 60;
 /** The number of consecutive checks that find the thread idle. */
 const HUNG_LOOKS = 30;
 const LOOK_MS = 100;
-const NOTHING_MICROSECONDS = 5_000;
+/** An event loop that was active for less than this between two checks was idle. */
+const IDLE_MS = 5;
 
 type Outcome =
   { readonly kind: "passed" } | { readonly kind: "failed" | "hung"; readonly message: string };
@@ -153,11 +155,12 @@ class WarmRunner implements TestRunner {
     const began = performance.now();
     const { promise: hung, resolve: giveUp } = Promise.withResolvers<Outcome>();
     let looks = 0;
-    let used = process.threadCpuUsage();
+    let seen = performance.eventLoopUtilization();
     const looking = setInterval(() => {
-      const { user, system } = process.threadCpuUsage(used);
-      used = process.threadCpuUsage();
-      looks = user + system < NOTHING_MICROSECONDS ? looks + 1 : 0;
+      // Not the CPU time: on a busy machine, a test that runs gets little of it.
+      const { active } = performance.eventLoopUtilization(seen);
+      seen = performance.eventLoopUtilization();
+      looks = active < IDLE_MS ? looks + 1 : 0;
       if (looks >= HUNG_LOOKS) giveUp({ kind: "hung", message: `"${test.name}" hangs` });
     }, LOOK_MS);
     const ended = test.run().then(

@@ -226,6 +226,102 @@ test("Slack: a signed challenge is answered with its text, an unsigned one is re
   expect(await slack("secret")(delivery("0".repeat(64)))).toBe(false);
 });
 
+test("Slack: only a challenge of the right type and form is answered; other requests are events", async () => {
+  for (const body of [
+    JSON.stringify({ type: "event_callback", challenge: "3eZbrw1a" }),
+    JSON.stringify({ type: "url_verification", challenge: 7 }),
+    JSON.stringify({ type: "url_verification" }),
+    "{ not JSON",
+    "payload=%7B%7D",
+    "",
+  ]) {
+    const hex = createHmac("sha256", "secret").update(`v0:1000:${body}`).digest("hex");
+    const headers = new Headers({
+      "x-slack-request-timestamp": "1000",
+      "x-slack-signature": `v0=${hex}`,
+    });
+    const delivery = { body: Buffer.from(body), headers, now: 1_000_000 };
+    expect([body, await slack("secret")(delivery)]).toEqual([body, true]);
+  }
+});
+
+test("Stripe: the fields of the header may be in any order and may have spaces around them", async () => {
+  const [vector] = VECTORS;
+  if (vector === undefined) throw new Error("the vector of Stripe is missing");
+  const [time, signature] = (vector.headers["stripe-signature"] ?? "").split(",");
+  const verify = (header: string) =>
+    stripe(vector.secret)(deliveryOf({ ...vector, headers: { "stripe-signature": header } }));
+  expect(await verify(`${signature},${time}`)).toBe(true);
+  expect(await verify(`${time} , ${signature}`)).toBe(true);
+  expect(await verify(`${time?.replace("=", " = ")},${signature?.replace("=", " = ")}`)).toBe(true);
+});
+
+test("Stripe: up to twenty signatures of one delivery are compared", async () => {
+  const [vector] = VECTORS;
+  if (vector === undefined) throw new Error("the vector of Stripe is missing");
+  const signature = vector.headers["stripe-signature"] ?? "";
+  const withOthers = (count: number) => {
+    const headers = { "stripe-signature": `v1=${"0".repeat(64)},`.repeat(count) + signature };
+    return stripe(vector.secret)(deliveryOf({ ...vector, headers }));
+  };
+  expect([await withOthers(19), await withOthers(20)]).toEqual([true, false]);
+});
+
+test("a signature with other characters before it is refused", async () => {
+  for (const [index, prefix] of [
+    [1, "x"],
+    [2, "x"],
+    [3, "x"],
+  ] as const) {
+    const vector = VECTORS[index];
+    if (vector === undefined) throw new Error(`vector ${index} is missing`);
+    const headers = { ...vector.headers, [vector.signed]: prefix + vector.headers[vector.signed] };
+    const delivery = deliveryOf({ ...vector, headers });
+    expect([vector.service, await vector.make(vector.secret)(delivery)]).toEqual([
+      vector.service,
+      false,
+    ]);
+  }
+});
+
+test("a hexadecimal signature with other characters before it is refused", async () => {
+  const digest = createHmac("sha256", "secret").update("body").digest("hex");
+  const verify = (hex: string) => {
+    const headers = new Headers({ "x-hub-signature-256": `sha256=${hex}` });
+    return github("secret")({ body: Buffer.from("body"), headers, now: 0 });
+  };
+  expect(await verify(digest)).toBe(true);
+  expect(await verify(digest.toUpperCase())).toBe(true);
+  for (const wrong of [`00${digest}`, `x${digest}`, `${digest}00`, digest.slice(1)]) {
+    expect([wrong, await verify(wrong)]).toEqual([wrong, false]);
+  }
+});
+
+test("Standard Webhooks: a signature without padding counts, and a delivery without an id does not", async () => {
+  const secret = Buffer.from("a secret of some length").toString("base64");
+  const verify = (id: string | null, padded: boolean) => {
+    const signed = createHmac("sha256", Buffer.from(secret, "base64"));
+    const base64 = signed.update(`${String(id)}.1000.body`).digest("base64");
+    const signature = `v1,${padded ? base64 : base64.replace("=", "")}`;
+    const headers = new Headers({ "webhook-timestamp": "1000", "webhook-signature": signature });
+    if (id !== null) headers.set("webhook-id", id);
+    return standardWebhooks(secret)({ body: Buffer.from("body"), headers, now: 1_000_000 });
+  };
+  expect([await verify("m1", true), await verify("m1", false)]).toEqual([true, true]);
+  expect(await verify(null, true)).toBe(false);
+  expect(() => standardWebhooks("not base64!YWJj")).toThrow("must be Base64");
+});
+
+test("ten secrets are accepted, and the error for too many names the verifier", async () => {
+  const vector = VECTORS[1];
+  if (vector === undefined) throw new Error("the vector of GitHub is missing");
+  const others = Array.from({ length: 9 }, (_, index) => `other ${index}`);
+  expect(await github([...others, vector.secret])(deliveryOf(vector))).toBe(true);
+  for (const [name, make] of Object.entries({ stripe, github, slack, standardWebhooks })) {
+    expect(() => make([])).toThrow(`${name} must be given 1 to 10 secrets; got 0.`);
+  }
+});
+
 function deliveryOf({ body, headers, at = 0 }: Vector): Delivery {
   return { body: Buffer.from(body), headers: new Headers({ ...headers }), now: at * 1_000 };
 }

@@ -66,6 +66,17 @@ test("a token of the longest ids and names is read", () => {
   expect(readToken(signToken(claims, SECRET), [SECRET])).toEqual(claims);
 });
 
+test("a signed token that is longer than every real one is refused", () => {
+  const token = signToken({ ...CLAIMS, name: "x".repeat(9_000) }, SECRET);
+  expect(refused(token)).toBe(INVALID);
+});
+
+test("a signed payload that is not JSON is refused", () => {
+  const text = `v1.${Buffer.from("not JSON").toString("base64url")}`;
+  const hmac = createHmac("sha256", SECRET).update("perdure.callback:").update(text);
+  expect(refused(`${text}.${hmac.digest("base64url")}`)).toBe(INVALID);
+});
+
 test("a value that is not a token is refused with the same error", () => {
   const token = signToken(CLAIMS, SECRET);
   const [version, payload = "", signature = ""] = token.split(".");

@@ -69,6 +69,66 @@ test.each([
   );
 });
 
+test("a row with a long output has the text that JSON gives it, whatever the output contains", () => {
+  const long = (output: string): EventBody => ({ kind: "OrchestrationCompleted", output });
+  const optional = { kind: "TimerFired", scheduled: 2, absent: undefined } as unknown as EventBody;
+  const x = "x".repeat(2_000);
+  const outputs = [x, `"${x}"`, `${x}"`, `${x}\n`, `${x}é`];
+  for (const output of outputs) {
+    const bodies = [optional, long(output), { ...optional, text: "short" }, long(output)];
+    for (const checkpoint of [null, CHECKPOINT]) {
+      for (const release of ["0.0.9", null]) {
+        const head = { v: REPLAY_VERSION, at: 5, ...(checkpoint && { c: checkpoint }) };
+        const all = { ...head, ...(release === null ? {} : { r: release }), e: bodies };
+        expect(encodeRow(5, bodies, checkpoint, release) === text(all)).toBe(true);
+      }
+    }
+  }
+});
+
+test("a history that ends before or after its last event is refused", () => {
+  expect(decodeHistory([row(1)], 2)).toHaveLength(2);
+  expect(decodeHistory([], 0)).toEqual([]);
+  for (const last of [1, 3]) {
+    const message = `must end at event ${last}; its rows end at event 2`;
+    expect(() => decodeHistory([row(1)], last)).toThrow(
+      expect.objectContaining({
+        code: "HISTORY_CORRUPT",
+        message: expect.stringContaining(message),
+      }),
+    );
+  }
+});
+
+test("the error of an unreadable row says which row it is and why", () => {
+  const reasons: readonly (readonly [readonly HistoryRow[], string])[] = [
+    [[row(3)], "row 3–4 cannot be read: earlier events are missing"],
+    [[row(1), row(4)], "row 4–5 cannot be read: the previous row ends at event 2"],
+    [[row(1, "{")], "row 1–2 cannot be read: its text is not JSON"],
+    [[row(1, "7")], "its text is not a row"],
+    [[row(1, text({ ...whole, v: "1" }))], "its text is not a row"],
+    [[row(1, text({ ...whole, e: [{ kind: "Dreamt" }, 1] }))], 'unknown event {"kind":"Dreamt"}'],
+    [[row(1, text({ ...whole, e: [{ kind: 7 }, 1] }))], 'unknown event {"kind":7}'],
+    [[row(1, text({ ...whole, e: ["text", 1] }))], 'unknown event "text"'],
+  ];
+  for (const [rows, reason] of reasons) expect(() => decodeHistory(rows)).toThrow(reason);
+  const long = text({ ...whole, e: [{ kind: "x".repeat(500) }, 1] });
+  expect(() => decodeHistory([row(1, long)])).toThrow(/unknown event .{80}\.$/);
+});
+
+test("the error of a row that is not JSON has the parser's error as its cause", () => {
+  const errorOf = (data: string): Error => {
+    try {
+      decodeRow(row(1, data));
+    } catch (error) {
+      return error as Error;
+    }
+    throw new Error("the row is readable");
+  };
+  expect(errorOf("{").cause).toBeInstanceOf(SyntaxError);
+  expect("cause" in errorOf("7")).toBe(false);
+});
+
 test("rows with a gap or an overlap are refused", () => {
   expect(decodeHistory([row(1), row(3)])).toHaveLength(4);
   for (const rows of [
@@ -80,6 +140,14 @@ test("rows with a gap or an overlap are refused", () => {
 });
 
 const CHECKPOINT = { events: [2, 7], unread: [["go", 3]] } as const;
+
+test("only the head of a row is searched for a checkpoint", () => {
+  const status: EventBody = { kind: "StatusSet", status: '{"v":1,"at":5,"c":' };
+  const quoted = { ...row(7, encodeRow(5, [status, BODIES[1] as EventBody])) };
+  expect(checkpointOf(quoted)).toBeNull();
+  const late = encodeRow(1_700_000_000_000.25, BODIES, CHECKPOINT).replace(/^\{"v":\d+/, '{"v":10');
+  expect(() => checkpointOf(row(7, late))).toThrow("replay version 10");
+});
 
 test("a row may have a checkpoint, which does not change its events", () => {
   const marked = row(7, encodeRow(5, BODIES, CHECKPOINT));

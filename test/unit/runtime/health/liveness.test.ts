@@ -1,5 +1,6 @@
 // Which runtimes count as alive, to the millisecond, on a virtual clock (liveness.1 to liveness.3).
 
+import { hostname } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import type { Provider } from "../../../../src/core/provider/provider.ts";
 import type {
@@ -25,6 +26,8 @@ interface Settings {
   readonly beatMs?: number;
   /** Null: the option is absent. */
   readonly staleMs?: number | null;
+  readonly isDrive?: boolean;
+  readonly options?: Partial<LivenessContext["options"]>;
 }
 
 /** A store with runtimes that send a heartbeat only when the test calls `beat`. */
@@ -41,18 +44,19 @@ async function setup() {
   });
   const events: string[] = [];
   const logs: [string, string, unknown][] = [];
-  const runtime = (
-    id: string,
-    { provider = withoutThread, process, beatMs = BEAT, staleMs = STALE }: Settings = {},
-  ): Liveness => {
+  const runtime = (id: string, settings: Settings = {}): Liveness => {
+    const { provider = withoutThread, process, beatMs = BEAT, staleMs = STALE } = settings;
     const context: LivenessContext = {
       id,
-      isDrive: false,
+      isDrive: settings.isDrive === true,
       provider,
       environment,
       registered: { activities: ["a"] },
       registry: { flows: [] },
-      options: { beatMs, stallMs: 60_000, ...(staleMs === null ? {} : { staleMs }) },
+      options: {
+        ...{ beatMs, stallMs: 60_000, ...settings.options },
+        ...(staleMs === null ? {} : { staleMs }),
+      },
       log: (level, message, fields) => void logs.push([level, message, fields]),
       intake: { wake: () => void events.push(`${id} freed`) },
       upkeep: { dropAllLeases: () => void events.push(`${id} lost`) },
@@ -117,6 +121,105 @@ test("a runtime publishes its stale time: by default five heartbeats, and at lea
     expect(JSON.parse(record?.registered ?? "")).toEqual({ activities: ["a"], flows: [], staleMs });
     expect(record && staleMsOf(record)).toBe(staleMs);
   }
+});
+
+test("a runtime publishes its node: the given one, or the host and the process", async () => {
+  const { runtime, records } = await setup();
+  await runtime("r").start();
+  await runtime("s", { options: { workerNodeId: "node-1" } }).start();
+  const [own, named] = await records();
+  expect(own?.nodeId).toBe(`${hostname()}:${String(process.pid)}`);
+  expect(named?.nodeId).toBe("node-1");
+});
+
+test("a liveness thread is started for the runtime, with its heartbeat and stall times", async () => {
+  const { runtime, provider } = await setup();
+  const started: unknown[] = [];
+  const starting: Provider = new Proxy(provider, {
+    get: (target, key) =>
+      key === "startLivenessThread"
+        ? (options: unknown) => (started.push(options), fakeThread({}))
+        : Reflect.get(target, key, target),
+  });
+  await runtime("r", { provider: starting }).start();
+  expect(started).toEqual([{ runtimeId: "r", beatMs: BEAT, stallMs: 60_000 }]);
+  const drive = runtime("d", { provider: starting, isDrive: true });
+  await drive.start();
+  expect([started.length, drive.thread]).toEqual([1, null]);
+});
+
+test("liveness.5: a drive says that it is one, and is stale only after its leases have expired", async () => {
+  const { runtime, records } = await setup();
+  const leases = { instanceLeaseMs: 40_000, taskLeaseMs: 50_000 };
+  const expectations: [Settings, number][] = [
+    [{ isDrive: true }, STALE],
+    [{ isDrive: true, options: leases }, 50_000],
+    [{ isDrive: true, options: { ...leases, taskLeaseMs: 5 } }, 40_000],
+    [{ isDrive: true, options: leases, staleMs: 60_000 }, 60_000],
+  ];
+  for (const [settings, staleMs] of expectations) {
+    await runtime("r", settings).start();
+    const [record] = await records();
+    const registered = { activities: ["a"], flows: [], staleMs, isDrive: true };
+    expect(JSON.parse(record?.registered ?? "")).toEqual(registered);
+  }
+});
+
+test("liveness.5: a silent drive is taken over at once; a drive waits only for the other's stale time", async () => {
+  const { environment, runtime, records, ids } = await setup();
+  await runtime("drive", { isDrive: true }).start();
+  await runtime("worker").start();
+  await environment.advance(STALE + 1);
+  const young = runtime("young");
+  await young.start();
+  await young.reap(await records());
+  expect(await ids()).toEqual(["worker", "young"]); // its own heartbeats are too young for a worker
+});
+
+test("LV1: a runtime seems dead if it is silent or gone, but never to itself", async () => {
+  const { environment, runtime, records } = await setup();
+  const own = ownIdentity();
+  const living = runtime("living", own === null ? {} : { process: own });
+  await living.start();
+  await runtime("silent").start();
+  const seemsDead = async () => {
+    const all = await records();
+    const now = environment.now();
+    return all.filter((other) => living.seemsDead(other, now)).map(({ id }) => id);
+  };
+  await environment.advance(STALE);
+  expect(await seemsDead()).toEqual([]);
+  await environment.advance(1);
+  expect(await seemsDead()).toEqual(["silent"]);
+  if (own === null) return;
+  await runtime("gone", { process: { ...own, startTime: "another" } }).start();
+  expect((await seemsDead()).toSorted()).toEqual(["gone", "silent"]);
+});
+
+test("a takeover that freed work is a warning with what was freed", async () => {
+  const { environment, runtime, records, beatFor, logs, provider } = await setup();
+  const freed = { instances: 0, tasks: 0 };
+  const freeing: Provider = new Proxy(provider, {
+    get: (target, key) =>
+      key === "expireRuntime"
+        ? async () => ({ expired: true, ...freed })
+        : Reflect.get(target, key, target),
+  });
+  const living = runtime("living", { provider: freeing });
+  await living.start();
+  await runtime("silent").start();
+  await beatFor(living, STALE);
+  await environment.advance(1);
+  for (const found of [{ instances: 2 }, { instances: 0, tasks: 3 }, { tasks: 0 }]) {
+    Object.assign(freed, found);
+    await living.reap(await records());
+  }
+  const message = "runtime silent stopped sending heartbeats; took over";
+  expect(logs).toEqual([
+    ["warn", message, { instances: 2, tasks: 0 }],
+    ["warn", message, { instances: 0, tasks: 3 }],
+    ["debug", message, { instances: 0, tasks: 0 }],
+  ]);
 });
 
 test("an unreadable staleMs in a runtime record counts as the default", () => {

@@ -25,7 +25,10 @@ const OUTCOMES = [OF_TASK, OF_STEP] as unknown as readonly LocalOutcome[];
 const COMPLETION = { kind: "completion", task: TASK, outcome: JSON.stringify(OF_TASK.body) };
 
 /** Held instances with the parts of the runtime that they use, which record the calls. */
-function setup(options: Partial<RuntimeContext["options"]> = {}) {
+function setup(
+  options: Partial<RuntimeContext["options"]> = {},
+  onlyWaits: (held: HeldInstance) => boolean = () => false,
+) {
   const environment = new VirtualEnvironment();
   const submitted: CommitItem[] = [];
   const aborted: [string, unknown][] = [];
@@ -39,6 +42,7 @@ function setup(options: Partial<RuntimeContext["options"]> = {}) {
       submit: (item: CommitItem) => (submitted.push(item), Promise.reject(new Error())),
     },
     steps: {
+      onlyWaits,
       abortAll: ({ id }: HeldInstance, reason: () => unknown) => void aborted.push([id, reason()]),
     },
     stats,
@@ -194,11 +198,24 @@ test("an instance is evicted when it is idle for long, when the cache is full, a
   expect([all.ids(), all.submitted]).toEqual([["i1"], [released(2)]]);
 });
 
+test("an instance whose steps only wait for a later attempt is given up at shutdown, and the store knows that they wait", () => {
+  const { heldInstances, hold, ids, submitted } = setup({}, ({ id }) => id === "i1");
+  for (const key of [1, 2]) {
+    const held = hold(key);
+    held.run = { openTasks: { hasSteps: true } } as never;
+    held.state = "idle";
+  }
+  heldInstances.evictAll();
+  const released = { kind: "releaseInstance", key: 1, token: 10, stepsWait: true };
+  expect([ids(), submitted]).toEqual([["i2"], [released]]);
+});
+
 /** Lost leases with a store and runners that give fixed answers. */
 function lostLeasesWith(read: (id: string) => Promise<unknown>) {
   const { environment, heldInstances, hold, ids } = setup();
   const lost: unknown[] = [];
   const storeErrors: unknown[] = [];
+  const alerts: number[] = [];
   let answer: () => Promise<unknown[]> = async () => [];
   const claims: unknown[] = [TASK];
   const checks: unknown[] = [];
@@ -216,7 +233,7 @@ function lostLeasesWith(read: (id: string) => Promise<unknown>) {
       runsFor: (of: readonly string[]) => of.includes("running"),
     },
     onStoreError: (error: unknown) => void storeErrors.push(error),
-    leaseCheck: { alert: () => undefined },
+    leaseCheck: { alert: () => void alerts.push(lost.length) },
   } as never);
   const answering = (next: () => Promise<unknown[]>) => void (answer = next);
   return {
@@ -225,6 +242,7 @@ function lostLeasesWith(read: (id: string) => Promise<unknown>) {
     hold,
     ids,
     lost,
+    alerts,
     storeErrors,
     checks,
     claims,
@@ -275,6 +293,7 @@ test("lost-leases.2: tasks are checked on notifications about their instances, a
   answering(() => promise);
   work.onChanged(["running"]);
   await environment.settle();
+  expect(checks).toEqual([[TASK]]);
   const more = [work.checkTasks(), work.checkTasks()];
   expect(checks).toEqual([[TASK]]);
   answering(async () => []);
@@ -302,4 +321,13 @@ test("an error of the store is reported and drops no instance; the next check as
   expect([ids(), storeErrors]).toEqual([["i1"], [down, down]]);
   await work.checkTasks();
   expect(checks).toHaveLength(2);
+});
+
+test("lost tasks make the runtime check its other leases; a check that finds none does not", async () => {
+  const { work, alerts, answering } = lostLeasesWith(async () => null);
+  await work.checkTasks();
+  expect(alerts).toEqual([]);
+  answering(async () => [TASK, TASK]);
+  await work.checkTasks();
+  expect(alerts).toEqual([2]);
 });
