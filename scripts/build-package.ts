@@ -1,18 +1,20 @@
 // node scripts/build-package.ts: builds dist/ after `tsc` has written the declarations: the JavaScript in few files,
-// the files that sources read (SQL, the schema of flow definitions), and only declarations that an entry point reaches.
+// the files that sources read (SQL, the schema of flow definitions), and only declarations that an entry point needs.
 // The declarations keep their comments, which editors show, and spell out types that a schema only implies.
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { minifySync } from "rolldown/utils";
 import { entryPoints, projectRoot } from "./api/entry-points.ts";
 import { bundle } from "./package/bundle.ts";
-import { reachableDeclarations } from "./package/declarations.ts";
-import { slim } from "./package/slim.ts";
+import { reachableDeclarations, shakeDeclarations } from "./package/declarations.ts";
+import { slim, withShortNames } from "./package/slim.ts";
 import { writeOutInferred } from "./package/written-out.ts";
 
-/** A third of the package's JavaScript, for authors of providers: built without indentation, with short local names. */
-const FLAT = /\/testing\/(?:conformance|simulation)\//;
+/**
+ * Code that users hardly ever step into: built without indentation, with short names of variables. The core, the runtime,
+ * the client and everything else that runs around user code stays as readable as its source.
+ */
+const FLAT = /\/dist\/(?:cli|eslint-plugin|move|postgres|server|sql|sqlite|testing)\//;
 
 /** These files infer types from each other, and no entry point may reach them. */
 const SCHEMAS = /\/server\/schemas\//;
@@ -25,7 +27,7 @@ const files = await bundle(dist);
 for (const path of built("**/*.js")) {
   const isFlat = FLAT.test(path);
   const code = readFileSync(path, "utf8");
-  writeFileSync(path, slim(isFlat ? withShortNames(path, code) : code, { isFlat }));
+  writeFileSync(path, slim(isFlat ? withShortNames(code) : code, { isFlat }));
 }
 
 const assets = globSync(["**/*.sql", "**/*.schema.json"], { cwd: src });
@@ -42,6 +44,7 @@ const entries = entryPoints().map(({ source }) =>
   join(dist, source.replace(/^src\//, "").replace(/\.ts$/, ".d.ts")),
 );
 writeOutInferred([...reachableDeclarations(entries)].filter((path) => !SCHEMAS.test(path)));
+shakeDeclarations(entries);
 const reached = reachableDeclarations(entries);
 for (const path of built("**/*.d.ts")) {
   if (reached.has(path)) writeFileSync(path, withTabs(readFileSync(path, "utf8")));
@@ -50,17 +53,6 @@ for (const path of built("**/*.d.ts")) {
 
 const sources = files.reduce((sum, { moduleIds }) => sum + moduleIds.length, 0);
 console.log(`${sources} sources in ${files.length} files, ${assets.length} assets, in dist/`);
-
-function withShortNames(path: string, code: string): string {
-  const { code: short, errors } = minifySync(path, code, {
-    module: true,
-    compress: false,
-    mangle: { toplevel: false },
-    codegen: { removeWhitespace: false },
-  });
-  if (errors.length > 0) throw new Error(`${path} cannot be read: ${errors.join("; ")}`);
-  return short;
-}
 
 function withTabs(declarations: string): string {
   return declarations.replaceAll(/^(?: {4})+/gm, (spaces) => "\t".repeat(spaces.length / 4));

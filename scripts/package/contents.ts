@@ -1,8 +1,8 @@
-// The contents of the package: everything that package.json promises, no development files, at most 4.5 MB.
+// The contents of the package: everything that package.json promises, no development files, at most 4 MB.
 
 import type { Packed } from "./pack.ts";
 
-export const UNPACKED_BYTES_MAX = 4_500_000;
+export const UNPACKED_BYTES_MAX = 4_000_000;
 
 const ALLOWED = [
   /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|SECURITY\.md|llms\.txt)$/,

@@ -3,7 +3,10 @@
 //   - Only the text between two tokens changes: never a string, a template or a regular expression.
 //   - Line breaks are removed only inside a literal, so that no semicolon is inserted elsewhere.
 //   - slim.1: A space is removed only between two tokens that cannot be read as one.
+//   - Code that users hardly ever read also gets short local names. Stack traces keep the names of functions, classes and
+//        methods, private ones too.
 
+import { minifySync } from "rolldown/utils";
 import ts from "typescript";
 
 const WIDTH_MAX = 120;
@@ -34,6 +37,42 @@ export function slim(code: string, { isFlat = false }: SlimOptions = {}): string
   };
   visit(file, undefined);
   return `${parts.join("").trim()}\n`;
+}
+
+/** Gives variables and parameters short names. */
+export function withShortNames(code: string): string {
+  const { code: short, errors } = minifySync("code.js", code, {
+    module: true,
+    compress: false,
+    mangle: { toplevel: true, keepNames: true },
+    codegen: { removeWhitespace: false },
+  });
+  if (errors.length > 0) throw new Error(`the code cannot be read: ${errors.join("; ")}`);
+  const [original, renamed] = [privateNames(code), privateNames(short)];
+  if (original.length !== renamed.length) throw new Error("the minifier removed a private name");
+  return renamed.reduceRight((before, { start, end }, index) => {
+    return before.slice(0, start) + (original[index]?.text ?? "") + before.slice(end);
+  }, short);
+}
+
+interface PrivateName {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The private names of a program, in order. The minifier renames them, but keeps their order. */
+function privateNames(code: string): PrivateName[] {
+  const file = ts.createSourceFile("code.js", code, ts.ScriptTarget.ESNext, true, ts.ScriptKind.JS);
+  const found: PrivateName[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isPrivateIdentifier(node)) {
+      found.push({ text: node.text, start: node.getStart(file), end: node.end });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
 }
 
 function fitsOnLine(node: ts.Node, file: ts.SourceFile): boolean {

@@ -3,7 +3,8 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { registerHooks } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { entryPoints } from "../api/entry-points.ts";
@@ -12,6 +13,8 @@ import { run } from "./run.ts";
 
 /** Optional peer dependencies that an entry point needs, linked from the project. */
 const PEERS = ["@opentelemetry/api", "pg", "vitest"];
+/** Those that only `npm run test:frameworks` installs, in the versions of its package.json. */
+const FRAMEWORKS = ["@nestjs/common", "@nestjs/core", "reflect-metadata", "rxjs"];
 /** The folders of dist/ that `import "perdure"` may load; the others are loaded on first use. */
 const CORE = /\/perdure\/dist\/(?:(?:core|runtime|client|flow|move)\/)?[\w-]+\.js$/;
 
@@ -47,6 +50,7 @@ export async function useProblems(root: string, place: string, node: string): Pr
     const problem = await use().catch((error: unknown) => (error as Error).message);
     if (problem !== undefined) problems.push(`${what}: ${problem}`);
   };
+  await installFrameworks(root, place);
   for (const peer of PEERS) {
     const link = join(place, "node_modules", peer);
     mkdirSync(dirname(link), { recursive: true });
@@ -59,9 +63,22 @@ export async function useProblems(root: string, place: string, node: string): Pr
   return problems;
 }
 
+async function installFrameworks(root: string, place: string): Promise<void> {
+  const manifest = readFileSync(join(root, "test/frameworks/package.json"), "utf8");
+  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
+  const wanted = FRAMEWORKS.map((name) => `${name}@${dependencies[name] ?? "latest"}`);
+  await run(place, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", ...wanted);
+}
+
 /** Each entry point exports exactly what its source does. */
 async function names(root: string, place: string, node: string): Promise<string | undefined> {
   const wrong: string[] = [];
+  // The sources find the frameworks where they are installed.
+  const parentURL = pathToFileURL(join(place, "package.json")).href;
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier, FRAMEWORKS.includes(specifier) ? { ...context, parentURL } : context),
+  });
   for (const { name, source } of entryPoints()) {
     const code = `console.log(Object.keys(await import("${name}")).join())`;
     const offered = await run(place, node, "--input-type=module", "-e", code);

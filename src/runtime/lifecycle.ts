@@ -13,6 +13,7 @@ import { installGuards } from "./guards/guards.ts";
 import { watchRejections } from "./guards/rejections.ts";
 import { observe } from "./health/observation.ts";
 import { warnOfRunTimeLimits } from "./health/run-time-limits.ts";
+import type { RuntimeCounts } from "./health/stats.ts";
 
 /** The pauses between two looks at running work. They grow, because an activity may take the whole grace period. */
 const PAUSE_MIN_MS = 2;
@@ -40,7 +41,7 @@ export class Lifecycle {
     return this.#isRowRemoved;
   }
 
-  stats() {
+  stats(): RuntimeCounts {
     const { stats, activities, heldInstances } = this.context;
     return {
       ...stats,

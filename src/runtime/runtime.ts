@@ -4,12 +4,13 @@
 
 import { checkInteger, checkMembers, invalidArgument } from "../core/checks.ts";
 import type { DriveOptions, DriveResult } from "../core/define/drive.ts";
+import type { RegisteredWork } from "../core/define/work-matching.ts";
 import { PerdureError } from "../core/errors/errors.ts";
 import type { Provider } from "../core/provider/provider.ts";
 import { RuntimeContext } from "./context.ts";
 import { checkDrive, Drive, NOTHING_REMEMBERED } from "./drive.ts";
+import type { RuntimeCounts } from "./health/stats.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import type { Registry } from "./registry.ts";
 import type { RuntimeStart, RuntimeWiring } from "./wiring.ts";
 
 export class Runtime {
@@ -37,12 +38,12 @@ export class Runtime {
     return this.#hasStarted && this.#lifecycle.context.state === "running";
   }
 
-  registered(): ReturnType<Registry["list"]> {
+  registered(): Pick<RegisteredWork, "activities" | "orchestrations" | "roles"> {
     return this.#lifecycle.context.registry.list();
   }
 
   /** Counters since the start, or of the last drive. */
-  stats(): ReturnType<Lifecycle["stats"]> {
+  stats(): RuntimeCounts {
     return (this.#drive?.lifecycle ?? this.#lifecycle).stats();
   }
 

@@ -2,6 +2,23 @@
 
 import type { EventBody } from "../../core/history/events.ts";
 
+/** What `runtime.stats()` returns. A separate type, so that its declaration does not lead to the engine's classes. */
+export interface RuntimeCounts extends Omit<RuntimeStats, "countStall" | "countTurn"> {
+  activities: Record<
+    | "active"
+    | "started"
+    | "completed"
+    | "failed"
+    | "retried"
+    | "died"
+    | "deferred"
+    | "cancelled"
+    | "poisoned",
+    number
+  >;
+  cachedInstances: number;
+}
+
 export class RuntimeStats {
   turns = 0;
   /** Turns that first replayed a history. */

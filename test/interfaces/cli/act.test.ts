@@ -258,7 +258,7 @@ describe("an event that the instance does not wait for", () => {
     const project = new Project();
     const perdure = await Perdure.open(`sqlite:${project.file}`, { register: [approved] });
     const handle = await perdure.client.start(approved, undefined, { id: "h1" });
-    await until(async () => (await handle.describe()).waitingFor.length > 0);
+    await until(async () => (await handle.describe()).waitingFor[0]?.kind === "event");
     const sent = await project.run("raise h1 answr --data 1");
     expect(sent).toMatchObject({ code: 0, stdout: "✓ answr sent to h1\n" });
     expect(sent.stderr).toBe(
@@ -360,10 +360,9 @@ test("restart and fork run an instance again, from the beginning or from the mid
   expect(asked.stderr).toContain("No activity, step or child has completed.");
   const done = await project.run("restart a --yes --input 5 --reason again");
   expect(done).toMatchObject({ code: 0, stdout: "✓ a restarted\n" });
-  expect(await handle.describe()).toMatchObject({
-    execution: 2,
-    repairs: [{ kind: "restart", reason: "again" }],
-  });
+  await expect
+    .poll(() => handle.describe())
+    .toMatchObject({ execution: 2, repairs: [{ kind: "restart", reason: "again" }] });
   await handle.raise("go", "again");
   expect(await handle.result()).toEqual({ input: 5, data: "again" });
   const fork = await project.run("fork a --before 3 --execution 1 --as copy --json");

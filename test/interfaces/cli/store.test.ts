@@ -128,7 +128,8 @@ describe("a config that imports a file by a name that Node cannot resolve", () =
   ])("%s gets the hint %s", async (name, meant) => {
     const config = `import "${name}"; export default {};`;
     const project = new Project({ ...files, "perdure.config.ts": config });
-    const { code, stderr } = await project.run("list");
+    // Vitest would find the file.
+    const { code, stderr } = await project.run("list", { asProcess: true });
     expect(code).toBe(2);
     expect(stderr).toContain(`Did you mean "${meant}"?`);
   });

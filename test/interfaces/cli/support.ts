@@ -1,10 +1,12 @@
-// The real program as a separate process, in a separate project, on a real SQLite file.
+// The real program in a separate project, on a real SQLite file.
 //   - A project has a package "perdure" that links to the sources, so that its files import it by name.
+//   - `run` calls the program in the test process, which takes milliseconds; a new process takes most of a second. Every
+//     command also runs as a process: processes.test.ts compares the two.
 //   - Every process and every project folder ends with its test.
 
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -18,6 +20,8 @@ import { projectRoot } from "../../support/source-files.ts";
 
 const MAIN = join(projectRoot, "src/cli/main.ts");
 const DEADLINE_MS = 45_000;
+/** Commands that start processes, or serve until a signal arrives. */
+const PROCESSES: readonly (string | undefined)[] = ["dev", "ui", "worker"];
 
 export interface Ran {
   readonly code: number | NodeJS.Signals;
@@ -34,6 +38,8 @@ export interface RunOptions {
   readonly input?: string;
   /** A working directory other than the project folder. */
   readonly cwd?: string;
+  /** Whether the program runs as a separate process. */
+  readonly asProcess?: boolean;
 }
 export interface Background {
   readonly pid: number;
@@ -49,6 +55,8 @@ export class Project {
   readonly folder: string;
   /** The file of its store. */
   readonly file: string;
+  /** Whether a file was changed, so that only a new process loads it as it is. */
+  #isChanged = false;
 
   constructor(files: Readonly<Record<string, string>> = {}) {
     this.folder = mkdtempSync(join(tmpdir(), "perdure-cli-"));
@@ -65,13 +73,20 @@ export class Project {
 
   write(path: string, text: string): void {
     const full = join(this.folder, path);
+    this.#isChanged ||= existsSync(full);
     mkdirSync(dirname(full), { recursive: true });
     writeFileSync(full, text);
   }
 
   /** Runs the program on the project's store and waits for its end. */
   async run(line: string | readonly string[], options: RunOptions = {}): Promise<Ran> {
-    const child = this.#spawn(line, options);
+    const args = wordsOf(line);
+    const { asProcess = this.#isChanged || PROCESSES.includes(args[0]) } = options;
+    return asProcess ? this.#runAsProcess(args, options) : this.#runHere(args, options);
+  }
+
+  async #runAsProcess(args: readonly string[], options: RunOptions): Promise<Ran> {
+    const child = this.#spawn(args, options);
     const ended = endOf(child);
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -79,17 +94,24 @@ export class Project {
     child.stdin.on("error", () => undefined); // the program may exit without reading it
     child.stdin.end(options.input ?? "");
     const code = await ended;
-    return {
-      code,
-      stdout,
-      stderr,
-      json: <Shape>() => JSON.parse(stdout) as Shape,
-      records: <Shape>() =>
-        stdout
-          .trimEnd()
-          .split("\n")
-          .map((text) => JSON.parse(text) as Shape),
+    return ranOf(code, stdout, stderr);
+  }
+
+  async #runHere(args: readonly string[], { env, input = "", cwd }: RunOptions): Promise<Ran> {
+    let [stdout, stderr] = ["", ""];
+    const whole = this.#env(env);
+    const screen = (write: (text: string) => void) =>
+      new Screen({ isTTY: false, columns: 80, write }, whole);
+    const stdin = Readable.from(input === "" ? [] : [Buffer.from(input)]);
+    const cli = {
+      out: screen((text) => (stdout += text)),
+      err: screen((text) => (stderr += text)),
+      stdin: stdin as unknown as NodeJS.ReadStream, // a pipe
+      env: whole,
+      cwd: cwd ?? this.folder,
     };
+    const code = await inFolder(cli.cwd, () => runProgram(cli, args));
+    return ranOf(code, stdout, stderr);
   }
 
   /** Starts the program in the background. */
@@ -132,11 +154,14 @@ export class Project {
     return new Client(provider);
   }
 
+  #env(env: RunOptions["env"]): NodeJS.ProcessEnv {
+    return { ...clean(process.env), PERDURE_STORE: `sqlite:${this.file}`, ...env };
+  }
+
   #spawn(line: string | readonly string[], { env, cwd }: RunOptions) {
-    const args = typeof line === "string" ? line.split(" ") : line;
-    const child = spawn(process.execPath, [MAIN, ...args], {
+    const child = spawn(process.execPath, [MAIN, ...wordsOf(line)], {
       cwd: cwd ?? this.folder,
-      env: { ...clean(process.env), PERDURE_STORE: `sqlite:${this.file}`, ...env },
+      env: this.#env(env),
     });
     const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
     onTestFinished(async () => {
@@ -147,6 +172,39 @@ export class Project {
     });
     return child;
   }
+}
+
+function wordsOf(line: string | readonly string[]): readonly string[] {
+  return typeof line === "string" ? line.split(" ") : line;
+}
+
+let running = 0;
+const home = process.cwd();
+
+/** Commands that run at the same time belong to one test, which has one folder. */
+async function inFolder<T>(folder: string, action: () => Promise<T>): Promise<T> {
+  running += 1;
+  process.chdir(folder);
+  try {
+    return await action();
+  } finally {
+    running -= 1;
+    if (running === 0) process.chdir(home);
+  }
+}
+
+function ranOf(code: Ran["code"], stdout: string, stderr: string): Ran {
+  return {
+    code,
+    stdout,
+    stderr,
+    json: <Shape>() => JSON.parse(stdout) as Shape,
+    records: <Shape>() =>
+      stdout
+        .trimEnd()
+        .split("\n")
+        .map((text) => JSON.parse(text) as Shape),
+  };
 }
 
 async function endOf(child: ChildProcessWithoutNullStreams): Promise<number | NodeJS.Signals> {
@@ -189,7 +247,7 @@ export async function runOnTerminal(
       env,
       cwd: options.cwd,
     },
-    typeof line === "string" ? line.split(" ") : line,
+    wordsOf(line),
   );
   return { code, stdout, stderr };
 }

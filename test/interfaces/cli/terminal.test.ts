@@ -120,12 +120,11 @@ describe("colours", () => {
 
   test("are off in a pipe, unless FORCE_COLOR enables them", async () => {
     const project = await evilStore();
-    expect((await project.run("list")).stdout).not.toContain(escape);
-    const forced = await project.run("list", { env: { FORCE_COLOR: "1" } });
-    expect(forced.stdout).toContain(escape);
-    expect((await project.run("list --json", { env: { FORCE_COLOR: "1" } })).stdout).not.toContain(
-      escape,
-    );
+    const stdout = async (line: string, env = {}): Promise<string> =>
+      (await project.run(line, { env, asProcess: true })).stdout;
+    expect(await stdout("list")).not.toContain(escape);
+    expect(await stdout("list", { FORCE_COLOR: "1" })).toContain(escape);
+    expect(await stdout("list --json", { FORCE_COLOR: "1" })).not.toContain(escape);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import ts from "typescript";
-import { slim } from "../../../scripts/package/slim.ts";
+import { slim, withShortNames } from "../../../scripts/package/slim.ts";
 import { readSources } from "../../support/source-files.ts";
 
 const CODE = `#!/usr/bin/env node
@@ -69,6 +69,22 @@ test("flat code keeps a space that separates two tokens", () => {
   const flat = slim(code, { isFlat: true });
   expect(flat).toBe("const of=a in b- -c+ +d / /e/ .f;async()=>{yield*typeof x;await y;};\n");
   expect(tokensOf(flat)).toEqual(tokensOf(code));
+});
+
+test("short names are for variables; functions, classes, private members and exports keep theirs", () => {
+  const code = `
+    const LONG_NAME = 1;
+    class Account { #balance = 0; #add(amount) { this.#balance += amount; } add(sum) { this.#add(sum); } }
+    class Other { #other() {} has(object) { return #other in object; } }
+    function helper(first, second) { return () => new Account(first, second, LONG_NAME); }
+    export { LONG_NAME, helper, Other };`;
+  const short = withShortNames(code);
+  for (const name of ["Account", "#balance", "#add(", "helper", "#other in", "LONG_NAME,"]) {
+    expect(short).toContain(name);
+  }
+  for (const name of ["amount", "sum", "first", "second", "object"]) {
+    expect(short).not.toContain(name);
+  }
 });
 
 test("slimming the replay code keeps all tokens", () => {
