@@ -72,7 +72,10 @@ export const PARTS: readonly Part[] = [
   {
     name: "leases",
     mutate: ["src/sqlite/{lease/leases,write/turn,lease/tasks}.ts", "src/sql/lease/runtimes.ts"],
-    tests: ["scripts/mutation/contract.test.ts", "test/unit/sqlite/{leases,notifications}.test.ts"],
+    tests: [
+      "scripts/mutation/contract.test.ts",
+      "test/unit/sqlite/{leases,notifications,turns}.test.ts",
+    ],
     without: POLLING_CASES,
   },
   {
