@@ -2,9 +2,11 @@
 // as an argument: `node scripts/complete-lock.ts bench/peers/package-lock.json`.
 // npm leaves them out of a lock file that it writes from an existing node_modules or an incomplete registry, and `npm
 // ci` then rejects the file. Run this script after `npm install` has changed the lock file.
-//   - Entries are added, never changed: npm's own entries have checksums and are better.
+//   - Entries are added, never replaced: npm's own entries have checksums and are better.
+//   - An entry without a checksum gets the registry's checksum, if the registry has the package.
 //   - Platform and version come from the package that depends on the binary: exact version, descriptive name.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -12,6 +14,8 @@ const FILE = process.argv[2] ?? "package-lock.json";
 const LOCK = join(import.meta.dirname, "..", FILE);
 
 interface LockEntry {
+  readonly integrity?: string;
+  readonly link?: boolean;
   readonly optional?: boolean;
   readonly version?: string;
   readonly dev?: boolean;
@@ -25,9 +29,13 @@ const lock = JSON.parse(readFileSync(LOCK, "utf8")) as Lock;
 const added = missingBinaries(lock);
 const sorted = Object.entries({ ...lock.packages, ...added });
 sorted.sort(([a], [b]) => a.localeCompare(b, "en"));
-lock.packages = Object.fromEntries(sorted);
-if (Object.keys(added).length > 0) writeFileSync(LOCK, JSON.stringify(lock, null, 2) + "\n");
-console.log(`${Object.keys(added).length} entries added to ${FILE}`);
+const completed = sorted.map(([path, entry]) => [path, withChecksum(path, entry)] as const);
+const filled = completed.filter(([, entry], index) => entry !== sorted[index]?.[1]);
+lock.packages = Object.fromEntries(completed);
+if (Object.keys(added).length + filled.length > 0) {
+  writeFileSync(LOCK, JSON.stringify(lock, null, 2) + "\n");
+}
+console.log(`${Object.keys(added).length} entries and ${filled.length} checksums added to ${FILE}`);
 
 function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
   const missing: Record<string, LockEntry> = {};
@@ -45,6 +53,24 @@ function missingBinaries({ packages }: Lock): Record<string, LockEntry> {
     }
   }
   return missing;
+}
+
+function withChecksum(path: string, entry: LockEntry): LockEntry {
+  const [, name] = /.*node_modules\/(.+)$/.exec(path) ?? [];
+  if (name === undefined || entry.link === true || entry.integrity !== undefined) return entry;
+  const { version, ...rest } = entry;
+  const checksum = checksumOf(`${name}@${version}`);
+  return checksum === "" ? entry : ({ version, integrity: checksum, ...rest } as LockEntry);
+}
+
+/** Empty: the registry does not have the package. */
+function checksumOf(name: string): string {
+  try {
+    const found = execFileSync("npm", ["view", name, "dist.integrity"], { stdio: "pipe" });
+    return found.toString().trim();
+  } catch {
+    return "";
+  }
 }
 
 /** `{ os, cpu, libc }` derived from the name: `@scope/binding-linux-arm64-musl`. */

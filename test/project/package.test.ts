@@ -11,6 +11,7 @@ interface Manifest {
   readonly files: readonly string[];
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
@@ -19,6 +20,13 @@ interface LockEntry {
   readonly resolved?: string;
   /** A workspace of this repository. */
   readonly link?: boolean;
+  readonly version?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly dev?: boolean;
+  readonly os?: readonly string[];
+  readonly hasInstallScript?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -61,6 +69,65 @@ test("the lock file names no registry, so that it works with any configured regi
   const { packages } = read<Lock>("package-lock.json");
   const named = Object.entries(packages).filter(([, { resolved, link }]) => resolved && !link);
   expect(named.map(([path]) => path)).toEqual([]);
+});
+
+test("installing the package brings these packages and no others, with permissive licences and no install script", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  const left = Object.keys(read<Manifest>("package.json").dependencies ?? {});
+  const brought = new Map<string, LockEntry>();
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    const entry = packages[`node_modules/${name}`];
+    if (entry === undefined) throw new Error(`the lock file lacks ${name}`);
+    if (brought.has(name)) continue;
+    brought.set(name, entry);
+    left.push(...Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }));
+  }
+  const facts = [...brought].map(([name, { version, license, integrity, hasInstallScript }]) => ({
+    name,
+    license,
+    isExact: /^\d+\.\d+\.\d+$/.test(version ?? ""),
+    isChecked: integrity?.startsWith("sha512-"),
+    hasInstallScript,
+  }));
+  const sound = { license: "MIT", isExact: true, isChecked: true, hasInstallScript: undefined };
+  expect(facts.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+    { name: "@hono/node-server", ...sound },
+    { name: "@valibot/to-json-schema", ...sound },
+    { name: "commander", ...sound },
+    { name: "croner", ...sound },
+    { name: "hono", ...sound },
+    { name: "valibot", ...sound },
+  ]);
+});
+
+test("every locked package has a checksum; `node scripts/complete-lock.ts` adds those that the registry has", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  const unchecked = Object.entries(packages).filter(
+    ([path, { integrity, link }]) => path.includes("node_modules/") && !integrity && !link,
+  );
+  // Binaries of platforms whose packages the registry did not have, for the linter's resolver.
+  const known = unchecked.filter(
+    ([path, { dev, os }]) =>
+      path.startsWith("node_modules/@unrs/resolver-binding-") && dev === true && os !== undefined,
+  );
+  expect(unchecked).toEqual(known);
+  expect(known.length).toBeLessThan(20);
+});
+
+test("only the packages that package.json allows run code at installation, and all licences are permissive", () => {
+  const { packages } = read<Lock>("package-lock.json");
+  const names = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript);
+  const { allowScripts } = read<Manifest>("package.json");
+  expect(names.map(([path]) => path.replace("node_modules/", ""))).toEqual(
+    expect.arrayContaining(Object.keys(allowScripts)),
+  );
+  expect(names).toHaveLength(Object.keys(allowScripts).length);
+  const licences = new Set(Object.values(packages).flatMap(({ license }) => license ?? []));
+  // MPL-2.0: axe-core and lightningcss, tools of the development that are not in the package.
+  expect([...licences].toSorted()).toEqual([
+    ...["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "ISC", "MIT", "MPL-2.0"],
+    "PSF-2.0",
+  ]);
 });
 
 test("every relative link of a packed page leads to a packed file", () => {
