@@ -53,6 +53,8 @@ export interface PlayOptions<I> {
   readonly captureSources?: boolean;
   /** "each" (default): every turn is also run cold and replayed; "end": only when `verify` is called. */
   readonly checks?: "each" | "end";
+  /** The last event that a fork or a rewind copied. */
+  readonly copiedUntil?: number;
   /** The time of the first turn; each later turn is one second later. */
   readonly at?: number;
 }
@@ -252,7 +254,7 @@ class Driven<I> {
       definition,
       priority: options.priority ?? 3,
       token: 1,
-      copiedUntil: 0,
+      copiedUntil: options.copiedUntil ?? 0,
       execution: options.execution ?? 1,
       lastEvent: rows.at(-1)?.last ?? 0,
       version: null,
