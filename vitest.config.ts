@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { ClosingReporter, MAIN_PROJECT } from "./test/support/closing-reporter.ts";
 import { fastTemporaryDirectory } from "./test/support/fast-directory.ts";
+import { SlowFilesFirst } from "./test/support/slow-files-first.ts";
 
 const ON_POSTGRES = [
   "test/scenarios/**/*.test.ts",
@@ -36,8 +37,10 @@ export default defineConfig({
     // V8 of Node 24 sometimes aborts with "Check failed: jit_page.has_value()" where the processor has memory protection
     // keys and threads end while others start (nodejs/node#64500). Tests of activity threads do that all the time.
     execArgv: ["--no-memory-protection-keys"],
-    // One file more than there are cores: many tests wait for child processes.
-    maxWorkers: availableParallelism() + 1,
+    // Two files more than there are cores: tests wait for child processes, servers, browsers and timers for almost half
+    // of their time.
+    maxWorkers: availableParallelism() + 2,
+    sequence: { sequencer: SlowFilesFirst },
     testTimeout: isFull ? 600_000 : 120_000, // full sizes, or a busy machine
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } }, // a second is little on a busy machine
