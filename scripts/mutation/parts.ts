@@ -191,6 +191,8 @@ export const PARTS: readonly Part[] = [
     tests: [
       "test/unit/client/callbacks/{signer,token}.test.ts",
       "test/unit/callback/{timestamps,verifiers}.test.ts",
+      "test/unit/core/ids/callback-messages.test.ts",
+      "test/unit/core/provider/streams.test.ts",
       "test/scenarios/callbacks/{callbacks,complete-later}.test.ts",
       "scripts/mutation/contract.test.ts",
     ],

@@ -73,6 +73,23 @@ test("a fork schedules the open calls again: activities with their deadlines, ti
   expect(turn.open).toHaveLength(5);
 });
 
+test("an activity of a fork that completes or is cancelled withdraws its deadline", async () => {
+  const options = { scheduleToClose: 9_000 };
+  const past = [started(), ran("a", undefined, { scheduleToCloseMs: 9_000 }), ran("b")];
+  const both: Code = async (ctx) => {
+    const [a, b] = [ctx.run("a", undefined, options), ctx.run("b")];
+    const caught = a.catch(() => "cancelled");
+    await ctx.any([a, b]);
+    a.cancel("enough");
+    return [await caught, await b];
+  };
+  for (const done of [2, 3]) {
+    const { play } = await firstTurn(both, past);
+    const { item } = await play.turn(completed(done, "x"));
+    expect(item.cancelledTimers).toEqual([{ kind: "deadline", sequence: 2 }]);
+  }
+});
+
 test("an activity without a deadline gets none when it is scheduled again", async () => {
   const { item } = await firstTurn(async (ctx) => ctx.run("a"), [started(), ran("a")]);
   expect([item.tasks.length, item.timers]).toEqual([1, []]);

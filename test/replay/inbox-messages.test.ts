@@ -47,11 +47,11 @@ test("messages.2: events of one name stay in the order in which they were sent, 
     event(2, "a", 10),
     event(3, "b", 25),
     event(4, "a", 20),
-    message(5, { kind: "timer", visibleAt: 15, name: "a" }),
+    message(0, { kind: "timer", visibleAt: 15, name: "a" }),
     message(6, { kind: "event", visibleAt: 12 }),
   ];
-  // By time: 2 (a), 6, 5, 4 (a), 3 (b), 1 (a). The events "a" take their places in the order 1, 2, 4.
-  expect(idsInOrder(...messages)).toEqual([1, 6, 5, 2, 3, 4]);
+  // By time: 2 (a), 6, 0, 4 (a), 3 (b), 1 (a). The events "a" take their places in the order 1, 2, 4.
+  expect(idsInOrder(...messages)).toEqual([1, 6, 0, 2, 3, 4]);
 });
 
 test("a list of messages is not changed by ordering it", () => {

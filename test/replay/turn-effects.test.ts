@@ -3,8 +3,9 @@
 import { expect, test } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/core/values/limits.ts";
 import type { OrchestrationContext } from "../../src/core/context/types.ts";
-import type { OrchestrationStarted } from "../../src/core/history/events.ts";
+import type { EventBody, OrchestrationStarted } from "../../src/core/history/events.ts";
 import {
+  cancel,
   completed,
   continued,
   encode,
@@ -15,9 +16,11 @@ import {
   returned,
   RUN_ID,
   stepAttemptFailed,
+  stepDone,
   started,
+  wake,
 } from "./bodies.ts";
-import { begin, failureOf, outputOf, replay, type Handler } from "./support.ts";
+import { begin, failureOf, outputOf, replay, resume, type Handler } from "./support.ts";
 
 test("a child starts with everything that its call gave", async () => {
   const play = await begin(
@@ -245,4 +248,96 @@ test("a replay ends with the recorded result", async () => {
   const history = [started(), ran("a"), ranDone(2, 1), returned(1)];
   const { ended } = await replay(async (ctx) => ctx.run("a"), history);
   expect(ended).toEqual(returned(1));
+});
+
+test("a transaction is a step: it is open until its outcome, and a replay knows it", async () => {
+  const play = await begin(async (ctx) => {
+    const inside = ctx.tx("pay", async () => "never run here");
+    return [await inside, await ctx.run("a")];
+  });
+  expect([play.last.brief, play.last.open]).toEqual([
+    ["OrchestrationStarted main", "StepScheduled pay"],
+    ["2 step pay"],
+  ]);
+  const [step] = [...play.run.openTasks.values()];
+  expect(step).toMatchObject({ failures: 0, failedAt: 0, dueAt: 0, isRunning: false, name: "pay" });
+  await play.turn(stepDone(2, "paid"));
+  expect(outputOf(await play.turn(completed(4, "b")))).toEqual(["paid", "b"]);
+});
+
+test("an ended instance schedules no transaction", async () => {
+  const play = await begin(async (ctx) => {
+    const task = ctx.continueAsNew(undefined as never);
+    void ctx.tx("late", async () => 1);
+    return task;
+  });
+  expect(play.last.open).toEqual([]);
+});
+
+test("an input over the limit fails at the call, live and in every replay, and nothing is recorded", async () => {
+  const { payloadBytesMax } = DEFAULT_LIMITS;
+  const play = await begin(async (ctx) => {
+    const codes: unknown[] = [];
+    try {
+      await ctx.run("a", "x".repeat(payloadBytesMax));
+    } catch (error) {
+      codes.push((error as { code: string }).code);
+    }
+    codes.push(await ctx.run("small"));
+    try {
+      await ctx.run("a", "x".repeat(payloadBytesMax));
+    } catch (error) {
+      codes.push((error as { code: string }).code);
+    }
+    codes.push(await ctx.run("last"));
+    return codes;
+  });
+  expect(play.last.brief).toEqual(["OrchestrationStarted main", "ActivityScheduled small"]);
+  await play.turn(completed(2, 1));
+  const turn = await play.turn(completed(4, 2));
+  expect(outputOf(turn)).toEqual(["LIMIT_EXCEEDED", 1, "LIMIT_EXCEEDED", 2]);
+});
+
+test("an invalid key and too many attributes fail at the call, and change nothing", async () => {
+  const play = await begin(async (ctx) => {
+    const codes: unknown[] = [];
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`a${i}`, 1]));
+    for (const act of [
+      () => ctx.kv.set("k".repeat(10_000), 1),
+      () => ctx.kv.delete("k".repeat(10_000)),
+      () => ctx.setAttributes(many),
+    ]) {
+      try {
+        act();
+      } catch (error) {
+        codes.push((error as { code: string }).code);
+      }
+    }
+    return codes;
+  });
+  expect(outputOf(play.last)).toEqual(["INVALID_ARGUMENT", "INVALID_ARGUMENT", "LIMIT_EXCEEDED"]);
+  expect(play.last.brief).toEqual(["OrchestrationStarted main", "OrchestrationCompleted"]);
+});
+
+test("a deploy changes the names of the requests that the code receives, once, and replays follow", async () => {
+  const code: Handler<undefined> = async (ctx) => {
+    const next = ctx.requests("old", "new")[Symbol.asyncIterator]().next();
+    await ctx.run("a");
+    return next;
+  };
+  const served = { kind: "RequestsServed", names: ["old"] } as unknown as EventBody;
+  const play = await resume(code, [started(), served, ran("a")]);
+  const turn = await play.turn(wake);
+  expect(turn.events).toEqual([{ kind: "RequestsChanged", served: 2, names: ["old", "new"] }]);
+  expect((await play.turn(wake)).events).toEqual([]);
+});
+
+test("calls without a recorded end stay visible: an abandoned child and the cancel request", async () => {
+  const play = await begin(async (ctx) => {
+    const child = ctx.call("child", 1, { onParentClose: "abandon" });
+    await child.catch(() => undefined);
+    return ctx.shield(async () => ctx.run("cleanup"));
+  });
+  await play.turn(cancel("stop"));
+  expect(play.run.stillVisible).toEqual([3, 2]);
 });

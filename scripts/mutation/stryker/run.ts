@@ -41,7 +41,8 @@ async function mutate(part: Part) {
   process.env["PERDURE_MUTATION_PART"] = part.name; // the runner reads it in Stryker's processes
   const began = performance.now();
   const report = `${FOLDER}/${part.name}${values.mutate === undefined ? "" : "-look"}`;
-  const results = await new Stryker({
+  const files = new Set(filesOf(part.mutate));
+  const all = await new Stryker({
     mutate: values.mutate ?? [...part.mutate],
     testRunner: "warm",
     plugins: [join(import.meta.dirname, "runner.ts"), join(import.meta.dirname, "../texts.ts")],
@@ -63,6 +64,10 @@ async function mutate(part: Part) {
     thresholds: { high: 90, low: MARK, break: null },
     allowConsoleColors: false,
   }).runMutationTest();
+  // Stryker keeps earlier results of files that are not mutated in this part any more.
+  const results = all.filter(
+    ({ fileName }) => values.mutate !== undefined || files.has(relative(process.cwd(), fileName)),
+  );
   const count = (...statuses: string[]) =>
     results.filter(({ status }) => statuses.includes(status)).length;
   const killed = count("Killed");

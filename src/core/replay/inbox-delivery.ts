@@ -5,7 +5,6 @@
 
 import { scheduleToCloseFailure, terminated } from "../errors/built-in-failures.ts";
 import type { DeliveryBody, SendFailed } from "../history/events.ts";
-import { isKnownKind } from "../history/events.ts";
 import {
   parseRequestMessage,
   requestIdOf,
@@ -65,11 +64,12 @@ export function deliveryOf(run: Run, message: Message): DeliveryBody | null {
       if (run.cancelReason !== null) return null;
       return parse(run, message, ["OrchestrationCancelRequested"]);
     case "event": {
-      const { name, data, key } = message;
-      if (isCallbackMessage(name ?? "")) return callbackOf(run, message);
-      const request = requestNameOf(name ?? "");
+      const { data, key } = message;
+      const name = message.name ?? "";
+      if (isCallbackMessage(name)) return callbackOf(run, message, name);
+      const request = requestNameOf(name);
       if (request !== null) return requestOf(run, message, request);
-      return { kind: "EventReceived", name: name ?? "", data, ...(key === null ? {} : { key }) };
+      return { kind: "EventReceived", name, data, ...(key === null ? {} : { key }) };
     }
     case "answer":
       if (openOf(run, message, "ask") === null) return null;
@@ -121,14 +121,14 @@ function failureOfClosed(run: Run, body: SendFailed): SendFailed | null {
 }
 
 /** Null: the message cannot be read, or is for a callback of another execution. */
-function callbackOf(run: Run, message: Message): DeliveryBody | null {
-  const { name, data, key } = message;
-  const sequence = callbackSequence(name ?? "");
+function callbackOf(run: Run, message: Message, name: string): DeliveryBody | null {
+  const { data, key } = message;
+  const sequence = callbackSequence(name);
   const { runId } = run;
   if (key !== callbackRequestId({ runId, execution: madeIn(run, sequence), sequence })) return null;
   try {
     const { value, headers } = parseCallbackMessage(data);
-    return { kind: "EventReceived", name: name ?? "", data: value, key, ...defined({ headers }) };
+    return { kind: "EventReceived", name, data: value, key, ...defined({ headers }) };
   } catch {
     return refuse(run, message, "cannot be read");
   }
@@ -188,17 +188,9 @@ function parse(
   kinds: readonly DeliveryBody["kind"][],
 ): DeliveryBody | null {
   try {
-    const body: unknown = JSON.parse(message.data);
-    if (typeof body === "object" && body !== null && "kind" in body) {
-      const { kind } = body;
-      if (
-        typeof kind === "string" &&
-        isKnownKind(kind) &&
-        (kinds as readonly string[]).includes(kind)
-      ) {
-        return body as DeliveryBody; // the kind was compared with those this message may become
-      }
-    }
+    const body = JSON.parse(message.data) as { readonly kind?: unknown } | null;
+    // The kind is compared with those that this message may become.
+    if ((kinds as readonly unknown[]).includes(body?.kind)) return body as DeliveryBody;
   } catch {
     // reported below
   }
@@ -223,17 +215,15 @@ export function inInboxOrder(messages: readonly Message[]): Message[] {
       a.visibleAt - b.visibleAt ||
       a.id - b.id,
   );
-  const byName = new Map<string, Message[]>();
+  const byName = new Map<string | null, Message[]>();
   for (const message of sorted) {
-    if (message.kind !== "event" || message.name === null) continue;
+    if (message.kind !== "event") continue;
     const group = byName.get(message.name);
     if (group === undefined) byName.set(message.name, [message]);
     else group.push(message);
   }
   for (const group of byName.values()) group.sort((a, b) => a.id - b.id);
   return sorted.map((message) =>
-    message.kind === "event" && message.name !== null
-      ? (byName.get(message.name)?.shift() ?? message)
-      : message,
+    message.kind === "event" ? (byName.get(message.name)?.shift() ?? message) : message,
   );
 }
