@@ -2,9 +2,9 @@
 // (replay.fork.1 to replay.fork.3).
 
 import { expect, test } from "vitest";
-import type { EventBody } from "../../src/core/history/events.ts";
-import { childOfFork, isForgottenAttempt, keyExecution } from "../../src/core/replay/fork.ts";
-import type { Run } from "../../src/core/replay/run.ts";
+import type { EventBody } from "../../../src/core/history/events.ts";
+import { childOfFork, isForgottenAttempt, keyExecution } from "../../../src/core/replay/fork.ts";
+import type { Run } from "../../../src/core/replay/run.ts";
 import {
   called,
   completed,
@@ -16,8 +16,8 @@ import {
   stepped,
   waited,
   wake,
-} from "./bodies.ts";
-import { outputOf, Play, rowsOf, type Handler, type PlayOptions } from "./support.ts";
+} from "../bodies.ts";
+import { outputOf, Play, rowsOf, type Handler, type PlayOptions } from "../support.ts";
 
 type Code = Handler<undefined>;
 

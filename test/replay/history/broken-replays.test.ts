@@ -1,8 +1,8 @@
 // Replays that must stop with a reason: what the reason says, and that nothing is written (semantics 5, 6).
 
 import { expect, test } from "vitest";
-import { DEFAULT_LIMITS } from "../../src/core/values/limits.ts";
-import type { EventBody } from "../../src/core/history/events.ts";
+import { DEFAULT_LIMITS } from "../../../src/core/values/limits.ts";
+import type { EventBody } from "../../../src/core/history/events.ts";
 import {
   called,
   cancel,
@@ -15,8 +15,8 @@ import {
   slept,
   started,
   waited,
-} from "./bodies.ts";
-import { begin, failureOf, outputOf, replay, resume } from "./support.ts";
+} from "../bodies.ts";
+import { begin, failureOf, outputOf, replay, resume } from "../support.ts";
 
 test("an outcome of a call that is not open names both events", async () => {
   const { blocked } = await replay(async (ctx) => ctx.run("a"), [started(), ran("a"), ranDone(9)]);
