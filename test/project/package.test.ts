@@ -55,7 +55,7 @@ test("only the server, the command line and schedules have runtime dependencies 
   ]);
 });
 
-test("the lock file contains the binaries of every platform; `node scripts/complete-lock.ts` adds them", () => {
+test("the lock file contains the binaries of every platform; `node scripts/lock/complete-lock.ts` adds them", () => {
   const { packages } = read<Lock>("package-lock.json");
   const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
@@ -100,7 +100,7 @@ test("installing the package brings these packages and no others, with permissiv
   ]);
 });
 
-test("every locked package has a checksum; `node scripts/complete-lock.ts` adds those that the registry has", () => {
+test("every locked package has a checksum; `node scripts/lock/complete-lock.ts` adds those that the registry has", () => {
   const { packages } = read<Lock>("package-lock.json");
   const unchecked = Object.entries(packages).filter(
     ([path, { integrity, link }]) => path.includes("node_modules/") && !integrity && !link,

@@ -26,6 +26,8 @@ test("a worker runs the config, and an order that waits for approval survives it
   const start = await project.run(["start", "checkout", "--input", piano, "--id", "o-3"]);
   expect(start.code).toBe(0);
   await first.says(/mail to manager: approve o-3\?/);
+  // Killed before the outcome of the mail is on disk, the worker would rightly be followed by a second mail.
+  await expect.poll(async () => (await project.run(["get", "o-3"])).stdout).toContain("decision");
   first.kill("SIGKILL");
   await first.ended;
 

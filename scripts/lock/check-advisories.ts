@@ -1,4 +1,4 @@
-// node scripts/check-advisories.ts <folder> [lock file]: compares the lock file with advisories in the OSV format, where
+// node scripts/lock/check-advisories.ts <folder> [lock file]: compares the lock file with advisories in the OSV format, where
 // `npm audit` is not available: it needs an endpoint that many mirrors of the npm registry lack.
 // GitHub's Advisory Database is such a folder: git clone --depth 1 https://github.com/github/advisory-database
 // It lists every finding and exits with 1 if a runtime dependency is affected, or with `--dev` any package.
@@ -6,16 +6,16 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { findingsOf, installedPackages, type Advisory } from "./lock/advisories.ts";
+import { findingsOf, installedPackages, type Advisory } from "./advisories.ts";
 
 const { values: options, positionals } = parseArgs({
   options: { dev: { type: "boolean", default: false } },
   allowPositionals: true,
 });
-const [folder, lockFile = join(import.meta.dirname, "../package-lock.json")] = positionals;
+const [folder, lockFile = join(import.meta.dirname, "../../package-lock.json")] = positionals;
 if (folder === undefined) {
   console.error(
-    "usage: node scripts/check-advisories.ts <folder of OSV files> [lock file] [--dev]",
+    "usage: node scripts/lock/check-advisories.ts <folder of OSV files> [lock file] [--dev]",
   );
   process.exit(2);
 }

@@ -1,5 +1,5 @@
 // Adds the optional binaries of platforms that npm did not install to package-lock.json, or to another lock file given
-// as an argument: `node scripts/complete-lock.ts bench/peers/package-lock.json`.
+// as an argument: `node scripts/lock/complete-lock.ts bench/peers/package-lock.json`.
 // npm leaves them out of a lock file that it writes from an existing node_modules or an incomplete registry, and `npm
 // ci` then rejects the file. Run this script after `npm install` has changed the lock file.
 //   - Entries are added, never replaced: npm's own entries have checksums and are better.
@@ -11,7 +11,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const FILE = process.argv[2] ?? "package-lock.json";
-const LOCK = join(import.meta.dirname, "..", FILE);
+const LOCK = join(import.meta.dirname, "../..", FILE);
 
 interface LockEntry {
   readonly integrity?: string;
