@@ -59,9 +59,11 @@ test("a result that is awaited at once needs no read", async () => {
 
 test("the result of an instance that begins after its start comes from the commit too", async () => {
   const { client, count, store } = await open();
-  const handle = await client.start(doubled, 4, { delay: "20ms" });
+  const handle = await client.start(waiting, undefined, { delay: "20ms" });
   count.answer = Promise.resolve(await store.readInstance(handle.id)); // no later read shows its end
-  expect(await handle.result()).toBe(8);
+  const result = handle.result();
+  await handle.raise(go, "on"); // it cannot end before this, so the wait begins before the end
+  expect(await result).toBe("on");
 });
 
 test("two waiters of one instance get its result without a read", async () => {
