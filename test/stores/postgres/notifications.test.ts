@@ -163,7 +163,8 @@ describe("a notification about streams", () => {
     await until("all are received", () => streamed().length >= ids.length);
     expect(streamed().toSorted()).toEqual(ids.toSorted());
     expect(received.some(({ elsewhere }) => elsewhere)).toBe(false);
-    expect(sent.length).toBeGreaterThan(2);
+    // Another connection receives these, perhaps later.
+    await until("several messages are received", () => sent.length > 2);
     expect(sent.every((payload) => Buffer.byteLength(payload) < 8_000)).toBe(true);
   });
 
